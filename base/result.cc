@@ -1,0 +1,61 @@
+#include "base/result.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace jetmem {
+
+std::string_view errc_name(Errc code) {
+  switch (code) {
+    case Errc::kAbsent:
+      return "absent";
+    case Errc::kDenied:
+      return "denied";
+    case Errc::kMalformed:
+      return "malformed";
+    case Errc::kNotRegular:
+      return "not_regular";
+    case Errc::kTooLarge:
+      return "too_large";
+    case Errc::kIo:
+      return "io";
+    case Errc::kTimeout:
+      return "timeout";
+    case Errc::kUnavailable:
+      return "unavailable";
+    case Errc::kSkipped:
+      return "skipped";
+    case Errc::kInvalid:
+      return "invalid";
+  }
+  return "unknown";
+}
+
+Errc errc_of_errno(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENODEV:
+    case ENXIO:
+    case EOPNOTSUPP:  // compiled in and switched off, as PSI is without psi=1
+      return Errc::kAbsent;
+    case EACCES:
+    case EPERM:
+      return Errc::kDenied;
+    case ETIMEDOUT:
+      return Errc::kTimeout;
+    default:
+      return Errc::kIo;
+  }
+}
+
+Error errno_error(std::string_view operation, std::string_view path, int error) {
+  // The GNU strerror_r may return a static string instead of filling the buffer.
+  char buffer[128];
+  const char* text = strerror_r(error, buffer, sizeof buffer);
+  std::string message;
+  message.append(operation).append(" ").append(path).append(": ").append(text);
+  return Error{errc_of_errno(error), std::move(message)};
+}
+
+}  // namespace jetmem

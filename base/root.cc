@@ -1,0 +1,198 @@
+#include "base/root.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <vector>
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kMaxManifestBytes = 4U << 20;
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
+// A C string of "/proc/meminfo" without its leading slash, or an error if it does not fit.
+struct RelativePath {
+  std::array<char, PATH_MAX> text{};
+  bool fits = false;
+
+  explicit RelativePath(std::string_view path) {
+    while (!path.empty() && path.front() == '/') path.remove_prefix(1);
+    if (path.empty()) path = ".";
+    fits = path.size() < text.size() && path.find('\0') == std::string_view::npos;
+    if (fits) path.copy(text.data(), path.size());
+  }
+};
+
+UniqueFd open_by_openat2(int root_fd, const char* path, int flags, int& error) {
+  open_how how{};
+  how.flags = static_cast<unsigned>(flags);
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const long fd = ::syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+  error = fd < 0 ? errno : 0;
+  return UniqueFd(static_cast<int>(fd));
+}
+
+Result<std::string> read_small_file(int fd) {
+  std::string text;
+  std::array<char, 16384> buffer;
+  for (;;) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return tl::unexpected(errno_error("read", "jetmem/manifest.json", errno));
+    if (n == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+    if (text.size() > kMaxManifestBytes) {
+      return fail(Errc::kTooLarge, "jetmem/manifest.json: larger than 4 MiB");
+    }
+  }
+}
+
+}  // namespace
+
+// One component at a time, each opened without following links; a link's text is put in front of
+// what is left, ".." never climbs above the root.
+UniqueFd open_below_by_walk(int root_fd, std::string_view path, int flags, int& error) {
+  constexpr int kMaxSteps = 400;
+  constexpr int kMaxLinks = 40;
+  std::vector<UniqueFd> above;  // the directories between the root and here
+  std::string rest(path);
+  int links = 0;
+  const auto here = [&] { return above.empty() ? root_fd : above.back().get(); };
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const std::size_t begin = rest.find_first_not_of('/');
+    if (begin == std::string::npos) break;
+    const std::size_t end = std::min(rest.find('/', begin), rest.size());
+    const std::string name = rest.substr(begin, end - begin);
+    rest.erase(0, end);
+    if (name == ".") continue;
+    if (name == "..") {
+      if (!above.empty()) above.pop_back();
+      continue;
+    }
+    UniqueFd next(::openat(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!next.valid()) {
+      error = errno;
+      return {};
+    }
+    struct stat info {};
+    if (::fstat(next.get(), &info) != 0) {
+      error = errno;
+      return {};
+    }
+    if (S_ISLNK(info.st_mode)) {
+      std::array<char, PATH_MAX> target;
+      const ssize_t n = ::readlinkat(next.get(), "", target.data(), target.size());
+      if (n < 0 || ++links > kMaxLinks) {
+        error = n < 0 ? errno : ELOOP;
+        return {};
+      }
+      const std::string_view text(target.data(), static_cast<std::size_t>(n));
+      if (text.substr(0, 1) == "/") above.clear();
+      rest.insert(0, std::string(text) + "/");
+      continue;
+    }
+    if (rest.find_first_not_of('/') == std::string::npos) {
+      // The last component: reopen it for real through the directory, links still refused.
+      UniqueFd fd(::openat(here(), name.c_str(), flags | O_NOFOLLOW));
+      error = fd.valid() ? 0 : errno;
+      return fd;
+    }
+    if (!S_ISDIR(info.st_mode)) {
+      error = ENOTDIR;
+      return {};
+    }
+    above.push_back(std::move(next));
+  }
+  if (rest.find_first_not_of('/') != std::string::npos) {
+    error = ELOOP;
+    return {};
+  }
+  UniqueFd fd(::openat(here(), ".", flags));
+  error = fd.valid() ? 0 : errno;
+  return fd;
+}
+
+Root Root::live() {
+  Root root;
+  root.directory_.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  root.facts_ = Facts::of_this_machine();
+  return root;
+}
+
+Result<Root> Root::at(const std::string& directory) {
+  Root root;
+  root.directory_.reset(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root.directory_.valid()) return tl::unexpected(errno_error("open", directory, errno));
+  int error = 0;
+  if (!open_by_openat2(root.directory_.get(), ".", O_PATH | O_CLOEXEC, error).valid()) {
+    root.has_openat2_ = false;
+  }
+  const UniqueFd file = root.open_file("/jetmem/manifest.json", error);
+  if (!file.valid()) {
+    if (error == ENOENT || error == ENOTDIR) return root;
+    if (error == kNotRegular) {
+      return fail(Errc::kNotRegular, directory + "/jetmem/manifest.json: not a regular file");
+    }
+    return tl::unexpected(errno_error("open", directory + "/jetmem/manifest.json", error));
+  }
+  auto text = read_small_file(file.get());
+  if (!text) return tl::unexpected(std::move(text.error()).within(directory));
+  auto manifest = parse_manifest(*text);
+  if (!manifest) {
+    return tl::unexpected(std::move(manifest.error()).within(directory + "/jetmem/manifest.json"));
+  }
+  root.facts_ = manifest->facts;
+  root.manifest_ = std::make_shared<const Manifest>(std::move(*manifest));
+  return root;
+}
+
+UniqueFd Root::open_below(std::string_view path, int flags, int& error) const {
+  if (manifest_ != nullptr) {
+    error = manifest_->error_of(path);
+    if (error != 0) return {};
+  }
+  const RelativePath relative(path);
+  if (!relative.fits) {
+    error = ENAMETOOLONG;
+    return {};
+  }
+  if (is_live()) {
+    UniqueFd fd(::openat(directory_.get(), relative.text.data(), flags));
+    error = fd.valid() ? 0 : errno;
+    return fd;
+  }
+  if (has_openat2_) return open_by_openat2(directory_.get(), relative.text.data(), flags, error);
+  return open_below_by_walk(directory_.get(), relative.text.data(), flags, error);
+}
+
+UniqueFd Root::open_file(std::string_view path, int& error) const {
+  UniqueFd fd = open_below(path, kOpenFlags, error);
+  if (!fd.valid()) {
+    // A socket cannot be opened at all, and a device without a driver answers likewise.
+    if (error == ENXIO && !is_live()) error = kNotRegular;
+    return {};
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) {
+    error = errno;
+    return {};
+  }
+  if (!S_ISREG(info.st_mode)) {
+    error = kNotRegular;
+    return {};
+  }
+  return fd;
+}
+
+UniqueFd Root::open_directory(std::string_view path, int& error) const {
+  return open_below(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, error);
+}
+
+}  // namespace jetmem

@@ -1,0 +1,46 @@
+// Where the files are: this machine, or a fixture, scenario or captured bundle that stands for
+// another. Every collector reads below a Root and cannot tell which it is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/facts.h"
+#include "base/manifest.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace jetmem {
+
+class Root {
+ public:
+  static Root live();
+  // A directory with the layout of "/". Nothing outside it is ever opened: absolute symbolic links
+  // and ".." resolve inside it. A damaged manifest is an error; a missing one leaves facts absent.
+  static Result<Root> at(const std::string& directory);
+
+  bool is_live() const { return facts_.live; }
+  const Facts& facts() const { return facts_; }
+
+  // Opens a regular file for reading ("/proc/meminfo"). Never blocks on a FIFO and never takes a
+  // terminal. On failure the fd is invalid and `error` an errno, or one of the two below.
+  static constexpr int kNotRegular = -1;
+  UniqueFd open_file(std::string_view path, int& error) const;
+  // Opens a directory for listing.
+  UniqueFd open_directory(std::string_view path, int& error) const;
+
+ private:
+  Root() = default;
+  UniqueFd open_below(std::string_view path, int flags, int& error) const;
+
+  UniqueFd directory_;
+  Facts facts_;
+  std::shared_ptr<const Manifest> manifest_;
+  bool has_openat2_ = true;
+};
+
+// The checked walk used where the kernel has no openat2 (before 5.6). Declared for its test.
+UniqueFd open_below_by_walk(int root_fd, std::string_view path, int flags, int& error);
+
+}  // namespace jetmem

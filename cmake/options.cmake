@@ -1,0 +1,34 @@
+# Compiler flags shared by every room.
+add_library(jetmem_options INTERFACE)
+target_include_directories(jetmem_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(jetmem_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  -fno-omit-frame-pointer -ffunction-sections -fdata-sections)
+target_link_options(jetmem_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+if(JETMEM_WERROR)
+  target_compile_options(jetmem_options INTERFACE -Werror)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(jetmem_options INTERFACE -fstack-protector-strong)
+  target_compile_definitions(jetmem_options INTERFACE _FORTIFY_SOURCE=2)
+  target_link_options(jetmem_options INTERFACE -Wl,-z,relro,-z,now -pie)
+endif()
+if(JETMEM_SANITIZE)
+  target_compile_options(jetmem_options INTERFACE -fsanitize=${JETMEM_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(jetmem_options INTERFACE -fsanitize=${JETMEM_SANITIZE})
+endif()
+if(JETMEM_FUZZ)
+  target_compile_options(jetmem_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# jetmem_room(NAME uses...): the library of one room, from every .cc in its folder. Programs' main
+# files are named main.cc and left out. A new source file needs no edit here.
+function(jetmem_room name)
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  add_library(jetmem_${name} STATIC ${sources})
+  target_link_libraries(jetmem_${name} PUBLIC jetmem_options)
+  foreach(room IN LISTS ARGN)
+    target_link_libraries(jetmem_${name} PUBLIC jetmem_${room})
+  endforeach()
+endfunction()

@@ -1,0 +1,27 @@
+#include "collectors/registry.h"
+
+namespace jetmem {
+namespace {
+
+template <class List>
+struct Expand;
+
+template <class... S>
+struct Expand<std::tuple<S...>> {
+  static constexpr std::array<const SourceInfo*, sizeof...(S)> kInfos{&S::kInfo...};
+
+  static std::vector<std::unique_ptr<Source>> make() {
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.reserve(sizeof...(S));
+    (sources.push_back(std::make_unique<S>()), ...);
+    return sources;
+  }
+};
+
+}  // namespace
+
+std::span<const SourceInfo* const> all_source_infos() { return Expand<AllSources>::kInfos; }
+
+std::vector<std::unique_ptr<Source>> make_all_sources() { return Expand<AllSources>::make(); }
+
+}  // namespace jetmem

@@ -1,0 +1,24 @@
+// Every source there is. Adding one is one include and one name in the list.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "collectors/meminfo.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+// In the order in which they are read within a round. zoneinfo and buddyinfo come before
+// pagetypeinfo, whose gate looks at them.
+using AllSources = std::tuple<MeminfoSource>;
+
+// What is known of each source without making one: this is all that jetmem-reader links.
+std::span<const SourceInfo* const> all_source_infos();
+
+std::vector<std::unique_ptr<Source>> make_all_sources();
+
+}  // namespace jetmem

@@ -1,0 +1,313 @@
+#include "collectors/sampler.h"
+
+#include <utility>
+
+namespace jetmem {
+namespace {
+
+constexpr std::uint16_t kMaxSources = 64;
+constexpr int kStaleAfterIntervals = 3;
+constexpr auto kCounter = MetricType::kCounter;
+constexpr auto kGauge = MetricType::kGauge;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_source_state",
+               .type = kGauge,
+               .help = "1 for the state a source is in, 0 for the others. absent: this kernel or "
+                       "board has none; denied: it needs privilege; failed: see the journal.",
+               .labels = {"source", "state"},
+               .max_series = 5 * kMaxSources},
+    Descriptor{.name = "jetmem_source_stale",
+               .type = kGauge,
+               .help = "1 when a source's last good reading is older than three intervals: its "
+                       "series were dropped and jetmem is blind there.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_reads_total",
+               .type = kCounter,
+               .help = "Times a source was read.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_errors_total",
+               .type = kCounter,
+               .help = "Times a source could not be read or understood, by reason. A reason "
+                       "appears when it first occurs.",
+               .labels = {"source", "reason"},
+               .max_series = 8 * kMaxSources},
+    Descriptor{.name = "jetmem_source_skipped_total",
+               .type = kCounter,
+               .help = "Times a source was not read on purpose, to spare the device; jetmem "
+                       "sources and the journal say why.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_absent_values",
+               .type = kGauge,
+               .help = "Values a source could not give in its last reading although the source "
+                       "itself is fine, by reason: a powered-off thermal zone, say.",
+               .labels = {"source", "reason"},
+               .max_series = 8 * kMaxSources},
+    Descriptor{.name = "jetmem_source_dropped_samples",
+               .type = kGauge,
+               .help = "Samples of the last reading that were left out because a metric reached "
+                       "its bound on series or two had the same labels.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_shape_changes_total",
+               .type = kCounter,
+               .help = "Times the set of series of a source changed.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_interval_seconds",
+               .type = kGauge,
+               .help = "How often a source is read.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_duration_seconds",
+               .type = kGauge,
+               .help = "How long the last reading took: reading, parsing and storing.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_age_seconds",
+               .type = kGauge,
+               .help = "Age of a source's last good reading, time in suspend included.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
+};
+enum Metric {
+  kState,
+  kStale,
+  kReads,
+  kErrors,
+  kSkipped,
+  kAbsentValues,
+  kDropped,
+  kShapeChanges,
+  kInterval,
+  kDuration,
+  kAge,
+};
+
+constexpr std::array kShownStates{SourceState::kOk, SourceState::kAbsent, SourceState::kDenied,
+                                  SourceState::kFailed, SourceState::kDisabled};
+
+SourceState state_of(Errc error) {
+  if (error == Errc::kAbsent) return SourceState::kAbsent;
+  if (error == Errc::kDenied) return SourceState::kDenied;
+  return SourceState::kFailed;
+}
+
+}  // namespace
+
+std::string_view state_name(SourceState state) {
+  switch (state) {
+    case SourceState::kPending:
+      return "pending";
+    case SourceState::kOk:
+      return "ok";
+    case SourceState::kAbsent:
+      return "absent";
+    case SourceState::kDenied:
+      return "denied";
+    case SourceState::kFailed:
+      return "failed";
+    case SourceState::kDisabled:
+      return "disabled";
+  }
+  return "unknown";
+}
+
+std::span<const Descriptor> sampler_metrics() { return kMetrics; }
+
+Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
+                 std::vector<std::unique_ptr<Source>> sources,
+                 std::vector<std::unique_ptr<Derivation>> derivations, Options options)
+    : root_(root),
+      clock_(clock),
+      table_(table),
+      options_(options),
+      derivations_(std::move(derivations)) {
+  entries_.reserve(sources.size());
+  for (std::unique_ptr<Source>& source : sources) {
+    const SourceInfo& info = source->info();
+    readings_.add(source->reading_tag(), source->reading_address());
+    Entry entry{std::move(source), SnapshotReader(info.paths, info.limits), {}, {}, 0};
+    entry.status.interval = info.interval;
+    entry.section = table_.add_section(std::string(info.name));
+    entries_.push_back(std::move(entry));
+  }
+  for (const auto& derivation : derivations_) {
+    derivation_sections_.push_back(table_.add_section(std::string(derivation->name())));
+  }
+  own_section_ = table_.add_section("sources");
+}
+
+void Sampler::set_enabled(std::size_t i, bool enabled) {
+  Entry& entry = entries_[i];
+  const bool disabled = entry.status.state == SourceState::kDisabled;
+  if (enabled != disabled) return;
+  if (enabled) {
+    set_state(entry, i, SourceState::kPending, {});
+  } else {
+    drop(entry, i);
+    entry.status.stale = false;
+    entry.status.last_success = Nanoseconds(-1);
+    entry.status.skipped.clear();
+    set_state(entry, i, SourceState::kDisabled, "switched off in the settings");
+  }
+}
+
+void Sampler::set_interval(std::size_t i, std::chrono::milliseconds interval) {
+  entries_[i].status.interval = interval;
+}
+
+bool Sampler::admit(std::size_t i) {
+  Entry& entry = entries_[i];
+  if (entry.status.state == SourceState::kDisabled) return false;
+  // A copied file costs nobody anything.
+  if (!root_.is_live()) return true;
+  std::optional<Error> refusal = entry.source->gate(readings_);
+  const bool was_skipped = !entry.status.skipped.empty();
+  if (!refusal) {
+    if (was_skipped) {
+      entry.status.skipped.clear();
+      if (on_change_) on_change_(entry.source->info(), entry.status);
+    }
+    return true;
+  }
+  ++entry.status.skips;
+  entry.status.skipped = std::move(refusal->message);
+  if (!was_skipped && on_change_) on_change_(entry.source->info(), entry.status);
+  return false;
+}
+
+void Sampler::collect(std::size_t i) {
+  if (!admit(i)) return;
+  const Nanoseconds begin = clock_.mono();
+  const Snapshot& snapshot = entries_[i].reader.read(root_);
+  accept(i, snapshot, clock_.mono() - begin);
+}
+
+void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_time) {
+  Entry& entry = entries_[i];
+  if (entry.status.state == SourceState::kDisabled) return;
+  const Nanoseconds begin = clock_.mono();
+  Result<void> parsed =
+      snapshot.truncated()
+          ? Result<void>(fail(Errc::kTooLarge, "more files or bytes than this source's bound"))
+          : entry.source->parse(snapshot, read_time);
+  entry.status.read_time = read_time;
+  if (!parsed) {
+    reject(i, std::move(parsed.error()));
+    return;
+  }
+  ++entry.status.reads;
+  const Nanoseconds now = clock_.boot();
+  entry.absent.reset();
+  WriteContext context{root_.facts(), readings_, entry.absent};
+  {
+    SampleWriter writer(table_, entry.section, now);
+    entry.source->write(writer, context);
+  }
+  readings_.set_valid(i, true);
+  derive_ = true;
+  entry.status.last_success = now;
+  entry.status.work_time = read_time + (clock_.mono() - begin);
+  entry.status.error = Errc::kIo;
+  const bool was_stale = std::exchange(entry.status.stale, false);
+  if (entry.status.state != SourceState::kOk || was_stale) {
+    set_state(entry, i, SourceState::kOk, {});
+  }
+}
+
+void Sampler::reject(std::size_t i, Error error) {
+  Entry& entry = entries_[i];
+  if (entry.status.state == SourceState::kDisabled) return;
+  ++entry.status.reads;
+  const SourceState state = state_of(error.code);
+  if (state == SourceState::kFailed) {
+    ++entry.status.errors[static_cast<std::size_t>(error.code)];
+  } else {
+    // What does not exist, or is not ours to read, has no last value worth keeping.
+    drop(entry, i);
+    entry.status.stale = false;
+    entry.status.last_success = Nanoseconds(-1);
+  }
+  readings_.set_valid(i, false);
+  derive_ = true;
+  const bool same = entry.status.state == state && entry.status.error == error.code;
+  entry.status.error = error.code;
+  if (same) {
+    // Line numbers and the like may differ each round: shown, but not news.
+    entry.status.reason = std::move(error.message);
+    return;
+  }
+  set_state(entry, i, state, std::move(error.message));
+}
+
+void Sampler::set_state(Entry& entry, std::size_t i, SourceState state, std::string reason) {
+  (void)i;
+  entry.status.state = state;
+  entry.status.reason = std::move(reason);
+  if (on_change_) on_change_(entry.source->info(), entry.status);
+}
+
+void Sampler::drop(Entry& entry, std::size_t i) {
+  table_.clear(entry.section);
+  entry.absent.reset();
+  readings_.set_valid(i, false);
+  derive_ = true;
+}
+
+void Sampler::finish_round() {
+  const Nanoseconds now = clock_.boot();
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (entry.status.last_success < Nanoseconds(0) || entry.status.stale) continue;
+    if (now - entry.status.last_success <= kStaleAfterIntervals * entry.status.interval) continue;
+    drop(entry, i);
+    entry.status.stale = true;
+    if (on_change_) on_change_(entry.source->info(), entry.status);
+  }
+  if (std::exchange(derive_, false)) {
+    derivation_absent_.reset();
+    for (std::size_t d = 0; d < derivations_.size(); ++d) {
+      WriteContext context{root_.facts(), readings_, derivation_absent_};
+      SampleWriter writer(table_, derivation_sections_[d], now);
+      derivations_[d]->write(writer, context);
+    }
+  }
+  write_own_series(now);
+}
+
+void Sampler::write_own_series(Nanoseconds now) {
+  SampleWriter out(table_, own_section_, now);
+  for (const Entry& entry : entries_) {
+    const std::string_view name = entry.source->info().name;
+    const SourceStatus& status = entry.status;
+    for (const SourceState state : kShownStates) {
+      out.put(kMetrics[kState], status.state == state ? 1 : 0, name, state_name(state));
+    }
+    if (status.state == SourceState::kDisabled) continue;
+    out.put(kMetrics[kStale], status.stale ? 1 : 0, name);
+    for (const AbsentValues::Count& absent : entry.absent.counts()) {
+      out.put(kMetrics[kAbsentValues], static_cast<double>(absent.count), name, absent.reason);
+    }
+    const SampleTable::Section& section = table_.sections()[entry.section];
+    out.put(kMetrics[kDropped], static_cast<double>(section.dropped + section.duplicates), name);
+    for (std::size_t e = 0; e < status.errors.size(); ++e) {
+      if (status.errors[e] == 0) continue;
+      out.put(kMetrics[kErrors], static_cast<double>(status.errors[e]), name,
+              errc_name(static_cast<Errc>(e)));
+    }
+    if (!options_.with_timing) continue;
+    out.put(kMetrics[kReads], static_cast<double>(status.reads), name);
+    out.put(kMetrics[kSkipped], static_cast<double>(status.skips), name);
+    out.put(kMetrics[kShapeChanges], static_cast<double>(section.shape_changes), name);
+    out.put(kMetrics[kInterval], std::chrono::duration<double>(status.interval).count(), name);
+    if (status.last_success < Nanoseconds(0)) continue;
+    out.put(kMetrics[kDuration], to_seconds(status.work_time), name);
+    out.put(kMetrics[kAge], to_seconds(now - status.last_success), name);
+  }
+}
+
+}  // namespace jetmem

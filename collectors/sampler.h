@@ -1,0 +1,115 @@
+// Drives the sources: text in, samples out, and a state for each source that is never guessed.
+// The daemon and `jetmem metrics` use the same Sampler; neither parses anything itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/root.h"
+#include "base/sample.h"
+#include "base/snapshot.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+enum class SourceState : std::uint8_t {
+  kPending,   // not read yet
+  kOk,        // the last read gave a reading
+  kAbsent,    // this kernel or board has no such source
+  kDenied,    // it exists and may not be read
+  kFailed,    // it exists and could not be read or understood
+  kDisabled,  // switched off in the settings
+};
+
+std::string_view state_name(SourceState state);
+
+struct SourceStatus {
+  SourceState state = SourceState::kPending;
+  // Why it is not ok; empty when it is.
+  std::string reason;
+  // Errc of the reason.
+  Errc error = Errc::kIo;
+  // True when the last good reading is older than three intervals: its series are gone.
+  bool stale = false;
+  // Why the last read was left out on purpose; empty when it was not.
+  std::string skipped;
+
+  std::chrono::milliseconds interval{0};
+  Nanoseconds last_success{-1};  // boot clock; negative: never
+  Nanoseconds read_time{0};      // of the last read
+  Nanoseconds work_time{0};      // reading, parsing and writing together
+  std::uint64_t reads = 0;
+  std::uint64_t skips = 0;
+  std::array<std::uint64_t, 16> errors{};  // by Errc
+};
+
+class Sampler {
+ public:
+  struct Options {
+    // Off for one-shot use: a duration or an age means nothing there.
+    bool with_timing = true;
+  };
+  // Called when a source's state or staleness changed, or a skip began or ended.
+  using OnChange = std::function<void(const SourceInfo&, const SourceStatus&)>;
+
+  Sampler(const Root& root, const Clock& clock, SampleTable& table,
+          std::vector<std::unique_ptr<Source>> sources,
+          std::vector<std::unique_ptr<Derivation>> derivations, Options options);
+
+  void on_change(OnChange callback) { on_change_ = std::move(callback); }
+
+  std::size_t size() const { return entries_.size(); }
+  const SourceInfo& info(std::size_t i) const { return entries_[i].source->info(); }
+  const SourceStatus& status(std::size_t i) const { return entries_[i].status; }
+  const Readings& readings() const { return readings_; }
+
+  void set_enabled(std::size_t i, bool enabled);
+  void set_interval(std::size_t i, std::chrono::milliseconds interval);
+
+  // Whether to read the source now; a refusal is recorded with its reason.
+  bool admit(std::size_t i);
+  // Reads in this process, then as accept().
+  void collect(std::size_t i);
+  // Takes text that was read elsewhere.
+  void accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_time);
+  // The text could not be had.
+  void reject(std::size_t i, Error error);
+
+  // After the sources of a round: drops what is stale, derives, writes the sources' own series.
+  void finish_round();
+
+ private:
+  struct Entry {
+    std::unique_ptr<Source> source;
+    SnapshotReader reader;
+    SourceStatus status;
+    AbsentValues absent;
+    std::size_t section = 0;
+  };
+  void set_state(Entry& entry, std::size_t i, SourceState state, std::string reason);
+  void drop(Entry& entry, std::size_t i);
+  void write_own_series(Nanoseconds now);
+
+  const Root& root_;
+  const Clock& clock_;
+  SampleTable& table_;
+  Options options_;
+  OnChange on_change_;
+  std::vector<Entry> entries_;
+  std::vector<std::unique_ptr<Derivation>> derivations_;
+  std::vector<std::size_t> derivation_sections_;
+  AbsentValues derivation_absent_;
+  std::size_t own_section_ = 0;
+  Readings readings_;
+  bool derive_ = false;
+};
+
+// The metrics that the Sampler itself writes, one set for each source.
+std::span<const Descriptor> sampler_metrics();
+
+}  // namespace jetmem

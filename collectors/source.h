@@ -1,0 +1,155 @@
+// What a source is: which files, how often, what they mean.
+//
+// A source is one pair of files and one line in collectors/registry.h. Inside, always in this
+// order: what it reads and since which kernel; the reading; its metric descriptors; parse; write.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/facts.h"
+#include "base/result.h"
+#include "base/sample.h"
+#include "base/snapshot.h"
+
+namespace jetmem {
+
+// Who opens a source's files.
+enum class Access {
+  kDirect,  // the daemon's loop: world readable, answered by the kernel from memory
+  kReader,  // jetmem-reader: needs privilege, or may block in a driver, firmware or file system
+};
+
+struct SourceInfo {
+  std::string_view name;
+  // For `jetmem sources` and docs: what the source tells, in a few words.
+  std::string_view what;
+  // Absolute paths; '*' stands for any run of characters within one component.
+  std::span<const std::string_view> paths;
+  Access access = Access::kDirect;
+  std::chrono::milliseconds interval{1000};
+  // Shorter intervals are refused by the settings: they would cost the device.
+  std::chrono::milliseconds shortest_interval{100};
+  // What to do when reading is denied, for the person who wants the data.
+  std::string_view grant{};
+  std::span<const Descriptor> metrics{};
+  ReadLimits limits{};
+};
+
+class Source;
+
+// What the sources last read, by type. A reading is there only while its source is ok and fresh,
+// so that nothing is derived from what is no longer true.
+class Readings {
+ public:
+  // One per reading type: its address is the type's identity.
+  template <class R>
+  static const void* tag() {
+    static constexpr char kTag = 0;
+    return &kTag;
+  }
+
+  template <class R>
+  const R* get() const {
+    for (const Entry& entry : entries_) {
+      if (entry.tag == tag<R>()) return entry.valid ? static_cast<const R*>(entry.reading) : nullptr;
+    }
+    return nullptr;
+  }
+
+  void add(const void* tag, const void* reading) { entries_.push_back({tag, reading, false}); }
+  void set_valid(std::size_t index, bool valid) { entries_[index].valid = valid; }
+
+ private:
+  struct Entry {
+    const void* tag;
+    const void* reading;
+    bool valid;
+  };
+  std::vector<Entry> entries_;
+};
+
+// Values that could not be had although their source is fine (a powered-off thermal zone). They
+// are left out of the samples and counted here, by reason.
+class AbsentValues {
+ public:
+  struct Count {
+    std::string_view reason;  // static text
+    std::uint64_t count = 0;
+  };
+
+  void add(std::string_view reason, std::uint64_t count = 1) {
+    for (Count& entry : counts_) {
+      if (entry.reason == reason) {
+        entry.count += count;
+        return;
+      }
+    }
+    counts_.push_back({reason, count});
+  }
+  // Reasons stay listed with 0, so that their series do not come and go.
+  void reset() {
+    for (Count& entry : counts_) entry.count = 0;
+  }
+  const std::vector<Count>& counts() const { return counts_; }
+
+ private:
+  std::vector<Count> counts_;
+};
+
+// Everything that turns a reading into samples besides the reading itself.
+struct WriteContext {
+  const Facts& facts;
+  const Readings& readings;
+  AbsentValues& absent;
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual const SourceInfo& info() const = 0;
+
+  // Called before each read of a live machine. An error (Errc::kSkipped) says why reading now
+  // would cost the device too much.
+  virtual std::optional<Error> gate(const Readings& /*readings*/) { return std::nullopt; }
+
+  // Called with the raw text each time it was read, and with how long reading took. Fills the
+  // reading. Pure but for the reading: the same text gives the same result whatever was before.
+  // An error leaves the reading unspecified; it is not looked at.
+  virtual Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) = 0;
+
+  // Called after a successful parse. Writes every sample of the source, each time in the same
+  // order. Must not allocate when nothing but values changed.
+  virtual void write(SampleWriter& out, WriteContext& context) const = 0;
+
+  virtual const void* reading_tag() const = 0;
+  virtual const void* reading_address() const = 0;
+};
+
+// The base of every source: owns the typed reading.
+template <class R>
+class SourceOf : public Source {
+ public:
+  const R& reading() const { return reading_; }
+  const void* reading_tag() const final { return Readings::tag<R>(); }
+  const void* reading_address() const final { return &reading_; }
+
+ protected:
+  R reading_;
+};
+
+// Readings put together into something that no single file says (health/). Written after the
+// sources of a round, whenever one of them was read.
+class Derivation {
+ public:
+  virtual ~Derivation() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::span<const Descriptor> metrics() const = 0;
+  virtual void write(SampleWriter& out, WriteContext& context) const = 0;
+};
+
+}  // namespace jetmem
