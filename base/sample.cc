@@ -40,20 +40,16 @@ std::string metric_part(std::string_view text) {
   return out.empty() ? "_" : out;
 }
 
-std::string label_text(const SampleTable::Label& label) {
-  return label.is_number ? std::to_string(label.number) : printable(label.text, kMaxLabelBytes);
-}
-
 void name_slot(SampleTable::Slot& slot) {
   const Descriptor& d = *slot.descriptor;
   const std::size_t first = d.is_pattern() ? 1 : 0;
   slot.family = std::string(d.name);
-  if (first == 1) slot.family = expand(d.name, metric_part(label_text(slot.labels[0])));
+  if (first == 1) slot.family = expand(d.name, metric_part(slot.labels[0].shown()));
   if (slot.is_companion) slot.family = worst_name(slot.family, d.worst);
 
   std::vector<std::pair<std::string_view, std::string>> labels;
   for (std::size_t i = first; i < slot.label_count; ++i) {
-    labels.emplace_back(d.labels[i - first], label_text(slot.labels[i]));
+    labels.emplace_back(d.labels[i - first], slot.labels[i].shown());
   }
   std::sort(labels.begin(), labels.end());
   slot.key = slot.family;
@@ -96,6 +92,10 @@ void append_label_value(std::string& out, std::string_view text) {
       out += c;
     }
   }
+}
+
+std::string SampleTable::Label::shown() const {
+  return is_number ? std::to_string(number) : printable(text, kMaxLabelBytes);
 }
 
 double SampleTable::WorstWindow::update(Worst worst, Nanoseconds now, double value) {

@@ -94,6 +94,8 @@ class SampleTable {
       if (is_number != given.is_number()) return false;
       return is_number ? number == given.number() : std::string_view(text) == given.text();
     }
+    // As consumers see it: printable and bounded, not yet escaped for any format.
+    std::string shown() const;
   };
 
   struct Slot {

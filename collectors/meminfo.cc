@@ -96,7 +96,8 @@ Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
   Lines lines(text);
   std::string_view line;
   std::size_t count = 0;
-  bool same_names = true;  // as in the reading before: then nothing needs to be looked up
+  bool same_names = out.settled;  // as in the reading before: then nothing needs to be looked up
+  out.settled = false;
   while (lines.next(line)) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos || colon == 0) {
@@ -132,13 +133,13 @@ Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
   }
   if (count == 0) return fail(Errc::kMalformed, "empty");
   if (count < out.fields.size()) out.fields.resize(count);
-  if (same_names) return {};
-  for (std::size_t i = 0; i < out.fields.size(); ++i) {
+  for (std::size_t i = 0; !same_names && i < out.fields.size(); ++i) {
     for (std::size_t j = i + 1; j < out.fields.size(); ++j) {
       if (out.fields[i].name != out.fields[j].name) continue;
       return fail(Errc::kMalformed, "field '" + printable(out.fields[i].name, 60) + "' twice");
     }
   }
+  out.settled = true;
   return {};
 }
 

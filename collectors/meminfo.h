@@ -24,6 +24,8 @@ struct Meminfo {
     const Descriptor* descriptor = nullptr;
   };
   std::vector<Field> fields;
+  // False while nobody has looked for names given twice: the parse before this one failed.
+  bool settled = false;
 
   // By the whole name: "MemFree" is not found in "NvMapMemFree".
   std::optional<std::uint64_t> find(std::string_view name) const;

@@ -22,6 +22,14 @@ struct Expand<std::tuple<S...>> {
 
 std::span<const SourceInfo* const> all_source_infos() { return Expand<AllSources>::kInfos; }
 
+std::vector<KnownSource> known_sources() {
+  std::vector<KnownSource> known;
+  for (const SourceInfo* info : all_source_infos()) {
+    known.push_back({info->name, info->interval, info->shortest_interval});
+  }
+  return known;
+}
+
 std::vector<std::unique_ptr<Source>> make_all_sources() { return Expand<AllSources>::make(); }
 
 }  // namespace jetmem

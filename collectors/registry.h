@@ -7,18 +7,30 @@
 #include <tuple>
 #include <vector>
 
+#include "base/known_source.h"
+#include "collectors/buddyinfo.h"
+#include "collectors/cma.h"
 #include "collectors/meminfo.h"
+#include "collectors/pagetypeinfo.h"
+#include "collectors/pressure.h"
 #include "collectors/source.h"
+#include "collectors/thermal.h"
+#include "collectors/vmstat.h"
+#include "collectors/zoneinfo.h"
 
 namespace jetmem {
 
 // In the order in which they are read within a round. zoneinfo and buddyinfo come before
 // pagetypeinfo, whose gate looks at them.
-using AllSources = std::tuple<MeminfoSource>;
+using AllSources =
+    std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
+               CmaSource, ThermalSource, PagetypeinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.
 std::span<const SourceInfo* const> all_source_infos();
 
 std::vector<std::unique_ptr<Source>> make_all_sources();
+
+std::vector<KnownSource> known_sources();
 
 }  // namespace jetmem

@@ -42,8 +42,9 @@ constexpr std::array kMetrics{
                .max_series = kMaxSources},
     Descriptor{.name = "jetmem_source_absent_values",
                .type = kGauge,
-               .help = "Values a source could not give in its last reading although the source "
-                       "itself is fine, by reason: a powered-off thermal zone, say.",
+               .help = "Values that could not be had in the last reading although the source itself "
+                       "is fine, by reason: a powered-off thermal zone, say. Derived metrics "
+                       "count theirs under their own name.",
                .labels = {"source", "reason"},
                .max_series = 8 * kMaxSources},
     Descriptor{.name = "jetmem_source_dropped_samples",
@@ -124,8 +125,7 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
     : root_(root),
       clock_(clock),
       table_(table),
-      options_(options),
-      derivations_(std::move(derivations)) {
+      options_(options) {
   entries_.reserve(sources.size());
   for (std::unique_ptr<Source>& source : sources) {
     const SourceInfo& info = source->info();
@@ -135,8 +135,9 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
     entry.section = table_.add_section(std::string(info.name));
     entries_.push_back(std::move(entry));
   }
-  for (const auto& derivation : derivations_) {
-    derivation_sections_.push_back(table_.add_section(std::string(derivation->name())));
+  for (std::unique_ptr<Derivation>& derivation : derivations) {
+    const std::size_t section = table_.add_section(std::string(derivation->name()));
+    derived_.push_back({std::move(derivation), {}, section});
   }
   own_section_ = table_.add_section("sources");
 }
@@ -146,13 +147,13 @@ void Sampler::set_enabled(std::size_t i, bool enabled) {
   const bool disabled = entry.status.state == SourceState::kDisabled;
   if (enabled != disabled) return;
   if (enabled) {
-    set_state(entry, i, SourceState::kPending, {});
+    set_state(entry, SourceState::kPending, {});
   } else {
     drop(entry, i);
     entry.status.stale = false;
     entry.status.last_success = Nanoseconds(-1);
     entry.status.skipped.clear();
-    set_state(entry, i, SourceState::kDisabled, "switched off in the settings");
+    set_state(entry, SourceState::kDisabled, "switched off in the settings");
   }
 }
 
@@ -215,7 +216,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   entry.status.error = Errc::kIo;
   const bool was_stale = std::exchange(entry.status.stale, false);
   if (entry.status.state != SourceState::kOk || was_stale) {
-    set_state(entry, i, SourceState::kOk, {});
+    set_state(entry, SourceState::kOk, {});
   }
 }
 
@@ -241,11 +242,10 @@ void Sampler::reject(std::size_t i, Error error) {
     entry.status.reason = std::move(error.message);
     return;
   }
-  set_state(entry, i, state, std::move(error.message));
+  set_state(entry, state, std::move(error.message));
 }
 
-void Sampler::set_state(Entry& entry, std::size_t i, SourceState state, std::string reason) {
-  (void)i;
+void Sampler::set_state(Entry& entry, SourceState state, std::string reason) {
   entry.status.state = state;
   entry.status.reason = std::move(reason);
   if (on_change_) on_change_(entry.source->info(), entry.status);
@@ -269,11 +269,11 @@ void Sampler::finish_round() {
     if (on_change_) on_change_(entry.source->info(), entry.status);
   }
   if (std::exchange(derive_, false)) {
-    derivation_absent_.reset();
-    for (std::size_t d = 0; d < derivations_.size(); ++d) {
-      WriteContext context{root_.facts(), readings_, derivation_absent_};
-      SampleWriter writer(table_, derivation_sections_[d], now);
-      derivations_[d]->write(writer, context);
+    for (Derived& derived : derived_) {
+      derived.absent.reset();
+      WriteContext context{root_.facts(), readings_, derived.absent};
+      SampleWriter writer(table_, derived.section, now);
+      derived.derivation->write(writer, context);
     }
   }
   write_own_series(now);
@@ -281,6 +281,12 @@ void Sampler::finish_round() {
 
 void Sampler::write_own_series(Nanoseconds now) {
   SampleWriter out(table_, own_section_, now);
+  const auto put_absent = [&](std::string_view name, const AbsentValues& values) {
+    for (const AbsentValues::Count& absent : values.counts()) {
+      out.put(kMetrics[kAbsentValues], static_cast<double>(absent.count), name, absent.reason);
+    }
+  };
+  for (const Derived& derived : derived_) put_absent(derived.derivation->name(), derived.absent);
   for (const Entry& entry : entries_) {
     const std::string_view name = entry.source->info().name;
     const SourceStatus& status = entry.status;
@@ -289,9 +295,7 @@ void Sampler::write_own_series(Nanoseconds now) {
     }
     if (status.state == SourceState::kDisabled) continue;
     out.put(kMetrics[kStale], status.stale ? 1 : 0, name);
-    for (const AbsentValues::Count& absent : entry.absent.counts()) {
-      out.put(kMetrics[kAbsentValues], static_cast<double>(absent.count), name, absent.reason);
-    }
+    put_absent(name, entry.absent);
     const SampleTable::Section& section = table_.sections()[entry.section];
     out.put(kMetrics[kDropped], static_cast<double>(section.dropped + section.duplicates), name);
     for (std::size_t e = 0; e < status.errors.size(); ++e) {

@@ -91,7 +91,7 @@ class Sampler {
     AbsentValues absent;
     std::size_t section = 0;
   };
-  void set_state(Entry& entry, std::size_t i, SourceState state, std::string reason);
+  void set_state(Entry& entry, SourceState state, std::string reason);
   void drop(Entry& entry, std::size_t i);
   void write_own_series(Nanoseconds now);
 
@@ -101,9 +101,12 @@ class Sampler {
   Options options_;
   OnChange on_change_;
   std::vector<Entry> entries_;
-  std::vector<std::unique_ptr<Derivation>> derivations_;
-  std::vector<std::size_t> derivation_sections_;
-  AbsentValues derivation_absent_;
+  struct Derived {
+    std::unique_ptr<Derivation> derivation;
+    AbsentValues absent;
+    std::size_t section = 0;
+  };
+  std::vector<Derived> derived_;
   std::size_t own_section_ = 0;
   Readings readings_;
   bool derive_ = false;

@@ -63,6 +63,12 @@ TEST(Meminfo, UnknownFieldsBecomeSeriesUnderTheKernelsName) {
   EXPECT_EQ(fixture.sample("jetmem_meminfo_NvMapMemUsed_bytes"), 740388.0 * 1024);
 }
 
+TEST(Meminfo, ANameGivenTwiceIsRefusedEachTimeItIsRead) {
+  Meminfo m;
+  EXPECT_FALSE(parse_meminfo("A: 1 kB\nA: 2 kB\n", m));
+  EXPECT_FALSE(parse_meminfo("A: 1 kB\nA: 2 kB\n", m));
+}
+
 // The ugly ladder.
 TEST(Meminfo, RefusesWithLineAndFinding) {
   EXPECT_EQ(error_of(""), "empty");

@@ -1,0 +1,50 @@
+// Starts child processes: no inherited descriptors, no inherited signal settings, and a pidfd
+// that says when the child is really gone.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace jetmem {
+
+struct SpawnRequest {
+  // Absolute program path and arguments.
+  std::vector<std::string> argv;
+  // Descriptors to hand over: {ours, number in the child}. The rest is closed; 0, 1 and 2 are
+  // /dev/null unless they are named here.
+  std::vector<std::pair<int, int>> descriptors;
+  // Ask the kernel to kill the child when the calling thread ends.
+  bool die_with_parent = true;
+};
+
+struct Child {
+  pid_t pid = -1;
+  // Readable once the process is gone. Invalid on kernels before 5.3.
+  UniqueFd pidfd;
+};
+
+class Spawner {
+ public:
+  virtual ~Spawner() = default;
+  // An error when the program cannot be executed; its message names program and cause.
+  virtual Result<Child> spawn(const SpawnRequest& request) = 0;
+};
+
+class SystemSpawner final : public Spawner {
+ public:
+  Result<Child> spawn(const SpawnRequest& request) override;
+};
+
+// A pidfd for any process, ours or not; invalid when it is gone or the kernel has none.
+UniqueFd open_pidfd(pid_t pid);
+
+// Closes every descriptor from `first` on.
+void close_from(int first);
+
+}  // namespace jetmem

@@ -1,0 +1,406 @@
+#include "collectors/cma.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kMeminfoPath = "/proc/meminfo";
+constexpr std::string_view kSysfs = "/sys/kernel/mm/cma";
+constexpr std::string_view kDebugfs = "/sys/kernel/debug/cma";
+constexpr std::array<std::string_view, 9> kPaths{
+    kMeminfoPath,
+    "/sys/kernel/mm/cma/*/alloc_pages_success",
+    "/sys/kernel/mm/cma/*/alloc_pages_fail",
+    "/sys/kernel/mm/cma/*/release_pages_success",
+    "/sys/kernel/mm/cma/*/total_pages",
+    "/sys/kernel/mm/cma/*/available_pages",
+    "/sys/kernel/debug/cma/*/count",
+    "/sys/kernel/debug/cma/*/used",
+    "/sys/kernel/debug/cma/*/maxchunk",
+};
+constexpr std::size_t kMaxAreas = 64;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_cma_areas",
+               .type = MetricType::kGauge,
+               .help = "Contiguous memory areas that the kernel has set up. 0 on a Jetson: cameras "
+                       "and the GPU get no contiguous memory at all."},
+    Descriptor{.name = "jetmem_cma_area_bytes",
+               .type = MetricType::kGauge,
+               .help = "Size of the contiguous memory area. Fixed at boot.",
+               .labels = {"area"},
+               .max_series = kMaxAreas},
+    Descriptor{.name = "jetmem_cma_used_bytes",
+               .type = MetricType::kGauge,
+               .help = "Taken out of the area by drivers (cma_alloc). Unlike CmaFree it does not "
+                       "count programs that merely borrow the area, so steady growth is a leak.",
+               .labels = {"area"},
+               .max_series = kMaxAreas,
+               .worst = Worst::kMax},
+    Descriptor{.name = "jetmem_cma_available_bytes",
+               .type = MetricType::kGauge,
+               .help =
+                   "What drivers have not taken out of the area: all that cma_alloc could still "
+                   "hand out, in whatever pieces. Not CmaFree, which borrowers make smaller.",
+               .labels = {"area"},
+               .max_series = kMaxAreas,
+               .worst = Worst::kMin},
+    Descriptor{.name = "jetmem_cma_largest_free_run_bytes",
+               .type = MetricType::kGauge,
+               .help = "The largest piece that drivers have left in the area. This decides whether "
+                       "a camera starts: a buffer above it cannot be had. An upper bound, since "
+                       "pinned pages of borrowers may still block a part of it.",
+               .labels = {"area"},
+               .max_series = kMaxAreas,
+               .worst = Worst::kMin},
+    Descriptor{
+        .name = "jetmem_cma_alloc_pages_success_total",
+        .type = MetricType::kCounter,
+        .help = "Pages handed out by cma_alloc. Pages, not calls, as the kernel counts here.",
+        .labels = {"area"},
+        .max_series = kMaxAreas},
+    Descriptor{.name = "jetmem_cma_alloc_pages_fail_total",
+               .type = MetricType::kCounter,
+               .help = "Pages asked of cma_alloc in vain. Pages, not failures: one refused camera "
+                       "buffer adds thousands. Any growth means that contiguous memory ran short.",
+               .labels = {"area"},
+               .max_series = kMaxAreas},
+    Descriptor{.name = "jetmem_cma_release_pages_success_total",
+               .type = MetricType::kCounter,
+               .help = "Pages given back to the area. Falls behind alloc_pages_success by what is "
+                       "in use.",
+               .labels = {"area"},
+               .max_series = kMaxAreas},
+};
+enum Metric : std::size_t {
+  kAreas,
+  kArea,
+  kUsed,
+  kAvailable,
+  kLargestRun,
+  kAllocSuccess,
+  kAllocFail,
+  kReleaseSuccess,
+};
+
+// Why a figure is missing; the larger says more.
+enum class Why : std::uint8_t { kAbsent, kUnreadable, kMalformed, kDenied };
+
+Why why_of(const FileText& file) {
+  switch (file.as_error().code) {
+    case Errc::kAbsent:
+      return Why::kAbsent;
+    case Errc::kDenied:
+      return Why::kDenied;
+    default:
+      return Why::kUnreadable;
+  }
+}
+
+std::string_view reason(Why why, bool is_debugfs) {
+  switch (why) {
+    case Why::kAbsent:
+      return is_debugfs ? "debugfs_absent" : "sysfs_absent";
+    case Why::kDenied:
+      return is_debugfs ? "debugfs_denied" : "sysfs_denied";
+    case Why::kMalformed:
+      return "malformed";
+    case Why::kUnreadable:
+      break;
+  }
+  return "unreadable";
+}
+
+// The files of an area, sysfs before debugfs.
+constexpr std::array<std::string_view, 8> kLeaves{"alloc_pages_success",
+                                                  "alloc_pages_fail",
+                                                  "release_pages_success",
+                                                  "total_pages",
+                                                  "available_pages",
+                                                  "count",
+                                                  "used",
+                                                  "maxchunk"};
+enum Leaf : std::size_t {
+  kLeafAllocSuccess,
+  kLeafAllocFail,
+  kLeafReleaseSuccess,
+  kLeafTotal,
+  kLeafAvailable,
+  kLeafCount,
+  kLeafUsed,
+  kLeafMaxchunk,
+};
+constexpr bool in_debugfs(std::size_t leaf) { return leaf >= kLeafCount; }
+
+// One area as its files say it, before the figures are put together.
+struct RawArea {
+  std::string_view name;
+  bool in_sysfs = false;
+  struct Cell {
+    std::optional<std::uint64_t> value;
+    Why why = Why::kAbsent;
+  };
+  std::array<Cell, kLeaves.size()> cells;
+};
+
+class Collector {
+ public:
+  explicit Collector(Cma& out) : out_(out) {}
+
+  void take(const FileText& file) {
+    if (file.path == kSysfs) {
+      sysfs_ = {false, why_of(file)};
+    } else if (file.path == kDebugfs) {
+      debugfs_ = {false, why_of(file)};
+    } else if (file.path.substr(0, kSysfs.size() + 1) == "/sys/kernel/mm/cma/") {
+      take_figure(file, file.path.substr(kSysfs.size() + 1), false);
+    } else if (file.path.substr(0, kDebugfs.size() + 1) == "/sys/kernel/debug/cma/") {
+      take_figure(file, file.path.substr(kDebugfs.size() + 1), true);
+    }
+  }
+
+  void finish() {
+    std::sort(areas_.begin(), areas_.end(),
+              [](const RawArea& a, const RawArea& b) { return a.name < b.name; });
+    for (const RawArea& raw : areas_) put_together(raw);
+    if (dropped_ > 0) out_.absent.add("too_many_areas", dropped_);
+    out_.areas_known = sysfs_.listed || debugfs_.listed;
+    if (out_.areas_known) return;
+    if (out_.total_bytes == 0U) {
+      out_.areas_known = true;  // there are none
+      return;
+    }
+    // How many areas there are is unknown, so each place that would tell counts once.
+    out_.absent.add(reason(sysfs_.why, false));
+    out_.absent.add(reason(debugfs_.why, true));
+  }
+
+  bool any_denied() const { return any_denied_; }
+  bool any_figure() const { return any_figure_; }
+
+ private:
+  struct Place {
+    bool listed = false;
+    Why why = Why::kAbsent;  // unless it was listed
+  };
+
+  void take_figure(const FileText& file, std::string_view rest, bool is_debugfs) {
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos || slash == 0) return;
+    const std::string_view leaf = rest.substr(slash + 1);
+    const auto at = std::find(kLeaves.begin(), kLeaves.end(), leaf);
+    if (at == kLeaves.end()) return;
+    const auto index = static_cast<std::size_t>(at - kLeaves.begin());
+    if (in_debugfs(index) != is_debugfs) return;
+    (is_debugfs ? debugfs_ : sysfs_).listed = true;
+    RawArea* area =
+        is_debugfs ? debugfs_area(rest.substr(0, slash)) : sysfs_area(rest.substr(0, slash));
+    if (area == nullptr) {
+      ++dropped_;
+      return;
+    }
+    RawArea::Cell& cell = area->cells[index];
+    if (!file.ok()) {
+      cell.why = why_of(file);
+      any_denied_ = any_denied_ || cell.why == Why::kDenied;
+      return;
+    }
+    cell.value = parse_u64(file.text);
+    if (!cell.value) cell.why = Why::kMalformed;
+  }
+
+  RawArea* find(std::string_view name) {
+    for (RawArea& area : areas_) {
+      if (area.name == name) return &area;
+    }
+    return nullptr;
+  }
+
+  RawArea* add(std::string_view name) {
+    if (areas_.size() >= kMaxAreas) return nullptr;
+    areas_.emplace_back().name = name;
+    return &areas_.back();
+  }
+
+  RawArea* sysfs_area(std::string_view name) {
+    RawArea* area = find(name);
+    if (area == nullptr) area = add(name);
+    if (area != nullptr) area->in_sysfs = true;
+    return area;
+  }
+
+  // Called after all of sysfs: the paths are read in that order.
+  RawArea* debugfs_area(std::string_view folder) {
+    constexpr std::string_view kOldPrefix = "cma-";
+    constexpr std::size_t kCutFolder = 15;
+    std::string_view name = folder;
+    // An area that is really called "cma-..." has its folder in sysfs under the same name.
+    if (find(folder) == nullptr && folder.size() > kOldPrefix.size()) {
+      take_prefix(name, kOldPrefix);
+    }
+    if (RawArea* area = find(name); area != nullptr) return area;
+    if (name.size() < folder.size() && folder.size() == kCutFolder) {
+      RawArea* match = nullptr;
+      for (RawArea& area : areas_) {
+        if (!area.in_sysfs || area.name.substr(0, name.size()) != name) continue;
+        if (match != nullptr) return add(name);  // two that begin alike: do not guess
+        match = &area;
+      }
+      if (match != nullptr) return match;
+    }
+    return add(name);
+  }
+
+  // A missing figure is counted under the reason that says most about how to get it.
+  void missing(const RawArea& raw, Leaf first, std::optional<Leaf> second = {}) {
+    Leaf leaf = first;
+    if (second && why(raw, *second) > why(raw, first)) leaf = *second;
+    out_.absent.add(reason(why(raw, leaf), in_debugfs(leaf)));
+  }
+
+  Why why(const RawArea& raw, Leaf leaf) const {
+    const Place& place = in_debugfs(leaf) ? debugfs_ : sysfs_;
+    return place.listed ? raw.cells[leaf].why : place.why;
+  }
+
+  void put_together(const RawArea& raw) {
+    Cma::Area& area = out_.areas.emplace_back();
+    area.name = raw.name;
+    const auto value = [&](Leaf leaf) { return raw.cells[leaf].value; };
+
+    area.total = value(kLeafCount) ? value(kLeafCount) : value(kLeafTotal);
+    if (!area.total) missing(raw, kLeafCount, kLeafTotal);
+
+    // Either place alone tells what is used; figures of two moments are not mixed.
+    area.used = value(kLeafUsed);
+    if (!area.used && value(kLeafTotal) && value(kLeafAvailable)) {
+      if (*value(kLeafAvailable) <= *value(kLeafTotal)) {
+        area.used = *value(kLeafTotal) - *value(kLeafAvailable);
+      } else {
+        out_.absent.add("inconsistent");
+      }
+    } else if (!area.used) {
+      missing(raw, kLeafUsed, kLeafAvailable);
+    }
+    area.largest_run = value(kLeafMaxchunk);
+    if (!area.largest_run) missing(raw, kLeafMaxchunk);
+    for (auto* part : {&area.used, &area.largest_run}) {
+      if (!*part || !area.total || **part <= *area.total) continue;
+      part->reset();
+      out_.absent.add("inconsistent");
+    }
+
+    area.alloc_success = value(kLeafAllocSuccess);
+    area.alloc_fail = value(kLeafAllocFail);
+    if (!area.alloc_success) missing(raw, kLeafAllocSuccess);
+    if (!area.alloc_fail) missing(raw, kLeafAllocFail);
+    // Not counted as missing when it is not there: kernels before 6.10 have the two others only.
+    area.release_success = value(kLeafReleaseSuccess);
+    if (!area.release_success && why(raw, kLeafReleaseSuccess) != Why::kAbsent) {
+      missing(raw, kLeafReleaseSuccess);
+    }
+    any_figure_ = any_figure_ || area.total || area.used || area.largest_run ||
+                  area.alloc_success || area.alloc_fail || area.release_success;
+  }
+
+  Cma& out_;
+  std::vector<RawArea> areas_;
+  Place sysfs_;
+  Place debugfs_;
+  std::uint64_t dropped_ = 0;
+  bool any_denied_ = false;
+  bool any_figure_ = false;
+};
+
+}  // namespace
+
+const SourceInfo CmaSource::kInfo{
+    .name = "cma",
+    .what = "each contiguous memory area: size, use, largest free run, pages refused",
+    .paths = kPaths,
+    .access = Access::kReader,
+    .interval = std::chrono::seconds(5),
+    .shortest_interval = std::chrono::seconds(1),
+    .grant = "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root: debugfs is root's",
+    .metrics = kMetrics,
+};
+
+Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
+  out.areas.clear();
+  out.areas_known = false;
+  out.total_bytes.reset();
+  out.free_bytes.reset();
+  out.absent.reset();
+
+  std::optional<Error> meminfo_error;
+  const auto text = snapshot.text_of(kMeminfoPath);
+  Result<void> meminfo =
+      text ? parse_meminfo(*text, out.meminfo) : Result<void>(tl::unexpected(text.error()));
+  if (meminfo) {
+    out.total_bytes = out.meminfo.find("CmaTotal");
+    out.free_bytes = out.meminfo.find("CmaFree");
+  } else {
+    meminfo_error =
+        text ? std::move(meminfo.error()).within("meminfo") : std::move(meminfo.error());
+  }
+
+  Collector collector(out);
+  for (std::size_t i = 0; i < snapshot.size(); ++i) collector.take(snapshot[i]);
+  collector.finish();
+
+  if (out.areas.empty() && !out.total_bytes) {
+    if (meminfo_error) return tl::unexpected(std::move(*meminfo_error));
+    return fail(Errc::kAbsent, "this kernel has no CMA: no CmaTotal in /proc/meminfo");
+  }
+  if (!out.areas.empty() && !collector.any_figure() && !out.total_bytes) {
+    const bool denied = collector.any_denied();
+    return fail(denied ? Errc::kDenied : Errc::kMalformed,
+                std::to_string(out.areas.size()) + " areas, and not one figure of any " +
+                    (denied ? "may be read" : "could be understood"));
+  }
+  if (meminfo_error) out.absent.add("meminfo_unreadable");
+  return {};
+}
+
+Result<void> CmaSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  return parse_cma(snapshot, reading_);
+}
+
+void CmaSource::write(SampleWriter& out, WriteContext& context) const {
+  for (const AbsentValues::Count& entry : reading_.absent.counts()) {
+    if (entry.count > 0) context.absent.add(entry.reason, entry.count);
+  }
+  if (reading_.areas_known) out.put(kMetrics[kAreas], static_cast<double>(reading_.areas.size()));
+
+  // Sizes are in pages in the kernel's files, and only a fact of the machine says how large one is.
+  const auto page_size = context.facts.page_size;
+  const auto put_bytes = [&](Metric metric, const std::optional<std::uint64_t>& pages,
+                             const Cma::Area& area) {
+    if (!pages) return;
+    if (!page_size) {
+      context.absent.add("page_size_unknown");
+      return;
+    }
+    const double bytes = static_cast<double>(*pages) * static_cast<double>(*page_size);
+    out.put(kMetrics[metric], bytes, area.name);
+  };
+  const auto put_pages = [&](Metric metric, const std::optional<std::uint64_t>& pages,
+                             const Cma::Area& area) {
+    if (pages) out.put(kMetrics[metric], static_cast<double>(*pages), area.name);
+  };
+  for (const Cma::Area& area : reading_.areas) {
+    put_bytes(kArea, area.total, area);
+    put_bytes(kUsed, area.used, area);
+    if (area.total && area.used) put_bytes(kAvailable, *area.total - *area.used, area);
+    put_bytes(kLargestRun, area.largest_run, area);
+    put_pages(kAllocSuccess, area.alloc_success, area);
+    put_pages(kAllocFail, area.alloc_fail, area);
+    put_pages(kReleaseSuccess, area.release_success, area);
+  }
+}
+
+}  // namespace jetmem

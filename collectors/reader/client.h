@@ -1,0 +1,134 @@
+// The daemon's side of jetmem-reader: one request at a time, a deadline on each, and a new reader
+// when one does not answer.
+//
+// A read may hang in the kernel beyond SIGKILL. Then the process is left behind ("wedged"), its
+// source is quarantined until the process is really gone (its pidfd says so) and for a growing
+// pause after that, and a new reader serves the other sources. Only a bounded number may be
+// wedged at a time: beyond it the sources that need a reader fail, saying so.
+//
+// Everything happens in dispatch(), called when fd() is readable: no thread, no timer outside.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/snapshot.h"
+#include "base/spawn.h"
+#include "base/unique_fd.h"
+#include "collectors/reader/protocol.h"
+
+namespace jetmem::reader {
+
+struct ClientOptions {
+  // systemd's activated socket, tried first when not empty and it exists.
+  std::string socket;
+  // The program to spawn otherwise; empty: a reader can only come from the socket.
+  std::string program;
+  // Handed to the spawned program as --root; empty: the live machine.
+  std::string root;
+  std::chrono::milliseconds deadline{5000};
+  std::size_t max_wedged = 3;
+};
+
+struct ClientCounters {
+  std::uint64_t starts = 0;    // readers started or connected to
+  std::uint64_t timeouts = 0;  // requests not answered by the deadline
+  std::uint64_t failures = 0;  // readers that could not be had, died or talked nonsense
+};
+
+class Client {
+ public:
+  // Exactly one call for each accepted request: the text, or why there is none.
+  using Done = std::function<void(std::string_view source, Result<const Snapshot*> snapshot,
+                                  Nanoseconds read_time)>;
+
+  Client(ClientOptions options, const Clock& clock, Spawner& spawner, Done done);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Queues a request. A source that is already waiting is not queued twice. When it is
+  // quarantined, or no reader can be had, `done` is called before this returns.
+  void request(std::string_view source);
+
+  // Readable when dispatch() has something to do.
+  int fd() const { return epoll_.get(); }
+  void dispatch();
+  bool idle() const { return !in_flight_ && queue_.empty(); }
+
+  void set_limits(std::chrono::milliseconds deadline, std::size_t max_wedged) {
+    options_.deadline = deadline;
+    options_.max_wedged = max_wedged;
+  }
+
+  // The reader serving now, or -1.
+  pid_t pid() const { return pid_; }
+  std::size_t wedged() const { return wedged_.size(); }
+  const ClientCounters& counters() const { return counters_; }
+
+ private:
+  struct Wedged {
+    std::string source;
+    Child process;
+    bool ours = false;  // spawned by us: to be reaped
+  };
+  struct Quarantine {
+    std::string source;
+    Nanoseconds until{0};  // boot clock
+    Nanoseconds pause{0};
+  };
+
+  void start_next();
+  Result<void> ensure_reader();
+  Result<void> connect_to_socket();
+  Result<void> spawn_program();
+  void on_packet();
+  void finish(Result<const Snapshot*> result);
+  // The reader is no good any more: forget it, killing it if it is ours to kill.
+  void abandon();
+  // As above while it hangs in a read: its source goes into quarantine.
+  void abandon_wedged();
+  void collect_gone();
+  void set_deadline(Nanoseconds from_now);
+  Quarantine* quarantine_of(std::string_view source);
+  std::optional<Error> refusal(std::string_view source);
+  void watch(int fd);
+  void unwatch(int fd);
+
+  ClientOptions options_;
+  const Clock& clock_;
+  Spawner& spawner_;
+  Done done_;
+  UniqueFd epoll_;
+  UniqueFd timer_;
+
+  UniqueFd connection_;
+  Child process_;
+  pid_t pid_ = -1;
+  bool ours_ = false;
+
+  std::deque<std::string> queue_;
+  bool in_flight_ = false;
+  std::string source_;  // in flight
+  std::uint32_t sequence_ = 0;
+  ByteBuffer stream_;
+  Snapshot snapshot_;
+  bool starting_ = false;
+
+  std::vector<Wedged> wedged_;
+  std::vector<Quarantine> quarantines_;
+  ClientCounters counters_;
+};
+
+// Where the reader is installed, or lies in a build tree, seen from the running program; empty
+// when it is nowhere.
+std::string find_reader_program();
+
+}  // namespace jetmem::reader

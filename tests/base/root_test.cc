@@ -1,0 +1,137 @@
+#include "base/root.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+class RootTest : public testing::Test {
+ protected:
+  // The text of a file, or "error N".
+  static std::string read(const Root& root, std::string_view path) {
+    int error = 0;
+    const UniqueFd fd = root.open_file(path, error);
+    if (!fd.valid()) return "error " + std::to_string(error);
+    char buffer[256];
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    return std::string(buffer, static_cast<std::size_t>(n));
+  }
+  static std::string error(int number) { return "error " + std::to_string(number); }
+
+  TempDir tree_;
+};
+
+TEST_F(RootTest, ReadsBelowItsDirectory) {
+  tree_.write("proc/meminfo", "x");
+  EXPECT_EQ(read(Root::at(tree_.path()).value(), "/proc/meminfo"), "x");
+  EXPECT_EQ(read(Root::at(tree_.path()).value(), "/proc/none"), error(ENOENT));
+}
+
+TEST_F(RootTest, IsNeverEscaped) {
+  tree_.write("inside/etc/passwd", "mine");
+  const std::string inside = tree_.file("inside");
+  ASSERT_EQ(::symlink("/etc/passwd", (inside + "/absolute").c_str()), 0);
+  ASSERT_EQ(::symlink("../../../../../etc/passwd", (inside + "/climbing").c_str()), 0);
+  ASSERT_EQ(::symlink("/proc/self/root/etc/passwd", (inside + "/magic").c_str()), 0);
+  ASSERT_EQ(::symlink("loop", (inside + "/loop").c_str()), 0);
+  const Root root = Root::at(inside).value();
+  EXPECT_EQ(read(root, "/absolute"), "mine");
+  EXPECT_EQ(read(root, "/climbing"), "mine");
+  EXPECT_EQ(read(root, "/../../etc/passwd"), "mine");
+  EXPECT_EQ(read(root, "/magic"), error(ENOENT));
+  EXPECT_EQ(read(root, "/loop"), error(ELOOP));
+}
+
+// The walk for kernels without openat2 keeps the same promises.
+TEST_F(RootTest, TheWalkAgreesWithOpenat2) {
+  tree_.write("inside/etc/passwd", "mine");
+  tree_.write("inside/a/b/c", "deep");
+  const std::string inside = tree_.file("inside");
+  ASSERT_EQ(::symlink("/etc/passwd", (inside + "/absolute").c_str()), 0);
+  ASSERT_EQ(::symlink("../../../../../etc/passwd", (inside + "/climbing").c_str()), 0);
+  ASSERT_EQ(::symlink("a/b", (inside + "/link").c_str()), 0);
+  ASSERT_EQ(::symlink("loop", (inside + "/loop").c_str()), 0);
+  const UniqueFd root(::open(inside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto walk = [&](std::string_view path) {
+    int error = 0;
+    const UniqueFd fd = open_below_by_walk(root.get(), path, O_RDONLY | O_CLOEXEC, error);
+    if (!fd.valid()) return "error " + std::to_string(error);
+    char buffer[64];
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    return n < 0 ? "directory" : std::string(buffer, static_cast<std::size_t>(n));
+  };
+  EXPECT_EQ(walk("absolute"), "mine");
+  EXPECT_EQ(walk("climbing"), "mine");
+  EXPECT_EQ(walk("../../etc/passwd"), "mine");
+  EXPECT_EQ(walk("link/c"), "deep");
+  EXPECT_EQ(walk("a/b/../b/c"), "deep");
+  EXPECT_EQ(walk("a/b/c/d"), error(ENOTDIR));
+  EXPECT_EQ(walk("loop"), error(ELOOP));
+  EXPECT_EQ(walk("none"), error(ENOENT));
+  EXPECT_EQ(walk("a"), "directory");
+}
+
+TEST_F(RootTest, OnlyRegularFilesAreFiles) {
+  tree_.write("dir/file", "");
+  ASSERT_EQ(::mkfifo(tree_.file("fifo").c_str(), 0600), 0);
+  const Root root = Root::at(tree_.path()).value();
+  EXPECT_EQ(read(root, "/dir"), error(Root::kNotRegular));
+  EXPECT_EQ(read(root, "/fifo"), error(Root::kNotRegular)) << "and it must not block";
+}
+
+TEST_F(RootTest, TheManifestGivesFactsAndReplaysErrors) {
+  tree_.write("proc/meminfo", "x");
+  tree_.write("sys/kernel/debug/cma/area/used", "1");
+  tree_.write("jetmem/manifest.json", R"({"format": 1,
+      "facts": {"page_size": 16384, "cpus": 4, "boot_id": "b", "captured_at": 1760000000},
+      "errors": {"/proc/meminfo": "EAGAIN", "/sys/kernel/debug": "EACCES"}})");
+  const Root root = Root::at(tree_.path()).value();
+  EXPECT_FALSE(root.is_live());
+  EXPECT_EQ(root.facts().page_size, 16384U);
+  EXPECT_EQ(root.facts().clock_ticks_per_second, std::nullopt);
+  EXPECT_EQ(read(root, "/proc/meminfo"), error(EAGAIN));
+  EXPECT_EQ(read(root, "/sys/kernel/debug/cma/area/used"), error(EACCES));
+  EXPECT_EQ(read(root, "/sys/kernel/debugger"), error(ENOENT));
+}
+
+TEST_F(RootTest, WithoutAManifestFactsAreAbsent) {
+  EXPECT_EQ(Root::at(tree_.path()).value().facts().page_size, std::nullopt);
+}
+
+TEST_F(RootTest, ADamagedManifestIsAnErrorNotAGuess) {
+  const auto message = [&](std::string_view text) {
+    tree_.write("jetmem/manifest.json", text);
+    const auto root = Root::at(tree_.path());
+    return root ? std::string("no error") : root.error().message.substr(tree_.path().size());
+  };
+  const std::string at = "/jetmem/manifest.json: ";
+  EXPECT_EQ(message("{"), at + "not valid JSON");
+  EXPECT_EQ(message("[]"), at + "not a JSON object");
+  EXPECT_EQ(message("{\"format\": 2}"), at + "format: expected 1");
+  EXPECT_EQ(message("{\"format\": 1, \"facts\": {\"page_size\": \"4k\"}}"),
+            at + "facts.page_size: unexpected string");
+  EXPECT_EQ(message("{\"format\": 1, \"facts\": {\"page_size\": 5000}}"),
+            at + "facts.page_size: not a power of two from 1024 to 16 MiB");
+  EXPECT_EQ(message("{\"format\": 1, \"errors\": {\"/x\": \"EWHAT\"}}"),
+            at + "errors: '/x': 'EWHAT' is not an errno name known here");
+  EXPECT_EQ(Root::at("/nowhere/at/all").error().message,
+            "open /nowhere/at/all: No such file or directory");
+}
+
+TEST(LiveRoot, KnowsThisMachine) {
+  const Root root = Root::live();
+  EXPECT_TRUE(root.is_live());
+  EXPECT_EQ(root.facts().page_size, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(root.facts().boot_id->size(), 36U);
+  int error = 0;
+  EXPECT_TRUE(root.open_file("/proc/meminfo", error).valid());
+}
+
+}  // namespace
+}  // namespace jetmem
