@@ -1,0 +1,127 @@
+#include "config/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kNotReadable =
+    "cannot be read: permission denied; make it readable for the user this runs as";
+
+Result<void> check_kind(int fd) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) {
+    return fail(Errc::kIo, "cannot be examined: " + std::generic_category().message(errno));
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return fail(Errc::kNotRegular, "is a directory; name a YAML file instead");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(Errc::kNotRegular,
+                "is a FIFO, socket or device, not a regular file; put a YAML file in its place");
+  }
+  return {};
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() > end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+}  // namespace
+
+std::string describe(const ConfigError& error) {
+  std::string text = printable(error.file, 4096);
+  if (error.line > 0) {
+    text.append(":").append(std::to_string(error.line));
+    text.append(":").append(std::to_string(error.column));
+  }
+  return text.append(": ").append(error.message);
+}
+
+std::string describe(const std::vector<ConfigError>& errors) {
+  std::string text;
+  for (const ConfigError& error : errors) {
+    if (!text.empty()) text.push_back('\n');
+    text.append(describe(error));
+  }
+  return text;
+}
+
+Result<std::string> read_config_file(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd.valid()) {
+    const int error = errno;
+    if (error == ENOENT) return fail(Errc::kAbsent, "there is no such file; check its name");
+    if (error == EACCES || error == EPERM) return fail(Errc::kDenied, std::string(kNotReadable));
+    if (error == ENXIO) {
+      return fail(Errc::kNotRegular, "is a socket or device; put a YAML file in its place");
+    }
+    return fail(Errc::kIo, "cannot be opened: " + std::generic_category().message(error));
+  }
+  if (auto ok = check_kind(fd.get()); !ok) return tl::unexpected(ok.error());
+  std::string text;
+  std::size_t size = 0;
+  while (size <= kMaxConfigFileBytes) {
+    text.resize(std::min(size + 16'384, kMaxConfigFileBytes + 1));
+    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      return fail(Errc::kIo, "cannot be read: " + std::generic_category().message(errno));
+    }
+    if (n == 0) {
+      text.resize(size);
+      return text;
+    }
+    size += static_cast<std::size_t>(n);
+  }
+  return fail(Errc::kTooLarge, "is larger than 1 MiB; is this the right file?");
+}
+
+tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_files(
+    const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::vector<ConfigFile> files{{directory + "/jetmem.yaml", false}};
+  std::vector<ConfigError> errors;
+  const std::string conf_d = directory + "/conf.d";
+  const std::string below = conf_d + "/";
+  const auto refuse = [&](std::string path, std::string message) {
+    errors.push_back({.file = std::move(path), .key = {}, .message = std::move(message)});
+  };
+
+  std::error_code error;
+  fs::directory_iterator entry(conf_d, error);
+  if (error == std::errc::no_such_file_or_directory) return files;
+  std::vector<std::string> names;
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (name.front() == '.') continue;
+    if (ends_with(name, ".yml")) refuse(below + name, "is not read; rename it to .yaml");
+    if (ends_with(name, ".yaml")) names.push_back(std::move(name));
+    if (names.size() + errors.size() > kMaxConfigFiles) {
+      refuse(conf_d, "holds more than 256 YAML files; is this the right directory?");
+      break;
+    }
+  }
+  if (error) {
+    refuse(conf_d, error == std::errc::permission_denied
+                       ? std::string(kNotReadable)
+                       : "cannot be listed as a directory: " + error.message());
+  }
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) files.push_back({below + name, true});
+  return files;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,44 @@
+// Which files the settings are in, and reading one without being hurt by it.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "base/result.h"
+
+namespace jetmem {
+
+struct ConfigError {
+  std::string file;
+  int line = 0;  // from 1; 0: the file as a whole
+  int column = 0;
+  std::string key;      // "http.listen", where the error belongs to one
+  std::string message;  // complete without the other fields, but for the place
+
+  bool operator==(const ConfigError&) const = default;
+};
+
+// "/etc/jetmem/jetmem.yaml:3:5: unknown key ..."
+std::string describe(const ConfigError& error);
+// One line per error; the last one without its newline.
+std::string describe(const std::vector<ConfigError>& errors);
+
+struct ConfigFile {
+  std::string path;
+  bool must_exist = true;  // false: a missing file means that nothing is set in it
+};
+
+constexpr std::size_t kMaxConfigFileBytes = 1U << 20;
+constexpr std::size_t kMaxConfigFiles = 256;
+
+// DIR/jetmem.yaml, which may be missing, then DIR/conf.d/*.yaml in lexical order. Other names in
+// conf.d are left alone (editors' backups, packages' leftovers), except *.yml: whoever wrote it
+// believes that it is read.
+tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_files(
+    const std::string& directory);
+
+// The whole text of a regular file of at most kMaxConfigFileBytes; never blocks on a FIFO.
+Result<std::string> read_config_file(const std::string& path);
+
+}  // namespace jetmem

@@ -1,0 +1,154 @@
+#include "config/schema.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::chrono_literals;
+
+// `access` takes Settings& or const Settings& and returns the address of the setting's field.
+template <class Type, class Access>
+Setting declare(std::string key, Type type, Applies applies, std::string_view what, Access access) {
+  Setting setting;
+  setting.key = std::move(key);
+  setting.what = what;
+  setting.allowed = type.allowed();
+  setting.applies = applies;
+  setting.read = [type, access](const YamlNode& node, Settings& to, ValueProblems& problems) {
+    auto value = type.read(node, problems);
+    auto* field = access(to);
+    if (value && field != nullptr) *field = std::move(*value);
+  };
+  setting.show = [type, access](const Settings& from) {
+    const auto* field = access(from);
+    return field == nullptr ? std::string() : type.show(*field);
+  };
+  setting.same = [access](const Settings& a, const Settings& b) {
+    const auto* in_a = access(a);
+    const auto* in_b = access(b);
+    if (in_a == nullptr || in_b == nullptr) return in_a == in_b;
+    return *in_a == *in_b;
+  };
+  setting.copy = [access](const Settings& from, Settings& to) {
+    const auto* value = access(from);
+    auto* field = access(to);
+    if (value != nullptr && field != nullptr) *field = *value;
+  };
+  return setting;
+}
+
+// The field of one source, by name: null in settings that do not know the source.
+template <class Field>
+auto source_field(std::string_view source, Field SourceSettings::*field) {
+  return [name = std::string(source), field](auto& settings) {
+    using Pointer = decltype(&(settings.sources.front().*field));
+    for (auto& each : settings.sources) {
+      if (each.name == name) return &(each.*field);
+    }
+    return Pointer{nullptr};
+  };
+}
+
+std::string_view last_name(std::string_view key) { return key.substr(key.rfind('.') + 1); }
+
+std::string join(std::string_view section, std::string_view name) {
+  std::string key(section);
+  if (!key.empty()) key.push_back('.');
+  return key.append(name);
+}
+
+}  // namespace
+
+Schema::Schema(std::span<const KnownSource> sources)
+    : settings_{
+          declare("log.level",
+                  Choice<LogLevel>{{LogLevel::kTrace, LogLevel::kDebug, LogLevel::kInfo,
+                                    LogLevel::kWarning, LogLevel::kError},
+                                   log_level_name},
+                  Applies::kAtOnce, "The least important messages that are still logged.",
+                  [](auto& s) { return &s.log.level; }),
+
+          declare("http.listen", ListOf<Address>{{}, 16}, Applies::kAtRestart,
+                  "Where /metrics and the API are served; an empty list serves nowhere.",
+                  [](auto& s) { return &s.http.listen; }),
+          declare("http.max_connections", Integer{1, 1024}, Applies::kAtRestart,
+                  "Connections open at a time; further ones are refused.",
+                  [](auto& s) { return &s.http.max_connections; }),
+          declare("http.idle_timeout", Duration{1s, 5min}, Applies::kAtRestart,
+                  "A connection silent for this long is closed.",
+                  [](auto& s) { return &s.http.idle_timeout; }),
+
+          declare("reader.deadline", Duration{100ms, 60s}, Applies::kAtOnce,
+                  "A jetmem-reader that has not answered after this long is given up.",
+                  [](auto& s) { return &s.reader.deadline; }),
+          declare("reader.max_wedged", Integer{1, 16}, Applies::kAtOnce,
+                  "Readers that may hang in the kernel before no new one is started.",
+                  [](auto& s) { return &s.reader.max_wedged; }),
+          declare("reader.socket", AbsolutePath{true, kMaxSocketPath}, Applies::kAtRestart,
+                  "Socket of the reader that systemd starts; used when it exists.",
+                  [](auto& s) { return &s.reader.socket; }),
+          declare("reader.program", AbsolutePath{true}, Applies::kAtRestart,
+                  "The jetmem-reader to start where there is no socket.",
+                  [](auto& s) { return &s.reader.program; }),
+      } {
+  for (const KnownSource& source : sources) {
+    const std::string section = join("sources", source.name);
+    settings_.push_back(declare(join(section, "enabled"), Boolean{}, Applies::kAtOnce,
+                                "Whether the source is read at all.",
+                                source_field(source.name, &SourceSettings::enabled)));
+    settings_.push_back(declare(join(section, "interval"), Duration{source.shortest_interval, 1h},
+                                Applies::kAtOnce, "Time between two readings.",
+                                source_field(source.name, &SourceSettings::interval)));
+  }
+}
+
+Schema Schema::of(const Settings& settings) {
+  std::vector<KnownSource> sources;
+  sources.reserve(settings.sources.size());
+  for (const SourceSettings& source : settings.sources) sources.push_back({source.name});
+  return Schema(sources);
+}
+
+const Setting* Schema::find(std::string_view key) const {
+  for (const Setting& setting : settings_) {
+    if (setting.key == key) return &setting;
+  }
+  return nullptr;
+}
+
+bool Schema::is_section(std::string_view key) const {
+  return std::any_of(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+    std::string_view rest = setting.key;
+    return key.empty() || (take_prefix(rest, key) && take_prefix(rest, "."));
+  });
+}
+
+std::vector<std::string_view> Schema::names_in(std::string_view section) const {
+  std::vector<std::string_view> names;
+  for (const Setting& setting : settings_) {
+    std::string_view rest = setting.key;
+    if (!section.empty() && !(take_prefix(rest, section) && take_prefix(rest, "."))) continue;
+    const std::string_view name = rest.substr(0, rest.find('.'));
+    if (names.empty() || names.back() != name) names.push_back(name);
+  }
+  return names;
+}
+
+std::string Schema::suggest(std::string_view section, std::string_view name) const {
+  const std::string_view near = nearest_name(name, names_in(section));
+  if (!near.empty()) return join(section, near);
+  // The right name in the wrong section, if only one setting bears it.
+  const Setting* elsewhere = nullptr;
+  for (const Setting& setting : settings_) {
+    if (last_name(setting.key) != name) continue;
+    if (elsewhere != nullptr) return {};
+    elsewhere = &setting;
+  }
+  return elsewhere == nullptr ? std::string() : elsewhere->key;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,37 @@
+#include "config/settings.h"
+
+namespace jetmem {
+
+std::string_view log_level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::kTrace:
+      return "trace";
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
+  }
+  return "unknown";
+}
+
+const SourceSettings* Settings::find_source(std::string_view name) const {
+  for (const SourceSettings& source : sources) {
+    if (source.name == name) return &source;
+  }
+  return nullptr;
+}
+
+Settings default_settings(std::span<const KnownSource> sources) {
+  Settings settings;
+  settings.sources.reserve(sources.size());
+  for (const KnownSource& source : sources) {
+    settings.sources.push_back({.name = std::string(source.name), .interval = source.interval});
+  }
+  return settings;
+}
+
+}  // namespace jetmem

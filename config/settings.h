@@ -1,0 +1,59 @@
+// The settings of jetmemd, typed. A field's initializer is its default; its key, range and
+// description are its one declaration in config/schema.cc. To add a setting, add both.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/known_source.h"
+#include "base/log.h"
+#include "config/listen_address.h"
+
+namespace jetmem {
+
+std::string_view log_level_name(LogLevel level);
+
+struct LogSettings {
+  LogLevel level = LogLevel::kInfo;
+  bool operator==(const LogSettings&) const = default;
+};
+
+struct HttpSettings {
+  std::vector<ListenAddress> listen{{.host = "127.0.0.1", .port = 10743}};  // empty: no server
+  std::uint32_t max_connections = 64;
+  std::chrono::milliseconds idle_timeout{10'000};
+  bool operator==(const HttpSettings&) const = default;
+};
+
+struct ReaderSettings {
+  std::chrono::milliseconds deadline{5'000};
+  std::uint32_t max_wedged = 3;
+  std::string socket = "/run/jetmem-reader/socket";  // used when it exists; empty: always spawn
+  std::string program;                               // empty: the one beside jetmemd
+  bool operator==(const ReaderSettings&) const = default;
+};
+
+struct SourceSettings {
+  std::string name;
+  bool enabled = true;
+  std::chrono::milliseconds interval{1000};
+  bool operator==(const SourceSettings&) const = default;
+};
+
+struct Settings {
+  LogSettings log;
+  HttpSettings http;
+  ReaderSettings reader;
+  std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
+
+  const SourceSettings* find_source(std::string_view name) const;
+  bool operator==(const Settings&) const = default;
+};
+
+Settings default_settings(std::span<const KnownSource> sources);
+
+}  // namespace jetmem

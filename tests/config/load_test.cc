@@ -1,0 +1,381 @@
+// Given this YAML, then these settings, or these errors with their place and fix.
+#include "config/load.h"
+
+#include "config_fixture.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+TEST(Load, NothingSetMeansDefaults) {
+  const Settings defaults = default_settings(test_sources());
+  for (const std::string_view text : {"", "\n", "# only a comment\n", "---\n", "---\n...\n", "{}",
+                                      "\xef\xbb\xbf", "  \t \n", "\t# tab before a comment\n"}) {
+    EXPECT_EQ(good(text), defaults) << text;
+  }
+  EXPECT_EQ(defaults.log.level, LogLevel::kInfo);
+  ASSERT_EQ(defaults.http.listen.size(), 1U);
+  EXPECT_EQ(defaults.http.listen[0].text(), "127.0.0.1:10743");
+  ASSERT_NE(defaults.find_source("pagetypeinfo"), nullptr);
+  EXPECT_EQ(defaults.find_source("pagetypeinfo")->interval, 5min);
+  EXPECT_EQ(defaults.find_source("nosuch"), nullptr);
+}
+
+TEST(Load, EveryKindOfValue) {
+  const Settings s = good(R"(
+log: {level: debug}
+http:
+  listen: ["0.0.0.0:0", '[::]:10743', "unix:/run/jetmem/api.socket"]
+  max_connections: 1024
+  idle_timeout: 1m30s
+reader:
+  deadline: 100ms
+  max_wedged: 1
+  socket: ""
+  program: /opt/jetmem/jetmem-reader
+sources:
+  meminfo: {enabled: false, interval: 250ms}
+  pagetypeinfo:
+    interval: 1h
+)");
+  EXPECT_EQ(s.log.level, LogLevel::kDebug);
+  ASSERT_EQ(s.http.listen.size(), 3U);
+  EXPECT_EQ(s.http.listen[1].text(), "[::]:10743");
+  EXPECT_EQ(s.http.listen[2].host, "/run/jetmem/api.socket");
+  EXPECT_EQ(s.http.max_connections, 1024U);
+  EXPECT_EQ(s.http.idle_timeout, 90s);
+  EXPECT_EQ(s.reader.deadline, 100ms);
+  EXPECT_EQ(s.reader.socket, "");
+  EXPECT_EQ(s.reader.program, "/opt/jetmem/jetmem-reader");
+  EXPECT_FALSE(s.find_source("meminfo")->enabled);
+  EXPECT_EQ(s.find_source("meminfo")->interval, 250ms);
+  EXPECT_TRUE(s.find_source("thermal")->enabled);
+  EXPECT_EQ(s.find_source("pagetypeinfo")->interval, 1h);
+}
+
+TEST(Load, WindowsLineEndsAndByteOrderMark) {
+  EXPECT_EQ(good("\xef\xbb\xbflog:\r\n  level: error\r\n").log.level, LogLevel::kError);
+}
+
+TEST(Load, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(errors_of("sources:\n  meminfo:\n    intervall: 1s\n"),
+            "a.yaml:3:5: unknown key 'sources.meminfo.intervall'; did you mean "
+            "'sources.meminfo.interval'?\n");
+  EXPECT_EQ(errors_of("htpp: {}\n"), "a.yaml:1:1: unknown key 'htpp'; did you mean 'http'?\n");
+  EXPECT_EQ(errors_of("sources: {meminof: {}}\n"),
+            "a.yaml:1:11: unknown key 'sources.meminof'; did you mean 'sources.meminfo'?\n");
+  // The right name in the wrong place.
+  EXPECT_EQ(errors_of("max_wedged: 2\n"),
+            "a.yaml:1:1: unknown key 'max_wedged'; did you mean 'reader.max_wedged'?\n");
+  // Nothing is near: say what there is.
+  EXPECT_EQ(errors_of("zzzzzzzzzzz: 2\n"),
+            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, sources\n");
+  EXPECT_EQ(errors_of("sources: {gpu-temperatures: {}}\n"),
+            "a.yaml:1:11: unknown key 'sources.gpu-temperatures'; known here: meminfo, thermal, "
+            "pagetypeinfo\n");
+  EXPECT_EQ(errors_of("http.max_connections: 3\n"),
+            "a.yaml:1:1: unknown key 'http.max_connections'; write each part on its own line, "
+            "indented, instead of dots\n");
+  EXPECT_THAT(errors_of("\"\": {log: {level: info}}\n"), HasSubstr("unknown key ''"));
+  EXPECT_THAT(errors_of("\"log\\x1b[2J\": {}\n"), HasSubstr("unknown key 'log?[2J'"));
+  EXPECT_THAT(errors_of("\"log\\0\": {}\n"), HasSubstr("unknown key 'log?'"));
+}
+
+struct BadValue {
+  std::string text;
+  std::string error;
+};
+
+TEST(Load, BadValuesSayWhatIsAllowedAndWhatWasFound) {
+  const std::vector<BadValue> cases{
+      {"log: {level: verbose}",
+       "1:14: log.level must be one of trace, debug, info, warning, error, found 'verbose'"},
+      {"log: {level: Info}",
+       "1:14: log.level must be one of trace, debug, info, warning, error, found 'Info'; did you "
+       "mean 'info'?"},
+      {"log: {level: [info]}",
+       "1:14: log.level must be one of trace, debug, info, warning, error, found a list"},
+      {"http: {max_connections: 0}",
+       "1:25: http.max_connections must be a whole number from 1 to 1024, found '0'"},
+      {"http: {max_connections: 99999999999999999999999}",
+       "1:25: http.max_connections must be a whole number from 1 to 1024, found "
+       "'99999999999999999999999'"},
+      {"http: {max_connections: -5}",
+       "1:25: http.max_connections must be a whole number from 1 to 1024, found '-5'"},
+      {"http: {max_connections: \"64\"}",
+       "1:25: http.max_connections must be a whole number from 1 to 1024, found the quoted text "
+       "'64'; remove the quotes"},
+      {"http: {max_connections: 064}",
+       "1:25: http.max_connections must be a whole number from 1 to 1024, found '064'; write it "
+       "without leading zeros"},
+      {"http: {max_connections: 0x40}",
+       "1:25: http.max_connections must be a whole number from 1 to 1024, found '0x40'"},
+      {"http: {max_connections: 64.0}",
+       "1:25: http.max_connections must be a whole number from 1 to 1024, found '64.0'"},
+      {"http:\n  idle_timeout: 10",
+       "2:17: http.idle_timeout must be a duration from 1s to 5m: '10' is not a duration; write "
+       "one like 500ms, 10s, 5m or 1h30m"},
+      {"http:\n  idle_timeout: 10ms",
+       "2:17: http.idle_timeout must be a duration from 1s to 5m, found '10ms'"},
+      {"http:\n  idle_timeout: {s: 10}",
+       "2:17: http.idle_timeout must be a duration from 1s to 5m, found a map of names and "
+       "values; write one like 10s"},
+      {"sources: {pagetypeinfo: {interval: 59s}}",
+       "1:36: sources.pagetypeinfo.interval must be a duration from 1m to 1h, found '59s'"},
+      {"sources: {pagetypeinfo: {interval: 61m}}",
+       "1:36: sources.pagetypeinfo.interval must be a duration from 1m to 1h, found '61m'"},
+      {"sources: {meminfo: {enabled: yes}}",
+       "1:30: sources.meminfo.enabled must be true or false, found 'yes'; write true"},
+      {"sources: {meminfo: {enabled: Off}}",
+       "1:30: sources.meminfo.enabled must be true or false, found 'Off'; write false"},
+      {"sources: {meminfo: {enabled: \"true\"}}",
+       "1:30: sources.meminfo.enabled must be true or false, found the quoted text 'true'; write "
+       "true"},
+      {"sources: {meminfo: {enabled: maybe}}",
+       "1:30: sources.meminfo.enabled must be true or false, found 'maybe'"},
+      {"sources: {meminfo: false}",
+       "1:20: sources.meminfo is a section; indent its settings below it, found 'false'"},
+      {"log:\n  level:debug\n",
+       "2:3: log is a section; indent its settings below it, found 'level:debug'; put a space "
+       "behind the ':'"},
+      {"reader: {socket: run/x}",
+       "1:18: reader.socket must be an absolute path or \"\", found 'run/x'; start it with '/'"},
+      {"reader: {program: \"/a\\nb\"}",
+       "1:19: reader.program must be an absolute path or \"\", found the quoted text '/a?b'; "
+       "remove the control characters from it"},
+      {"reader: {socket: /" + std::string(107, 'x') + "}",
+       "1:18: reader.socket must be a path of at most 107 bytes, found 108"},
+      {"[log]", "1:1: settings must be a map of sections, found a list"},
+      {"log level", "1:1: settings must be a map of sections, found 'log level'"},
+      {"? [log]\n: {}\n", "1:3: the name of a setting must be a word, found a list"},
+  };
+  for (const BadValue& c : cases) {
+    EXPECT_EQ(errors_of(c.text), "a.yaml:" + c.error + "\n") << c.text;
+  }
+}
+
+TEST(Load, ListenAddresses) {
+  EXPECT_TRUE(good("http: {listen: []}").http.listen.empty());
+  EXPECT_EQ(good("http:\n  listen:\n    - 127.0.0.1:0\n    - 127.0.0.1:0\n").http.listen.size(),
+            2U);
+  const std::vector<BadValue> cases{
+      {"localhost:80", "is not a numeric address"},
+      {"127.0.0.1", "has no port"},
+      {"127.0.0.1:", "has no valid port"},
+      {"127.0.0.1:65536", "has no valid port"},
+      {"127.0.0.1:+80", "has no valid port"},
+      {"127.0.0.1: 80", "has no valid port"},
+      {"127.0.0.256:80", "is not a numeric address"},
+      {":80", "names no address"},
+      {"*:80", "names no address"},
+      {"::1:80", "put the address in brackets"},
+      {"[::1:80", "lacks the closing ']'"},
+      {"[::g]:80", "is not an IPv6 address"},
+      {"[127.0.0.1]:80", "is not an IPv6 address"},
+      {"[::1]80", "has no port"},
+      {"unix:run/x", "needs an absolute path"},
+      {"unix:", "needs an absolute path"},
+      {"/run/x", "write unix: in front"},
+      {"unix:/" + std::string(107, 'x'), "more than 107 bytes"},
+      {"127.0.0.1\\0:80", "NUL"},
+      {"", "has no port"},
+  };
+  for (const BadValue& c : cases) {
+    const std::string text = "http: {listen: [\"" + c.text + "\"]}";
+    EXPECT_THAT(errors_of(text), HasSubstr("a.yaml:1:17: http.listen item 1 is not usable: '"));
+    EXPECT_THAT(errors_of(text), HasSubstr(c.error));
+  }
+  // Unquoted, this is a list within the list to YAML; and one address is no list.
+  EXPECT_THAT(errors_of("http: {listen: [[::1]]}"), HasSubstr("put it in quotes"));
+  EXPECT_THAT(errors_of("http: {listen: 127.0.0.1:1}"), HasSubstr("write it in brackets"));
+  EXPECT_EQ(errors_of("http:\n  listen:\n  - \"[::1]:1\"\n  -\n  - \"[0:0::1]:1\"\n"),
+            "a.yaml:5:3: http.listen item 2 must be an address such as 127.0.0.1:10743, "
+            "[::1]:10743 or unix:/run/jetmem/api.socket, found no value\n"
+            "a.yaml:5:5: http.listen item 3 repeats \"[::1]:1\"; remove it\n");
+  std::string many = "http: {listen: [";
+  for (int i = 0; i < 17; ++i) many += "\"127.0.0.1:0\", ";
+  EXPECT_THAT(errors_of(many + "]}"), HasSubstr("at most 16 items, found 17"));
+}
+
+TEST(Load, NullIsNoValue) {
+  for (const std::string_view text :
+       {"log:\n  level:\n", "log:\n  level: ~\n", "log:\n  level: null\n"}) {
+    EXPECT_EQ(errors_of(text),
+              "a.yaml:2:3: log.level has no value; write one (one of trace, debug, info, warning, "
+              "error) or remove the line\n");
+  }
+  EXPECT_EQ(errors_of("log:\nhttp: {}\n"),
+            "a.yaml:1:1: log has no value; indent its settings below it or remove the line\n");
+}
+
+TEST(Load, TheSameKeyTwice) {
+  EXPECT_EQ(errors_of("log:\n  level: info\nlog:\n  level: debug\n"),
+            "a.yaml:3:1: 'log' is set twice, first in line 1; keep one\n");
+  EXPECT_EQ(errors_of("sources:\n  meminfo:\n    interval: 1s\n    'interval': 2s\n"),
+            "a.yaml:4:5: 'sources.meminfo.interval' is set twice, first in line 3; keep one\n");
+}
+
+TEST(Load, AllErrorsAreCollectedInTheOrderOfTheLines) {
+  EXPECT_EQ(errors_of("http:\n  max_connections: many\n  nonsense_here: 1\nlog: {level: *x}\n"
+                      "lgo: &x {}\n"),
+            // A broken reference ends the parse, as a syntax error does.
+            "a.yaml:4:14: not valid YAML (the referenced anchor is not defined); check the "
+            "indentation here and in the line above, the quotes and brackets, and the space behind "
+            "each ':'\n");
+  EXPECT_EQ(
+      errors_of("http:\n  max_connections: many\n  nonsense_here: 1\nlgo: &x {}\n"),
+      "a.yaml:2:20: http.max_connections must be a whole number from 1 to 1024, found 'many'\n"
+      "a.yaml:3:3: unknown key 'http.nonsense_here'; known here: listen, max_connections, "
+      "idle_timeout\n"
+      "a.yaml:4:1: unknown key 'lgo'; did you mean 'log'?\n"
+      "a.yaml:4:6: anchors (&name) are not supported; write each value out\n");
+  const std::array texts{ConfigText{"a.yaml", "log: {level: no}"}, ConfigText{"b.yaml", "x: ["},
+                         ConfigText{"c.yaml", "log: {levle: info}"}};
+  const auto loaded = parse_settings(texts, test_sources());
+  ASSERT_FALSE(loaded);
+  ASSERT_EQ(loaded.error().size(), 3U);
+  EXPECT_EQ(loaded.error()[0].key, "log.level");
+  EXPECT_EQ(loaded.error()[1].file, "b.yaml");
+  EXPECT_EQ(loaded.error()[2], (ConfigError{"c.yaml", 1, 7, "log.levle",
+                                            "unknown key 'log.levle'; did you mean 'log.level'?"}));
+}
+
+TEST(Load, ErrorsAreBounded) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "x" + std::to_string(i) + ": 1\n";
+  const auto loaded = parse_text(text);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().size(), 101U);
+  EXPECT_THAT(loaded.error().back().message, HasSubstr("more errors"));
+}
+
+TEST(Load, LaterFilesOverrideKeyByKey) {
+  const std::array texts{
+      ConfigText{"a.yaml", "http:\n  listen: ['127.0.0.1:1', '127.0.0.1:2']\n  max_connections: 5"},
+      ConfigText{"b.yaml", "\n\nhttp:\n  listen: ['127.0.0.1:3']\n"}};
+  const auto loaded = parse_settings(texts, test_sources());
+  ASSERT_TRUE(loaded);
+  ASSERT_EQ(loaded->values.http.listen.size(), 1U);
+  EXPECT_EQ(loaded->values.http.listen[0].port, 3);
+  EXPECT_EQ(loaded->values.http.max_connections, 5U);
+  EXPECT_EQ(loaded->origins.at("http.listen"), "b.yaml:4");
+  EXPECT_EQ(loaded->origins.at("http.max_connections"), "a.yaml:3");
+  EXPECT_EQ(loaded->origins.at("http.idle_timeout"), "default");
+  EXPECT_EQ(loaded->origins.at("sources.thermal.interval"), "default");
+}
+
+TEST(Load, WhatYamlOffersBeyondSettingsIsRefused) {
+  const std::vector<BadValue> cases{
+      {"log: &a {level: info}\n", "1:6: anchors (&name) are not supported; write each value out"},
+      {"log:\n  level: !!str info\n", "2:10: tags are not supported; remove 'tag:yaml.org"},
+      {"log: !evil {level: info}\n", "1:6: tags are not supported; remove '!evil'"},
+      {"reader: &a {max_wedged: 2}\nlog:\n  <<: *a\n", "3:3: merge keys (<<) are not supported"},
+      {"reader: &a {max_wedged: 2}\nlog:\n  level: *a\n", "3:10: aliases (*name) are not"},
+      {"log: {level: info}\n---\nlog: {level: debug}\n", "2:1: text after the end of the settings"},
+      {"log: {level: info}\n---\n", "text after the end of the settings"},
+      {"{log: {level: info}}\nhttp: {}\n", "a.yaml:"},
+      {"log: {level: info}\n- http\n", "a.yaml:"},
+      {"log: {level: info}}\n", "1:19: not valid YAML"},
+      {"log: {level: info\n", "not valid YAML"},
+      {"log: \"info\n", "never closed"},
+      {"log:\n\tlevel: info\n", "2:1: a tab in the indentation; YAML wants spaces"},
+      {"log:\n  level: info\n   extra: 1\n", "3:9: not valid YAML"},
+      {"%YAML 3.0\n---\nlog: {}\n", "not valid YAML"},
+  };
+  for (const BadValue& c : cases) EXPECT_THAT(errors_of(c.text), HasSubstr(c.error)) << c.text;
+}
+
+TEST(Load, AnOpenQuoteDoesNotSwallowTheSettingsBelow) {
+  for (const std::string_view rest : {"\"", "'", "\"\n", "\"/x", "\"/x\n", "'/x\n\n", "'/x''\n",
+                                      "\"/x\\\n", "\"/x \t\nlog: {}\n"}) {
+    EXPECT_THAT(errors_of("reader:\n  program: " + std::string(rest)),
+                HasSubstr("a.yaml: not valid"))
+        << rest;
+  }
+  EXPECT_EQ(good("reader:\n  program: '/x'").reader.program, "/x");
+}
+
+TEST(Load, BinaryIsRefusedWithItsPlace) {
+  // U+0004 is the end of the file to yaml-cpp: what follows would be dropped silently.
+  EXPECT_THAT(errors_of("log: {}\n\x04htpp: {}\n"), HasSubstr("a.yaml:2:1: a control character"));
+  EXPECT_THAT(errors_of(std::string_view("l\0o\0g\0", 6)), HasSubstr("1:2: a control character"));
+  EXPECT_THAT(errors_of("\xff\xfel\0o\0g\0"), HasSubstr("1:1: not valid UTF-8"));
+  EXPECT_THAT(errors_of("log: {}\nhttp: \xc3("), HasSubstr("2:7: not valid UTF-8"));
+  EXPECT_THAT(errors_of("log: {}\rhttp: {}\n"), HasSubstr("1:8: a control character"));
+  EXPECT_THAT(errors_of("log: caf\xc3\xa9\n"), HasSubstr("found 'caf\xc3\xa9'"));
+  EXPECT_THAT(errors_of("log: \x7f"), HasSubstr("1:6: a control character"));
+}
+
+TEST(Load, BombsAreDefused) {
+  // Each line means ten times the one before: 10^9 words when expanded.
+  std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
+  for (int i = 1; i < 10; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    const std::string alias = "*a" + std::to_string(i - 1);
+    bomb.append(name).append(": &").append(name).append(" [").append(alias);
+    for (int j = 0; j < 9; ++j) bomb.append(",").append(alias);
+    bomb.append("]\n");
+  }
+  EXPECT_THAT(errors_of(bomb), HasSubstr("aliases (*name) are not supported"));
+
+  const auto repeated = [](std::string_view piece, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text.append(piece);
+    return text;
+  };
+  constexpr int kMany = 100'000;
+  EXPECT_THAT(errors_of(repeated("[", kMany)), HasSubstr("more than 32 levels"));
+  EXPECT_THAT(errors_of(repeated("- ", kMany)), HasSubstr("more than 32 levels"));
+  EXPECT_THAT(errors_of(repeated("{a: ", kMany)), HasSubstr("more than 32 levels"));
+  EXPECT_THAT(errors_of(repeated("? ", kMany)), HasSubstr("more than 32 levels"));
+  EXPECT_THAT(errors_of(repeated("[{", kMany)), HasSubstr("more than 32 levels"));
+  EXPECT_THAT(errors_of(repeated("{? ", kMany)), HasSubstr("more than 32 levels"));
+  EXPECT_THAT(errors_of(repeated("- a\n", kMany)), HasSubstr("more than 50000 values"));
+  EXPECT_THAT(errors_of(repeated("]", kMany)), HasSubstr("not valid YAML"));
+  EXPECT_THAT(errors_of(repeated("x", 1 << 20)), HasSubstr("must be a map"));
+  EXPECT_THAT(errors_of(repeated("x", (1 << 20) + 1)), HasSubstr("larger than 1 MiB"));
+  EXPECT_THAT(errors_of(repeated("&a ", kMany)), HasSubstr("not valid YAML"));
+  EXPECT_THAT(errors_of(repeated("--- ", kMany)), HasSubstr("a.yaml:"));
+}
+
+TEST(ShowSettings, SaysWhereEachValueComesFrom) {
+  const auto loaded = parse_text("reader:\n  program: '/opt/it''s \"x\"\\y'\nhttp: {listen: []}\n");
+  ASSERT_TRUE(loaded) << describe(loaded.error());
+  EXPECT_EQ(show_settings(*loaded),
+            R"(log:
+  level: info  # default
+http:
+  listen: []  # a.yaml:3
+  max_connections: 64  # default
+  idle_timeout: 10s  # default
+reader:
+  deadline: 5s  # default
+  max_wedged: 3  # default
+  socket: "/run/jetmem-reader/socket"  # default
+  program: "/opt/it's \"x\"\\y"  # a.yaml:2
+sources:
+  meminfo:
+    enabled: true  # default
+    interval: 1s  # default
+  thermal:
+    enabled: true  # default
+    interval: 10s  # default
+  pagetypeinfo:
+    enabled: true  # default
+    interval: 5m  # default
+)");
+  EXPECT_EQ(good(show_settings(*loaded)), loaded->values);
+}
+
+TEST(ShowSettings, LoadsBackToTheSame) {
+  const auto loaded = parse_text(
+      "log: {level: trace}\nhttp: {listen: ['[::1]:0', 'unix:/run/caf\xc3\xa9 #1: \"\\'], "
+      "idle_timeout: 61500ms}\nsources: {thermal: {enabled: false, interval: 1s500ms}}\n");
+  ASSERT_TRUE(loaded) << describe(loaded.error());
+  EXPECT_EQ(good(show_settings(*loaded)), loaded->values);
+}
+
+}  // namespace
+}  // namespace jetmem

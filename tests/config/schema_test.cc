@@ -1,0 +1,126 @@
+// The table of settings, and the shipped file that must hold all of it.
+#include "config/schema.h"
+
+#include <set>
+
+#include "base/text.h"
+#include "collectors/registry.h"
+#include "config/restart.h"
+#include "config_fixture.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Schema, DeclarationsAreConsistent) {
+  const Schema schema(test_sources());
+  const Settings defaults = default_settings(test_sources());
+  std::set<std::string> keys;
+  for (const Setting& setting : schema.settings()) {
+    EXPECT_TRUE(keys.insert(setting.key).second) << setting.key << " is declared twice";
+    EXPECT_FALSE(schema.is_section(setting.key)) << setting.key;
+    EXPECT_EQ(schema.find(setting.key), &setting);
+    EXPECT_EQ(setting.what.back(), '.') << setting.key;
+    // The default is itself allowed, and comes back from what is shown.
+    const YamlDocument document = parse_yaml("x: " + setting.show(defaults));
+    ASSERT_TRUE(document.readable) << setting.key;
+    Settings copy = defaults;
+    ValueProblems problems;
+    setting.read(document.root.items.at(0), copy, problems);
+    EXPECT_TRUE(problems.empty()) << setting.key << " " << problems.front().message;
+    EXPECT_EQ(copy, defaults) << setting.key;
+  }
+}
+
+TEST(Restart, NamesTheKeysAndKeepsTheirRunningValues) {
+  const Settings running = default_settings(test_sources());
+  Settings wanted = running;
+  EXPECT_THAT(keys_that_need_restart(running, wanted), ElementsAre());
+
+  wanted.log.level = LogLevel::kTrace;
+  wanted.reader.deadline = 1s;
+  wanted.sources[0].enabled = false;
+  EXPECT_THAT(keys_that_need_restart(running, wanted), ElementsAre());
+  EXPECT_EQ(applicable_without_restart(running, wanted), wanted);
+
+  Settings more = wanted;
+  more.http.listen.clear();
+  more.http.max_connections = 1;
+  more.http.idle_timeout = 1s;
+  more.reader.socket = "";
+  more.reader.program = "/x";
+  EXPECT_THAT(keys_that_need_restart(running, more),
+              ElementsAre("http.listen", "http.max_connections", "http.idle_timeout",
+                          "reader.socket", "reader.program"));
+  EXPECT_EQ(applicable_without_restart(running, more), wanted);
+  // Settings that know no sources are no reason to crash.
+  EXPECT_THAT(keys_that_need_restart(Settings{}, running), ElementsAre());
+  EXPECT_THAT(keys_that_need_restart(running, Settings{}), ElementsAre());
+}
+
+class ShippedFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto text = read_config_file(JETMEM_FIXTURES "/../../config/jetmem.yaml");
+    ASSERT_TRUE(text) << text.error().message;
+    text_ = *text;
+  }
+
+  // The comment right above a line, in one line.
+  std::string comment_above(std::size_t line_number) const {
+    std::string comment;
+    std::string_view line;
+    for (Lines lines(text_); lines.next(line) && lines.number() < line_number;) {
+      std::string_view rest = trim(line);
+      if (take_prefix(rest, "#")) {
+        comment.append(rest);
+      } else {
+        comment.clear();
+      }
+    }
+    return comment;
+  }
+
+  const std::vector<KnownSource> sources_ = known_sources();
+  std::string text_;
+};
+
+TEST_F(ShippedFile, SetsEveryKeyToItsDefault) {
+  const std::array texts{ConfigText{"jetmem.yaml", text_}};
+  const auto loaded = parse_settings(texts, sources_);
+  ASSERT_TRUE(loaded) << describe(loaded.error());
+  const Settings defaults = default_settings(sources_);
+  const Schema schema(sources_);
+  for (const Setting& setting : schema.settings()) {
+    EXPECT_NE(loaded->origins.at(setting.key), "default") << setting.key << " is missing";
+    EXPECT_TRUE(setting.same(loaded->values, defaults))
+        << setting.key << " is not at its default, " << setting.show(defaults);
+  }
+  EXPECT_TRUE(loaded->values == defaults);
+}
+
+TEST_F(ShippedFile, CommentsSayRangeAndRestart) {
+  const std::array texts{ConfigText{"jetmem.yaml", text_}};
+  const auto loaded = parse_settings(texts, sources_);
+  ASSERT_TRUE(loaded) << describe(loaded.error());
+  const Schema schema(sources_);
+  for (const Setting& setting : schema.settings()) {
+    if (setting.key.starts_with("sources.")) continue;  // described once for all
+    std::string_view origin = loaded->origins.at(setting.key);
+    ASSERT_TRUE(take_prefix(origin, "jetmem.yaml:")) << setting.key;
+    const std::string comment = comment_above(*parse_u64(origin));
+    std::string allowed = setting.allowed;
+    // Sentences may begin with it.
+    if (comment.find(allowed) == std::string::npos) allowed[0] = static_cast<char>(allowed[0] - 32);
+    EXPECT_THAT(comment, HasSubstr(allowed)) << setting.key;
+    EXPECT_EQ(comment.find("Needs a restart.") != std::string::npos,
+              setting.applies == Applies::kAtRestart)
+        << setting.key;
+  }
+}
+
+}  // namespace
+}  // namespace jetmem

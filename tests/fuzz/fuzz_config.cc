@@ -1,0 +1,30 @@
+#include <array>
+
+#include "config/load.h"
+#include "config/restart.h"
+
+// Whatever the text is: no crash, and what loads is what show_settings writes.
+static void check(std::string_view text) {
+  using namespace std::chrono_literals;
+  constexpr std::array<jetmem::KnownSource, 2> kSources{
+      {{"meminfo", 1s, 100ms}, {"pagetypeinfo", 5min, 1min}}};
+  const std::array texts{jetmem::ConfigText{"fuzz", text}};
+  const auto loaded = jetmem::parse_settings(texts, kSources);
+  if (!loaded) {
+    if (loaded.error().empty() || describe(loaded.error()).empty()) __builtin_trap();
+    return;
+  }
+  const std::string shown = show_settings(*loaded);
+  const std::array again{jetmem::ConfigText{"shown", shown}};
+  const auto reloaded = jetmem::parse_settings(again, kSources);
+  if (!reloaded || !(reloaded->values == loaded->values)) __builtin_trap();
+  if (!keys_that_need_restart(loaded->values, reloaded->values).empty()) __builtin_trap();
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  check(text);
+  // With a head start, so that values are reached without guessing the names above them.
+  check("http: {max_connections: 7}\nreader:\n  socket: " + text);
+  return 0;
+}
