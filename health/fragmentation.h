@@ -1,0 +1,51 @@
+// How much of the free memory a request for contiguous pages can use, from the free blocks of
+// buddyinfo: the kernel's two indices, with and without the free pages in contiguous memory areas.
+//
+// Formulas (mm/vmstat.c, unusable_free_index and __fragmentation_index; the kernel prints them in
+// /sys/kernel/debug/extfrag/, for root only). For a zone and a request of 2^order pages:
+//   unusable = share of the free pages that lie in blocks smaller than the request
+//   external fragmentation = 1 - (1 + free pages / 2^order) / free blocks, only where no block is
+//   large enough: near 0 memory is short, near 1 it is there but scattered.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "collectors/buddyinfo.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+// In all of these `counts` are free blocks by order, as parse_buddyinfo accepts them: at most
+// kMaxOrders, together at most kMaxPages pages.
+
+std::uint64_t free_pages(std::span<const std::uint64_t> counts);
+
+// 0 (every free page can be used at this order) to 1 (none can). As the kernel has it, 1 when
+// nothing is free.
+double unusable_index(std::span<const std::uint64_t> counts, std::size_t order);
+
+// 0 (short of memory) to 1 (fragmented); absent where a request of this order would succeed. As
+// the kernel has it, 0 when nothing is free. A lone free block gives the kernel a meaningless
+// negative number (down to -0.500); here it is 0, the lack of memory that it means.
+std::optional<double> fragmentation_index(std::span<const std::uint64_t> counts, std::size_t order);
+
+// Takes the free CMA pages out of `counts`, from the largest blocks first, and splits a block
+// where not all of it goes. Which blocks are CMA's is not printed; a free block is CMA's wholly or
+// not at all, so no arrangement leaves fewer usable pages at any order than this one: the worst
+// case for every order at once, and exact when the zone has no free CMA page.
+void without_cma(std::span<std::uint64_t> counts, std::uint64_t free_cma_pages);
+
+// Buddyinfo and Zoneinfo put together, zone by zone. Not written for a zone: what leaves CMA out
+// where zoneinfo does not say how many free pages are CMA's.
+class Fragmentation final : public Derivation {
+ public:
+  std::string_view name() const override { return "fragmentation"; }
+  std::span<const Descriptor> metrics() const override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+};
+
+}  // namespace jetmem
