@@ -1,0 +1,15 @@
+// The same samples as prometheus-cpp's model: the reference that exposition.h is held to. Linked
+// by tests and benchmarks only; the daemon does without the library.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <vector>
+
+#include "base/sample.h"
+
+namespace jetmem {
+
+std::vector<prometheus::MetricFamily> prometheus_model(const SampleTable& table);
+
+}  // namespace jetmem
