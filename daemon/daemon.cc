@@ -1,0 +1,336 @@
+#include "daemon/daemon.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include "collectors/registry.h"
+#include "config/restart.h"
+#include "health/registry.h"
+
+namespace jetmem {
+namespace {
+
+// How late a round may begin so that the kernel can share the wake-up with others'. sd-event takes
+// 0 for 250 ms, so it is stated.
+constexpr Nanoseconds kTimerSlack = std::chrono::milliseconds(50);
+constexpr Nanoseconds kProcessesInterval = std::chrono::seconds(10);
+// What is absent or denied may come later (debugfs mounted, a driver loaded), but it is no use to
+// ask each second.
+constexpr Nanoseconds kRetryInterval = std::chrono::minutes(1);
+// A page older than this many of the loop's pauses, and than the limit, is no longer served.
+constexpr int kStallRounds = 5;
+constexpr Nanoseconds kStallLimit = std::chrono::seconds(10);
+
+LogLevel effective_level(LogLevel configured, int verbosity) {
+  const int level = std::max(0, static_cast<int>(configured) - verbosity);
+  return static_cast<LogLevel>(level);
+}
+
+}  // namespace
+
+Daemon::Daemon(DaemonOptions options, Settings settings, Root root, Scribe& scribe)
+    : options_(std::move(options)),
+      settings_(std::move(settings)),
+      root_(std::move(root)),
+      log_(scribe),
+      source_log_(scribe, clock_) {
+  set_up_sources();
+}
+
+Daemon::~Daemon() {
+  sd_event_source_unref(timer_);
+  sd_event_unref(event_);
+}
+
+void Daemon::set_up_sources() {
+  sampler_ = std::make_unique<Sampler>(root_, clock_, table_, make_all_sources(),
+                                       make_all_derivations(), Sampler::Options{});
+  processes_section_ = table_.add_section("processes of jetmem");
+  self_section_ = table_.add_section("jetmemd");
+  for (std::size_t i = 0; i < sampler_->size(); ++i) schedule_.add(sampler_->info(i).interval);
+  processes_entry_ = schedule_.add(kProcessesInterval);
+
+  reader::ClientOptions reader;
+  // Another root is nothing that systemd's reader could serve.
+  if (root_.is_live()) reader.socket = settings_.reader.socket;
+  reader.program =
+      settings_.reader.program.empty() ? reader::find_reader_program() : settings_.reader.program;
+  reader.root = options_.root_directory;
+  reader.deadline = settings_.reader.deadline;
+  reader.max_wedged = settings_.reader.max_wedged;
+  reader_ = std::make_unique<reader::Client>(
+      std::move(reader), clock_, spawner_,
+      [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds read_time) {
+        on_reader_answer(source, std::move(snapshot), read_time);
+      });
+  sampler_->on_change([this](const SourceInfo& info, const SourceStatus& status) {
+    on_source_change(info, status);
+  });
+  apply(settings_);
+}
+
+void Daemon::apply(const Settings& settings) {
+  settings_ = settings;
+  log_.set_level(effective_level(settings.log.level, options_.verbosity));
+  reader_->set_limits(settings.reader.deadline, settings.reader.max_wedged);
+  for (std::size_t i = 0; i < sampler_->size(); ++i) {
+    const SourceSettings* source = settings.find_source(sampler_->info(i).name);
+    if (source == nullptr) continue;
+    sampler_->set_interval(i, source->interval);
+    sampler_->set_enabled(i, source->enabled);
+    set_retry_interval(i);
+  }
+}
+
+int Daemon::run() {
+  if (!set_up_events()) return 1;
+  start_web();
+  round(clock_.boot());
+  update_status_text();
+  log_.info(service_manager_.status_text());
+  service_manager_.ready();
+  arm_timer();
+  const int status = sd_event_loop(event_);
+  service_manager_.stopping();
+  log_.info("stopping");
+  if (web_) web_->stop();
+  reader_.reset();
+  return status < 0 ? 1 : status;
+}
+
+bool Daemon::set_up_events() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, s);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+
+  const auto stop = [](sd_event_source* source, const signalfd_siginfo*, void*) {
+    return sd_event_exit(sd_event_source_get_event(source), 0);
+  };
+  const auto hup = [](sd_event_source*, const signalfd_siginfo*, void* self) {
+    static_cast<Daemon*>(self)->reload();
+    return 0;
+  };
+  const auto tick = [](sd_event_source*, std::uint64_t, void* self) {
+    auto* daemon = static_cast<Daemon*>(self);
+    daemon->round(daemon->clock_.boot());
+    daemon->arm_timer();
+    return 0;
+  };
+  const auto answer = [](sd_event_source*, int, std::uint32_t, void* self) {
+    auto* daemon = static_cast<Daemon*>(self);
+    daemon->reader_->dispatch();
+    return 0;
+  };
+  int ok = sd_event_new(&event_);
+  if (ok >= 0) ok = sd_event_add_signal(event_, nullptr, SIGTERM, stop, nullptr);
+  if (ok >= 0) ok = sd_event_add_signal(event_, nullptr, SIGINT, stop, nullptr);
+  if (ok >= 0) ok = sd_event_add_signal(event_, nullptr, SIGHUP, hup, this);
+  if (ok >= 0) ok = sd_event_add_io(event_, nullptr, reader_->fd(), EPOLLIN, answer, this);
+  if (ok >= 0) {
+    const auto slack = static_cast<std::uint64_t>(kTimerSlack / std::chrono::microseconds(1));
+    ok = sd_event_add_time(event_, &timer_, CLOCK_BOOTTIME, 0, slack, tick, this);
+  }
+  if (ok >= 0) ok = sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
+  if (ok < 0) {
+    log_.error("cannot set up the event loop: " + errno_error("set up", "sd-event", -ok).message);
+    return false;
+  }
+  return true;
+}
+
+void Daemon::start_web() {
+  if (settings_.http.listen.empty()) return;
+  WebOptions options;
+  options.listen = settings_.http.listen;
+  options.max_connections = settings_.http.max_connections;
+  options.idle_timeout = settings_.http.idle_timeout;
+  const Nanoseconds limit = std::max<Nanoseconds>(kStallLimit, kStallRounds * longest_pause());
+  options.stall_limit = limit;
+  options.heartbeat_limit = limit;
+  web_ = std::make_unique<Web>(
+      std::move(options), clock_, pages_, readiness_,
+      [this](const ListenAddress& address, const std::optional<Error>& error) {
+        if (error) {
+          log_.error(error->message, {{"JETMEM_ADDRESS", address.text()}});
+        } else {
+          log_.info("serving http on " + address.text(), {{"JETMEM_ADDRESS", address.text()}});
+        }
+      });
+  const auto started = web_->start();
+  if (!started) {
+    log_.error("no http: " + started.error().message);
+    return;
+  }
+  for (const Error& error : *started) {
+    log_.error(error.message + "; tried again every 10s, sampling goes on");
+  }
+  for (const ListenAddress& address : web_->addresses()) {
+    log_.info("serving http on " + address.text(), {{"JETMEM_ADDRESS", address.text()}});
+  }
+}
+
+// The longest the loop may sleep when all is well: until the most frequent of its entries is due.
+Nanoseconds Daemon::longest_pause() const {
+  Nanoseconds pause = kProcessesInterval;
+  for (std::size_t i = 0; i < sampler_->size(); ++i) {
+    const SourceStatus& status = sampler_->status(i);
+    if (status.state != SourceState::kDisabled) {
+      pause = std::min<Nanoseconds>(pause, status.interval);
+    }
+  }
+  return pause;
+}
+
+void Daemon::arm_timer() {
+  next_due_ = schedule_.next();
+  sd_event_source_set_time(timer_, static_cast<std::uint64_t>(next_due_.count() / 1000));
+  sd_event_source_set_enabled(timer_, SD_EVENT_ONESHOT);
+}
+
+void Daemon::round(Nanoseconds now) {
+  const Nanoseconds begin = clock_.mono();
+  // The slack is granted, not late.
+  counters_.last_lag = Nanoseconds(0);
+  if (next_due_ > Nanoseconds(0)) {
+    counters_.last_lag = std::max(now - next_due_ - kTimerSlack, Nanoseconds(0));
+  }
+  schedule_.take_due(now, due_);
+  // Cheap sources first: the gates of the dear ones look at them.
+  for (const Access access : {Access::kDirect, Access::kReader}) {
+    for (const std::size_t i : due_) {
+      if (i < sampler_->size() && sampler_->info(i).access == access) read_source(i);
+    }
+  }
+  if (std::find(due_.begin(), due_.end(), processes_entry_) != due_.end()) {
+    SampleWriter out(table_, processes_section_, now);
+    ProcessUsage::write(out, own_facts_, ::getpid(), "jetmemd");
+    if (reader_->pid() > 0) {
+      ProcessUsage::write(out, own_facts_, reader_->pid(), "jetmem-reader");
+    }
+  }
+  ++counters_.rounds;
+  counters_.missed_rounds = schedule_.missed();
+  counters_.last_round_time = clock_.mono() - begin;
+  publish(now);
+  readiness_.beat(now);
+  service_manager_.progressed(clock_.mono());
+}
+
+void Daemon::read_source(std::size_t i) {
+  if (sampler_->info(i).access == Access::kDirect) {
+    sampler_->collect(i);
+  } else if (sampler_->admit(i)) {
+    reader_->request(sampler_->info(i).name);
+  }
+}
+
+void Daemon::on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
+                              Nanoseconds read_time) {
+  for (std::size_t i = 0; i < sampler_->size(); ++i) {
+    if (sampler_->info(i).name != source) continue;
+    if (snapshot) {
+      sampler_->accept(i, **snapshot, read_time);
+    } else {
+      sampler_->reject(i, std::move(snapshot.error()));
+    }
+  }
+  publish(clock_.boot());
+}
+
+void Daemon::publish(Nanoseconds now) {
+  sampler_->finish_round();
+  const reader::ClientCounters& reader = reader_->counters();
+  counters_.reader_starts = reader.starts;
+  counters_.reader_timeouts = reader.timeouts;
+  counters_.reader_failures = reader.failures;
+  counters_.readers_wedged = reader_->wedged();
+  counters_.log_written = log_.written();
+  counters_.log_dropped = log_.dropped();
+  counters_.log_failed = log_.failed();
+  {
+    SampleWriter out(table_, self_section_, now);
+    write_self(out, counters_);
+  }
+  fill_page(table_, now, counters_.rounds, pages_.back());
+  pages_.publish();
+}
+
+void Daemon::on_source_change(const SourceInfo& info, const SourceStatus& status) {
+  source_log_.changed(info, status);
+  for (std::size_t i = 0; i < sampler_->size(); ++i) {
+    if (sampler_->info(i).name == info.name) set_retry_interval(i);
+  }
+  update_status_text();
+}
+
+void Daemon::set_retry_interval(std::size_t i) {
+  const SourceStatus& status = sampler_->status(i);
+  Nanoseconds interval = status.interval;
+  if (status.state == SourceState::kAbsent || status.state == SourceState::kDenied) {
+    interval = std::max(interval, kRetryInterval);
+  }
+  schedule_.set_interval(i, interval, clock_.boot());
+}
+
+// "Sampling: 6 ok, 1 absent (cma), 1 denied (pagetypeinfo)"; and what /readyz goes by.
+void Daemon::update_status_text() {
+  std::uint32_t cheap = 0;
+  std::uint32_t cheap_good = 0;
+  for (std::size_t i = 0; i < sampler_->size(); ++i) {
+    const SourceStatus& status = sampler_->status(i);
+    if (sampler_->info(i).access != Access::kDirect) continue;
+    if (status.state == SourceState::kDisabled) continue;
+    ++cheap;
+    if (status.state == SourceState::kOk && !status.stale) ++cheap_good;
+  }
+  readiness_.set_sources(cheap, cheap_good);
+
+  std::string text = "Sampling:";
+  const char* separator = " ";
+  for (const SourceState state : {SourceState::kOk, SourceState::kAbsent, SourceState::kDenied,
+                                  SourceState::kFailed, SourceState::kDisabled}) {
+    std::string names;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < sampler_->size(); ++i) {
+      if (sampler_->status(i).state != state) continue;
+      ++count;
+      names += (names.empty() ? "" : ", ") + std::string(sampler_->info(i).name);
+    }
+    if (count == 0) continue;
+    text += separator + std::to_string(count) + " " + std::string(state_name(state));
+    if (state != SourceState::kOk) text += " (" + names + ")";
+    separator = ", ";
+  }
+  service_manager_.status(text);
+}
+
+void Daemon::reload() {
+  service_manager_.reloading(clock_.mono());
+  const auto loaded = options_.load();
+  if (!loaded) {
+    ++counters_.reloads_refused;
+    for (const ConfigError& error : loaded.error()) {
+      log_.error("settings: " + describe(error), {{"JETMEM_CONFIG_FILE", error.file}});
+    }
+    log_.error("reload refused: the settings in force are kept");
+  } else {
+    for (const std::string& key : keys_that_need_restart(settings_, loaded->values)) {
+      log_.warning("settings: a change of " + key + " needs a restart; the old value is kept",
+                   {{"JETMEM_CONFIG_KEY", key}});
+    }
+    ++counters_.reloads_ok;
+    apply(applicable_without_restart(settings_, loaded->values));
+    log_.info("settings reloaded");
+  }
+  publish(clock_.boot());
+  arm_timer();
+  update_status_text();
+  service_manager_.ready();
+}
+
+}  // namespace jetmem

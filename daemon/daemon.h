@@ -1,0 +1,102 @@
+// jetmemd's loop: one thread that owns all state, woken by sd-event only when something is due.
+//
+//   timer ──▶ round: read what is due, derive, publish a page for the web thread
+//   reader ─▶ text of privileged sources, then as above
+//   signals ▶ stop, reload
+//
+// Nothing here blocks: files that may hang are read by jetmem-reader, logs go to the scribe,
+// clients to the web thread.
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/root.h"
+#include "base/sample.h"
+#include "base/spawn.h"
+#include "collectors/reader/client.h"
+#include "collectors/sampler.h"
+#include "config/load.h"
+#include "config/settings.h"
+#include "daemon/page_box.h"
+#include "daemon/readiness.h"
+#include "daemon/schedule.h"
+#include "daemon/scribe.h"
+#include "daemon/self.h"
+#include "daemon/service_manager.h"
+#include "daemon/source_log.h"
+#include "daemon/web.h"
+
+namespace jetmem {
+
+struct DaemonOptions {
+  std::string root_directory;  // empty: the live machine
+  // Reads the settings anew, on SIGHUP.
+  std::function<Loaded<LoadedSettings>()> load;
+  // -v on the command line: more than the settings ask for.
+  int verbosity = 0;
+};
+
+class Daemon {
+ public:
+  Daemon(DaemonOptions options, Settings settings, Root root, Scribe& scribe);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Runs until SIGTERM or SIGINT. The exit status.
+  int run();
+
+ private:
+  void set_up_sources();
+  bool set_up_events();
+  void start_web();
+  Nanoseconds longest_pause() const;
+  void apply(const Settings& settings);
+  void reload();
+
+  void round(Nanoseconds now);
+  void read_source(std::size_t i);
+  void on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
+                        Nanoseconds read_time);
+  void publish(Nanoseconds now);
+  void arm_timer();
+  void on_source_change(const SourceInfo& info, const SourceStatus& status);
+  void set_retry_interval(std::size_t i);
+  void update_status_text();
+
+  DaemonOptions options_;
+  Settings settings_;
+  Root root_;
+  // Of this machine, whatever the root: for what jetmem itself uses.
+  Facts own_facts_ = Facts::of_this_machine();
+  Scribe& log_;
+  SystemClock clock_;
+  SystemSpawner spawner_;
+  SampleTable table_;
+  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<reader::Client> reader_;
+  SourceLog source_log_;
+  ServiceManager service_manager_;
+  Schedule schedule_;
+  std::size_t processes_entry_ = 0;  // of the schedule: behind the sources
+  std::size_t processes_section_ = 0;
+  std::size_t self_section_ = 0;
+  std::vector<std::size_t> due_;
+  Nanoseconds next_due_{0};
+  SelfCounters counters_;
+  PageBox pages_;
+  Readiness readiness_;
+  std::unique_ptr<Web> web_;
+
+  sd_event* event_ = nullptr;
+  sd_event_source* timer_ = nullptr;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,38 @@
+// Listening sockets, TCP and Unix.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "config/listen_address.h"
+
+namespace jetmem {
+
+class Listener {
+ public:
+  Listener() = default;
+  Listener(Listener&& other) noexcept = default;
+  Listener& operator=(Listener&& other) noexcept;
+  // Removes the socket file, unless somebody else's has taken its place.
+  ~Listener() { close(); }
+
+  int fd() const { return fd_.get(); }
+  // With the port that the kernel chose where 0 was asked for.
+  const ListenAddress& address() const { return address_; }
+
+ private:
+  friend Result<Listener> listen_on(const ListenAddress& address);
+  void close();
+
+  UniqueFd fd_;
+  ListenAddress address_;
+  std::uint64_t device_ = 0;  // of the socket file; both 0: none
+  std::uint64_t inode_ = 0;
+};
+
+// Non-blocking and close-on-exec. A Unix socket gets mode 0660; a socket file that nobody answers
+// on is removed first. Errors read "listen on 127.0.0.1:10743: Address already in use (...)".
+Result<Listener> listen_on(const ListenAddress& address);
+
+}  // namespace jetmem

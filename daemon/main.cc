@@ -1,0 +1,99 @@
+// jetmemd: the daemon.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "collectors/registry.h"
+#include "config/load.h"
+#include "daemon/daemon.h"
+#include "daemon/log_writers.h"
+
+namespace jetmem {
+namespace {
+
+constexpr const char* kDefaultDirectory = "/etc/jetmem";
+constexpr int kExitUsage = 2;
+constexpr std::chrono::milliseconds kScribePatience{300};
+
+struct Arguments {
+  std::vector<std::string> config;
+  std::string root;
+  int verbosity = 0;
+};
+
+Loaded<LoadedSettings> load(const std::vector<std::string>& named) {
+  std::vector<ConfigFile> files;
+  for (const std::string& path : named) files.push_back({path});
+  if (named.empty()) {
+    auto found = find_config_files(kDefaultDirectory);
+    if (!found) return tl::unexpected(found.error());
+    files = std::move(*found);
+  }
+  return load_settings(files, known_sources());
+}
+
+int run(const Arguments& arguments) {
+  auto settings = load(arguments.config);
+  if (!settings) {
+    std::fprintf(stderr, "%s\n", describe(settings.error()).c_str());
+    std::fputs("jetmemd: the settings are wrong; not started\n", stderr);
+    return kExitUsage;
+  }
+  Root root = Root::live();
+  if (!arguments.root.empty()) {
+    auto other = Root::at(arguments.root);
+    if (!other) {
+      std::fprintf(stderr, "jetmemd: --root: %s\n", other.error().message.c_str());
+      return kExitUsage;
+    }
+    root = std::move(*other);
+  }
+  DaemonOptions options;
+  options.root_directory = arguments.root;
+  options.load = [files = arguments.config] { return load(files); };
+  options.verbosity = arguments.verbosity;
+
+  Scribe scribe(make_log_writer());
+  int status = 0;
+  {
+    Daemon daemon(std::move(options), std::move(settings->values), std::move(root), scribe);
+    scribe.info(std::string("jetmemd ") + kVersion + " starts" +
+                (arguments.root.empty() ? "" : " on " + arguments.root));
+    status = daemon.run();
+  }
+  // A log that cannot be written must not keep the process: then the rest is left behind.
+  if (!scribe.stop(kScribePatience)) ::_exit(status);
+  return status;
+}
+
+}  // namespace
+}  // namespace jetmem
+
+int main(int argc, char** argv) {
+  CLI::App app("Samples the memory health of this machine and serves it to Prometheus.\n", "jetmemd");
+  app.set_version_flag("--version", std::string("jetmemd ") + jetmem::kVersion);
+  jetmem::Arguments arguments;
+  app.add_option("--config", arguments.config,
+                 "Settings file; may be given more than once, later ones override earlier ones\n"
+                 "(default: /etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)")
+      ->type_name("FILE");
+  app.add_option("--root", arguments.root,
+                 "Sample below this directory (a fixture, scenario or captured bundle) instead of /")
+      ->type_name("DIR");
+  app.add_flag("-v,--verbose", arguments.verbosity, "Log more; twice for everything");
+  app.footer(
+      "Serves /metrics, /healthz and /readyz where http.listen says (127.0.0.1:10743).\n"
+      "SIGHUP reloads the settings, SIGTERM ends it.\n"
+      "Exit status: 0 when it was ended, 1 when it could not run, 2 when the command line or the\n"
+      "settings are wrong.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int status = app.exit(error);
+    return status == 0 ? 0 : jetmem::kExitUsage;
+  }
+  return jetmem::run(arguments);
+}

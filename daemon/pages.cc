@@ -1,0 +1,132 @@
+#include "daemon/pages.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/version.h"
+#include "daemon/content_encoding.h"
+
+namespace jetmem {
+namespace {
+
+constexpr const char* kPlainText = "text/plain; charset=utf-8";
+constexpr const char* kExposition = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kHtml = "text/html; charset=utf-8";
+
+Answer text_answer(unsigned code, std::string text) {
+  Answer out;
+  out.code = code;
+  out.body = std::make_shared<const std::string>(std::move(text));
+  out.add("Content-Type", kPlainText);
+  return out;
+}
+
+Answer landing_page() {
+  static const auto kBody = std::make_shared<const std::string>(
+      std::string("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
+                  "<title>jetmem</title></head>\n<body>\n<h1>jetmem ") +
+      kVersion +
+      "</h1>\n<p>Watches the memory of this device.</p>\n<ul>\n"
+      "<li><a href=\"/metrics\">/metrics</a>: everything measured, for Prometheus</li>\n"
+      "<li><a href=\"/healthz\">/healthz</a>: whether the daemon is alive</li>\n"
+      "<li><a href=\"/readyz\">/readyz</a>: whether it can read its sources</li>\n"
+      "</ul>\n</body>\n</html>\n");
+  Answer out;
+  out.body = kBody;
+  out.add("Content-Type", kHtml);
+  // Nothing but this text: no script, no style, no form, no frame around it.
+  out.add("Content-Security-Policy",
+          "default-src 'none'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'");
+  return out;
+}
+
+std::string seconds_text(Nanoseconds t) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(t).count()) + " s";
+}
+
+}  // namespace
+
+void Answer::add(const char* name, const char* value) {
+  for (Header& header : headers) {
+    if (header.name != nullptr) continue;
+    header = {name, value};
+    return;
+  }
+}
+
+Answer Pages::answer(const Request& request) {
+  Answer out = route(request);
+  out.add("Cache-Control", "no-store");
+  out.add("X-Content-Type-Options", "nosniff");
+  // What follows may be a body that nobody will read: it must not be taken for a request.
+  if (request.has_body) out.close = true;
+  if (out.close) out.add("Connection", "close");
+  metrics_.count_request(request.path, out.code);
+  return out;
+}
+
+Answer Pages::route(const Request& request) {
+  if (request.method != "GET" && request.method != "HEAD") {
+    Answer out = text_answer(405, "Only GET and HEAD: nothing can be changed here.\n");
+    out.add("Allow", "GET, HEAD");
+    return out;
+  }
+  if (request.has_body) return text_answer(413, "Requests have no body here.\n");
+  if (request.path == "/metrics") return metrics_page(request);
+  if (request.path == "/healthz") return health_page();
+  if (request.path == "/readyz") return readiness_page();
+  if (request.path == "/") return landing_page();
+  return text_answer(404, "No such page. There are / /metrics /healthz /readyz\n");
+}
+
+Answer Pages::metrics_page(const Request& request) {
+  const Page& page = box_.latest();
+  const Nanoseconds now = clock_.boot();
+  const bool is_filled = page.taken >= Nanoseconds(0);
+  // The page may be a moment younger than our look at the clock.
+  const Nanoseconds age = is_filled ? std::max(Nanoseconds(0), now - page.taken) : now - started_;
+  const bool stalled = age > options_.stall_limit;
+  const Page* served = is_filled && !stalled ? &page : nullptr;
+
+  // This request is on its way and not counted yet: the page shows those before it.
+  tail_.clear();
+  metrics_.render(is_filled ? age : Nanoseconds(-1), stalled, tail_);
+  Answer out;
+  out.add("Content-Type", kExposition);
+  out.add("Vary", "Accept-Encoding");
+  if (prefers_gzip(request.accept_encoding)) {
+    out.body = body_.gzip(served, tail_);
+    if (out.body) out.add("Content-Encoding", "gzip");
+  }
+  if (!out.body) out.body = body_.plain(served, tail_);
+  return out;
+}
+
+std::string Pages::loop_trouble() const {
+  const Nanoseconds beat = readiness_.last_beat();
+  if (beat < Nanoseconds(0)) return "the daemon's loop has not started yet";
+  const Nanoseconds age = clock_.boot() - beat;
+  if (age <= options_.heartbeat_limit) return {};
+  return "the daemon's loop is stuck: last sign of life " + seconds_text(age) + " ago, limit " +
+         seconds_text(options_.heartbeat_limit);
+}
+
+Answer Pages::health_page() {
+  const std::string trouble = loop_trouble();
+  return trouble.empty() ? text_answer(200, "ok\n") : text_answer(503, trouble + "\n");
+}
+
+Answer Pages::readiness_page() {
+  const std::string trouble = loop_trouble();
+  if (!trouble.empty()) return text_answer(503, trouble + "\n");
+  const Readiness::Sources sources = readiness_.sources();
+  if (!sources.known) return text_answer(503, "no source has been read yet\n");
+  if (sources.all > 0 && sources.good == 0) {
+    return text_answer(503, "none of " + std::to_string(sources.all) +
+                                " sources is ok and fresh; see `jetmem sources`\n");
+  }
+  return text_answer(200, "ok\n");
+}
+
+}  // namespace jetmem

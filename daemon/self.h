@@ -1,0 +1,47 @@
+// jetmem's own figures: what the daemon and its children cost, and how well it works.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "base/sample.h"
+
+namespace jetmem {
+
+// Counters that the loop keeps and others may not touch.
+struct SelfCounters {
+  std::uint64_t rounds = 0;
+  Nanoseconds last_round_time{0};  // how long the last round's work took
+  Nanoseconds last_lag{0};         // how late it began
+  std::uint64_t missed_rounds = 0;
+
+  std::uint64_t reader_starts = 0;
+  std::uint64_t reader_timeouts = 0;
+  std::uint64_t reader_failures = 0;
+  std::uint64_t readers_wedged = 0;
+
+  std::uint64_t log_written = 0;
+  std::uint64_t log_dropped = 0;
+  std::uint64_t log_failed = 0;
+
+  std::uint64_t reloads_ok = 0;
+  std::uint64_t reloads_refused = 0;
+};
+
+// What one process uses. Read from /proc, where the reader of another user may hide its
+// descriptors: then that value is absent.
+class ProcessUsage {
+ public:
+  // Writes the samples of one process; nothing when it is gone.
+  static void write(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name);
+};
+
+void write_self(SampleWriter& out, const SelfCounters& counters);
+
+// Every metric that the two above write.
+std::span<const Descriptor> self_metrics();
+
+}  // namespace jetmem

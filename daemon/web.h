@@ -1,0 +1,79 @@
+// The web thread: /metrics, /healthz, /readyz and a landing page over HTTP, read-only.
+//
+// One thread polls everything and sleeps when nothing happens. It shares three things with the
+// loop, all lock-free: the page box, the readiness, and a word to stop. So a slow client cannot
+// hold up the loop, and a stuck loop cannot keep the web thread from saying so.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "daemon/http_port.h"
+#include "daemon/page_box.h"
+#include "daemon/pages.h"
+#include "daemon/readiness.h"
+#include "daemon/web_metrics.h"
+#include "daemon/web_options.h"
+
+namespace jetmem {
+
+class Web {
+ public:
+  // An address that could not be listened on at start now can (no error), or fails for another
+  // reason than was told last. Called on the web thread.
+  using OnListen = std::function<void(const ListenAddress&, const std::optional<Error>&)>;
+
+  // All references must outlive this object.
+  Web(WebOptions options, const Clock& clock, PageBox& box, const Readiness& readiness,
+      OnListen on_listen);
+  ~Web() { stop(); }
+  Web(const Web&) = delete;
+  Web& operator=(const Web&) = delete;
+
+  // Listens on all addresses and starts the thread. An error means that there is no thread.
+  // Addresses that failed are returned, one error each; they are tried again by the thread, so
+  // the caller may go on, or stop() when it will not do without them.
+  Result<std::vector<Error>> start();
+  // Ends the thread at once; open connections are cut.
+  void stop();
+
+  // Where it listens now, with real port numbers. For any thread.
+  std::vector<ListenAddress> addresses() const;
+
+ private:
+  struct Endpoint {
+    ListenAddress wanted;
+    std::unique_ptr<HttpPort> port;  // null: not listening
+    std::string trouble;             // as last told
+    Nanoseconds retry_at{0};
+  };
+  // Nullopt: it listens.
+  std::optional<Error> open(Endpoint& endpoint);
+  void run();
+  void retry(Nanoseconds now);
+  Nanoseconds patience(Nanoseconds now) const;
+  void publish_addresses();
+
+  const WebOptions options_;
+  const Clock& clock_;
+  const OnListen on_listen_;
+  WebMetrics metrics_;
+  Pages pages_;
+  Responder responder_;
+  std::vector<Endpoint> endpoints_;  // the web thread's while it runs
+  UniqueFd stop_fd_;
+  std::thread thread_;
+
+  mutable std::mutex addresses_mutex_;  // guards addresses_
+  std::vector<ListenAddress> addresses_;
+};
+
+}  // namespace jetmem

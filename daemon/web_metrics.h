@@ -1,0 +1,47 @@
+// The web thread's own figures. They are written at each scrape, by the web thread: when the
+// loop hangs, they are what still tells the truth.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/sample.h"
+#include "report/exposition.h"
+
+namespace jetmem {
+
+class WebMetrics {
+ public:
+  // Any path may be asked for, so only known ones get a series; the rest is "other".
+  static constexpr std::array<std::string_view, 5> kPaths{"/", "/healthz", "/metrics", "/readyz",
+                                                          "other"};
+  static constexpr std::array<unsigned, 5> kCodes{200, 404, 405, 413, 503};
+
+  WebMetrics() : section_(table_.add_section("web")) {}
+
+  void count_request(std::string_view path, unsigned code);
+  void count_listen_failure() { ++listen_failures_; }
+  void count_accept_failure() { ++accept_failures_; }
+  void set_connections(unsigned count) { connections_ = count; }
+
+  // Appends the series in the text format. `page_age` is negative when there is no page yet.
+  void render(Nanoseconds page_age, bool stalled, std::string& out);
+
+ private:
+  SampleTable table_;
+  std::size_t section_;
+  Page page_;
+  std::array<std::array<std::uint64_t, kCodes.size()>, kPaths.size()> requests_{};
+  std::uint64_t listen_failures_ = 0;
+  std::uint64_t accept_failures_ = 0;
+  unsigned connections_ = 0;
+};
+
+// Every metric above, for the metrics reference.
+std::span<const Descriptor> web_metrics();
+
+}  // namespace jetmem

@@ -1,0 +1,200 @@
+// What is answered to which request, without sockets.
+#include "daemon/pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/daemon/http_client.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Descriptor kFree{.name = "jetmem_free_bytes", .help = "Memory nobody uses."};
+
+class PagesTest : public ::testing::Test {
+ protected:
+  void sample(double value) {
+    SampleWriter(table_, section_, clock_.boot()).put(kFree, value);
+    fill_page(table_, clock_.boot(), ++round_, box_.back());
+    box_.publish();
+    readiness_.beat(clock_.boot());
+    readiness_.set_sources(6, 6);
+  }
+  Answer get(std::string_view path, std::string_view accept = "") {
+    return pages_.answer({.method = "GET", .path = path, .accept_encoding = accept});
+  }
+  std::string metrics() { return *get("/metrics").body; }
+
+  static ManualClock running_clock() {
+    ManualClock clock;
+    clock.advance(seconds(1000));
+    return clock;
+  }
+
+  ManualClock clock_ = running_clock();
+  SampleTable table_;
+  std::size_t section_ = table_.add_section("test");
+  std::uint64_t round_ = 0;
+  PageBox box_;
+  Readiness readiness_;
+  WebMetrics metrics_;
+  WebOptions options_;
+  Pages pages_{options_, clock_, box_, readiness_, metrics_};
+};
+
+std::string header(const Answer& answer, std::string_view name) {
+  for (const Answer::Header& h : answer.headers) {
+    if (h.name != nullptr && h.name == name) return h.value;
+  }
+  return "";
+}
+
+TEST_F(PagesTest, AScrapeShowsTheRoundAndItsAge) {
+  sample(4096);
+  clock_.advance(std::chrono::milliseconds(1500));
+  const std::string page = metrics();
+  EXPECT_THAT(page, HasSubstr("\njetmem_free_bytes 4096\n"));
+  EXPECT_THAT(page, HasSubstr("\njetmem_page_age_seconds 1.5\n"));
+  EXPECT_THAT(page, HasSubstr("\njetmem_sampling_stalled 0\n"));
+  EXPECT_THAT(page, HasSubstr("\njetmem_http_requests_total{code=\"200\",path=\"/metrics\"} 0\n"));
+  EXPECT_THAT(metrics(),
+              HasSubstr("\njetmem_http_requests_total{code=\"200\",path=\"/metrics\"} 1\n"));
+}
+
+TEST_F(PagesTest, AStalledPageIsNotServed) {
+  sample(4096);
+  clock_.advance(seconds(11));
+  const std::string stalled = metrics();
+  EXPECT_THAT(stalled, Not(HasSubstr("jetmem_free_bytes")));
+  EXPECT_THAT(stalled, HasSubstr("\njetmem_sampling_stalled 1\n"));
+  EXPECT_THAT(stalled, HasSubstr("\njetmem_page_age_seconds 11\n"));
+  EXPECT_EQ(test::gunzip(*get("/metrics", "gzip").body).find("jetmem_free_bytes"),
+            std::string::npos);
+
+  sample(1);
+  EXPECT_THAT(metrics(), HasSubstr("\njetmem_free_bytes 1\n"));
+}
+
+TEST_F(PagesTest, BeforeTheFirstRoundThereIsNoAgeAndNoZero) {
+  const std::string page = metrics();
+  EXPECT_THAT(page, Not(HasSubstr("jetmem_page_age_seconds")));
+  EXPECT_THAT(page, HasSubstr("\njetmem_sampling_stalled 0\n"));
+  clock_.advance(seconds(11));
+  EXPECT_THAT(metrics(), HasSubstr("\njetmem_sampling_stalled 1\n"));
+}
+
+TEST_F(PagesTest, BothEncodingsSayTheSameAndOwnSeriesAreAlwaysNew) {
+  for (int round = 0; round < 3; ++round) {
+    sample(round);
+    for (int scrape = 0; scrape < 3; ++scrape) {
+      const Answer zipped = get("/metrics", "gzip");
+      EXPECT_EQ(header(zipped, "Content-Encoding"), "gzip");
+      EXPECT_EQ(header(zipped, "Vary"), "Accept-Encoding");
+      const std::string text = test::gunzip(*zipped.body);
+      EXPECT_THAT(text, HasSubstr("\njetmem_free_bytes " + std::to_string(round) + "\n"));
+      EXPECT_THAT(text, HasSubstr("{code=\"200\",path=\"/metrics\"} " +
+                                  std::to_string(6 * round + 2 * scrape) + "\n"));
+      EXPECT_THAT(metrics(), HasSubstr("{code=\"200\",path=\"/metrics\"} " +
+                                       std::to_string(6 * round + 2 * scrape + 1) + "\n"));
+    }
+  }
+}
+
+TEST_F(PagesTest, ABodyInFlightIsNotTouched) {
+  sample(1);
+  const Answer slow = get("/metrics");
+  const Answer slow_zipped = get("/metrics", "gzip");
+  const std::string before = *slow.body;
+  const std::string before_zipped = *slow_zipped.body;
+  for (int round = 2; round < 6; ++round) {
+    EXPECT_NE(metrics(), before);  // the same round
+    EXPECT_FALSE(test::gunzip(*get("/metrics", "gzip").body).empty());
+    sample(round);
+    EXPECT_THAT(metrics(), HasSubstr("\njetmem_free_bytes " + std::to_string(round) + "\n"));
+  }
+  EXPECT_EQ(*slow.body, before);
+  EXPECT_EQ(*slow_zipped.body, before_zipped);
+}
+
+TEST_F(PagesTest, TheBodyIsSharedWhileNobodyElseReadsIt) {
+  sample(1);
+  const std::string* first = get("/metrics").body.get();
+  sample(2);
+  EXPECT_EQ(get("/metrics").body.get(), first);
+}
+
+TEST_F(PagesTest, HealthFollowsTheLoop) {
+  EXPECT_EQ(get("/healthz").code, 503U);
+  EXPECT_EQ(*get("/healthz").body, "the daemon's loop has not started yet\n");
+  sample(1);
+  EXPECT_EQ(*get("/healthz").body, "ok\n");
+  clock_.advance(seconds(60));
+  EXPECT_EQ(get("/healthz").code, 503U);
+  EXPECT_EQ(*get("/healthz").body,
+            "the daemon's loop is stuck: last sign of life 60 s ago, limit 10 s\n");
+  EXPECT_EQ(get("/readyz").code, 503U);
+  readiness_.beat(clock_.boot());
+  EXPECT_EQ(get("/healthz").code, 200U);
+}
+
+TEST_F(PagesTest, ReadyNeedsOneGoodSource) {
+  readiness_.beat(clock_.boot());
+  EXPECT_EQ(*get("/readyz").body, "no source has been read yet\n");
+  readiness_.set_sources(6, 0);
+  EXPECT_EQ(get("/readyz").code, 503U);
+  EXPECT_EQ(*get("/readyz").body, "none of 6 sources is ok and fresh; see `jetmem sources`\n");
+  EXPECT_EQ(get("/healthz").code, 200U);
+  readiness_.set_sources(6, 1);
+  EXPECT_EQ(get("/readyz").code, 200U);
+  readiness_.set_sources(0, 0);  // all switched off, as somebody wanted
+  EXPECT_EQ(get("/readyz").code, 200U);
+}
+
+TEST_F(PagesTest, NothingCanBeChangedAndNothingElseIsThere) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "get", ""}) {
+    const Answer answer = pages_.answer({.method = method, .path = "/metrics"});
+    EXPECT_EQ(answer.code, 405U) << method;
+    EXPECT_EQ(header(answer, "Allow"), "GET, HEAD");
+  }
+  for (const char* path : {"/metrics/", "/Metrics", "", "//", "/../etc/passwd", "/healthz2"}) {
+    EXPECT_EQ(get(path).code, 404U) << path;
+  }
+  const Answer with_body = pages_.answer({.method = "GET", .path = "/", .has_body = true});
+  EXPECT_EQ(with_body.code, 413U);
+  EXPECT_EQ(header(with_body, "Connection"), "close");
+  EXPECT_THAT(metrics(), HasSubstr("{code=\"405\",path=\"/metrics\"} 7\n"));
+  EXPECT_THAT(metrics(), HasSubstr("{code=\"404\",path=\"other\"} 6\n"));
+}
+
+TEST_F(PagesTest, EveryAnswerIsFreshAndTakenForWhatItIs) {
+  for (const char* path : {"/", "/metrics", "/healthz", "/readyz", "/nothing"}) {
+    const Answer answer = get(path, "gzip");
+    EXPECT_EQ(header(answer, "Cache-Control"), "no-store") << path;
+    EXPECT_EQ(header(answer, "X-Content-Type-Options"), "nosniff") << path;
+    EXPECT_NE(header(answer, "Content-Type"), "") << path;
+  }
+  EXPECT_THAT(header(get("/"), "Content-Security-Policy"), HasSubstr("default-src 'none'"));
+  EXPECT_THAT(*get("/").body, HasSubstr("href=\"/metrics\""));
+}
+
+TEST(WebMetricsTable, EverySeriesIsDeclared) {
+  WebMetrics metrics;
+  for (const std::string_view path : WebMetrics::kPaths) {
+    for (const unsigned code : WebMetrics::kCodes) metrics.count_request(path, code);
+  }
+  metrics.count_request("/made/up", 200);
+  metrics.count_request("/", 599);
+  std::string text;
+  metrics.render(seconds(1), false, text);
+  EXPECT_THAT(text, HasSubstr("{code=\"200\",path=\"other\"} 2\n"));
+  for (const Descriptor& d : web_metrics()) {
+    EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(d.name) + " ")) << d.name;
+  }
+}
+
+}  // namespace
+}  // namespace jetmem
