@@ -1,0 +1,19 @@
+// One function per subcommand: declares its options and what running it does.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace jetmem {
+
+// What every command shares: options of `jetmem` itself, and the exit status.
+struct CommandContext {
+  std::string root;  // --root; empty: the live machine
+  int status = 0;
+};
+
+void add_metrics_command(CLI::App& app, CommandContext& context);
+void add_sources_command(CLI::App& app, CommandContext& context);
+void add_config_command(CLI::App& app, CommandContext& context);
+
+}  // namespace jetmem

@@ -1,0 +1,65 @@
+// jetmem metrics: one sample of every source as Prometheus text.
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/one_shot.h"
+#include "report/exposition.h"
+
+namespace jetmem {
+namespace {
+
+int run(const std::string& root, const std::vector<std::string>& only) {
+  auto shot = OneShot::read(root, only);
+  if (!shot) {
+    std::fprintf(stderr, "jetmem metrics: %s\n", shot.error().message.c_str());
+    return shot.error().code == Errc::kInvalid ? kExitUsage : kExitFailed;
+  }
+  bool any_ok = false;
+  const Sampler& sampler = (*shot)->sampler();
+  for (const std::size_t i : (*shot)->chosen()) {
+    const SourceStatus& status = sampler.status(i);
+    any_ok |= status.state == SourceState::kOk;
+    const std::string_view name = sampler.info(i).name;
+    if (status.state == SourceState::kDenied || status.state == SourceState::kFailed) {
+      std::fprintf(stderr, "jetmem metrics: %.*s: %.*s: %s\n", static_cast<int>(name.size()),
+                   name.data(), static_cast<int>(state_name(status.state).size()),
+                   state_name(status.state).data(), printable(status.reason, 500).c_str());
+    }
+    if (!status.skipped.empty()) {
+      std::fprintf(stderr, "jetmem metrics: %.*s: skipped: %s\n", static_cast<int>(name.size()),
+                   name.data(), printable(status.skipped, 500).c_str());
+    }
+  }
+  Page page;
+  fill_page((*shot)->table(), (*shot)->now(), 1, page);
+  std::string text;
+  render_text(page, text);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                       std::fflush(stdout) == 0;
+  if (!written) {
+    std::perror("jetmem metrics: cannot write");
+    return kExitFailed;
+  }
+  return any_ok ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_metrics_command(CLI::App& app, CommandContext& context) {
+  CLI::App* command = app.add_subcommand(
+      "metrics", "Read every source once and print its samples as Prometheus text");
+  auto only = std::make_shared<std::vector<std::string>>();
+  command->add_option("--only", *only, "Only these sources, separated by commas")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  command->footer(
+      "Needs no daemon. What could not be read is absent, and said on standard error.\n"
+      "Exit status: 0 when at least one source could be read, 1 when none could, 2 on a wrong\n"
+      "command line.");
+  command->callback([only, &context] { context.status = run(context.root, *only); });
+}
+
+}  // namespace jetmem

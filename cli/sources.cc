@@ -1,0 +1,90 @@
+// jetmem sources: each source's state, and why.
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/one_shot.h"
+
+namespace jetmem {
+namespace {
+
+std::string explain(const SourceInfo& info, const SourceStatus& status) {
+  std::string text = printable(status.reason.empty() ? info.what : status.reason, 300);
+  if (!status.skipped.empty()) text = "skipped: " + printable(status.skipped, 300);
+  if (status.state == SourceState::kDenied && !info.grant.empty()) {
+    text += "; to have it: " + std::string(info.grant);
+  }
+  return text;
+}
+
+void print_table(const OneShot& shot) {
+  std::printf("%-14s %-8s %6s %8s %7s  %s\n", "SOURCE", "STATE", "SERIES", "INTERVAL", "BY", "");
+  for (const std::size_t i : shot.chosen()) {
+    const SourceInfo& info = shot.sampler().info(i);
+    const SourceStatus& status = shot.sampler().status(i);
+    std::printf("%-14s %-8s %6zu %8s %7s  %s\n", std::string(info.name).c_str(),
+                std::string(state_name(status.state)).c_str(), shot.series_of(i),
+                format_duration(info.interval).c_str(),
+                info.access == Access::kReader ? "reader" : "daemon",
+                explain(info, status).c_str());
+  }
+}
+
+void print_json(const OneShot& shot) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::size_t i : shot.chosen()) {
+    const SourceInfo& info = shot.sampler().info(i);
+    const SourceStatus& status = shot.sampler().status(i);
+    nlohmann::json paths = nlohmann::json::array();
+    for (const std::string_view path : info.paths) paths.push_back(path);
+    nlohmann::json entry{{"source", info.name},
+                         {"state", state_name(status.state)},
+                         {"what", info.what},
+                         {"series", shot.series_of(i)},
+                         {"interval_seconds", static_cast<double>(info.interval.count()) / 1000},
+                         {"read_by", info.access == Access::kReader ? "reader" : "daemon"},
+                         {"paths", paths}};
+    if (!status.reason.empty()) entry["reason"] = printable(status.reason, 1000);
+    if (!status.skipped.empty()) entry["skipped"] = printable(status.skipped, 1000);
+    if (status.state == SourceState::kDenied) entry["grant"] = info.grant;
+    list.push_back(std::move(entry));
+  }
+  std::printf("%s\n", list.dump(2).c_str());
+}
+
+int run(const std::string& root, bool json) {
+  auto shot = OneShot::read(root, {});
+  if (!shot) {
+    std::fprintf(stderr, "jetmem sources: %s\n", shot.error().message.c_str());
+    return kExitFailed;
+  }
+  if (json) {
+    print_json(**shot);
+  } else {
+    print_table(**shot);
+  }
+  for (const std::size_t i : (*shot)->chosen()) {
+    if ((*shot)->sampler().status(i).state == SourceState::kFailed) return kExitFailed;
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_sources_command(CLI::App& app, CommandContext& context) {
+  CLI::App* command =
+      app.add_subcommand("sources", "Show each source: its state and why, its series, its interval");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "As JSON, with the paths that each source reads");
+  command->footer(
+      "States: ok; absent (this kernel or board has none); denied (it exists and needs a\n"
+      "privilege, which is named); failed (it exists and could not be read or understood).\n"
+      "Exit status: 0 unless a source failed, then 1; 2 on a wrong command line.");
+  command->callback([json, &context] { context.status = run(context.root, *json); });
+}
+
+}  // namespace jetmem

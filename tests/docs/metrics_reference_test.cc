@@ -1,0 +1,75 @@
+#include "report/metrics_reference.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/units.h"
+#include "collectors/registry.h"
+#include "collectors/sampler.h"
+#include "daemon/self.h"
+#include "daemon/web_metrics.h"
+#include "health/registry.h"
+#include "tests/update.h"
+
+namespace jetmem {
+namespace {
+
+std::vector<MetricGroup> all_groups() {
+  std::vector<MetricGroup> groups;
+  for (const SourceInfo* info : all_source_infos()) {
+    std::string about = "Tells " + std::string(info->what) + ". Read every " +
+                        format_duration(info->interval) + " by " +
+                        (info->access == Access::kReader ? "jetmem-reader" : "the daemon") +
+                        " from";
+    const char* separator = " ";
+    for (const std::string_view path : info->paths) {
+      about.append(separator).append("`").append(path).append("`");
+      separator = ", ";
+    }
+    about += ".";
+    if (!info->grant.empty()) about += " If denied: " + std::string(info->grant) + ".";
+    groups.push_back({"Source " + std::string(info->name), about, info->metrics});
+  }
+  static const auto derivations = make_all_derivations();
+  for (const auto& derivation : derivations) {
+    groups.push_back({"Derived: " + std::string(derivation->name()),
+                      "Put together from the readings of several sources.",
+                      derivation->metrics()});
+  }
+  groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
+  groups.push_back({"The daemon", "jetmem's own cost and how well it works.", self_metrics()});
+  groups.push_back({"The web server", "Current at each scrape, even when the loop hangs.",
+                    web_metrics()});
+  return groups;
+}
+
+TEST(MetricsReference, IsFresh) {
+  expect_equals_file(render_reference(all_groups()), JETMEM_DOCS "/metrics.md");
+}
+
+// What Prometheus' own conventions and the reader at night ask of every metric.
+TEST(MetricsReference, EveryMetricIsWellNamedAndExplained) {
+  std::set<std::string> names;
+  for (const MetricGroup& group : all_groups()) {
+    for (const Descriptor& d : group.metrics) {
+      const std::string name(d.name);
+      EXPECT_TRUE(names.insert(name).second) << name << " is declared twice";
+      EXPECT_EQ(name.rfind("jetmem_", 0), 0U) << name;
+      EXPECT_EQ(name.size() >= 6 && name.substr(name.size() - 6) == "_total",
+                d.type == MetricType::kCounter)
+          << name << ": counters, and only counters, end in _total";
+      EXPECT_GE(d.help.size(), 10U) << name << " needs a help text";
+      EXPECT_EQ(d.help.find_first_of("\n\\|"), std::string_view::npos) << name;
+      EXPECT_GE(d.max_series, 1U) << name;
+      EXPECT_TRUE(!d.labels[0].empty() || d.max_series == 1 || d.is_pattern())
+          << name << " has no labels and more than one series";
+      for (const char* bad : {"_ms", "_kb", "_mb", "_percent", "_millidegrees"}) {
+        EXPECT_EQ(name.find(bad), std::string::npos) << name << ": base units only";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace jetmem
