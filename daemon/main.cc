@@ -1,9 +1,11 @@
 // jetmemd: the daemon.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <memory>
-#include <unistd.h>
 
 #include "base/version.h"
 #include "collectors/registry.h"
@@ -73,6 +75,8 @@ int run(const Arguments& arguments) {
 }  // namespace jetmem
 
 int main(int argc, char** argv) {
+  // A log or client that went away is an error of that write, not the daemon's end.
+  std::signal(SIGPIPE, SIG_IGN);
   CLI::App app("Samples the memory health of this machine and serves it to Prometheus.\n", "jetmemd");
   app.set_version_flag("--version", std::string("jetmemd ") + jetmem::kVersion);
   jetmem::Arguments arguments;

@@ -1,0 +1,57 @@
+#include "docs/examples/file_nr.h"
+
+#include <array>
+
+#include "base/text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 1> kPaths{"/proc/sys/fs/file-nr"};
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_file_handles",
+               .type = MetricType::kGauge,
+               .help = "Open file handles of the whole machine. At jetmem_file_handles_maximum "
+                       "nothing can be opened any more: find who leaks them.",
+               .worst = Worst::kMax},
+    Descriptor{.name = "jetmem_file_handles_maximum",
+               .type = MetricType::kGauge,
+               .help = "The most file handles that the kernel gives out (fs.file-max)."},
+};
+
+}  // namespace
+
+const SourceInfo FileNrSource::kInfo{
+    .name = "file_nr",
+    .what = "open file handles of the machine",
+    .paths = kPaths,
+    .interval = std::chrono::seconds(10),
+    .metrics = kMetrics,
+};
+
+Result<void> parse_file_nr(std::string_view text, FileNr& out) {
+  std::string_view rest = trim(text);
+  const auto allocated = take_u64(rest);
+  const auto unused = take_u64(rest);
+  const auto maximum = take_u64(rest);
+  if (!allocated || !unused || !maximum || !rest.empty()) {
+    return fail(Errc::kMalformed,
+                "line 1: expected three numbers, found '" + printable(text, 60) + "'");
+  }
+  out = {*allocated, *maximum};
+  return {};
+}
+
+Result<void> FileNrSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  const auto text = snapshot.text_of(kPaths[0]);
+  if (!text) return tl::unexpected(text.error());
+  return parse_file_nr(*text, reading_);
+}
+
+void FileNrSource::write(SampleWriter& out, WriteContext& /*context*/) const {
+  out.put(kMetrics[0], static_cast<double>(reading_.allocated));
+  out.put(kMetrics[1], static_cast<double>(reading_.maximum));
+}
+
+}  // namespace jetmem
