@@ -12,13 +12,25 @@
 namespace jetmem {
 namespace {
 
-std::string explain(const SourceInfo& info, const SourceStatus& status) {
+// "; absent: 3 powered_off": what the source could not tell although it is fine.
+std::string absent_values(const AbsentValues& absent) {
+  std::string text;
+  for (const AbsentValues::Count& count : absent.counts()) {
+    if (count.count == 0) continue;
+    text += (text.empty() ? "; absent: " : ", ") + std::to_string(count.count) + " " +
+            std::string(count.reason);
+  }
+  return text;
+}
+
+std::string explain(const SourceInfo& info, const SourceStatus& status,
+                    const AbsentValues& absent) {
   std::string text = printable(status.reason.empty() ? info.what : status.reason, 300);
   if (!status.skipped.empty()) text = "skipped: " + printable(status.skipped, 300);
   if (status.state == SourceState::kDenied && !info.grant.empty()) {
     text += "; to have it: " + std::string(info.grant);
   }
-  return text;
+  return text + absent_values(absent);
 }
 
 void print_table(const OneShot& shot) {
@@ -30,7 +42,7 @@ void print_table(const OneShot& shot) {
                 std::string(state_name(status.state)).c_str(), shot.series_of(i),
                 format_duration(info.interval).c_str(),
                 info.access == Access::kReader ? "reader" : "daemon",
-                explain(info, status).c_str());
+                explain(info, status, shot.sampler().absent(i)).c_str());
   }
 }
 
@@ -51,6 +63,9 @@ void print_json(const OneShot& shot) {
     if (!status.reason.empty()) entry["reason"] = printable(status.reason, 1000);
     if (!status.skipped.empty()) entry["skipped"] = printable(status.skipped, 1000);
     if (status.state == SourceState::kDenied) entry["grant"] = info.grant;
+    for (const AbsentValues::Count& count : shot.sampler().absent(i).counts()) {
+      if (count.count > 0) entry["absent_values"][std::string(count.reason)] = count.count;
+    }
     list.push_back(std::move(entry));
   }
   std::printf("%s\n", list.dump(2).c_str());

@@ -179,7 +179,9 @@ class Collector {
     out_.absent.add(reason(debugfs_.why, true));
   }
 
-  bool any_denied() const { return any_denied_; }
+  bool any_denied() const {
+    return any_denied_ || sysfs_.why == Why::kDenied || debugfs_.why == Why::kDenied;
+  }
   bool any_figure() const { return any_figure_; }
 
  private:
@@ -356,11 +358,19 @@ Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
     if (meminfo_error) return tl::unexpected(std::move(*meminfo_error));
     return fail(Errc::kAbsent, "this kernel has no CMA: no CmaTotal in /proc/meminfo");
   }
-  if (!out.areas.empty() && !collector.any_figure() && !out.total_bytes) {
-    const bool denied = collector.any_denied();
-    return fail(denied ? Errc::kDenied : Errc::kMalformed,
-                std::to_string(out.areas.size()) + " areas, and not one figure of any " +
-                    (denied ? "may be read" : "could be understood"));
+  // Areas there are, and nothing is known of any: the totals in meminfo are all one gets.
+  const bool has_areas = !out.areas.empty() || out.total_bytes.value_or(0) > 0;
+  if (has_areas && !collector.any_figure()) {
+    if (collector.any_denied()) {
+      return fail(Errc::kDenied, "the figures of the areas may not be read; totals are in meminfo");
+    }
+    if (!out.areas.empty()) {
+      return fail(Errc::kMalformed,
+                  std::to_string(out.areas.size()) + " areas, and no figure could be understood");
+    }
+    return fail(Errc::kAbsent,
+                "this kernel tells nothing of its areas: that takes CONFIG_CMA_SYSFS (5.13), or "
+                "CONFIG_CMA_DEBUGFS and debugfs mounted; totals are in meminfo");
   }
   if (meminfo_error) out.absent.add("meminfo_unreadable");
   return {};

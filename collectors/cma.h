@@ -62,7 +62,7 @@ struct Cma {
 };
 
 // A file that cannot be read or understood leaves out its figure and no other. Errors: kAbsent when
-// this kernel has no CMA; when there are areas and not one figure of any could be had, why.
+// this kernel has no CMA or tells nothing of its areas; when not one figure of any could be had, why.
 Result<void> parse_cma(const Snapshot& snapshot, Cma& out);
 
 class CmaSource final : public SourceOf<Cma> {

@@ -66,6 +66,7 @@ class Sampler {
   std::size_t size() const { return entries_.size(); }
   const SourceInfo& info(std::size_t i) const { return entries_[i].source->info(); }
   const SourceStatus& status(std::size_t i) const { return entries_[i].status; }
+  const AbsentValues& absent(std::size_t i) const { return entries_[i].absent; }
   const Readings& readings() const { return readings_; }
 
   void set_enabled(std::size_t i, bool enabled);

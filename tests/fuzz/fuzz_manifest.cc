@@ -1,0 +1,11 @@
+#include "base/manifest.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const auto manifest =
+      jetmem::parse_manifest(std::string_view(reinterpret_cast<const char*>(data), size));
+  if (!manifest) return 0;
+  for (const auto& recorded : manifest->errors) {
+    if (manifest->error_of(recorded.path) == 0) __builtin_trap();
+  }
+  return 0;
+}
