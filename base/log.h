@@ -29,7 +29,9 @@ class Log {
   using Fields = std::initializer_list<std::pair<std::string, std::string>>;
   void debug(std::string message, Fields fields = {}) { put(LogLevel::kDebug, message, fields); }
   void info(std::string message, Fields fields = {}) { put(LogLevel::kInfo, message, fields); }
-  void warning(std::string message, Fields fields = {}) { put(LogLevel::kWarning, message, fields); }
+  void warning(std::string message, Fields fields = {}) {
+    put(LogLevel::kWarning, message, fields);
+  }
   void error(std::string message, Fields fields = {}) { put(LogLevel::kError, message, fields); }
 
  private:

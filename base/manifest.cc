@@ -18,16 +18,16 @@ struct ErrnoName {
 
 // By name, because errno numbers differ between architectures.
 constexpr std::array kErrnoNames{
-    ErrnoName{"EACCES", EACCES},   ErrnoName{"EPERM", EPERM},
-    ErrnoName{"ENOENT", ENOENT},   ErrnoName{"ENODEV", ENODEV},
-    ErrnoName{"ENXIO", ENXIO},     ErrnoName{"EOPNOTSUPP", EOPNOTSUPP},
-    ErrnoName{"EAGAIN", EAGAIN},   ErrnoName{"EIO", EIO},
-    ErrnoName{"EINVAL", EINVAL},   ErrnoName{"ENODATA", ENODATA},
-    ErrnoName{"ETIME", ETIME},     ErrnoName{"ETIMEDOUT", ETIMEDOUT},
-    ErrnoName{"EFBIG", EFBIG},     ErrnoName{"EREMOTEIO", EREMOTEIO},
-    ErrnoName{"EBUSY", EBUSY},     ErrnoName{"EINTR", EINTR},
-    ErrnoName{"ENOMEM", ENOMEM},   ErrnoName{"EMFILE", EMFILE},
-    ErrnoName{"EISDIR", EISDIR},   ErrnoName{"ENOTDIR", ENOTDIR},
+    ErrnoName{"EACCES", EACCES}, ErrnoName{"EPERM", EPERM},
+    ErrnoName{"ENOENT", ENOENT}, ErrnoName{"ENODEV", ENODEV},
+    ErrnoName{"ENXIO", ENXIO},   ErrnoName{"EOPNOTSUPP", EOPNOTSUPP},
+    ErrnoName{"EAGAIN", EAGAIN}, ErrnoName{"EIO", EIO},
+    ErrnoName{"EINVAL", EINVAL}, ErrnoName{"ENODATA", ENODATA},
+    ErrnoName{"ETIME", ETIME},   ErrnoName{"ETIMEDOUT", ETIMEDOUT},
+    ErrnoName{"EFBIG", EFBIG},   ErrnoName{"EREMOTEIO", EREMOTEIO},
+    ErrnoName{"EBUSY", EBUSY},   ErrnoName{"EINTR", EINTR},
+    ErrnoName{"ENOMEM", ENOMEM}, ErrnoName{"EMFILE", EMFILE},
+    ErrnoName{"EISDIR", EISDIR}, ErrnoName{"ENOTDIR", ENOTDIR},
 };
 
 template <class T>
@@ -100,8 +100,8 @@ Result<Manifest> parse_manifest(std::string_view text) {
       if (known.name == errno_name) value = known.value;
     }
     if (value == 0 || path.empty() || path.front() != '/') {
-      return fail(Errc::kMalformed, "errors: '" + printable(path) + "': '" +
-                                        printable(errno_name) + "' is not an errno name known here");
+      return fail(Errc::kMalformed, "errors: '" + printable(path) + "': '" + printable(errno_name) +
+                                        "' is not an errno name known here");
     }
     manifest.errors.push_back({path, value});
   }

@@ -11,16 +11,16 @@ namespace jetmem {
 // The kinds of failure the rest of the program acts on. The name of each (errc_name) is the
 // `reason` label of jetmem_source_errors_total, so the set is closed and small.
 enum class Errc {
-  kAbsent,      // this kernel or board has no such thing
-  kDenied,      // it exists, and we may not read it
-  kMalformed,   // text that is not in the format the source documents
-  kNotRegular,  // a directory, FIFO, socket or device stands in the file's place
-  kTooLarge,    // more bytes, files or entries than the source's bound
-  kIo,          // the kernel answered with an errno that is none of the above
-  kTimeout,     // no answer within the deadline
+  kAbsent,       // this kernel or board has no such thing
+  kDenied,       // it exists, and we may not read it
+  kMalformed,    // text that is not in the format the source documents
+  kNotRegular,   // a directory, FIFO, socket or device stands in the file's place
+  kTooLarge,     // more bytes, files or entries than the source's bound
+  kIo,           // the kernel answered with an errno that is none of the above
+  kTimeout,      // no answer within the deadline
   kUnavailable,  // no reader process can be used now (wedged, not started)
-  kSkipped,     // not read on purpose, to spare the device
-  kInvalid,     // a user's mistake: an argument or a setting
+  kSkipped,      // not read on purpose, to spare the device
+  kInvalid,      // a user's mistake: an argument or a setting
 };
 
 std::string_view errc_name(Errc code);

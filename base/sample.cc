@@ -98,6 +98,20 @@ std::string SampleTable::Label::shown() const {
   return is_number ? std::to_string(number) : printable(text, kMaxLabelBytes);
 }
 
+void SampleTable::Identities::rebuild(const std::vector<Slot>& slots) {
+  bytes_.clear();
+  for (const Slot& slot : slots) {
+    if (slot.is_companion) continue;
+    append(Head{slot.descriptor, slot.worst, slot.label_count});
+    for (std::size_t i = 0; i < slot.label_count; ++i) {
+      const Label& label = slot.labels[i];
+      append(label.is_number ? kNumber : static_cast<std::uint32_t>(label.text.size()));
+      if (label.is_number) append(label.number);
+      bytes_.insert(bytes_.end(), label.text.begin(), label.text.end());
+    }
+  }
+}
+
 double SampleTable::WorstWindow::update(Worst worst, Nanoseconds now, double value) {
   const std::int64_t id = now / kBucket;
   if (!used_) {
@@ -129,6 +143,7 @@ void SampleTable::clear(std::size_t index) {
   Section& section = sections_[index];
   if (section.slots.empty()) return;
   section.slots.clear();
+  section.identities.clear();
   section.values.clear();
   section.windows.clear();
   section.duplicates = 0;
@@ -216,6 +231,7 @@ void SampleWriter::finish() {
     if (slot.is_duplicate) ++section_.duplicates;
   }
   section_.windows = std::move(windows);
+  section_.identities.rebuild(section_.slots);
   ++section_.shape_changes;
   ++table_.shape_;
 }

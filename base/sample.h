@@ -1,7 +1,7 @@
 // The sample model: what a metric is (Descriptor), and the one store of values now (SampleTable).
 //
 // A source writes its samples in the same order every round. The writer walks a cursor over the
-// slots of the round before; where descriptor and labels match it stores a double and nothing
+// series of the round before; where descriptor and labels match it stores a double and nothing
 // else, so a machine whose shape does not change allocates nothing. A changed shape (a thermal
 // zone appears) rebuilds the slots from the first difference on, and is counted.
 #pragma once
@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 namespace jetmem {
 
@@ -53,11 +55,11 @@ std::string worst_name(std::string_view metric_name, Worst worst);
 // One label value as a source has it at hand: text or a whole number.
 class LabelValue {
  public:
-  LabelValue(std::string_view text) : text_(text) {}           // NOLINT(google-explicit-constructor)
-  LabelValue(const char* text) : text_(text) {}                // NOLINT(google-explicit-constructor)
-  LabelValue(const std::string& text) : text_(text) {}         // NOLINT(google-explicit-constructor)
+  LabelValue(std::string_view text) : text_(text) {}    // NOLINT(google-explicit-constructor)
+  LabelValue(const char* text) : text_(text) {}         // NOLINT(google-explicit-constructor)
+  LabelValue(const std::string& text) : text_(text) {}  // NOLINT(google-explicit-constructor)
   template <class Int, class = std::enable_if_t<std::is_integral_v<Int>>>
-  LabelValue(Int number)                                       // NOLINT(google-explicit-constructor)
+  LabelValue(Int number)  // NOLINT(google-explicit-constructor)
       : number_(static_cast<std::int64_t>(number)), is_number_(true) {}
 
   std::string_view text() const { return text_; }
@@ -90,10 +92,6 @@ class SampleTable {
     std::int64_t number = 0;
     bool is_number = false;
 
-    bool matches(const LabelValue& given) const {
-      if (is_number != given.is_number()) return false;
-      return is_number ? number == given.number() : std::string_view(text) == given.text();
-    }
     // As consumers see it: printable and bounded, not yet escaped for any format.
     std::string shown() const;
   };
@@ -112,9 +110,67 @@ class SampleTable {
     std::string key;
   };
 
+  // Descriptor and labels of the slots, companions left out, as a writer compares them: some tens
+  // of bytes each, one after the other. The slots are several times that, and a round need not
+  // touch them.
+  class Identities {
+   public:
+    struct Head {
+      const Descriptor* descriptor;
+      std::int32_t worst;
+      std::uint32_t labels;
+    };
+    void rebuild(const std::vector<Slot>& slots);
+    void clear() { bytes_.clear(); }
+
+    // Whether the identity at `at` is this one; then `at` and `worst` become what follows it.
+    template <std::size_t N>
+    bool take(std::size_t& at, const Descriptor& descriptor,
+              const std::array<LabelValue, N>& labels, std::int32_t& worst) const {
+      if (at == bytes_.size()) return false;
+      const char* p = bytes_.data() + at;
+      const Head head = load<Head>(p);
+      if (head.descriptor != &descriptor || head.labels != N) return false;
+      for (const LabelValue& label : labels) {
+        if (!take_label(p, label)) return false;
+      }
+      at = static_cast<std::size_t>(p - bytes_.data());
+      worst = head.worst;
+      return true;
+    }
+
+   private:
+    // In front of a label: the length of its text, or this and then the number.
+    static constexpr std::uint32_t kNumber = UINT32_MAX;
+
+    template <class T>
+    static T load(const char*& p) {
+      T out;
+      std::memcpy(&out, p, sizeof out);
+      p += sizeof out;
+      return out;
+    }
+    static bool take_label(const char*& p, const LabelValue& label) {
+      const auto size = load<std::uint32_t>(p);
+      if (size == kNumber) return label.is_number() && load<std::int64_t>(p) == label.number();
+      const char* const text = p;
+      p += size;
+      return !label.is_number() && size == label.text().size() &&
+             same_bytes(text, label.text().data(), size);
+    }
+    template <class T>
+    void append(const T& value) {
+      const char* const bytes = reinterpret_cast<const char*>(&value);
+      bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+    }
+
+    std::vector<char> bytes_;
+  };
+
   struct Section {
     std::string name;
     std::vector<Slot> slots;
+    Identities identities;
     std::vector<double> values;  // one for each slot
     std::vector<WorstWindow> windows;
     std::uint64_t shape_changes = 0;
@@ -158,16 +214,11 @@ class SampleWriter {
     static_assert(sizeof...(L) <= kMaxLabels);
     const std::array<LabelValue, sizeof...(L)> given{LabelValue(labels)...};
     if (!std::isfinite(value)) return;
-    if (cursor_ < section_.slots.size()) {
-      SampleTable::Slot& slot = section_.slots[cursor_];
-      if (slot.descriptor == &descriptor && slot.label_count == sizeof...(L)) {
-        bool same = true;
-        for (std::size_t i = 0; i < sizeof...(L); ++i) same = same && slot.labels[i].matches(given[i]);
-        if (same) {
-          store(slot, value);
-          return;
-        }
-      }
+    std::int32_t worst = -1;
+    if (!rebuilding_ && section_.identities.take(identity_, descriptor, given, worst)) {
+      section_.values[cursor_++] = value;
+      if (worst >= 0) store_worst(worst, descriptor.worst, value);
+      return;
     }
     append(descriptor, value, given.data(), sizeof...(L));
   }
@@ -175,12 +226,9 @@ class SampleWriter {
   void finish();
 
  private:
-  void store(SampleTable::Slot& slot, double value) {
-    section_.values[cursor_++] = value;
-    if (slot.worst >= 0) {
-      section_.values[cursor_++] = section_.windows[static_cast<std::size_t>(slot.worst)].update(
-          slot.descriptor->worst, now_, value);
-    }
+  void store_worst(std::int32_t window, Worst worst, double value) {
+    section_.values[cursor_++] =
+        section_.windows[static_cast<std::size_t>(window)].update(worst, now_, value);
   }
   void append(const Descriptor& descriptor, double value, const LabelValue* labels,
               std::size_t count);
@@ -189,7 +237,8 @@ class SampleWriter {
   SampleTable& table_;
   SampleTable::Section& section_;
   Nanoseconds now_;
-  std::size_t cursor_ = 0;
+  std::size_t cursor_ = 0;    // of slots and values
+  std::size_t identity_ = 0;  // of identities
   bool rebuilding_ = false;
   bool finished_ = false;
   // What stood behind the first difference: its windows are inherited.

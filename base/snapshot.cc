@@ -44,8 +44,8 @@ Error FileText::as_error() const {
 FileText Snapshot::operator[](std::size_t i) const {
   const Record& r = records_[i];
   const std::string_view bytes = bytes_.view();
-  return {bytes.substr(r.path_at, r.path_size),
-          bytes.substr(r.path_at + r.path_size, r.text_size), r.error};
+  return {bytes.substr(r.path_at, r.path_size), bytes.substr(r.path_at + r.path_size, r.text_size),
+          r.error};
 }
 
 FileText Snapshot::find(std::string_view path) const {

@@ -73,7 +73,8 @@ UniqueFd open_pidfd(pid_t pid) {
 
 Result<Child> SystemSpawner::spawn(const SpawnRequest& request) {
   std::vector<char*> argv;
-  for (const std::string& argument : request.argv) argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : request.argv)
+    argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   // A fixed, small environment: nothing of ours leaks, nothing of ours steers the child.
   static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
@@ -81,7 +82,8 @@ Result<Child> SystemSpawner::spawn(const SpawnRequest& request) {
   char* const envp[] = {path, lang, nullptr};
 
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return tl::unexpected(errno_error("start", request.argv[0], errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return tl::unexpected(errno_error("start", request.argv[0], errno));
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   const pid_t parent = ::getpid();

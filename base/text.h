@@ -36,6 +36,11 @@ class Lines {
 
   std::size_t number() const { return number_; }
   std::string_view rest() const { return rest_; }
+  // For a caller that took one whole line from rest() itself: what it left.
+  void took_line(std::string_view rest) {
+    rest_ = rest;
+    ++number_;
+  }
 
   // "line 3: 9 orders, expected 11"
   tl::unexpected<Error> malformed(std::string_view what) const;
@@ -48,6 +53,28 @@ class Lines {
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// As memcmp() == 0. What is compared here are words of a few letters, hundreds each round: not
+// worth a call each.
+inline bool same_bytes(const char* a, const char* b, std::size_t size) {
+  const auto both_ends = [&](auto word_a) {
+    auto word_b = word_a;
+    auto last_a = word_a;
+    auto last_b = word_a;
+    std::memcpy(&word_a, a, sizeof word_a);
+    std::memcpy(&word_b, b, sizeof word_b);
+    std::memcpy(&last_a, a + size - sizeof last_a, sizeof last_a);
+    std::memcpy(&last_b, b + size - sizeof last_b, sizeof last_b);
+    return word_a == word_b && last_a == last_b;
+  };
+  if (size > 16) return std::memcmp(a, b, size) == 0;
+  if (size >= 8) return both_ends(std::uint64_t{});
+  if (size >= 4) return both_ends(std::uint32_t{});
+  for (std::size_t i = 0; i < size; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 inline void skip_blanks(std::string_view& text) {
   std::size_t n = 0;
   while (n < text.size() && is_blank(text[n])) ++n;
@@ -55,7 +82,8 @@ inline void skip_blanks(std::string_view& text) {
 }
 
 inline bool take_prefix(std::string_view& text, std::string_view prefix) {
-  if (text.substr(0, prefix.size()) != prefix) return false;
+  if (text.size() < prefix.size()) return false;
+  if (!same_bytes(text.data(), prefix.data(), prefix.size())) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
@@ -70,15 +98,14 @@ inline std::optional<std::uint64_t> take_u64(std::string_view& text) {
   const char* const end = p + text.size();
   while (p != end && is_blank(*p)) ++p;
   const char* const first = p;
+  // 19 digits always fit; only those behind them need the check.
+  const char* const sure = end - p > 19 ? p + 19 : end;
   std::uint64_t value = 0;
-  while (p != end && is_digit(*p)) {
+  for (; p != sure && is_digit(*p); ++p) value = value * 10 + static_cast<std::uint64_t>(*p - '0');
+  for (; p != end && is_digit(*p); ++p) {
     const auto digit = static_cast<std::uint64_t>(*p - '0');
-    // 19 digits always fit; only the twentieth needs the check.
-    if (p - first >= 19 && (value > UINT64_MAX / 10 || value * 10 > UINT64_MAX - digit)) {
-      return std::nullopt;
-    }
+    if (value > UINT64_MAX / 10 || value * 10 > UINT64_MAX - digit) return std::nullopt;
     value = value * 10 + digit;
-    ++p;
   }
   if (p == first) return std::nullopt;
   text = std::string_view(p, static_cast<std::size_t>(end - p));

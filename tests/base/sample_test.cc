@@ -39,6 +39,26 @@ TEST_F(SampleTest, AnUnchangedShapeOnlyStoresValues) {
   EXPECT_EQ(table_.value_of("jetmem_plain_bytes"), 4);
 }
 
+TEST_F(SampleTest, LabelsAreToldApartToTheLastByte) {
+  const std::string seventeen(17, 'x');
+  std::string other = seventeen;
+  other.back() = 'y';
+  const auto key_of = [&](const auto& zone, const auto& node) {
+    SampleWriter(table_, section_, now_).put(kZone, 1, zone, node);
+    return section().slots.at(0).key;
+  };
+  EXPECT_EQ(key_of("ab", "c"), "jetmem_zone_bytes{node=\"c\",zone=\"ab\"}");
+  EXPECT_EQ(key_of("a", "bc"), "jetmem_zone_bytes{node=\"bc\",zone=\"a\"}");
+  EXPECT_EQ(key_of("a", "bd"), "jetmem_zone_bytes{node=\"bd\",zone=\"a\"}");
+  EXPECT_EQ(key_of("", 256), "jetmem_zone_bytes{node=\"256\",zone=\"\"}");
+  EXPECT_EQ(key_of("", 257), "jetmem_zone_bytes{node=\"257\",zone=\"\"}");
+  const std::uint64_t changes = section().shape_changes;
+  key_of("", "257");  // a number and a text, though they look the same
+  EXPECT_EQ(section().shape_changes, changes + 1);
+  EXPECT_EQ(key_of(seventeen, 0), "jetmem_zone_bytes{node=\"0\",zone=\"" + seventeen + "\"}");
+  EXPECT_EQ(key_of(other, 0), "jetmem_zone_bytes{node=\"0\",zone=\"" + other + "\"}");
+}
+
 TEST_F(SampleTest, AValueIsNeverStoredUnderAnotherLabel) {
   {
     SampleWriter out(table_, section_, now_);

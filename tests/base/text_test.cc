@@ -19,7 +19,7 @@ TEST(Text, NumbersThatOverflowAreRefused) {
 TEST(Text, PrintableKeepsUtf8AndDefusesTheRest) {
   EXPECT_EQ(printable("caf\xc3\xa9"), "caf\xc3\xa9");
   EXPECT_EQ(printable("a\x1b[31mb\n"), "a?[31mb?");
-  EXPECT_EQ(printable("\xc2\x9b"), "?");                 // C1 CSI
+  EXPECT_EQ(printable("\xc2\x9b"), "?");  // C1 CSI
   EXPECT_EQ(printable("\xff"), "\xef\xbf\xbd");
   EXPECT_EQ(printable("\xed\xa0\x80").substr(0, 3), "\xef\xbf\xbd");  // a surrogate
   EXPECT_EQ(printable(std::string(1000, 'x'), 10).size(), 10U);
@@ -42,6 +42,19 @@ TEST(Text, LinesCountAndNeverReadPastTheEnd) {
   EXPECT_EQ(line, "b");
   EXPECT_EQ(lines.number(), 3U);
   EXPECT_FALSE(lines.next(line));
+}
+
+TEST(Text, SameBytesLooksAtEveryByteAndNoFurther) {
+  for (std::size_t size = 0; size <= 40; ++size) {
+    const std::string a(size, 'a');
+    EXPECT_TRUE(same_bytes(a.data(), std::string(size, 'a').data(), size)) << size;
+    EXPECT_TRUE(same_bytes((a + "1").data(), (a + "2").data(), size)) << size;
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string b = a;
+      b[at] = 'b';
+      EXPECT_FALSE(same_bytes(a.data(), b.data(), size)) << size << " at " << at;
+    }
+  }
 }
 
 }  // namespace

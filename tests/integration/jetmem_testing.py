@@ -1,0 +1,572 @@
+"""What the integration tests share: programs, daemons on loopback, a strict reader of /metrics.
+
+The programs come from the environment, which ctest sets:
+
+    JETMEM_JETMEMD, JETMEM_CLI, JETMEM_READER   the built programs
+    JETMEM_FIXTURES                             tests/fixtures
+    JETMEM_SHIPPED_CONFIG                       config/jetmem.yaml
+
+By hand, from this folder, with those set: python3 test_daemon.py [-k NAME]
+
+Everything started here dies with the test: each child has PR_SET_PDEATHSIG, and every wait has a
+limit.
+"""
+
+import contextlib
+import ctypes
+import gzip
+import http.client
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+# Limits are generous: they only bound a failing test. What must be fast is measured.
+PATIENCE = 20.0
+# What the specification calls "within a second", on a machine that also does other work.
+ONE_SECOND = 2.0
+STATES = ("pending", "ok", "absent", "denied", "failed", "disabled")
+NOBODY = 65534
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG = 1
+_CLONE_NEWNS = 0x20000
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
+MNT_FORCE, MNT_DETACH = 1, 2
+
+
+def _from_environment(name):
+    value = os.environ.get(name)
+    if not value or not os.path.exists(value):
+        sys.exit(f"{name}={value or ''}: names no file; ctest sets it, see jetmem_testing.py")
+    return value
+
+
+JETMEMD = _from_environment("JETMEM_JETMEMD")
+JETMEM = _from_environment("JETMEM_CLI")
+READER = _from_environment("JETMEM_READER")
+FIXTURES = pathlib.Path(_from_environment("JETMEM_FIXTURES"))
+SHIPPED_CONFIG = _from_environment("JETMEM_SHIPPED_CONFIG")
+BOARDS = sorted(p.parent.parent.name for p in FIXTURES.glob("*/jetmem/manifest.json"))
+
+
+# ---------------------------------------------------------------------------- running the tests
+
+EXIT_SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+
+
+def main():
+    """unittest.main, but what was skipped is said, and a file that skipped something is no pass."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    sys.stderr.flush()
+    for test, reason in result.skipped:
+        print(f"SKIPPED {test}: {reason}")
+    sys.stdout.flush()
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.skipped:
+        print(f"{result.testsRun} run or skipped, {len(result.skipped)} skipped, 0 failed")
+        sys.exit(EXIT_SKIPPED)
+    sys.exit(0 if result.testsRun else 1)
+
+
+def wait_for(what, condition, seconds=PATIENCE):
+    """Asks until the condition gives something true, and returns that."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:g} s: {what} (last: {value!r})")
+        time.sleep(0.03)
+
+
+def measured(what, seconds):
+    """Says a measured time, so that the log of a run has it."""
+    print(f"\nmeasured: {what}: {seconds * 1000:.0f} ms", file=sys.stderr, flush=True)
+    return seconds
+
+
+def die_with_parent():
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def at_end(test, action, *args, **options):
+    """addCleanup of a test or, in setUpClass, of a class."""
+    add = test.addClassCleanup if isinstance(test, type) else test.addCleanup
+    add(action, *args, **options)
+
+
+class _Module:
+    """Stands for the test where something lives as long as the whole file, from setUpModule on."""
+
+    addCleanup = staticmethod(unittest.addModuleCleanup)
+
+
+Module = _Module()
+
+
+def temp_directory(test):
+    path = tempfile.mkdtemp(prefix="jetmem-")
+    at_end(test, shutil.rmtree, path, ignore_errors=True)
+    os.chmod(path, 0o755)  # also for daemons that run as nobody
+    return pathlib.Path(path)
+
+
+def copy_of_fixture(test, board):
+    """A tree of its own, to do harm to."""
+    root = temp_directory(test) / board
+    shutil.copytree(FIXTURES / board, root)
+    return root
+
+
+def replace_file(path, content):
+    """By atomic rename, as a scenario does it."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_bytes(content)
+    os.rename(temporary, path)
+
+
+def run(arguments, seconds=PATIENCE, **options):
+    """Runs a program to its end; stdout and stderr as text."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("JETMEM")}
+    return subprocess.run([str(a) for a in arguments], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=seconds, env=environment, preexec_fn=die_with_parent, **options)
+
+
+# ------------------------------------------------------------------------------- mount namespace
+
+def mount(source, target, kind, flags=0, options=""):
+    if _LIBC.mount(source.encode(), str(target).encode(), kind.encode(), ctypes.c_ulong(flags),
+                   options.encode()) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"mount {kind} on {target}: {os.strerror(error)}")
+
+
+def umount(target, flags=MNT_FORCE | MNT_DETACH):
+    return _LIBC.umount2(str(target).encode(), flags) == 0
+
+
+def take_private_mounts():
+    """For setUpModule: what is mounted from now on is seen only by this test and its children, and
+    goes with them. Skips where that is not allowed."""
+    if os.geteuid() != 0:
+        raise unittest.SkipTest("needs root: it mounts file systems")
+    if _LIBC.unshare(_CLONE_NEWNS) != 0:
+        raise unittest.SkipTest("needs a mount namespace: unshare: " +
+                                os.strerror(ctypes.get_errno()))
+    try:
+        mount("none", "/", "none", MS_REC | MS_PRIVATE)
+    except OSError as error:
+        raise unittest.SkipTest(f"needs private mounts: {error}") from error
+
+
+def process_state(pid):
+    """The letter of /proc/PID/stat ("D": waits in the kernel beyond any signal), "" when gone."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    return text[text.rindex(")") + 2]
+
+
+def children(pid, name):
+    """The living children of a process that run this program."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            text = (entry / "stat").read_text()
+        except OSError:
+            continue
+        comm = text[text.index("(") + 1:text.rindex(")")]
+        fields = text[text.rindex(")") + 2:].split()
+        if comm == name[:15] and int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(entry.name))
+    return sorted(found)
+
+
+def resident_bytes(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(f"process {pid} has no VmRSS")
+
+
+# ------------------------------------------------------------------------------------ exposition
+
+class Page:
+    """A /metrics page, held to the rules of the text format 0.0.4 while it is read."""
+
+    _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+    _SAMPLE = re.compile(rf"({_NAME})(?:\{{(.*)\}})? (\S+)")
+    _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)')
+
+    def __init__(self, text):
+        self.text = text
+        self.help = {}
+        self.type = {}
+        self.samples = {}
+        if not text.endswith("\n"):
+            raise AssertionError("the page does not end with a newline")
+        current = None
+        finished = set()
+        for number, line in enumerate(text.split("\n")[:-1], 1):
+            where = f"line {number}: {line[:120]!r}"
+            header = re.fullmatch(rf"# (HELP|TYPE) ({self._NAME}) (.+)", line)
+            if header:
+                kind, name, rest = header.groups()
+                table = self.help if kind == "HELP" else self.type
+                if name in table:
+                    raise AssertionError(f"{where}: a second {kind}")
+                if kind == "TYPE" and rest not in ("gauge", "counter"):
+                    raise AssertionError(f"{where}: unknown type")
+                table[name] = rest
+                if name != current:
+                    finished.add(current)
+                current = name
+                continue
+            sample = self._SAMPLE.fullmatch(line)
+            if not sample:
+                raise AssertionError(f"{where}: neither HELP, TYPE nor a sample")
+            name, labels, value = sample.groups()
+            if name != current or name in finished:
+                raise AssertionError(f"{where}: not below its own HELP and TYPE")
+            if name not in self.help or name not in self.type:
+                raise AssertionError(f"{where}: without HELP or TYPE")
+            key = (name, frozenset(self._labels(labels or "", where).items()))
+            if key in self.samples:
+                raise AssertionError(f"{where}: the same series twice")
+            self.samples[key] = float(value)
+
+    def _labels(self, text, where):
+        labels = {}
+        at = 0
+        while at < len(text):
+            label = self._LABEL.match(text, at)
+            if not label or label.group(1) in labels:
+                raise AssertionError(f"{where}: labels")
+            escapes = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+            labels[label.group(1)] = re.sub(r'\\["\\n]', lambda m: escapes[m.group()],
+                                            label.group(2))
+            at = label.end()
+        return labels
+
+    def value(self, name, **labels):
+        """The one sample with exactly these labels, or None."""
+        return self.samples.get((name, frozenset(labels.items())))
+
+    def series(self, name, **labels):
+        """Every sample of the family whose labels include these, as (labels, value)."""
+        return [(dict(key[1]), value) for key, value in self.samples.items()
+                if key[0] == name and labels.items() <= dict(key[1]).items()]
+
+    def families(self, prefix):
+        return sorted({key[0] for key in self.samples if key[0].startswith(prefix)})
+
+    def sources(self):
+        return sorted({labels["source"] for labels, _ in self.series("jetmem_source_state")})
+
+    def state(self, source):
+        """The state a source is in."""
+        states = [labels["state"] for labels, value in
+                  self.series("jetmem_source_state", source=source) if value == 1]
+        if len(states) != 1:
+            raise AssertionError(f"{source} is not in one state: {states}")
+        return states[0]
+
+    def states(self):
+        return {source: self.state(source) for source in self.sources()}
+
+    def skipped(self, source):
+        return self.value("jetmem_source_skipped_total", source=source) or 0
+
+    def errors(self, source, reason):
+        return self.value("jetmem_source_errors_total", source=source, reason=reason) or 0
+
+
+# ---------------------------------------------------------------------------------------- daemon
+
+# Shortest intervals there are, so that tests wait little.
+FAST = """
+sources:
+  meminfo: {interval: 200ms}
+  zoneinfo: {interval: 200ms}
+  buddyinfo: {interval: 200ms}
+  vmstat: {interval: 200ms}
+  pressure: {interval: 200ms}
+  cma: {interval: 1s}
+  thermal: {interval: 1s}
+  pagetypeinfo: {interval: 1m}
+"""
+CHEAP = ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure")
+BOARD_SOURCES = CHEAP + ("cma", "thermal", "pagetypeinfo")
+
+
+class Daemon:
+    """A jetmemd of its own on a free port of 127.0.0.1; stopped when the test ends.
+
+    `settings` is YAML on top of what the test harness sets; `settings_file` is where it lies.
+    """
+
+    def __init__(self, test, settings="", root=None, arguments=(), environment=None, user=None,
+                 listen="127.0.0.1:0", wait=True, stderr=None):
+        self.directory = temp_directory(test)
+        base = self.directory / "base.yaml"
+        base.write_text(f'http:\n  listen: ["{listen}"]\n'
+                        f'reader:\n  socket: ""\n  program: "{READER}"\n')
+        self.settings_file = self.directory / "settings.yaml"
+        self.settings_file.write_text(settings)
+        self.log_file = self.directory / "stderr.log"
+        self.port = None
+        argv = [JETMEMD, "--config", base, "--config", self.settings_file, *arguments]
+        if root is not None:
+            argv += ["--root", root]
+        env = {k: v for k, v in os.environ.items()
+               if k not in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM")}
+        env.update(environment or {})
+        with contextlib.ExitStack() as stack:
+            log = stderr or stack.enter_context(open(self.log_file, "wb"))
+            options = {}
+            if user is not None:
+                options = {"user": user, "group": user, "extra_groups": []}
+            self.started = time.monotonic()
+            self.process = subprocess.Popen([str(a) for a in argv], stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log, env=env,
+                                            preexec_fn=die_with_parent, **options)
+        at_end(test, self.kill)
+        self.pid = self.process.pid
+        if wait:
+            self.wait_until_serving()
+
+    def log(self):
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    def wait_for_log(self, pattern, seconds=PATIENCE):
+        return wait_for(f"{pattern!r} in the log:\n{self.log()}",
+                        lambda: re.search(pattern, self.log()), seconds)
+
+    def wait_until_serving(self, seconds=PATIENCE):
+        """Until the first page with samples is served."""
+        def page():
+            if self.process.poll() is not None:
+                raise AssertionError(f"jetmemd ended with {self.process.returncode}:\n{self.log()}")
+            if self.port is None:
+                line = re.search(r"serving http on \S*:(\d+)", self.log())
+                if not line:
+                    return None
+                self.port = int(line.group(1))
+            page = self.scrape()
+            return page if page.value("jetmem_rounds_total") else None
+        return wait_for("first page", page, seconds)
+
+    def wait_until_read(self, seconds=PATIENCE):
+        """Until each source was read or skipped, also those that jetmem-reader reads."""
+        return self.wait_for_page(
+            "every source has a state",
+            lambda page: all(page.state(source) != "pending" or page.skipped(source)
+                             for source in page.sources()), seconds)
+
+    def wait_for_page(self, what, condition, seconds=PATIENCE):
+        last = []
+
+        def page():
+            last[:] = [self.scrape()]
+            return last[0] if condition(last[0]) else None
+        try:
+            return wait_for(what, page, seconds)
+        except AssertionError as error:
+            states = last[0].states() if last else {}
+            raise AssertionError(f"{error}\nstates: {states}\nlog:\n{self.log()}") from None
+
+    def request(self, method, path, headers=None, seconds=PATIENCE):
+        """(status, headers, body)"""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        try:
+            connection.request(method, path, headers=headers or {})
+            response = connection.getresponse()
+            return response.status, response.headers, response.read()
+        finally:
+            connection.close()
+
+    def scrape(self, seconds=PATIENCE):
+        status, headers, body = self.request("GET", "/metrics", {"Accept-Encoding": "gzip"},
+                                             seconds)
+        if status != 200:
+            raise AssertionError(f"/metrics answered {status}")
+        if headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        return Page(body.decode("utf-8"))
+
+    def readers(self):
+        return children(self.pid, "jetmem-reader")
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def reload(self, settings=None):
+        if settings is not None:
+            self.settings_file.write_text(settings)
+        self.send(signal.SIGHUP)
+
+    def stop(self, number=signal.SIGTERM, seconds=PATIENCE):
+        """(exit status, seconds it took)"""
+        begin = time.monotonic()
+        self.send(number)
+        status = self.process.wait(seconds)
+        return status, time.monotonic() - begin
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(PATIENCE)
+
+
+def silent_clients(test, port, count):
+    """Connections that never say a word."""
+    clients = []
+    for _ in range(count):
+        client = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        at_end(test, client.close)
+        clients.append(client)
+    return clients
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+# ------------------------------------------------------- the fixtures' files, read independently
+
+def manifest_page_size(root):
+    manifest = json.loads((pathlib.Path(root) / "jetmem/manifest.json").read_text())
+    return manifest["facts"]["page_size"]
+
+
+def expected_values(root):
+    """What a page of this tree must say: {(metric, labels): value}, straight from its files. Not
+    all of it, but something of every file there is."""
+    root = pathlib.Path(root)
+    page_size = manifest_page_size(root)
+    expected = {}
+
+    def expect(name, value, **labels):
+        expected[(name, frozenset(labels.items()))] = value
+
+    for line in (root / "proc/meminfo").read_text().splitlines():
+        field, rest = line.split(":")
+        words = rest.split()
+        if re.fullmatch(r"\w+", field) and words[1:] == ["kB"]:
+            expect(f"jetmem_meminfo_{field}_bytes", int(words[0]) * 1024)
+
+    for line in (root / "proc/buddyinfo").read_text().splitlines():
+        node, zone, counts = re.fullmatch(r"Node (\d+), zone +(\S+) +(.*)", line).groups()
+        for order, count in enumerate(counts.split()):
+            expect("jetmem_buddy_free_blocks", int(count), node=node, zone=zone, order=str(order))
+            expect("jetmem_buddy_free_bytes", (int(count) << order) * page_size, node=node,
+                   zone=zone, order=str(order))
+
+    node = zone = None
+    zones = {}
+    for line in (root / "proc/zoneinfo").read_text().splitlines():
+        header = re.fullmatch(r"Node (\d+), zone +(\S+)", line)
+        if header:
+            node, zone = header.groups()
+        pages = re.fullmatch(r" +(?:pages )?(free|present|managed) +(\d+)", line)
+        if pages:
+            zones.setdefault((node, zone), {})[pages.group(1)] = int(pages.group(2))
+    for (node, zone), pages in zones.items():
+        if pages["present"] == 0:
+            continue  # no memory is no zone
+        for figure, count in pages.items():
+            expect(f"jetmem_zone_{figure}_bytes", count * page_size, node=node, zone=zone)
+
+    for line in (root / "proc/vmstat").read_text().splitlines():
+        name, value = line.split()
+        if name == "oom_kill":
+            expect("jetmem_vmstat_oom_kill_total", int(value))
+
+    for resource in ("memory", "io", "cpu"):
+        path = root / "proc/pressure" / resource
+        if not path.exists():
+            continue
+        some = re.search(r"^some avg10=(\S+) .* total=(\d+)$", path.read_text(), re.M)
+        expect("jetmem_pressure_stall_ratio", float(some.group(1)) / 100, resource=resource,
+               kind="some", window="10s")
+        expect("jetmem_pressure_stall_seconds_total", int(some.group(2)) / 1e6, resource=resource,
+               kind="some")
+
+    for area in sorted((root / "sys/kernel/debug/cma").glob("cma-*")):
+        name = area.name[len("cma-"):]
+        for leaf, metric in (("count", "jetmem_cma_area_bytes"),
+                             ("maxchunk", "jetmem_cma_largest_free_run_bytes"),
+                             ("used", "jetmem_cma_used_bytes")):
+            pages = int((area / leaf).read_text())
+            expect(metric, pages * page_size, area=name)
+
+    pagetypeinfo = root / "proc/pagetypeinfo"
+    if pagetypeinfo.exists():
+        types = None  # of the table of pageblocks; each node has one
+        for line in pagetypeinfo.read_text().splitlines():
+            if line.startswith("Number of blocks type"):
+                types = line.split()[4:]
+            row = re.fullmatch(r"Node (\d+), zone +(\S+) +([\d ]+)", line)
+            if not types or not row:
+                continue
+            node, zone, numbers = row.groups()
+            for migratetype, count in zip(types, numbers.split()):
+                if count != "0":
+                    expect("jetmem_pagetype_pageblocks", int(count), node=node, zone=zone,
+                           migratetype=migratetype)
+
+    by_type = {}
+    for zone_path in sorted((root / "sys/class/thermal").glob("thermal_zone*"),
+                            key=lambda p: int(p.name[len("thermal_zone"):])):
+        kind = (zone_path / "type").read_text().strip()
+        index = by_type.get(kind, 0)
+        by_type[kind] = index + 1
+        temperature = zone_path / "temp"
+        if temperature.exists() and not kind.startswith("PMIC"):
+            milli = int(temperature.read_text())
+            if milli > -200_000:
+                expect("jetmem_thermal_zone_celsius", milli / 1000, zone=kind,
+                       **{TWIN: str(index)})
+    return expected
+
+
+def check_expected(test, expected, page):
+    """Every expected value is on the page."""
+    test.assertGreater(len(expected), 50)
+    for (name, labels), value in expected.items():
+        found = page.samples.get((name, labels))
+        test.assertIsNotNone(found, f"{name}{dict(labels)} is missing")
+        test.assertTrue(math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12),
+                        f"{name}{dict(labels)}: {found}, but the file says {value}")
+
+
+# The label that tells zones of one type apart.
+TWIN = "index"
+
+# The state that each source of a fixture must be in.
+BOARD_STATES = {
+    "orin-nano-8gb": {},
+    "agx-orin": {"cma": "denied", "pagetypeinfo": "denied"},
+    "nano-4gb": {"pressure": "absent"},
+    "raspberry-pi-5": {"pressure": "absent"},
+    "x86-pc": {"cma": "absent"},
+}

@@ -1,0 +1,261 @@
+"""The command jetmem, and the help of every program."""
+
+import json
+import pathlib
+import re
+import unittest
+
+import jetmem_testing as jt
+
+COMMANDS = ([jt.JETMEM], [jt.JETMEM, "metrics"], [jt.JETMEM, "sources"], [jt.JETMEM, "config"],
+            [jt.JETMEM, "config", "check"], [jt.JETMEM, "config", "show"], [jt.JETMEMD],
+            [jt.READER])
+SHORT = {jt.JETMEM: "jetmem", jt.JETMEMD: "jetmemd", jt.READER: "jetmem-reader"}
+
+
+class Metrics(unittest.TestCase):
+    def check_board(self, board):
+        root = jt.FIXTURES / board
+        shown = jt.run([jt.JETMEM, "metrics", "--root", root])
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        page = jt.Page(shown.stdout)
+        self.assertEqual(page.states(), {source: jt.BOARD_STATES[board].get(source, "ok")
+                                         for source in jt.BOARD_SOURCES})
+        jt.check_expected(self, jt.expected_values(root), page)
+        # What is denied is said, what is absent is normal.
+        self.assertEqual(sorted(line.split(": ")[1:3] for line in shown.stderr.splitlines()),
+                         sorted([source, state] for source, state in jt.BOARD_STATES[board].items()
+                                if state == "denied"))
+        # A fixture stands still, so its page does too.
+        self.assertEqual(jt.run([jt.JETMEM, "--root", root, "metrics"]).stdout, shown.stdout)
+
+    def test_same_as_the_daemon(self):
+        root = jt.FIXTURES / "orin-nano-8gb"
+        page = jt.Page(jt.run([jt.JETMEM, "metrics", "--root", root]).stdout)
+        served = jt.Daemon(self, root=root).wait_until_read()
+        for key, value in page.samples.items():
+            self.assertEqual(served.samples.get(key), value, key)
+        for name in page.help:
+            self.assertEqual((served.help[name], served.type[name]),
+                             (page.help[name], page.type[name]))
+
+    def test_live_machine(self):
+        shown = jt.run([jt.JETMEM, "metrics"])
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        page = jt.Page(shown.stdout)
+        self.assertEqual(page.state("meminfo"), "ok")
+        self.assertGreater(page.value("jetmem_meminfo_MemTotal_bytes"), 0)
+
+    def test_only(self):
+        root = jt.FIXTURES / "orin-nano-8gb"
+        shown = jt.run([jt.JETMEM, "metrics", "--root", root, "--only", "meminfo,thermal"])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        page = jt.Page(shown.stdout)
+        self.assertEqual(page.sources(), ["meminfo", "thermal"])
+        self.assertTrue(page.families("jetmem_thermal_"))
+        self.assertEqual(page.families("jetmem_vmstat_"), [])
+
+    def test_only_with_a_typo(self):
+        for typo, near in (("memifo", "meminfo"), ("meminfo,thremal", "thermal")):
+            refused = jt.run([jt.JETMEM, "metrics", "--only", typo])
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn(f"did you mean '{near}'?", refused.stderr)
+        refused = jt.run([jt.JETMEM, "metrics", "--only", "wholly-different"])
+        self.assertEqual(refused.returncode, 2)
+        self.assertNotIn("did you mean", refused.stderr)
+
+    def test_root_that_is_none(self):
+        for command in ("metrics", "sources"):
+            refused = jt.run([jt.JETMEM, command, "--root", "/nowhere/at/all"])
+            self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+            self.assertIn(f"jetmem {command}: --root: ", refused.stderr)
+            self.assertIn("/nowhere/at/all: No such file or directory", refused.stderr)
+
+    def test_root_with_a_damaged_manifest(self):
+        root = jt.copy_of_fixture(self, "x86-pc")
+        (root / "jetmem/manifest.json").write_text('{"format": 1, "facts": {"page_size": "x"}}')
+        refused = jt.run([jt.JETMEM, "metrics", "--root", root])
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("manifest.json", refused.stderr)
+
+    def test_root_without_anything(self):
+        shown = jt.run([jt.JETMEM, "metrics", "--root", jt.temp_directory(self)])
+        self.assertEqual(shown.returncode, 1)
+        page = jt.Page(shown.stdout)
+        self.assertEqual(set(page.states().values()), {"absent"})
+        self.assertEqual([n for n in page.families("jetmem_") if not
+                          n.startswith("jetmem_source_")], [])
+
+    def test_without_facts_their_values_are_absent(self):
+        root = jt.copy_of_fixture(self, "x86-pc")
+        (root / "jetmem/manifest.json").unlink()
+        page = jt.Page(jt.run([jt.JETMEM, "metrics", "--root", root]).stdout)
+        self.assertTrue(page.families("jetmem_buddy_free_blocks"))
+        self.assertEqual(page.families("jetmem_buddy_free_bytes"), [])
+        self.assertEqual(page.families("jetmem_zone_free_bytes"), [])
+
+    def test_closed_pipe(self):
+        # As `jetmem metrics | head -1`: no crash, no core, nothing but one plain line.
+        script = '"$0" metrics --root "$1" | head -1; echo "status ${PIPESTATUS[0]}"'
+        shown = jt.run(["bash", "-c", script, jt.JETMEM, jt.FIXTURES / "x86-pc"])
+        first, status = shown.stdout.splitlines()
+        self.assertTrue(first.startswith("# HELP jetmem_"), first)
+        self.assertIn(status, ("status 0", "status 1"))
+        self.assertIn(len(shown.stderr.splitlines()), (0, 1), shown.stderr)
+        self.assertRegex(shown.stderr, r"^(jetmem metrics: cannot write: Broken pipe\n)?$")
+
+    def test_full_disk(self):
+        if not pathlib.Path("/dev/full").exists():
+            self.skipTest("needs /dev/full")
+        for command in (["metrics"], ["sources"], ["sources", "--json"], ["config", "show"]):
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                refused = jt.subprocess.run([jt.JETMEM, *command], stdout=full, check=False,
+                                            stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn(b"No space left on device", refused.stderr)
+
+
+for _board in jt.BOARDS:
+    setattr(Metrics, f"test_{_board.replace('-', '_')}",
+            lambda self, board=_board: self.check_board(board))
+
+
+class Sources(unittest.TestCase):
+    def test_table(self):
+        for board, special in jt.BOARD_STATES.items():
+            shown = jt.run([jt.JETMEM, "sources", "--root", jt.FIXTURES / board])
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+            states = dict(line.split()[:2] for line in shown.stdout.splitlines()[1:])
+            self.assertEqual(states, {s: special.get(s, "ok") for s in jt.BOARD_SOURCES})
+
+    def test_json(self):
+        shown = jt.run([jt.JETMEM, "sources", "--json", "--root", jt.FIXTURES / "agx-orin"])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        sources = {entry["source"]: entry for entry in json.loads(shown.stdout)}
+        self.assertEqual(set(sources), set(jt.BOARD_SOURCES))
+        denied = sources["pagetypeinfo"]
+        self.assertEqual(denied["state"], "denied")
+        self.assertIn("Permission denied", denied["reason"])
+        self.assertIn("CAP_DAC_READ_SEARCH", denied["grant"])
+        self.assertEqual(denied["series"], 0)
+        meminfo = sources["meminfo"]
+        self.assertEqual(meminfo["state"], "ok")
+        self.assertEqual(meminfo["paths"], ["/proc/meminfo"])
+        self.assertEqual(meminfo["interval_seconds"], 1)
+        self.assertEqual(meminfo["read_by"], "daemon")
+        self.assertGreater(meminfo["series"], 40)
+
+    def test_a_failed_source_is_status_1(self):
+        root = jt.copy_of_fixture(self, "x86-pc")
+        (root / "proc/buddyinfo").write_text("\x1b[31mnot what it was\n")
+        shown = jt.run([jt.JETMEM, "sources", "--root", root])
+        self.assertEqual(shown.returncode, 1)
+        self.assertRegex(shown.stdout, r"(?m)^buddyinfo +failed ")
+        self.assertNotIn("\x1b", shown.stdout)  # nothing in a file steers the terminal
+        shown = jt.run([jt.JETMEM, "sources", "--json", "--root", root])
+        self.assertEqual(shown.returncode, 1)
+        json.loads(shown.stdout)
+
+    def test_binary_text_is_still_json(self):
+        root = jt.copy_of_fixture(self, "x86-pc")
+        (root / "proc/meminfo").write_bytes(bytes(range(256)) * 4)
+        shown = jt.run([jt.JETMEM, "sources", "--json", "--root", root])
+        self.assertEqual(shown.returncode, 1)
+        json.loads(shown.stdout)
+
+
+class Config(unittest.TestCase):
+    def file(self, text):
+        path = jt.temp_directory(self) / "settings.yaml"
+        path.write_text(text)
+        return path
+
+    def test_check(self):
+        shown = jt.run([jt.JETMEM, "config", "check", self.file("log: {level: debug}\n")])
+        self.assertEqual((shown.returncode, shown.stdout, shown.stderr), (0, "ok\n", ""))
+
+    def test_check_finds_every_mistake(self):
+        path = self.file("log:\n  levle: debug\nsources:\n  meminfo:\n    interval: 1ms\n"
+                         "  gpu:\n    enabled: true\n")
+        refused = jt.run([jt.JETMEM, "config", "check", path])
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        lines = refused.stderr.splitlines()
+        self.assertEqual([line.split(": ")[0] for line in lines],
+                         [f"{path}:2:3", f"{path}:5:15", f"{path}:6:3"])
+        self.assertIn("did you mean 'log.level'?", lines[0])
+        self.assertIn("100ms", lines[1])
+
+    def test_show_says_where_from(self):
+        path = self.file("log:\n  level: debug\n")
+        shown = jt.run([jt.JETMEM, "config", "show", path])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertIn(f"level: debug  # {path}:2\n", shown.stdout)
+        self.assertRegex(shown.stdout, r"deadline: 5s +# default\n")
+        # What it shows is itself a settings file that says the same.
+        again = jt.run([jt.JETMEM, "config", "show", self.file(shown.stdout)])
+        self.assertEqual((again.returncode, again.stderr), (0, ""))
+
+        def values(text):
+            return re.sub(" *#.*", "", text)
+        self.assertEqual(values(again.stdout), values(shown.stdout))
+
+    def test_the_shipped_file_is_the_default(self):
+        shown = jt.run([jt.JETMEM, "config", "show", jt.SHIPPED_CONFIG])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        defaults = jt.run([jt.JETMEM, "config", "show", self.file("")])
+
+        def values(text):
+            return re.sub(" *#.*", "", text)
+        self.assertEqual(values(shown.stdout), values(defaults.stdout))
+        # Every setting is in it.
+        self.assertNotIn("# default", shown.stdout)
+
+    def test_no_such_file(self):
+        for action in ("check", "show"):
+            refused = jt.run([jt.JETMEM, "config", action, "/nowhere.yaml"])
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn("/nowhere.yaml: ", refused.stderr)
+
+
+class HelpAndVersion(unittest.TestCase):
+    def test_help(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                shown = jt.run([*command, "--help"])
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+                self.assertRegex(shown.stdout, r"(?i)usage: ")
+                self.assertIn("--help", shown.stdout)
+                if len(command) > 1 and command[1:] != ["config"]:
+                    self.assertIn("Exit status: 0", shown.stdout)
+
+    def test_version(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                shown = jt.run([*command, "--version"])
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+                self.assertRegex(shown.stdout, r"^jetmem(d|-reader)? \d+\.\d+\.\d+")
+                self.assertTrue(shown.stdout.startswith(SHORT[command[0]] + " "))
+
+    def test_all_of_one_version(self):
+        versions = {jt.run([program, "--version"]).stdout.split()[1]
+                    for program in (jt.JETMEM, jt.JETMEMD, jt.READER)}
+        self.assertEqual(len(versions), 1)
+
+    def test_wrong_command_line(self):
+        for arguments in ([], ["nonsense"], ["metrics", "--nonsense"], ["metrics", "surplus"],
+                          ["sources", "--only"], ["config"], ["config", "nonsense"], ["--root"]):
+            with self.subTest(arguments=arguments):
+                refused = jt.run([jt.JETMEM, *arguments])
+                self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                self.assertTrue(refused.stderr)
+
+    def test_reader_by_hand(self):
+        # It says what it is for, instead of waiting for nobody.
+        for arguments in ([], ["--root", "/"], ["--nonsense"]):
+            refused = jt.run([jt.READER, *arguments])
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn("jetmem-reader: ", refused.stderr)
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,386 @@
+"""jetmemd from its start to its end: what it serves, on this machine and on every fixture."""
+
+import gzip
+import re
+import signal
+import socket
+import time
+import unittest
+
+import jetmem_testing as jt
+
+HANGING_READER = "#!/bin/sh\nexec sleep 1000\n"
+
+
+class LiveMachine(unittest.TestCase):
+    """One daemon that samples this machine, asked in every way."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = jt.Daemon(cls, jt.FAST)
+        cls.first_page = time.monotonic() - cls.daemon.started
+
+    def test_first_page_within_a_second(self):
+        jt.measured("start to first page", self.first_page)
+        self.assertLess(self.first_page, jt.ONE_SECOND)
+
+    def test_cheap_sources_are_ok(self):
+        page = self.daemon.wait_until_read()
+        absent = {} if jt.pathlib.Path("/proc/pressure/memory").exists() else {"pressure": "absent"}
+        for source in jt.CHEAP:
+            self.assertEqual(page.state(source), absent.get(source, "ok"), source)
+        self.assertNotIn("failed", page.states().values())
+
+    def test_values_are_of_this_machine(self):
+        page = self.daemon.scrape()
+        text = jt.pathlib.Path("/proc/meminfo").read_text()
+        kernel = dict(line.split(":") for line in text.splitlines())
+        total = int(kernel["MemTotal"].split()[0]) * 1024
+        self.assertEqual(page.value("jetmem_meminfo_MemTotal_bytes"), total)
+        free = page.value("jetmem_meminfo_MemFree_bytes")
+        self.assertTrue(0 < free < total)
+        self.assertGreater(page.value("jetmem_vmstat_pgfault_total"), 0)
+
+    def test_samples_follow_the_machine(self):
+        before = self.daemon.scrape()
+        after = self.daemon.wait_for_page(
+            "page faults are counted on",
+            lambda p: p.value("jetmem_vmstat_pgfault_total") >
+            before.value("jetmem_vmstat_pgfault_total"))
+        self.assertGreater(after.value("jetmem_rounds_total"), before.value("jetmem_rounds_total"))
+
+    def test_page_says_what_it_is(self):
+        # The parser of the page refuses a sample without HELP and TYPE.
+        status, headers, body = self.daemon.request("GET", "/metrics")
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        self.assertNotIn("Content-Encoding", headers)
+        self.assertEqual(int(headers["Content-Length"]), len(body))
+        page = jt.Page(body.decode())
+        self.assertEqual(page.help.keys(), page.type.keys())
+        for name, kind in page.type.items():
+            self.assertTrue(name.startswith("jetmem_"), name)
+            self.assertEqual(kind == "counter", name.endswith("_total"), name)
+
+    def test_gzip(self):
+        _, headers, body = self.daemon.request("GET", "/metrics", {"Accept-Encoding": "gzip"})
+        self.assertEqual(headers["Content-Encoding"], "gzip")
+        self.assertIn("Accept-Encoding", headers["Vary"])
+        text = gzip.decompress(body).decode()
+        page = jt.Page(text)
+        self.assertLess(len(body) * 3, len(text))
+        plain = self.daemon.request("GET", "/metrics", {"Accept-Encoding": "gzip;q=0"})
+        self.assertNotIn("Content-Encoding", plain[1])
+        self.assertEqual(jt.Page(plain[2].decode()).help, page.help)
+
+    def test_head(self):
+        for path in ("/metrics", "/healthz", "/"):
+            status, headers, body = self.daemon.request("HEAD", path)
+            self.assertEqual((status, body), (200, b""), path)
+            self.assertGreater(int(headers["Content-Length"]), 0, path)
+
+    def test_health_and_readiness(self):
+        for path in ("/healthz", "/readyz"):
+            status, _, body = self.daemon.request("GET", path)
+            self.assertEqual((status, body), (200, b"ok\n"), path)
+
+    def test_landing_page(self):
+        status, headers, body = self.daemon.request("GET", "/")
+        self.assertEqual(status, 200)
+        self.assertTrue(headers["Content-Type"].startswith("text/html"))
+        for path in (b'"/metrics"', b'"/healthz"', b'"/readyz"'):
+            self.assertIn(path, body)
+
+    def test_no_such_page(self):
+        for path in ("/metricss", "/etc/passwd", "/..", "/metrics/", "/%2e%2e/proc/meminfo"):
+            status, _, body = self.daemon.request("GET", path)
+            self.assertEqual(status, 404, path)
+            self.assertIn(b"/metrics", body)
+
+    def test_nothing_can_be_changed(self):
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+            status, headers, _ = self.daemon.request(method, "/metrics")
+            self.assertEqual(status, 405, method)
+            self.assertEqual(headers["Allow"], "GET, HEAD")
+
+    def test_itself_and_its_child(self):
+        page = self.daemon.wait_until_read()
+        self.assertEqual([v for _, v in page.series("jetmem_build_info")], [1])
+        # The processes are looked at every 10 s; the reader may have started after the first look.
+        page = self.daemon.wait_for_page(
+            "the reader's own figures",
+            lambda p: p.value("jetmem_process_threads", process="jetmem-reader"))
+        for process in ("jetmemd", "jetmem-reader"):
+            rss = page.value("jetmem_process_resident_memory_bytes", process=process)
+            self.assertTrue(100_000 < rss < 500_000_000, (process, rss))
+            self.assertGreater(page.value("jetmem_process_open_fds", process=process), 3)
+            started = page.value("jetmem_process_start_time_seconds", process=process)
+            self.assertLess(abs(started - time.time()), 300)
+            self.assertIsNotNone(page.value("jetmem_process_cpu_seconds_total", process=process))
+        self.assertEqual(page.value("jetmem_process_threads", process="jetmemd"), 3)
+        rss = page.value("jetmem_process_resident_memory_bytes", process="jetmemd")
+        self.assertLess(abs(rss - jt.resident_bytes(self.daemon.pid)), 8 << 20)
+
+    def test_each_source_says_how_it_does(self):
+        page = self.daemon.wait_until_read()
+        self.assertGreaterEqual(len(page.sources()), 8)
+        for source in page.sources():
+            self.assertEqual(page.value("jetmem_source_stale", source=source), 0)
+            read_or_skipped = page.value("jetmem_source_reads_total", source=source) + \
+                page.skipped(source)
+            self.assertGreaterEqual(read_or_skipped, 1, source)
+            self.assertGreater(page.value("jetmem_source_interval_seconds", source=source), 0)
+            self.assertEqual(page.value("jetmem_source_dropped_samples", source=source), 0)
+            if page.state(source) == "ok":
+                self.assertGreater(page.value("jetmem_source_duration_seconds", source=source), 0)
+                self.assertIsNotNone(page.value("jetmem_source_age_seconds", source=source))
+
+    def test_a_steady_source_logs_once(self):
+        self.daemon.wait_until_read()
+        rounds = self.daemon.scrape().value("jetmem_rounds_total")
+        self.daemon.wait_for_page("five more rounds",
+                                  lambda p: p.value("jetmem_rounds_total") > rounds + 5)
+        log = self.daemon.log()
+        for source in jt.CHEAP:
+            self.assertLessEqual(len(re.findall(f"source {source}: ", log)), 1, log)
+
+
+class Fixtures(unittest.TestCase):
+    """A daemon on each board's tree says what its files say."""
+
+    def check_board(self, board):
+        root = jt.FIXTURES / board
+        daemon = jt.Daemon(self, root=root)
+        page = daemon.wait_until_read()
+        states = {source: jt.BOARD_STATES[board].get(source, "ok") for source in page.sources()}
+        self.assertEqual(page.states(), states)
+        jt.check_expected(self, jt.expected_values(root), page)
+        # What a tree does not have is not taken from this machine.
+        self.assertEqual(page.families("jetmem_pressure_") == [],
+                         states["pressure"] == "absent")
+        self.assertEqual(daemon.stop()[0], 0)
+
+    def test_every_board_has_its_expectation(self):
+        self.assertEqual(jt.BOARDS, sorted(jt.BOARD_STATES))
+
+    def test_denied_says_what_would_help(self):
+        daemon = jt.Daemon(self, root=jt.FIXTURES / "agx-orin")
+        page = daemon.wait_until_read()
+        self.assertEqual(page.families("jetmem_pagetype_"), [])
+        daemon.wait_for_log(r"warning source pagetypeinfo: denied: .*CAP_DAC_READ_SEARCH")
+
+    def test_powered_off_zones_are_absent_values(self):
+        daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb")
+        page = daemon.wait_until_read()
+        self.assertEqual(page.value("jetmem_source_absent_values", source="thermal",
+                                    reason="powered_off"), 3)
+        zones = {labels["zone"] for labels, _ in page.series("jetmem_thermal_zone_celsius")}
+        self.assertIn("cpu-thermal", zones)
+        self.assertFalse({z for z in zones if z.startswith("cv")})
+
+
+for _board in jt.BOARDS:
+    setattr(Fixtures, f"test_{_board.replace('-', '_')}",
+            lambda self, board=_board: self.check_board(board))
+
+
+class Ending(unittest.TestCase):
+    def check_stops(self, what, daemon, number=signal.SIGTERM):
+        status, seconds = daemon.stop(number)
+        jt.measured(what, seconds)
+        self.assertEqual(status, 0)
+        self.assertLess(seconds, jt.ONE_SECOND)
+
+    def test_sigterm(self):
+        daemon = jt.Daemon(self)
+        readers = daemon.readers()
+        self.check_stops("SIGTERM to end", daemon)
+        self.assertIn("stopping", daemon.log())
+        for reader in readers:
+            jt.wait_for("the reader ends too", lambda r=reader: jt.process_state(r) in ("", "Z"))
+
+    def test_sigint(self):
+        self.check_stops("SIGINT to end", jt.Daemon(self), signal.SIGINT)
+
+    def test_with_silent_clients(self):
+        daemon = jt.Daemon(self)
+        jt.silent_clients(self, daemon.port, 8)
+        self.assertIsNotNone(daemon.wait_for_page(
+            "it serves beside silent clients",
+            lambda p: p.value("jetmem_http_connections") >= 8))
+        self.check_stops("SIGTERM to end with 8 silent clients", daemon)
+
+    def test_with_half_a_request(self):
+        daemon = jt.Daemon(self)
+        for client in jt.silent_clients(self, daemon.port, 8):
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-")
+        daemon.scrape()
+        self.check_stops("SIGTERM to end with 8 half requests", daemon)
+
+    def test_while_a_reader_hangs(self):
+        hanging = jt.temp_directory(self) / "hanging-reader"
+        hanging.write_text(HANGING_READER)
+        hanging.chmod(0o755)
+        daemon = jt.Daemon(self, f"reader: {{program: {hanging}, deadline: 1m}}",
+                           root=jt.FIXTURES / "orin-nano-8gb")
+        jt.wait_for("the false reader runs", lambda: jt.children(daemon.pid, "sleep"))
+        jt.silent_clients(self, daemon.port, 8)
+        self.assertEqual(daemon.scrape().state("thermal"), "pending")
+        self.check_stops("SIGTERM to end while a reader hangs", daemon)
+
+    def test_while_its_reader_is_stopped(self):
+        daemon = jt.Daemon(self, jt.FAST + "\nreader: {deadline: 300ms}",
+                           root=jt.FIXTURES / "orin-nano-8gb")
+        daemon.wait_until_read()
+        reader, = daemon.readers()
+        jt.os.kill(reader, signal.SIGSTOP)
+        page = daemon.wait_for_page("a source timed out",
+                                    lambda p: p.value("jetmem_reader_timeouts_total"))
+        # SIGKILL reaches a stopped process: none stays wedged, and the next one serves.
+        daemon.wait_for_page("nothing is wedged",
+                             lambda p: p.value("jetmem_readers_wedged") == 0)
+        self.assertEqual({page.state(source) for source in jt.CHEAP}, {"ok"})
+        jt.wait_for("a new reader", lambda: [r for r in daemon.readers() if r != reader])
+        self.check_stops("SIGTERM to end after a stopped reader", daemon)
+
+    def test_when_nobody_reads_its_log(self):
+        # A full pipe: the scribe blocks, and nothing else does.
+        read_end, write_end = jt.os.pipe()
+        self.addCleanup(jt.os.close, read_end)
+        jt.os.set_blocking(write_end, False)
+        try:
+            while True:
+                jt.os.write(write_end, b"x" * 4096)
+        except BlockingIOError:
+            pass
+        jt.os.set_blocking(write_end, True)
+        port = jt.free_port()
+        with open(write_end, "wb", buffering=0) as stderr:
+            daemon = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", stderr=stderr, wait=False)
+        daemon.port = port
+
+        def samples():
+            try:
+                return (daemon.scrape().value("jetmem_rounds_total") or 0) > 5
+            except OSError:
+                return False
+        jt.wait_for("it samples while its log is stuck", samples)
+        self.check_stops("SIGTERM to end with a stuck log", daemon)
+
+
+class BusyPort(unittest.TestCase):
+    def test_says_so_samples_on_and_serves_later(self):
+        holder = socket.socket()
+        self.addCleanup(holder.close)
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        daemon = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", wait=False)
+        daemon.wait_for_log(rf"error .*127\.0\.0\.1:{port}.*Address already in use")
+        self.assertIn("sampling goes on", daemon.log())
+        self.assertIsNone(daemon.process.poll())
+        freed = time.monotonic()
+        holder.close()
+        page = daemon.wait_until_serving(30)
+        jt.measured("port freed to served", time.monotonic() - freed)
+        self.assertGreater(page.value("jetmem_rounds_total"), 5)
+        self.assertGreaterEqual(page.value("jetmem_http_listen_failures_total"), 1)
+        self.assertEqual(len(re.findall("Address already in use", daemon.log())), 1)
+        self.assertEqual(daemon.stop()[0], 0)
+
+    def test_ends_while_the_port_is_busy(self):
+        holder = socket.socket()
+        self.addCleanup(holder.close)
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        daemon = jt.Daemon(self, listen=f"127.0.0.1:{holder.getsockname()[1]}", wait=False)
+        daemon.wait_for_log("Address already in use")
+        status, seconds = daemon.stop()
+        self.assertEqual(status, 0)
+        self.assertLess(seconds, jt.ONE_SECOND)
+
+
+class CommandLine(unittest.TestCase):
+    def test_help_and_version(self):
+        shown = jt.run([jt.JETMEMD, "--help"])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        for word in ("--config", "--root", "--verbose", "--version", "SIGHUP", "Exit status"):
+            self.assertIn(word, shown.stdout)
+        shown = jt.run([jt.JETMEMD, "--version"])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertRegex(shown.stdout, r"^jetmemd \d+\.\d+\.\d+\S*\n$")
+
+    def test_wrong_flags(self):
+        for arguments in (["--rot", "/"], ["surplus"], ["--config"], ["--root"]):
+            refused = jt.run([jt.JETMEMD, *arguments])
+            self.assertEqual(refused.returncode, 2, arguments)
+            self.assertEqual(refused.stdout, "", arguments)
+            self.assertTrue(refused.stderr, arguments)
+
+    def test_root_that_is_none(self):
+        refused = jt.run([jt.JETMEMD, "--root", "/nowhere/at/all"])
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("/nowhere/at/all: No such file or directory", refused.stderr)
+
+    def test_wrong_settings(self):
+        path = jt.temp_directory(self) / "wrong.yaml"
+        for text, place, words in (
+                ("sources:\n  memifo:\n    interval: 1s\n", "2:3", "'sources.meminfo'"),
+                ("sources:\n  meminfo:\n    interval: 1\n", "3:15", "sources.meminfo.interval"),
+                ("log:\n  level: loud\n", "2:10", "debug"),
+                ("http:\n  listen: [\"127.0.0.1:99999\"]\n", "2:12", "http.listen"),
+                ("log: {level: info\nhttp: 3\n", "2:5", "YAML")):
+            path.write_text(text)
+            refused = jt.run([jt.JETMEMD, "--config", path])
+            self.assertEqual(refused.returncode, 2, text)
+            self.assertIn(f"{path}:{place}: ", refused.stderr)
+            self.assertIn(words, refused.stderr)
+            self.assertIn("not started", refused.stderr)
+
+    def test_settings_that_are_no_file(self):
+        refused = jt.run([jt.JETMEMD, "--config", "/nowhere.yaml"])
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("/nowhere.yaml: ", refused.stderr)
+
+    def test_shipped_settings(self):
+        # Only read: they name a fixed port.
+        shown = jt.run([jt.JETMEM, "config", "check", jt.SHIPPED_CONFIG])
+        self.assertEqual((shown.returncode, shown.stdout), (0, "ok\n"))
+
+    def test_verbose(self):
+        settings = "log: {level: error}"
+        quiet = jt.Daemon(self, settings, listen=f"127.0.0.1:{jt.free_port()}", wait=False)
+        loud = jt.Daemon(self, settings, arguments=["-vv"])
+        loud.wait_for_log(r"info serving http")
+        self.assertEqual(loud.stop()[0], 0)
+        self.assertEqual(quiet.stop()[0], 0)
+        self.assertEqual(quiet.log(), "")
+
+    def test_no_port_at_all(self):
+        path = jt.temp_directory(self) / "none.yaml"
+        path.write_text("http: {listen: []}\n")
+        daemon = jt.Daemon(self, arguments=["--config", path], wait=False)
+        daemon.wait_for_log("starts")
+        time.sleep(0.3)
+        self.assertIsNone(daemon.process.poll())
+        self.assertEqual(daemon.stop()[0], 0)
+        self.assertNotIn("serving", daemon.log())
+
+    def test_unix_socket(self):
+        path = jt.temp_directory(self) / "api.socket"
+        daemon = jt.Daemon(self, listen=f"unix:{path}", wait=False)
+        daemon.wait_for_log("serving http on unix:")
+
+        def answer():
+            with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(jt.PATIENCE)
+                client.connect(str(path))
+                client.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+                return b"".join(iter(lambda: client.recv(4096), b""))
+        jt.wait_for("it answers on its socket", lambda: b" 200 " in answer())
+        self.assertEqual(daemon.stop()[0], 0)
+        self.assertFalse(path.exists())
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,199 @@
+"""Logs under systemd: entries with fields in the journal, and a journal that takes none.
+
+A socket of this test's own stands for journald, in a mount namespace of its own. Needs root.
+"""
+
+import os
+import pathlib
+import socket
+import struct
+import threading
+import time
+import unittest
+
+import jetmem_testing as jt
+
+SOCKET = pathlib.Path("/run/systemd/journal/socket")
+
+
+def setUpModule():
+    jt.take_private_mounts()
+    jt.mount("tmpfs", "/run", "tmpfs", 0, "size=16m")
+    SOCKET.parent.mkdir(parents=True)
+
+
+def parse_entry(data):
+    """journald's own protocol: NAME=value lines, or NAME, its length and bytes."""
+    fields = {}
+    while data:
+        line, _, data = data.partition(b"\n")
+        name, equals, value = line.partition(b"=")
+        if not equals:
+            size = struct.unpack_from("<Q", data)[0]
+            value, data = data[8:8 + size], data[8 + size + 1:]
+        fields[name.decode()] = value.decode("utf-8")
+    return fields
+
+
+class Journal:
+    """journald, as far as a client sees it."""
+
+    def __init__(self, test, reads=True):
+        SOCKET.unlink(missing_ok=True)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(SOCKET))
+        test.addCleanup(self.socket.close)
+        self.entries = []
+        self._stop = threading.Event()
+        if reads:
+            self.socket.settimeout(0.1)
+            self._thread = threading.Thread(target=self._receive, daemon=True)
+            self._thread.start()
+            test.addCleanup(self._thread.join, jt.PATIENCE)
+            test.addCleanup(self._stop.set)
+
+    def _receive(self):
+        while not self._stop.is_set():
+            try:
+                self.entries.append(parse_entry(self.socket.recv(1 << 18)))
+            except socket.timeout:
+                continue
+
+    def fill(self):
+        """Sends until no more goes in."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.setblocking(False)
+            count = 0
+            try:
+                while True:
+                    sender.sendto(b"MESSAGE=fill\n", str(SOCKET))
+                    count += 1
+            except BlockingIOError:
+                return count
+
+    def wait_for(self, what, **fields):
+        def find():
+            return [e for e in list(self.entries) if fields.items() <= e.items()]
+        return jt.wait_for(f"{what} in {self.entries}", find)[0]
+
+
+class UnderSystemd(unittest.TestCase):
+    def start(self, settings=jt.FAST, root=None, **options):
+        """With a stderr that is the journal's, as far as JOURNAL_STREAM says."""
+        stderr, self.stderr = socket.socketpair()
+        self.addCleanup(self.stderr.close)
+        self.stderr.setblocking(False)
+        info = os.fstat(stderr.fileno())
+        port = jt.free_port()
+        daemon = jt.Daemon(self, settings, root=root or jt.FIXTURES / "agx-orin", wait=False,
+                           listen=f"127.0.0.1:{port}", stderr=stderr,
+                           environment={"JOURNAL_STREAM": f"{info.st_dev}:{info.st_ino}"}, **options)
+        stderr.close()
+        daemon.port = port
+
+        def serves():
+            try:
+                return (daemon.scrape().value("jetmem_rounds_total") or 0) >= 1
+            except OSError:
+                return False
+        jt.wait_for("it serves", serves)
+        return daemon
+
+    def written_to_stderr(self):
+        try:
+            return self.stderr.recv(65536)
+        except BlockingIOError:
+            return b""
+
+    def test_entries_have_fields(self):
+        journal = Journal(self)
+        root = jt.copy_of_fixture(self, "agx-orin")
+        daemon = self.start(root=root)
+        denied = journal.wait_for("a denied source", JETMEM_SOURCE="pagetypeinfo")
+        self.assertEqual(denied["JETMEM_SOURCE_STATE"], "denied")
+        self.assertEqual(denied["JETMEM_REASON"], "denied")
+        self.assertEqual(denied["PRIORITY"], "4")
+        self.assertEqual(denied["SYSLOG_IDENTIFIER"], "jetmemd")
+        self.assertRegex(denied["MESSAGE"], r"^source pagetypeinfo: denied: .*Permission denied")
+
+        serving = journal.wait_for("where it serves", JETMEM_ADDRESS=f"127.0.0.1:{daemon.port}")
+        self.assertEqual(serving["PRIORITY"], "6")
+
+        good = (root / "proc/vmstat").read_bytes()
+        # Names and bytes of a file cannot forge fields or lines.
+        jt.replace_file(root / "proc/vmstat", b"bad\nPRIORITY=0\nJETMEM_SOURCE=meminfo\x00\xff\n")
+        failed = journal.wait_for("a failed source", JETMEM_SOURCE="vmstat",
+                                  JETMEM_SOURCE_STATE="failed")
+        self.assertEqual((failed["PRIORITY"], failed["JETMEM_REASON"]), ("4", "malformed"))
+        self.assertNotIn("\n", failed["MESSAGE"])
+        jt.replace_file(root / "proc/vmstat", good)
+        back = journal.wait_for("the source is back", JETMEM_SOURCE="vmstat",
+                                JETMEM_SOURCE_STATE="ok")
+        self.assertEqual(back["PRIORITY"], "6")
+        self.assertNotIn("JETMEM_REASON", back)
+
+        daemon.reload("log: [\n")
+        error = journal.wait_for("a refused reload", JETMEM_CONFIG_FILE=str(daemon.settings_file))
+        self.assertEqual(error["PRIORITY"], "3")
+        daemon.reload("http: {max_connections: 5}")
+        journal.wait_for("what needs a restart", JETMEM_CONFIG_KEY="http.max_connections",
+                         PRIORITY="4")
+        self.assertEqual(daemon.stop()[0], 0)
+        journal.wait_for("its end", MESSAGE="stopping")
+        self.assertEqual(self.written_to_stderr(), b"")  # not twice
+        for entry in journal.entries:
+            self.assertEqual(entry["SYSLOG_IDENTIFIER"], "jetmemd")
+            self.assertIn(entry["PRIORITY"], "34567")
+
+    def test_another_stderr_is_not_the_journal(self):
+        journal = Journal(self)
+        daemon = jt.Daemon(self, environment={"JOURNAL_STREAM": "1:2"})
+        daemon.wait_for_log("serving http")
+        self.assertEqual(daemon.stop()[0], 0)
+        self.assertEqual(journal.entries, [])
+
+    def test_a_journal_that_is_full(self):
+        journal = Journal(self, reads=False)
+        journal.fill()
+        root = jt.copy_of_fixture(self, "agx-orin")
+        daemon = self.start(root=root)
+        self.check_it_samples_on(daemon)
+        # More entries than its queue holds: the rest is dropped, and counted.
+        for _ in range(1100):
+            daemon.send(jt.signal.SIGHUP)
+            time.sleep(0.002)
+        page = daemon.wait_for_page("entries are dropped",
+                                    lambda p: p.value("jetmem_log_dropped_total") > 0 or
+                                    p.value("jetmem_config_reloads_total", result="taken") > 200)
+        self.assertEqual(page.value("jetmem_log_entries_total"), 0)
+        self.check_it_samples_on(daemon)
+        status, seconds = daemon.stop()
+        jt.measured("SIGTERM to end with a full journal", seconds)
+        self.assertEqual(status, 0)
+        self.assertLess(seconds, jt.ONE_SECOND)
+
+    def test_a_journal_that_is_gone(self):
+        journal = Journal(self, reads=False)
+        journal.socket.close()
+        SOCKET.unlink()
+        daemon = self.start()
+        page = daemon.wait_for_page("failures are counted",
+                                    lambda p: p.value("jetmem_log_failures_total") or
+                                    p.value("jetmem_log_entries_total"))
+        self.assertGreater(page.value("jetmem_log_failures_total"), 0)
+        self.check_it_samples_on(daemon)
+        # It is used again as soon as it is back.
+        journal = Journal(self)
+        daemon.reload()
+        journal.wait_for("the reload", MESSAGE="settings reloaded")
+        self.assertEqual(daemon.stop()[0], 0)
+
+    def check_it_samples_on(self, daemon):
+        rounds = daemon.scrape().value("jetmem_rounds_total")
+        daemon.wait_for_page("five more rounds",
+                             lambda p: p.value("jetmem_rounds_total") >= rounds + 5)
+        self.assertEqual({daemon.scrape().state(source) for source in jt.CHEAP}, {"ok"})
+
+
+if __name__ == "__main__":
+    jt.main()

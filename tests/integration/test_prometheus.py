@@ -1,0 +1,229 @@
+"""A real Prometheus scrapes real daemons, and answers what they read.
+
+One daemon on this machine and one on each fixture; Debian's `prometheus` on loopback in a folder
+of its own. Also `promtool check metrics` on every page.
+"""
+
+import json
+import math
+import re
+import shutil
+import signal
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import jetmem_testing as jt
+
+CONFIG = """
+global:
+  scrape_interval: 1s
+  scrape_timeout: 900ms
+scrape_configs:
+  - job_name: jetmem
+    static_configs:
+%s
+  - job_name: prometheus
+    static_configs:
+      - targets: ["127.0.0.1:%d"]
+"""
+
+
+class Prometheus:
+    def __init__(self, test, targets):
+        """targets: {board: port}"""
+        directory = jt.temp_directory(test)
+        self.port = jt.free_port()
+        configs = "".join(f'      - targets: ["127.0.0.1:{port}"]\n'
+                          f'        labels: {{board: "{board}"}}\n'
+                          for board, port in targets.items())
+        (directory / "prometheus.yml").write_text(CONFIG % (configs, self.port))
+        self.log_file = directory / "log"
+        with open(self.log_file, "wb") as log:
+            self.process = jt.subprocess.Popen(
+                [shutil.which("prometheus"), f"--config.file={directory}/prometheus.yml",
+                 f"--storage.tsdb.path={directory}/data",
+                 f"--web.listen-address=127.0.0.1:{self.port}"],
+                stdin=jt.subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory,
+                preexec_fn=jt.die_with_parent)
+        jt.at_end(test, self.stop)
+        jt.wait_for("prometheus is ready", self.ready, 60)
+
+    def ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError("prometheus ended:\n" + self.log_file.read_text())
+        try:
+            self.get("/-/ready")
+            return True
+        except (OSError, urllib.error.URLError):
+            return False
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(jt.PATIENCE)
+        except jt.subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(jt.PATIENCE)
+
+    def get(self, path, **parameters):
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://127.0.0.1:{self.port}{path}{query}", timeout=jt.PATIENCE) as got:
+            return got.read()
+
+    def api(self, path, **parameters):
+        answer = json.loads(self.get("/api/v1/" + path, **parameters))
+        if answer["status"] != "success":
+            raise AssertionError(f"{path} {parameters}: {answer}")
+        return answer["data"]
+
+    def query(self, expression):
+        """[(labels, value)] of an instant query."""
+        data = self.api("query", query=expression)
+        return [(series["metric"], float(series["value"][1])) for series in data["result"]]
+
+
+class Scraped(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("prometheus"):
+            raise unittest.SkipTest("needs the program prometheus (Debian package prometheus)")
+        cls.doomed_root = jt.copy_of_fixture(cls, "x86-pc")
+        cls.daemons = {"live": jt.Daemon(cls), "doomed": jt.Daemon(cls, jt.FAST,
+                                                                  root=cls.doomed_root)}
+        for board in jt.BOARDS:
+            cls.daemons[board] = jt.Daemon(cls, root=jt.FIXTURES / board)
+        for daemon in cls.daemons.values():
+            daemon.wait_until_read()
+        cls.prometheus = Prometheus(cls, {b: d.port for b, d in cls.daemons.items()})
+        jt.wait_for("each target was scraped four times",
+                    lambda: len([1 for _, count in cls.prometheus.query(
+                        'count_over_time(up{job="jetmem"}[1m])') if count >= 4]) ==
+                    len(cls.daemons), 60)
+
+    def test_every_target_is_up(self):
+        up = {labels["board"]: value for labels, value in
+              self.prometheus.query('min_over_time(up{job="jetmem"}[5m])')}
+        self.assertEqual(up, {board: 1 for board in self.daemons})
+
+    def test_values_are_those_of_the_files(self):
+        for board in jt.BOARDS:
+            expected = jt.expected_values(jt.FIXTURES / board)
+            found = {}
+            for labels, value in self.prometheus.query(f'{{job="jetmem", board="{board}"}}'):
+                name = labels["__name__"]
+                own = {label.removeprefix("exported_"): value for label, value in labels.items()
+                       if label not in ("__name__", "job", "board", "instance")}
+                found[name, frozenset(own.items())] = value
+            self.assertGreater(len(expected), 50)
+            for (name, labels), value in expected.items():
+                self.assertIn((name, labels), found, board)
+                self.assertTrue(math.isclose(found[name, labels], value, rel_tol=1e-9,
+                                             abs_tol=1e-12), (board, name, found[name, labels]))
+
+    def test_every_series_arrives(self):
+        for board in jt.BOARDS:
+            page = self.daemons[board].scrape()
+            count, = [v for _, v in self.prometheus.query(
+                f'count({{job="jetmem", board="{board}", __name__=~"jetmem_.*"}})')]
+            self.assertEqual(count, len(page.samples), board)
+            scraped = self.prometheus.query(f'scrape_samples_scraped{{board="{board}"}}')
+            self.assertEqual([v for _, v in scraped], [len(page.samples)], board)
+
+    def test_no_label_is_renamed(self):
+        # A label that Prometheus gives each target (job, instance) and a sample has too becomes
+        # exported_job or exported_instance there, and queries written from the page find nothing.
+        renamed = {labels["__name__"] for label in ("exported_instance", "exported_job")
+                   for labels, _ in self.prometheus.query(f'{{{label}!=""}}')
+                   if labels["__name__"].startswith("jetmem_")}
+        self.assertEqual(renamed, set())
+
+    def test_no_sample_is_refused(self):
+        # prometheus says in its own metrics what it did not like in a scrape.
+        text = self.prometheus.get("/metrics").decode()
+        refused = dict(re.findall(
+            r"^(prometheus_target_scrapes_\w*(?:sample|exceeded|pool)\w*_total) (\S+)$", text, re.M))
+        for kind in ("sample_duplicate_timestamp", "sample_out_of_order", "sample_out_of_bounds"):
+            self.assertEqual(float(refused[f"prometheus_target_scrapes_{kind}_total"]), 0, kind)
+        for target in self.prometheus.api("targets")["activeTargets"]:
+            self.assertEqual((target["health"], target["lastError"]), ("up", ""), target)
+        self.assertNotIn("level=error", self.prometheus.log_file.read_text())
+        self.assertNotIn("msg=\"Error on ingesting", self.prometheus.log_file.read_text())
+
+    def test_metadata(self):
+        page = self.daemons["orin-nano-8gb"].scrape()
+        metadata = self.prometheus.api("metadata")
+        for name, kind in page.type.items():
+            self.assertIn(name, metadata)
+            entries = {(entry["type"], entry["help"]) for entry in metadata[name]}
+            self.assertEqual(entries, {(kind, page.help[name])}, name)
+
+    def test_counters_count(self):
+        def rate():
+            return [v for _, v in self.prometheus.query(
+                'irate(jetmem_rounds_total{board="live"}[30s])')]
+        found = jt.wait_for("a rate", rate)
+        self.assertTrue(0.5 < found[0] < 2, found)
+        # Each daemon alone, and all ask for themselves: none restarted under the scrapes.
+        self.assertEqual({v for _, v in self.prometheus.query(
+            'resets(jetmem_rounds_total[5m])')}, {0})
+
+    def test_what_is_stale_vanishes(self):
+        series = '{board="doomed", __name__=~"jetmem_vmstat_.*"}'
+        self.assertGreater(len(self.prometheus.query(series)), 10)
+        path = self.doomed_root / "proc/vmstat"
+        jt.replace_file(path, b"garbage\n")
+        begin = time.monotonic()
+        # Long before the five minutes for which Prometheus would remember.
+        jt.wait_for("its series are gone", lambda: self.prometheus.query(series) == [], 30)
+        jt.measured("file broken to series gone in Prometheus", time.monotonic() - begin)
+        self.assertEqual([v for _, v in self.prometheus.query(
+            'jetmem_source_state{board="doomed", source="vmstat", state="failed"}')], [1])
+        self.assertEqual([v for _, v in self.prometheus.query(
+            'jetmem_source_stale{board="doomed", source="vmstat"}')], [1])
+        self.assertGreater(len(self.prometheus.query(
+            '{board="doomed", __name__=~"jetmem_meminfo_.*"}')), 40)
+        jt.replace_file(path, (jt.FIXTURES / "x86-pc/proc/vmstat").read_bytes())
+        jt.wait_for("its series are back", lambda: len(self.prometheus.query(series)) > 10, 30)
+
+
+class Promtool(unittest.TestCase):
+    """`promtool check metrics`: exit status 1 for text it cannot parse, 3 for what it finds amiss."""
+
+    # Fields of /proc/meminfo keep the kernel's spelling, as in node_exporter: see Decisions in
+    # docs/architecture.md.
+    KERNEL_SPELLING = re.compile(
+        r"jetmem_meminfo_\w+ metric names should be written in 'snake_case' not 'camelCase'")
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("promtool"):
+            raise unittest.SkipTest("needs the program promtool (Debian package prometheus)")
+
+    def check(self, text):
+        shown = jt.subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                  stdout=jt.subprocess.PIPE, stderr=jt.subprocess.STDOUT,
+                                  timeout=jt.PATIENCE, check=False)
+        return shown.returncode, shown.stdout.splitlines()
+
+    def pages(self):
+        yield "the live daemon", jt.Daemon(self).wait_until_read().text
+        yield "jetmem metrics", jt.run([jt.JETMEM, "metrics"]).stdout
+        for board in jt.BOARDS:
+            yield f"jetmem metrics --root {board}", jt.run(
+                [jt.JETMEM, "metrics", "--root", jt.FIXTURES / board]).stdout
+
+    def test_nothing_but_the_kernels_spelling_is_amiss(self):
+        for what, text in self.pages():
+            with self.subTest(what):
+                status, lines = self.check(text)
+                self.assertIn(status, (0, 3), lines)
+                self.assertEqual([line for line in lines
+                                  if not self.KERNEL_SPELLING.fullmatch(line)], [])
+
+
+if __name__ == "__main__":
+    jt.main()

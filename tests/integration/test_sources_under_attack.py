@@ -1,0 +1,413 @@
+"""Something else where a source's file was: an error of that source alone.
+
+On a copy of a fixture, each file that a source reads is replaced, one thing after the other; the
+daemon on it must lose that source and nothing else, stay small, and find back by itself.
+"""
+
+import os
+import random
+import re
+import shutil
+import socket
+import time
+import unittest
+
+import jetmem_testing as jt
+
+BOARD = "orin-nano-8gb"
+# The file whose loss is the loss of the whole source.
+FILES = {
+    "meminfo": "proc/meminfo",
+    "zoneinfo": "proc/zoneinfo",
+    "buddyinfo": "proc/buddyinfo",
+    "vmstat": "proc/vmstat",
+    "pagetypeinfo": "proc/pagetypeinfo",
+}
+PREFIX = {
+    "meminfo": "jetmem_meminfo_",
+    "zoneinfo": "jetmem_zone_",
+    "buddyinfo": "jetmem_buddy_free_b",
+    "vmstat": "jetmem_vmstat_",
+    "pagetypeinfo": "jetmem_pagetype_",
+}
+MAX_GROWTH = 20 << 20
+
+
+class Attack:
+    """What stands in the file's place, and what must come of it."""
+
+    def __init__(self, name, place, states, reasons=()):
+        self.name = name
+        self.place = place      # (path, the good text, a folder outside of the tree)
+        self.states = states    # the source is in one of these then
+        self.reasons = reasons  # and if failed, for one of these
+
+
+def _directory(path, _good, _outside):
+    path.mkdir()
+    (path / "meminfo").write_text("MemTotal: 1 kB\n")
+
+
+def _fifo(path, _good, _outside):
+    os.mkfifo(path)
+
+
+def _socket(path, _good, _outside):
+    # Bound by its short name: a socket's path has a bound.
+    server = socket.socket(socket.AF_UNIX)
+    here = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(path.parent)
+        server.bind(path.name)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        server.close()
+
+
+def _symlink_loop(path, _good, _outside):
+    path.symlink_to(path.name)
+
+
+def _link_to_passwd(path, _good, _outside):
+    path.symlink_to("/etc/passwd")
+
+
+def _link_out(path, good, outside):
+    # Good text, but not of this tree.
+    target = outside / "good-text-elsewhere"
+    target.write_bytes(good)
+    path.symlink_to(os.path.relpath(target, path.parent))
+
+
+def _link_to_fd(path, _good, _outside):
+    path.symlink_to("/proc/self/fd/0")
+
+
+def _sparse_gigabyte(path, _good, _outside):
+    with open(path, "wb") as file:
+        file.truncate(1 << 30)
+
+
+def _megabyte_of_noise(path, _good, _outside):
+    path.write_bytes(random.Random(1).randbytes(1 << 20))
+
+
+def _noise(path, _good, _outside):
+    path.write_bytes(random.Random(2).randbytes(10_000))
+
+
+def _one_long_line(path, good, _outside):
+    path.write_bytes(good.split(b"\n")[0] + b" " * 200_000 + b"9" * 20_000)
+
+
+def _empty(path, _good, _outside):
+    path.write_bytes(b"")
+
+
+def _crlf(path, good, _outside):
+    path.write_bytes(good.replace(b"\n", b"\r\n"))
+
+
+def _cut_off(path, good, _outside):
+    path.write_bytes(good[:len(good) // 2])
+
+
+BAD = ("malformed", "too_large")
+ATTACKS = (
+    Attack("directory", _directory, ["failed"], ["not_regular"]),
+    Attack("fifo", _fifo, ["failed"], ["not_regular"]),
+    Attack("socket", _socket, ["failed"], ["not_regular"]),
+    Attack("symlink_loop", _symlink_loop, ["failed"], ["io"]),
+    Attack("sparse_gigabyte", _sparse_gigabyte, ["failed"], BAD),
+    Attack("megabyte_of_noise", _megabyte_of_noise, ["failed"], BAD),
+    Attack("noise", _noise, ["failed"], BAD),
+    Attack("one_long_line", _one_long_line, ["failed"], BAD),
+    Attack("empty", _empty, ["failed"], BAD),
+    # What a text mode transfer or a full disk leaves: an error, or as much as is still true.
+    Attack("crlf", _crlf, ["failed", "ok"], BAD),
+    Attack("cut_off", _cut_off, ["failed", "ok"], BAD),
+)
+# Not there, as far as this tree goes.
+ABSENCES = (
+    Attack("link_to_passwd", _link_to_passwd, ["absent"]),
+    Attack("link_out", _link_out, ["absent"]),
+    Attack("link_to_fd", _link_to_fd, ["absent", "failed"], ["io"]),
+    Attack("missing", lambda path, good, outside: None, ["absent"]),
+)
+
+
+def remove(path):
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def own_samples(page, source):
+    return {key: value for key, value in page.samples.items() if key[0].startswith(PREFIX[source])}
+
+
+class UnderAttack(unittest.TestCase):
+    def setUp(self):
+        self.root = jt.copy_of_fixture(self, BOARD)
+        self.outside = jt.temp_directory(self)
+
+    def others(self, page, source):
+        """The states of all sources that do not read this file."""
+        shared = {source, "cma"} if source == "meminfo" else {source}
+        return {name: state for name, state in page.states().items() if name not in shared}
+
+    def check_only_this_one(self, before, page, source):
+        self.assertEqual(self.others(page, source), self.others(before, source))
+        for name in self.others(page, source):
+            self.assertEqual(page.value("jetmem_source_stale", source=name), 0, name)
+
+    def check_attack(self, daemon, before, source, attack):
+        path = self.root / FILES[source]
+        good = (jt.FIXTURES / BOARD / FILES[source]).read_bytes()
+        errors = {reason: before.errors(source, reason) for reason in attack.reasons}
+        reads = daemon.scrape().value("jetmem_source_reads_total", source=source)
+        remove(path)
+        attack.place(path, good, self.outside)
+        page = daemon.wait_for_page(
+            f"{source}, {attack.name}: {attack.states}",
+            lambda p: p.state(source) in attack.states and
+            p.value("jetmem_source_reads_total", source=source) >= reads + 2)
+        self.check_only_this_one(before, page, source)
+        if page.state(source) == "failed":
+            self.assertTrue([r for r in attack.reasons if page.errors(source, r) > errors[r]],
+                            page.series("jetmem_source_errors_total", source=source))
+            # Not one value of it is left, 0 least of all, once it is stale.
+            page = daemon.wait_for_page(
+                f"{source}, {attack.name}: its series are gone",
+                lambda p: p.value("jetmem_source_stale", source=source) == 1)
+            self.assertEqual(own_samples(page, source), {})
+        if page.state(source) == "ok":
+            # Whatever was still read is what the good file says.
+            good_samples = own_samples(before, source)
+            for key, value in own_samples(page, source).items():
+                self.assertEqual(value, good_samples.get(key), key)
+        self.check_only_this_one(before, page, source)
+        self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
+
+        if path.is_dir():
+            remove(path)  # a file cannot be renamed onto it
+        jt.replace_file(path, good)
+        page = daemon.wait_for_page(f"{source} recovers from {attack.name}",
+                                    lambda p: p.state(source) == "ok" and
+                                    p.value("jetmem_source_stale", source=source) == 0 and
+                                    own_samples(p, source) == own_samples(before, source))
+        self.check_only_this_one(before, page, source)
+
+    def check_source(self, source):
+        daemon = jt.Daemon(self, jt.FAST, root=self.root)
+        before = daemon.wait_until_read()
+        self.assertEqual(set(before.states().values()), {"ok"})
+        self.assertTrue(own_samples(before, source))
+        rss = jt.resident_bytes(daemon.pid)
+        worst = 0
+        for attack in ATTACKS:
+            with self.subTest(attack=attack.name):
+                self.check_attack(daemon, before, source, attack)
+            worst = max(worst, jt.resident_bytes(daemon.pid) - rss)
+        print(f"\nmeasured: RSS grew by at most {worst >> 10} KiB under {len(ATTACKS)} attacks on "
+              f"{source}", file=jt.sys.stderr)
+        self.assertLess(worst, MAX_GROWTH)
+        # A line for a change, and no more than the bound for a source that keeps changing.
+        self.assertLessEqual(daemon.log().count(f"source {source}: "), 7, daemon.log())
+        self.assertEqual(daemon.stop()[0], 0)
+
+    def test_meminfo(self):
+        self.check_source("meminfo")
+
+    def test_zoneinfo(self):
+        self.check_source("zoneinfo")
+
+    def test_buddyinfo(self):
+        self.check_source("buddyinfo")
+
+    def test_vmstat(self):
+        self.check_source("vmstat")
+
+    def test_pagetypeinfo(self):
+        # The daemon asks for it only once a minute, so here the command does: the same reader.
+        path = self.root / FILES["pagetypeinfo"]
+        good = path.read_bytes()
+
+        def page():
+            shown = jt.run([jt.JETMEM, "metrics", "--root", self.root])
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            return jt.Page(shown.stdout), shown.stderr
+        before, _ = page()
+        for attack in ATTACKS + ABSENCES:
+            with self.subTest(attack=attack.name):
+                remove(path)
+                attack.place(path, good, self.outside)
+                now, said = page()
+                self.assertIn(now.state("pagetypeinfo"), attack.states)
+                self.check_only_this_one(before, now, "pagetypeinfo")
+                if now.state("pagetypeinfo") == "ok":
+                    good_samples = own_samples(before, "pagetypeinfo")
+                    for key, value in own_samples(now, "pagetypeinfo").items():
+                        self.assertEqual(value, good_samples.get(key), key)
+                else:
+                    self.assertEqual(own_samples(now, "pagetypeinfo"), {})
+                if now.state("pagetypeinfo") == "failed":
+                    self.assertIn("jetmem metrics: pagetypeinfo: failed: ", said)
+                remove(path)
+        path.write_bytes(good)
+        self.assertEqual(own_samples(page()[0], "pagetypeinfo"), own_samples(before, "pagetypeinfo"))
+
+    def test_a_number_that_was_cut_off(self):
+        # What a full disk leaves of a copied file: the last number may have lost digits. Then there
+        # is no value, never a wrong one.
+        for source, name, number in (
+                ("meminfo", "proc/meminfo", rb"\nMemFree: +(\d+)"),
+                ("zoneinfo", "proc/zoneinfo", rb"pages free +(\d+)"),
+                ("buddyinfo", "proc/buddyinfo", rb"Normal +(\d+)"),
+                ("pagetypeinfo", "proc/pagetypeinfo", rb"Movable +(\d+)"),
+                ("vmstat", "proc/vmstat", rb"\npgfault (\d+)"),
+                ("pressure", "proc/pressure/memory", rb"total=(\d+)"),
+                ("cma", "sys/kernel/debug/cma/cma-linux,cma/used", rb"(\d+)"),
+                ("thermal", "sys/class/thermal/thermal_zone0/temp", rb"(\d+)")):
+            with self.subTest(source=source):
+                def page(of=source):
+                    return jt.Page(jt.run([jt.JETMEM, "metrics", "--root", self.root, "--only",
+                                           of]).stdout).samples
+                path = self.root / name
+                good = path.read_bytes()
+                before = page()
+                found = re.search(number, good)
+                path.write_bytes(good[:found.end(1) - 1])
+                wrong = {key[0]: value for key, value in page().items()
+                         if not key[0].startswith("jetmem_source_") and before.get(key) != value}
+                path.write_bytes(good)
+                self.assertEqual(wrong, {})
+
+    def test_one_file_of_many(self):
+        # A zone, an area, a resource less is an absent value of a source that is fine.
+        daemon = jt.Daemon(self, jt.FAST, root=self.root)
+        before = daemon.wait_until_read()
+        for source, name, labels, metric in (
+                ("thermal", "sys/class/thermal/thermal_zone0/temp",
+                 {"zone": "cpu-thermal", jt.TWIN: "0"}, "jetmem_thermal_zone_celsius"),
+                ("cma", "sys/kernel/debug/cma/cma-linux,cma/maxchunk",
+                 {"area": "linux,cma"}, "jetmem_cma_largest_free_run_bytes"),
+                ("pressure", "proc/pressure/io",
+                 {"resource": "io", "kind": "some", "window": "10s"},
+                 "jetmem_pressure_stall_ratio")):
+            path = self.root / name
+            good = path.read_bytes()
+            self.assertIsNotNone(before.value(metric, **labels))
+            for attack in ATTACKS:
+                if attack.name in ("crlf", "cut_off", "one_long_line"):
+                    continue  # may be a good number
+                with self.subTest(source=source, attack=attack.name):
+                    remove(path)
+                    attack.place(path, good, self.outside)
+                    page = daemon.wait_for_page(f"{name} is lost",
+                                                lambda p: p.value(metric, **labels) is None)
+                    self.assertEqual(page.state(source), "ok")
+                    self.check_only_this_one(before, page, source)
+                    absent = sum(v for _, v in page.series("jetmem_source_absent_values",
+                                                           source=source))
+                    self.assertGreater(absent, sum(v for _, v in before.series(
+                        "jetmem_source_absent_values", source=source)))
+                    remove(path)
+            jt.replace_file(path, good)
+            daemon.wait_for_page(f"{name} is back", lambda p: p.value(metric, **labels) ==
+                                 before.value(metric, **labels))
+
+    def test_a_file_of_no_permission(self):
+        # Root may read everything, so this daemon is nobody.
+        options = {}
+        if os.geteuid() == 0:
+            try:
+                jt.run([jt.JETMEMD, "--version"], user=jt.NOBODY, group=jt.NOBODY, extra_groups=[])
+            except PermissionError:
+                self.skipTest(f"needs a {jt.JETMEMD} that the user nobody can run, too")
+            options = {"user": jt.NOBODY}
+        daemon = jt.Daemon(self, jt.FAST, root=self.root, **options)
+        before = daemon.wait_until_read()
+        self.assertEqual(set(before.states().values()), {"ok"})
+        for source in ("vmstat", "zoneinfo"):
+            (self.root / FILES[source]).chmod(0)
+            page = daemon.wait_for_page(f"{source} is denied",
+                                        lambda p, s=source: p.state(s) == "denied")
+            self.assertEqual(own_samples(page, source), {})
+            daemon.wait_for_log(rf"warning source {source}: denied: .*Permission denied")
+        self.assertEqual([n for n, s in page.states().items() if s != "ok"], ["vmstat", "zoneinfo"])
+        self.assertEqual(daemon.request("GET", "/readyz")[0], 200)
+
+    def test_not_ready_without_any_cheap_source(self):
+        daemon = jt.Daemon(self, jt.FAST, root=self.root)
+        daemon.wait_until_read()
+        for name in ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure"):
+            self.assertEqual(daemon.request("GET", "/readyz")[0], 200)
+            remove(self.root / "proc" / name)
+        jt.wait_for("not ready", lambda: daemon.request("GET", "/readyz")[0] == 503)
+        # It lives all the same, and says what it sees.
+        self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
+        self.assertEqual({daemon.scrape().state(source) for source in jt.CHEAP}, {"absent"})
+
+    def test_the_tree_vanishes(self):
+        daemon = jt.Daemon(self, jt.FAST, root=self.root)
+        daemon.wait_until_read()
+        shutil.rmtree(self.root)
+        page = daemon.wait_for_page("nothing is left", lambda p: not {
+            key[0] for key in p.samples} & {"jetmem_meminfo_MemTotal_bytes",
+                                            "jetmem_thermal_zone_celsius"})
+        self.assertNotIn("ok", [page.state(source) for source in jt.CHEAP])
+        status, seconds = daemon.stop()
+        self.assertEqual(status, 0)
+        self.assertLess(seconds, jt.ONE_SECOND)
+
+
+class WhatWasAbsentComesBack(unittest.TestCase):
+    """What is absent is looked for once a minute, in which the other tests run."""
+
+    @classmethod
+    def start_early(cls):
+        cls.scenes = []
+        for attack in ABSENCES:
+            root = jt.copy_of_fixture(jt.Module, BOARD)
+            daemon = jt.Daemon(jt.Module, jt.FAST, root=root)
+            before = daemon.wait_until_read()
+            outside = jt.temp_directory(jt.Module)
+            for source in ("vmstat", "zoneinfo"):
+                path = root / FILES[source]
+                good = path.read_bytes()
+                remove(path)
+                attack.place(path, good, outside)
+            pages = daemon.wait_for_page(
+                f"absent: {attack.name}",
+                lambda p, a=attack: p.state("vmstat") in a.states and
+                p.state("zoneinfo") in a.states)
+            for source in ("vmstat", "zoneinfo"):
+                good = (jt.FIXTURES / BOARD / FILES[source]).read_bytes()
+                jt.replace_file(root / FILES[source], good)
+            cls.scenes.append((attack, daemon, before, pages))
+
+    def test_absent_then_back(self):
+        begin = time.monotonic()
+        for attack, daemon, before, page in self.scenes:
+            with self.subTest(attack=attack.name):
+                for source in ("vmstat", "zoneinfo"):
+                    if page.state(source) == "absent":
+                        self.assertEqual(own_samples(page, source), {})
+                self.assertEqual({state for name, state in page.states().items()
+                                  if name not in ("vmstat", "zoneinfo")}, {"ok"})
+                now = daemon.wait_for_page(f"back after {attack.name}",
+                                           lambda p: set(p.states().values()) == {"ok"}, 75)
+                for source in ("vmstat", "zoneinfo"):
+                    self.assertEqual(own_samples(now, source), own_samples(before, source))
+        self.assertLess(time.monotonic() - begin, 75)
+
+
+def setUpModule():
+    WhatWasAbsentComesBack.start_early()
+
+
+if __name__ == "__main__":
+    jt.main()
