@@ -14,6 +14,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/units.h"
 
@@ -22,6 +23,11 @@ namespace {
 
 constexpr Nanoseconds kFirstPause = std::chrono::minutes(1);
 constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
+// Starting a process may take long on a machine short of memory, and is no fault of a source.
+constexpr Nanoseconds kStartPatience = std::chrono::seconds(20);
+// SIGKILL needs a moment even where nothing hangs.
+constexpr Nanoseconds kDyingPatience = std::chrono::milliseconds(200);
+constexpr Nanoseconds kSocketRetry = std::chrono::minutes(1);
 
 // The sender of a packet, as the kernel vouches for it.
 pid_t sender_of(const msghdr& message) {
@@ -61,7 +67,7 @@ void Client::unwatch(int fd) {
   if (fd >= 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Client::set_deadline(Nanoseconds from_now) {
+void Client::set_timer(Nanoseconds from_now) {
   itimerspec spec{};
   spec.it_value.tv_sec = from_now.count() / 1'000'000'000;
   spec.it_value.tv_nsec = from_now.count() % 1'000'000'000;
@@ -76,9 +82,9 @@ Client::Quarantine* Client::quarantine_of(std::string_view source) {
 }
 
 std::optional<Error> Client::refusal(std::string_view source) {
-  for (const Wedged& w : wedged_) {
-    if (w.source != source) continue;
-    return Error{Errc::kTimeout, "in quarantine: jetmem-reader " + std::to_string(w.process.pid) +
+  for (const Leaving& l : leaving_) {
+    if (l.source != source) continue;
+    return Error{Errc::kTimeout, "in quarantine: jetmem-reader " + std::to_string(l.process.pid) +
                                      " still hangs in the kernel reading it"};
   }
   const Quarantine* q = quarantine_of(source);
@@ -87,11 +93,27 @@ std::optional<Error> Client::refusal(std::string_view source) {
     return Error{Errc::kTimeout, "in quarantine after a read that did not return; next try in " +
                                      format_duration(left + std::chrono::seconds(1))};
   }
-  if (wedged_.size() >= options_.max_wedged) {
-    return Error{Errc::kUnavailable, std::to_string(wedged_.size()) +
-                                         " readers hang in the kernel, no more are started"};
+  if (wedged() >= options_.max_wedged) {
+    return Error{Errc::kUnavailable,
+                 std::to_string(wedged()) + " readers hang in the kernel, no more are started"};
   }
   return std::nullopt;
+}
+
+ReaderKind Client::kind() const {
+  if (!connection_.valid()) return ReaderKind::kNone;
+  return ours_ ? ReaderKind::kSpawned : ReaderKind::kSocket;
+}
+
+// One that was killed a moment ago is only dying.
+bool Client::is_wedged(const Leaving& leaving) const {
+  return clock_.mono() - leaving.since >= kDyingPatience;
+}
+
+std::size_t Client::wedged() const {
+  return static_cast<std::size_t>(
+      std::count_if(leaving_.begin(), leaving_.end(),
+                    [&](const Leaving& leaving) { return is_wedged(leaving); }));
 }
 
 void Client::request(std::string_view source) {
@@ -104,13 +126,20 @@ void Client::request(std::string_view source) {
     done_(source, tl::unexpected(std::move(*no)), Nanoseconds(0));
     return;
   }
-  if (!in_flight_ && queue_.empty()) {
+  if (!in_flight_ && queue_.empty() && !must_wait()) {
     source_ = source;  // the common case: nothing waits, nothing is copied twice
     in_flight_ = true;
     start_next();
     return;
   }
   queue_.emplace_back(source);
+  serve_queue();
+}
+
+// Were it not for this, each source that hangs could wedge one more reader than allowed, before it
+// is known that the one before is not merely dying.
+bool Client::must_wait() const {
+  return leaving_.size() >= options_.max_wedged && wedged() < leaving_.size();
 }
 
 // Sends the request for source_, which is marked in flight.
@@ -118,8 +147,7 @@ void Client::start_next() {
   // A dead reader shows only when it is written to: then one new try with a fresh one.
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (auto ready = ensure_reader(); !ready) {
-      ++counters_.failures;
-      finish(tl::unexpected(std::move(ready.error())));
+      fail_request(Errc::kUnavailable, std::move(ready.error().message));
       return;
     }
     Request request;
@@ -129,26 +157,42 @@ void Client::start_next() {
     stream_.clear();
     if (::send(connection_.get(), &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
         static_cast<ssize_t>(sizeof request)) {
-      set_deadline(options_.deadline + std::chrono::milliseconds(kGraceMs));
+      sent_ = clock_.mono();
+      set_timer(greeted_ ? options_.deadline + std::chrono::milliseconds(kGraceMs)
+                         : kStartPatience);
       return;
     }
     abandon();
   }
-  ++counters_.failures;
-  finish(fail(Errc::kUnavailable, "jetmem-reader does not take requests"));
+  fail_request(Errc::kUnavailable, "jetmem-reader does not take requests");
+}
+
+void Client::fail_request(Errc code, std::string message) {
+  ++(code == Errc::kTimeout ? counters_.timeouts : counters_.failures);
+  finish(fail(code, std::move(message)));
 }
 
 Result<void> Client::ensure_reader() {
-  if (connection_.valid()) return {};
+  // A spawned reader stands in for systemd's only until that can be had.
+  const bool stand_in = connection_.valid() && ours_ && !options_.socket.empty();
+  if (connection_.valid() && !(stand_in && clock_.mono() >= next_socket_try_)) return {};
   std::string why;
   if (!options_.socket.empty()) {
     auto connected = connect_to_socket();
-    if (connected) return {};
+    if (connected) {
+      fallback_reason_.clear();
+      return {};
+    }
     why = std::move(connected.error().message);
+    next_socket_try_ = clock_.mono() + kSocketRetry;
+    if (connection_.valid()) return {};
   }
   if (!options_.program.empty()) {
     auto spawned = spawn_program();
-    if (spawned) return {};
+    if (spawned) {
+      fallback_reason_ = std::move(why);
+      return {};
+    }
     why = why.empty() ? std::move(spawned.error().message)
                       : why + "; " + std::move(spawned.error().message);
   }
@@ -169,10 +213,9 @@ Result<void> Client::connect_to_socket() {
       ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     return tl::unexpected(errno_error("connect to", options_.socket, errno));
   }
+  abandon();  // a stand-in, if there was one
   connection_ = std::move(fd);
-  process_ = {};
-  pid_ = -1;  // known with the first answer
-  ours_ = false;
+  pid_ = -1;  // known with its hello
   ++counters_.starts;
   watch(connection_.get());
   return {};
@@ -204,29 +247,19 @@ Result<void> Client::spawn_program() {
 }
 
 void Client::dispatch() {
-  std::array<epoll_event, 8> events;
-  const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-  bool timer_fired = false;
-  for (int i = 0; i < n; ++i) {
-    const int fd = events[static_cast<std::size_t>(i)].data.fd;
-    if (fd == timer_.get()) {
-      std::uint64_t expirations = 0;
-      timer_fired = ::read(fd, &expirations, sizeof expirations) == sizeof expirations;
-    } else if (connection_.valid() && fd == connection_.get()) {
-      on_packet();
-    }
+  // All packets first: an answer that is there counts, however late the timer says it is.
+  while (take_packet()) {
   }
-  // An answer that arrived together with the deadline counts as an answer.
-  if (timer_fired && in_flight_) {
-    ++counters_.timeouts;
-    abandon_wedged();
-    std::string message = "no answer within " + format_duration(options_.deadline);
-    finish(fail(Errc::kTimeout, std::move(message)));
+  std::uint64_t expirations = 0;
+  if (::read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations && in_flight_) {
+    on_deadline();
   }
   collect_gone();
+  if (!in_flight_) serve_queue();
 }
 
-void Client::on_packet() {
+bool Client::take_packet() {
+  if (!connection_.valid()) return false;
   std::span<char> room = stream_.room(kMaxPacket);
   AnswerHeader header;
   iovec parts[2] = {{&header, sizeof header}, {room.data(), room.size()}};
@@ -237,53 +270,44 @@ void Client::on_packet() {
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   const ssize_t n = ::recvmsg(connection_.get(), &message, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (n <= 0) {
-    // It ended: by its own deadline, by the OOM killer, by somebody's hand.
-    int status = 0;
-    const bool reaped = ours_ && ::waitpid(pid_, &status, 0) == pid_;
-    if (reaped) pid_ = -1;
-    const bool own_deadline = reaped && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-    abandon();
-    if (!in_flight_) return;
-    if (own_deadline) {
-      ++counters_.timeouts;
-      abandon_wedged();
-      finish(fail(Errc::kTimeout, "no answer within " + format_duration(options_.deadline)));
-      return;
-    }
-    ++counters_.failures;
-    std::string how = "ended before it answered";
-    if (reaped && WIFSIGNALED(status)) how = "was killed by signal " + std::to_string(WTERMSIG(status));
-    finish(fail(Errc::kUnavailable, "jetmem-reader " + how));
-    return;
+    on_end();
+    return false;
   }
   const bool whole = static_cast<std::size_t>(n) >= sizeof header &&
                      (message.msg_flags & MSG_TRUNC) == 0 && header.magic == kMagic;
   if (!whole || stream_.size() > kMaxAnswer) {
-    ++counters_.failures;
     abandon();
-    if (in_flight_) finish(fail(Errc::kUnavailable, "jetmem-reader talked nonsense"));
-    return;
+    if (in_flight_) fail_request(Errc::kUnavailable, "jetmem-reader talked nonsense");
+    return false;
   }
   if (!ours_ && pid_ < 0) {
     pid_ = sender_of(message);
     if (pid_ > 0) process_ = Child{pid_, open_pidfd(pid_)};
   }
+  on_answer(header, static_cast<std::size_t>(n) - sizeof header);
+  return true;
+}
+
+void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
+  if (!std::exchange(greeted_, true) && in_flight_) {
+    // From now on the read itself is what is waited for.
+    sent_ = clock_.mono();
+    set_timer(options_.deadline + std::chrono::milliseconds(kGraceMs));
+  }
   // The hello of a new reader (sequence 0), or an answer nobody waits for.
   if (!in_flight_ || header.sequence != sequence_) return;
-  stream_.commit(static_cast<std::size_t>(n) - sizeof header);
+  stream_.commit(payload);
   if ((header.flags & AnswerHeader::kLast) == 0) return;
-  set_deadline(Nanoseconds(0));
   if ((header.flags & AnswerHeader::kUnknownSource) != 0) {
-    finish(fail(Errc::kUnavailable, "jetmem-reader is of another version: it has no such source"));
+    fail_request(Errc::kUnavailable, "jetmem-reader is of another version: it has no such source");
     return;
   }
   snapshot_.clear();
   if (auto ok = decode(stream_.view(), snapshot_); !ok) {
-    ++counters_.failures;
     abandon();
-    finish(tl::unexpected(std::move(ok.error())));
+    fail_request(Errc::kUnavailable, std::move(ok.error().message));
     return;
   }
   if ((header.flags & AnswerHeader::kTruncated) != 0) snapshot_.set_truncated();
@@ -294,17 +318,65 @@ void Client::on_packet() {
   finish(nullptr);
 }
 
+// The connection is over: the reader ended by its own deadline, by the OOM killer, by somebody's
+// hand, or closed it and lives on. It is never waited for.
+void Client::on_end() {
+  int status = 0;
+  const bool reaped = ours_ && ::waitpid(pid_, &status, WNOHANG) == pid_;
+  if (reaped) pid_ = -1;
+  // Its clock started when it got the request, ours perhaps only when we saw its hello.
+  const bool late = greeted_ && clock_.mono() - sent_ >= options_.deadline * 3 / 4;
+  if (!in_flight_) {
+    abandon();
+  } else if (late) {
+    time_out();
+  } else {
+    abandon();
+    std::string how = "ended before it answered";
+    if (reaped && WIFSIGNALED(status)) {
+      how = "was killed by signal " + std::to_string(WTERMSIG(status));
+    }
+    fail_request(Errc::kUnavailable, "jetmem-reader " + how);
+  }
+}
+
+void Client::on_deadline() {
+  if (greeted_) {
+    time_out();
+    return;
+  }
+  abandon();
+  fail_request(Errc::kUnavailable, "jetmem-reader did not start within 20s");
+}
+
+void Client::time_out() {
+  Quarantine* q = quarantine_of(source_);
+  if (q == nullptr) q = &quarantines_.emplace_back(Quarantine{source_, {}, {}});
+  q->pause = std::clamp(q->pause * 2, kFirstPause, kLongestPause);
+  q->until = clock_.boot() + q->pause;
+  abandon(source_);
+  fail_request(Errc::kTimeout, "no answer within " + format_duration(options_.deadline));
+}
+
 // Reports source_ unless that was done already, and goes on with the queue.
 void Client::finish(Result<const Snapshot*> result) {
-  set_deadline(Nanoseconds(0));
+  set_timer(Nanoseconds(0));
   if (in_flight_) {
     in_flight_ = false;
     done_(source_, std::move(result), Nanoseconds(0));
   }
+  serve_queue();
+}
+
+void Client::serve_queue() {
   // start_next() may fail at once and come back here: one loop, not a recursion per source.
   if (starting_) return;
   starting_ = true;
   while (!in_flight_ && !queue_.empty()) {
+    if (must_wait()) {
+      set_timer(kDyingPatience);
+      break;
+    }
     source_ = std::move(queue_.front());
     queue_.pop_front();
     in_flight_ = true;
@@ -318,53 +390,38 @@ void Client::finish(Result<const Snapshot*> result) {
   starting_ = false;
 }
 
-void Client::abandon() {
+void Client::abandon(std::string_view source) {
   if (connection_.valid()) unwatch(connection_.get());
   connection_.reset();
-  if (ours_ && pid_ > 0) {
-    ::kill(pid_, SIGKILL);
-    // Not waited for here: it may be stuck. Remembered until it is gone.
-    if (::waitpid(pid_, nullptr, WNOHANG) == 0) {
-      watch(process_.pidfd.get());
-      wedged_.push_back({std::string(), std::move(process_), true});
-    }
+  // Systemd's reader is not ours to kill or reap, and ends itself with the connection: it is only
+  // remembered while it hangs.
+  const bool remember = pid_ > 0 && (ours_ || !source.empty());
+  if (ours_ && pid_ > 0) ::kill(pid_, SIGKILL);
+  if (remember && !(ours_ && ::waitpid(pid_, nullptr, WNOHANG) != 0)) {
+    watch(process_.pidfd.get());
+    leaving_.push_back({std::string(source), std::move(process_), ours_, clock_.mono()});
   }
   process_ = {};
   pid_ = -1;
   ours_ = false;
-}
-
-void Client::abandon_wedged() {
-  if (connection_.valid()) unwatch(connection_.get());
-  connection_.reset();
-  Quarantine* q = quarantine_of(source_);
-  if (q == nullptr) q = &quarantines_.emplace_back(Quarantine{source_, {}, {}});
-  q->pause = std::clamp(q->pause * 2, kFirstPause, kLongestPause);
-  q->until = clock_.boot() + q->pause;
-  if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);  // EPERM for systemd's reader, which ends itself
-    if (!ours_ || ::waitpid(pid_, nullptr, WNOHANG) == 0) {
-      watch(process_.pidfd.get());
-      wedged_.push_back({source_, std::move(process_), ours_});
-    }
-  }
-  process_ = {};
-  pid_ = -1;
-  ours_ = false;
+  greeted_ = false;
 }
 
 void Client::collect_gone() {
-  std::erase_if(wedged_, [&](const Wedged& w) {
+  std::erase_if(leaving_, [&](const Leaving& leaving) {
     bool gone = false;
-    if (w.ours) {
-      gone = ::waitpid(w.process.pid, nullptr, WNOHANG) != 0;
-    } else if (w.process.pidfd.valid()) {
-      pollfd ended{w.process.pidfd.get(), POLLIN, 0};
+    if (leaving.ours) {
+      gone = ::waitpid(leaving.process.pid, nullptr, WNOHANG) != 0;
+    } else if (leaving.process.pidfd.valid()) {
+      pollfd ended{leaving.process.pidfd.get(), POLLIN, 0};
       gone = ::poll(&ended, 1, 0) == 1;
     } else {
-      gone = ::kill(w.process.pid, 0) != 0 && errno == ESRCH;
+      // Without pidfds (before 5.3) the number may come to belong to another process: it is
+      // believed for no longer than a quarantine may last.
+      gone = (::kill(leaving.process.pid, 0) != 0 && errno == ESRCH) ||
+             clock_.mono() - leaving.since > kLongestPause;
     }
-    if (gone) unwatch(w.process.pidfd.get());
+    if (gone) unwatch(leaving.process.pidfd.get());
     return gone;
   });
 }
@@ -376,8 +433,8 @@ std::string find_reader_program() {
   std::string directory(self.data(), static_cast<std::size_t>(n));
   directory.resize(directory.rfind('/'));
   // Installed: bin/ or libexec/jetmem/ beside libexec/jetmem/; in a build tree: collectors/.
-  for (const char* candidate : {"/jetmem-reader", "/../libexec/jetmem/jetmem-reader",
-                                "/../collectors/jetmem-reader"}) {
+  for (const char* candidate :
+       {"/jetmem-reader", "/../libexec/jetmem/jetmem-reader", "/../collectors/jetmem-reader"}) {
     std::string path = directory + candidate;
     if (::access(path.c_str(), X_OK) == 0) return path;
   }

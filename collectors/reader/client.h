@@ -39,9 +39,12 @@ struct ClientOptions {
 
 struct ClientCounters {
   std::uint64_t starts = 0;    // readers started or connected to
-  std::uint64_t timeouts = 0;  // requests not answered by the deadline
+  std::uint64_t timeouts = 0;  // reads that did not return by the deadline
   std::uint64_t failures = 0;  // readers that could not be had, died or talked nonsense
 };
+
+// Where the present reader comes from. A spawned one has the daemon's own rights and no more.
+enum class ReaderKind { kNone, kSocket, kSpawned };
 
 class Client {
  public:
@@ -70,14 +73,20 @@ class Client {
 
   // The reader serving now, or -1.
   pid_t pid() const { return pid_; }
-  std::size_t wedged() const { return wedged_.size(); }
+  ReaderKind kind() const;
+  // Why the socket was passed over for a spawned reader; empty when it was not.
+  const std::string& fallback_reason() const { return fallback_reason_; }
+  // Readers that the kernel does not let go of.
+  std::size_t wedged() const;
   const ClientCounters& counters() const { return counters_; }
 
  private:
-  struct Wedged {
-    std::string source;
+  // A reader given up on that is not gone yet.
+  struct Leaving {
+    std::string source;  // whose read it hangs in; empty when it was merely dismissed
     Child process;
-    bool ours = false;  // spawned by us: to be reaped
+    bool ours = false;     // spawned by us: to be reaped
+    Nanoseconds since{0};  // mono clock
   };
   struct Quarantine {
     std::string source;
@@ -86,17 +95,28 @@ class Client {
   };
 
   void start_next();
+  // Serves the queue until a request is in flight, or must wait.
+  void serve_queue();
+  // Whether the next reader must wait for word of those that were killed a moment ago.
+  bool must_wait() const;
   Result<void> ensure_reader();
   Result<void> connect_to_socket();
   Result<void> spawn_program();
-  void on_packet();
+  // Takes one packet; false when there is none or the connection is over.
+  bool take_packet();
+  void on_answer(const AnswerHeader& header, std::size_t payload);
+  void on_end();
+  void on_deadline();
   void finish(Result<const Snapshot*> result);
-  // The reader is no good any more: forget it, killing it if it is ours to kill.
-  void abandon();
-  // As above while it hangs in a read: its source goes into quarantine.
-  void abandon_wedged();
+  void fail_request(Errc code, std::string message);
+  // The read did not return: its source goes into quarantine, its reader is given up.
+  void time_out();
+  // The reader is no good any more: forget it, killing it if it is ours to kill. `source` names
+  // the read that it hangs in, if it does.
+  void abandon(std::string_view source = {});
+  bool is_wedged(const Leaving& leaving) const;
   void collect_gone();
-  void set_deadline(Nanoseconds from_now);
+  void set_timer(Nanoseconds from_now);
   Quarantine* quarantine_of(std::string_view source);
   std::optional<Error> refusal(std::string_view source);
   void watch(int fd);
@@ -113,16 +133,20 @@ class Client {
   Child process_;
   pid_t pid_ = -1;
   bool ours_ = false;
+  bool greeted_ = false;  // its hello has come: it runs, and what it does not answer hangs
+  Nanoseconds next_socket_try_{0};  // mono clock; while a spawned reader stands in
+  std::string fallback_reason_;
 
   std::deque<std::string> queue_;
   bool in_flight_ = false;
   std::string source_;  // in flight
   std::uint32_t sequence_ = 0;
+  Nanoseconds sent_{0};  // mono clock: when the reader could begin with the request
   ByteBuffer stream_;
   Snapshot snapshot_;
   bool starting_ = false;
 
-  std::vector<Wedged> wedged_;
+  std::vector<Leaving> leaving_;
   std::vector<Quarantine> quarantines_;
   ClientCounters counters_;
 };

@@ -151,9 +151,10 @@ int run(int argc, char** argv) {
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(kConnection, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-    std::fputs("jetmem-reader: descriptor 3 is not the daemon's socket; jetmemd starts this "
-               "program, or systemd does\n",
-               stderr);
+    std::fputs(
+        "jetmem-reader: descriptor 3 is not the daemon's socket; jetmemd starts this "
+        "program, or systemd does\n",
+        stderr);
     return kExitUsage;
   }
   // Nothing of whoever started us stays open in a process that may hang for ever.

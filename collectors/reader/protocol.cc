@@ -21,8 +21,7 @@ Result<void> decode(std::string_view stream, Snapshot& out) {
     if (stream.size() < sizeof header) return fail(Errc::kMalformed, "reader: cut record");
     std::memcpy(&header, stream.data(), sizeof header);
     stream.remove_prefix(sizeof header);
-    if (header.path_size > stream.size() ||
-        header.text_size > stream.size() - header.path_size) {
+    if (header.path_size > stream.size() || header.text_size > stream.size() - header.path_size) {
       return fail(Errc::kMalformed, "reader: record longer than its answer");
     }
     const std::string_view path = stream.substr(0, header.path_size);

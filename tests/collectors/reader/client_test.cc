@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -18,12 +19,17 @@ using std::chrono::milliseconds;
 // Starts a function of the test in place of jetmem-reader, with the socket it is given.
 class FakeSpawner final : public Spawner {
  public:
-  explicit FakeSpawner(std::function<void(int)> run) : run_(std::move(run)) {}
+  explicit FakeSpawner(std::function<void(int)> run, milliseconds hello_after = {})
+      : run_(std::move(run)), hello_after_(hello_after) {}
   Result<Child> spawn(const SpawnRequest& request) override {
     ++spawned;
     const pid_t pid = ::fork();
     if (pid == 0) {
       const int fd = request.descriptors.at(0).first;
+      ::usleep(static_cast<useconds_t>(hello_after_.count()) * 1000);
+      AnswerHeader hello;
+      hello.flags = AnswerHeader::kLast;
+      ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
       run_(fd);
       ::_exit(0);
     }
@@ -33,7 +39,11 @@ class FakeSpawner final : public Spawner {
 
  private:
   std::function<void(int)> run_;
+  milliseconds hello_after_;
 };
+
+// Answers each request with one empty packet.
+void answer_all(int fd);
 
 class ClientTest : public testing::Test {
  protected:
@@ -69,11 +79,10 @@ class ClientTest : public testing::Test {
       if (::poll(&ready, 1, 100) > 0) client.dispatch();
     }
   }
-  static void settle_wedged(Client& client) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (client.wedged() > 0 && std::chrono::steady_clock::now() < end) {
-      pollfd ready{client.fd(), POLLIN, 0};
-      ::poll(&ready, 1, 100);
+  // Gives readers that were killed the time to be gone.
+  static void settle_dying(Client& client) {
+    for (int i = 0; i < 20; ++i) {
+      ::usleep(5'000);
       client.dispatch();
     }
   }
@@ -84,9 +93,21 @@ class ClientTest : public testing::Test {
     return request;
   }
 
+  // Time stands still unless a test moves it; deadlines run by themselves.
   ManualClock clock_;
   std::vector<Answer> answers_;
 };
+
+void answer_all(int fd) {
+  for (;;) {
+    Request request;
+    if (::recv(fd, &request, sizeof request, 0) != sizeof request) ::_exit(0);
+    AnswerHeader header;
+    header.sequence = request.sequence;
+    header.flags = AnswerHeader::kLast;
+    ::send(fd, &header, sizeof header, MSG_NOSIGNAL);
+  }
+}
 
 // The real program, on a tree.
 TEST_F(ClientTest, TheRealReaderGivesBytesAndErrors) {
@@ -104,8 +125,7 @@ TEST_F(ClientTest, TheRealReaderGivesBytesAndErrors) {
   EXPECT_EQ(answers_[0].text, "some text\n");
   client->request("no such source");
   settle(*client);
-  EXPECT_EQ(answers_.back().text,
-            "jetmem-reader is of another version: it has no such source");
+  EXPECT_EQ(answers_.back().text, "jetmem-reader is of another version: it has no such source");
   EXPECT_EQ(client->counters().starts, 1U) << "one reader serves all requests";
 }
 
@@ -166,7 +186,7 @@ TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
       AnswerHeader header;
       header.sequence = request.sequence;
       header.flags = AnswerHeader::kLast;
-      ::send(fd, &header, sizeof header, 0);
+      ::send(fd, &header, sizeof header, MSG_NOSIGNAL);
     }
   });
   ClientOptions options;
@@ -182,7 +202,7 @@ TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
   EXPECT_EQ(answers_[0].text, "no answer within 100ms");
   EXPECT_TRUE(answers_[1].ok) << "a new reader serves the rest: " << answers_[1].text;
   EXPECT_EQ(spawner.spawned, 2);
-  settle_wedged(*client);
+  settle_dying(*client);
   EXPECT_EQ(client->wedged(), 0U) << "killed, gone and reaped";
 
   // Not asked again before the pause is over, which doubles each time.
@@ -194,26 +214,164 @@ TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
   client->request("thermal");
   settle(*client);
   EXPECT_EQ(answers_.back().text, "no answer within 100ms");
-  settle_wedged(*client);
+  settle_dying(*client);
   client->request("thermal");
   EXPECT_EQ(answers_.back().text,
             "in quarantine after a read that did not return; next try in 2m1s");
   EXPECT_EQ(client->counters().timeouts, 2U);
 }
 
+// With one allowed, the next waits for word of the one that was killed: it was only dying, so the
+// other source is served after all.
+TEST_F(ClientTest, ADyingReaderIsWaitedForBeforeItCountsAsWedged) {
+  FakeSpawner spawner([](int fd) {
+    for (;;) {
+      const Request request = receive(fd);
+      if (std::string_view(request.source) == "thermal") ::pause();
+      AnswerHeader header;
+      header.sequence = request.sequence;
+      header.flags = AnswerHeader::kLast;
+      ::send(fd, &header, sizeof header, MSG_NOSIGNAL);
+    }
+  });
+  ClientOptions options;
+  options.deadline = milliseconds(100);
+  options.max_wedged = 1;
+  auto client = make(spawner, options);
+  client->request("thermal");
+  client->request("cma");
+  settle(*client);
+  ASSERT_EQ(answers_.size(), 2U);
+  EXPECT_EQ(answers_[0].code, Errc::kTimeout);
+  EXPECT_TRUE(answers_[1].ok) << answers_[1].text;
+}
+
 TEST_F(ClientTest, ADyingReaderIsAnErrorOfThatRequestAlone) {
   FakeSpawner spawner([](int fd) {
     receive(fd);
-    ::raise(SIGSEGV);
+    ::raise(SIGKILL);
   });
   auto client = make(spawner);
   client->request("cma");
   settle(*client);
-  EXPECT_EQ(answers_.back().text, "jetmem-reader was killed by signal 11");
+  EXPECT_EQ(answers_.back().text, "jetmem-reader was killed by signal 9");
   client->request("cma");
   settle(*client);
   EXPECT_EQ(spawner.spawned, 2);
   EXPECT_EQ(client->counters().failures, 2U);
+}
+
+// It closed its socket and lives on: a wrapper script, a debugger. Nobody waits for it.
+TEST_F(ClientTest, AReaderThatEndsItsConnectionButNotItselfIsKilled) {
+  FakeSpawner spawner([](int fd) {
+    receive(fd);
+    ::close(fd);
+    for (int other = 3; other < 256; ++other) ::close(other);
+    ::pause();
+  });
+  auto client = make(spawner);
+  const auto begin = std::chrono::steady_clock::now();
+  client->request("cma");
+  settle(*client);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_EQ(answers_.back().text, "jetmem-reader ended before it answered");
+  settle_dying(*client);
+  EXPECT_EQ(client->wedged(), 0U);
+}
+
+// Systemd's reader ends itself at the deadline, so the end of the connection comes first.
+TEST_F(ClientTest, AReaderEndingAtItsDeadlineIsATimeout) {
+  int gate[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  FakeSpawner spawner([&](int fd) {
+    receive(fd);
+    ::close(gate[1]);
+    char byte = 0;
+    const ssize_t end = ::read(gate[0], &byte, 1);  // until the test closes its end
+    (void)end;
+  });
+  ClientOptions options;
+  options.deadline = std::chrono::seconds(10);
+  auto client = make(spawner, options);
+  client->request("thermal");
+  pollfd ready{client->fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+  client->dispatch();  // its hello
+  EXPECT_TRUE(answers_.empty());
+  clock_.advance(std::chrono::seconds(10));
+  ::close(gate[1]);
+  settle(*client);
+  ::close(gate[0]);
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(answers_[0].code, Errc::kTimeout) << answers_[0].text;
+  EXPECT_EQ(client->counters().timeouts, 1U);
+  settle_dying(*client);
+  client->request("thermal");
+  EXPECT_EQ(answers_.back().text,
+            "in quarantine after a read that did not return; next try in 1m1s");
+}
+
+TEST_F(ClientTest, AReaderSlowToStartIsNoFaultOfTheSource) {
+  FakeSpawner spawner(answer_all, milliseconds(900));
+  ClientOptions options;
+  options.deadline = milliseconds(100);
+  auto client = make(spawner, options);
+  client->request("thermal");
+  settle(*client);
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_TRUE(answers_[0].ok) << answers_[0].text;
+  EXPECT_EQ(client->counters().timeouts, 0U);
+}
+
+// The daemon itself did not get to run for longer than the deadline.
+TEST_F(ClientTest, AnAnswerThatIsThereCountsHoweverLateItIsLookedAt) {
+  FakeSpawner spawner(answer_all);
+  ClientOptions options;
+  options.deadline = milliseconds(100);
+  auto client = make(spawner, options);
+  client->request("thermal");
+  ::usleep(900'000);
+  client->dispatch();
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_TRUE(answers_[0].ok) << answers_[0].text;
+}
+
+TEST_F(ClientTest, WithoutItsSocketASpawnedReaderStandsInAndSaysSo) {
+  TempDir directory;
+  FakeSpawner spawner(answer_all);
+  ClientOptions options;
+  options.socket = directory.file("socket");
+  auto client = make(spawner, options);
+  client->request("cma");
+  settle(*client);
+  EXPECT_EQ(client->kind(), ReaderKind::kSpawned);
+  EXPECT_EQ(client->fallback_reason(),
+            "connect to " + options.socket + ": No such file or directory");
+
+  // The socket appears: it is found within a minute, and the stand-in dismissed.
+  const UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  options.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  client->request("cma");
+  settle(*client);
+  EXPECT_EQ(client->kind(), ReaderKind::kSpawned) << "not asked for at each request";
+  clock_.advance(std::chrono::seconds(61));
+  const pid_t server = ::fork();
+  if (server == 0) {
+    const int fd = ::accept(listener.get(), nullptr, nullptr);
+    answer_all(fd);
+  }
+  client->request("cma");
+  settle(*client);
+  EXPECT_TRUE(answers_.back().ok) << answers_.back().text;
+  EXPECT_EQ(client->kind(), ReaderKind::kSocket);
+  EXPECT_EQ(client->fallback_reason(), "");
+  EXPECT_EQ(client->pid(), server) << "as the kernel vouches for it";
+  ::kill(server, SIGKILL);
+  ::waitpid(server, nullptr, 0);
 }
 
 TEST_F(ClientTest, NonsenseIsRefused) {
