@@ -4,6 +4,8 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "collectors/one_value.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {
@@ -91,7 +93,8 @@ enum Metric : std::size_t {
 enum class Why : std::uint8_t { kAbsent, kUnreadable, kMalformed, kDenied };
 
 Why why_of(const FileText& file) {
-  switch (file.as_error().code) {
+  // Below 0 stands no errno: too large, or no regular file.
+  switch (file.error > 0 ? errc_of_errno(file.error) : Errc::kIo) {
     case Errc::kAbsent:
       return Why::kAbsent;
     case Errc::kDenied:
@@ -144,7 +147,7 @@ struct RawArea {
     std::optional<std::uint64_t> value;
     Why why = Why::kAbsent;
   };
-  std::array<Cell, kLeaves.size()> cells;
+  std::array<Cell, kLeaves.size()> cells{};
 };
 
 class Collector {
@@ -166,7 +169,10 @@ class Collector {
   void finish() {
     std::sort(areas_.begin(), areas_.end(),
               [](const RawArea& a, const RawArea& b) { return a.name < b.name; });
-    for (const RawArea& raw : areas_) put_together(raw);
+    {
+      Refill<Cma::Area> areas(out_.areas);
+      for (const RawArea& raw : areas_) put_together(raw, areas.add());
+    }
     if (dropped_ > 0) out_.absent.add("too_many_areas", dropped_);
     out_.areas_known = sysfs_.listed || debugfs_.listed;
     if (out_.areas_known) return;
@@ -211,7 +217,7 @@ class Collector {
       any_denied_ = any_denied_ || cell.why == Why::kDenied;
       return;
     }
-    cell.value = parse_u64(file.text);
+    cell.value = one_u64(file.text);
     if (!cell.value) cell.why = Why::kMalformed;
   }
 
@@ -223,9 +229,10 @@ class Collector {
   }
 
   RawArea* add(std::string_view name) {
-    if (areas_.size() >= kMaxAreas) return nullptr;
-    areas_.emplace_back().name = name;
-    return &areas_.back();
+    if (areas_.full()) return nullptr;
+    RawArea& area = areas_.add();
+    area.name = name;
+    return &area;
   }
 
   RawArea* sysfs_area(std::string_view name) {
@@ -269,8 +276,7 @@ class Collector {
     return place.listed ? raw.cells[leaf].why : place.why;
   }
 
-  void put_together(const RawArea& raw) {
-    Cma::Area& area = out_.areas.emplace_back();
+  void put_together(const RawArea& raw, Cma::Area& area) {
     area.name = raw.name;
     const auto value = [&](Leaf leaf) { return raw.cells[leaf].value; };
 
@@ -310,7 +316,7 @@ class Collector {
   }
 
   Cma& out_;
-  std::vector<RawArea> areas_;
+  BoundedList<RawArea, kMaxAreas> areas_;
   Place sysfs_;
   Place debugfs_;
   std::uint64_t dropped_ = 0;
@@ -331,8 +337,17 @@ const SourceInfo CmaSource::kInfo{
     .metrics = kMetrics,
 };
 
+void Cma::Area::clear() {
+  name.clear();
+  total.reset();
+  used.reset();
+  largest_run.reset();
+  alloc_success.reset();
+  alloc_fail.reset();
+  release_success.reset();
+}
+
 Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
-  out.areas.clear();
   out.areas_known = false;
   out.total_bytes.reset();
   out.free_bytes.reset();

@@ -20,7 +20,12 @@
 // 5.10 and 5.15), lately the area's name. The prefix is taken off, and a cut name is matched with
 // the one in sysfs, so that an area has one name.
 //
-// Reading maxchunk walks the area's bitmap under its lock: microseconds, hence seldom.
+// Each file is one number and a newline; without the newline it was cut, and malformed.
+//
+// Reading maxchunk walks the area's bitmap under its lock: microseconds, hence seldom. Before 5.2
+// (a fix of 2019, also in later stable kernels) the walk does not end for an area whose
+// order_per_bit is above 0 (areas for DMA, a Jetson's, have 0). The reader's deadline bounds how
+// long jetmem waits for it, and quarantine how often it is tried; the walk itself goes on.
 #pragma once
 
 #include <array>
@@ -45,6 +50,9 @@ struct Cma {
     std::optional<std::uint64_t> alloc_success;
     std::optional<std::uint64_t> alloc_fail;
     std::optional<std::uint64_t> release_success;
+
+    void clear();
+    bool operator==(const Area&) const = default;
   };
   std::vector<Area> areas;  // by name
 
@@ -62,7 +70,8 @@ struct Cma {
 };
 
 // A file that cannot be read or understood leaves out its figure and no other. Errors: kAbsent when
-// this kernel has no CMA or tells nothing of its areas; when not one figure of any could be had, why.
+// this kernel has no CMA or tells nothing of its areas; when not one figure of any could be had,
+// why. `out` is reused: its storage, not its content.
 Result<void> parse_cma(const Snapshot& snapshot, Cma& out);
 
 class CmaSource final : public SourceOf<Cma> {

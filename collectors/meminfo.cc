@@ -152,11 +152,15 @@ Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
     field.descriptor = descriptor_of(field);
   }
   if (count == 0) return fail(Errc::kMalformed, "empty");
+  // A number at the end of a text that was cut may have lost digits, or its unit.
+  if (text.back() != '\n') return lines.malformed("cut off: no newline at its end");
   if (count < out.fields.size()) out.fields.resize(count);
   for (std::size_t i = 0; !same_names && i < out.fields.size(); ++i) {
     for (std::size_t j = i + 1; j < out.fields.size(); ++j) {
       if (out.fields[i].name != out.fields[j].name) continue;
-      return fail(Errc::kMalformed, "field '" + printable(out.fields[i].name, 60) + "' twice");
+      // One field a line.
+      return fail(Errc::kMalformed, "line " + std::to_string(j + 1) + ": field '" +
+                                        printable(out.fields[i].name, 60) + "' twice");
     }
   }
   out.settled = true;

@@ -32,7 +32,8 @@ struct Meminfo {
 };
 
 // Errors: a line without "Name:" or without a number, a number beyond 64 bits, a unit other than
-// kB, a name given twice, no field at all. `out` is reused: its storage, not its content.
+// kB, a name given twice, no field at all, no newline at the end. `out` is reused: its storage,
+// not its content.
 Result<void> parse_meminfo(std::string_view text, Meminfo& out);
 
 class MeminfoSource final : public SourceOf<Meminfo> {

@@ -323,8 +323,8 @@ std::optional<Error> pagetypeinfo_refusal(std::string_view osrelease, const Budd
 
 std::optional<Error> PagetypeinfoSource::gate(const Readings& readings) {
   const auto* buddyinfo = readings.get<Buddyinfo>();
-  auto refusal = pagetypeinfo_refusal(osrelease_.empty() ? running_osrelease() : osrelease_,
-                                      buddyinfo, ns_per_block_);
+  if (osrelease_.empty()) osrelease_ = running_osrelease();
+  auto refusal = pagetypeinfo_refusal(osrelease_, buddyinfo, ns_per_block_);
   // One measurement that was disturbed must not keep the source shut for ever.
   if (refusal && ns_per_block_ > kLeastNsPerBlock) {
     ns_per_block_ = kLeastNsPerBlock + (ns_per_block_ - kLeastNsPerBlock) / 2;

@@ -95,6 +95,10 @@ Result<void> parse_stall(std::string_view text, Stall& out) {
     if (!rest.empty()) {
       return lines.malformed("'" + printable(rest, 20) + "' behind the total");
     }
+    // A number at the end of a text that was cut may have lost digits.
+    if (line.data() + line.size() == text.data() + text.size()) {
+      return lines.malformed("cut off: no newline at its end");
+    }
     parsed.total_us = *total;
   }
   if (lines.number() == 0) return fail(Errc::kMalformed, "empty");

@@ -22,9 +22,8 @@ namespace jetmem {
 
 // In the order in which they are read within a round. zoneinfo and buddyinfo come before
 // pagetypeinfo, whose gate looks at them.
-using AllSources =
-    std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
-               CmaSource, ThermalSource, PagetypeinfoSource>;
+using AllSources = std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource,
+                              PressureSource, CmaSource, ThermalSource, PagetypeinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.
 std::span<const SourceInfo* const> all_source_infos();

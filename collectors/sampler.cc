@@ -13,10 +13,12 @@ constexpr auto kGauge = MetricType::kGauge;
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_source_state",
                .type = kGauge,
-               .help = "1 for the state a source is in, 0 for the others. absent: this kernel or "
-                       "board has none; denied: it needs privilege; failed: see the journal.",
+               .help =
+                   "1 for the state a source is in, 0 for the others. pending: not read yet, or "
+                   "skipped so far to spare the device; absent: this kernel or board has "
+                   "none; denied: it needs privilege; failed: see the journal.",
                .labels = {"source", "state"},
-               .max_series = 5 * kMaxSources},
+               .max_series = 6 * kMaxSources},
     Descriptor{.name = "jetmem_source_stale",
                .type = kGauge,
                .help = "1 when a source's last good reading is older than three intervals: its "
@@ -25,7 +27,7 @@ constexpr std::array kMetrics{
                .max_series = kMaxSources},
     Descriptor{.name = "jetmem_source_reads_total",
                .type = kCounter,
-               .help = "Times a source was read.",
+               .help = "Times a source was asked for, successfully or not.",
                .labels = {"source"},
                .max_series = kMaxSources},
     Descriptor{.name = "jetmem_source_errors_total",
@@ -42,9 +44,10 @@ constexpr std::array kMetrics{
                .max_series = kMaxSources},
     Descriptor{.name = "jetmem_source_absent_values",
                .type = kGauge,
-               .help = "Values that could not be had in the last reading although the source itself "
-                       "is fine, by reason: a powered-off thermal zone, say. Derived metrics "
-                       "count theirs under their own name.",
+               .help =
+                   "Values that could not be had in the last reading although the source itself "
+                   "is fine, by reason: a powered-off thermal zone, say. Derived metrics "
+                   "count theirs under their own name.",
                .labels = {"source", "reason"},
                .max_series = 8 * kMaxSources},
     Descriptor{.name = "jetmem_source_dropped_samples",
@@ -88,8 +91,9 @@ enum Metric {
   kAge,
 };
 
-constexpr std::array kShownStates{SourceState::kOk, SourceState::kAbsent, SourceState::kDenied,
-                                  SourceState::kFailed, SourceState::kDisabled};
+constexpr std::array kShownStates{SourceState::kPending, SourceState::kOk,
+                                  SourceState::kAbsent,  SourceState::kDenied,
+                                  SourceState::kFailed,  SourceState::kDisabled};
 
 SourceState state_of(Errc error) {
   if (error == Errc::kAbsent) return SourceState::kAbsent;
@@ -122,10 +126,7 @@ std::span<const Descriptor> sampler_metrics() { return kMetrics; }
 Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
                  std::vector<std::unique_ptr<Source>> sources,
                  std::vector<std::unique_ptr<Derivation>> derivations, Options options)
-    : root_(root),
-      clock_(clock),
-      table_(table),
-      options_(options) {
+    : root_(root), clock_(clock), table_(table), options_(options) {
   entries_.reserve(sources.size());
   for (std::unique_ptr<Source>& source : sources) {
     const SourceInfo& info = source->info();

@@ -26,9 +26,9 @@ enum class Access {
 struct SourceInfo {
   std::string_view name;
   // For `jetmem sources` and docs: what the source tells, in a few words.
-  std::string_view what;
+  std::string_view what{};
   // Absolute paths; '*' stands for any run of characters within one component.
-  std::span<const std::string_view> paths;
+  std::span<const std::string_view> paths{};
   Access access = Access::kDirect;
   std::chrono::milliseconds interval{1000};
   // Shorter intervals are refused by the settings: they would cost the device.
@@ -55,7 +55,8 @@ class Readings {
   template <class R>
   const R* get() const {
     for (const Entry& entry : entries_) {
-      if (entry.tag == tag<R>()) return entry.valid ? static_cast<const R*>(entry.reading) : nullptr;
+      if (entry.tag == tag<R>())
+        return entry.valid ? static_cast<const R*>(entry.reading) : nullptr;
     }
     return nullptr;
   }
@@ -119,6 +120,7 @@ class Source {
 
   // Called with the raw text each time it was read, and with how long reading took. Fills the
   // reading. Pure but for the reading: the same text gives the same result whatever was before.
+  // What a source remembers beyond that (an index given to a zone) is a member of it, and bounded.
   // An error leaves the reading unspecified; it is not looked at.
   virtual Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) = 0;
 

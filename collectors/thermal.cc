@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cerrno>
+#include <cmath>
 
 #include "base/text.h"
+#include "collectors/one_value.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {
@@ -24,87 +26,83 @@ constexpr std::array<std::string_view, 8> kPaths{
 constexpr std::size_t kMaxZones = 64;
 constexpr std::size_t kMaxTrips = 16;
 constexpr std::size_t kMaxCooling = 256;
+constexpr std::size_t kMaxName = 64;
 
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_thermal_zone_celsius",
                .type = MetricType::kGauge,
-               .help = "Temperature of the zone. Several zones of one type differ by instance.",
-               .labels = {"zone", "instance"},
+               .help = "Temperature of the zone. Several zones of one type differ by index.",
+               .labels = {"zone", "index"},
                .max_series = kMaxZones,
                .worst = Worst::kMax},
     Descriptor{.name = "jetmem_thermal_zone_enabled",
                .type = MetricType::kGauge,
                .help = "1 while the kernel watches the zone; 0: its limits cool and stop nothing.",
-               .labels = {"zone", "instance"},
+               .labels = {"zone", "index"},
                .max_series = kMaxZones},
     Descriptor{.name = "jetmem_thermal_margin_celsius",
                .type = MetricType::kGauge,
-               .help = "Degrees from the zone's temperature to its lowest limit of this kind: at 0 "
-                       "passive slows the chip down, hot warns, critical shuts the machine off.",
-               .labels = {"zone", "instance", "kind"},
-               .max_series = kMaxZones * 3,
+               .help =
+                   "Degrees from the zone's temperature up to its next limit of this kind; once "
+                   "all are exceeded, from the highest, as zero or less. There active starts "
+                   "a fan, passive slows the chip down, hot warns, critical shuts the machine "
+                   "off.",
+               .labels = {"zone", "index", "kind"},
+               .max_series = kMaxZones * 4,
                .worst = Worst::kMin},
     Descriptor{.name = "jetmem_thermal_trip_celsius",
                .type = MetricType::kGauge,
                .help =
                    "A limit set for the zone: active starts a fan, passive slows the chip down, "
                    "hot warns, critical shuts the machine off.",
-               .labels = {"zone", "instance", "trip", "kind"},
+               .labels = {"zone", "index", "trip", "kind"},
                .max_series = kMaxZones * kMaxTrips},
     Descriptor{.name = "jetmem_cooling_device_state",
                .type = MetricType::kGauge,
                .help = "How hard the cooling device works; 0 is off. Above 0 on a *-throttle-alert "
                        "the chip is being slowed down now; on a fan it is normal.",
-               .labels = {"type", "instance"},
+               .labels = {"type", "index"},
                .max_series = kMaxCooling,
                .worst = Worst::kMax},
     Descriptor{.name = "jetmem_cooling_device_max_state",
                .type = MetricType::kGauge,
                .help = "The hardest that the cooling device can work.",
-               .labels = {"type", "instance"},
+               .labels = {"type", "index"},
                .max_series = kMaxCooling},
 };
 enum Metric : std::size_t { kZone, kEnabled, kMargin, kTrip, kState, kMaxState };
 
-constexpr std::array kMarginKinds{Thermal::Kind::kPassive, Thermal::Kind::kHot,
-                                  Thermal::Kind::kCritical};
+constexpr std::array kKinds{Thermal::Kind::kActive, Thermal::Kind::kPassive, Thermal::Kind::kHot,
+                            Thermal::Kind::kCritical};
 
 constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kMalformed = "malformed";
 constexpr std::string_view kPlaceholder = "placeholder";
 constexpr std::string_view kBeyondBound = "beyond_bound";
 
-// A file as the snapshot has it; `present` tells a missing record from an empty file.
-struct RawFile {
-  bool present = false;
-  FileText file{};
-
-  void set(const FileText& given) {
-    present = true;
-    file = given;
-  }
-  bool gone() const { return !present || file.error == ENOENT || file.error == ENODEV; }
-};
+// Where in the snapshot a file is; none that the snapshot does not have.
+using Record = std::int32_t;
+constexpr Record kNone = -1;
 
 struct RawTrip {
   std::uint32_t number = 0;
-  RawFile temp;
-  RawFile type;
+  Record temp = kNone;
+  Record type = kNone;
 };
 
 struct RawZone {
   std::uint32_t number = 0;
-  RawFile type;
-  RawFile temp;
-  RawFile mode;
-  std::vector<RawTrip> trips;
+  Record type = kNone;
+  Record temp = kNone;
+  Record mode = kNone;
+  BoundedList<RawTrip, kMaxTrips> trips;
 };
 
 struct RawCooling {
   std::uint32_t number = 0;
-  RawFile type;
-  RawFile cur_state;
-  RawFile max_state;
+  Record type = kNone;
+  Record cur_state = kNone;
+  Record max_state = kNone;
 };
 
 std::string_view reason_of(const FileText& file) {
@@ -124,28 +122,40 @@ std::optional<std::uint32_t> small_number(std::string_view text) {
 }
 
 // The item of this number, made if need be; null at the bound. Few items, asked for in runs.
-template <class Item>
-Item* item_of(std::vector<Item>& items, std::uint32_t number, std::size_t bound) {
-  for (auto item = items.rbegin(); item != items.rend(); ++item) {
-    if (item->number == number) return &*item;
+template <class Item, std::size_t N>
+Item* item_of(BoundedList<Item, N>& items, std::uint32_t number) {
+  for (Item* item = items.end(); item != items.begin();) {
+    if ((--item)->number == number) return item;
   }
-  if (items.size() >= bound) return nullptr;
-  items.emplace_back().number = number;
-  return &items.back();
+  if (items.full()) return nullptr;
+  Item& item = items.add();
+  item.number = number;
+  return &item;
 }
 
-template <class Item>
-void sort_by_number(std::vector<Item>& items) {
+template <class Item, std::size_t N>
+void sort_by_number(BoundedList<Item, N>& items) {
   std::sort(items.begin(), items.end(),
             [](const Item& a, const Item& b) { return a.number < b.number; });
 }
 
+// What is wrong with the text of a file "type"; empty when it is a name. The kernel has 19 bytes
+// for it, and none of them steers a terminal.
+std::string_view fault_of_name(std::string_view text) {
+  const auto name = one_value(text);
+  if (!name) return text.empty() ? "empty" : "cut off: no newline at its end";
+  if (name->empty()) return "empty";
+  if (name->size() > kMaxName) return "longer than 64 bytes";
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  return std::any_of(name->begin(), name->end(), is_control) ? "control characters in it" : "";
+}
+
 // ACPI numbers the active trips in their type: "active[0]" or "active0".
 std::optional<Thermal::Kind> kind_of(std::string_view text) {
-  text = trim(text);
-  for (const Thermal::Kind kind : {Thermal::Kind::kActive, Thermal::Kind::kPassive,
-                                   Thermal::Kind::kHot, Thermal::Kind::kCritical}) {
-    std::string_view rest = text;
+  const auto value = one_value(text);
+  if (!value) return std::nullopt;
+  for (const Thermal::Kind kind : kKinds) {
+    std::string_view rest = *value;
     if (!take_prefix(rest, kind_name(kind))) continue;
     if (rest.find_first_not_of("[]0123456789") == std::string_view::npos) return kind;
   }
@@ -164,13 +174,47 @@ bool is_unset(Thermal::Kind kind, std::int64_t millidegrees) {
 
 class Collector {
  public:
-  explicit Collector(Thermal& out) : out_(out) {}
+  Collector(const Snapshot& snapshot, Thermal& out) : snapshot_(snapshot), out_(out) {}
 
-  void take(const FileText& file) {
+  Result<void> run() {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
+    sort_by_number(zones_);
+    sort_by_number(cooling_);
+    {
+      Refill<Thermal::Zone> zones(out_.zones);
+      Refill<Thermal::CoolingDevice> cooling(out_.cooling);
+      for (RawZone& raw : zones_) finish_zone(raw, zones);
+      for (const RawCooling& raw : cooling_) finish_cooling(raw, cooling);
+    }
+    if (!out_.zones.empty() || !out_.cooling.empty()) return {};
+    if (first_bad_type_ != kNone) return tl::unexpected(error_of_type(file(first_bad_type_)));
+    if (list_error_ != kNone && file(list_error_).as_error().code != Errc::kAbsent) {
+      return tl::unexpected(file(list_error_).as_error());
+    }
+    return fail(Errc::kAbsent, "no thermal zone and no cooling device on this machine");
+  }
+
+ private:
+  FileText file(Record record) const { return snapshot_[static_cast<std::size_t>(record)]; }
+  bool gone(Record record) const {
+    return record == kNone || file(record).error == ENOENT || file(record).error == ENODEV;
+  }
+
+  void add_absent(std::string_view reason) { out_.absent.add(reason); }
+
+  // The file's text; without it, why is counted.
+  std::optional<std::string_view> text_of(Record record) {
+    if (record != kNone && file(record).ok()) return file(record).text;
+    add_absent(record == kNone ? kUnreadable : reason_of(file(record)));
+    return std::nullopt;
+  }
+
+  void take(Record record) {
+    const FileText file = this->file(record);
     std::string_view rest = file.path;
     if (!take_prefix(rest, kClass)) return;
     if (rest.empty()) {
-      if (!file.ok()) list_error_ = file;
+      if (!file.ok()) list_error_ = record;
       return;
     }
     if (!take_prefix(rest, "/")) return;
@@ -180,137 +224,122 @@ class Collector {
     const std::string_view leaf =
         slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
     if (take_prefix(folder, "thermal_zone")) {
-      if (const auto number = small_number(folder)) take_zone_file(*number, leaf, file);
+      if (const auto number = small_number(folder)) take_zone_file(*number, leaf, record);
     } else if (take_prefix(folder, "cooling_device")) {
-      if (const auto number = small_number(folder)) take_cooling_file(*number, leaf, file);
+      if (const auto number = small_number(folder)) take_cooling_file(*number, leaf, record);
     }
   }
 
-  Result<void> finish() {
-    sort_by_number(zones_);
-    sort_by_number(cooling_);
-    for (RawZone& raw : zones_) finish_zone(raw);
-    for (const RawCooling& raw : cooling_) finish_cooling(raw);
-    if (!out_.zones.empty() || !out_.cooling.empty()) return {};
-    if (first_type_error_) return tl::unexpected(std::move(*first_type_error_));
-    if (list_error_ && list_error_->as_error().code != Errc::kAbsent) {
-      return tl::unexpected(list_error_->as_error());
-    }
-    return fail(Errc::kAbsent, "no thermal zone and no cooling device on this machine");
-  }
-
- private:
-  void add_absent(std::string_view reason) { out_.absent.add(reason); }
-
-  void take_zone_file(std::uint32_t number, std::string_view leaf, const FileText& file) {
-    RawZone* zone = item_of(zones_, number, kMaxZones);
+  void take_zone_file(std::uint32_t number, std::string_view leaf, Record record) {
+    RawZone* zone = item_of(zones_, number);
     if (zone == nullptr) {
       // Once for each zone: each has one type.
       if (leaf == "type") add_absent(kBeyondBound);
     } else if (leaf.empty()) {
       // Its trips could not be listed. A zone that went away meanwhile is no news.
-      if (file.error != ENOENT) add_absent(reason_of(file));
+      if (file(record).error != ENOENT) add_absent(reason_of(file(record)));
     } else if (leaf == "type") {
-      zone->type.set(file);
+      zone->type = record;
     } else if (leaf == "temp") {
-      zone->temp.set(file);
+      zone->temp = record;
     } else if (leaf == "mode") {
-      zone->mode.set(file);
+      zone->mode = record;
     } else if (take_prefix(leaf, "trip_point_")) {
-      take_trip_file(*zone, leaf, file);
+      take_trip_file(*zone, leaf, record);
     }
   }
 
-  void take_trip_file(RawZone& zone, std::string_view leaf, const FileText& file) {
+  void take_trip_file(RawZone& zone, std::string_view leaf, Record record) {
     const std::size_t underscore = leaf.find('_');
     if (underscore == std::string_view::npos) return;
     const auto number = small_number(leaf.substr(0, underscore));
     const std::string_view what = leaf.substr(underscore + 1);
     if (!number || (what != "temp" && what != "type")) return;
-    RawTrip* trip = item_of(zone.trips, *number, kMaxTrips);
+    RawTrip* trip = item_of(zone.trips, *number);
     if (trip == nullptr) {
       if (what == "temp") add_absent(kBeyondBound);
       return;
     }
-    (what == "temp" ? trip->temp : trip->type).set(file);
+    (what == "temp" ? trip->temp : trip->type) = record;
   }
 
-  void take_cooling_file(std::uint32_t number, std::string_view leaf, const FileText& file) {
-    RawCooling* device = item_of(cooling_, number, kMaxCooling);
+  void take_cooling_file(std::uint32_t number, std::string_view leaf, Record record) {
+    RawCooling* device = item_of(cooling_, number);
     if (device == nullptr) {
       if (leaf == "type") add_absent(kBeyondBound);
     } else if (leaf == "type") {
-      device->type.set(file);
+      device->type = record;
     } else if (leaf == "cur_state") {
-      device->cur_state.set(file);
+      device->cur_state = record;
     } else if (leaf == "max_state") {
-      device->max_state.set(file);
+      device->max_state = record;
     }
+  }
+
+  static Error error_of_type(const FileText& type) {
+    if (!type.ok()) return type.as_error();
+    return Error{Errc::kMalformed,
+                 std::string(type.path) + ": " + std::string(fault_of_name(type.text))};
   }
 
   // The name that makes a zone or device one; without it nothing of it can be told.
-  template <class Item>
-  bool name(const RawFile& type, std::vector<Item>& items, Item& item) {
-    if (type.gone()) return false;
-    item.type = trim(type.file.text);
-    if (!type.file.ok() || item.type.empty()) {
-      add_absent(type.file.ok() ? kMalformed : reason_of(type.file));
-      if (!first_type_error_) {
-        first_type_error_ = type.file.ok()
-                                ? Error{Errc::kMalformed, std::string(type.file.path) + ": empty"}
-                                : type.file.as_error();
-      }
-      return false;
-    }
-    item.instance = static_cast<std::uint32_t>(std::count_if(
-        items.begin(), items.end(), [&](const Item& other) { return other.type == item.type; }));
-    return true;
+  std::optional<std::string_view> name_of(Record type) {
+    if (gone(type)) return std::nullopt;
+    const FileText file = this->file(type);
+    if (file.ok() && fault_of_name(file.text).empty()) return trim(file.text);
+    add_absent(file.ok() ? kMalformed : reason_of(file));
+    if (first_bad_type_ == kNone) first_bad_type_ = type;
+    return std::nullopt;
   }
 
-  void finish_zone(RawZone& raw) {
-    Thermal::Zone zone;
-    zone.number = raw.number;
-    if (!name(raw.type, out_.zones, zone)) {
+  void finish_zone(RawZone& raw, Refill<Thermal::Zone>& zones) {
+    const auto name = name_of(raw.type);
+    if (!name) {
       // A zone that went away between two files is no news; a temperature without a name is.
-      if (raw.type.gone() && raw.temp.present && raw.temp.file.ok()) add_absent(kUnreadable);
+      if (gone(raw.type) && raw.temp != kNone && file(raw.temp).ok()) add_absent(kUnreadable);
       return;
     }
+    Thermal::Zone& zone = zones.add();
+    zone.type = *name;
+    zone.number = raw.number;
+    finish_temperature(raw.temp, zone);
+    if (!gone(raw.mode)) finish_mode(raw.mode, zone);
+    sort_by_number(raw.trips);
+    for (const RawTrip& trip : raw.trips) finish_trip(trip, zone);
+  }
 
-    if (!raw.temp.present || !raw.temp.file.ok()) {
-      add_absent(raw.temp.present ? reason_of(raw.temp.file) : kUnreadable);
-    } else if (const auto millidegrees = parse_i64(raw.temp.file.text); !millidegrees) {
+  void finish_temperature(Record record, Thermal::Zone& zone) {
+    const auto text = text_of(record);
+    if (!text) return;
+    const auto millidegrees = one_i64(*text);
+    if (!millidegrees) {
       add_absent(kMalformed);
     } else if (is_placeholder(zone.type, *millidegrees)) {
       add_absent(kPlaceholder);
     } else {
       zone.celsius = static_cast<double>(*millidegrees) / 1000;
     }
+  }
 
-    if (!raw.mode.gone()) {
-      const std::string_view mode = trim(raw.mode.file.text);
-      if (!raw.mode.file.ok()) {
-        add_absent(reason_of(raw.mode.file));
-      } else if (mode != "enabled" && mode != "disabled") {
-        add_absent(kMalformed);
-      } else {
-        zone.enabled = mode == "enabled";
-      }
+  void finish_mode(Record record, Thermal::Zone& zone) {
+    const auto text = text_of(record);
+    if (!text) return;
+    const auto mode = one_value(*text);
+    if (mode != "enabled" && mode != "disabled") {
+      add_absent(kMalformed);
+    } else {
+      zone.enabled = mode == "enabled";
     }
-
-    sort_by_number(raw.trips);
-    for (const RawTrip& trip : raw.trips) finish_trip(trip, zone);
-    out_.zones.push_back(std::move(zone));
   }
 
   void finish_trip(const RawTrip& raw, Thermal::Zone& zone) {
-    if (raw.temp.gone() && raw.type.gone()) return;
-    for (const RawFile* file : {&raw.temp, &raw.type}) {
-      if (file->present && file->file.ok()) continue;
-      add_absent(file->present ? reason_of(file->file) : kUnreadable);
-      return;
-    }
-    const auto millidegrees = parse_i64(raw.temp.file.text);
-    const auto kind = kind_of(raw.type.file.text);
+    if (gone(raw.temp) && gone(raw.type)) return;
+    const auto temp = text_of(raw.temp);
+    if (!temp) return;
+    const auto type = text_of(raw.type);
+    if (!type) return;
+    const auto millidegrees = one_i64(*temp);
+    const auto kind = kind_of(*type);
     if (!millidegrees || !kind) {
       add_absent(kMalformed);
     } else if (is_unset(*kind, *millidegrees)) {
@@ -320,30 +349,30 @@ class Collector {
     }
   }
 
-  void finish_cooling(const RawCooling& raw) {
-    Thermal::CoolingDevice device;
+  void finish_cooling(const RawCooling& raw, Refill<Thermal::CoolingDevice>& cooling) {
+    const auto name = name_of(raw.type);
+    if (!name) return;
+    Thermal::CoolingDevice& device = cooling.add();
+    device.type = *name;
     device.number = raw.number;
-    if (!name(raw.type, out_.cooling, device)) return;
     device.state = state(raw.cur_state);
     device.max_state = state(raw.max_state);
-    out_.cooling.push_back(std::move(device));
   }
 
-  std::optional<std::uint64_t> state(const RawFile& raw) {
-    if (!raw.present || !raw.file.ok()) {
-      add_absent(raw.present ? reason_of(raw.file) : kUnreadable);
-      return std::nullopt;
-    }
-    const auto value = parse_u64(raw.file.text);
-    if (!value) add_absent(parse_i64(raw.file.text) == -1 ? kPlaceholder : kMalformed);
+  std::optional<std::uint64_t> state(Record record) {
+    const auto text = text_of(record);
+    if (!text) return std::nullopt;
+    const auto value = one_u64(*text);
+    if (!value) add_absent(one_i64(*text) == -1 ? kPlaceholder : kMalformed);
     return value;
   }
 
+  const Snapshot& snapshot_;
   Thermal& out_;
-  std::vector<RawZone> zones_;
-  std::vector<RawCooling> cooling_;
-  std::optional<FileText> list_error_;
-  std::optional<Error> first_type_error_;
+  BoundedList<RawZone, kMaxZones> zones_;
+  BoundedList<RawCooling, kMaxCooling> cooling_;
+  Record list_error_ = kNone;
+  Record first_bad_type_ = kNone;
 };
 
 }  // namespace
@@ -377,26 +406,74 @@ std::string_view kind_name(Thermal::Kind kind) {
 
 std::optional<double> Thermal::Zone::margin(Kind kind) const {
   if (!celsius || enabled == false) return std::nullopt;
-  std::optional<double> lowest;
+  std::optional<double> next;
+  std::optional<double> highest;
   for (const Trip& trip : trips) {
-    if (trip.kind == kind && (!lowest || trip.celsius < *lowest)) lowest = trip.celsius;
+    if (trip.kind != kind) continue;
+    // The kernel acts at the limit itself: one that is reached is not the next.
+    if (trip.celsius > *celsius && (!next || trip.celsius < *next)) next = trip.celsius;
+    if (!highest || trip.celsius > *highest) highest = trip.celsius;
   }
-  if (!lowest) return std::nullopt;
+  if (!highest) return std::nullopt;
   // Both are whole millidegrees: without the rounding 70 - 71.218 prints as -1.2180000000000035.
-  return std::round((*lowest - *celsius) * 1000) / 1000;
+  return std::round((next.value_or(*highest) - *celsius) * 1000) / 1000;
+}
+
+void Thermal::Zone::clear() {
+  type.clear();
+  index = 0;
+  number = 0;
+  celsius.reset();
+  enabled.reset();
+  trips.clear();
+}
+
+void Thermal::CoolingDevice::clear() {
+  type.clear();
+  index = 0;
+  number = 0;
+  state.reset();
+  max_state.reset();
 }
 
 Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out) {
-  out.zones.clear();
-  out.cooling.clear();
   out.absent.reset();
-  Collector collector(out);
-  for (std::size_t i = 0; i < snapshot.size(); ++i) collector.take(snapshot[i]);
-  return collector.finish();
+  return Collector(snapshot, out).run();
+}
+
+std::uint32_t TypeIndexes::of(std::string_view type, std::uint32_t number) {
+  std::uint32_t index = 0;
+  for (Entry& entry : entries_) {
+    if (entry.type != type) continue;
+    if (entry.number == number) {
+      entry.seen = reading_;
+      return entry.index;
+    }
+    index = std::max(index, entry.index + 1);
+  }
+  Entry entry{std::string(type), number, index, reading_};
+  if (entries_.size() < bound_) {
+    entries_.push_back(std::move(entry));
+  } else {
+    *std::min_element(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return a.seen < b.seen;
+    }) = std::move(entry);
+  }
+  return index;
 }
 
 Result<void> ThermalSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_thermal(snapshot, reading_);
+  if (auto ok = parse_thermal(snapshot, reading_); !ok) return ok;
+  zone_indexes_.next_reading();
+  cooling_indexes_.next_reading();
+  // By number, so that at the first reading the indexes are in the numbers' order.
+  for (Thermal::Zone& zone : reading_.zones) {
+    zone.index = zone_indexes_.of(zone.type, zone.number);
+  }
+  for (Thermal::CoolingDevice& device : reading_.cooling) {
+    device.index = cooling_indexes_.of(device.type, device.number);
+  }
+  return {};
 }
 
 void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
@@ -404,29 +481,28 @@ void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
     if (entry.count > 0) context.absent.add(entry.reason, entry.count);
   }
   for (const Thermal::Zone& zone : reading_.zones) {
-    if (zone.celsius) out.put(kMetrics[kZone], *zone.celsius, zone.type, zone.instance);
-    if (zone.enabled) out.put(kMetrics[kEnabled], *zone.enabled ? 1 : 0, zone.type, zone.instance);
-    for (const Thermal::Kind kind : kMarginKinds) {
+    if (zone.celsius) out.put(kMetrics[kZone], *zone.celsius, zone.type, zone.index);
+    if (zone.enabled) out.put(kMetrics[kEnabled], *zone.enabled ? 1 : 0, zone.type, zone.index);
+    for (const Thermal::Kind kind : kKinds) {
       if (const auto margin = zone.margin(kind)) {
-        out.put(kMetrics[kMargin], *margin, zone.type, zone.instance, kind_name(kind));
+        out.put(kMetrics[kMargin], *margin, zone.type, zone.index, kind_name(kind));
       }
     }
     for (const Thermal::Trip& trip : zone.trips) {
-      out.put(kMetrics[kTrip], trip.celsius, zone.type, zone.instance, trip.number,
+      out.put(kMetrics[kTrip], trip.celsius, zone.type, zone.index, trip.number,
               kind_name(trip.kind));
     }
-    const bool has_limit =
-        std::any_of(zone.trips.begin(), zone.trips.end(),
-                    [](const Thermal::Trip& trip) { return trip.kind != Thermal::Kind::kActive; });
-    if (zone.enabled == false && zone.celsius && has_limit) context.absent.add("disabled");
+    if (zone.enabled == false && zone.celsius && !zone.trips.empty()) {
+      context.absent.add("disabled");
+    }
   }
   for (const Thermal::CoolingDevice& device : reading_.cooling) {
     if (device.state) {
-      out.put(kMetrics[kState], static_cast<double>(*device.state), device.type, device.instance);
+      out.put(kMetrics[kState], static_cast<double>(*device.state), device.type, device.index);
     }
     if (device.max_state) {
       out.put(kMetrics[kMaxState], static_cast<double>(*device.max_state), device.type,
-              device.instance);
+              device.index);
     }
   }
 }

@@ -9,8 +9,9 @@
 //   thermal_zone<N>/trip_point_<T>_type   active, passive, hot or critical
 //   cooling_device<N>/{type,cur_state,max_state}   0: not cooling
 //
-// Zones and cooling devices are named by type and, where several share one, by their place among
-// them in the order of N ("cpufreq-cpu0" is one of a kind, "Processor" is not).
+// Zones and cooling devices are named by type and, where several share one, by an index: in the
+// order of N at the first reading, and kept from then on ("cpufreq-cpu0" is one of a kind,
+// "Processor" is not). Each file ends with a newline; one that does not was cut and is malformed.
 //
 // What is no measurement is left out and counted:
 //   powered_off  EAGAIN: the sensor's power domain is off (GPU, CV, DLA on Tegra). Older BPMP
@@ -21,7 +22,8 @@
 //                And a cooling state of -1, the kernel's "no state" (intel_powerclamp at rest).
 //   trip_unset   a limit that says "none": at or below -273 C (-2147483648, -274000), above 1000 C,
 //                and 0 C or less for all but active trips (fans may well start at 0).
-//   denied, malformed, beyond_bound (64 zones, 16 trips a zone, 256 devices): as they say.
+//   denied, malformed, beyond_bound (64 zones, 16 trips a zone, 256 devices): as they say. A type
+//                that is empty, longer than 64 bytes or holds control characters is malformed.
 //   disabled     the distance to the limits of a disabled zone, on which the kernel does not act.
 //                Its temperature stays: the driver is asked at each reading.
 #pragma once
@@ -42,25 +44,33 @@ struct Thermal {
     std::uint32_t number = 0;  // of trip_point_<T>_temp
     Kind kind = Kind::kActive;
     double celsius = 0;
+
+    bool operator==(const Trip&) const = default;
   };
   struct Zone {
     std::string type;
-    std::uint32_t instance = 0;  // among zones of this type
-    std::uint32_t number = 0;    // the kernel's, until the next boot
+    std::uint32_t index = 0;   // among zones of this type; given by ThermalSource, not by the text
+    std::uint32_t number = 0;  // the kernel's, until the next boot
     std::optional<double> celsius;
     std::optional<bool> enabled;
     std::vector<Trip> trips;  // by number
 
-    // From the temperature up to the lowest limit of this kind; negative above it. Absent without
-    // temperature or limit, and on a disabled zone.
+    // From the temperature up to the next limit of this kind above it; above all of them, from the
+    // highest, and then zero or negative. Absent without temperature or limit, and on a disabled
+    // zone.
     std::optional<double> margin(Kind kind) const;
+    void clear();
+    bool operator==(const Zone&) const = default;
   };
   struct CoolingDevice {
     std::string type;
-    std::uint32_t instance = 0;
+    std::uint32_t index = 0;
     std::uint32_t number = 0;
     std::optional<std::uint64_t> state;
     std::optional<std::uint64_t> max_state;
+
+    void clear();
+    bool operator==(const CoolingDevice&) const = default;
   };
   std::vector<Zone> zones;             // by number
   std::vector<CoolingDevice> cooling;  // by number
@@ -73,8 +83,33 @@ std::string_view kind_name(Thermal::Kind kind);
 
 // A file that cannot be read or understood leaves out its value; a zone or device without a
 // readable type is left out whole. Errors: kAbsent when there is neither zone nor cooling device;
-// when there are, and not one has a readable type, why.
+// when there are, and not one has a readable type, why. `out` is reused: its storage, not its
+// content.
 Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out);
+
+// Tells things of one type apart for as long as the process lives. By their place among those
+// present now, a zone that vanishes would hand its series to the one behind it.
+class TypeIndexes {
+ public:
+  // Of more things than `bound` the one not seen for longest is forgotten. So that none is that
+  // was there a reading ago, `bound` is more than twice what a reading can hold.
+  explicit TypeIndexes(std::size_t bound) : bound_(bound) {}
+
+  void next_reading() { ++reading_; }
+  // The index that this type and number had before; else the next that its type has not used.
+  std::uint32_t of(std::string_view type, std::uint32_t number);
+
+ private:
+  struct Entry {
+    std::string type;
+    std::uint32_t number = 0;
+    std::uint32_t index = 0;
+    std::uint64_t seen = 0;
+  };
+  std::size_t bound_;
+  std::uint64_t reading_ = 0;
+  std::vector<Entry> entries_;
+};
 
 class ThermalSource final : public SourceOf<Thermal> {
  public:
@@ -82,6 +117,10 @@ class ThermalSource final : public SourceOf<Thermal> {
   const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
+
+ private:
+  TypeIndexes zone_indexes_{256};
+  TypeIndexes cooling_indexes_{1024};
 };
 
 }  // namespace jetmem

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/text.h"
 
@@ -196,7 +195,7 @@ bool is_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-tl::unexpected<Error> malformed(std::size_t line, std::string what) {
+tl::unexpected<Error> malformed(std::size_t line, const std::string& what) {
   return fail(Errc::kMalformed, "line " + std::to_string(line) + ": " + what);
 }
 
@@ -226,7 +225,7 @@ Result<void> parse_vmstat(std::string_view text, Vmstat& out) {
     std::string_view rest = text;
     const std::size_t known = count < out.fields.size() ? out.fields[count].name.size() : 0;
     if (known != 0 && text.size() > known && text[known] == ' ' &&
-        std::memcmp(text.data(), out.fields[count].name.data(), known) == 0) {
+        same_bytes(text.data(), out.fields[count].name.data(), known)) {
       rest.remove_prefix(known + 1);
     } else {
       const std::string_view line = first_line(text);
@@ -247,13 +246,14 @@ Result<void> parse_vmstat(std::string_view text, Vmstat& out) {
       return malformed(count + 1, "no number that fits 64 bits behind '" +
                                       printable(out.fields[count].name, 60) + "'");
     }
-    if (!rest.empty() && rest.front() != '\n') {
+    if (rest.empty()) return malformed(count + 1, "cut off: no newline at its end");
+    if (rest.front() != '\n') {
       return malformed(count + 1, "'" + printable(first_line(rest), 20) +
                                       "' behind the number of '" +
                                       printable(out.fields[count].name, 60) + "'");
     }
     out.fields[count++].value = *value;
-    text = rest.substr(rest.empty() ? 0 : 1);
+    text = rest.substr(1);
   }
   if (count == 0) return fail(Errc::kMalformed, "empty");
   if (count < out.fields.size()) {
@@ -264,7 +264,7 @@ Result<void> parse_vmstat(std::string_view text, Vmstat& out) {
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t j = i + 1; j < count; ++j) {
         if (out.fields[i].name != out.fields[j].name) continue;
-        return fail(Errc::kMalformed, "name '" + printable(out.fields[i].name, 60) + "' twice");
+        return malformed(j + 1, "name '" + printable(out.fields[i].name, 60) + "' twice");
       }
     }
     find_parts(out);

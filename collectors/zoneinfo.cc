@@ -51,15 +51,15 @@ constexpr std::array kMetrics{
                        "memory of different mobility was mixed: fragmentation in the making.",
                .labels = {"node", "zone"},
                .max_series = kMaxZoneSeries},
-    // high is left out: free memory between low and high is where kswapd works, no news at night.
     Descriptor{.name = "jetmem_zone_watermark_distance_bytes",
                .type = kGauge,
-               .help = "Free memory of the zone above its watermark; negative below it. For "
+               .help = "Free memory of the zone above its watermark; negative below it. Below high "
+                       "alone is no alarm: kswapd, once woken, works up to there. For "
                        "request=unmovable (drivers) free CMA pages are left out, as the kernel's "
                        "own check does: such requests stall first. Reserves that the zone keeps "
                        "from requests for higher zones are not taken off.",
                .labels = {"node", "zone", "watermark", "request"},
-               .max_series = 4 * kMaxZoneSeries,
+               .max_series = 6 * kMaxZoneSeries,
                .worst = Worst::kMin},
 };
 enum Metric {
@@ -265,11 +265,20 @@ class Parser {
     for (std::size_t i = 0; i < zones_.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (!(zones_[i].id == zones_[j].id)) continue;
-        return fail(Errc::kMalformed, "zone " + zones_[i].id.name + " of node " +
-                                          std::to_string(zones_[i].id.node) + " twice");
+        return malformed(paragraph_of(i), "zone " + zones_[i].id.name + " of node " +
+                                              std::to_string(zones_[i].id.node) + " twice");
       }
     }
     return {};
+  }
+
+  // Where the paragraph of this zone begins.
+  const char* paragraph_of(std::size_t zone) const {
+    for (const char* p = text_.data(); p != end_; p = paragraph_end(p)) {
+      std::string_view rest(p, static_cast<std::size_t>(end_ - p));
+      if (take_zone(rest) && zone-- == 0) return p;
+    }
+    return end_;
   }
 
   std::string_view text_;
@@ -281,7 +290,7 @@ class Parser {
 
 // How many samples write_zone() writes.
 std::uint64_t samples_of(const Zoneinfo::Zone& zone) {
-  return 8U + (zone.cma ? 1U : 0U) + (zone.boost ? 1U : 0U) + (zone.free_cma ? 3U : 0U);
+  return 9U + (zone.cma ? 1U : 0U) + (zone.boost ? 1U : 0U) + (zone.free_cma ? 4U : 0U);
 }
 
 void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, double page_size) {
@@ -304,14 +313,13 @@ void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, double page_size)
   out.put(kMetrics[kWatermark], bytes(zone.high), node, name, kHigh);
   if (zone.boost) out.put(kMetrics[kBoost], bytes(*zone.boost), node, name);
 
-  const double above_min = bytes(zone.free) - bytes(zone.min);
-  const double above_low = bytes(zone.free) - bytes(zone.low);
-  out.put(kMetrics[kDistance], above_min, node, name, kMin, kMovable);
-  out.put(kMetrics[kDistance], above_low, node, name, kLow, kMovable);
-  if (!zone.free_cma) return;
-  const double free_cma = bytes(*zone.free_cma);
-  out.put(kMetrics[kDistance], above_min - free_cma, node, name, kMin, kUnmovable);
-  out.put(kMetrics[kDistance], above_low - free_cma, node, name, kLow, kUnmovable);
+  const auto put_distances = [&](double available, std::string_view request) {
+    out.put(kMetrics[kDistance], available - bytes(zone.min), node, name, kMin, request);
+    out.put(kMetrics[kDistance], available - bytes(zone.low), node, name, kLow, request);
+    out.put(kMetrics[kDistance], available - bytes(zone.high), node, name, kHigh, request);
+  };
+  put_distances(bytes(zone.free), kMovable);
+  if (zone.free_cma) put_distances(bytes(zone.free) - bytes(*zone.free_cma), kUnmovable);
 }
 
 }  // namespace

@@ -192,6 +192,7 @@ TEST_F(CmaTest, ABadFileCostsItsFigureOnly) {
   for (const std::string_view bad :
        {std::string_view(""), std::string_view("\n"), std::string_view("0x1000\n"),
         std::string_view("12\r\n"), std::string_view("-5\n"), std::string_view("12 13\n"),
+        std::string_view("3942"), std::string_view("12\n3"),
         std::string_view("99999999999999999999\n"), std::string_view("\0\x01\xff", 3)}) {
     fixture.clear();
     fixture.file("/proc/meminfo", kMeminfo);
@@ -201,6 +202,27 @@ TEST_F(CmaTest, ABadFileCostsItsFigureOnly) {
     EXPECT_EQ(areas()[0].largest_run, std::nullopt);
     EXPECT_EQ(absent("malformed"), 1U);
   }
+}
+
+TEST_F(CmaTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  fixture.file("/proc/meminfo", kMeminfo);
+  sysfs("linux,cma", "alloc_pages_success", "3\n");
+  sysfs("linux,cma", "alloc_pages_fail", "2\n");
+  sysfs("linux,cma", "release_pages_success", "1\n");
+  debugfs("linux,cma", "20\n", "2\n", "18\n");
+  debugfs("vpr", "20\n", "2\n", "18\n");
+  ASSERT_TRUE(fixture.run());
+
+  Snapshot bare;
+  bare.add("/sys/kernel/debug/cma/a/count", "10\n", 0);
+  Cma reused = fixture.source.reading();
+  Cma fresh;
+  ASSERT_TRUE(parse_cma(bare, reused));
+  ASSERT_TRUE(parse_cma(bare, fresh));
+  EXPECT_EQ(reused.areas, fresh.areas);
+  EXPECT_EQ(reused.total_bytes, std::nullopt);
+  ASSERT_EQ(fresh.areas.size(), 1U);
+  EXPECT_EQ(fresh.areas[0].total, 10U);
 }
 
 TEST_F(CmaTest, FiguresThatCannotBeAreLeftOut) {

@@ -80,13 +80,14 @@ TEST(Meminfo, RefusesWithLineAndFinding) {
   EXPECT_EQ(error_of("MemTotal: 18446744073709551615 kB\n"), "line 1: size beyond 64 bits");
   EXPECT_EQ(error_of("MemTotal: 1 MB\n"), "line 1: unknown unit ' MB', expected 'kB' or none");
   EXPECT_EQ(error_of("MemTotal: 1 kB\r\n"), "line 1: unknown unit ' kB?', expected 'kB' or none");
-  EXPECT_EQ(error_of("MemTotal: 1 kB\nMemTotal: 2 kB\n"), "field 'MemTotal' twice");
+  EXPECT_EQ(error_of("MemTotal: 1 kB\nMemTotal: 2 kB\n"), "line 2: field 'MemTotal' twice");
   EXPECT_EQ(error_of(std::string_view("\0\x01\xff", 3)),
             "line 1: expected 'Name: number', found '??\xef\xbf\xbd'");
 }
 
-TEST(Meminfo, ALastLineWithoutNewlineIsALine) {
-  EXPECT_EQ(parsed("MemTotal: 5 kB").find("MemTotal"), 5120U);
+TEST(Meminfo, ACutNumberIsNotTakenForAWholeOne) {
+  EXPECT_EQ(error_of("MemTotal: 7802992 kB\nMemFree: 31"),
+            "line 2: cut off: no newline at its end");
 }
 
 TEST(Meminfo, AbsurdlyLongTextIsRefusedNotStored) {
@@ -95,6 +96,27 @@ TEST(Meminfo, AbsurdlyLongTextIsRefusedNotStored) {
   EXPECT_EQ(error_of(text), "line 257: more than 256 fields");
   EXPECT_EQ(error_of(std::string(1 << 20, 'x')).substr(0, 40),
             "line 1: expected 'Name: number', found '");
+}
+
+// The fields of the reading before are taken the short way; all that is refused stays so there.
+TEST(Meminfo, TheSecondReadingIsHeldToTheSameRules) {
+  constexpr std::string_view kGood = "MemTotal: 1 kB\nMemFree: 2 kB\nHugePages_Free: 3\n";
+  const auto second = [&](std::string_view text) {
+    Meminfo meminfo;
+    EXPECT_TRUE(parse_meminfo(kGood, meminfo));
+    const auto ok = parse_meminfo(text, meminfo);
+    return ok ? "free " + std::to_string(meminfo.find("MemFree").value_or(0)) : ok.error().message;
+  };
+  EXPECT_EQ(second("MemTotal: 1 kB\nMemFree: 5 kB\nHugePages_Free: 3\n"), "free 5120");
+  EXPECT_EQ(second("MemTotal: 1 kB\nMemFree: 5 kB\n"), "free 5120");
+  EXPECT_EQ(second("MemFree: 5 kB\n"), "free 5120");
+  EXPECT_EQ(second("MemTotal: 1 kB\nMemFree: 5\n"), "free 5") << "a count now, no size";
+  EXPECT_EQ(second("MemTotal: 1 kB\nMemFreeX: 5 kB\n"), "free 0");
+  EXPECT_EQ(second("MemTotal: 1 kB\nMemFree: 5 MB\n"),
+            "line 2: unknown unit ' MB', expected 'kB' or none");
+  EXPECT_EQ(second("MemTotal: 1 kB\nMemFree: 18446744073709551615 kB\n"),
+            "line 2: size beyond 64 bits");
+  EXPECT_EQ(second("MemTotal: 1 kB\nMemTotal: 2 kB\n"), "line 2: field 'MemTotal' twice");
 }
 
 }  // namespace

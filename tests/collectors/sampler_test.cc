@@ -18,9 +18,9 @@ class SamplerTest : public testing::Test {
   SamplerTest() : root_(Root::at(tree_.path()).value()) {
     std::vector<std::unique_ptr<Source>> sources;
     sources.push_back(std::make_unique<MeminfoSource>());
-    sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
-                                         std::vector<std::unique_ptr<Derivation>>(),
-                                         Sampler::Options{});
+    sampler_ =
+        std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
+                                  std::vector<std::unique_ptr<Derivation>>(), Sampler::Options{});
     sampler_->on_change([this](const SourceInfo&, const SourceStatus& status) {
       changes_.push_back(std::string(status.stale ? "stale" : state_name(status.state)));
     });
@@ -100,8 +100,7 @@ TEST_F(SamplerTest, OneLogLineForAChangeNotForATick) {
     round();
   }
   EXPECT_EQ(changes_, std::vector<std::string>{"failed"});
-  EXPECT_EQ(sampler_->status(0).reason,
-            "line 1: expected 'Name: number', found 'garbage 9'");
+  EXPECT_EQ(sampler_->status(0).reason, "line 1: expected 'Name: number', found 'garbage 9'");
 }
 
 TEST_F(SamplerTest, DisabledIsSaidAndSilent) {

@@ -46,22 +46,48 @@ TEST_F(ThermalTest, TemperatureLimitsAndDistances) {
   trip(0, 0, "passive", "99000\n");
   trip(0, 1, "critical", "104500\n");
   trip(0, 2, "passive", "70000\n");
-  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{instance=\"0\",zone=\"cpu-thermal\"}"),
+  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=\"0\",zone=\"cpu-thermal\"}"),
             71.218);
-  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_enabled{instance=\"0\",zone=\"cpu-thermal\"}"), 1);
-  EXPECT_EQ(
-      fixture.sample("jetmem_thermal_trip_celsius{instance=\"0\",kind=\"critical\",trip=\"1\","
-                     "zone=\"cpu-thermal\"}"),
-      104.5);
-  // The lowest limit of a kind counts, and the temperature may be above it.
-  EXPECT_NEAR(fixture.sample("jetmem_thermal_margin_celsius{instance=\"0\",kind=\"passive\","
+  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_enabled{index=\"0\",zone=\"cpu-thermal\"}"), 1);
+  EXPECT_EQ(fixture.sample("jetmem_thermal_trip_celsius{index=\"0\",kind=\"critical\",trip=\"1\","
+                           "zone=\"cpu-thermal\"}"),
+            104.5);
+  // The passive limit at 70 is exceeded: the next one counts.
+  EXPECT_NEAR(fixture.sample("jetmem_thermal_margin_celsius{index=\"0\",kind=\"passive\","
                              "zone=\"cpu-thermal\"}"),
-              -1.218, 1e-9);
-  EXPECT_NEAR(fixture.sample("jetmem_thermal_margin_celsius{instance=\"0\",kind=\"critical\","
+              27.782, 1e-9);
+  EXPECT_NEAR(fixture.sample("jetmem_thermal_margin_celsius{index=\"0\",kind=\"critical\","
                              "zone=\"cpu-thermal\"}"),
               33.282, 1e-9);
   EXPECT_TRUE(std::isnan(fixture.sample(
-      "jetmem_thermal_margin_celsius{instance=\"0\",kind=\"hot\",zone=\"cpu-thermal\"}")));
+      "jetmem_thermal_margin_celsius{index=\"0\",kind=\"hot\",zone=\"cpu-thermal\"}")));
+}
+
+TEST_F(ThermalTest, TheMarginIsThatToTheNextLimitOfItsKind) {
+  struct Case {
+    std::string_view temp;
+    double active;
+    double passive;
+  };
+  for (const Case& c : {Case{"30000\n", 20, 40}, Case{"49999\n", 0.001, 20.001},
+                        Case{"50000\n", 10, 20},  // reached: the fan runs, and the next is at 60
+                        Case{"60000\n", 0, 10},   // the last one is reached
+                        Case{"71218\n", -11.218, -1.218}}) {
+    SCOPED_TRACE(c.temp);
+    fixture.clear();
+    zone(0, "cpu", c.temp);
+    trip(0, 0, "active", "60000\n");
+    trip(0, 1, "passive", "70000\n");
+    trip(0, 2, "active", "50000\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kActive), c.active);
+    EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kPassive), c.passive);
+    EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kHot), std::nullopt);
+    EXPECT_EQ(fixture.table.value_of(
+                  "jetmem_thermal_margin_celsius{index=\"0\",kind=\"active\",zone=\"cpu\"}"),
+              c.active);
+  }
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
 }
 
 TEST_F(ThermalTest, APoweredOffZoneIsCountedAndTheRestIsRead) {
@@ -98,13 +124,105 @@ TEST_F(ThermalTest, ZonesOfOneTypeAreToldApartInTheOrderOfTheirNumbers) {
   zone(2, "acpitz", "20000\n");
   zone(3, "x86_pkg_temp", "46000\n");
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_celsius{instance=\"0\",zone=\"acpitz\"}"),
-            20);
-  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_celsius{instance=\"1\",zone=\"acpitz\"}"),
-            30);
+  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_celsius{index=\"0\",zone=\"acpitz\"}"), 20);
+  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_celsius{index=\"1\",zone=\"acpitz\"}"), 30);
   EXPECT_EQ(
-      fixture.table.value_of("jetmem_thermal_zone_celsius{instance=\"0\",zone=\"x86_pkg_temp\"}"),
-      46);
+      fixture.table.value_of("jetmem_thermal_zone_celsius{index=\"0\",zone=\"x86_pkg_temp\"}"), 46);
+}
+
+// A series never goes on with the values of another zone.
+TEST_F(ThermalTest, AZoneKeepsItsIndexWhenOthersComeAndGo) {
+  const auto celsius = [&](int index) {
+    return fixture.table.value_of("jetmem_thermal_zone_celsius{index=\"" + std::to_string(index) +
+                                  "\",zone=\"cpu\"}");
+  };
+  const auto worst = [&](int index) {
+    return fixture.table.value_of("jetmem_thermal_zone_max_1m_celsius{index=\"" +
+                                  std::to_string(index) + "\",zone=\"cpu\"}");
+  };
+  zone(0, "cpu", "40000\n");
+  zone(1, "cpu", "91000\n");
+  zone(2, "cpu", "42000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(celsius(1), 91);
+
+  fixture.clear();
+  zone(0, "cpu", "40000\n");
+  zone(2, "cpu", "42000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(celsius(1)));
+  EXPECT_EQ(celsius(2), 42);
+  EXPECT_EQ(worst(2), 42);
+
+  // A new number is a new zone, wherever it stands among the others.
+  fixture.clear();
+  zone(0, "cpu", "40000\n");
+  zone(2, "cpu", "42000\n");
+  zone(7, "cpu", "47000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(celsius(1)));
+  EXPECT_EQ(celsius(3), 47);
+
+  // One that returns is the same again; under another type it is another.
+  fixture.clear();
+  zone(0, "gpu", "60000\n");
+  zone(1, "cpu", "41000\n");
+  zone(2, "cpu", "42000\n");
+  zone(7, "cpu", "47000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(celsius(0)));
+  EXPECT_EQ(celsius(1), 41);
+  EXPECT_EQ(worst(1), 41);
+  EXPECT_EQ(celsius(2), 42);
+  EXPECT_EQ(celsius(3), 47);
+  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_celsius{index=\"0\",zone=\"gpu\"}"), 60);
+}
+
+TEST_F(ThermalTest, ATypeThatCannotBeReadShiftsNoOther) {
+  const auto state = [&](int index) {
+    return fixture.table.value_of("jetmem_cooling_device_state{index=\"" + std::to_string(index) +
+                                  "\",type=\"Processor\"}");
+  };
+  const auto round = [&](int unreadable) {
+    fixture.clear();
+    for (int i = 0; i < 3; ++i) {
+      const std::string at = "/sys/class/thermal/cooling_device" + std::to_string(i);
+      if (i == unreadable) {
+        fixture.error(at + "/type", EIO);
+      } else {
+        fixture.file(at + "/type", "Processor\n");
+      }
+      fixture.file(at + "/cur_state", std::to_string(10 + i) + "\n");
+      fixture.file(at + "/max_state", "20\n");
+    }
+    ASSERT_TRUE(fixture.run());
+  };
+  round(-1);
+  round(0);
+  EXPECT_TRUE(std::isnan(state(0)));
+  EXPECT_EQ(state(1), 11);
+  EXPECT_EQ(state(2), 12);
+  EXPECT_EQ(absent("unreadable"), 1U);
+  round(-1);
+  EXPECT_EQ(state(0), 10);
+  EXPECT_EQ(state(2), 12);
+}
+
+TEST(ThermalIndexes, WhatIsRememberedIsBounded) {
+  TypeIndexes indexes(4);
+  indexes.next_reading();
+  EXPECT_EQ(indexes.of("fan", 0), 0U);
+  EXPECT_EQ(indexes.of("fan", 1), 1U);
+  EXPECT_EQ(indexes.of("cpu", 2), 0U);
+  for (std::uint32_t number = 10; number < 100; ++number) {
+    indexes.next_reading();
+    EXPECT_EQ(indexes.of("fan", 1), 1U) << "seen each time, so never forgotten";
+    const std::uint32_t index = indexes.of("fan", number);
+    EXPECT_GE(index, 2U);
+    EXPECT_EQ(indexes.of("fan", number), index);
+  }
+  indexes.next_reading();
+  EXPECT_NE(indexes.of("fan", 0), 1U) << "forgotten, but no twin of one that is there";
 }
 
 TEST_F(ThermalTest, PlaceholdersAreNoTemperatures) {
@@ -120,7 +238,7 @@ TEST_F(ThermalTest, PlaceholdersAreNoTemperatures) {
 
 TEST_F(ThermalTest, ThePmicsAlarmsAreShown) {
   zone(0, "PMIC-Die", "120000\n");
-  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{instance=\"0\",zone=\"PMIC-Die\"}"), 120);
+  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=\"0\",zone=\"PMIC-Die\"}"), 120);
 }
 
 TEST_F(ThermalTest, LimitsThatAreNotSetAreLeftOut) {
@@ -142,8 +260,8 @@ TEST_F(ThermalTest, ADisabledZoneKeepsItsTemperatureButHasNoDistances) {
   zone(0, "cpu", "46000\n", "disabled\n");
   trip(0, 0, "critical", "100000\n");
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_celsius{instance=\"0\",zone=\"cpu\"}"), 46);
-  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_enabled{instance=\"0\",zone=\"cpu\"}"), 0);
+  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_celsius{index=\"0\",zone=\"cpu\"}"), 46);
+  EXPECT_EQ(fixture.table.value_of("jetmem_thermal_zone_enabled{index=\"0\",zone=\"cpu\"}"), 0);
   EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kCritical), std::nullopt);
   EXPECT_EQ(absent("disabled"), 1U);
 }
@@ -163,8 +281,8 @@ TEST_F(ThermalTest, CoolingDevicesOfOneTypeAreToldApart) {
   cooling(1, "Processor", "3\n", "10\n");
   cooling(2, "cpufreq-cpu0", "1\n", "21\n");
   cooling(3, "intel_powerclamp", "-1\n", "50\n");
-  EXPECT_EQ(fixture.sample("jetmem_cooling_device_state{instance=\"1\",type=\"Processor\"}"), 3);
-  EXPECT_EQ(fixture.sample("jetmem_cooling_device_max_state{instance=\"0\",type=\"cpufreq-cpu0\"}"),
+  EXPECT_EQ(fixture.sample("jetmem_cooling_device_state{index=\"1\",type=\"Processor\"}"), 3);
+  EXPECT_EQ(fixture.sample("jetmem_cooling_device_max_state{index=\"0\",type=\"cpufreq-cpu0\"}"),
             21);
   EXPECT_EQ(reading().cooling[3].state, std::nullopt);
   EXPECT_EQ(absent("placeholder"), 1U);
@@ -189,6 +307,7 @@ TEST_F(ThermalTest, ABadFileCostsItsValueOnly) {
   for (const std::string_view bad :
        {std::string_view(""), std::string_view("\n"), std::string_view("47.2\n"),
         std::string_view("47000\r\n"), std::string_view("47000 C\n"), std::string_view("-\n"),
+        std::string_view("4700"), std::string_view("47000\n4"),
         std::string_view("99999999999999999999\n"), std::string_view("\0\x01\xff", 3)}) {
     fixture.clear();
     zone(0, "bad", bad);
@@ -204,6 +323,58 @@ TEST_F(ThermalTest, ABadFileCostsItsValueOnly) {
     EXPECT_EQ(reading().cooling[0].max_state, 3U);
     EXPECT_EQ(absent("malformed"), 3U);
   }
+}
+
+TEST_F(ThermalTest, ATypeThatIsNoNameCostsItsZone) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view(" \n"),
+        std::string_view("cpu\r\n"), std::string_view("cpu"), std::string_view("c\npu\n"),
+        std::string_view("\x1b[2J\n"), std::string_view("cpu\0\n", 5),
+        std::string_view("a-name-of-more-than-sixty-four-bytes-which-no-kernel-has-room-for\n")}) {
+    fixture.clear();
+    zone(0, "good", "46000\n");
+    cooling(0, "fan", "1\n", "3\n");
+    fixture.file(zone_path(1, "type"), bad);
+    fixture.file(zone_path(1, "temp"), "47000\n");
+    fixture.file("/sys/class/thermal/cooling_device1/type", bad);
+    fixture.file("/sys/class/thermal/cooling_device1/cur_state", "2\n");
+    ASSERT_TRUE(fixture.run());
+    ASSERT_EQ(reading().zones.size(), 1U);
+    EXPECT_EQ(reading().zones[0].type, "good");
+    ASSERT_EQ(reading().cooling.size(), 1U);
+    EXPECT_EQ(absent("malformed"), 2U);
+  }
+  // Where it was the only one, the error says what is wrong with it.
+  const auto error_of = [&](std::string_view text) {
+    fixture.clear();
+    fixture.file(zone_path(0, "type"), text);
+    return fixture.error_message();
+  };
+  const std::string at = "/sys/class/thermal/thermal_zone0/type: ";
+  EXPECT_EQ(error_of("\n"), at + "empty");
+  EXPECT_EQ(error_of("cpu"), at + "cut off: no newline at its end");
+  EXPECT_EQ(error_of("cpu\r\n"), at + "control characters in it");
+}
+
+TEST_F(ThermalTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  zone(0, "cpu-thermal-with-a-long-name", "71218\n", "disabled\n");
+  trip(0, 0, "passive", "99000\n");
+  zone(1, "gpu", "50000\n");
+  cooling(0, "fan", "1\n", "3\n");
+  cooling(1, "fan", "2\n", "3\n");
+  ASSERT_TRUE(fixture.run());
+
+  Snapshot bare;
+  bare.add(zone_path(0, "type"), "a\n", 0);
+  bare.add("/sys/class/thermal/cooling_device0/type", "b\n", 0);
+  Thermal reused = reading();
+  Thermal fresh;
+  ASSERT_TRUE(parse_thermal(bare, reused));
+  ASSERT_TRUE(parse_thermal(bare, fresh));
+  EXPECT_EQ(reused.zones, fresh.zones);
+  EXPECT_EQ(reused.cooling, fresh.cooling);
+  EXPECT_EQ(fresh.zones.size(), 1U);
+  EXPECT_EQ(fresh.zones[0].celsius, std::nullopt);
 }
 
 TEST_F(ThermalTest, OddKindsModesAndTypes) {

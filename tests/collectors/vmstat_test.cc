@@ -153,7 +153,7 @@ TEST(Vmstat, RefusesWithLineAndFinding) {
   EXPECT_EQ(error_of("pgfault 18446744073709551615\n"), "no error");
   EXPECT_EQ(error_of("pgfault 1 kB\n"), "line 1: ' kB' behind the number of 'pgfault'");
   EXPECT_EQ(error_of("pgfault 1\r\n"), "line 1: '?' behind the number of 'pgfault'");
-  EXPECT_EQ(error_of("pgfault 1\npgfault 2\n"), "name 'pgfault' twice");
+  EXPECT_EQ(error_of("pgfault 1\npgfault 2\n"), "line 2: name 'pgfault' twice");
   EXPECT_EQ(error_of(std::string_view("\0\x01 1\n", 5)),
             "line 1: expected 'name number', found '?? 1'");
   EXPECT_EQ(error_of(std::string_view("pgfault 1\0\n", 11)),

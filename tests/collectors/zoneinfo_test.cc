@@ -279,6 +279,10 @@ TEST(Zoneinfo, DistanceLeavesFreeCmaOutForUnmovableRequests) {
   EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"min\",zone=\"DMA\"}"), 202.0 * 4096);
   EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"low\",zone=\"DMA\"}"),
             -440.0 * 4096);
+  EXPECT_EQ(fixture.sample(family + "\"movable\",watermark=\"high\",zone=\"DMA\"}"),
+            21918.0 * 4096);
+  EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"high\",zone=\"DMA\"}"),
+            -1082.0 * 4096);
   EXPECT_EQ(fixture.sample(minimum + "\"unmovable\",watermark=\"low\",zone=\"DMA\"}"),
             -440.0 * 4096);
 }
@@ -334,7 +338,8 @@ TEST(Zoneinfo, RefusesWithLineAndFinding) {
   EXPECT_EQ(error_of(std::string(kMinimal) + replaced(kMinimal, "Node 0", "Node 1") +
                      "        min      1\n"),
             "line 17: 'min' twice in one zone");
-  EXPECT_EQ(error_of(std::string(kMinimal) + std::string(kMinimal)), "zone Normal of node 0 twice");
+  EXPECT_EQ(error_of(std::string(kMinimal) + std::string(kMinimal)),
+            "line 9: zone Normal of node 0 twice");
 }
 
 TEST(Zoneinfo, RefusesNumbersThatAreNone) {

@@ -1,0 +1,52 @@
+// Lists for parsers that run on the daemon's loop, where a steady machine allocates nothing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace jetmem {
+
+// At most `N` items, on the stack.
+template <class Item, std::size_t N>
+class BoundedList {
+ public:
+  bool full() const { return size_ == N; }
+  // A new item at the end; only while not full.
+  Item& add() { return items_[size_++] = Item{}; }
+
+  Item* begin() { return items_.data(); }
+  Item* end() { return items_.data() + size_; }
+  const Item* begin() const { return items_.data(); }
+  const Item* end() const { return items_.data() + size_; }
+
+ private:
+  std::array<Item, N> items_{};
+  std::size_t size_ = 0;
+};
+
+// Fills a vector from its front again. An item that was there keeps its storage (a string's, a
+// vector's) and nothing else: its clear() leaves it as a new one.
+template <class Item>
+class Refill {
+ public:
+  explicit Refill(std::vector<Item>& items) : items_(items) {}
+  Refill(const Refill&) = delete;
+  Refill& operator=(const Refill&) = delete;
+  // Items of the reading before that were not filled again go.
+  ~Refill() { items_.resize(count_); }
+
+  Item& add() {
+    if (count_ == items_.size()) items_.emplace_back();
+    Item& item = items_[count_++];
+    item.clear();
+    return item;
+  }
+  std::size_t size() const { return count_; }
+
+ private:
+  std::vector<Item>& items_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace jetmem
