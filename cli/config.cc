@@ -55,7 +55,8 @@ void add_config_command(CLI::App& app, CommandContext& context) {
     int (*run)(const std::vector<std::string>&);
   };
   for (const Action& action :
-       {Action{"check", "Say whether the settings are right, or what is wrong and where", run_check},
+       {Action{"check", "Say whether the settings are right, or what is wrong and where",
+               run_check},
         Action{"show", "Print the settings in force and where each comes from", run_show}}) {
     CLI::App* sub = command->add_subcommand(action.name, action.help);
     auto files = std::make_shared<std::vector<std::string>>();

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
 
 #include "base/version.h"
 #include "cli/commands.h"
@@ -10,7 +11,8 @@
 int main(int argc, char** argv) {
   // A closed pipe (`jetmem metrics | head`) ends a write with an error, not the process.
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app("The memory health of a board whose CPU, GPU and camera share one DRAM.\n", "jetmem");
+  CLI::App app("The memory health of a board whose CPU, GPU and camera share one DRAM.\n",
+               "jetmem");
   app.set_version_flag("--version", std::string("jetmem ") + jetmem::kVersion);
   app.require_subcommand(1);
   app.fallthrough();
@@ -27,6 +29,11 @@ int main(int argc, char** argv) {
     // Help and version come this way too, with status 0.
     const int status = app.exit(error);
     return status == 0 ? jetmem::kExitOk : jetmem::kExitUsage;
+  }
+  // A full disk must not pass for a short answer.
+  if (context.status == jetmem::kExitOk && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
+    std::perror("jetmem: cannot write");
+    return jetmem::kExitFailed;
   }
   return context.status;
 }

@@ -37,8 +37,8 @@ int run(const std::string& root, const std::vector<std::string>& only) {
   fill_page((*shot)->table(), (*shot)->now(), 1, page);
   std::string text;
   render_text(page, text);
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-                       std::fflush(stdout) == 0;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
     std::perror("jetmem metrics: cannot write");
     return kExitFailed;

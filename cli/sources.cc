@@ -91,8 +91,8 @@ int run(const std::string& root, bool json) {
 }  // namespace
 
 void add_sources_command(CLI::App& app, CommandContext& context) {
-  CLI::App* command =
-      app.add_subcommand("sources", "Show each source: its state and why, its series, its interval");
+  CLI::App* command = app.add_subcommand(
+      "sources", "Show each source: its state and why, its series, its interval");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "As JSON, with the paths that each source reads");
   command->footer(

@@ -76,7 +76,7 @@ Schema::Schema(std::span<const KnownSource> sources)
                   "Where /metrics and the API are served; an empty list serves nowhere.",
                   [](auto& s) { return &s.http.listen; }),
           declare("http.max_connections", Integer{1, 1024}, Applies::kAtRestart,
-                  "Connections open at a time; further ones are refused.",
+                  "Connections open at a time, for each address; further ones wait.",
                   [](auto& s) { return &s.http.max_connections; }),
           declare("http.idle_timeout", Duration{1s, 5min}, Applies::kAtRestart,
                   "A connection silent for this long is closed.",

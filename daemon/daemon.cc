@@ -21,7 +21,8 @@ constexpr Nanoseconds kProcessesInterval = std::chrono::seconds(10);
 // What is absent or denied may come later (debugfs mounted, a driver loaded), but it is no use to
 // ask each second.
 constexpr Nanoseconds kRetryInterval = std::chrono::minutes(1);
-// A page older than this many of the loop's pauses, and than the limit, is no longer served.
+// A loop away for this many of its pauses, and for longer than the limit, is stuck: its last page
+// is no longer served.
 constexpr int kStallRounds = 5;
 constexpr Nanoseconds kStallLimit = std::chrono::seconds(10);
 
@@ -122,8 +123,7 @@ bool Daemon::set_up_events() {
     return 0;
   };
   const auto answer = [](sd_event_source*, int, std::uint32_t, void* self) {
-    auto* daemon = static_cast<Daemon*>(self);
-    daemon->reader_->dispatch();
+    static_cast<Daemon*>(self)->on_reader_event();
     return 0;
   };
   int ok = sd_event_new(&event_);
@@ -149,9 +149,6 @@ void Daemon::start_web() {
   options.listen = settings_.http.listen;
   options.max_connections = settings_.http.max_connections;
   options.idle_timeout = settings_.http.idle_timeout;
-  const Nanoseconds limit = std::max<Nanoseconds>(kStallLimit, kStallRounds * longest_pause());
-  options.stall_limit = limit;
-  options.heartbeat_limit = limit;
   web_ = std::make_unique<Web>(
       std::move(options), clock_, pages_, readiness_,
       [this](const ListenAddress& address, const std::optional<Error>& error) {
@@ -172,18 +169,6 @@ void Daemon::start_web() {
   for (const ListenAddress& address : web_->addresses()) {
     log_.info("serving http on " + address.text(), {{"JETMEM_ADDRESS", address.text()}});
   }
-}
-
-// The longest the loop may sleep when all is well: until the most frequent of its entries is due.
-Nanoseconds Daemon::longest_pause() const {
-  Nanoseconds pause = kProcessesInterval;
-  for (std::size_t i = 0; i < sampler_->size(); ++i) {
-    const SourceStatus& status = sampler_->status(i);
-    if (status.state != SourceState::kDisabled) {
-      pause = std::min<Nanoseconds>(pause, status.interval);
-    }
-  }
-  return pause;
 }
 
 void Daemon::arm_timer() {
@@ -229,6 +214,15 @@ void Daemon::read_source(std::size_t i) {
   }
 }
 
+void Daemon::on_reader_event() {
+  // A loop that did not get to run for a while reads what is due before it judges what is stale.
+  if (const Nanoseconds now = clock_.boot(); now >= next_due_) {
+    round(now);
+    arm_timer();
+  }
+  reader_->dispatch();
+}
+
 void Daemon::on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
                               Nanoseconds read_time) {
   for (std::size_t i = 0; i < sampler_->size(); ++i) {
@@ -244,6 +238,8 @@ void Daemon::on_reader_answer(std::string_view source, Result<const Snapshot*> s
 
 void Daemon::publish(Nanoseconds now) {
   sampler_->finish_round();
+  source_log_.catch_up();
+  tell_reader_kind();
   const reader::ClientCounters& reader = reader_->counters();
   counters_.reader_starts = reader.starts;
   counters_.reader_timeouts = reader.timeouts;
@@ -252,12 +248,38 @@ void Daemon::publish(Nanoseconds now) {
   counters_.log_written = log_.written();
   counters_.log_dropped = log_.dropped();
   counters_.log_failed = log_.failed();
+  counters_.log_withheld = source_log_.withheld();
+  counters_.reader_from_socket = reader_->kind() == reader::ReaderKind::kSocket;
+  counters_.reader_spawned = reader_->kind() == reader::ReaderKind::kSpawned;
   {
     SampleWriter out(table_, self_section_, now);
     write_self(out, counters_);
   }
-  fill_page(table_, now, counters_.rounds, pages_.back());
+  // Numbered by itself, not by the round: an answer of the reader makes a new page of the same
+  // round, and whoever caches by the number must see it.
+  Page& page = pages_.back();
+  fill_page(table_, now, ++pages_published_, page);
+  counters_.hidden_series = page.layout->hidden();
   pages_.publish();
+}
+
+// Once for each change: a reader of the daemon's own rights explains what is denied.
+void Daemon::tell_reader_kind() {
+  const std::string& reason = reader_->fallback_reason();
+  if (reason == told_fallback_) return;
+  told_fallback_ = reason;
+  if (reason.empty()) {
+    log_.info("jetmem-reader is systemd's now, with its privilege");
+    return;
+  }
+  std::string message = "jetmem-reader runs with the daemon's own rights, no more: " + reason +
+                        "; the socket is tried again every minute";
+  // Without systemd that is how it should be.
+  if (service_manager_.present()) {
+    log_.warning(std::move(message));
+  } else {
+    log_.info(std::move(message));
+  }
 }
 
 void Daemon::on_source_change(const SourceInfo& info, const SourceStatus& status) {
@@ -275,6 +297,7 @@ void Daemon::set_retry_interval(std::size_t i) {
     interval = std::max(interval, kRetryInterval);
   }
   schedule_.set_interval(i, interval, clock_.boot());
+  readiness_.set_patience(std::max(kStallLimit, kStallRounds * schedule_.shortest_interval()));
 }
 
 // "Sampling: 6 ok, 1 absent (cma), 1 denied (pagetypeinfo)"; and what /readyz goes by.
@@ -292,8 +315,9 @@ void Daemon::update_status_text() {
 
   std::string text = "Sampling:";
   const char* separator = " ";
-  for (const SourceState state : {SourceState::kOk, SourceState::kAbsent, SourceState::kDenied,
-                                  SourceState::kFailed, SourceState::kDisabled}) {
+  for (const SourceState state :
+       {SourceState::kOk, SourceState::kPending, SourceState::kAbsent, SourceState::kDenied,
+        SourceState::kFailed, SourceState::kDisabled}) {
     std::string names;
     std::size_t count = 0;
     for (std::size_t i = 0; i < sampler_->size(); ++i) {

@@ -57,7 +57,6 @@ class Daemon {
   void set_up_sources();
   bool set_up_events();
   void start_web();
-  Nanoseconds longest_pause() const;
   void apply(const Settings& settings);
   void reload();
 
@@ -66,6 +65,8 @@ class Daemon {
   void on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
                         Nanoseconds read_time);
   void publish(Nanoseconds now);
+  void on_reader_event();
+  void tell_reader_kind();
   void arm_timer();
   void on_source_change(const SourceInfo& info, const SourceStatus& status);
   void set_retry_interval(std::size_t i);
@@ -91,6 +92,8 @@ class Daemon {
   std::vector<std::size_t> due_;
   Nanoseconds next_due_{0};
   SelfCounters counters_;
+  std::uint64_t pages_published_ = 0;
+  std::string told_fallback_;
   PageBox pages_;
   Readiness readiness_;
   std::unique_ptr<Web> web_;

@@ -19,6 +19,8 @@
 namespace jetmem {
 namespace {
 
+constexpr const char* kJournalSocket = "/run/systemd/journal/socket";
+
 spdlog::level::level_enum spdlog_level(LogLevel level) {
   switch (level) {
     case LogLevel::kTrace:
@@ -69,7 +71,9 @@ class JournalSink final : public spdlog::sinks::base_sink<spdlog::details::null_
     for (const auto& [name, value] : entry_->fields) lines_.push_back(name + "=" + value);
     parts_.clear();
     for (std::string& line : lines_) parts_.push_back({line.data(), line.size()});
-    failed_ = sd_journal_sendv(parts_.data(), static_cast<int>(parts_.size())) < 0;
+    // It reports success when there is no journal at all.
+    failed_ = sd_journal_sendv(parts_.data(), static_cast<int>(parts_.size())) < 0 ||
+              ::access(kJournalSocket, F_OK) != 0;
   }
   void flush_() override {}
 
@@ -107,6 +111,17 @@ class JournalWriter final : public SpdlogWriter {
   std::shared_ptr<JournalSink> sink_;
 };
 
+// Spdlog's sink writes to a C stream and does not ask how it went.
+class StderrWriter final : public SpdlogWriter {
+ public:
+  using SpdlogWriter::SpdlogWriter;
+  bool write(const LogEntry& entry) override {
+    const bool ok = SpdlogWriter::write(entry) && std::ferror(stderr) == 0;
+    std::clearerr(stderr);
+    return ok;
+  }
+};
+
 bool stderr_is_the_journal() {
   const char* stream = std::getenv("JOURNAL_STREAM");
   unsigned long long device = 0;
@@ -121,7 +136,7 @@ bool stderr_is_the_journal() {
 std::unique_ptr<LogWriter> make_stderr_writer() {
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_st>();
   sink->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
-  return std::make_unique<SpdlogWriter>(std::move(sink));
+  return std::make_unique<StderrWriter>(std::move(sink));
 }
 
 std::unique_ptr<LogWriter> make_journal_writer() {

@@ -77,15 +77,17 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   // A log or client that went away is an error of that write, not the daemon's end.
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app("Samples the memory health of this machine and serves it to Prometheus.\n", "jetmemd");
+  CLI::App app("Samples the memory health of this machine and serves it to Prometheus.\n",
+               "jetmemd");
   app.set_version_flag("--version", std::string("jetmemd ") + jetmem::kVersion);
   jetmem::Arguments arguments;
   app.add_option("--config", arguments.config,
                  "Settings file; may be given more than once, later ones override earlier ones\n"
                  "(default: /etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)")
       ->type_name("FILE");
-  app.add_option("--root", arguments.root,
-                 "Sample below this directory (a fixture, scenario or captured bundle) instead of /")
+  app.add_option(
+         "--root", arguments.root,
+         "Sample below this directory (a fixture, scenario or captured bundle) instead of /")
       ->type_name("DIR");
   app.add_flag("-v,--verbose", arguments.verbosity, "Log more; twice for everything");
   app.footer(

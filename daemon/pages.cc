@@ -86,7 +86,7 @@ Answer Pages::metrics_page(const Request& request) {
   const bool is_filled = page.taken >= Nanoseconds(0);
   // The page may be a moment younger than our look at the clock.
   const Nanoseconds age = is_filled ? std::max(Nanoseconds(0), now - page.taken) : now - started_;
-  const bool stalled = age > options_.stall_limit;
+  const bool stalled = age > readiness_.patience();
   const Page* served = is_filled && !stalled ? &page : nullptr;
 
   // This request is on its way and not counted yet: the page shows those before it.
@@ -107,9 +107,9 @@ std::string Pages::loop_trouble() const {
   const Nanoseconds beat = readiness_.last_beat();
   if (beat < Nanoseconds(0)) return "the daemon's loop has not started yet";
   const Nanoseconds age = clock_.boot() - beat;
-  if (age <= options_.heartbeat_limit) return {};
+  if (age <= readiness_.patience()) return {};
   return "the daemon's loop is stuck: last sign of life " + seconds_text(age) + " ago, limit " +
-         seconds_text(options_.heartbeat_limit);
+         seconds_text(readiness_.patience());
 }
 
 Answer Pages::health_page() {
@@ -124,7 +124,8 @@ Answer Pages::readiness_page() {
   if (!sources.known) return text_answer(503, "no source has been read yet\n");
   if (sources.all > 0 && sources.good == 0) {
     return text_answer(503, "none of " + std::to_string(sources.all) +
-                                " sources is ok and fresh; see `jetmem sources`\n");
+                                " cheap sources is ok and fresh; jetmem_source_state and the "
+                                "daemon's log say why\n");
   }
   return text_answer(200, "ok\n");
 }

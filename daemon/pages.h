@@ -38,9 +38,8 @@ struct Answer {
 
 class Pages {
  public:
-  Pages(const WebOptions& options, const Clock& clock, PageBox& box, const Readiness& readiness,
-        WebMetrics& metrics)
-      : options_(options), clock_(clock), box_(box), readiness_(readiness), metrics_(metrics) {}
+  Pages(const Clock& clock, PageBox& box, const Readiness& readiness, WebMetrics& metrics)
+      : clock_(clock), box_(box), readiness_(readiness), metrics_(metrics) {}
 
   Answer answer(const Request& request);
 
@@ -52,7 +51,6 @@ class Pages {
   // Why the loop is not alive; empty when it is.
   std::string loop_trouble() const;
 
-  const WebOptions& options_;
   const Clock& clock_;
   PageBox& box_;
   const Readiness& readiness_;

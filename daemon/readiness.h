@@ -19,6 +19,13 @@ class Readiness {
     sources_.store(std::uint64_t{all} << 32 | good, std::memory_order_relaxed);
   }
 
+  // By the loop, when its intervals change: how long it may be away before it counts as stuck, and
+  // its last page as no longer true.
+  void set_patience(Nanoseconds patience) {
+    patience_.store(patience.count(), std::memory_order_relaxed);
+  }
+  Nanoseconds patience() const { return Nanoseconds(patience_.load(std::memory_order_relaxed)); }
+
   // Negative: the loop has not come round yet.
   Nanoseconds last_beat() const { return Nanoseconds(beat_.load(std::memory_order_relaxed)); }
 
@@ -37,6 +44,7 @@ class Readiness {
   static constexpr std::uint64_t kUnknown = UINT64_MAX;
 
   std::atomic<std::int64_t> beat_{-1};
+  std::atomic<std::int64_t> patience_{Nanoseconds(std::chrono::seconds(10)).count()};
   // Both numbers in one word, so that no reader sees one old and one new.
   std::atomic<std::uint64_t> sources_{kUnknown};
 };

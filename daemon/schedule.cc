@@ -28,6 +28,12 @@ Nanoseconds Schedule::next() const {
   return next;
 }
 
+Nanoseconds Schedule::shortest_interval() const {
+  Nanoseconds shortest = kNever;
+  for (const Entry& entry : entries_) shortest = std::min(shortest, entry.interval);
+  return shortest;
+}
+
 void Schedule::take_due(Nanoseconds now, std::vector<std::size_t>& due) {
   due.clear();
   for (std::size_t i = 0; i < entries_.size(); ++i) {

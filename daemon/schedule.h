@@ -21,6 +21,7 @@ class Schedule {
 
   // When the loop must wake next.
   Nanoseconds next() const;
+  Nanoseconds shortest_interval() const;
 
   // Fills `due` with the entries due at `now`, in the order they were added, and moves each to
   // its next time after `now`. Times that were slept through are not made up for, but counted.

@@ -1,8 +1,8 @@
 #include "daemon/scribe.h"
 
 #include <pthread.h>
-#include <csignal>
 
+#include <csignal>
 #include <utility>
 
 namespace jetmem {

@@ -70,6 +70,13 @@ constexpr std::array kMetrics{
                .type = kCounter,
                .help = "Due times of sources that passed without a round: the machine was "
                        "suspended, or the daemon did not get to run."},
+    Descriptor{.name = "jetmem_reader",
+               .type = kGauge,
+               .help = "1 for the kind of reader in use: socket is systemd's, with its privilege; "
+                       "spawned has only the daemon's own rights, so sources that need more are "
+                       "denied. Both 0: none is running.",
+               .labels = {"kind"},
+               .max_series = 2},
     Descriptor{.name = "jetmem_reader_starts_total",
                .type = kCounter,
                .help = "Times a jetmem-reader was started or connected to. Climbs when readers "
@@ -85,15 +92,22 @@ constexpr std::array kMetrics{
                .type = kGauge,
                .help = "Readers given up on that the kernel has not let go of yet. At "
                        "reader.max_wedged no more are started."},
-    Descriptor{.name = "jetmem_log_entries_total",
-               .type = kCounter,
-               .help = "Log entries written."},
+    Descriptor{
+        .name = "jetmem_log_entries_total", .type = kCounter, .help = "Log entries written."},
     Descriptor{.name = "jetmem_log_dropped_total",
                .type = kCounter,
                .help = "Log entries dropped because the journal or terminal was too slow."},
     Descriptor{.name = "jetmem_log_failures_total",
                .type = kCounter,
                .help = "Log entries that the journal or terminal refused."},
+    Descriptor{.name = "jetmem_log_withheld_total",
+               .type = kCounter,
+               .help = "Changes of a source's state that were not logged one by one because it "
+                       "changed too often."},
+    Descriptor{.name = "jetmem_hidden_series",
+               .type = kGauge,
+               .help = "Series left off the page because another has the same name and labels. "
+                       "Not 0 is a mistake in jetmem: please report it."},
     Descriptor{.name = "jetmem_config_reloads_total",
                .type = kCounter,
                .help = "Reloads of the settings, by whether the new ones were taken or refused.",
@@ -111,6 +125,7 @@ enum Metric {
   kRoundTime,
   kRoundLag,
   kMissed,
+  kReaderKind,
   kReaderStarts,
   kReaderTimeouts,
   kReaderFailures,
@@ -118,6 +133,8 @@ enum Metric {
   kLogWritten,
   kLogDropped,
   kLogFailed,
+  kLogWithheld,
+  kHidden,
   kReloads,
 };
 
@@ -171,9 +188,10 @@ void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::
     out.put(kMetrics[kCpu], static_cast<double>(stat->utime_ticks + stat->stime_ticks) / ticks,
             name);
     if (facts.boot_time) {
-      out.put(kMetrics[kStartTime],
-              static_cast<double>(*facts.boot_time) + static_cast<double>(stat->start_ticks) / ticks,
-              name);
+      out.put(
+          kMetrics[kStartTime],
+          static_cast<double>(*facts.boot_time) + static_cast<double>(stat->start_ticks) / ticks,
+          name);
     }
   }
   if (facts.page_size) {
@@ -192,6 +210,8 @@ void write_self(SampleWriter& out, const SelfCounters& c) {
   out.put(kMetrics[kRoundTime], to_seconds(c.last_round_time));
   out.put(kMetrics[kRoundLag], to_seconds(c.last_lag));
   put(kMissed, c.missed_rounds);
+  out.put(kMetrics[kReaderKind], c.reader_from_socket ? 1 : 0, "socket");
+  out.put(kMetrics[kReaderKind], c.reader_spawned ? 1 : 0, "spawned");
   put(kReaderStarts, c.reader_starts);
   put(kReaderTimeouts, c.reader_timeouts);
   put(kReaderFailures, c.reader_failures);
@@ -199,6 +219,8 @@ void write_self(SampleWriter& out, const SelfCounters& c) {
   put(kLogWritten, c.log_written);
   put(kLogDropped, c.log_dropped);
   put(kLogFailed, c.log_failed);
+  put(kLogWithheld, c.log_withheld);
+  put(kHidden, c.hidden_series);
   out.put(kMetrics[kReloads], static_cast<double>(c.reloads_ok), "taken");
   out.put(kMetrics[kReloads], static_cast<double>(c.reloads_refused), "refused");
 }

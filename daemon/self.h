@@ -18,6 +18,8 @@ struct SelfCounters {
   Nanoseconds last_lag{0};         // how late it began
   std::uint64_t missed_rounds = 0;
 
+  bool reader_from_socket = false;
+  bool reader_spawned = false;
   std::uint64_t reader_starts = 0;
   std::uint64_t reader_timeouts = 0;
   std::uint64_t reader_failures = 0;
@@ -26,6 +28,8 @@ struct SelfCounters {
   std::uint64_t log_written = 0;
   std::uint64_t log_dropped = 0;
   std::uint64_t log_failed = 0;
+  std::uint64_t log_withheld = 0;
+  std::uint64_t hidden_series = 0;
 
   std::uint64_t reloads_ok = 0;
   std::uint64_t reloads_refused = 0;

@@ -19,6 +19,9 @@ class ServiceManager {
  public:
   ServiceManager();
 
+  // Whether there is one to tell anything.
+  bool present() const { return socket_.valid(); }
+
   void ready();
   void reloading(Nanoseconds mono);
   void stopping();

@@ -22,16 +22,24 @@ class SourceLog {
 
   void changed(const SourceInfo& info, const SourceStatus& status);
 
+  // To be called now and then: says how a source ended up whose last changes were withheld.
+  void catch_up();
+
+  // Changes that were not logged, since start.
+  std::uint64_t withheld() const { return withheld_; }
+
  private:
   struct Budget {
     Nanoseconds window_begin{0};
     int used = 0;
     std::uint64_t withheld = 0;
     bool seen = false;  // false: the first word of this source since start
+    LogEntry last;      // the newest entry that was withheld
   };
   Log& log_;
   const Clock& clock_;
   std::map<std::string_view, Budget> budgets_;
+  std::uint64_t withheld_ = 0;
 };
 
 }  // namespace jetmem

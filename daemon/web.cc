@@ -38,7 +38,7 @@ Web::Web(WebOptions options, const Clock& clock, PageBox& box, const Readiness& 
     : options_(std::move(options)),
       clock_(clock),
       on_listen_(std::move(on_listen)),
-      pages_(options_, clock, box, readiness, metrics_),
+      pages_(clock, box, readiness, metrics_),
       responder_([this](const Request& request) {
         unsigned connections = 0;
         for (const Endpoint& endpoint : endpoints_) {

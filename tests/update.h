@@ -31,8 +31,9 @@ inline void expect_equals_file(const std::string& text, const std::string& path)
     if (!more_got) got_line = "(end)";
     if (!more_want) want_line = "(end)";
     if (got_line == want_line && more_got) continue;
-    ADD_FAILURE() << path << ":" << line << " is not what the program makes.\n  file:    "
-                  << want_line << "\n  program: " << got_line
+    ADD_FAILURE() << path << ":" << line
+                  << " is not what the program makes.\n  file:    " << want_line
+                  << "\n  program: " << got_line
                   << "\nIf the change is meant: scripts/update-golden, and read the diff.";
     return;
   }

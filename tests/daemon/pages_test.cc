@@ -42,8 +42,7 @@ class PagesTest : public ::testing::Test {
   PageBox box_;
   Readiness readiness_;
   WebMetrics metrics_;
-  WebOptions options_;
-  Pages pages_{options_, clock_, box_, readiness_, metrics_};
+  Pages pages_{clock_, box_, readiness_, metrics_};
 };
 
 std::string header(const Answer& answer, std::string_view name) {
@@ -146,7 +145,9 @@ TEST_F(PagesTest, ReadyNeedsOneGoodSource) {
   EXPECT_EQ(*get("/readyz").body, "no source has been read yet\n");
   readiness_.set_sources(6, 0);
   EXPECT_EQ(get("/readyz").code, 503U);
-  EXPECT_EQ(*get("/readyz").body, "none of 6 sources is ok and fresh; see `jetmem sources`\n");
+  EXPECT_EQ(*get("/readyz").body,
+            "none of 6 cheap sources is ok and fresh; jetmem_source_state and the daemon's log say "
+            "why\n");
   EXPECT_EQ(get("/healthz").code, 200U);
   readiness_.set_sources(6, 1);
   EXPECT_EQ(get("/readyz").code, 200U);

@@ -18,10 +18,9 @@ namespace {
 std::vector<MetricGroup> all_groups() {
   std::vector<MetricGroup> groups;
   for (const SourceInfo* info : all_source_infos()) {
-    std::string about = "Tells " + std::string(info->what) + ". Read every " +
-                        format_duration(info->interval) + " by " +
-                        (info->access == Access::kReader ? "jetmem-reader" : "the daemon") +
-                        " from";
+    std::string about =
+        "Tells " + std::string(info->what) + ". Read every " + format_duration(info->interval) +
+        " by " + (info->access == Access::kReader ? "jetmem-reader" : "the daemon") + " from";
     const char* separator = " ";
     for (const std::string_view path : info->paths) {
       about.append(separator).append("`").append(path).append("`");
@@ -34,13 +33,12 @@ std::vector<MetricGroup> all_groups() {
   static const auto derivations = make_all_derivations();
   for (const auto& derivation : derivations) {
     groups.push_back({"Derived: " + std::string(derivation->name()),
-                      "Put together from the readings of several sources.",
-                      derivation->metrics()});
+                      "Put together from the readings of several sources.", derivation->metrics()});
   }
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", self_metrics()});
-  groups.push_back({"The web server", "Current at each scrape, even when the loop hangs.",
-                    web_metrics()});
+  groups.push_back(
+      {"The web server", "Current at each scrape, even when the loop hangs.", web_metrics()});
   return groups;
 }
 

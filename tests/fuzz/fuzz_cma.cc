@@ -9,10 +9,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const bool ok = jetmem::parse_cma(snapshot, fresh).has_value();
   if (jetmem::parse_cma(snapshot, reused).has_value() != ok) __builtin_trap();
   if (!ok) return 0;
-  if (fresh.areas.size() != reused.areas.size() || fresh.areas.size() > 64) __builtin_trap();
-  for (std::size_t i = 0; i < fresh.areas.size(); ++i) {
-    const jetmem::Cma::Area& area = fresh.areas[i];
-    if (area.name != reused.areas[i].name || area.used != reused.areas[i].used) __builtin_trap();
+  if (fresh.areas.size() > 64 || fresh.total_bytes != reused.total_bytes) __builtin_trap();
+  if (fresh.areas != reused.areas || fresh.areas_known != reused.areas_known) __builtin_trap();
+  for (const jetmem::Cma::Area& area : fresh.areas) {
     if (area.total && area.used && *area.used > *area.total) __builtin_trap();
     if (area.total && area.largest_run && *area.largest_run > *area.total) __builtin_trap();
   }
