@@ -27,6 +27,7 @@ constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
 constexpr Nanoseconds kStartPatience = std::chrono::seconds(20);
 // SIGKILL needs a moment even where nothing hangs.
 constexpr Nanoseconds kDyingPatience = std::chrono::milliseconds(200);
+constexpr int kStatusPatienceMs = 10;
 constexpr Nanoseconds kSocketRetry = std::chrono::minutes(1);
 
 // The sender of a packet, as the kernel vouches for it.
@@ -319,8 +320,13 @@ void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
 }
 
 // The connection is over: the reader ended by its own deadline, by the OOM killer, by somebody's
-// hand, or closed it and lives on. It is never waited for.
+// hand, or closed it and lives on. An ending process closes its socket a moment before its status
+// can be had; that moment it is given, and no more.
 void Client::on_end() {
+  if (ours_ && process_.pidfd.valid()) {
+    pollfd ended{process_.pidfd.get(), POLLIN, 0};
+    ::poll(&ended, 1, kStatusPatienceMs);
+  }
   int status = 0;
   const bool reaped = ours_ && ::waitpid(pid_, &status, WNOHANG) == pid_;
   if (reaped) pid_ = -1;
