@@ -24,6 +24,9 @@ Result<void> decode(std::string_view stream, Snapshot& out) {
     if (header.path_size > stream.size() || header.text_size > stream.size() - header.path_size) {
       return fail(Errc::kMalformed, "reader: record longer than its answer");
     }
+    if (header.error != 0 && header.text_size != 0) {
+      return fail(Errc::kMalformed, "reader: a file with both an error and text");
+    }
     const std::string_view path = stream.substr(0, header.path_size);
     stream.remove_prefix(header.path_size);
     out.add(path, stream.substr(0, header.text_size), header.error);
