@@ -22,10 +22,8 @@ int become_child(const SpawnRequest& request, char* const* argv, char* const* en
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (request.die_with_parent) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
-    if (::getppid() != parent) ::_exit(0);  // it died before the line above
-  }
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+  if (::getppid() != parent) ::_exit(0);  // it died before the line above
   // First out of the way of every target number, then onto them.
   constexpr int kHigh = 64;
   int moved[16];

@@ -13,14 +13,13 @@
 
 namespace jetmem {
 
+// The kernel kills the child when the calling thread ends.
 struct SpawnRequest {
   // Absolute program path and arguments.
   std::vector<std::string> argv;
   // Descriptors to hand over: {ours, number in the child}. The rest is closed; 0, 1 and 2 are
   // /dev/null unless they are named here.
   std::vector<std::pair<int, int>> descriptors;
-  // Ask the kernel to kill the child when the calling thread ends.
-  bool die_with_parent = true;
 };
 
 struct Child {

@@ -102,7 +102,7 @@ std::optional<Error> Client::refusal(std::string_view source) {
 }
 
 ReaderKind Client::kind() const {
-  if (!connection_.valid()) return ReaderKind::kNone;
+  if (!connection_.valid() || !greeted_) return ReaderKind::kNone;
   return ours_ ? ReaderKind::kSpawned : ReaderKind::kSocket;
 }
 
@@ -163,6 +163,10 @@ void Client::start_next() {
                          : kStartPatience);
       return;
     }
+    if (!ours_ && !greeted_) {
+      socket_trouble_ = "the reader behind " + options_.socket + " takes no requests";
+      next_socket_try_ = clock_.mono() + kSocketRetry;
+    }
     abandon();
   }
   fail_request(Errc::kUnavailable, "jetmem-reader does not take requests");
@@ -175,19 +179,16 @@ void Client::fail_request(Errc code, std::string message) {
 
 Result<void> Client::ensure_reader() {
   // A spawned reader stands in for systemd's only until that can be had.
-  const bool stand_in = connection_.valid() && ours_ && !options_.socket.empty();
-  if (connection_.valid() && !(stand_in && clock_.mono() >= next_socket_try_)) return {};
-  std::string why;
-  if (!options_.socket.empty()) {
+  const bool try_socket = !options_.socket.empty() && clock_.mono() >= next_socket_try_ &&
+                          (!connection_.valid() || ours_);
+  if (try_socket) {
     auto connected = connect_to_socket();
-    if (connected) {
-      fallback_reason_.clear();
-      return {};
-    }
-    why = std::move(connected.error().message);
+    if (connected) return {};
+    socket_trouble_ = std::move(connected.error().message);
     next_socket_try_ = clock_.mono() + kSocketRetry;
-    if (connection_.valid()) return {};
   }
+  if (connection_.valid()) return {};
+  std::string why = options_.socket.empty() ? std::string() : socket_trouble_;
   if (!options_.program.empty()) {
     auto spawned = spawn_program();
     if (spawned) {
@@ -199,6 +200,15 @@ Result<void> Client::ensure_reader() {
   }
   if (why.empty()) why = "jetmem-reader is not installed";
   return fail(Errc::kUnavailable, "no reader: " + why);
+}
+
+void Client::socket_gave_no_reader(std::string_view how) {
+  abandon();
+  ++counters_.failures;
+  socket_trouble_ = "the reader behind " + options_.socket + " ";
+  socket_trouble_.append(how);
+  next_socket_try_ = clock_.mono() + kSocketRetry;
+  if (in_flight_) start_next();
 }
 
 Result<void> Client::connect_to_socket() {
@@ -292,10 +302,13 @@ bool Client::take_packet() {
 }
 
 void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
-  if (!std::exchange(greeted_, true) && in_flight_) {
-    // From now on the read itself is what is waited for.
-    sent_ = clock_.mono();
-    set_timer(options_.deadline + std::chrono::milliseconds(kGraceMs));
+  if (!std::exchange(greeted_, true)) {
+    if (!ours_) fallback_reason_.clear();
+    if (in_flight_) {
+      // From now on the read itself is what is waited for.
+      sent_ = clock_.mono();
+      set_timer(options_.deadline + std::chrono::milliseconds(kGraceMs));
+    }
   }
   // The hello of a new reader (sequence 0), or an answer nobody waits for.
   if (!in_flight_ || header.sequence != sequence_) return;
@@ -323,6 +336,10 @@ void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
 // hand, or closed it and lives on. An ending process closes its socket a moment before its status
 // can be had; that moment it is given, and no more.
 void Client::on_end() {
+  if (!ours_ && !greeted_) {
+    socket_gave_no_reader("ended before it said hello");
+    return;
+  }
   if (ours_ && process_.pidfd.valid()) {
     pollfd ended{process_.pidfd.get(), POLLIN, 0};
     ::poll(&ended, 1, kStatusPatienceMs);
@@ -349,6 +366,10 @@ void Client::on_end() {
 void Client::on_deadline() {
   if (greeted_) {
     time_out();
+    return;
+  }
+  if (!ours_) {
+    socket_gave_no_reader("said no hello within 20s");
     return;
   }
   abandon();

@@ -74,7 +74,7 @@ class Client {
   // The reader serving now, or -1.
   pid_t pid() const { return pid_; }
   ReaderKind kind() const;
-  // Why the socket was passed over for a spawned reader; empty when it was not.
+  // Why a spawned reader stands in for the socket's; empty when none does.
   const std::string& fallback_reason() const { return fallback_reason_; }
   // Readers that the kernel does not let go of.
   std::size_t wedged() const;
@@ -106,6 +106,8 @@ class Client {
   bool take_packet();
   void on_answer(const AnswerHeader& header, std::size_t payload);
   void on_end();
+  // A connection to the socket that no reader spoke on is no reader: falls back to a spawned one.
+  void socket_gave_no_reader(std::string_view how);
   void on_deadline();
   void finish(Result<const Snapshot*> result);
   void fail_request(Errc code, std::string message);
@@ -134,7 +136,8 @@ class Client {
   pid_t pid_ = -1;
   bool ours_ = false;
   bool greeted_ = false;  // its hello has come: it runs, and what it does not answer hangs
-  Nanoseconds next_socket_try_{0};  // mono clock; while a spawned reader stands in
+  Nanoseconds next_socket_try_{0};  // mono clock; the socket failed a moment ago
+  std::string socket_trouble_;      // how it failed
   std::string fallback_reason_;
 
   std::deque<std::string> queue_;

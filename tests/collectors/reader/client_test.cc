@@ -374,6 +374,36 @@ TEST_F(ClientTest, WithoutItsSocketASpawnedReaderStandsInAndSaysSo) {
   ::waitpid(server, nullptr, 0);
 }
 
+// Systemd accepts, and its unit fails to start: the sources must not go blind for it.
+TEST_F(ClientTest, ASocketWithoutAReaderBehindItIsNoReader) {
+  TempDir directory;
+  FakeSpawner spawner(answer_all);
+  ClientOptions options;
+  options.socket = directory.file("socket");
+  const UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  options.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  const pid_t server = ::fork();
+  if (server == 0) {
+    for (;;) ::close(::accept(listener.get(), nullptr, nullptr));
+  }
+  auto client = make(spawner, options);
+  client->request("cma");
+  client->request("thermal");
+  settle(*client);
+  ASSERT_EQ(answers_.size(), 2U);
+  EXPECT_TRUE(answers_[0].ok) << answers_[0].text;
+  EXPECT_TRUE(answers_[1].ok) << answers_[1].text;
+  EXPECT_EQ(client->kind(), ReaderKind::kSpawned);
+  EXPECT_EQ(client->fallback_reason().substr(0, 18), "the reader behind ");
+  EXPECT_EQ(spawner.spawned, 1);
+  ::kill(server, SIGKILL);
+  ::waitpid(server, nullptr, 0);
+}
+
 TEST_F(ClientTest, NonsenseIsRefused) {
   const std::vector<std::string> packets{
       "x",
