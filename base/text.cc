@@ -1,7 +1,6 @@
 #include "base/text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace jetmem {
@@ -27,16 +26,6 @@ std::optional<std::int64_t> take_i64(std::string_view& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (error != std::errc{}) return std::nullopt;
-  text = rest.substr(static_cast<std::size_t>(end - rest.data()));
-  return value;
-}
-
-std::optional<double> take_double(std::string_view& text) {
-  std::string_view rest = text;
-  skip_blanks(rest);
-  double value = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
   text = rest.substr(static_cast<std::size_t>(end - rest.data()));
   return value;
 }

@@ -113,8 +113,6 @@ inline std::optional<std::uint64_t> take_u64(std::string_view& text) {
 }
 
 std::optional<std::int64_t> take_i64(std::string_view& text);
-// Fixed or scientific notation as from_chars reads it; infinities and NaN are refused.
-std::optional<double> take_double(std::string_view& text);
 
 // Whole-text variants for files that hold one value and a newline ("42000\n").
 std::string_view trim(std::string_view text);

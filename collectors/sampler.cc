@@ -1,5 +1,6 @@
 #include "collectors/sampler.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace jetmem {
@@ -133,6 +134,7 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
     readings_.add(source->reading_tag(), source->reading_address());
     Entry entry{std::move(source), SnapshotReader(info.paths, info.limits), {}, {}, 0};
     entry.status.interval = info.interval;
+    entry.status.patience = info.interval;
     entry.section = table_.add_section(std::string(info.name));
     entries_.push_back(std::move(entry));
   }
@@ -159,7 +161,9 @@ void Sampler::set_enabled(std::size_t i, bool enabled) {
 }
 
 void Sampler::set_interval(std::size_t i, std::chrono::milliseconds interval) {
-  entries_[i].status.interval = interval;
+  SourceStatus& status = entries_[i].status;
+  status.interval = interval;
+  status.patience = std::max(status.patience, interval);
 }
 
 bool Sampler::admit(std::size_t i) {
@@ -213,6 +217,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   readings_.set_valid(i, true);
   derive_ = true;
   entry.status.last_success = now;
+  entry.status.patience = entry.status.interval;
   entry.status.work_time = read_time + (clock_.mono() - begin);
   entry.status.error = Errc::kIo;
   const bool was_stale = std::exchange(entry.status.stale, false);
@@ -264,7 +269,7 @@ void Sampler::finish_round() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     if (entry.status.last_success < Nanoseconds(0) || entry.status.stale) continue;
-    if (now - entry.status.last_success <= kStaleAfterIntervals * entry.status.interval) continue;
+    if (now - entry.status.last_success <= kStaleAfterIntervals * entry.status.patience) continue;
     drop(entry, i);
     entry.status.stale = true;
     if (on_change_) on_change_(entry.source->info(), entry.status);

@@ -40,6 +40,9 @@ struct SourceStatus {
   std::string skipped;
 
   std::chrono::milliseconds interval{0};
+  // The longest interval in force since the last good reading: staleness goes by it, so that a
+  // reload which shortens the interval does not make old what was in time.
+  std::chrono::milliseconds patience{0};
   Nanoseconds last_success{-1};  // boot clock; negative: never
   Nanoseconds read_time{0};      // of the last read
   Nanoseconds work_time{0};      // reading, parsing and writing together

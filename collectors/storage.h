@@ -42,7 +42,6 @@ class Refill {
     item.clear();
     return item;
   }
-  std::size_t size() const { return count_; }
 
  private:
   std::vector<Item>& items_;

@@ -123,7 +123,9 @@ bool Daemon::set_up_events() {
     return 0;
   };
   const auto answer = [](sd_event_source*, int, std::uint32_t, void* self) {
-    static_cast<Daemon*>(self)->on_reader_event();
+    auto* daemon = static_cast<Daemon*>(self);
+    daemon->make_up_round();
+    daemon->reader_->dispatch();
     return 0;
   };
   int ok = sd_event_new(&event_);
@@ -214,13 +216,11 @@ void Daemon::read_source(std::size_t i) {
   }
 }
 
-void Daemon::on_reader_event() {
-  // A loop that did not get to run for a while reads what is due before it judges what is stale.
-  if (const Nanoseconds now = clock_.boot(); now >= next_due_) {
-    round(now);
-    arm_timer();
-  }
-  reader_->dispatch();
+void Daemon::make_up_round() {
+  const Nanoseconds now = clock_.boot();
+  if (now < next_due_) return;
+  round(now);
+  arm_timer();
 }
 
 void Daemon::on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
@@ -335,6 +335,7 @@ void Daemon::update_status_text() {
 
 void Daemon::reload() {
   service_manager_.reloading(clock_.mono());
+  make_up_round();
   const auto loaded = options_.load();
   if (!loaded) {
     ++counters_.reloads_refused;

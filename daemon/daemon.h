@@ -65,7 +65,8 @@ class Daemon {
   void on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
                         Nanoseconds read_time);
   void publish(Nanoseconds now);
-  void on_reader_event();
+  // A loop that did not get to run for a while reads what is due before it judges what is stale.
+  void make_up_round();
   void tell_reader_kind();
   void arm_timer();
   void on_source_change(const SourceInfo& info, const SourceStatus& status);

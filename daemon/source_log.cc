@@ -25,6 +25,7 @@ std::string describe(const SourceInfo& info, const SourceStatus& status) {
   if (!status.skipped.empty() && status.state != SourceState::kDisabled) {
     return text + "skipped: " + status.skipped;
   }
+  if (status.state == SourceState::kPending) return text + "no longer skipped";
   text += state_name(status.state);
   if (!status.reason.empty()) text += ": " + status.reason;
   if (status.state == SourceState::kDenied && !info.grant.empty()) {

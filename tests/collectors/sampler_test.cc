@@ -75,6 +75,21 @@ TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
   EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "failed", "stale", "ok"}));
 }
 
+// A reload that shortens the interval makes nothing old that was in time.
+TEST_F(SamplerTest, StalenessGoesByTheIntervalTheReadingWasMadeUnder) {
+  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
+  sampler_->set_interval(0, std::chrono::minutes(1));
+  round();
+  clock_.advance(seconds(30));
+  sampler_->set_interval(0, seconds(1));
+  sampler_->finish_round();
+  EXPECT_EQ(value(kFree), 4096);
+  round();
+  clock_.advance(seconds(4));
+  sampler_->finish_round();
+  EXPECT_TRUE(std::isnan(value(kFree))) << "from the next reading on it is the new one";
+}
+
 TEST_F(SamplerTest, TimeInSuspendAgesTheData) {
   tree_.write("proc/meminfo", "MemFree: 4 kB\n");
   round();

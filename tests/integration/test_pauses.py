@@ -24,6 +24,17 @@ class Pauses(unittest.TestCase):
         self.assertNotIn("stale", daemon.log()[len(before):])
         self.assertEqual(daemon.stop()[0], 0)
 
+    def test_a_reload_after_a_pause_makes_nothing_stale(self):
+        daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb")
+        daemon.wait_until_read()
+        os.kill(daemon.pid, signal.SIGSTOP)
+        time.sleep(5)
+        os.kill(daemon.pid, signal.SIGHUP)
+        os.kill(daemon.pid, signal.SIGCONT)
+        daemon.wait_for_log("settings reloaded")
+        self.assertNotIn("stale", daemon.log())
+        self.assertEqual(daemon.stop()[0], 0)
+
     def test_an_answer_of_the_reader_that_waited_out_a_pause_counts(self):
         daemon = jt.Daemon(self, "reader: {deadline: 1s}\nsources: {thermal: {interval: 1s}}\n",
                            root=jt.FIXTURES / "orin-nano-8gb")
