@@ -62,7 +62,8 @@ void add_config_command(CLI::App& app, CommandContext& context) {
     auto files = std::make_shared<std::vector<std::string>>();
     sub->add_option("FILE", *files,
                     "Settings files, later ones override earlier ones (default: "
-                    "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
+                    "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)")
+        ->type_name("");
     sub->footer("Exit status: 0 when the settings are right, 2 when they are not.");
     sub->callback([files, &context, run = action.run] { context.status = run(*files); });
   }

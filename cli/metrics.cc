@@ -54,9 +54,13 @@ void add_metrics_command(CLI::App& app, CommandContext& context) {
   auto only = std::make_shared<std::vector<std::string>>();
   command->add_option("--only", *only, "Only these sources, separated by commas")
       ->delimiter(',')
-      ->type_name("NAME,...");
+      ->type_name("NAME[,NAME]")
+      ->expected(1);
   command->footer(
-      "Needs no daemon. What could not be read is absent, and said on standard error.\n"
+      "Needs no daemon. A source that could not be read is absent, and said on standard error; "
+      "values\n"
+      "that a source lacks are counted in jetmem_source_absent_values. --root DIR reads below "
+      "DIR.\n"
       "Exit status: 0 when at least one source could be read, 1 when none could, 2 on a wrong\n"
       "command line.");
   command->callback([only, &context] { context.status = run(context.root, *only); });

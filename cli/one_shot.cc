@@ -38,7 +38,7 @@ Result<void> OneShot::choose(const std::vector<std::string>& only) {
     std::string message = "no source is called '" + printable(wanted, 60) + "'";
     const std::string_view near = nearest_name(wanted, names);
     if (!near.empty()) message += "; did you mean '" + std::string(near) + "'?";
-    message += " `jetmem sources` lists them";
+    message += (near.empty() ? "; " : " ") + std::string("`jetmem sources` lists them");
     return fail(Errc::kInvalid, std::move(message));
   }
   // A source left out is not made at all: nothing is said of what was not asked for.

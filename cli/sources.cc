@@ -97,7 +97,10 @@ void add_sources_command(CLI::App& app, CommandContext& context) {
   command->add_flag("--json", *json, "As JSON, with the paths that each source reads");
   command->footer(
       "States: ok; absent (this kernel or board has none); denied (it exists and needs a\n"
-      "privilege, which is named); failed (it exists and could not be read or understood).\n"
+      "privilege, which is named); failed (it exists and could not be read or understood);\n"
+      "pending (skipped, to spare the device). 'absent: N reason' counts values that a source\n"
+      "which is ok could not give. Read with your rights, not the daemon's. --root DIR reads\n"
+      "below DIR.\n"
       "Exit status: 0 unless a source failed, then 1; 2 on a wrong command line.");
   command->callback([json, &context] { context.status = run(context.root, *json); });
 }

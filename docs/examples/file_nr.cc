@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "collectors/one_value.h"
 
 namespace jetmem {
 namespace {
@@ -31,7 +32,9 @@ const SourceInfo FileNrSource::kInfo{
 };
 
 Result<void> parse_file_nr(std::string_view text, FileNr& out) {
-  std::string_view rest = trim(text);
+  // Without its newline the text was cut, perhaps within a number.
+  const auto line = one_value(text);
+  std::string_view rest = line.value_or("");
   const auto allocated = take_u64(rest);
   const auto unused = take_u64(rest);
   const auto maximum = take_u64(rest);

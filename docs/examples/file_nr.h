@@ -13,7 +13,7 @@ struct FileNr {
   std::uint64_t maximum = 0;
 };
 
-// Errors: fewer than three numbers, one beyond 64 bits, anything behind the third.
+// Errors: fewer than three numbers, one beyond 64 bits, anything behind the third, no newline.
 Result<void> parse_file_nr(std::string_view text, FileNr& out);
 
 class FileNrSource final : public SourceOf<FileNr> {

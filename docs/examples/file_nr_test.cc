@@ -22,6 +22,8 @@ TEST(FileNr, RefusesWithLineAndFinding) {
   };
   EXPECT_EQ(message(""), "line 1: expected three numbers, found ''");
   EXPECT_EQ(message("12\t0\n"), "line 1: expected three numbers, found '12?0?'");
+  EXPECT_EQ(message("1344\t0\t92233"), "line 1: expected three numbers, found '1344?0?92233'")
+      << "a number that was cut is not a smaller number";
   EXPECT_EQ(message("1\t0\t99999999999999999999\n").substr(0, 30),
             "line 1: expected three numbers");
 }
