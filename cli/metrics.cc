@@ -55,7 +55,7 @@ void add_metrics_command(CLI::App& app, CommandContext& context) {
   command->add_option("--only", *only, "Only these sources, separated by commas")
       ->delimiter(',')
       ->type_name("NAME[,NAME]")
-      ->expected(1);
+      ->allow_extra_args(false);
   command->footer(
       "Needs no daemon. A source that could not be read is absent, and said on standard error; "
       "values\n"
