@@ -10,22 +10,8 @@
 namespace jetmem {
 namespace {
 
-constexpr const char* kDefaultDirectory = "/etc/jetmem";
-
-// The files named, or those of the default place.
-Loaded<LoadedSettings> load(const std::vector<std::string>& named) {
-  std::vector<ConfigFile> files;
-  for (const std::string& path : named) files.push_back({path});
-  if (named.empty()) {
-    auto found = find_config_files(kDefaultDirectory);
-    if (!found) return tl::unexpected(found.error());
-    files = std::move(*found);
-  }
-  return load_settings(files, known_sources());
-}
-
 int run_check(const std::vector<std::string>& named) {
-  const auto loaded = load(named);
+  const auto loaded = load_named_or_default(named, known_sources());
   if (!loaded) {
     std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
     return kExitUsage;
@@ -35,7 +21,7 @@ int run_check(const std::vector<std::string>& named) {
 }
 
 int run_show(const std::vector<std::string>& named) {
-  const auto loaded = load(named);
+  const auto loaded = load_named_or_default(named, known_sources());
   if (!loaded) {
     std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
     return kExitUsage;

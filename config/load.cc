@@ -165,6 +165,19 @@ class Loader {
 
 }  // namespace
 
+Loaded<LoadedSettings> load_named_or_default(std::span<const std::string> named,
+                                             std::span<const KnownSource> sources) {
+  std::vector<ConfigFile> files;
+  files.reserve(named.size());
+  for (const std::string& path : named) files.push_back({path});
+  if (named.empty()) {
+    auto found = find_config_files(kConfigDirectory);
+    if (!found) return tl::unexpected(found.error());
+    files = std::move(*found);
+  }
+  return load_settings(files, sources);
+}
+
 Loaded<LoadedSettings> load_settings(std::span<const ConfigFile> files,
                                      std::span<const KnownSource> sources) {
   Loader loader(sources);

@@ -28,6 +28,11 @@ using Loaded = tl::expected<T, std::vector<ConfigError>>;
 Loaded<LoadedSettings> load_settings(std::span<const ConfigFile> files,
                                      std::span<const KnownSource> sources);
 
+// What a command line asks for: the files it names, or those below /etc/jetmem.
+inline constexpr const char* kConfigDirectory = "/etc/jetmem";
+Loaded<LoadedSettings> load_named_or_default(std::span<const std::string> named,
+                                             std::span<const KnownSource> sources);
+
 // The same from texts in memory.
 struct ConfigText {
   std::string name;  // stands for the file's in errors and origins

@@ -16,7 +16,6 @@
 namespace jetmem {
 namespace {
 
-constexpr const char* kDefaultDirectory = "/etc/jetmem";
 constexpr int kExitUsage = 2;
 constexpr std::chrono::milliseconds kScribePatience{300};
 
@@ -26,19 +25,8 @@ struct Arguments {
   int verbosity = 0;
 };
 
-Loaded<LoadedSettings> load(const std::vector<std::string>& named) {
-  std::vector<ConfigFile> files;
-  for (const std::string& path : named) files.push_back({path});
-  if (named.empty()) {
-    auto found = find_config_files(kDefaultDirectory);
-    if (!found) return tl::unexpected(found.error());
-    files = std::move(*found);
-  }
-  return load_settings(files, known_sources());
-}
-
 int run(const Arguments& arguments) {
-  auto settings = load(arguments.config);
+  auto settings = load_named_or_default(arguments.config, known_sources());
   if (!settings) {
     std::fprintf(stderr, "%s\n", describe(settings.error()).c_str());
     std::fputs("jetmemd: the settings are wrong; not started\n", stderr);
@@ -55,7 +43,9 @@ int run(const Arguments& arguments) {
   }
   DaemonOptions options;
   options.root_directory = arguments.root;
-  options.load = [files = arguments.config] { return load(files); };
+  options.load = [files = arguments.config] {
+    return load_named_or_default(files, known_sources());
+  };
   options.verbosity = arguments.verbosity;
 
   Scribe scribe(make_log_writer());
