@@ -20,11 +20,8 @@ Result<PidStat> parse_pid_stat(std::string_view text) {
     int field;
     std::uint64_t* to;
   };
-  const std::array<Wanted, 5> wanted{{{14, &out.utime_ticks},
-                                      {15, &out.stime_ticks},
-                                      {20, &out.threads},
-                                      {22, &out.start_ticks},
-                                      {24, &out.rss_pages}}};
+  const std::array<Wanted, 4> wanted{
+      {{14, &out.utime_ticks}, {15, &out.stime_ticks}, {20, &out.threads}, {22, &out.start_ticks}}};
   std::size_t next = 0;
   for (int field = 4; next < wanted.size(); ++field) {
     std::string_view word = take_word(rest);
@@ -37,6 +34,14 @@ Result<PidStat> parse_pid_stat(std::string_view text) {
     *wanted[next++].to = *value;
   }
   return out;
+}
+
+std::optional<std::uint64_t> parse_resident_pages(std::string_view statm) {
+  const auto size = take_u64(statm);
+  const auto resident = take_u64(statm);
+  // A blank behind it: the number is whole.
+  if (!size || !resident || statm.empty() || *resident == 0) return std::nullopt;
+  return resident;
 }
 
 }  // namespace jetmem

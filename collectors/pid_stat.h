@@ -1,7 +1,8 @@
-// One line of /proc/<pid>/stat (fs/proc/array.c): what a process has used.
+// Two lines of a process: /proc/<pid>/stat and /proc/<pid>/statm (fs/proc/array.c, task_mmu.c).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,12 +14,16 @@ struct PidStat {
   std::uint64_t stime_ticks = 0;
   std::uint64_t threads = 0;
   std::uint64_t start_ticks = 0;  // after boot
-  std::uint64_t rss_pages = 0;    // multiply by Facts::page_size
   char state = '?';               // R, S, D, Z ...
 };
 
 // The second field is the command name in parentheses and may hold blanks and parentheses itself:
 // fields are counted from the last ')'.
 Result<PidStat> parse_pid_stat(std::string_view text);
+
+// Resident pages, the second number of statm; multiply by Facts::page_size. Not from stat, whose
+// number is a sum that leaves out what each CPU has not handed in: since 6.2 a small process may be
+// said to have 0. statm is exact again from about 6.16. Absent when 0: nothing runs in no memory.
+std::optional<std::uint64_t> parse_resident_pages(std::string_view statm);
 
 }  // namespace jetmem

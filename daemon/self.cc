@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "base/unique_fd.h"
 #include "base/version.h"
@@ -138,16 +139,13 @@ enum Metric {
   kReloads,
 };
 
-std::optional<PidStat> read_stat(pid_t pid) {
-  char path[32];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+// The text of /proc/<pid>/<name>; empty when the process is gone.
+std::string_view read_proc(pid_t pid, const char* name, std::span<char> buffer) {
+  char path[48];
+  std::snprintf(path, sizeof path, "/proc/%d/%s", static_cast<int>(pid), name);
   const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  char text[1024];
-  const ssize_t n = fd.valid() ? ::read(fd.get(), text, sizeof text) : -1;
-  if (n <= 0) return std::nullopt;
-  const auto stat = parse_pid_stat({text, static_cast<std::size_t>(n)});
-  if (!stat) return std::nullopt;
-  return *stat;
+  const ssize_t n = fd.valid() ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
+  return {buffer.data(), static_cast<std::size_t>(n > 0 ? n : 0)};
 }
 
 // By getdents64 into the stack: readdir() would allocate on the loop every time.
@@ -181,7 +179,8 @@ std::optional<std::uint64_t> count_fds(pid_t pid) {
 std::span<const Descriptor> self_metrics() { return kMetrics; }
 
 void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name) {
-  const auto stat = read_stat(pid);
+  char buffer[1024];
+  const auto stat = parse_pid_stat(read_proc(pid, "stat", buffer));
   if (!stat) return;
   const auto ticks = static_cast<double>(facts.clock_ticks_per_second.value_or(0));
   if (ticks > 0) {
@@ -194,8 +193,9 @@ void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::
           name);
     }
   }
-  if (facts.page_size) {
-    out.put(kMetrics[kRss], static_cast<double>(stat->rss_pages * *facts.page_size), name);
+  const auto resident = parse_resident_pages(read_proc(pid, "statm", buffer));
+  if (facts.page_size && resident) {
+    out.put(kMetrics[kRss], static_cast<double>(*resident * *facts.page_size), name);
   }
   out.put(kMetrics[kThreads], static_cast<double>(stat->threads), name);
   if (const auto fds = count_fds(pid)) out.put(kMetrics[kFds], static_cast<double>(*fds), name);

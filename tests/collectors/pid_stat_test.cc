@@ -22,7 +22,14 @@ TEST(PidStat, FieldsByTheirNumbers) {
   EXPECT_EQ(stat->stime_ticks, 5U);
   EXPECT_EQ(stat->threads, 3U);
   EXPECT_EQ(stat->start_ticks, 8123U);
-  EXPECT_EQ(stat->rss_pages, 2500U);
+}
+
+TEST(PidStat, ResidentPagesAreOfStatmAndNeverZero) {
+  EXPECT_EQ(parse_resident_pages("326 233 209 167 0 78 0\n"), 233U);
+  EXPECT_EQ(parse_resident_pages("326 0 0 167 0 78 0\n"), std::nullopt);
+  EXPECT_EQ(parse_resident_pages("326 23"), std::nullopt);
+  EXPECT_EQ(parse_resident_pages("326"), std::nullopt);
+  EXPECT_EQ(parse_resident_pages(""), std::nullopt);
 }
 
 // A process chooses its own name, and may choose it to look like the rest of the line.
@@ -30,7 +37,7 @@ TEST(PidStat, AHostileNameShiftsNothing) {
   const auto stat = parse_pid_stat("42 (a) R 9 9) 9 (" + std::string(")") + std::string(kTail));
   ASSERT_TRUE(stat) << stat.error().message;
   EXPECT_EQ(stat->state, 'S');
-  EXPECT_EQ(stat->rss_pages, 2500U);
+  EXPECT_EQ(stat->threads, 3U);
 }
 
 TEST(PidStat, UglyLadder) {

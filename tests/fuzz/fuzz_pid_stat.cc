@@ -1,6 +1,8 @@
 #include "collectors/pid_stat.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  (void)jetmem::parse_pid_stat(std::string_view(reinterpret_cast<const char*>(data), size));
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)jetmem::parse_pid_stat(text);
+  if (jetmem::parse_resident_pages(text) == 0U) __builtin_trap();
   return 0;
 }
