@@ -103,12 +103,14 @@ int Daemon::run() {
   return status < 0 ? 1 : status;
 }
 
-bool Daemon::set_up_events() {
+void Daemon::block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, s);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+}
 
+bool Daemon::set_up_events() {
   const auto stop = [](sd_event_source* source, const signalfd_siginfo*, void*) {
     return sd_event_exit(sd_event_source_get_event(source), 0);
   };

@@ -50,6 +50,10 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
+  // To be called first of all: a signal that comes before the loop waits for it, so that an early
+  // SIGHUP does not end the process.
+  static void block_signals();
+
   // Runs until SIGTERM or SIGINT. The exit status.
   int run();
 

@@ -67,6 +67,7 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   // A log or client that went away is an error of that write, not the daemon's end.
   std::signal(SIGPIPE, SIG_IGN);
+  jetmem::Daemon::block_signals();
   CLI::App app("Samples the memory health of this machine and serves it to Prometheus.\n",
                "jetmemd");
   app.set_version_flag("--version", std::string("jetmemd ") + jetmem::kVersion);
