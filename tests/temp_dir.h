@@ -27,10 +27,12 @@ class TempDir {
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  void write(std::string_view name, std::string_view text) const {
+  // The whole path of the file written.
+  std::string write(std::string_view name, std::string_view text) const {
     const std::filesystem::path to = file(name);
     std::filesystem::create_directories(to.parent_path());
     std::ofstream(to, std::ios::binary) << text;
+    return to.string();
   }
 
  private:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 
@@ -43,30 +44,5 @@ inline std::string errors_of(std::string_view text) {
   return loaded ? "no error; loaded as\n" + show_settings(*loaded)
                 : describe(loaded.error()) + "\n";
 }
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "jetmem-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  const std::string& path() const { return path_; }
-  std::string write(const std::string& name, std::string_view text) const {
-    const std::filesystem::path file = std::filesystem::path(path_) / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary) << text;
-    return file.string();
-  }
-
- private:
-  std::string path_;
-};
 
 }  // namespace jetmem

@@ -18,14 +18,14 @@ std::string load_error(const std::string& path, bool must_exist = true) {
 }
 
 TEST(ConfigFiles, MissingIsFineOnlyWhereNobodyNamedIt) {
-  const TemporaryDirectory dir;
+  const TempDir dir;
   const std::string path = dir.path() + "/jetmem.yaml";
   EXPECT_EQ(load_error(path, false), "loaded");
   EXPECT_EQ(load_error(path, true), "there is no such file; check its name");
 }
 
 TEST(ConfigFiles, WhatIsNoSettingsFileIsRefusedWithoutBlocking) {
-  const TemporaryDirectory dir;
+  const TempDir dir;
   EXPECT_THAT(load_error(dir.path(), false), HasSubstr("is a directory"));
   const std::string fifo = dir.path() + "/fifo.yaml";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
@@ -39,7 +39,7 @@ TEST(ConfigFiles, WhatIsNoSettingsFileIsRefusedWithoutBlocking) {
 }
 
 TEST(ConfigFiles, UnreadableIsNotMissing) {
-  const TemporaryDirectory dir;
+  const TempDir dir;
   const std::string path = dir.write("jetmem.yaml", "");
   ASSERT_EQ(chmod(path.c_str(), 0), 0);
   const bool is_root = geteuid() == 0;  // whom no mode stops: look as nobody
@@ -51,7 +51,7 @@ TEST(ConfigFiles, UnreadableIsNotMissing) {
   EXPECT_THAT(error, HasSubstr("permission denied"));
 }
 
-std::vector<std::string> found_names(const TemporaryDirectory& dir) {
+std::vector<std::string> found_names(const TempDir& dir) {
   std::vector<std::string> names;
   const auto files = find_config_files(dir.path());
   if (!files) return {describe(files.error())};
@@ -63,7 +63,7 @@ std::vector<std::string> found_names(const TemporaryDirectory& dir) {
 }
 
 TEST(ConfigFiles, MainFileThenConfDInLexicalOrder) {
-  const TemporaryDirectory dir;
+  const TempDir dir;
   EXPECT_THAT(found_names(dir), testing::ElementsAre("jetmem.yaml"));
   for (const char* name : {"90-b.yaml", "10-a.yaml", "9.yaml", ".hidden.yaml", "10-a.yaml~",
                            "10-a.yaml.dpkg-dist", "README", ".yaml"}) {
@@ -80,22 +80,22 @@ TEST(ConfigFiles, MainFileThenConfDInLexicalOrder) {
 }
 
 TEST(ConfigFiles, AYmlFileIsNotIgnored) {
-  const TemporaryDirectory dir;
+  const TempDir dir;
   const std::string path = dir.write("conf.d/10-a.yml", "");
   EXPECT_THAT(found_names(dir), testing::ElementsAre(path + ": is not read; rename it to .yaml"));
 }
 
 TEST(ConfigFiles, ConfDMustBeADirectoryOfReasonableSize) {
-  const TemporaryDirectory file;
+  const TempDir file;
   file.write("conf.d", "");
   EXPECT_THAT(found_names(file).front(), HasSubstr("cannot be listed as a directory"));
-  const TemporaryDirectory many;
+  const TempDir many;
   for (int i = 0; i < 257; ++i) many.write("conf.d/" + std::to_string(i) + ".yaml", "");
   EXPECT_THAT(found_names(many).front(), HasSubstr("more than 256"));
 }
 
 TEST(ConfigFiles, MainAndDropInsLoadTogether) {
-  const TemporaryDirectory dir;
+  const TempDir dir;
   dir.write("jetmem.yaml", "log: {level: debug}\nreader: {max_wedged: 2}\n");
   const std::string drop_in = dir.write("conf.d/50-local.yaml", "\nlog: {level: error}\n");
   const auto files = find_config_files(dir.path());
