@@ -6,9 +6,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -24,15 +25,10 @@ ListenAddress at(std::string_view text) {
 
 class ListenUnix : public ::testing::Test {
  protected:
-  ListenUnix() {
-    std::string pattern = "/tmp/jetmem-listen-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-    address_ = at("unix:" + path());
-  }
-  ~ListenUnix() override { std::filesystem::remove_all(directory_); }
-  std::string path() const { return directory_ + "/socket"; }
+  ListenUnix() { address_ = at("unix:" + path()); }
+  std::string path() const { return directory_.file("socket"); }
 
-  std::string directory_;
+  TempDir directory_;
   ListenAddress address_;
 };
 

@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "tests/daemon/http_client.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -337,16 +338,15 @@ TEST_F(WebTest, Ipv6) {
 }
 
 TEST_F(WebTest, UnixSocketsServeWhateverTheClientsOwnAddress) {
-  std::string directory = "/tmp/jetmem-web-XXXXXX";
-  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
-  start({"unix:" + directory + "/api.socket"});
+  const TempDir directory;
+  start({"unix:" + directory.file("api.socket")});
   ASSERT_TRUE(failures_.empty()) << failures_[0];
   EXPECT_EQ(fetch(address_, "/metrics").code, 200);
 
   // A client bound to the longest path there can be.
   sockaddr_un own{};
   own.sun_family = AF_UNIX;
-  std::string path = directory + "/";
+  std::string path = directory.file("");
   path.resize(sizeof own.sun_path - 1, 'x');
   path.copy(own.sun_path, sizeof own.sun_path - 1);
   sockaddr_un to{};
@@ -364,7 +364,6 @@ TEST_F(WebTest, UnixSocketsServeWhateverTheClientsOwnAddress) {
 
   web_->stop();
   EXPECT_FALSE(std::filesystem::exists(address_.host));
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace
