@@ -29,7 +29,7 @@ endif()
 # jetmem_room(NAME uses...): the library of one room, from every .cc in its folder. Programs' main
 # files are named main.cc and left out. A new source file needs no edit here.
 function(jetmem_room name)
-  file(GLOB sources CONFIGURE_DEPENDS *.cc */*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS *.cc */*.cc */*/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   add_library(jetmem_${name} STATIC ${sources})
   target_link_libraries(jetmem_${name} PUBLIC jetmem_options)

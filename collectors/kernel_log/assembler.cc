@@ -1,0 +1,98 @@
+#include "collectors/kernel_log/assembler.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::chrono::microseconds kMaxPause = std::chrono::seconds(1);
+
+}  // namespace
+
+bool Assembler::agree(const Open& open, const Event& part, std::string_view join) {
+  if (join.empty()) return true;
+  const Field* mine = open.event.find(join);
+  const Field* theirs = part.find(join);
+  if (mine == nullptr || theirs == nullptr) return true;
+  if (mine->type != theirs->type) return false;
+  if (mine->type == FieldType::kText) return open.event.text_of(*mine) == part.text_of(*theirs);
+  return mine->number == theirs->number;
+}
+
+bool Assembler::line(const LogLine& line) {
+  ++lines_;
+  if (size_ > 0) expire(line);
+  const Decoded decoded = decode_line(line.text, line.voice, scratch_);
+  const Piece& piece = decoded.piece;
+  if (piece.role == Role::kNothing) {
+    settle();
+    return false;
+  }
+  const bool begins = piece.role == Role::kWhole || piece.role == Role::kOpens;
+  Open* found = nullptr;
+  for (std::size_t i = size_; i-- > 0 && found == nullptr;) {
+    Open& open = at(i);
+    if (open.done || open.event.kind() != scratch_.kind()) continue;
+    if (agree(open, scratch_, piece.join)) found = &open;
+  }
+  if (found != nullptr) {
+    const bool in_turn = found->step < piece.step || (piece.repeats && found->step == piece.step);
+    if (!begins && in_turn) {
+      found->event.merge(scratch_);
+      found->step = piece.step;
+      found->done = piece.last;
+      found->last_line = lines_;
+      found->last_stamp = line.stamp;
+      settle();
+      return true;
+    }
+    found->done = true;
+  }
+  if (piece.role == Role::kFollows) {
+    settle();
+    return false;
+  }
+  add(line, decoded, piece.role == Role::kWhole || piece.last);
+  settle();
+  return true;
+}
+
+void Assembler::expire(const LogLine& line) {
+  for (std::size_t i = 0; i < size_; ++i) {
+    Open& open = at(i);
+    if (lines_ - open.last_line > kMaxGap) open.done = true;
+    if (line.stamp && open.last_stamp && *line.stamp - *open.last_stamp > kMaxPause) {
+      open.done = true;
+    }
+  }
+}
+
+void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
+  if (size_ == kMaxOpen) pop();
+  Open& open = at(size_++);
+  open.event = scratch_;
+  open.event.line = line.number;
+  open.event.seq = line.seq;
+  open.event.stamp = line.stamp;
+  open.family = decoded.family;
+  open.step = decoded.piece.step;
+  open.done = done;
+  open.last_line = lines_;
+  open.last_stamp = line.stamp;
+}
+
+void Assembler::pop() {
+  Open& open = at(0);
+  complete(open.event, *open.family, soc_);
+  first_ = (first_ + 1) % kMaxOpen;
+  --size_;
+  emit_(open.event);
+}
+
+void Assembler::settle() {
+  while (size_ > 0 && at(0).done) pop();
+}
+
+void Assembler::flush() {
+  while (size_ > 0) pop();
+}
+
+}  // namespace jetmem::kernel_log

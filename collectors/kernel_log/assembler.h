@@ -1,0 +1,59 @@
+// Puts the lines of one event together, in a log where lines of several CPUs interleave.
+//
+// Events come out in the order of their first lines. A line that cannot join an open event opens
+// its own, or is left alone; an open event is finished when its last line came, when another of
+// its kind and device begins, when it has been quiet for kMaxGap lines or for a second of log time,
+// and when the caller says so. At most kMaxOpen are held.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+
+#include "collectors/kernel_log/decode.h"
+#include "collectors/kernel_log/line.h"
+
+namespace jetmem::kernel_log {
+
+class Assembler {
+ public:
+  using Emit = std::function<void(const Event&)>;
+  static constexpr std::size_t kMaxOpen = 16;
+  static constexpr std::uint64_t kMaxGap = 64;
+
+  Assembler(Soc soc, Emit emit) : soc_(soc), emit_(std::move(emit)) {}
+
+  // Returns whether the line told of anything.
+  bool line(const LogLine& line);
+  // Finishes everything that is open: the end of the input, or a pause in it.
+  void flush();
+  // Whether something is held back until more lines, or a flush, come.
+  bool holding() const { return size_ > 0; }
+
+ private:
+  struct Open {
+    Event event;
+    const Family* family = nullptr;
+    std::uint8_t step = 0;
+    bool done = false;
+    std::uint64_t last_line = 0;  // of lines_
+    std::optional<std::chrono::microseconds> last_stamp;
+  };
+  Open& at(std::size_t i) { return open_[(first_ + i) % kMaxOpen]; }
+  static bool agree(const Open& open, const Event& part, std::string_view join);
+  void expire(const LogLine& line);
+  void add(const LogLine& line, const Decoded& decoded, bool done);
+  void pop();
+  // Emits from the front what is done.
+  void settle();
+
+  Soc soc_;
+  Emit emit_;
+  Event scratch_;
+  std::array<Open, kMaxOpen> open_;  // a ring
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  std::uint64_t lines_ = 0;
+};
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,28 @@
+// One line of a log, freed of everything around the message itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace jetmem::kernel_log {
+
+// Who says it. Anyone who may write /dev/kmsg can put text into the kernel's log, but not under
+// the kernel's facility: only kKernel is believed about the kernel.
+enum class Voice : std::uint8_t {
+  kKernel,   // facility 0
+  kForeign,  // in the kernel's log, written there by a process
+  kProcess,  // a process' own line in the journal or syslog
+  kUnknown,  // pasted text that does not say
+};
+
+struct LogLine {
+  std::string_view text;
+  Voice voice = Voice::kUnknown;
+  std::uint64_t number = 0;  // of the line in its input, from 1
+  std::optional<std::uint64_t> seq;
+  std::optional<std::chrono::microseconds> stamp;  // the kernel's log clock
+};
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,26 @@
+// Which SoC a log comes from: what a stream ID means depends on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace jetmem::kernel_log {
+
+enum class Soc : std::uint8_t { kUnknown, kTegra210, kTegra186, kTegra194, kTegra234, kTegra264 };
+
+// "tegra234"; empty for kUnknown.
+std::string_view soc_name(Soc soc);
+std::optional<Soc> soc_named(std::string_view name);
+// From /proc/device-tree/compatible: NUL-separated, "nvidia,tegra234" among the last.
+Soc soc_of_compatible(std::string_view compatible);
+
+// The stream ID as device trees number it, out of what a fault register holds: on Tegra186, 194 and
+// 234 bits 7 to 14 are not part of it, yet show. The same number where the SoC is not known.
+std::uint32_t stream_id(Soc soc, std::uint32_t raw);
+
+// The client behind a stream ID ("host1x_ctx0"), or empty. `smmu` is the unit that the kernel
+// names ("12000000.iommu"): on Tegra234 each has IDs of its own. `raw` as the register has it.
+std::string_view stream_client(Soc soc, std::string_view smmu, std::uint32_t raw);
+
+}  // namespace jetmem::kernel_log
