@@ -72,6 +72,9 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   open.event.line = line.number;
   open.event.seq = line.seq;
   open.event.stamp = line.stamp;
+  open.event.from_before = line.from_before;
+  if (!line.unit.empty()) open.event.set_text("unit", line.unit);
+  if (line.pid != 0) open.event.set_number("pid", line.pid);
   open.family = decoded.family;
   open.step = decoded.piece.step;
   open.done = done;

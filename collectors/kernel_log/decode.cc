@@ -10,10 +10,9 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kSmmu,        &kMemoryController, &kGpu,     &kHost1x,
-                               &kOom,         &kAllocation,       &kUserSpaceNvmap,
-                               &kMemoryError, &kSwap,             &kThermal, &kStall,
-                               &kCamera,      &kRateLimit};
+constexpr std::array kFamilies{
+    &kSmmu,           &kMemoryController, &kGpu,  &kHost1x,  &kOom,   &kAllocation, &kDmaMemory,
+    &kUserSpaceNvmap, &kMemoryError,      &kSwap, &kThermal, &kStall, &kCamera,     &kRateLimit};
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 
@@ -41,8 +40,7 @@ class Filter {
       while (next != 0) {
         const Anchor& anchor = anchors_[next - 1U];
         const auto left = static_cast<std::size_t>(end + 3 - p);
-        if (anchor.text.size() <= left &&
-            same_bytes(p, anchor.text.data(), anchor.text.size())) {
+        if (anchor.text.size() <= left && same_bytes(p, anchor.text.data(), anchor.text.size())) {
           families |= 1U << anchor.family;
         }
         next = anchor.next;
@@ -73,8 +71,8 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
   for (std::size_t f = 0; f < kFamilies.size(); ++f) {
     if ((families & (1U << f)) == 0) continue;
     const Family& family = *kFamilies[f];
-    const bool believed = voice == Voice::kUnknown ||
-                          voice == (family.user_space ? Voice::kProcess : Voice::kKernel);
+    const bool believed =
+        voice == Voice::kUnknown || voice == (family.user_space ? Voice::kProcess : Voice::kKernel);
     if (!believed) continue;
     const Piece piece = family.decode(text, event);
     if (piece.role != Role::kNothing) return {&family, piece};

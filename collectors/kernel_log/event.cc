@@ -14,6 +14,7 @@ void Event::reset(EventKind kind) {
   line = 0;
   seq.reset();
   stamp.reset();
+  from_before = false;
 }
 
 Field* Event::slot(std::string_view name, FieldType type) {

@@ -74,9 +74,10 @@ class Event {
   void merge(const Event& other);
 
   // Where it came from. Of its first line.
-  std::uint64_t line = 0;             // counted by whoever feeds lines, from 1
-  std::optional<std::uint64_t> seq;   // of /dev/kmsg
+  std::uint64_t line = 0;                          // counted by whoever feeds lines, from 1
+  std::optional<std::uint64_t> seq;                // of /dev/kmsg
   std::optional<std::chrono::microseconds> stamp;  // the kernel's log clock
+  bool from_before = false;                        // it was in the log before we came to read it
 
  private:
   Field* slot(std::string_view name, FieldType type);

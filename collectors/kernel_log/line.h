@@ -23,6 +23,11 @@ struct LogLine {
   std::uint64_t number = 0;  // of the line in its input, from 1
   std::optional<std::uint64_t> seq;
   std::optional<std::chrono::microseconds> stamp;  // the kernel's log clock
+  // It was in the log before we came to read it.
+  bool from_before = false;
+  // Of a process' line: who printed it, where that is known.
+  std::string_view unit;
+  std::uint32_t pid = 0;
 };
 
 }  // namespace jetmem::kernel_log

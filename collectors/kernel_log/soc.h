@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/root.h"
+
 namespace jetmem::kernel_log {
 
 enum class Soc : std::uint8_t { kUnknown, kTegra210, kTegra186, kTegra194, kTegra234, kTegra264 };
@@ -14,6 +16,11 @@ std::string_view soc_name(Soc soc);
 std::optional<Soc> soc_named(std::string_view name);
 // From /proc/device-tree/compatible: NUL-separated, "nvidia,tegra234" among the last.
 Soc soc_of_compatible(std::string_view compatible);
+// From the device tree of this machine or capture; kUnknown where there is none or it names
+// another.
+Soc soc_of(const Root& root);
+// Whether it is a Tegra at all, one that is not in the list included.
+bool is_tegra(const Root& root);
 
 // The stream ID as device trees number it, out of what a fault register holds: on Tegra186, 194 and
 // 234 bits 7 to 14 are not part of it, yet show. The same number where the SoC is not known.

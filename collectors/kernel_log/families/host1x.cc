@@ -1,13 +1,103 @@
+#include <array>
+
+#include "collectors/kernel_log/families/dev_line.h"
 #include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/families/shown.h"
+#include "collectors/kernel_log/scan.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
-Piece decode(std::string_view, Event&) { return {}; }
-void describe(const Event&, std::string&) {}
+constexpr std::array<std::string_view, 3> kAnchors{"stuck waiting ", "cdma_handle_timeout: timeout",
+                                                   "cdma_timeout_handler: timeout"};
+
+void set_number_behind(Event& event, std::string_view name, std::string_view text,
+                       std::string_view label) {
+  Scan scan(text);
+  if (!scan.past(label)) return;
+  scan.blanks();
+  if (const auto number = scan.number()) event.set_number(name, *number);
+}
+
+// "comm: syncpoint id 5 (name) stuck waiting 1, timeout=1000"; old kernels lack the comm, the
+// newest "id" and the name.
+Piece stuck(const DevLine& line, Event& event) {
+  Scan scan(line.text);
+  std::string_view comm;
+  if (!scan.literal("syncpoint ")) {
+    const auto before = scan.until_last(": syncpoint ");
+    if (!before) return {};
+    comm = *before;
+  }
+  scan.literal("id ");
+  const auto id = scan.number();
+  if (!id || !scan.literal(" ")) return {};
+  std::string_view name;
+  if (scan.literal("(")) {
+    const auto found = scan.until(") stuck waiting ");
+    if (!found) return {};
+    name = *found;
+  } else if (!scan.literal("stuck waiting ")) {
+    return {};
+  }
+  event.reset(EventKind::kHost1xTimeout);
+  event.set_text("dev", line.dev);
+  if (!comm.empty()) event.set_text("comm", comm);
+  event.set_number("syncpt", *id);
+  if (!name.empty()) event.set_text("syncpt_name", name);
+  if (const auto thresh = scan.number()) event.set_number("thresh", *thresh);
+  set_number_behind(event, "timeout", scan.rest(), "timeout=");
+  return {.role = Role::kWhole};
+}
+
+// "timeout: 5 (name) clientid 1, HW thresh 2, done 3"; "client 1" or "ctx 0x..." in others, and
+// nothing there in mainline.
+Piece cdma(const DevLine& line, Event& event) {
+  Scan scan(line.text);
+  if (!scan.literal("cdma_handle_timeout: timeout: ") &&
+      !scan.literal("cdma_timeout_handler: timeout: ")) {
+    return {};
+  }
+  const auto id = scan.number();
+  if (!id || (!scan.at_end() && !scan.literal(" "))) return {};
+  event.reset(EventKind::kHost1xTimeout);
+  event.set_text("dev", line.dev);
+  event.set_number("syncpt", *id);
+  if (scan.literal("(")) {
+    const auto name = scan.until(")");
+    if (name && !name->empty()) event.set_text("syncpt_name", *name);
+  }
+  set_number_behind(event, "clientid", scan.rest(), "clientid ");
+  set_number_behind(event, "clientid", scan.rest(), "client ");
+  set_number_behind(event, "thresh", scan.rest(), "HW thresh ");
+  set_number_behind(event, "done", scan.rest(), "done ");
+  return {.role = Role::kWhole};
+}
+
+Piece decode(std::string_view text, Event& event) {
+  const auto line = dev_line(text);
+  if (!line || line->driver.empty()) return {};
+  const Piece piece = cdma(*line, event);
+  return piece.role == Role::kNothing ? stuck(*line, event) : piece;
+}
+
+void describe(const Event& event, std::string& out) {
+  if (event.kind() != EventKind::kHost1xTimeout) return;
+  const bool waits = event.has("comm");
+  out += waits ? "a program waits" : "work sent to an engine did not finish";
+  add_text(out, event, "comm", " (", ")");
+  if (waits) out += " for an engine that does not finish its work";
+  add_number(out, event, "syncpt", ", syncpoint ");
+  add_text(out, event, "syncpt_name", " (", ")", 60);
+  add_text(out, event, "dev", " of ");
+}
 
 }  // namespace
 
-const Family kHost1x{.name = "host1x", .anchors = {}, .decode = decode, .complete = nullptr, .describe = describe};
+const Family kHost1x{.name = "host1x",
+                     .anchors = kAnchors,
+                     .decode = decode,
+                     .complete = nullptr,
+                     .describe = describe};
 
 }  // namespace jetmem::kernel_log

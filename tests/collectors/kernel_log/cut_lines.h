@@ -1,0 +1,50 @@
+// For tests of decoders: lines as a full log buffer or a bad copy cuts them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/collectors/kernel_log/decoding.h"
+
+namespace jetmem::kernel_log {
+
+// Decodes every beginning and end of every line of a fixture: none may crash, or be known to its
+// decoder and not to the filter.
+inline void expect_filter_agrees_on_cut_lines(const std::string& fixture) {
+  std::ifstream in(std::string(JETMEM_FIXTURES) + "/kernel-log/" + fixture);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  ASSERT_FALSE(text.empty()) << fixture;
+  Lines lines(text);
+  std::string_view line;
+  Event filtered;
+  Event unfiltered;
+  while (lines.next(line)) {
+    for (std::size_t n = 0; n <= line.size(); ++n) {
+      for (const std::string_view cut : {line.substr(0, n), line.substr(n)}) {
+        const Decoded a = decode_line(cut, Voice::kUnknown, filtered);
+        const Decoded b = decode_line_unfiltered(cut, Voice::kUnknown, unfiltered);
+        EXPECT_EQ(a.family, b.family) << cut;
+        EXPECT_EQ(a.piece.role, b.piece.role) << cut;
+      }
+    }
+  }
+}
+
+// The events of a text, one a line: "kind field=value field=value".
+inline std::string told_by(std::string_view text) {
+  std::string out;
+  for (const Event& event : events_of(text)) {
+    out += std::string(info_of(event.kind()).name) + " " + fields_of(event) + "\n";
+  }
+  return out;
+}
+
+// The sentence about the only event of a text; empty when there is none or more than one.
+inline std::string sentence_of(std::string_view text) {
+  const std::vector<Event> events = events_of(text);
+  return events.size() == 1 ? describe(events[0]) : "";
+}
+
+}  // namespace jetmem::kernel_log

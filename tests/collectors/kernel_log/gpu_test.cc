@@ -1,0 +1,163 @@
+#include "tests/collectors/kernel_log/cut_lines.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+TEST(KernelLogGpu, FaultOfVoltaAndLater) {
+  EXPECT_EQ(told_by("nvgpu: 17000000.gpu      ga10b_fb_mmu_fault_info_dump:301  [ERR]  [MMU FAULT] "
+                    "mmu engine id:  33, ch id:  502, fault addr: 0x204a7c000, fault addr "
+                    "aperture: 1, fault type: invalid pte, access type: virt write, "),
+            "gpu_mmu_fault dev=17000000.gpu engine=33 "
+            "channel=502 addr=0x204a7c000 fault_type=invalid pte access=virt write\n");
+}
+
+TEST(KernelLogGpu, TheTwoHalvesOfAFaultAreOneEventAndItsConsequencesAnother) {
+  EXPECT_EQ(told_by("nvgpu: 17000000.gpu a_fault:301 [ERR]  [MMU FAULT] mmu engine id:  33, ch id: "
+                    " -1, fault addr: 0x1000, fault addr aperture: 1, fault type: invalid pte, "
+                    "access type: virt read,\n"
+                    "nvgpu: 17000000.gpu a_fault:313 [ERR]  [MMU FAULT] protected mode: 0, client "
+                    "type: gpc, client id:  t1_3, gpc id if client type is gpc: 1,\n"
+                    "nvgpu: 17000000.gpu a_tsg:1070 [ERR]  TSG 12 generated a mmu fault\n"),
+            "gpu_mmu_fault dev=17000000.gpu engine=33 addr=0x1000 "
+            "fault_type=invalid pte access=virt read client_type=gpc client=t1_3\n"
+            "gpu_mmu_fault dev=17000000.gpu tsg=12\n");
+}
+
+TEST(KernelLogGpu, FaultsOfTwoGpusOrOneAfterAnotherAreTwoEvents) {
+  EXPECT_EQ(events_of("nvgpu: 17000000.gpu f:1 [ERR] TSG 1 generated a mmu fault\n"
+                      "nvgpu: 18000000.gpu f:1 [ERR] TSG 2 generated a mmu fault\n"
+                      "nvgpu: 17000000.gpu f:1 [ERR] TSG 3 generated a mmu fault\n")
+                .size(),
+            3U);
+}
+
+TEST(KernelLogGpu, FaultBeforeVolta) {
+  EXPECT_EQ(told_by("nvgpu: 57000000.gpu gk20a_fifo_handle_mmu_fault_locked:1720 [ERR]   mmu fault "
+                    "on engine 1, engine subid 1 (hub), client 9 (ce 2), addr 0x7f10002000, type 2 "
+                    "(pte), access_type 0x00000000,inst_ptr 0x7fa000000"),
+            "gpu_mmu_fault dev=57000000.gpu engine=1 "
+            "client=ce 2 client_type=hub addr=0x7f10002000 fault_type=pte "
+            "access_type=0x00000000\n");
+  EXPECT_EQ(told_by("gk20a 57000000.gpu: gk20a_fifo_handle_mmu_fault:  mmu fault on engine 0, "
+                    "engine subid 0 (gpc), client 1 (t1 0), addr 0x0000007f:0x80001000, type 3 "
+                    "(va limit viol), info 0x00000103,inst_ptr 0x7fe000000"),
+            "gpu_mmu_fault dev=57000000.gpu engine=0 "
+            "client=t1 0 client_type=gpc addr=0x0000007f:0x80001000 fault_type=va limit viol\n");
+  EXPECT_EQ(told_by("nvgpu: 57000000.gpu f:1532 [ERR]  channel 444 generated a mmu fault"),
+            "gpu_mmu_fault dev=57000000.gpu channel=444\n");
+}
+
+TEST(KernelLogGpu, DriverMadeFaultIsNoMmuFault) {
+  EXPECT_EQ(told_by("nvgpu: 57000000.gpu f:9 [ERR]  fake mmu fault on engine 0"),
+            "gpu_error dev=57000000.gpu function=f text=fake mmu fault on engine 0\n");
+}
+
+TEST(KernelLogGpu, PageFault) {
+  EXPECT_EQ(told_by("nvgpu: 17000000.gv11b gv11b_mm_entry:540  [ERR]  page fault error: err_type = "
+                    "0x7, fault_status = 0x100"),
+            "gpu_mmu_fault dev=17000000.gv11b fault_status=0x100 "
+            "err_type=0x7\n");
+}
+
+TEST(KernelLogGpu, Notifier) {
+  EXPECT_EQ(
+      told_by("nvgpu: 17000000.gpu   nvgpu_set_err_notifier_locked:141  [ERR]  error notifier "
+              "set to 32 for ch 490 owned by my app"),
+      "gpu_error dev=17000000.gpu function=nvgpu_set_err_notifier_locked notifier=32 "
+      "channel=490 comm=my app\n");
+  EXPECT_EQ(told_by("gk20a 57000000.gpu: gk20a_set_error_notifier: error notifier set to 8 for ch "
+                    "500"),
+            "gpu_error dev=57000000.gpu function=gk20a_set_error_notifier notifier=8 "
+            "channel=500\n");
+}
+
+TEST(KernelLogGpu, AllocationFailures) {
+  EXPECT_EQ(told_by("nvgpu: 17000000.gpu     nvgpu_dma_print_err:105  [INFO]  DMA alloc FAILED: "
+                    "[vidmem] size=67108864 aligned=67108864 flags:NO_KERNEL_MAPPING"),
+            "gpu_alloc_failure dev=17000000.gpu function=nvgpu_dma_print_err aperture=vidmem "
+            "size=67108864 flags=NO_KERNEL_MAPPING\n");
+  EXPECT_EQ(told_by("nvgpu: 17000000.gpu  nvgpu_cbc_setup:77  [ERR]  Failed to allocate a store"),
+            "gpu_alloc_failure dev=17000000.gpu function=nvgpu_cbc_setup text=Failed to allocate "
+            "a store\n");
+  EXPECT_EQ(told_by("NVRM: GPU0 nvAssertOkFailedNoLog: Assertion failed: Out of memory "
+                    "[NV_ERR_NO_MEMORY] (0x00000051) returned from allocate(p) @ pool.c:88"),
+            "gpu_alloc_failure dev=GPU0 function=nvAssertOkFailedNoLog text=Assertion failed: Out "
+            "of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from allocate(p) @ pool.c:88\n");
+  EXPECT_EQ(told_by("NVRM: dmaAllocMapping_GM107: can't alloc VA space for mapping."),
+            "gpu_alloc_failure function=dmaAllocMapping_GM107 text=can't alloc VA space for "
+            "mapping.\n");
+}
+
+TEST(KernelLogGpu, OtherErrorsKeepTheirText) {
+  EXPECT_EQ(
+      told_by("nvgpu: 17000000.gpu nvgpu_gr_falcon_wait:210 [ERR] ucode into memory, status 4"),
+      "gpu_error dev=17000000.gpu function=nvgpu_gr_falcon_wait text=ucode into memory, "
+      "status 4\n");
+}
+
+TEST(KernelLogGpu, Xid31IsAnMmuFault) {
+  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 31, pid=800, name=trtexec, Ch 00000021, intr "
+                    "00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_2 faulted @ "
+                    "0x7f_00100000. Fault is of type FAULT_PTE ACCESS_TYPE_VIRT_WRITE"),
+            "gpu_mmu_fault xid=31 pci=0000:02:00 pid=800 comm=trtexec engine=GRAPHICS "
+            "client=GPCCLIENT_T1_2 addr=0x7f_00100000 fault_type=FAULT_PTE access=VIRT_WRITE "
+            "text=Ch 00000021, intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_2 "
+            "faulted @ 0x7f_00100000. Fault is of type FAULT_PTE ACCESS_TYPE_VIRT_WRITE\n");
+  EXPECT_EQ(told_by("NVRM: Xid (0000:02:00): 31, Ch 00000010, engmask 00000101, intr 10000000"),
+            "gpu_mmu_fault xid=31 pci=0000:02:00 text=Ch 00000010, engmask 00000101, intr "
+            "10000000\n");
+}
+
+TEST(KernelLogGpu, OtherXids) {
+  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 13, Graphics SM Warp Exception on (GPC 0)"),
+            "gpu_xid xid=13 pci=0000:02:00 text=Graphics SM Warp Exception on (GPC 0)\n");
+  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 119, pid='<unknown>', name=<unknown>, Timeout"),
+            "gpu_xid xid=119 pci=0000:02:00 text=Timeout\n");
+  EXPECT_EQ(told_by("NVRM: GPU1 Xid (PCI:0009:01:00): 45, pid=7, name=a b, Ch 00000008"),
+            "gpu_xid xid=45 pci=0009:01:00 pid=7 comm=a b text=Ch 00000008\n");
+}
+
+TEST(KernelLogGpu, HarmlessAndGarbled) {
+  EXPECT_EQ(told_by("nvgpu: 17000000.gpu  nvgpu_nvhost_init:99  [INFO]  aperture at 60010000\n"
+                    "nvgpu: 17000000.gpu  nvgpu_pmu_report:55  [WRN]  perf monitor is late\n"
+                    "nvgpu: 17000000.gpu  f:x  [ERR]  text\n"
+                    "nvgpu: 17000000.gpu  f:1  [ERR]\n"
+                    "nvgpu: 17000000.gpu: probed\n"
+                    "gk20a 57000000.gpu: f:  mmu fault on engine x, engine subid 0\n"
+                    "gk20a 57000000.gpu: f: error notifier set to many\n"
+                    "gk20a 57000000.gpu: f: TSG one generated a mmu fault\n"
+                    "NVRM: GPU at PCI:0000:02:00: GPU-00000000-1111-2222-3333-444444444444\n"
+                    "NVRM: loading NVIDIA UNIX Open Kernel Module for aarch64  580.00\n"
+                    "NVRM: Xid (PCI:zz:00): 13, x\n"
+                    "NVRM: Xid (PCI:0000:02:00): many\n"
+                    "my NVRM: Xid (PCI:0000:02:00): 13, x\n"),
+            "");
+}
+
+TEST(KernelLogGpu, Sentences) {
+  EXPECT_EQ(sentence_of("nvgpu: 17000000.gpu f:1 [ERR] [MMU FAULT] mmu engine id:  3, ch id:  5, "
+                        "fault addr: 0x1000, fault type: invalid pte, access type: virt read,"),
+            "the GPU 17000000.gpu met an MMU fault at address 0x1000 (invalid pte), virt read, "
+            "channel 5");
+  EXPECT_EQ(sentence_of("NVRM: Xid (PCI:0000:02:00): 48, pid=5, name=app, An error: bad"),
+            "the GPU 0000:02:00 reports Xid 48 (uncorrectable memory error (double-bit ECC)), in "
+            "app with PID 5, \"An error, bad\"");
+  EXPECT_EQ(sentence_of("nvgpu: 17000000.gpu f:1 [ERR] error notifier set to 8 for ch 6"),
+            "the driver of the GPU 17000000.gpu gave a channel up with error 8 (the channel made "
+            "no progress in time), channel 6");
+}
+
+TEST(KernelLogGpu, SentenceIsNoEventWhateverTheTextSays) {
+  for (const std::string_view text : {"NvMapMemHandleAlloc: error 5", "NvBufSurfaceFromFd Failed",
+                                      "x: NVRM: Xid (PCI:0000:02:00): 48, y:"}) {
+    const std::string line = "nvgpu: 17000000.gpu f:1 [ERR] " + std::string(text);
+    const std::string sentence = sentence_of(line);
+    EXPECT_FALSE(sentence.empty()) << line;
+    EXPECT_EQ(told_by(sentence), "") << sentence;
+  }
+}
+
+TEST(KernelLogGpu, CutLines) { expect_filter_agrees_on_cut_lines("gpu.txt"); }
+
+}  // namespace
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include "collectors/kernel_log/suppressed.h"
+#include "tests/collectors/kernel_log/decoding.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+// "kind field=value ..." of the one event in these lines; "" when there is none.
+std::string one(std::string_view text) {
+  const std::vector<Event> events = events_of(text);
+  EXPECT_LE(events.size(), 1U) << text;
+  if (events.empty()) return {};
+  const std::string fields = fields_of(events[0]);
+  return std::string(info_of(events[0].kind()).name) + (fields.empty() ? "" : " ") + fields;
+}
+
+TEST(RateLimit, Suppressed) {
+  EXPECT_EQ(one("cma_alloc: 2 callbacks suppressed"),
+            "ratelimit_suppressed function=cma_alloc count=2");
+  EXPECT_EQ(one("a task: 2 callbacks suppressed"), "");
+  EXPECT_EQ(one("cma_alloc: two callbacks suppressed"), "");
+  EXPECT_EQ(one("cma_alloc: 2 callbacks suppressed by me"), "");
+  EXPECT_EQ(one(": 2 callbacks suppressed"), "");
+}
+
+TEST(RateLimit, TheFunctionTellsTheKind) {
+  EXPECT_EQ(suppressed_kind("arm_smmu_context_fault"), EventKind::kSmmuContextFault);
+  EXPECT_EQ(suppressed_kind("nvidia_smmu_global_fault"), EventKind::kSmmuGlobalFault);
+  EXPECT_EQ(suppressed_kind("arm_smmu_evtq_thread"), EventKind::kSmmuV3Event);
+  EXPECT_EQ(suppressed_kind("tegra30_mc_handle_irq"), EventKind::kMcError);
+  EXPECT_EQ(suppressed_kind("__cma_alloc"), EventKind::kCmaAllocFailure);
+  EXPECT_EQ(suppressed_kind("warn_alloc"), EventKind::kPageAllocFailure);
+  EXPECT_EQ(suppressed_kind("net_ratelimit"), EventKind::kNone);
+  EXPECT_EQ(suppressed_kind(""), EventKind::kNone);
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log

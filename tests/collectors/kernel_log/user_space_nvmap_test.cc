@@ -1,0 +1,63 @@
+#include "tests/collectors/kernel_log/cut_lines.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+TEST(KernelLogUserSpaceNvmap, Allocations) {
+  EXPECT_EQ(told_by("NvMapMemAllocInternalTagged: 1075072000 error 12"),
+            "nvmap function=NvMapMemAllocInternalTagged tag=1075072000 errno=12\n");
+  EXPECT_EQ(told_by("gst: NvMapMemAllocInternalTagged: 99 error 12"),
+            "nvmap function=NvMapMemAllocInternalTagged tag=99 errno=12\n");
+  EXPECT_EQ(told_by("NvMapMemAllocInternalTagged: error 12"),
+            "nvmap function=NvMapMemAllocInternalTagged errno=12\n");
+  EXPECT_EQ(told_by("NvMapMemHandleAlloc: error 4"), "nvmap function=NvMapMemHandleAlloc code=4\n");
+  EXPECT_EQ(told_by("NvMapMemHandleAlloc failed: error 5"),
+            "nvmap function=NvMapMemHandleAlloc code=5\n");
+}
+
+TEST(KernelLogUserSpaceNvmap, Surfaces) {
+  EXPECT_EQ(told_by("nvbufsurface: NvBufSurfaceMap: wrong plane"),
+            "nvbufsurface function=NvBufSurfaceMap\n");
+  EXPECT_EQ(told_by("0:00:01 nvbufsurface: Failed to create EGLImage."), "nvbufsurface \n");
+  EXPECT_EQ(told_by("nvbuf_utils: dmabuf_fd 1021 mapped entry NOT found"), "nvbufsurface \n");
+  EXPECT_EQ(told_by("NvBufSurfaceFromFd Failed"), "nvbufsurface function=NvBufSurfaceFromFd\n");
+  EXPECT_EQ(told_by("camera.cpp:760 NvBufSurfaceFromFd Failed."),
+            "nvbufsurface function=NvBufSurfaceFromFd\n");
+  EXPECT_EQ(told_by("NvBufferCreateEx: invalid size"), "nvbufsurface function=NvBufferCreateEx\n");
+  EXPECT_EQ(told_by("NvEGLImageFromFd: Failed to make an image"),
+            "nvbufsurface function=NvEGLImageFromFd\n");
+}
+
+TEST(KernelLogUserSpaceNvmap, BelievedOfProcessesOnly) {
+  const std::string_view line = "NvMapMemHandleAlloc: error 4";
+  EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kProcess).size(), 1U);
+  EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kKernel).size(), 0U);
+  EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kForeign).size(), 0U);
+}
+
+TEST(KernelLogUserSpaceNvmap, HarmlessAndGarbled) {
+  EXPECT_EQ(told_by("loaded libnvbufsurface: 1.0.0 failed\n"
+                    "using NvBufSurface with 4 buffers\n"
+                    "the word NvMapMemHandleAlloc in a sentence\n"
+                    "NvMapMemAllocInternalTagged: many error 12\n"
+                    "NvMapMemHandleAlloc: error handling\n"
+                    "MyNvMapMemHandleAlloc: error 4\n"
+                    "nvbufsurface: ready\n"
+                    "NvBufSurfaceMap: done\n"),
+            "");
+}
+
+TEST(KernelLogUserSpaceNvmap, Sentences) {
+  EXPECT_EQ(sentence_of("NvMapMemAllocInternalTagged: 99 error 12"),
+            "a program was refused a buffer by NvMap, errno 12 (out of memory), in "
+            "NvMapMemAllocInternalTagged");
+  EXPECT_EQ(sentence_of("nvbufsurface: NvBufSurfaceMap: wrong plane"),
+            "a program could not use a multimedia buffer, in NvBufSurfaceMap");
+}
+
+TEST(KernelLogUserSpaceNvmap, CutLines) {
+  expect_filter_agrees_on_cut_lines("user_space_nvmap.txt");
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log
