@@ -15,5 +15,7 @@ struct CommandContext {
 void add_metrics_command(CLI::App& app, CommandContext& context);
 void add_sources_command(CLI::App& app, CommandContext& context);
 void add_config_command(CLI::App& app, CommandContext& context);
+void add_decode_command(CLI::App& app, CommandContext& context);
+void add_events_command(CLI::App& app, CommandContext& context);
 
 }  // namespace jetmem

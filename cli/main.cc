@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
   jetmem::add_metrics_command(app, context);
   jetmem::add_sources_command(app, context);
   jetmem::add_config_command(app, context);
+  jetmem::add_decode_command(app, context);
+  jetmem::add_events_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,23 +1,75 @@
 #!/bin/sh
-# run_one.sh TARGET FIXTURES: fuzzes one target for FUZZ_SECONDS (default 3), seeded with the
-# fixture files that its name matches (fuzz_meminfo: every file called meminfo).
+# run_one.sh TARGET FIXTURES [CORPUS]: fuzzes one target for FUZZ_SECONDS (default 3; 10 where what
+# is read is the kernel's log, which anyone may write into), seeded with the fixture files that its
+# name matches (fuzz_meminfo: every file called meminfo). With CORPUS, a folder, its inputs are used
+# too, new ones are kept there, and a crash is left beside it.
+#
+# Targets of the kernel's log (fuzz_kernel_log_oom) take tests/fixtures/kernel-log/oom.txt, whole and
+# line by line, and the messages of JETMEM_CORPUS/kernel-log.jsonl where that is set.
 set -eu
 target=$1
 fixtures=$2
+kept=${3:-}
 name=$(basename "$target" | sed 's/^fuzz_//')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/corpus"
+mkdir "$work/seeds"
 n=0
 for file in $(find "$fixtures" -type f \( -name "$name" -o -path "*/$name/*" \) | sort); do
   n=$((n + 1))
-  cp "$file" "$work/corpus/seed-$n"
+  cp "$file" "$work/seeds/seed-$n"
 done
-if ! "$target" -max_total_time="${FUZZ_SECONDS:-3}" -max_len=65536 -timeout=5 -rss_limit_mb=1024 \
-  -artifact_prefix="$work/" "$work/corpus" >"$work/log" 2>&1; then
+
+seconds=3
+case "$name" in
+  kernel_log_*)
+    seconds=10
+    python3 - "$name" "$fixtures/kernel-log" "$work/seeds" "${JETMEM_CORPUS:-}" <<'EOF'
+import json
+import pathlib
+import sys
+
+name, fixtures, seeds, corpus = sys.argv[1:]
+theme = name[len("kernel_log_"):]
+# A family's target takes its first byte as the SoC.
+first = b"" if theme in ("record", "pasted") else b"4"
+texts = []
+own = pathlib.Path(fixtures, theme + ".txt")
+if own.is_file():
+    texts.append(own.read_bytes())
+    # A record's keys stand in lines of their own.
+    texts += texts[0].replace(b"\n ", b"\0 ").split(b"\n")
+if theme == "pasted":
+    texts += [f.read_bytes() for f in sorted(pathlib.Path(fixtures).glob("*.txt")) if f != own]
+if corpus and pathlib.Path(corpus, "kernel-log.jsonl").is_file():
+    for row in pathlib.Path(corpus, "kernel-log.jsonl").read_text().splitlines():
+        entry = json.loads(row)
+        for key in ("msg", "lines", "raw"):
+            value = entry.get(key) or []
+            text = value if isinstance(value, str) else "\n".join(value)
+            texts.append(text.encode())
+for number, text in enumerate(filter(None, texts)):
+    pathlib.Path(seeds, f"log-{number}").write_bytes(first + text.replace(b"\0", b"\n"))
+EOF
+    ;;
+esac
+
+found=$work
+corpus=$work/corpus
+if [ -n "$kept" ]; then
+  found=$kept.crashes
+  corpus=$kept
+  mkdir -p "$found"
+fi
+mkdir -p "$corpus"
+if ! "$target" -max_total_time="${FUZZ_SECONDS:-$seconds}" -max_len=65536 -timeout=5 \
+  -rss_limit_mb=1024 -artifact_prefix="$found/" "$corpus" "$work/seeds" >"$work/log" 2>&1; then
   tail -n 60 "$work/log"
-  for input in "$work"/crash-* "$work"/timeout-* "$work"/oom-*; do
-    [ -f "$input" ] && { echo "input, base64:"; base64 "$input"; }
+  for input in "$found"/crash-* "$found"/timeout-* "$found"/oom-*; do
+    [ -f "$input" ] || continue
+    [ -n "$kept" ] && echo "input: $input"
+    echo "input, base64:"
+    base64 "$input"
   done
   exit 1
 fi

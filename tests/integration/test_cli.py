@@ -8,8 +8,9 @@ import unittest
 import jetmem_testing as jt
 
 COMMANDS = ([jt.JETMEM], [jt.JETMEM, "metrics"], [jt.JETMEM, "sources"], [jt.JETMEM, "config"],
-            [jt.JETMEM, "config", "check"], [jt.JETMEM, "config", "show"], [jt.JETMEMD],
-            [jt.READER])
+            [jt.JETMEM, "config", "check"], [jt.JETMEM, "config", "show"],
+            [jt.JETMEM, "decode"], [jt.JETMEM, "decode", "kernel-log"], [jt.JETMEM, "events"],
+            [jt.JETMEMD], [jt.READER])
 SHORT = {jt.JETMEM: "jetmem", jt.JETMEMD: "jetmemd", jt.READER: "jetmem-reader"}
 
 
@@ -107,7 +108,8 @@ class Metrics(unittest.TestCase):
     def test_full_disk(self):
         if not pathlib.Path("/dev/full").exists():
             self.skipTest("needs /dev/full")
-        for command in (["metrics"], ["sources"], ["sources", "--json"], ["config", "show"]):
+        for command in (["metrics"], ["sources"], ["sources", "--json"], ["config", "show"],
+                        ["decode"]):
             with self.subTest(command=command), open("/dev/full", "wb") as full:
                 refused = jt.subprocess.run([jt.JETMEM, *command], stdout=full, check=False,
                                             stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)
@@ -217,6 +219,103 @@ class Config(unittest.TestCase):
             self.assertIn("/nowhere.yaml: ", refused.stderr)
 
 
+# Made up, in the kernel's formats.
+KERNEL_LOG = """\
+[    0.400000] arm-smmu 8000000.iommu: probing hardware configuration...
+[   71.250000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402, iova=0xabc000, \
+fsynr=0x110003, cbfrsynra=0x3, cb=4
+[   80.000000] cma: cma_alloc: linux,cma: alloc failed, req-size: 77 pages, ret: -12
+[   90.000000] Out of memory: Killed process 7012 (my_app) total-vm:200kB, anon-rss:100kB, \
+file-rss:1kB, shmem-rss:0kB, UID:1000 pgtables:40kB oom_score_adj:0
+"""
+KINDS = ["smmu_context_fault", "cma_alloc_failure", "oom_kill"]
+
+
+def run_with_input(arguments, text):
+    return jt.subprocess.run([str(a) for a in arguments], input=text.encode(), check=False,
+                             stdout=jt.subprocess.PIPE, stderr=jt.subprocess.PIPE,
+                             timeout=jt.PATIENCE)
+
+
+class DecodeKernelLog(unittest.TestCase):
+    COMMAND = [jt.JETMEM, "decode", "kernel-log"]
+
+    def test_standard_input(self):
+        for arguments in ([], ["-"]):
+            shown = run_with_input([*self.COMMAND, *arguments], KERNEL_LOG)
+            self.assertEqual((shown.returncode, shown.stderr), (0, b""))
+            text = shown.stdout.decode()
+            for kind in KINDS:
+                self.assertIn(f": {kind}\n", text)
+            self.assertIn("4 lines read: 3 events", text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
+    def test_json(self):
+        shown = run_with_input([*self.COMMAND, "--json"], KERNEL_LOG)
+        self.assertEqual((shown.returncode, shown.stderr), (0, b""))
+        events = [json.loads(line) for line in shown.stdout.splitlines()]
+        self.assertEqual([e["kind"] for e in events], KINDS)
+        self.assertEqual([e["line"] for e in events], [2, 3, 4])
+        self.assertEqual([e["time"] for e in events], ["71.250000", "80.000000", "90.000000"])
+
+    def test_memory_is_bounded(self):
+        # 48 MB, half of it one line, through a process that may use little more than its libraries.
+        script = ('ulimit -v 262144; { yes "$1" | head -c 24000000; '
+                  'head -c 24000000 /dev/zero; } | "$0" decode kernel-log')
+        shown = jt.run(["bash", "-c", script, jt.JETMEM, KERNEL_LOG.splitlines()[0]])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertIn("1 line longer than", " ".join(shown.stdout.split()))
+
+    def test_closed_pipe(self):
+        script = 'yes "$1" | "$0" decode kernel-log | head -1; echo "status ${PIPESTATUS[1]}"'
+        shown = jt.run(["bash", "-c", script, jt.JETMEM, KERNEL_LOG.splitlines()[1]])
+        self.assertIn("status 1", shown.stdout)
+
+    def test_soc_that_is_none(self):
+        refused = run_with_input([*self.COMMAND, "--soc", "tegra243"], "")
+        self.assertEqual((refused.returncode, refused.stdout), (2, b""))
+        self.assertIn(b"did you mean 'tegra", refused.stderr)
+
+
+class Events(unittest.TestCase):
+    def test_captured(self):
+        root = jt.copy_of_fixture(self, "orin-nano-8gb")
+        (root / "dev").mkdir()
+        (root / "dev/kmsg").write_text(KERNEL_LOG)
+        shown = jt.run([jt.JETMEM, "events", "--root", root, "--json"])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        events = [json.loads(line) for line in shown.stdout.splitlines()]
+        self.assertEqual([e["kind"] for e in events], KINDS)
+        boot = json.loads((root / "jetmem/manifest.json").read_text())["facts"]["boot_time"]
+        self.assertEqual(events[0]["time"],
+                         jt.time.strftime("%Y-%m-%dT%H:%M:%S", jt.time.gmtime(boot + 71)) + ".250Z")
+
+    def test_live(self):
+        # Whether it can be read is the machine's affair; that it says so is ours.
+        shown = jt.run([jt.JETMEM, "events"])
+        if shown.returncode == 0:
+            self.assertIn("of the kernel's log", " ".join(shown.stdout.split()))
+        else:
+            self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+            self.assertRegex(shown.stderr, r"^jetmem events: (open|read) /dev/kmsg: .+; .+")
+
+    def test_denied(self):
+        if jt.os.geteuid() != 0:
+            self.skipTest("needs root: it gives up its rights")
+        if not pathlib.Path("/dev/kmsg").exists():
+            self.skipTest("needs /dev/kmsg")
+        # As one whom the file's mode keeps out.
+        mounts = ('mkdir "$1/dev" && touch "$1/kmsg" && chmod 600 "$1/kmsg" && '
+                  'mount --bind "$1/kmsg" /dev/kmsg && '
+                  'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$0" events')
+        shown = jt.run(["unshare", "-m", "bash", "-c", mounts, jt.JETMEM, jt.temp_directory(self)])
+        if "unshare" in shown.stderr or "mount" in shown.stderr:
+            self.skipTest("needs a mount namespace: " + shown.stderr.strip())
+        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertIn("open /dev/kmsg: Permission denied; root may read it", shown.stderr)
+        self.assertIn("CAP_SYSLOG", shown.stderr)
+
+
 class HelpAndVersion(unittest.TestCase):
     def test_help(self):
         for command in COMMANDS:
@@ -243,7 +342,10 @@ class HelpAndVersion(unittest.TestCase):
 
     def test_wrong_command_line(self):
         for arguments in ([], ["nonsense"], ["metrics", "--nonsense"], ["metrics", "surplus"],
-                          ["sources", "--only"], ["config"], ["config", "nonsense"], ["--root"]):
+                          ["sources", "--only"], ["config"], ["config", "nonsense"], ["--root"],
+                          ["decode", "nonsense"], ["decode", "kernel-log", "a", "b"],
+                          ["events", "surplus"], ["events", "--since"],
+                          ["events", "--since", "soon"]):
             with self.subTest(arguments=arguments):
                 refused = jt.run([jt.JETMEM, *arguments])
                 self.assertEqual((refused.returncode, refused.stdout), (2, ""))

@@ -1,0 +1,69 @@
+#include "cli/log_input.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace jetmem {
+
+using kernel_log::Soc;
+
+std::vector<std::string_view> soc_names() {
+  std::vector<std::string_view> names;
+  for (const Soc soc :
+       {Soc::kTegra210, Soc::kTegra186, Soc::kTegra194, Soc::kTegra234, Soc::kTegra264}) {
+    names.push_back(kernel_log::soc_name(soc));
+  }
+  return names;
+}
+
+Result<Soc> soc_given(std::string_view name) {
+  if (const auto soc = kernel_log::soc_named(name); soc && *soc != Soc::kUnknown) return *soc;
+  const std::vector<std::string_view> names = soc_names();
+  std::string message = "no SoC is called '" + printable(name, 60) + "'";
+  const std::string_view near = nearest_name(name, names);
+  if (!near.empty()) message.append("; did you mean '").append(near).append("'?");
+  message.append(near.empty() ? "; known are" : " Known are");
+  for (const std::string_view known : names) {
+    message.append(known == names.front() ? " " : ", ").append(known);
+  }
+  return fail(Errc::kInvalid, std::move(message));
+}
+
+Result<void> feed_from(int fd, std::string_view path, kernel_log::TextLog& log) {
+  std::array<char, 64U << 10> buffer;
+  while (std::ferror(stdout) == 0) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return tl::unexpected(errno_error("read", path, errno));
+    if (n == 0) break;
+    log.feed({buffer.data(), static_cast<std::size_t>(n)});
+  }
+  log.finish();
+  return {};
+}
+
+Result<UniqueFd> open_given(const std::string& path) {
+  if (path == "-") return UniqueFd(::dup(STDIN_FILENO));
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.valid()) return tl::unexpected(errno_error("open", printable(path, 300), errno));
+  return file;
+}
+
+Result<UniqueFd> open_captured(const Root& root, const std::string& directory) {
+  int error = 0;
+  UniqueFd file = root.open_file("/dev/kmsg", error);
+  const std::string path = printable(directory, 300) + "/dev/kmsg";
+  if (file.valid()) return file;
+  if (error == Root::kNotRegular) {
+    return fail(Errc::kNotRegular, path + ": not a regular file");
+  }
+  return tl::unexpected(errno_error("open", path, error));
+}
+
+}  // namespace jetmem

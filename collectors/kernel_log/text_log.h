@@ -1,0 +1,72 @@
+// A whole text of kernel log, however it was captured or pasted: a file, standard input, the
+// /dev/kmsg of a captured tree. Streams: memory is bounded whatever the text's size.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "collectors/kernel_log/assembler.h"
+#include "collectors/kernel_log/pasted.h"
+
+namespace jetmem::kernel_log {
+
+class TextLog {
+ public:
+  // A longer line is read as far as this.
+  static constexpr std::size_t kMaxLineBytes = 64U << 10;
+
+  struct Counts {
+    std::uint64_t lines = 0;
+    std::uint64_t events = 0;
+    std::uint64_t telling = 0;               // lines that belong to an event
+    std::uint64_t foreign = 0;               // in the kernel's log, but written by a process
+    std::uint64_t records = 0;               // of /dev/kmsg
+    std::optional<std::uint64_t> first_seq;  // of them
+    std::uint64_t lost = 0;                  // records that are missing between those
+    std::uint64_t cut = 0;                   // lines longer than kMaxLineBytes
+    std::optional<std::chrono::microseconds> first_stamp;
+    std::optional<std::chrono::microseconds> last_stamp;
+  };
+  // `time_text` is the time of the event's first line as printed there; it may be empty.
+  using Emit = std::function<void(const Event&, std::string_view time_text)>;
+
+  TextLog(Soc soc, Emit emit);
+  TextLog(const TextLog&) = delete;
+  TextLog& operator=(const TextLog&) = delete;
+
+  // Any part of the text; it need not end with a line.
+  void feed(std::string_view text);
+  // The end of the text.
+  void finish();
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Time {
+    std::uint64_t line = 0;
+    std::uint8_t size = 0;
+    std::array<char, 47> text;
+  };
+
+  void take_line(std::string_view raw);
+  void count_record(const LogLine& line);
+  void remember_time(std::uint64_t line, std::string_view text);
+  std::string_view time_of(std::uint64_t line) const;
+
+  Assembler assembler_;
+  Emit emit_;
+  Pasted pasted_;
+  PastedLine stripped_;
+  std::string partial_;    // a line whose end has not come
+  bool overlong_ = false;  // and is not going to be kept
+  std::optional<std::uint64_t> next_seq_;
+  Counts counts_;
+  // Of the latest lines that told of something: an event comes out some lines after its first.
+  std::array<Time, 256> times_;
+  std::size_t next_time_ = 0;
+};
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,43 @@
+#include <memory>
+#include <string>
+
+#include "base/text.h"
+#include "collectors/kernel_log/text_log.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+// In one piece, or byte by byte.
+TextLog::Counts read(std::string_view text, std::size_t step) {
+  const auto log =
+      std::make_unique<TextLog>(Soc::kTegra234, [](const Event& event, std::string_view time) {
+        for (const std::string& shown : {describe(event), printable(time, 60)}) {
+          for (const char c : shown) {
+            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) __builtin_trap();
+          }
+        }
+      });
+  while (!text.empty()) {
+    log->feed(text.substr(0, step));
+    text.remove_prefix(std::min(step, text.size()));
+  }
+  log->finish();
+  return log->counts();
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem::kernel_log;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const TextLog::Counts whole = read(text, SIZE_MAX);
+  const TextLog::Counts pieces = read(text, 5);
+  if (whole.lines != pieces.lines || whole.events != pieces.events || whole.cut != pieces.cut ||
+      whole.telling != pieces.telling || whole.foreign != pieces.foreign ||
+      whole.lost != pieces.lost) {
+    __builtin_trap();
+  }
+  if (whole.telling + whole.foreign > whole.lines) __builtin_trap();
+  return 0;
+}
