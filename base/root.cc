@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +16,9 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMaxManifestBytes = 4U << 20;
+// The kernel's own number for /dev/kmsg, the same everywhere.
+constexpr unsigned kKmsgMajor = 1;
+constexpr unsigned kKmsgMinor = 11;
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 // A C string of "/proc/meminfo" without its leading slash, or an error if it does not fit.
@@ -189,6 +193,26 @@ UniqueFd Root::open_file(std::string_view path, int& error) const {
     return {};
   }
   return fd;
+}
+
+UniqueFd Root::open_stream(std::string_view path, int& error) const {
+  const auto check = [&](const UniqueFd& fd) {
+    struct stat info {};
+    if (!fd.valid()) return false;
+    if (::fstat(fd.get(), &info) != 0) {
+      error = errno;
+      return false;
+    }
+    const bool kmsg =
+        is_live() && S_ISCHR(info.st_mode) && info.st_rdev == makedev(kKmsgMajor, kKmsgMinor);
+    if (S_ISREG(info.st_mode) || kmsg) return true;
+    error = kNotRegular;
+    return false;
+  };
+  // Looked at before it is opened: opening is already an act to some devices (a watchdog, a tape).
+  if (!check(open_below(path, O_PATH | O_CLOEXEC, error))) return {};
+  UniqueFd fd = open_below(path, kOpenFlags, error);
+  return check(fd) ? std::move(fd) : UniqueFd();
 }
 
 UniqueFd Root::open_directory(std::string_view path, int& error) const {

@@ -27,6 +27,10 @@ class Root {
   // terminal. On failure the fd is invalid and `error` an errno, or one of the two below.
   static constexpr int kNotRegular = -1;
   UniqueFd open_file(std::string_view path, int& error) const;
+  // Opens what is followed rather than read to its end: a regular file, or on a live root the
+  // kernel's log device (/dev/kmsg). Anything else is kNotRegular, and is not even opened. Reading
+  // from it does not block.
+  UniqueFd open_stream(std::string_view path, int& error) const;
   // Opens a directory for listing.
   UniqueFd open_directory(std::string_view path, int& error) const;
 

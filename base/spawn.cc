@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 
@@ -63,6 +65,20 @@ void close_from(int first) {
 #endif
   const long limit = ::sysconf(_SC_OPEN_MAX);
   for (int fd = first; fd < (limit > 0 && limit < 65536 ? limit : 65536); ++fd) ::close(fd);
+}
+
+std::string find_companion(std::string_view name) {
+  std::array<char, PATH_MAX> self;
+  const ssize_t n = ::readlink("/proc/self/exe", self.data(), self.size());
+  if (n <= 0) return {};
+  std::string directory(self.data(), static_cast<std::size_t>(n));
+  directory.resize(directory.rfind('/'));
+  // Installed: bin/ or libexec/jetmem/ beside libexec/jetmem/; in a build tree: collectors/.
+  for (const char* place : {"/", "/../libexec/jetmem/", "/../collectors/"}) {
+    std::string path = directory + place + std::string(name);
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
 }
 
 UniqueFd open_pidfd(pid_t pid) {

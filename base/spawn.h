@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,10 @@ class SystemSpawner final : public Spawner {
  public:
   Result<Child> spawn(const SpawnRequest& request) override;
 };
+
+// Where another program of jetmem is installed, or lies in a build tree, seen from the running one;
+// empty when it is nowhere.
+std::string find_companion(std::string_view name);
 
 // A pidfd for any process, ours or not; invalid when it is gone or the kernel has none.
 UniqueFd open_pidfd(pid_t pid);

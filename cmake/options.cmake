@@ -27,10 +27,11 @@ if(JETMEM_FUZZ)
 endif()
 
 # jetmem_room(NAME uses...): the library of one room, from every .cc in its folder. Programs' main
-# files are named main.cc and left out. A new source file needs no edit here.
+# files are named main.cc and left out, like all in a folder named program/. A new source file needs
+# no edit here.
 function(jetmem_room name)
   file(GLOB sources CONFIGURE_DEPENDS *.cc */*.cc */*/*.cc)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$|/program/")
   add_library(jetmem_${name} STATIC ${sources})
   target_link_libraries(jetmem_${name} PUBLIC jetmem_options)
   foreach(room IN LISTS ARGN)

@@ -21,6 +21,8 @@ namespace jetmem {
 enum class Access {
   kDirect,  // the daemon's loop: world readable, answered by the kernel from memory
   kReader,  // jetmem-reader: needs privilege, or may block in a driver, firmware or file system
+  kStream,  // followed, not read at intervals: jetmem-reader opens its first path that exists and
+            // hands over the descriptor
 };
 
 struct SourceInfo {

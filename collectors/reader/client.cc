@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -30,17 +28,31 @@ constexpr Nanoseconds kDyingPatience = std::chrono::milliseconds(200);
 constexpr int kStatusPatienceMs = 10;
 constexpr Nanoseconds kSocketRetry = std::chrono::minutes(1);
 
-// The sender of a packet, as the kernel vouches for it.
-pid_t sender_of(const msghdr& message) {
-  for (const cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr;
-       c = CMSG_NXTHDR(const_cast<msghdr*>(&message), const_cast<cmsghdr*>(c))) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS) continue;
-    ucred credentials{};
-    std::memcpy(&credentials, CMSG_DATA(c), sizeof credentials);
-    return credentials.pid;
+// What the kernel adds to a packet. Each descriptor that came is closed unless it is taken.
+struct Attached {
+  pid_t sender = -1;  // as the kernel vouches for it
+  UniqueFd first;
+  std::size_t descriptors = 0;
+
+  explicit Attached(msghdr* message) {
+    if (message == nullptr) return;
+    for (cmsghdr* c = CMSG_FIRSTHDR(message); c != nullptr; c = CMSG_NXTHDR(message, c)) {
+      if (c->cmsg_level != SOL_SOCKET) continue;
+      if (c->cmsg_type == SCM_CREDENTIALS) {
+        ucred credentials{};
+        std::memcpy(&credentials, CMSG_DATA(c), sizeof credentials);
+        sender = credentials.pid;
+      } else if (c->cmsg_type == SCM_RIGHTS) {
+        for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+          int fd = -1;
+          std::memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);
+          UniqueFd owned(fd);
+          if (descriptors++ == 0) first = std::move(owned);
+        }
+      }
+    }
   }
-  return -1;
-}
+};
 
 }  // namespace
 
@@ -172,11 +184,6 @@ void Client::start_next() {
   fail_request(Errc::kUnavailable, "jetmem-reader does not take requests");
 }
 
-void Client::fail_request(Errc code, std::string message) {
-  ++(code == Errc::kTimeout ? counters_.timeouts : counters_.failures);
-  finish(fail(code, std::move(message)));
-}
-
 Result<void> Client::ensure_reader() {
   // A spawned reader stands in for systemd's only until that can be had.
   const bool try_socket = !options_.socket.empty() && clock_.mono() >= next_socket_try_ &&
@@ -274,30 +281,45 @@ bool Client::take_packet() {
   std::span<char> room = stream_.room(kMaxPacket);
   AnswerHeader header;
   iovec parts[2] = {{&header, sizeof header}, {room.data(), room.size()}};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+  // Of more than two descriptors the kernel drops the rest.
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(2 * sizeof(int))];
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  const ssize_t n = ::recvmsg(connection_.get(), &message, MSG_DONTWAIT);
+  const ssize_t n = ::recvmsg(connection_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  // Also an empty packet may bring descriptors.
+  Attached attached(n < 0 ? nullptr : &message);
   if (n <= 0) {
     on_end();
     return false;
   }
   const bool whole = static_cast<std::size_t>(n) >= sizeof header &&
                      (message.msg_flags & MSG_TRUNC) == 0 && header.magic == kMagic;
-  if (!whole || stream_.size() > kMaxAnswer) {
+  const std::size_t announced = whole && (header.flags & AnswerHeader::kDescriptor) != 0 ? 1 : 0;
+  // Sent, and not taken in: no number left, or a security module said no.
+  const bool dropped = (message.msg_flags & MSG_CTRUNC) != 0 && attached.descriptors == 0;
+  if (!whole || stream_.size() > kMaxAnswer || (attached.descriptors != announced && !dropped)) {
     abandon();
     if (in_flight_) fail_request(Errc::kUnavailable, "jetmem-reader talked nonsense");
     return false;
   }
+  if (dropped) {
+    abandon();
+    if (in_flight_) {
+      fail_request(Errc::kUnavailable, "jetmem-reader's descriptor could not be taken");
+    }
+    return false;
+  }
   if (!ours_ && pid_ < 0) {
-    pid_ = sender_of(message);
+    pid_ = attached.sender;
     if (pid_ > 0) process_ = Child{pid_, open_pidfd(pid_)};
   }
+  descriptor_ = std::move(attached.first);
   on_answer(header, static_cast<std::size_t>(n) - sizeof header);
+  descriptor_.reset();
   return true;
 }
 
@@ -324,12 +346,20 @@ void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
     fail_request(Errc::kUnavailable, std::move(ok.error().message));
     return;
   }
+  // It stands for the one file that could be opened.
+  if (descriptor_.valid() && (snapshot_.size() != 1 || !snapshot_[0].ok())) {
+    abandon();
+    fail_request(Errc::kUnavailable, "jetmem-reader sent a descriptor together with an error");
+    return;
+  }
   if ((header.flags & AnswerHeader::kTruncated) != 0) snapshot_.set_truncated();
   if (Quarantine* q = quarantine_of(source_)) q->pause = Nanoseconds(0);
   // Reported before the next request can reuse the snapshot.
   in_flight_ = false;
+  set_timer(Nanoseconds(0));
   done_(source_, &snapshot_, Nanoseconds(static_cast<std::int64_t>(header.read_ns)));
-  finish(nullptr);
+  descriptor_.reset();
+  serve_queue();
 }
 
 // The connection is over: the reader ended by its own deadline, by the OOM killer, by somebody's
@@ -385,13 +415,13 @@ void Client::time_out() {
   fail_request(Errc::kTimeout, "no answer within " + format_duration(options_.deadline));
 }
 
-// Reports source_ unless that was done already, and goes on with the queue.
-void Client::finish(Result<const Snapshot*> result) {
+// Reports why source_ could not be had, and goes on with the queue.
+void Client::fail_request(Errc code, std::string message) {
+  ++(code == Errc::kTimeout ? counters_.timeouts : counters_.failures);
+  descriptor_.reset();
   set_timer(Nanoseconds(0));
-  if (in_flight_) {
-    in_flight_ = false;
-    done_(source_, std::move(result), Nanoseconds(0));
-  }
+  in_flight_ = false;
+  done_(source_, fail(code, std::move(message)), Nanoseconds(0));
   serve_queue();
 }
 
@@ -453,19 +483,6 @@ void Client::collect_gone() {
   });
 }
 
-std::string find_reader_program() {
-  std::array<char, PATH_MAX> self;
-  const ssize_t n = ::readlink("/proc/self/exe", self.data(), self.size());
-  if (n <= 0) return {};
-  std::string directory(self.data(), static_cast<std::size_t>(n));
-  directory.resize(directory.rfind('/'));
-  // Installed: bin/ or libexec/jetmem/ beside libexec/jetmem/; in a build tree: collectors/.
-  for (const char* candidate :
-       {"/jetmem-reader", "/../libexec/jetmem/jetmem-reader", "/../collectors/jetmem-reader"}) {
-    std::string path = directory + candidate;
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return {};
-}
+std::string find_reader_program() { return find_companion("jetmem-reader"); }
 
 }  // namespace jetmem::reader

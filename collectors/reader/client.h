@@ -61,6 +61,11 @@ class Client {
   // quarantined, or no reader can be had, `done` is called before this returns.
   void request(std::string_view source);
 
+  // During `done` of a source that is followed (Access::kStream): the descriptor, opened for
+  // reading and non-blocking, of the one file in the snapshot; invalid when that has an error. What
+  // is not taken is closed.
+  UniqueFd take_descriptor() { return std::move(descriptor_); }
+
   // Readable when dispatch() has something to do.
   int fd() const { return epoll_.get(); }
   void dispatch();
@@ -109,7 +114,6 @@ class Client {
   // A connection to the socket that no reader spoke on is no reader: falls back to a spawned one.
   void socket_gave_no_reader(std::string_view how);
   void on_deadline();
-  void finish(Result<const Snapshot*> result);
   void fail_request(Errc code, std::string message);
   // The read did not return: its source goes into quarantine, its reader is given up.
   void time_out();
@@ -147,6 +151,7 @@ class Client {
   Nanoseconds sent_{0};  // mono clock: when the reader could begin with the request
   ByteBuffer stream_;
   Snapshot snapshot_;
+  UniqueFd descriptor_;  // came with the present answer
   bool starting_ = false;
 
   std::vector<Leaving> leaving_;

@@ -9,6 +9,10 @@
 //   answer    one or more packets: AnswerHeader, then a piece of the record stream; the last one
 //             carries kLast. Record: RecordHeader, path, text.
 //
+// A source that is followed (Access::kStream) is opened, not read: its answer holds one record
+// without text. When it could be opened the last packet carries kDescriptor, and the descriptor
+// itself (SCM_RIGHTS). Rights are checked when it is opened, so whoever has it can read on without.
+//
 // Both ends run on the same machine and come from the same build, so numbers are in native order.
 #pragma once
 
@@ -39,6 +43,7 @@ struct AnswerHeader {
   static constexpr std::uint32_t kLast = 1;
   static constexpr std::uint32_t kTruncated = 2;      // Snapshot::truncated()
   static constexpr std::uint32_t kUnknownSource = 4;  // no such source in the reader's registry
+  static constexpr std::uint32_t kDescriptor = 8;     // a descriptor comes with this packet
 
   std::uint32_t magic = kMagic;
   std::uint32_t sequence = 0;

@@ -1,8 +1,11 @@
 #include "base/root.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 
 #include <cerrno>
 
@@ -85,6 +88,32 @@ TEST_F(RootTest, OnlyRegularFilesAreFiles) {
   EXPECT_EQ(read(root, "/fifo"), error(Root::kNotRegular)) << "and it must not block";
 }
 
+TEST_F(RootTest, AStreamIsARegularFileInATree) {
+  tree_.write("dir/log", "line");
+  ASSERT_EQ(::mkfifo(tree_.file("fifo").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink("/dev/kmsg", tree_.file("link").c_str()), 0);
+  // Not even the kernel's log: a tree stands for another machine. Only root can make one.
+  const bool device = ::mknod(tree_.file("device").c_str(), S_IFCHR | 0600, makedev(1, 11)) == 0;
+  const Root root = Root::at(tree_.path()).value();
+  const auto open = [&](std::string_view path) {
+    int error = 0;
+    const UniqueFd fd = root.open_stream(path, error);
+    if (!fd.valid()) return error;
+    EXPECT_NE(::fcntl(fd.get(), F_GETFL) & O_NONBLOCK, 0);
+    EXPECT_NE(::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC, 0);
+    EXPECT_EQ(::fcntl(fd.get(), F_GETFL) & O_ACCMODE, O_RDONLY);
+    return 0;
+  };
+  EXPECT_EQ(open("/dir/log"), 0);
+  EXPECT_EQ(open("/dir"), Root::kNotRegular);
+  EXPECT_EQ(open("/fifo"), Root::kNotRegular) << "and it must not block";
+  EXPECT_EQ(open("/link"), ENOENT) << "it leads to /dev/kmsg of the tree, which has none";
+  EXPECT_EQ(open("/../../dev/null"), ENOENT);
+  if (device) {
+    EXPECT_EQ(open("/device"), Root::kNotRegular);
+  }
+}
+
 TEST_F(RootTest, TheManifestGivesFactsAndReplaysErrors) {
   tree_.write("proc/meminfo", "x");
   tree_.write("sys/kernel/debug/cma/area/used", "1");
@@ -131,6 +160,34 @@ TEST(LiveRoot, KnowsThisMachine) {
   EXPECT_EQ(root.facts().boot_id->size(), 36U);
   int error = 0;
   EXPECT_TRUE(root.open_file("/proc/meminfo", error).valid());
+}
+
+TEST(LiveRoot, AStreamIsTheKernelsLogAndNoOtherDevice) {
+  const Root root = Root::live();
+  int error = 0;
+  EXPECT_FALSE(root.open_stream("/dev/null", error).valid());
+  EXPECT_EQ(error, Root::kNotRegular);
+  EXPECT_FALSE(root.open_stream("/dev/none", error).valid());
+  EXPECT_EQ(error, ENOENT);
+  const UniqueFd fd = root.open_stream("/dev/kmsg", error);
+  if (!fd.valid()) {
+    GTEST_SKIP() << "SKIPPED: /dev/kmsg: " << errno_error("open", "/dev/kmsg", error).message;
+  }
+  // Rights are asked when it is opened: a process without any reads on.
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::geteuid() == 0 &&
+        (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
+         ::setresuid(65534, 65534, 65534) != 0)) {
+      ::_exit(2);
+    }
+    char record[8192];
+    const ssize_t n = ::read(fd.get(), record, sizeof record);
+    ::_exit(n > 0 || errno == EAGAIN || errno == EPIPE ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

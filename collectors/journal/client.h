@@ -1,0 +1,157 @@
+// The daemon's side of jetmem-journal: starts it, takes its packets, and starts it anew, from where
+// it was, when it ends or does not answer.
+//
+// Reading the journal may hang in the storage below it, beyond SIGKILL. Then nothing is started
+// before that process is gone: another would hang in the same place.
+//
+// Everything happens in dispatch(), called when fd() is readable: no thread, no timer outside.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/spawn.h"
+#include "base/unique_fd.h"
+#include "collectors/journal/protocol.h"
+
+namespace jetmem::journal {
+
+struct ClientOptions {
+  std::string program;
+  // A directory of journal files in place of the system's journal; all its boots are read.
+  std::string directory;
+  bool kernel = false;
+  bool processes = false;
+  // A process's line is handed over when its first 4 KiB hold one of these, byte for byte.
+  std::vector<std::string> needles;
+  // By voice: where to go on; empty: from the present boot's first line.
+  std::array<std::string, kVoices> cursors;
+
+  std::chrono::milliseconds first_pause{1'000};
+  std::chrono::milliseconds longest_pause{300'000};
+  std::chrono::milliseconds ping_interval{60'000};
+  std::chrono::milliseconds patience{10'000};
+};
+
+// The views are valid during the call.
+struct JournalLine {
+  Voice voice = Voice::kKernel;
+  std::optional<std::uint8_t> priority;
+  std::optional<std::uint8_t> facility;  // 0 is the kernel's own voice
+  std::uint64_t monotonic_us = 0;
+  bool own_stamp = false;   // else of the moment in which journald received the line
+  bool other_boot = false;  // the monotonic stamp is not on the present clock
+  std::uint64_t realtime_us = 0;
+  std::uint32_t pid = 0;  // 0: not known
+  bool truncated = false;
+  // It was in the journal already when the client first started to read.
+  bool from_before = false;
+  std::string_view cursor;
+  std::string_view unit;
+  std::string_view identifier;
+  std::string_view text;
+};
+
+struct State {
+  std::string blind;       // why the journal is not read now; empty: it is, or is about to be
+  bool caught_up = false;  // what was there at the start was read; stays true over restarts
+  bool operator==(const State&) const = default;
+};
+
+struct Lost {
+  Voice voice = Voice::kKernel;
+  std::optional<std::uint64_t> count;
+  std::string_view why;
+};
+
+struct Callbacks {
+  std::function<void(const JournalLine&)> line;
+  std::function<void(const State&)> state;  // at each change
+  std::function<void(const Lost&)> lost;
+};
+
+struct ClientCounters {
+  std::uint64_t lines = 0;
+  std::uint64_t lost = 0;  // times that lines were lost, each told by `lost`
+  std::uint64_t starts = 0;
+  std::uint64_t restarts = 0;  // of `starts`, those after the first
+  std::uint64_t silent = 0;    // given up because they did not answer
+};
+
+class Client {
+ public:
+  // Starts nothing yet.
+  Client(ClientOptions options, Spawner& spawner, Callbacks callbacks);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void start();
+
+  // Readable when dispatch() has something to do. A call handles at most 256 packets.
+  int fd() const { return epoll_.get(); }
+  void dispatch();
+
+  const State& state() const { return state_; }
+  // How far a voice was read; to be kept and handed to the next client. Empty: nowhere yet.
+  const std::string& cursor(Voice voice) const {
+    return options_.cursors[static_cast<std::size_t>(voice)];
+  }
+  // The program running now, or -1.
+  pid_t pid() const { return process_.pid; }
+  // 1 while the kernel does not let go of one that was killed.
+  std::size_t wedged() const { return leaving_.pid > 0 && leaving_is_late_ ? 1 : 0; }
+  const ClientCounters& counters() const { return counters_; }
+
+ private:
+  enum class Waits {
+    kForNothing,
+    kToStart,    // for the pause to be over
+    kToPing,     // for the time of the next ping
+    kForAnswer,  // for any packet
+    kForEnd,     // for a killed one to be gone
+  };
+
+  void spawn();
+  // Takes one packet; false when there is none or the connection is over.
+  bool take_packet();
+  void on_packet(const Packet& packet);
+  void on_end();
+  void on_timer();
+  void ping();
+  // Kills it and starts another after a pause.
+  void give_up(std::string why);
+  void wait(Waits what, std::chrono::milliseconds how_long);
+  void wait_to_start();
+  bool leaving_is_gone();
+  void set_state(std::string blind, bool caught_up);
+  void watch(int fd);
+  void unwatch(int fd);
+
+  ClientOptions options_;
+  Spawner& spawner_;
+  Callbacks callbacks_;
+  UniqueFd epoll_;
+  UniqueFd timer_;
+  Waits waits_ = Waits::kForNothing;
+  std::chrono::milliseconds pause_{0};
+
+  UniqueFd connection_;
+  Child process_;
+  Child leaving_;
+  bool leaving_is_late_ = false;
+  bool said_blind_ = false;  // the running one, why it will end
+  State state_;
+  ClientCounters counters_;
+};
+
+// Where the program is installed, or lies in a build tree, seen from the running program; empty
+// when it is nowhere.
+std::string find_journal_program();
+
+}  // namespace jetmem::journal

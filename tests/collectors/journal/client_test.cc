@@ -1,0 +1,270 @@
+#include "collectors/journal/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <csignal>
+#include <memory>
+
+#include "tests/collectors/journal/fake_program.h"
+
+namespace jetmem::journal {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+
+class JournalClientTest : public testing::Test {
+ protected:
+  ClientOptions options() const {
+    ClientOptions options;
+    options.program = "fake";
+    options.processes = true;
+    options.needles = {"needle"};
+    options.first_pause = milliseconds(20);
+    options.longest_pause = milliseconds(80);
+    options.ping_interval = milliseconds(50);
+    options.patience = milliseconds(500);
+    return options;
+  }
+  void start(Spawner& spawner, ClientOptions options) {
+    Callbacks callbacks;
+    callbacks.line = [this](const JournalLine& line) {
+      texts_.emplace_back(line.text);
+      from_before_.push_back(line.from_before);
+      lines_.push_back(line);
+    };
+    callbacks.state = [this](const State& state) { states_.push_back(state); };
+    callbacks.lost = [this](const Lost& lost) {
+      lost_.push_back(std::string(lost.why) + " " + std::to_string(lost.count.value_or(0)));
+    };
+    client_ = std::make_unique<Client>(std::move(options), spawner, std::move(callbacks));
+    client_->start();
+  }
+  // Runs the client until the condition holds, or for five seconds.
+  testing::AssertionResult run_until(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return testing::AssertionFailure() << "never";
+      pollfd ready{client_->fd(), POLLIN, 0};
+      if (::poll(&ready, 1, 20) > 0) client_->dispatch();
+    }
+    return testing::AssertionSuccess();
+  }
+  bool was_blind(std::string_view why) const {
+    for (const State& state : states_) {
+      if (state.blind == why) return true;
+    }
+    return false;
+  }
+
+  std::unique_ptr<Client> client_;
+  std::vector<std::string> texts_;
+  std::vector<bool> from_before_;
+  std::vector<State> states_;
+  std::vector<std::string> lost_;
+  std::vector<JournalLine> lines_;  // their views are over
+};
+
+TEST_F(JournalClientTest, LinesComeWithAllThatIsKnownOfThem) {
+  FakeProgram program([](int fd) {
+    Packet line = packet_of(PacketKind::kLine, "an old needle");
+    line.header.priority = 3;
+    line.header.facility = 1;
+    line.header.pid = 77;
+    line.header.monotonic_us = 5;
+    line.header.realtime_us = 6;
+    line.cursor = "c1";
+    line.unit = "a.service";
+    line.identifier = "a";
+    send_packet(fd, line);
+    send_packet(fd, packet_of(PacketKind::kCaughtUp));
+    Packet bare = packet_of(PacketKind::kLine, "a new needle", Voice::kKernel);
+    bare.header.flags = PacketHeader::kOwnStamp | PacketHeader::kOtherBoot;
+    send_packet(fd, bare);
+    answer_pings(fd);
+  });
+  start(program, options());
+  ASSERT_TRUE(run_until([&] { return texts_.size() == 2; }));
+  EXPECT_THAT(texts_, ElementsAre("an old needle", "a new needle"));
+  EXPECT_THAT(from_before_, ElementsAre(true, false));
+  EXPECT_EQ(lines_[0].voice, Voice::kProcesses);
+  EXPECT_EQ(lines_[0].priority, 3);
+  EXPECT_EQ(lines_[0].facility, 1);
+  EXPECT_EQ(lines_[0].pid, 77U);
+  EXPECT_EQ(lines_[0].monotonic_us, 5U);
+  EXPECT_EQ(lines_[0].realtime_us, 6U);
+  EXPECT_FALSE(lines_[0].own_stamp);
+  EXPECT_EQ(lines_[1].voice, Voice::kKernel);
+  EXPECT_EQ(lines_[1].priority, std::nullopt);
+  EXPECT_EQ(lines_[1].facility, std::nullopt);
+  EXPECT_TRUE(lines_[1].own_stamp);
+  EXPECT_TRUE(lines_[1].other_boot);
+  EXPECT_THAT(states_, ElementsAre(State{"", true}));
+  EXPECT_EQ(client_->counters().lines, 2U);
+  EXPECT_EQ(client_->cursor(Voice::kProcesses), "c1");
+  EXPECT_THAT(program.argv[0], ElementsAre("fake", "--processes", "--needle", "needle"));
+}
+
+TEST_F(JournalClientTest, ItIsStartedAnewFromWhereItWas) {
+  FakeProgram program([](int fd) {
+    Packet position = packet_of(PacketKind::kPosition);
+    position.cursor = "p9";
+    send_packet(fd, position);
+    Packet kernel = packet_of(PacketKind::kLine, "k", Voice::kKernel);
+    kernel.cursor = "k3";
+    send_packet(fd, kernel);
+    send_packet(fd, packet_of(PacketKind::kCaughtUp));
+    ::raise(SIGKILL);
+  });
+  ClientOptions both = options();
+  both.kernel = true;
+  both.cursors = {"k0", "p0"};
+  start(program, both);
+  ASSERT_TRUE(run_until([&] { return client_->counters().starts == 4; }));
+  EXPECT_THAT(program.argv[0],
+              ElementsAre("fake", "--kernel", "--after-cursor", "k0", "--processes",
+                          "--after-cursor", "p0", "--needle", "needle"));
+  EXPECT_THAT(program.argv[1],
+              ElementsAre("fake", "--kernel", "--after-cursor", "k3", "--processes",
+                          "--after-cursor", "p9", "--needle", "needle"));
+  EXPECT_TRUE(was_blind("jetmem-journal was killed by signal 9"));
+  EXPECT_EQ(client_->counters().restarts, 3U);
+  EXPECT_TRUE(client_->state().caught_up) << "once for all";
+  EXPECT_FALSE(from_before_.back());
+}
+
+TEST_F(JournalClientTest, OneThatIsBlindSaysWhyAndIsTriedAgain) {
+  FakeProgram program([](int fd) {
+    send_packet(fd, packet_of(PacketKind::kBlind, "no journal"));
+    ::_exit(kExitBlind);
+  });
+  start(program, options());
+  ASSERT_TRUE(run_until([&] { return client_->counters().restarts == 2; }));
+  EXPECT_THAT(states_, ElementsAre(State{"no journal", false})) << "said once";
+}
+
+TEST_F(JournalClientTest, WhatCannotBeStartedIsTriedAgain) {
+  SystemSpawner spawner;
+  ClientOptions missing = options();
+  missing.program = "/nonexistent/jetmem-journal";
+  start(spawner, missing);
+  EXPECT_EQ(client_->state().blind, "start /nonexistent/jetmem-journal: No such file or directory");
+  missing.program.clear();
+  start(spawner, missing);
+  EXPECT_EQ(client_->state().blind, "jetmem-journal is not installed");
+  EXPECT_EQ(client_->counters().starts, 0U);
+}
+
+TEST_F(JournalClientTest, OneThatDoesNotAnswerIsReplaced) {
+  FakeProgram program([](int fd) {
+    send_packet(fd, packet_of(PacketKind::kCaughtUp));
+    ::pause();
+  });
+  start(program, options());
+  ASSERT_TRUE(run_until([&] { return client_->counters().restarts == 1; }));
+  EXPECT_EQ(client_->counters().silent, 1U);
+  EXPECT_TRUE(was_blind("jetmem-journal did not answer"));
+  EXPECT_EQ(client_->wedged(), 0U) << "killed and gone";
+}
+
+TEST_F(JournalClientTest, OneThatAnswersIsLeftAlone) {
+  FakeProgram program([](int fd) { answer_pings(fd); });
+  start(program, options());
+  const auto end = std::chrono::steady_clock::now() + milliseconds(800);
+  ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() > end; }));
+  EXPECT_EQ(client_->counters().starts, 1U);
+  EXPECT_TRUE(states_.empty());
+}
+
+TEST_F(JournalClientTest, LinesAreAnAnswerToo) {
+  FakeProgram program([](int fd) {
+    for (;;) {
+      send_packet(fd, packet_of(PacketKind::kLine, "x"));
+      ::usleep(20'000);
+    }
+  });
+  start(program, options());
+  const auto end = std::chrono::steady_clock::now() + milliseconds(800);
+  ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() > end; }));
+  EXPECT_EQ(client_->counters().starts, 1U);
+}
+
+TEST_F(JournalClientTest, ADispatchHandlesABoundedNumber) {
+  FakeProgram program([](int fd) {
+    for (;;) send_packet(fd, packet_of(PacketKind::kLine, "x"));
+  });
+  start(program, options());
+  ::usleep(100'000);
+  for (int i = 0; i < 5; ++i) {
+    const std::uint64_t before = client_->counters().lines;
+    client_->dispatch();
+    EXPECT_LE(client_->counters().lines - before, 256U);
+  }
+}
+
+TEST_F(JournalClientTest, LossesAreToldAndCounted) {
+  FakeProgram program([](int fd) {
+    Packet counted = packet_of(PacketKind::kLost, "bad\nentries");
+    counted.header.count = 12;
+    send_packet(fd, counted);
+    send_packet(fd, packet_of(PacketKind::kLost, "too many"));
+    answer_pings(fd);
+  });
+  start(program, options());
+  ASSERT_TRUE(run_until([&] { return lost_.size() == 2; }));
+  EXPECT_THAT(lost_, ElementsAre("bad?entries 12", "too many 0"));
+  EXPECT_EQ(client_->counters().lost, 2U);
+}
+
+TEST_F(JournalClientTest, NonsenseIsRefused) {
+  const std::vector<std::string> packets{"x", std::string(sizeof(PacketHeader), '\0'),
+                                         std::string(kMaxPacket + 1, 'x')};
+  for (const std::string& packet : packets) {
+    FakeProgram program([&](int fd) {
+      ::send(fd, packet.data(), packet.size(), 0);
+      ::pause();
+    });
+    start(program, options());
+    ASSERT_TRUE(run_until([&] { return was_blind("jetmem-journal talked nonsense"); }));
+    states_.clear();
+  }
+}
+
+TEST(JournalPacket, WhatIsWrittenIsParsed) {
+  Packet packet = packet_of(PacketKind::kLine, "text");
+  packet.cursor = "cursor";
+  packet.unit = "unit";
+  packet.identifier = "identifier";
+  std::string bytes;
+  write_packet(packet, bytes);
+  const auto back = parse_packet(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->cursor, "cursor");
+  EXPECT_EQ(back->unit, "unit");
+  EXPECT_EQ(back->identifier, "identifier");
+  EXPECT_EQ(back->text, "text");
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+    EXPECT_FALSE(parse_packet(std::string_view(bytes).substr(0, cut)));
+  }
+  EXPECT_FALSE(parse_packet(bytes + "x"));
+}
+
+TEST(JournalPacket, WhatIsTooLongIsCut) {
+  const std::string lengthy(10'000, 'x');
+  Packet packet = packet_of(PacketKind::kLine, lengthy);
+  packet.cursor = lengthy;
+  packet.unit = lengthy;
+  std::string bytes;
+  write_packet(packet, bytes);
+  const auto back = parse_packet(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->text.size(), kMaxText);
+  EXPECT_EQ(back->header.flags, PacketHeader::kTruncated);
+  EXPECT_EQ(back->cursor, "") << "a cut cursor leads nowhere";
+  EXPECT_EQ(back->unit.size(), kMaxName);
+}
+
+}  // namespace
+}  // namespace jetmem::journal
