@@ -28,7 +28,7 @@ enum class MetricType : std::uint8_t { kGauge, kCounter };
 // direction gets a companion series: the worst value seen within the last minute.
 enum class Worst : std::uint8_t { kNone, kMin, kMax };
 
-inline constexpr std::size_t kMaxLabels = 4;
+inline constexpr std::size_t kMaxLabels = 5;
 
 struct Descriptor {
   // Full name, or a pattern with one '*' for open-ended files: "jetmem_meminfo_*_bytes". The

@@ -6,11 +6,17 @@
 
 #include "base/spawn.h"
 #include "base/text.h"
+#include "collectors/kernel_log/kmsg.h"
 #include "collectors/reader/client.h"
 #include "collectors/registry.h"
 #include "health/registry.h"
 
 namespace jetmem {
+namespace {
+
+constexpr std::size_t kRecordsAtOnce = 4096;
+
+}  // namespace
 
 Result<std::unique_ptr<OneShot>> OneShot::read(const std::string& root_directory,
                                                const std::vector<std::string>& only) {
@@ -47,6 +53,10 @@ Result<void> OneShot::choose(const std::vector<std::string>& only) {
       return std::find(only.begin(), only.end(), source->info().name) == only.end();
     });
   }
+  for (const std::unique_ptr<Source>& source : sources) {
+    auto* kernel_log = dynamic_cast<KernelLogSource*>(source.get());
+    if (kernel_log != nullptr) kernel_log_source_ = kernel_log;
+  }
   Sampler::Options options;
   options.with_timing = false;
   sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
@@ -65,7 +75,12 @@ void OneShot::read_chosen() {
       [&](std::string_view name, Result<const Snapshot*> snapshot, Nanoseconds read_time) {
         for (const std::size_t i : chosen_) {
           if (sampler_->info(i).name != name) continue;
-          if (snapshot) {
+          UniqueFd stream = client.take_descriptor();
+          if (stream.valid()) {
+            read_kernel_log(i, std::move(stream));
+          } else if (snapshot && sampler_->info(i).access == Access::kStream) {
+            sampler_->reject(i, (**snapshot)[0].as_error());
+          } else if (snapshot) {
             sampler_->accept(i, **snapshot, read_time);
           } else {
             sampler_->reject(i, std::move(snapshot.error()));
@@ -77,8 +92,17 @@ void OneShot::read_chosen() {
     if (sampler_->info(i).access == Access::kDirect) sampler_->collect(i);
   }
   for (const std::size_t i : chosen_) {
-    if (sampler_->info(i).access != Access::kReader) continue;
-    if (options.program.empty()) {
+    if (sampler_->info(i).access == Access::kDirect) continue;
+    if (options.program.empty() && sampler_->info(i).access == Access::kStream) {
+      int error = 0;
+      const std::string_view path = sampler_->info(i).paths.front();
+      UniqueFd stream = root_.open_stream(path, error);
+      if (stream.valid()) {
+        read_kernel_log(i, std::move(stream));
+      } else {
+        sampler_->reject(i, FileText{path, {}, error}.as_error());
+      }
+    } else if (options.program.empty()) {
       sampler_->collect(i);
     } else if (sampler_->admit(i)) {
       client.request(sampler_->info(i).name);
@@ -89,6 +113,34 @@ void OneShot::read_chosen() {
     if (::poll(&ready, 1, -1) > 0) client.dispatch();
   }
   sampler_->finish_round();
+}
+
+void OneShot::read_kernel_log(std::size_t i, UniqueFd fd) {
+  kernel_log::KernelLog::Options options;
+  options.soc = kernel_log::soc_of(root_);
+  kernel_log_ = std::make_unique<kernel_log::KernelLog>(clock_, options, nullptr);
+  if (!root_.is_live()) kernel_log_->set_captured();
+  kernel_log::KmsgReader kmsg(*kernel_log_);
+  auto drained = kmsg.attach(std::move(fd));
+  while (drained && !kernel_log_->is_caught_up()) {
+    auto all = kmsg.drain(kRecordsAtOnce);
+    if (!all) drained = tl::unexpected(std::move(all.error()));
+    if (all && *all) kernel_log_->caught_up();
+  }
+  if (!drained) {
+    sampler_->reject(i, std::move(drained.error()));
+    return;
+  }
+  KernelLogReading reading;
+  reading.log = kernel_log_.get();
+  reading.input = kmsg.is_file() ? KernelLogInput::kFile : KernelLogInput::kKmsg;
+  if (root_.is_live()) {
+    reading.wall_offset = clock_.wall() - clock_.boot();
+  } else if (root_.facts().boot_time) {
+    reading.wall_offset = std::chrono::seconds(*root_.facts().boot_time);
+  }
+  kernel_log_source_->set_reading(reading);
+  sampler_->accept(i, Snapshot(), Nanoseconds(0));
 }
 
 std::size_t OneShot::series_of(std::size_t source) const {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/root.h"
 #include "base/sample.h"
+#include "collectors/kernel_log/source.h"
 #include "collectors/sampler.h"
 
 namespace jetmem {
@@ -33,6 +34,8 @@ class OneShot {
   OneShot(Root root, std::string root_directory);
   Result<void> choose(const std::vector<std::string>& only);
   void read_chosen();
+  // Takes the whole kernel log as it is now.
+  void read_kernel_log(std::size_t i, UniqueFd fd);
 
   Root root_;
   std::string root_directory_;
@@ -40,6 +43,8 @@ class OneShot {
   SampleTable table_;
   std::unique_ptr<Sampler> sampler_;
   std::vector<std::size_t> chosen_;
+  KernelLogSource* kernel_log_source_ = nullptr;  // the sampler's
+  std::unique_ptr<kernel_log::KernelLog> kernel_log_;
 };
 
 }  // namespace jetmem

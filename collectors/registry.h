@@ -10,6 +10,7 @@
 #include "base/known_source.h"
 #include "collectors/buddyinfo.h"
 #include "collectors/cma.h"
+#include "collectors/kernel_log/source.h"
 #include "collectors/meminfo.h"
 #include "collectors/pagetypeinfo.h"
 #include "collectors/pressure.h"
@@ -22,8 +23,9 @@ namespace jetmem {
 
 // In the order in which they are read within a round. zoneinfo and buddyinfo come before
 // pagetypeinfo, whose gate looks at them.
-using AllSources = std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource,
-                              PressureSource, CmaSource, ThermalSource, PagetypeinfoSource>;
+using AllSources =
+    std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
+               CmaSource, ThermalSource, KernelLogSource, PagetypeinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.
 std::span<const SourceInfo* const> all_source_infos();

@@ -94,6 +94,24 @@ Schema::Schema(std::span<const KnownSource> sources)
           declare("reader.program", AbsolutePath{true}, Applies::kAtRestart,
                   "The jetmem-reader to start where there is no socket.",
                   [](auto& s) { return &s.reader.program; }),
+
+          declare("kernel_log.accept_user_records", Boolean{}, Applies::kAtOnce,
+                  "Believe records that processes write into the kernel's log: for tests.",
+                  [](auto& s) { return &s.kernel_log.accept_user_records; }),
+          declare(
+              "kernel_log.soc",
+              Choice<SocChoice>{{SocChoice::kAuto, SocChoice::kTegra210, SocChoice::kTegra186,
+                                 SocChoice::kTegra194, SocChoice::kTegra234, SocChoice::kTegra264},
+                                soc_choice_name},
+              Applies::kAtRestart, "The SoC whose stream IDs SMMU faults name.",
+              [](auto& s) { return &s.kernel_log.soc; }),
+          declare("kernel_log.process_lines",
+                  Choice<ProcessLines>{
+                      {ProcessLines::kAuto, ProcessLines::kAlways, ProcessLines::kNever},
+                      process_lines_name},
+                  Applies::kAtRestart,
+                  "Follow the journal for NvMap and NvBufSurface errors of processes.",
+                  [](auto& s) { return &s.kernel_log.process_lines; }),
       } {
   for (const KnownSource& source : sources) {
     const std::string section = join("sources", source.name);

@@ -2,6 +2,36 @@
 
 namespace jetmem {
 
+std::string_view soc_choice_name(SocChoice choice) {
+  switch (choice) {
+    case SocChoice::kAuto:
+      return "auto";
+    case SocChoice::kTegra210:
+      return "tegra210";
+    case SocChoice::kTegra186:
+      return "tegra186";
+    case SocChoice::kTegra194:
+      return "tegra194";
+    case SocChoice::kTegra234:
+      return "tegra234";
+    case SocChoice::kTegra264:
+      return "tegra264";
+  }
+  return "auto";
+}
+
+std::string_view process_lines_name(ProcessLines choice) {
+  switch (choice) {
+    case ProcessLines::kAuto:
+      return "auto";
+    case ProcessLines::kAlways:
+      return "always";
+    case ProcessLines::kNever:
+      return "never";
+  }
+  return "auto";
+}
+
 std::string_view log_level_name(LogLevel level) {
   switch (level) {
     case LogLevel::kTrace:

@@ -37,6 +37,28 @@ struct ReaderSettings {
   bool operator==(const ReaderSettings&) const = default;
 };
 
+// What a log's stream IDs are named by: the device tree's SoC, or one given.
+enum class SocChoice : std::uint8_t {
+  kAuto,
+  kTegra210,
+  kTegra186,
+  kTegra194,
+  kTegra234,
+  kTegra264
+};
+std::string_view soc_choice_name(SocChoice choice);
+
+// Whether the journal is followed for error lines of NVIDIA's libraries.
+enum class ProcessLines : std::uint8_t { kAuto, kAlways, kNever };
+std::string_view process_lines_name(ProcessLines choice);
+
+struct KernelLogSettings {
+  bool accept_user_records = false;
+  SocChoice soc = SocChoice::kAuto;
+  ProcessLines process_lines = ProcessLines::kAuto;  // auto: on a Jetson
+  bool operator==(const KernelLogSettings&) const = default;
+};
+
 struct SourceSettings {
   std::string name;
   bool enabled = true;
@@ -48,6 +70,7 @@ struct Settings {
   LogSettings log;
   HttpSettings http;
   ReaderSettings reader;
+  KernelLogSettings kernel_log;
   std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
 
   const SourceSettings* find_source(std::string_view name) const;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <utility>
 
+#include "base/text.h"
 #include "collectors/registry.h"
 #include "config/restart.h"
 #include "health/registry.h"
@@ -21,6 +23,8 @@ constexpr Nanoseconds kProcessesInterval = std::chrono::seconds(10);
 // What is absent or denied may come later (debugfs mounted, a driver loaded), but it is no use to
 // ask each second.
 constexpr Nanoseconds kRetryInterval = std::chrono::minutes(1);
+// A storm of events makes a page no more often than this.
+constexpr Nanoseconds kNewsPause = std::chrono::milliseconds(250);
 // A loop away for this many of its pauses, and for longer than the limit, is stuck: its last page
 // is no longer served.
 constexpr int kStallRounds = 5;
@@ -48,7 +52,14 @@ Daemon::~Daemon() {
 }
 
 void Daemon::set_up_sources() {
-  sampler_ = std::make_unique<Sampler>(root_, clock_, table_, make_all_sources(),
+  std::vector<std::unique_ptr<Source>> sources = make_all_sources();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    auto* kernel_log = dynamic_cast<KernelLogSource*>(sources[i].get());
+    if (kernel_log == nullptr) continue;
+    kernel_log_ = kernel_log;
+    kernel_log_index_ = i;
+  }
+  sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
                                        make_all_derivations(), Sampler::Options{});
   processes_section_ = table_.add_section("processes of jetmem");
   self_section_ = table_.add_section("jetmemd");
@@ -71,18 +82,46 @@ void Daemon::set_up_sources() {
   sampler_->on_change([this](const SourceInfo& info, const SourceStatus& status) {
     on_source_change(info, status);
   });
+  set_up_kernel_log();
   apply(settings_);
+}
+
+void Daemon::set_up_kernel_log() {
+  KernelLogFeedOptions options;
+  const std::string_view soc = soc_choice_name(settings_.kernel_log.soc);
+  options.soc = kernel_log::soc_named(soc).value_or(kernel_log::soc_of(root_));
+  options.accept_user_records = settings_.kernel_log.accept_user_records;
+  const ProcessLines lines = settings_.kernel_log.process_lines;
+  options.process_lines =
+      root_.is_live() && (lines == ProcessLines::kAlways ||
+                          (lines == ProcessLines::kAuto && kernel_log::is_tegra(root_)));
+  // Systemd names it, keeps it over a restart and empties it at boot: memory, not flash.
+  const char* directory = std::getenv("RUNTIME_DIRECTORY");
+  if (root_.is_live() && directory != nullptr) {
+    const std::string_view all(directory);
+    options.state_file = std::string(all.substr(0, all.find(':'))) + "/kernel-log.json";
+  }
+  kernel_log_feed_ =
+      std::make_unique<KernelLogFeed>(std::move(options), root_, clock_, spawner_, log_, [this] {
+        const Nanoseconds now = clock_.mono();
+        if (now - last_news_ < kNewsPause) return;  // the next round shows it
+        last_news_ = now;
+        show_kernel_log();
+        publish(clock_.boot());
+      });
 }
 
 void Daemon::apply(const Settings& settings) {
   settings_ = settings;
   log_.set_level(effective_level(settings.log.level, options_.verbosity));
   reader_->set_limits(settings.reader.deadline, settings.reader.max_wedged);
+  kernel_log_feed_->set_accept_user_records(settings.kernel_log.accept_user_records);
   for (std::size_t i = 0; i < sampler_->size(); ++i) {
     const SourceSettings* source = settings.find_source(sampler_->info(i).name);
     if (source == nullptr) continue;
     sampler_->set_interval(i, source->interval);
     sampler_->set_enabled(i, source->enabled);
+    if (i == kernel_log_index_ && !source->enabled) kernel_log_feed_->stop();
     set_retry_interval(i);
   }
 }
@@ -97,6 +136,7 @@ int Daemon::run() {
   arm_timer();
   const int status = sd_event_loop(event_);
   service_manager_.stopping();
+  kernel_log_feed_->finish();
   log_.info("stopping");
   if (web_) web_->stop();
   reader_.reset();
@@ -142,6 +182,10 @@ bool Daemon::set_up_events() {
   if (ok >= 0) ok = sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
   if (ok < 0) {
     log_.error("cannot set up the event loop: " + errno_error("set up", "sd-event", -ok).message);
+    return false;
+  }
+  if (auto started = kernel_log_feed_->start(event_); !started) {
+    log_.error(started.error().message);
     return false;
   }
   return true;
@@ -190,7 +234,7 @@ void Daemon::round(Nanoseconds now) {
   }
   schedule_.take_due(now, due_);
   // Cheap sources first: the gates of the dear ones look at them.
-  for (const Access access : {Access::kDirect, Access::kReader}) {
+  for (const Access access : {Access::kDirect, Access::kReader, Access::kStream}) {
     for (const std::size_t i : due_) {
       if (i < sampler_->size() && sampler_->info(i).access == access) read_source(i);
     }
@@ -200,6 +244,9 @@ void Daemon::round(Nanoseconds now) {
     ProcessUsage::write(out, own_facts_, ::getpid(), "jetmemd");
     if (reader_->pid() > 0) {
       ProcessUsage::write(out, own_facts_, reader_->pid(), "jetmem-reader");
+    }
+    if (kernel_log_feed_->journal_pid() > 0) {
+      ProcessUsage::write(out, own_facts_, kernel_log_feed_->journal_pid(), "jetmem-journal");
     }
   }
   ++counters_.rounds;
@@ -211,11 +258,53 @@ void Daemon::round(Nanoseconds now) {
 }
 
 void Daemon::read_source(std::size_t i) {
-  if (sampler_->info(i).access == Access::kDirect) {
+  if (i == kernel_log_index_) {
+    read_kernel_log();
+  } else if (sampler_->info(i).access == Access::kDirect) {
     sampler_->collect(i);
   } else if (sampler_->admit(i)) {
     reader_->request(sampler_->info(i).name);
   }
+}
+
+void Daemon::read_kernel_log() {
+  if (!sampler_->admit(kernel_log_index_)) return;
+  kernel_log_feed_->round();
+  if (kernel_log_feed_->following()) show_kernel_log();
+  // A captured file may have grown, or another may stand in its place.
+  const Nanoseconds now = clock_.boot();
+  if (kernel_log_feed_->attached() && !kernel_log_feed_->is_file()) return;
+  if (kernel_log_feed_->following() && root_.is_live() && now < next_kmsg_try_) return;
+  next_kmsg_try_ = now + kRetryInterval;
+  reader_->request(KernelLogSource::kInfo.name);
+}
+
+void Daemon::on_kernel_log_answer(Result<const Snapshot*> snapshot) {
+  Result<void> opened;
+  if (!snapshot) {
+    opened = tl::unexpected(std::move(snapshot.error()));
+  } else if ((*snapshot)->size() == 0) {
+    opened = fail(Errc::kUnavailable, "jetmem-reader named no file");
+  } else if (const FileText file = (**snapshot)[0]; !file.ok()) {
+    opened = tl::unexpected(file.as_error());
+  } else {
+    opened = kernel_log_feed_->attach(reader_->take_descriptor());
+  }
+  if (!opened) kernel_log_feed_->fall_back();
+  if (kernel_log_feed_->following()) {
+    show_kernel_log();
+    return;
+  }
+  Error error{Errc::kIo, "the kernel log can no longer be read"};
+  if (!opened) error = std::move(opened.error());
+  const std::string& journal = kernel_log_feed_->journal_trouble();
+  if (!journal.empty()) error.message += "; nor is the journal of use: " + printable(journal);
+  sampler_->reject(kernel_log_index_, std::move(error));
+}
+
+void Daemon::show_kernel_log() {
+  kernel_log_->set_reading(kernel_log_feed_->reading());
+  sampler_->accept(kernel_log_index_, Snapshot(), Nanoseconds(0));
 }
 
 void Daemon::make_up_round() {
@@ -229,7 +318,9 @@ void Daemon::on_reader_answer(std::string_view source, Result<const Snapshot*> s
                               Nanoseconds read_time) {
   for (std::size_t i = 0; i < sampler_->size(); ++i) {
     if (sampler_->info(i).name != source) continue;
-    if (snapshot) {
+    if (i == kernel_log_index_) {
+      on_kernel_log_answer(std::move(snapshot));
+    } else if (snapshot) {
       sampler_->accept(i, **snapshot, read_time);
     } else {
       sampler_->reject(i, std::move(snapshot.error()));
@@ -250,7 +341,7 @@ void Daemon::publish(Nanoseconds now) {
   counters_.log_written = log_.written();
   counters_.log_dropped = log_.dropped();
   counters_.log_failed = log_.failed();
-  counters_.log_withheld = source_log_.withheld();
+  counters_.log_withheld = source_log_.withheld() + kernel_log_feed_->withheld();
   counters_.reader_from_socket = reader_->kind() == reader::ReaderKind::kSocket;
   counters_.reader_spawned = reader_->kind() == reader::ReaderKind::kSpawned;
   {

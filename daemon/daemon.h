@@ -24,6 +24,7 @@
 #include "collectors/sampler.h"
 #include "config/load.h"
 #include "config/settings.h"
+#include "daemon/kernel_log_feed.h"
 #include "daemon/page_box.h"
 #include "daemon/readiness.h"
 #include "daemon/schedule.h"
@@ -59,6 +60,7 @@ class Daemon {
 
  private:
   void set_up_sources();
+  void set_up_kernel_log();
   bool set_up_events();
   void start_web();
   void apply(const Settings& settings);
@@ -68,6 +70,10 @@ class Daemon {
   void read_source(std::size_t i);
   void on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
                         Nanoseconds read_time);
+  // The kernel log is followed, not read: asks for it where it is not open, else shows its counts.
+  void read_kernel_log();
+  void on_kernel_log_answer(Result<const Snapshot*> snapshot);
+  void show_kernel_log();
   void publish(Nanoseconds now);
   // A loop that did not get to run for a while reads what is due before it judges what is stale.
   void make_up_round();
@@ -88,6 +94,11 @@ class Daemon {
   SampleTable table_;
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<reader::Client> reader_;
+  KernelLogSource* kernel_log_ = nullptr;  // the sampler's
+  std::size_t kernel_log_index_ = 0;
+  std::unique_ptr<KernelLogFeed> kernel_log_feed_;
+  Nanoseconds last_news_{0};
+  Nanoseconds next_kmsg_try_{0};  // while the journal stands in
   SourceLog source_log_;
   ServiceManager service_manager_;
   Schedule schedule_;

@@ -71,7 +71,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
             "a.yaml:1:1: unknown key 'max_wedged'; did you mean 'reader.max_wedged'?\n");
   // Nothing is near: say what there is.
   EXPECT_EQ(errors_of("zzzzzzzzzzz: 2\n"),
-            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, sources\n");
+            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, sources\n");
   EXPECT_EQ(errors_of("sources: {gpu-temperatures: {}}\n"),
             "a.yaml:1:11: unknown key 'sources.gpu-temperatures'; known here: meminfo, thermal, "
             "pagetypeinfo\n");
@@ -355,6 +355,10 @@ reader:
   max_wedged: 3  # default
   socket: "/run/jetmem-reader/socket"  # default
   program: "/opt/it's \"x\"\\y"  # a.yaml:2
+kernel_log:
+  accept_user_records: false  # default
+  soc: auto  # default
+  process_lines: auto  # default
 sources:
   meminfo:
     enabled: true  # default

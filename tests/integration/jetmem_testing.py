@@ -313,7 +313,7 @@ sources:
   pagetypeinfo: {interval: 1m}
 """
 CHEAP = ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure")
-BOARD_SOURCES = CHEAP + ("cma", "thermal", "pagetypeinfo")
+BOARD_SOURCES = CHEAP + ("cma", "thermal", "kernel_log", "pagetypeinfo")
 
 
 class Daemon:
@@ -565,8 +565,8 @@ TWIN = "index"
 # The state that each source of a fixture must be in.
 BOARD_STATES = {
     "orin-nano-8gb": {},
-    "agx-orin": {"cma": "denied", "pagetypeinfo": "denied"},
+    "agx-orin": {"cma": "denied", "kernel_log": "denied", "pagetypeinfo": "denied"},
     "nano-4gb": {"pressure": "absent"},
     "raspberry-pi-5": {"pressure": "absent"},
-    "x86-pc": {"cma": "absent"},
+    "x86-pc": {"cma": "absent", "kernel_log": "absent"},
 }

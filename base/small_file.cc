@@ -1,0 +1,55 @@
+#include "base/small_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/unique_fd.h"
+
+namespace jetmem {
+
+Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return tl::unexpected(errno_error("open", path, errno));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return fail(Errc::kNotRegular, path + " is no regular file");
+  }
+  std::string text;
+  for (;;) {
+    const std::size_t size = text.size();
+    if (size > max_bytes) return fail(Errc::kTooLarge, path + " is too large");
+    text.resize(size + 16384);
+    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno != EINTR) return tl::unexpected(errno_error("read", path, errno));
+    text.resize(size + static_cast<std::size_t>(n > 0 ? n : 0));
+    if (n == 0) return text;
+  }
+}
+
+Result<void> replace_small_file(const std::string& path, std::string_view text) {
+  const std::string temporary = path + ".new";
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                     S_IRUSR | S_IWUSR));
+  if (!fd.valid()) return tl::unexpected(errno_error("open", temporary, errno));
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd.get(), text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : EIO;
+      ::unlink(temporary.c_str());
+      return tl::unexpected(errno_error("write", temporary, error));
+    }
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  fd.reset();
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    return tl::unexpected(errno_error("rename to", path, errno));
+  }
+  return {};
+}
+
+}  // namespace jetmem

@@ -1,0 +1,18 @@
+// Files of some kilobytes that jetmem keeps for itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace jetmem {
+
+// The whole text. Errors: none there (kAbsent), not a regular file, larger than `max_bytes`.
+Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes = 1U << 20);
+
+// Puts a new file of this text in the place of the one there, which stays whole if this fails. Not
+// forced to disk: for what need not outlive a power cut.
+Result<void> replace_small_file(const std::string& path, std::string_view text);
+
+}  // namespace jetmem

@@ -1,0 +1,111 @@
+// The kernel log as jetmem follows it: lines in, events counted and told of.
+//
+// One object whatever the lines come from: records of /dev/kmsg, a captured file, the journal. It
+// knows which records it has seen, so that after a restart within the same boot nothing is counted
+// twice or missed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "collectors/kernel_log/assembler.h"
+#include "collectors/kernel_log/record.h"
+#include "collectors/kernel_log/tally.h"
+
+namespace jetmem::kernel_log {
+
+struct LogCounters {
+  std::uint64_t records = 0;
+  // Lines that no event came of because a process wrote them into the kernel's log.
+  std::uint64_t foreign = 0;
+  std::uint64_t malformed = 0;
+  // Records that nobody can read any more, by when that happened.
+  std::uint64_t lost_before_start = 0;  // overwritten before this boot's first start of the daemon
+  std::uint64_t lost = 0;               // overwritten, or too large
+  std::uint64_t overruns = 0;           // times the kernel said that records were lost
+  std::uint64_t journal_losses = 0;     // times the journal left out lines
+};
+
+class KernelLog {
+ public:
+  // Called for each event, right after it was counted.
+  using OnEvent = std::function<void(const Event&, const Occurrence&)>;
+
+  struct Options {
+    Soc soc = Soc::kUnknown;
+    // Believe what processes write into /dev/kmsg: for tests.
+    bool accept_user_records = false;
+  };
+
+  KernelLog(const Clock& clock, Options options, OnEvent on_event);
+  KernelLog(const KernelLog&) = delete;
+  KernelLog& operator=(const KernelLog&) = delete;
+
+  void set_accept_user_records(bool accept) { options_.accept_user_records = accept; }
+
+  // One record of /dev/kmsg as read(2) gave it.
+  void record(std::string_view raw);
+  // One line from elsewhere.
+  void line(const LogLine& line);
+  // read(2) said EPIPE: how many are gone shows in the next record's number.
+  void overrun() { ++counters_.overruns; }
+  // The journal left out lines, nobody knows how many.
+  void journal_loss() { ++counters_.journal_losses; }
+  // From now on lines come from elsewhere, whose first ones may be those seen last.
+  void input_changed() { skip_until_ = last_stamp_; }
+
+  // What was in the log before we came has been read: events from here on are news.
+  void caught_up();
+  bool is_caught_up() const { return caught_up_; }
+
+  // Events of several lines are held back until they are complete or flushed.
+  bool holding() const { return assembler_.holding(); }
+  void flush() { assembler_.flush(); }
+
+  const Tally& tally() const { return tally_; }
+  Tally& tally() { return tally_; }
+  const LogCounters& counters() const { return counters_; }
+  std::optional<std::uint64_t> last_seq() const { return last_seq_; }
+  std::optional<std::chrono::microseconds> last_stamp() const { return last_stamp_; }
+  // Records up to these were seen by a daemon before us in this boot.
+  void resume_after(std::optional<std::uint64_t> seq,
+                    std::optional<std::chrono::microseconds> stamp) {
+    last_seq_ = seq;
+    last_stamp_ = stamp;
+  }
+  void restore_lost(std::uint64_t lost, std::uint64_t lost_before_start) {
+    counters_.lost = lost;
+    counters_.lost_before_start = lost_before_start;
+  }
+
+  // Stamps are taken as times since boot, not compared with this machine's clocks: for a capture.
+  void set_captured() { captured_ = true; }
+
+ private:
+  void feed(LogLine line);
+  void on_event(const Event& event);
+  std::optional<Nanoseconds> time_of(std::optional<std::chrono::microseconds> stamp) const;
+
+  const Clock& clock_;
+  Options options_;
+  OnEvent on_event_;
+  Assembler assembler_;
+  Tally tally_;
+  LogCounters counters_;
+  Record record_;
+  std::string fragments_;  // the line that a fragment would continue
+  std::optional<std::uint64_t> last_seq_;
+  std::optional<std::chrono::microseconds> last_stamp_;  // of the kernel's own lines
+  std::optional<std::chrono::microseconds> skip_until_;
+  std::uint64_t lines_ = 0;
+  bool caught_up_ = false;
+  bool captured_ = false;
+};
+
+}  // namespace jetmem::kernel_log

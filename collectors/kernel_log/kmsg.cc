@@ -1,0 +1,108 @@
+#include "collectors/kernel_log/kmsg.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "collectors/kernel_log/record.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+// A record that does not fit into the buffer is lost (EINVAL): the kernel's own need at most 8 KiB.
+constexpr std::size_t kBuffer = 64U << 10;
+
+}  // namespace
+
+KmsgReader::KmsgReader(KernelLog& log) : log_(log) {}
+
+Result<void> KmsgReader::attach(UniqueFd fd) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) {
+    return tl::unexpected(errno_error("stat", "the kernel log", errno));
+  }
+  is_file_ = S_ISREG(status.st_mode);
+  if (is_file_) {
+    const bool same = status.st_dev == device_ && status.st_ino == inode_;
+    // Records say which of them were seen. Of plain text it can only be supposed that a longer file
+    // is the same one, grown.
+    const bool read_on = (same || !has_records_) && status.st_size >= offset_;
+    if (!read_on) offset_ = 0;
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+  }
+  buffer_.resize(kBuffer);
+  fd_ = std::move(fd);
+  return {};
+}
+
+Result<bool> KmsgReader::drain(std::size_t budget) {
+  auto drained = is_file_ ? drain_file(budget) : drain_device(budget);
+  if (!drained) detach();
+  return drained;
+}
+
+Result<bool> KmsgReader::drain_device(std::size_t budget) {
+  while (budget-- > 0) {
+    const ssize_t n = ::read(fd_.get(), buffer_.data(), buffer_.size());
+    if (n > 0) {
+      log_.record({buffer_.data(), static_cast<std::size_t>(n)});
+      continue;
+    }
+    if (n == 0) return fail(Errc::kIo, "read /dev/kmsg: end of file");
+    switch (errno) {
+      case EAGAIN:
+        return true;
+      case EPIPE:
+        log_.overrun();
+        break;
+      case EINVAL:  // too large; the next record's number tells that it is missing
+      case EINTR:
+        break;
+      default:
+        return tl::unexpected(errno_error("read", "/dev/kmsg", errno));
+    }
+  }
+  return false;
+}
+
+Result<bool> KmsgReader::drain_file(std::size_t budget) {
+  while (budget > 0) {
+    const ssize_t n = ::pread(fd_.get(), buffer_.data(), buffer_.size(), offset_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return tl::unexpected(errno_error("read", "the captured kernel log", errno));
+    if (n == 0) return true;
+    std::string_view text(buffer_.data(), static_cast<std::size_t>(n));
+    const bool at_end = text.size() < buffer_.size();
+    while (!text.empty() && budget > 0) {
+      std::size_t size = text.find('\n');
+      // A line without an end is whole at the end of the file, and cut where it fills the buffer.
+      if (size == std::string_view::npos) {
+        if (!at_end && text.size() < buffer_.size()) break;
+        size = text.size();
+      }
+      take_file_line(text.substr(0, size));
+      const std::size_t taken = std::min(size + 1, text.size());
+      text.remove_prefix(taken);
+      offset_ += static_cast<off_t>(taken);
+      --budget;
+    }
+  }
+  return false;
+}
+
+void KmsgReader::take_file_line(std::string_view line) {
+  if (looks_like_record(line)) {
+    has_records_ = true;
+    log_.record(line);
+    return;
+  }
+  if (has_records_ && looks_like_record_key(line)) return;
+  PastedLine pasted;
+  if (pasted_.strip(line, pasted)) log_.line(pasted.line);
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,236 @@
+#include "collectors/kernel_log/source.h"
+
+#include <array>
+
+namespace jetmem {
+
+using kernel_log::Entry;
+using kernel_log::EventKind;
+using kernel_log::KindInfo;
+using kernel_log::Origin;
+using kernel_log::Tally;
+
+namespace {
+
+constexpr std::string_view kPath = "/dev/kmsg";
+constexpr std::array kPaths{kPath};
+constexpr std::uint16_t kKinds = kernel_log::kKindCount;
+// Entries of a kind, and its "other", for each origin.
+constexpr std::uint16_t kPerKind = Tally::kMaxKeysPerKind + kernel_log::kOrigins;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_kernel_events_total",
+               .type = MetricType::kCounter,
+               .help = "Events in the kernel log since boot, by kind, as far as the log reached "
+                       "back when jetmem first read it; messages that the kernel's rate limit left "
+                       "out are included where it says of what kind they were. origin=probe: "
+                       "while jetmem's own probe ran, so probably its doing.",
+               .labels = {"kind", "origin"},
+               .max_series = 2 * kKinds},
+    Descriptor{.name = "jetmem_kernel_events_suppressed_total",
+               .type = MetricType::kCounter,
+               .help = "Of jetmem_kernel_events_total, those that the kernel did not print and "
+                       "only counted (N callbacks suppressed).",
+               .labels = {"kind"},
+               .max_series = kKinds},
+    Descriptor{.name = "jetmem_kernel_events_before_start",
+               .type = MetricType::kGauge,
+               .help = "Of jetmem_kernel_events_total, those that were in the log before jetmem "
+                       "came to read it: at boot, or while it was not running.",
+               .labels = {"kind"},
+               .max_series = kKinds},
+    Descriptor{.name = "jetmem_kernel_event_last_seen_timestamp_seconds",
+               .type = MetricType::kGauge,
+               .help = "When an event of this kind was last printed, since 1970. Right to a second "
+                       "or so; older ones drift by the time spent in suspend.",
+               .labels = {"kind"},
+               .max_series = kKinds},
+    Descriptor{.name = "jetmem_kernel_incidents_total",
+               .type = MetricType::kCounter,
+               .help = "Incidents since boot: events of one group (dma: SMMU and memory "
+                       "controller) within a second of each other are one incident, however many "
+                       "lines they took.",
+               .labels = {"group"},
+               .max_series = Tally::kGroups},
+    Descriptor{.name = "jetmem_smmu_faults_total",
+               .type = MetricType::kCounter,
+               .help = "Faults of devices' memory accesses since boot: the SMMU, the client behind "
+                       "the stream ID (the bare number where the SoC is not known), the fault and "
+                       "the direction; fault=suppressed: those that the kernel only counted. "
+                       "Usually a buffer freed while a device still used it.",
+               .labels = {"smmu", "client", "fault", "access", "origin"},
+               .max_series = 4 * kPerKind},
+    Descriptor{.name = "jetmem_oom_kills_total",
+               .type = MetricType::kCounter,
+               .help = "Processes killed for want of memory since boot, by name. scope=machine: "
+                       "the device was out of memory; scope=memcg: a control group reached its "
+                       "own limit.",
+               .labels = {"scope", "comm", "origin"},
+               .max_series = 2 * kPerKind},
+    Descriptor{.name = "jetmem_kernel_log_input",
+               .type = MetricType::kGauge,
+               .help = "1 for where the kernel log comes from: kmsg, the journal in its place, or "
+                       "a captured file.",
+               .labels = {"input"},
+               .max_series = 3},
+    Descriptor{.name = "jetmem_kernel_log_records_total",
+               .type = MetricType::kCounter,
+               .help = "Records of the kernel log read since jetmem started."},
+    Descriptor{.name = "jetmem_kernel_log_lost_records_total",
+               .type = MetricType::kCounter,
+               .help = "Records of the kernel log that jetmem never saw. reason=before_start: "
+                       "overwritten before it first ran in this boot; reason=overrun: overwritten "
+                       "before it could read them. Events among them are not counted.",
+               .labels = {"reason"},
+               .max_series = 2},
+    Descriptor{.name = "jetmem_kernel_log_process_lines_followed",
+               .type = MetricType::kGauge,
+               .help = "1 while the journal is followed for the errors that NVIDIA's libraries "
+                       "print in other processes (kind nvmap, nvbufsurface), 0 while it should be "
+                       "and cannot: the journal of jetmemd says why."},
+    Descriptor{.name = "jetmem_kernel_log_journal_losses_total",
+               .type = MetricType::kCounter,
+               .help = "Times that the journal gave fewer lines than were written: it was read too "
+                       "slowly, or its files were deleted. How many lines is not known."},
+    Descriptor{.name = "jetmem_kernel_log_foreign_records_total",
+               .type = MetricType::kCounter,
+               .help = "Records that a process wrote into the kernel's log: they raise nothing, "
+                       "whatever they say."},
+    Descriptor{.name = "jetmem_kernel_log_malformed_records_total",
+               .type = MetricType::kCounter,
+               .help = "Records that are not in the format of /dev/kmsg."},
+    Descriptor{.name = "jetmem_kernel_log_event_keys",
+               .type = MetricType::kGauge,
+               .help = "Sources of trouble told apart (a fault's SMMU, client, fault and "
+                       "direction; a killed process' name)."},
+    Descriptor{.name = "jetmem_kernel_log_other_events_total",
+               .type = MetricType::kCounter,
+               .help = "Events counted under \"other\" because there were too many sources of "
+                       "trouble to tell apart."},
+};
+enum Metric {
+  kEvents,
+  kSuppressed,
+  kBeforeStart,
+  kLastSeen,
+  kIncidents,
+  kSmmuFaults,
+  kOomKills,
+  kInput,
+  kRecords,
+  kLost,
+  kProcessLines,
+  kJournalLosses,
+  kForeign,
+  kMalformed,
+  kKeys,
+  kOther,
+};
+
+double number(std::uint64_t count) { return static_cast<double>(count); }
+
+void write_kinds(SampleWriter& out, const Tally& tally, std::optional<Nanoseconds> wall_offset) {
+  // Every kind is there from the start, so that its first event is an increase.
+  for (const KindInfo& info : kernel_log::all_kinds()) {
+    out.put(kMetrics[kEvents], number(tally.events(info.kind, Origin::kSystem)), info.name,
+            origin_name(Origin::kSystem));
+  }
+  for (const KindInfo& info : kernel_log::all_kinds()) {
+    const std::uint64_t by_probe = tally.events(info.kind, Origin::kProbe);
+    if (by_probe > 0) {
+      out.put(kMetrics[kEvents], number(by_probe), info.name, origin_name(Origin::kProbe));
+    }
+    if (const std::uint64_t count = tally.suppressed(info.kind); count > 0) {
+      out.put(kMetrics[kSuppressed], number(count), info.name);
+    }
+    if (const std::uint64_t count = tally.before_start(info.kind); count > 0) {
+      out.put(kMetrics[kBeforeStart], number(count), info.name);
+    }
+    if (const auto last = tally.last_seen(info.kind); last && wall_offset) {
+      out.put(kMetrics[kLastSeen], to_seconds(*last + *wall_offset), info.name);
+    }
+  }
+}
+
+void write_entries(SampleWriter& out, const Tally& tally) {
+  for (const Entry& entry : tally.entries()) {
+    const std::string_view origin = origin_name(entry.origin);
+    switch (entry.kind) {
+      case EventKind::kSmmuContextFault:
+      case EventKind::kSmmuV3Event:
+        out.put(kMetrics[kSmmuFaults], number(entry.count), entry.parts[0].view(),
+                entry.parts[1].view(), entry.parts[2].view(), entry.parts[3].view(), origin);
+        break;
+      case EventKind::kSmmuGlobalFault:
+        // Its message does not tell the direction.
+        out.put(kMetrics[kSmmuFaults], number(entry.count), entry.parts[0].view(),
+                entry.parts[1].view(), entry.parts[2].view(), "unknown", origin);
+        break;
+      case EventKind::kOomKill:
+        out.put(kMetrics[kOomKills], number(entry.count), "machine", entry.parts[0].view(), origin);
+        break;
+      case EventKind::kOomKillMemcg:
+        out.put(kMetrics[kOomKills], number(entry.count), "memcg", entry.parts[0].view(), origin);
+        break;
+      default:
+        break;
+    }
+  }
+  std::uint64_t suppressed = 0;
+  for (const EventKind kind :
+       {EventKind::kSmmuContextFault, EventKind::kSmmuGlobalFault, EventKind::kSmmuV3Event}) {
+    suppressed += tally.suppressed(kind);
+  }
+  if (suppressed > 0) {
+    out.put(kMetrics[kSmmuFaults], number(suppressed), "unknown", "unknown", "suppressed",
+            "unknown", origin_name(Origin::kSystem));
+  }
+}
+
+}  // namespace
+
+const SourceInfo KernelLogSource::kInfo{
+    .name = "kernel_log",
+    .what = "SMMU faults, OOM kills, failed allocations and other events of the kernel log",
+    .paths = kPaths,
+    .access = Access::kStream,
+    .interval = std::chrono::seconds(1),
+    .shortest_interval = std::chrono::milliseconds(100),
+    .grant =
+        "run jetmem-reader under systemd (it has CAP_SYSLOG), or let the daemon's user read "
+        "the journal (group systemd-journal)",
+    .metrics = kMetrics,
+};
+
+Result<void> KernelLogSource::parse(const Snapshot&, Nanoseconds) {
+  if (reading_.log == nullptr) return fail(Errc::kUnavailable, "the kernel log is not followed");
+  return {};
+}
+
+void KernelLogSource::write(SampleWriter& out, WriteContext&) const {
+  const Tally& tally = reading_.log->tally();
+  const kernel_log::LogCounters& counters = reading_.log->counters();
+  write_kinds(out, tally, reading_.wall_offset);
+  for (std::size_t g = 1; g < Tally::kGroups; ++g) {
+    const auto group = static_cast<kernel_log::Group>(g);
+    out.put(kMetrics[kIncidents], number(tally.incidents(group)), group_name(group));
+  }
+  write_entries(out, tally);
+  const auto put_input = [&](KernelLogInput input, std::string_view name) {
+    out.put(kMetrics[kInput], reading_.input == input ? 1 : 0, name);
+  };
+  put_input(KernelLogInput::kKmsg, "kmsg");
+  put_input(KernelLogInput::kJournal, "journal");
+  put_input(KernelLogInput::kFile, "file");
+  out.put(kMetrics[kRecords], number(counters.records));
+  out.put(kMetrics[kLost], number(counters.lost_before_start), "before_start");
+  out.put(kMetrics[kLost], number(counters.lost), "overrun");
+  if (reading_.process_lines) out.put(kMetrics[kProcessLines], *reading_.process_lines ? 1 : 0);
+  out.put(kMetrics[kJournalLosses], number(counters.journal_losses));
+  out.put(kMetrics[kForeign], number(counters.foreign));
+  out.put(kMetrics[kMalformed], number(counters.malformed));
+  out.put(kMetrics[kKeys], number(tally.entries().size()));
+  out.put(kMetrics[kOther], number(tally.others()));
+}
+
+}  // namespace jetmem

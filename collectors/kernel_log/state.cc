@@ -1,0 +1,148 @@
+#include "collectors/kernel_log/state.h"
+
+#include <nlohmann/json.hpp>
+
+namespace jetmem::kernel_log {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kFormat = 1;
+
+Json time_json(const std::optional<Nanoseconds>& time) {
+  return time ? Json(time->count()) : Json(nullptr);
+}
+
+Json entry_json(const Entry& entry) {
+  Json parts = Json::array();
+  const KindInfo& info = info_of(entry.kind);
+  for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
+    parts.push_back(entry.parts[i].view());
+  }
+  return {{"kind", info.name},
+          {"origin", static_cast<int>(entry.origin)},
+          {"other", entry.other},
+          {"parts", std::move(parts)},
+          {"count", entry.count},
+          {"first", time_json(entry.first)},
+          {"last", time_json(entry.last)},
+          {"told", entry.told},
+          {"tell_at", entry.tell_at.count()},
+          {"tell_pause", entry.tell_pause.count()}};
+}
+
+std::optional<Nanoseconds> time_of(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return Nanoseconds(json.get<std::int64_t>());
+}
+
+EventKind kind_of(const Json& json) {
+  const auto kind = kind_named(json.get_ref<const std::string&>());
+  if (!kind) throw Json::other_error::create(501, "unknown kind", &json);
+  return *kind;
+}
+
+Origin origin_of(const Json& json) {
+  const auto number = json.get<std::uint64_t>();
+  if (number >= kOrigins) throw Json::other_error::create(501, "unknown origin", &json);
+  return static_cast<Origin>(number);
+}
+
+Entry entry_of(const Json& json) {
+  Entry entry;
+  entry.kind = kind_of(json.at("kind"));
+  entry.origin = origin_of(json.at("origin"));
+  entry.other = json.at("other").get<bool>();
+  std::size_t i = 0;
+  for (const Json& part : json.at("parts")) {
+    if (i == entry.parts.size()) break;
+    entry.parts[i++].set(part.get_ref<const std::string&>());
+  }
+  entry.count = json.at("count").get<std::uint64_t>();
+  entry.first = time_of(json.at("first"));
+  entry.last = time_of(json.at("last"));
+  entry.told = json.at("told").get<std::uint64_t>();
+  entry.tell_at = Nanoseconds(json.at("tell_at").get<std::int64_t>());
+  entry.tell_pause = Nanoseconds(json.at("tell_pause").get<std::int64_t>());
+  return entry;
+}
+
+SavedLog from_json(const Json& json) {
+  SavedLog saved;
+  saved.boot_id = json.at("boot_id").get<std::string>();
+  saved.kernel_cursor = json.at("kernel_cursor").get<std::string>();
+  saved.process_cursor = json.at("process_cursor").get<std::string>();
+  if (!json.at("last_seq").is_null()) saved.last_seq = json.at("last_seq").get<std::uint64_t>();
+  if (!json.at("last_stamp_us").is_null()) {
+    saved.last_stamp = std::chrono::microseconds(json.at("last_stamp_us").get<std::int64_t>());
+  }
+  saved.lost = json.at("lost").get<std::uint64_t>();
+  saved.lost_before_start = json.at("lost_before_start").get<std::uint64_t>();
+  saved.tally.others = json.at("others").get<std::uint64_t>();
+  saved.tally.next_incident = json.at("next_incident").get<std::uint64_t>();
+  std::size_t group = 0;
+  for (const Json& count : json.at("incidents")) {
+    if (group == saved.tally.incidents.size()) break;
+    saved.tally.incidents[group++] = count.get<std::uint64_t>();
+  }
+  for (const Json& each : json.at("kinds")) {
+    auto& counts = saved.tally.kinds[static_cast<std::size_t>(kind_of(each.at("kind")))];
+    for (std::size_t o = 0; o < kOrigins; ++o) {
+      counts.count[o] = each.at("count").at(o).get<std::uint64_t>();
+    }
+    counts.suppressed = each.at("suppressed").get<std::uint64_t>();
+    counts.before_start = each.at("before_start").get<std::uint64_t>();
+    counts.last = time_of(each.at("last"));
+  }
+  for (const Json& each : json.at("entries")) {
+    if (saved.tally.entries.size() == Tally::kMaxKeys + kKindCount * kOrigins) break;
+    saved.tally.entries.push_back(entry_of(each));
+  }
+  return saved;
+}
+
+}  // namespace
+
+std::string to_text(const SavedLog& saved) {
+  Json kinds = Json::array();
+  for (const KindInfo& info : all_kinds()) {
+    const Tally::KindCounts& counts = saved.tally.kinds[static_cast<std::size_t>(info.kind)];
+    if (counts.count[0] == 0 && counts.count[1] == 0) continue;
+    kinds.push_back({{"kind", info.name},
+                     {"count", counts.count},
+                     {"suppressed", counts.suppressed},
+                     {"before_start", counts.before_start},
+                     {"last", time_json(counts.last)}});
+  }
+  Json entries = Json::array();
+  for (const Entry& entry : saved.tally.entries) entries.push_back(entry_json(entry));
+  const Json json{
+      {"format", kFormat},
+      {"boot_id", saved.boot_id},
+      {"kernel_cursor", saved.kernel_cursor},
+      {"process_cursor", saved.process_cursor},
+      {"last_seq", saved.last_seq ? Json(*saved.last_seq) : Json(nullptr)},
+      {"last_stamp_us", saved.last_stamp ? Json(saved.last_stamp->count()) : Json(nullptr)},
+      {"lost", saved.lost},
+      {"lost_before_start", saved.lost_before_start},
+      {"others", saved.tally.others},
+      {"next_incident", saved.tally.next_incident},
+      {"incidents", saved.tally.incidents},
+      {"kinds", std::move(kinds)},
+      {"entries", std::move(entries)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<SavedLog> parse_saved_log(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    if (!json.is_object() || json.at("format") != kFormat) {
+      return fail(Errc::kMalformed, "not of this version's format");
+    }
+    return from_json(json);
+  } catch (const Json::exception& error) {
+    return fail(Errc::kMalformed, error.what());
+  }
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,228 @@
+#include "collectors/kernel_log/tally.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+// Lines of one incident come within this time of each other, slow serial consoles included.
+constexpr Nanoseconds kIncidentGap = std::chrono::seconds(1);
+// How long after its end a probe may still be the reason for a fault.
+constexpr Nanoseconds kProbeEcho = std::chrono::seconds(2);
+constexpr std::string_view kUnknown = "unknown";
+
+std::uint64_t hash_bytes(std::string_view text, std::uint64_t hash) {
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  }
+  return (hash ^ 0xff) * 0x100000001b3ULL;  // the end counts too: "ab","c" is not "a","bc"
+}
+constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325ULL;
+
+// A key field's value as text.
+void set_part(Entry::Part& part, const Event& event, std::string_view name) {
+  const Field* field = event.find(name);
+  if (field == nullptr && name == "client") {
+    // Without a name, its number; and that only where the kernel printed one.
+    for (const std::string_view number : {"sid", "cbfrsynra"}) {
+      if (event.text(number).empty()) continue;
+      part.set(number == "sid" ? "stream " : "cbfrsynra ");
+      std::string_view digits = event.text(number);
+      digits = digits.substr(0, Entry::kMaxPart - part.size);
+      std::copy(digits.begin(), digits.end(), part.bytes.begin() + part.size);
+      part.size = static_cast<std::uint8_t>(part.size + digits.size());
+      return;
+    }
+  }
+  if (field == nullptr || field->type == FieldType::kNull) {
+    part.set(kUnknown);
+  } else if (field->type == FieldType::kText || field->type == FieldType::kItem) {
+    part.set(event.text_of(*field));
+  } else {
+    std::array<char, 24> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), field->number).ptr;
+    part.set({digits.data(), static_cast<std::size_t>(end - digits.data())});
+  }
+}
+
+// What tells apart two incidents of one group that happen at once: the GPU, the process killed.
+std::uint64_t device_hash(const Event& event, Group group) {
+  if (group == Group::kGpu) {
+    const std::string_view gpu = event.has("pci") ? event.text("pci") : event.text("dev");
+    return gpu.empty() ? 0 : hash_bytes(gpu, kHashSeed);
+  }
+  if (group == Group::kOom) {
+    const auto pid = event.number("pid");
+    return pid ? static_cast<std::uint64_t>(*pid) | (1ULL << 63) : 0;
+  }
+  return 0;
+}
+
+std::uint64_t bit_of(EventKind kind) { return 1ULL << static_cast<unsigned>(kind); }
+static_assert(kKindCount <= 64);
+
+}  // namespace
+
+std::string_view origin_name(Origin origin) {
+  return origin == Origin::kProbe ? "probe" : "system";
+}
+
+void Entry::Part::set(std::string_view text) {
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  // Only what is printable is told apart: it is what labels show, and what is kept over a restart.
+  const std::string made_plain = plain ? std::string() : printable(text, kMaxPart);
+  if (!plain) text = made_plain;
+  text = text.substr(0, kMaxPart);
+  std::copy(text.begin(), text.end(), bytes.begin());
+  size = static_cast<std::uint8_t>(text.size());
+}
+
+Tally::Tally() = default;
+
+Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, bool before_start) {
+  ++changes_;
+  const Origin origin = origin_of(time);
+  const EventKind kind = event.kind();
+  KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
+  ++counts.count[static_cast<std::size_t>(origin)];
+  if (before_start) ++counts.before_start;
+  if (time && (!counts.last || *counts.last < *time)) counts.last = time;
+
+  Entry& entry = entry_of(event, origin);
+  ++entry.count;
+  if (entry.other) ++others_;
+  if (time) {
+    if (!entry.first || *time < *entry.first) entry.first = time;
+    if (!entry.last || *time > *entry.last) entry.last = time;
+  }
+  Occurrence occurrence;
+  occurrence.entry = &entry;
+  occurrence.time = time;
+  occurrence.before_start = before_start;
+  occurrence.incident = incident_of(event, entry.hash, time, occurrence.begins_incident);
+  return occurrence;
+}
+
+void Tally::add_suppressed(EventKind kind, std::uint64_t count) {
+  ++changes_;
+  KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
+  counts.count[static_cast<std::size_t>(Origin::kSystem)] += count;
+  counts.suppressed += count;
+}
+
+void Tally::probe_begins(Nanoseconds from) { probes_[next_probe_] = {from, std::nullopt, true}; }
+
+void Tally::probe_ended(Nanoseconds at) {
+  probes_[next_probe_].to = at;
+  next_probe_ = (next_probe_ + 1) % probes_.size();
+}
+
+Origin Tally::origin_of(std::optional<Nanoseconds> time) const {
+  if (!time) return Origin::kSystem;
+  const bool probing = std::any_of(probes_.begin(), probes_.end(), [&](const ProbeWindow& probe) {
+    return probe.used && *time >= probe.from && (!probe.to || *time <= *probe.to + kProbeEcho);
+  });
+  return probing ? Origin::kProbe : Origin::kSystem;
+}
+
+Entry& Tally::entry_of(const Event& event, Origin origin) {
+  const KindInfo& info = info_of(event.kind());
+  Entry key;
+  key.kind = event.kind();
+  key.origin = origin;
+  key.hash = hash_bytes(origin_name(origin), kHashSeed + static_cast<std::uint64_t>(key.kind));
+  for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
+    set_part(key.parts[i], event, info.key[i]);
+    key.hash = hash_bytes(key.parts[i].view(), key.hash);
+  }
+  for (Entry& entry : entries_) {
+    if (entry.hash != key.hash || entry.kind != key.kind || entry.other) continue;
+    const bool same =
+        std::equal(entry.parts.begin(), entry.parts.end(), key.parts.begin(),
+                   [](const Entry::Part& a, const Entry::Part& b) { return a.view() == b.view(); });
+    if (same && entry.origin == origin) return entry;
+  }
+  std::uint8_t& keys = keys_of_kind_[static_cast<std::size_t>(key.kind)];
+  if (keys >= kMaxKeysPerKind || entries_.size() >= kMaxKeys) return other_of(key.kind, origin);
+  ++keys;
+  return entries_.emplace_back(key);
+}
+
+// These few are on top of kMaxKeys: one for each kind and origin.
+Entry& Tally::other_of(EventKind kind, Origin origin) {
+  for (Entry& entry : entries_) {
+    if (entry.other && entry.kind == kind && entry.origin == origin) return entry;
+  }
+  Entry& entry = entries_.emplace_back();
+  entry.kind = kind;
+  entry.origin = origin;
+  entry.other = true;
+  for (Entry::Part& part : entry.parts) part.set("other");
+  return entry;
+}
+
+std::uint64_t Tally::incident_of(const Event& event, std::uint64_t key,
+                                 std::optional<Nanoseconds> time, bool& begins) {
+  const Group group = info_of(event.kind()).group;
+  if (group == Group::kNone) return 0;
+  const std::uint64_t device = device_hash(event, group);
+  // The newest first: a second line belongs to the fault just before it.
+  for (std::size_t n = 1; n <= kRecentIncidents; ++n) {
+    Incident& incident = recent_[(next_recent_ + kRecentIncidents - n) % kRecentIncidents];
+    if (incident.number == 0 || incident.group != group) continue;
+    const bool near = time && incident.last && *time - *incident.last <= kIncidentGap &&
+                      *incident.last - *time <= kIncidentGap;
+    if (!near) continue;
+    const bool both_named = device != 0 && incident.device != 0;
+    if (both_named && device != incident.device) continue;
+    const auto keys_end = incident.keys.begin() + static_cast<std::ptrdiff_t>(incident.key_count);
+    const bool known = std::find(incident.keys.begin(), keys_end, key) != keys_end;
+    // Where nothing names whom it happened to, a second event of one kind belongs to the incident
+    // only if it is the same trouble again.
+    const bool second = (incident.kinds & bit_of(event.kind())) != 0;
+    if (!both_named && !known && second) continue;
+    if (!known && incident.key_count < incident.keys.size()) {
+      incident.keys[incident.key_count++] = key;
+    }
+    incident.kinds |= bit_of(event.kind());
+    incident.last = std::max(*incident.last, *time);
+    if (incident.device == 0) incident.device = device;
+    begins = false;
+    return incident.number;
+  }
+  Incident& incident = recent_[next_recent_];
+  next_recent_ = (next_recent_ + 1) % kRecentIncidents;
+  incident = {next_incident_++, group, bit_of(event.kind()), {key}, 1, device, time};
+  ++incidents_[static_cast<std::size_t>(group)];
+  begins = true;
+  return incident.number;
+}
+
+Tally::Saved Tally::save() const { return {kinds_, incidents_, entries_, others_, next_incident_}; }
+
+void Tally::restore(Saved saved) {
+  kinds_ = saved.kinds;
+  incidents_ = saved.incidents;
+  entries_ = std::move(saved.entries);
+  others_ = saved.others;
+  next_incident_ = saved.next_incident;
+  keys_of_kind_.fill(0);
+  for (Entry& entry : entries_) {
+    entry.hash = 0;
+    if (entry.other) continue;
+    const KindInfo& info = info_of(entry.kind);
+    entry.hash =
+        hash_bytes(origin_name(entry.origin), kHashSeed + static_cast<std::uint64_t>(entry.kind));
+    for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
+      entry.hash = hash_bytes(entry.parts[i].view(), entry.hash);
+    }
+    ++keys_of_kind_[static_cast<std::size_t>(entry.kind)];
+  }
+  ++changes_;
+}
+
+}  // namespace jetmem::kernel_log

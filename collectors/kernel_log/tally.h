@@ -1,0 +1,153 @@
+// How often what happened: counts of events, bounded whatever the log says.
+//
+// Events that agree in kind and in the key fields of their kind (kinds.h) are one entry: count,
+// first and last time. A kind has at most kMaxKeysPerKind entries, all kinds together kMaxKeys;
+// what comes on top is counted in one further entry of its kind, "other". So a storm costs no
+// memory.
+//
+// One incident often prints several events: an SMMU line and a memory-controller line, the four
+// lines of an OOM kill. Those within a second of each other, of one group (kinds.h), are grouped:
+// the first begins an incident, the others belong to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "collectors/kernel_log/event.h"
+#include "collectors/kernel_log/kinds.h"
+
+namespace jetmem::kernel_log {
+
+// What an event is put down to.
+enum class Origin : std::uint8_t { kSystem, kProbe };
+inline constexpr std::size_t kOrigins = 2;
+std::string_view origin_name(Origin origin);
+
+struct Entry {
+  static constexpr std::size_t kMaxPart = 64;
+  struct Part {
+    std::array<char, kMaxPart> bytes{};
+    std::uint8_t size = 0;
+    std::string_view view() const { return {bytes.data(), size}; }
+    void set(std::string_view text);
+  };
+
+  EventKind kind = EventKind::kNone;
+  Origin origin = Origin::kSystem;
+  bool other = false;  // collects what has no entry of its own
+  // The values of the kind's key fields, in their order; "unknown" for one that the kernel did not
+  // print. The client of an SMMU fault without a name is its stream ID.
+  std::array<Part, 4> parts;
+  std::uint64_t hash = 0;
+
+  std::uint64_t count = 0;
+  std::optional<Nanoseconds> first;  // boot clock
+  std::optional<Nanoseconds> last;
+  // What was said about it already (EventLog): the count then, and when the next word is due.
+  std::uint64_t told = 0;
+  Nanoseconds tell_at{0};
+  Nanoseconds tell_pause{0};
+};
+
+// What the tally has to say of one event just counted.
+struct Occurrence {
+  Entry* entry = nullptr;
+  std::uint64_t incident = 0;  // its number since boot; 0 for a kind that is in no group
+  bool begins_incident = false;
+  std::optional<Nanoseconds> time;  // boot clock
+  bool before_start = false;
+};
+
+class Tally {
+ public:
+  static constexpr std::size_t kMaxKeys = 256;
+  static constexpr std::size_t kMaxKeysPerKind = 48;
+
+  Tally();
+
+  // `time` on the boot clock, absent where the log has none.
+  Occurrence count(const Event& event, std::optional<Nanoseconds> time, bool before_start);
+  // The kernel left out this many messages of a kind.
+  void add_suppressed(EventKind kind, std::uint64_t count);
+
+  // Events from `from` on are the probe's, until it is said when it ended and for a moment longer:
+  // what a device does with a freed buffer shows late.
+  void probe_begins(Nanoseconds from);
+  void probe_ended(Nanoseconds at);
+
+  std::uint64_t events(EventKind kind, Origin origin) const {
+    return kinds_[static_cast<std::size_t>(kind)].count[static_cast<std::size_t>(origin)];
+  }
+  std::uint64_t suppressed(EventKind kind) const { return of(kind).suppressed; }
+  std::uint64_t before_start(EventKind kind) const { return of(kind).before_start; }
+  std::optional<Nanoseconds> last_seen(EventKind kind) const { return of(kind).last; }
+  std::uint64_t incidents(Group group) const { return incidents_[static_cast<std::size_t>(group)]; }
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::vector<Entry>& entries() { return entries_; }
+  // Events that were counted under "other".
+  std::uint64_t others() const { return others_; }
+  // Changes with every event.
+  std::uint64_t changes() const { return changes_; }
+
+  // For keeping it over a restart of the daemon (state.h).
+  struct KindCounts {
+    std::array<std::uint64_t, kOrigins> count{};
+    std::uint64_t suppressed = 0;
+    std::uint64_t before_start = 0;
+    std::optional<Nanoseconds> last;
+  };
+  static constexpr std::size_t kGroups = static_cast<std::size_t>(Group::kCamera) + 1;
+  struct Saved {
+    std::array<KindCounts, kKindCount> kinds;
+    std::array<std::uint64_t, kGroups> incidents{};
+    std::vector<Entry> entries;
+    std::uint64_t others = 0;
+    std::uint64_t next_incident = 1;
+  };
+  Saved save() const;
+  void restore(Saved saved);
+
+ private:
+  static constexpr std::size_t kRecentIncidents = 16;
+  struct Incident {
+    std::uint64_t number = 0;  // 0: unused
+    Group group = Group::kNone;
+    std::uint64_t kinds = 0;              // a bit for each kind in it
+    std::array<std::uint64_t, 8> keys{};  // hashes of its events' keys
+    std::size_t key_count = 0;
+    std::uint64_t device = 0;  // hash of the device or PID named in it; 0: none
+    std::optional<Nanoseconds> last;
+  };
+  struct ProbeWindow {
+    Nanoseconds from{0};
+    std::optional<Nanoseconds> to;
+    bool used = false;
+  };
+
+  const KindCounts& of(EventKind kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
+  Entry& entry_of(const Event& event, Origin origin);
+  Entry& other_of(EventKind kind, Origin origin);
+  Origin origin_of(std::optional<Nanoseconds> time) const;
+  // The number of the incident that the event belongs to, or begins.
+  std::uint64_t incident_of(const Event& event, std::uint64_t key, std::optional<Nanoseconds> time,
+                            bool& begins);
+
+  std::array<KindCounts, kKindCount> kinds_;
+  std::array<std::uint64_t, kGroups> incidents_{};
+  std::vector<Entry> entries_;
+  std::array<std::uint8_t, kKindCount> keys_of_kind_{};
+  std::uint64_t others_ = 0;
+  std::uint64_t changes_ = 0;
+  std::uint64_t next_incident_ = 1;
+  std::array<Incident, kRecentIncidents> recent_;
+  std::size_t next_recent_ = 0;
+  std::array<ProbeWindow, 4> probes_;
+  std::size_t next_probe_ = 0;
+};
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,182 @@
+#include "daemon/event_log.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "collectors/kernel_log/decode.h"
+
+namespace jetmem {
+
+using kernel_log::Entry;
+using kernel_log::Event;
+using kernel_log::EventKind;
+using kernel_log::Field;
+using kernel_log::FieldType;
+using kernel_log::KindInfo;
+using kernel_log::Occurrence;
+using kernel_log::Origin;
+
+namespace {
+
+constexpr Nanoseconds kMinute = std::chrono::minutes(1);
+constexpr Nanoseconds kFirstPause = kMinute;
+constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+// "JETMEM_SMMU_" for smmu_context_fault: the fields of one subsystem have one name in all its
+// kinds.
+std::string field_prefix(const KindInfo& info) {
+  return "JETMEM_" + upper(info.name.substr(0, info.name.find('_'))) + "_";
+}
+
+void add_fields(const Event& event, const KindInfo& info, LogEntry& entry) {
+  const std::string prefix = field_prefix(info);
+  for (std::size_t i = 0; i < event.size(); ++i) {
+    const Field& field = event[i];
+    std::string value;
+    switch (field.type) {
+      case FieldType::kText:
+      case FieldType::kItem:
+        value = printable(event.text_of(field));
+        break;
+      case FieldType::kNumber:
+        value = std::to_string(field.number);
+        break;
+      case FieldType::kBool:
+        value = field.number != 0 ? "1" : "0";
+        break;
+      case FieldType::kNull:
+        continue;
+    }
+    entry.fields.emplace_back(prefix + upper(field.name), std::move(value));
+  }
+}
+
+LogEntry start_entry(const KindInfo& info, const Entry& about) {
+  LogEntry entry;
+  entry.level = info.level;
+  entry.fields = {{"MESSAGE_ID", std::string(info.message_id)},
+                  {"JETMEM_EVENT_KIND", std::string(info.name)},
+                  {"JETMEM_EVENT_GROUP", std::string(group_name(info.group))},
+                  {"JETMEM_EVENT_ORIGIN", std::string(origin_name(about.origin))},
+                  {"JETMEM_EVENT_COUNT", std::to_string(about.count)}};
+  return entry;
+}
+
+}  // namespace
+
+void EventLog::event(const Event& event, const Occurrence& occurrence) {
+  Entry& about = *occurrence.entry;
+  due_ = true;
+  // Not the first of its source of trouble: the digest tells.
+  if (about.told > 0 || about.tell_at > Nanoseconds(0)) return;
+  const Nanoseconds now = clock_.boot();
+  about.tell_pause = kFirstPause;
+  about.tell_at = now + kFirstPause;
+  if (!may_write(now)) {
+    ++withheld_;
+    return;
+  }
+  about.told = about.count;
+  const KindInfo& info = info_of(event.kind());
+  LogEntry entry = start_entry(info, about);
+  if (occurrence.before_start) {
+    entry.message = "before jetmemd came to read it";
+    if (occurrence.time) entry.message += ", at " + clock_time(*occurrence.time);
+    entry.message += ": ";
+    entry.fields.emplace_back("JETMEM_BEFORE_START", "1");
+  }
+  if (about.origin == Origin::kProbe) entry.message += "while jetmem's probe ran: ";
+  entry.message += describe(event);
+  if (occurrence.incident > 0) {
+    entry.fields.emplace_back("JETMEM_INCIDENT", std::to_string(occurrence.incident));
+  }
+  if (occurrence.begins_incident || info.group == kernel_log::Group::kNone) {
+    entry.message.append("; ").append(info.meaning);
+  } else {
+    entry.message += "; same incident as what was logged just before";
+  }
+  add_fields(event, info, entry);
+  log_.write(std::move(entry));
+}
+
+void EventLog::catch_up(kernel_log::Tally& tally) {
+  if (!due_) return;
+  const Nanoseconds now = clock_.boot();
+  due_ = false;
+  for (Entry& entry : tally.entries()) {
+    if (entry.count == entry.told) continue;
+    due_ = true;
+    if (now >= entry.tell_at && may_write(now)) digest(entry, now);
+  }
+}
+
+void EventLog::digest(Entry& about, Nanoseconds now) {
+  const KindInfo& info = info_of(about.kind);
+  const Nanoseconds since = now - about.tell_at + about.tell_pause;
+  LogEntry entry = start_entry(info, about);
+  entry.message = std::string(info.name);
+  for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
+    entry.message.append(i == 0 ? " (" : ", ").append(info.key[i]).append(" ");
+    entry.message += about.parts[i].view();
+  }
+  if (!info.key[0].empty()) entry.message += ")";
+  const std::uint64_t fresh = about.count - about.told;
+  entry.message += ": " + std::to_string(fresh) + (about.told > 0 ? " more" : "") +
+                   " in the last " +
+                   format_duration(std::chrono::duration_cast<std::chrono::seconds>(since)) + ", " +
+                   std::to_string(about.count) + " in all";
+  if (about.first) entry.message += ", first seen " + clock_time(*about.first);
+  if (about.last) entry.message += ", last " + clock_time(*about.last);
+  entry.message.append("; ").append(info.meaning);
+  const std::string prefix = field_prefix(info);
+  for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
+    entry.fields.emplace_back(prefix + upper(info.key[i]), std::string(about.parts[i].view()));
+  }
+  entry.fields.emplace_back("JETMEM_EVENT_NEW", std::to_string(fresh));
+  log_.write(std::move(entry));
+  about.told = about.count;
+  // What was quiet for long is news again.
+  const bool was_quiet = now - about.tell_at > about.tell_pause;
+  about.tell_pause = was_quiet ? kFirstPause : std::min(about.tell_pause * 2, kLongestPause);
+  about.tell_at = now + about.tell_pause;
+}
+
+bool EventLog::may_write(Nanoseconds now) {
+  if (now - minute_ >= kMinute) {
+    minute_ = now;
+    in_minute_ = 0;
+  }
+  if (in_minute_ >= kPerMinute) return false;
+  ++in_minute_;
+  return true;
+}
+
+// "02:11:07", with the date where it was not today. Local time, as the journal shows.
+std::string EventLog::clock_time(Nanoseconds boot_time) const {
+  const Nanoseconds wall = clock_.wall() - (clock_.boot() - boot_time);
+  const auto then = static_cast<std::time_t>(wall.count() / 1'000'000'000);
+  const auto today = static_cast<std::time_t>(clock_.wall().count() / 1'000'000'000);
+  std::tm then_parts{};
+  std::tm now_parts{};
+  ::localtime_r(&then, &then_parts);
+  ::localtime_r(&today, &now_parts);
+  const bool same_day =
+      then_parts.tm_yday == now_parts.tm_yday && then_parts.tm_year == now_parts.tm_year;
+  std::array<char, 32> text;
+  const std::size_t n = std::strftime(text.data(), text.size(),
+                                      same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then_parts);
+  return {text.data(), n};
+}
+
+}  // namespace jetmem

@@ -1,0 +1,120 @@
+#include "daemon/journal_feed.h"
+
+#include <sys/epoll.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "collectors/kernel_log/decode.h"
+
+namespace jetmem {
+
+using kernel_log::LogLine;
+
+JournalFeed::JournalFeed(Spawner& spawner, kernel_log::KernelLog& kernel_log, Log& log,
+                         std::function<void()> on_lines, std::function<void()> on_change)
+    : spawner_(spawner),
+      kernel_log_(kernel_log),
+      log_(log),
+      on_lines_(std::move(on_lines)),
+      on_change_(std::move(on_change)) {}
+
+JournalFeed::~JournalFeed() { end(); }
+
+void JournalFeed::set_cursor(journal::Voice voice, std::string cursor) {
+  cursors_[static_cast<std::size_t>(voice)] = std::move(cursor);
+}
+
+std::string JournalFeed::cursor(journal::Voice voice) const {
+  return client_ ? client_->cursor(voice) : cursors_[static_cast<std::size_t>(voice)];
+}
+
+void JournalFeed::follow(bool kernel, bool processes) {
+  if (kernel == kernel_ && processes == processes_) return;
+  end();
+  kernel_ = kernel;
+  processes_ = processes;
+  if (kernel_ || processes_) begin();
+}
+
+void JournalFeed::begin() {
+  journal::ClientOptions options;
+  options.program = journal::find_journal_program();
+  options.kernel = kernel_;
+  options.processes = processes_;
+  options.cursors = cursors_;
+  // The families that processes' lines belong to say what to look for.
+  for (const kernel_log::Family* family : kernel_log::all_families()) {
+    if (!family->user_space) continue;
+    for (const std::string_view anchor : family->anchors) options.needles.emplace_back(anchor);
+  }
+  journal::Callbacks callbacks;
+  callbacks.line = [this](const journal::JournalLine& each) { line(each); };
+  callbacks.state = [this](const journal::State& state) { on_state(state); };
+  callbacks.lost = [this](const journal::Lost& lost) {
+    kernel_log_.journal_loss();
+    log_.warning("lines of the journal were passed over: " + printable(lost.why) +
+                     (lost.count ? " (" + std::to_string(*lost.count) + " lines)" : ""),
+                 {{"JETMEM_SOURCE", "kernel_log"}});
+  };
+  client_ = std::make_unique<journal::Client>(std::move(options), spawner_, std::move(callbacks));
+  const int ok = sd_event_add_io(event_, &io_, client_->fd(), EPOLLIN, on_ready, this);
+  if (ok < 0) {
+    log_.error(errno_error("wait for", "jetmem-journal", -ok).message);
+    client_.reset();
+    return;
+  }
+  client_->start();
+}
+
+void JournalFeed::end() {
+  io_ = sd_event_source_unref(io_);
+  if (client_ == nullptr) return;
+  for (const journal::Voice voice : {journal::Voice::kKernel, journal::Voice::kProcesses}) {
+    set_cursor(voice, client_->cursor(voice));
+  }
+  client_.reset();
+  blind_.clear();
+}
+
+int JournalFeed::on_ready(sd_event_source*, int, std::uint32_t, void* self) {
+  auto* feed = static_cast<JournalFeed*>(self);
+  const std::uint64_t before = feed->client_->counters().lines;
+  feed->client_->dispatch();
+  if (feed->client_->counters().lines != before) feed->on_lines_();
+  return 0;
+}
+
+void JournalFeed::line(const journal::JournalLine& from) {
+  LogLine line;
+  if (from.voice == journal::Voice::kProcesses) {
+    line.voice = kernel_log::Voice::kProcess;
+    line.unit = from.unit.empty() ? from.identifier : from.unit;
+    line.pid = from.pid;
+  } else {
+    line.voice =
+        from.facility.value_or(1) == 0 ? kernel_log::Voice::kKernel : kernel_log::Voice::kForeign;
+  }
+  if (!from.other_boot) line.stamp = std::chrono::microseconds(from.monotonic_us);
+  line.from_before = from.from_before;
+  Lines lines(from.text);
+  while (lines.next(line.text)) kernel_log_.line(line);
+}
+
+void JournalFeed::on_state(const journal::State& state) {
+  blind_ = state.blind;
+  if (blind_ != told_blind_) {
+    told_blind_ = blind_;
+    if (blind_.empty()) {
+      log_.info("the journal is followed", {{"JETMEM_SOURCE", "kernel_log"}});
+    } else {
+      log_.warning("the journal cannot be followed: " + printable(blind_),
+                   {{"JETMEM_SOURCE", "kernel_log"}});
+    }
+  }
+  // Where it stands in for /dev/kmsg, it says what was there before us.
+  if (state.caught_up && kernel_) kernel_log_.caught_up();
+  on_change_();
+}
+
+}  // namespace jetmem

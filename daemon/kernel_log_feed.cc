@@ -1,0 +1,243 @@
+#include "daemon/kernel_log_feed.h"
+
+#include <sys/epoll.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/small_file.h"
+#include "collectors/kernel_log/state.h"
+
+namespace jetmem {
+namespace {
+
+// Of one wake-up, so that a full ring or a storm does not hold up a round.
+constexpr std::size_t kRecordsPerWake = 512;
+// The lines of one event come within milliseconds, on a slow serial console within some tens.
+constexpr std::uint64_t kHoldUs = 40'000;
+// More wake-ups than this within a second are a storm: from then on the log is read at intervals,
+// until it is quiet. The kernel's ring holds thousands of records meanwhile.
+constexpr std::uint32_t kWakesPerSecond = 8;
+constexpr std::uint64_t kPaceUs = 50'000;
+constexpr std::size_t kRecordsPerPace = 4096;
+constexpr std::uint64_t kSlackUs = 5'000;
+// A wall clock that is slewed must not move every timestamp at each scrape.
+constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
+
+}  // namespace
+
+KernelLogFeed::KernelLogFeed(KernelLogFeedOptions options, const Root& root, const Clock& clock,
+                             Spawner& spawner, Log& log, std::function<void()> on_news)
+    : options_(std::move(options)),
+      root_(root),
+      clock_(clock),
+      out_(log),
+      on_news_(std::move(on_news)),
+      events_(log, clock),
+      log_(clock, {options_.soc, options_.accept_user_records},
+           [this](const kernel_log::Event& event, const kernel_log::Occurrence& occurrence) {
+             events_.event(event, occurrence);
+           }),
+      kmsg_(log_),
+      journal_(
+          spawner, log_, log, [this] { after_lines(); }, [this] { on_news_(); }) {
+  if (!root_.is_live()) log_.set_captured();
+}
+
+KernelLogFeed::~KernelLogFeed() {
+  sd_event_source_unref(io_);
+  sd_event_source_unref(flush_timer_);
+  sd_event_source_unref(pace_timer_);
+}
+
+Result<void> KernelLogFeed::start(sd_event* event) {
+  event_ = event;
+  for (const auto& [timer, handler] : {std::pair(&flush_timer_, &KernelLogFeed::on_flush),
+                                       std::pair(&pace_timer_, &KernelLogFeed::on_pace)}) {
+    int ok = sd_event_add_time(event_, timer, CLOCK_MONOTONIC, 0, kSlackUs, handler, this);
+    if (ok >= 0) ok = sd_event_source_set_enabled(*timer, SD_EVENT_OFF);
+    if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for the kernel log", -ok));
+  }
+  journal_.start(event_);
+  restore();
+  return {};
+}
+
+Result<void> KernelLogFeed::attach(UniqueFd fd) {
+  if (auto ok = kmsg_.attach(std::move(fd)); !ok) return ok;
+  // The device has what the journal had, and numbers that tell what is lost.
+  if (journal_.wants_kernel()) log_.input_changed();
+  journal_.follow(false, options_.process_lines);
+  if (kmsg_.is_file()) {
+    // Nobody wakes us for a file. It is read as far as it goes now.
+    while (!drain(kRecordsPerPace)) {
+    }
+    return {};
+  }
+  io_ = sd_event_source_unref(io_);
+  const int ok = sd_event_add_io(event_, &io_, kmsg_.fd(), EPOLLIN, on_ready, this);
+  if (ok < 0) {
+    kmsg_.detach();
+    return tl::unexpected(errno_error("wait for", "/dev/kmsg", -ok));
+  }
+  return {};
+}
+
+void KernelLogFeed::fall_back() {
+  if (!root_.is_live() || journal_.wants_kernel()) return;
+  log_.input_changed();
+  journal_.follow(true, options_.process_lines);
+}
+
+void KernelLogFeed::stop() {
+  io_ = sd_event_source_unref(io_);
+  kmsg_.detach();
+  journal_.follow(false, false);
+}
+
+int KernelLogFeed::on_ready(sd_event_source*, int, std::uint32_t, void* self) {
+  auto* feed = static_cast<KernelLogFeed*>(self);
+  feed->drain(kRecordsPerWake);
+  feed->pace();
+  return 0;
+}
+
+int KernelLogFeed::on_flush(sd_event_source*, std::uint64_t, void* self) {
+  auto* feed = static_cast<KernelLogFeed*>(self);
+  feed->log_.flush();
+  feed->after_lines();
+  return 0;
+}
+
+int KernelLogFeed::on_pace(sd_event_source* timer, std::uint64_t, void* self) {
+  auto* feed = static_cast<KernelLogFeed*>(self);
+  const std::uint64_t before = feed->log_.counters().records;
+  feed->drain(kRecordsPerPace);
+  if (feed->log_.counters().records == before) {
+    // Quiet: the kernel may wake us again.
+    if (feed->io_ != nullptr) sd_event_source_set_enabled(feed->io_, SD_EVENT_ON);
+    return 0;
+  }
+  sd_event_source_set_time_relative(timer, kPaceUs);
+  sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+  return 0;
+}
+
+void KernelLogFeed::pace() {
+  const Nanoseconds now = clock_.mono();
+  if (now - second_ >= std::chrono::seconds(1)) {
+    second_ = now;
+    wakes_ = 0;
+  }
+  // The ring's first reading is no storm.
+  if (!log_.is_caught_up() || ++wakes_ <= kWakesPerSecond || io_ == nullptr) return;
+  sd_event_source_set_enabled(io_, SD_EVENT_OFF);
+  sd_event_source_set_time_relative(pace_timer_, kPaceUs);
+  sd_event_source_set_enabled(pace_timer_, SD_EVENT_ONESHOT);
+}
+
+bool KernelLogFeed::drain(std::size_t budget) {
+  if (!kmsg_.attached()) return true;
+  auto drained = kmsg_.drain(budget);
+  if (!drained) {
+    io_ = sd_event_source_unref(io_);
+    out_.error("the kernel log can no longer be read: " + drained.error().message +
+               "; opened anew");
+    drained = true;
+  }
+  if (*drained) log_.caught_up();
+  // A file has nothing more to say; the device's next line is awaited.
+  if (*drained && kmsg_.is_file()) log_.flush();
+  after_lines();
+  return *drained;
+}
+
+void KernelLogFeed::after_lines() {
+  if (log_.holding()) {
+    sd_event_source_set_time_relative(flush_timer_, kHoldUs);
+    sd_event_source_set_enabled(flush_timer_, SD_EVENT_ONESHOT);
+  }
+  if (news_ == log_.tally().changes() || !log_.is_caught_up()) return;
+  news_ = log_.tally().changes();
+  on_news_();
+}
+
+void KernelLogFeed::round() {
+  events_.catch_up(log_.tally());
+  // What is held back is not counted yet, but its records are: the two must be kept together.
+  if (!log_.holding()) keep();
+}
+
+KernelLogReading KernelLogFeed::reading() {
+  KernelLogReading reading;
+  reading.log = &log_;
+  if (kmsg_.attached()) {
+    reading.input = kmsg_.is_file() ? KernelLogInput::kFile : KernelLogInput::kKmsg;
+  } else if (journal_.follows_kernel()) {
+    reading.input = KernelLogInput::kJournal;
+  }
+  if (journal_.wants_processes()) reading.process_lines = journal_.follows_processes();
+  if (root_.is_live()) {
+    const Nanoseconds offset = clock_.wall() - clock_.boot();
+    const Nanoseconds moved = offset - wall_offset_;
+    if (moved > kWallSlew || moved < -kWallSlew) wall_offset_ = offset;
+    reading.wall_offset = wall_offset_;
+  } else if (root_.facts().boot_time) {
+    reading.wall_offset = std::chrono::seconds(*root_.facts().boot_time);
+  }
+  return reading;
+}
+
+void KernelLogFeed::finish() {
+  log_.flush();
+  events_.catch_up(log_.tally());
+  keep();
+}
+
+void KernelLogFeed::restore() {
+  if (options_.state_file.empty() || !root_.facts().boot_id) return;
+  auto text = read_small_file(options_.state_file);
+  if (!text) {
+    if (text.error().code != Errc::kAbsent) {
+      out_.warning("what was counted before is not known: " + text.error().message);
+    }
+    return;
+  }
+  auto saved = kernel_log::parse_saved_log(*text);
+  if (!saved) {
+    out_.warning("what was counted before is not known: " + options_.state_file + ": " +
+                 saved.error().message);
+    return;
+  }
+  if (saved->boot_id != *root_.facts().boot_id) return;  // another boot, another log
+  log_.resume_after(saved->last_seq, saved->last_stamp);
+  journal_.set_cursor(journal::Voice::kKernel, saved->kernel_cursor);
+  journal_.set_cursor(journal::Voice::kProcesses, saved->process_cursor);
+  log_.restore_lost(saved->lost, saved->lost_before_start);
+  log_.tally().restore(std::move(saved->tally));
+  news_ = kept_ = log_.tally().changes();
+}
+
+void KernelLogFeed::keep() {
+  const std::uint64_t lost = log_.counters().lost + log_.counters().lost_before_start;
+  const bool same = kept_ == log_.tally().changes() && kept_lost_ == lost;
+  if (same || options_.state_file.empty() || !root_.facts().boot_id) return;
+  kept_ = log_.tally().changes();
+  kept_lost_ = lost;
+  kernel_log::SavedLog saved;
+  saved.boot_id = *root_.facts().boot_id;
+  saved.kernel_cursor = journal_.cursor(journal::Voice::kKernel);
+  saved.process_cursor = journal_.cursor(journal::Voice::kProcesses);
+  saved.last_seq = log_.last_seq();
+  saved.last_stamp = log_.last_stamp();
+  saved.lost = log_.counters().lost;
+  saved.lost_before_start = log_.counters().lost_before_start;
+  saved.tally = log_.tally().save();
+  const auto written = replace_small_file(options_.state_file, to_text(saved));
+  if (!written && !std::exchange(told_state_trouble_, true)) {
+    out_.error("events will be counted anew after a restart: " + written.error().message);
+  }
+  if (written) told_state_trouble_ = false;
+}
+
+}  // namespace jetmem

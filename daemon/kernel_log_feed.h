@@ -1,0 +1,104 @@
+// Keeps the kernel log followed: asks jetmem-reader for /dev/kmsg, reads it when the kernel wakes
+// us, hands events to the journal, and keeps what was counted over a restart.
+//
+// An idle machine costs nothing here: no timer runs unless lines of an event are awaited or a storm
+// is being paced.
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/root.h"
+#include "collectors/kernel_log/kernel_log.h"
+#include "collectors/kernel_log/kmsg.h"
+#include "collectors/kernel_log/source.h"
+#include "daemon/event_log.h"
+#include "daemon/journal_feed.h"
+
+namespace jetmem {
+
+struct KernelLogFeedOptions {
+  kernel_log::Soc soc = kernel_log::Soc::kUnknown;
+  bool accept_user_records = false;
+  // Follow the journal for what NVIDIA's libraries print in other processes.
+  bool process_lines = false;
+  // Where counts outlive a restart of the daemon; empty: nowhere.
+  std::string state_file;
+};
+
+class KernelLogFeed {
+ public:
+  // `on_news` is called when something was counted that is worth showing before the next round.
+  KernelLogFeed(KernelLogFeedOptions options, const Root& root, const Clock& clock,
+                Spawner& spawner, Log& log, std::function<void()> on_news);
+  ~KernelLogFeed();
+  KernelLogFeed(const KernelLogFeed&) = delete;
+  KernelLogFeed& operator=(const KernelLogFeed&) = delete;
+
+  // To be called once, before anything is attached.
+  Result<void> start(sd_event* event);
+  // What jetmem-reader opened.
+  Result<void> attach(UniqueFd fd);
+  bool attached() const { return kmsg_.attached(); }
+  // Under another root the file may have grown or been replaced: it is asked for again each time.
+  bool is_file() const { return kmsg_.is_file(); }
+  // /dev/kmsg cannot be had: the journal stands in for it, until attach().
+  void fall_back();
+  // Whether lines come, from wherever; and why the journal gives none where it should.
+  bool following() const { return attached() || journal_.follows_kernel(); }
+  const std::string& journal_trouble() const { return journal_.blind(); }
+  // Nothing is read until attach() or fall_back().
+  void stop();
+
+  // Once a round: digests, and the file that keeps the counts.
+  void round();
+  KernelLogReading reading();
+
+  void set_accept_user_records(bool accept) { log_.set_accept_user_records(accept); }
+  std::uint64_t withheld() const { return events_.withheld(); }
+  pid_t journal_pid() const { return journal_.pid(); }
+  // Before the process ends: what is held back is counted, and all is kept.
+  void finish();
+
+ private:
+  static int on_ready(sd_event_source*, int fd, std::uint32_t events, void* self);
+  static int on_flush(sd_event_source*, std::uint64_t, void* self);
+  static int on_pace(sd_event_source*, std::uint64_t, void* self);
+  // Reads what is there. True when there was nothing left.
+  bool drain(std::size_t budget);
+  void after_lines();
+  void pace();
+  void restore();
+  void keep();
+
+  KernelLogFeedOptions options_;
+  const Root& root_;
+  const Clock& clock_;
+  Log& out_;
+  std::function<void()> on_news_;
+  EventLog events_;
+  kernel_log::KernelLog log_;
+  kernel_log::KmsgReader kmsg_;
+  JournalFeed journal_;
+
+  sd_event* event_ = nullptr;
+  sd_event_source* io_ = nullptr;
+  sd_event_source* flush_timer_ = nullptr;
+  sd_event_source* pace_timer_ = nullptr;
+
+  // Wake-ups within the present second, to notice a storm.
+  Nanoseconds second_{0};
+  std::uint32_t wakes_ = 0;
+  std::uint64_t news_ = 0;  // of the tally's changes, shown
+  std::uint64_t kept_ = 0;  // likewise, written to the state file
+  std::uint64_t kept_lost_ = 0;
+  bool told_state_trouble_ = false;
+  Nanoseconds wall_offset_{0};
+};
+
+}  // namespace jetmem

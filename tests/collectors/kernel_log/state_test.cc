@@ -1,0 +1,64 @@
+#include "collectors/kernel_log/state.h"
+
+#include <gtest/gtest.h>
+
+namespace jetmem::kernel_log {
+namespace {
+
+SavedLog example() {
+  Tally tally;
+  Event event(EventKind::kOomKill);
+  event.set_text("comm", "cam \"1\"\xff\n");
+  event.set_number("pid", 4);
+  tally.count(event, std::chrono::seconds(3), true);
+  tally.add_suppressed(EventKind::kMcError, 7);
+  SavedLog saved;
+  saved.boot_id = "11111111-2222-3333-4444-555555555555";
+  saved.kernel_cursor = "s=1;i=1";
+  saved.process_cursor = "s=1;i=2";
+  saved.last_stamp = std::chrono::microseconds(77);
+  saved.last_seq = 4711;
+  saved.lost = 3;
+  saved.lost_before_start = 2;
+  saved.tally = tally.save();
+  saved.tally.entries[0].told = 1;
+  saved.tally.entries[0].tell_at = std::chrono::seconds(60);
+  return saved;
+}
+
+TEST(SavedLog, SurvivesTheRoundTrip) {
+  const SavedLog saved = example();
+  const auto read = parse_saved_log(to_text(saved));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->boot_id, saved.boot_id);
+  EXPECT_EQ(read->kernel_cursor, saved.kernel_cursor);
+  EXPECT_EQ(read->process_cursor, saved.process_cursor);
+  EXPECT_EQ(read->last_stamp, saved.last_stamp);
+  EXPECT_EQ(read->last_seq, saved.last_seq);
+  EXPECT_EQ(read->lost, 3U);
+  EXPECT_EQ(read->lost_before_start, 2U);
+  EXPECT_EQ(to_text(*read), to_text(saved));
+  // The same process' next kill is found again under its name.
+  Tally tally;
+  tally.restore(read->tally);
+  Event event(EventKind::kOomKill);
+  event.set_text("comm", "cam \"1\"\xff\n");
+  EXPECT_EQ(tally.count(event, std::chrono::seconds(9), false).entry->count, 2U);
+  EXPECT_EQ(tally.events(EventKind::kMcError, Origin::kSystem), 7U);
+}
+
+TEST(SavedLog, RefusesWhatIsNotWholeOrNotItsOwn) {
+  const std::string text = to_text(example());
+  EXPECT_FALSE(parse_saved_log(""));
+  EXPECT_FALSE(parse_saved_log("[]"));
+  EXPECT_FALSE(parse_saved_log("{\"format\": 2}"));
+  for (std::size_t size = 0; size < text.size() - 2; size += 7) {
+    EXPECT_FALSE(parse_saved_log(std::string_view(text).substr(0, size))) << size;
+  }
+  std::string other_kind = text;
+  other_kind.replace(other_kind.find("oom_kill"), 8, "oom_kilt");
+  EXPECT_FALSE(parse_saved_log(other_kind));
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log

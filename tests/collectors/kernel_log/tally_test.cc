@@ -1,0 +1,211 @@
+#include "collectors/kernel_log/tally.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace jetmem::kernel_log {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Event smmu_fault(std::string_view client, std::string_view dev = "12000000.iommu") {
+  Event event(EventKind::kSmmuContextFault);
+  event.set_text("dev", dev);
+  if (!client.empty()) event.set_text("client", client);
+  event.set_text("fault", "translation");
+  event.set_text("rw", "write");
+  return event;
+}
+
+Event mc_error(std::string_view client) {
+  Event event(EventKind::kMcError);
+  event.set_text("dev", "2c00000.memory-controller");
+  event.set_text("client", client);
+  event.set_text("error", "EMEM address decode error");
+  event.set_text("rw", "write");
+  return event;
+}
+
+Event oom_kill(std::string_view comm, std::int64_t pid) {
+  Event event(EventKind::kOomKill);
+  event.set_text("comm", comm);
+  event.set_number("pid", pid);
+  return event;
+}
+
+TEST(Tally, CountsByKindAndByKey) {
+  Tally tally;
+  tally.count(smmu_fault("vic"), seconds(5), false);
+  tally.count(smmu_fault("vic"), seconds(9), false);
+  tally.count(smmu_fault("nvdec"), seconds(7), false);
+  EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kSystem), 3U);
+  ASSERT_EQ(tally.entries().size(), 2U);
+  const Entry& vic = tally.entries()[0];
+  EXPECT_EQ(vic.count, 2U);
+  EXPECT_EQ(vic.parts[1].view(), "vic");
+  EXPECT_EQ(vic.first, Nanoseconds(seconds(5)));
+  EXPECT_EQ(vic.last, Nanoseconds(seconds(9)));
+  EXPECT_EQ(tally.last_seen(EventKind::kSmmuContextFault), Nanoseconds(seconds(9)));
+}
+
+TEST(Tally, AClientWithoutNameIsItsNumber) {
+  Tally tally;
+  Event by_stream = smmu_fault("");
+  by_stream.set_text("sid", "0x35");
+  by_stream.set_text("cbfrsynra", "0x835");
+  tally.count(by_stream, seconds(1), false);
+  Event by_register = smmu_fault("");
+  by_register.set_text("cbfrsynra", "0x835");
+  tally.count(by_register, seconds(1), false);
+  tally.count(smmu_fault(""), seconds(1), false);
+  ASSERT_EQ(tally.entries().size(), 3U);
+  EXPECT_EQ(tally.entries()[0].parts[1].view(), "stream 0x35");
+  EXPECT_EQ(tally.entries()[1].parts[1].view(), "cbfrsynra 0x835");
+  EXPECT_EQ(tally.entries()[2].parts[1].view(), "unknown");
+}
+
+TEST(Tally, AStormOfDistinctKeysIsBounded) {
+  Tally tally;
+  for (int i = 0; i < 10'000; ++i) {
+    tally.count(oom_kill("job-" + std::to_string(i), i), seconds(i), false);
+  }
+  EXPECT_EQ(tally.entries().size(), Tally::kMaxKeysPerKind + 1);
+  EXPECT_TRUE(tally.entries().back().other);
+  EXPECT_EQ(tally.entries().back().parts[0].view(), "other");
+  EXPECT_EQ(tally.others(), 10'000U - Tally::kMaxKeysPerKind);
+  EXPECT_EQ(tally.events(EventKind::kOomKill, Origin::kSystem), 10'000U);
+  // Another kind is not crowded out.
+  tally.count(smmu_fault("vic"), seconds(1), false);
+  EXPECT_FALSE(tally.entries().back().other);
+}
+
+TEST(Tally, KeysAreBoundedOverAllKinds) {
+  Tally tally;
+  for (const KindInfo& info : all_kinds()) {
+    for (int i = 0; i < 100; ++i) {
+      Event event(info.kind);
+      for (const std::string_view name : info.key) {
+        if (!name.empty()) event.set_text(name, std::to_string(i));
+      }
+      tally.count(event, seconds(i * 10), false);
+    }
+  }
+  EXPECT_LE(tally.entries().size(), Tally::kMaxKeys + kKindCount);
+}
+
+TEST(Tally, ASmmuLineAndItsMemoryControllerLineAreOneIncident) {
+  Tally tally;
+  const Occurrence first = tally.count(smmu_fault("vic"), milliseconds(1000), false);
+  const Occurrence second = tally.count(mc_error("vicsrd"), milliseconds(1003), false);
+  EXPECT_TRUE(first.begins_incident);
+  EXPECT_FALSE(second.begins_incident);
+  EXPECT_EQ(first.incident, second.incident);
+  EXPECT_EQ(tally.incidents(Group::kDma), 1U);
+}
+
+TEST(Tally, ARepeatedPairIsOneIncidentWhileItGoesOn) {
+  Tally tally;
+  for (int i = 0; i < 100; ++i) {
+    tally.count(smmu_fault("vic"), milliseconds(i * 500), false);
+    tally.count(mc_error("vicsrd"), milliseconds(i * 500 + 2), false);
+  }
+  EXPECT_EQ(tally.incidents(Group::kDma), 1U);
+  tally.count(smmu_fault("vic"), seconds(100), false);
+  EXPECT_EQ(tally.incidents(Group::kDma), 2U);
+}
+
+TEST(Tally, TwoClientsAtOnceAreTwoIncidents) {
+  Tally tally;
+  tally.count(smmu_fault("vic"), milliseconds(1000), false);
+  tally.count(smmu_fault("nvdec"), milliseconds(1001), false);
+  tally.count(mc_error("nvdecsrd"), milliseconds(1002), false);
+  tally.count(mc_error("vicsrd"), milliseconds(1003), false);
+  EXPECT_EQ(tally.incidents(Group::kDma), 2U);
+}
+
+TEST(Tally, TheLinesOfAnOomKillAreOneIncidentAndTwoVictimsAreTwo) {
+  Tally tally;
+  Event invoked(EventKind::kOomInvoked);
+  invoked.set_text("comm", "python3");
+  Event reaper(EventKind::kOomReaper);
+  reaper.set_text("comm", "chromium");
+  reaper.set_number("pid", 70);
+  tally.count(invoked, milliseconds(1000), false);
+  tally.count(oom_kill("chromium", 70), milliseconds(1010), false);
+  tally.count(reaper, milliseconds(1050), false);
+  EXPECT_EQ(tally.incidents(Group::kOom), 1U);
+  tally.count(oom_kill("node", 71), milliseconds(1060), false);
+  EXPECT_EQ(tally.incidents(Group::kOom), 2U);
+}
+
+TEST(Tally, TheLinesOfAGpuFaultAreOneIncidentOfThatGpu) {
+  const auto fault = [](std::string_view dev, std::string_view type) {
+    Event event(EventKind::kGpuMmuFault);
+    event.set_text("dev", dev);
+    if (!type.empty()) event.set_text("fault_type", type);
+    return event;
+  };
+  Tally tally;
+  tally.count(fault("17000000.gpu", "invalid pde"), milliseconds(1000), false);
+  tally.count(fault("17000000.gpu", ""), milliseconds(1001), false);
+  EXPECT_EQ(tally.incidents(Group::kGpu), 1U);
+  tally.count(fault("18000000.gpu", ""), milliseconds(1002), false);
+  EXPECT_EQ(tally.incidents(Group::kGpu), 2U);
+}
+
+TEST(Tally, WithoutTimesNothingIsGrouped) {
+  Tally tally;
+  tally.count(smmu_fault("vic"), std::nullopt, false);
+  tally.count(mc_error("vicsrd"), std::nullopt, false);
+  EXPECT_EQ(tally.incidents(Group::kDma), 2U);
+  EXPECT_FALSE(tally.entries()[0].first);
+  EXPECT_FALSE(tally.last_seen(EventKind::kSmmuContextFault));
+}
+
+TEST(Tally, WhatTheProbeBringsAboutIsPutDownToIt) {
+  Tally tally;
+  tally.count(smmu_fault("vic"), seconds(9), false);
+  tally.probe_begins(seconds(10));
+  tally.count(smmu_fault("vic"), seconds(11), false);
+  tally.probe_ended(seconds(12));
+  tally.count(smmu_fault("vic"), seconds(13), false);
+  tally.count(smmu_fault("vic"), seconds(15), false);
+  EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kSystem), 2U);
+  EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kProbe), 2U);
+  ASSERT_EQ(tally.entries().size(), 2U);
+  EXPECT_EQ(tally.entries()[1].origin, Origin::kProbe);
+}
+
+TEST(Tally, SuppressedMessagesAreAdded) {
+  Tally tally;
+  tally.count(smmu_fault("vic"), seconds(1), false);
+  tally.add_suppressed(EventKind::kSmmuContextFault, 83);
+  EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kSystem), 84U);
+  EXPECT_EQ(tally.suppressed(EventKind::kSmmuContextFault), 83U);
+}
+
+TEST(Tally, NamesFromOutsideAreMadePrintableAndCut) {
+  Tally tally;
+  tally.count(oom_kill("a\x1b[31m\xff" + std::string(300, 'x'), 1), seconds(1), false);
+  const std::string_view shown = tally.entries()[0].parts[0].view();
+  EXPECT_EQ(shown.find('\x1b'), std::string_view::npos);
+  EXPECT_LE(shown.size(), Entry::kMaxPart);
+}
+
+TEST(Tally, SavedAndRestoredItGoesOnCounting) {
+  Tally before;
+  before.count(smmu_fault("vic"), seconds(5), true);
+  before.count(mc_error("vicsrd"), seconds(5), true);
+  Tally after;
+  after.restore(before.save());
+  EXPECT_EQ(after.before_start(EventKind::kSmmuContextFault), 1U);
+  const Occurrence next = after.count(smmu_fault("vic"), seconds(100), false);
+  EXPECT_EQ(next.entry->count, 2U);
+  EXPECT_EQ(next.incident, 2U);
+  EXPECT_EQ(after.entries().size(), 2U);
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log

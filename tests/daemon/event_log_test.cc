@@ -1,0 +1,126 @@
+#include "daemon/event_log.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace jetmem {
+namespace {
+
+using kernel_log::Event;
+using kernel_log::EventKind;
+using kernel_log::Tally;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class MemoryLog final : public Log {
+ public:
+  void write(LogEntry entry) override { entries.push_back(std::move(entry)); }
+  std::string field(std::size_t i, std::string_view name) const {
+    for (const auto& [key, value] : entries.at(i).fields) {
+      if (key == name) return value;
+    }
+    return "(none)";
+  }
+  std::vector<LogEntry> entries;
+};
+
+class EventLogTest : public testing::Test {
+ protected:
+  EventLogTest() {
+    clock_.advance(hours(3));
+    clock_.set_wall(seconds(1'700'000'000));
+  }
+  void fault(const std::string& client, bool before_start = false) {
+    Event event(EventKind::kSmmuContextFault);
+    event.set_text("dev", "12000000.iommu");
+    event.set_text("client", client);
+    event.set_text("fault", "translation");
+    event.set_text("rw", "write");
+    event.set_text("iova", "0x1000");
+    events_.event(event, tally_.count(event, clock_.boot(), before_start));
+  }
+  void wait(Nanoseconds time) {
+    clock_.advance(time);
+    events_.catch_up(tally_);
+  }
+
+  ManualClock clock_;
+  MemoryLog log_;
+  Tally tally_;
+  EventLog events_{log_, clock_};
+};
+
+TEST_F(EventLogTest, TheFirstIsToldAtOnceWithItsFields) {
+  fault("vic");
+  ASSERT_EQ(log_.entries.size(), 1U);
+  EXPECT_EQ(log_.entries[0].level, LogLevel::kError);
+  EXPECT_EQ(log_.field(0, "JETMEM_EVENT_KIND"), "smmu_context_fault");
+  EXPECT_EQ(log_.field(0, "JETMEM_SMMU_CLIENT"), "vic");
+  EXPECT_EQ(log_.field(0, "JETMEM_SMMU_IOVA"), "0x1000");
+  EXPECT_EQ(log_.field(0, "JETMEM_EVENT_ORIGIN"), "system");
+  EXPECT_EQ(log_.field(0, "JETMEM_INCIDENT"), "1");
+  EXPECT_EQ(log_.field(0, "MESSAGE_ID").size(), 32U);
+  EXPECT_NE(log_.entries[0].message.find("vic"), std::string::npos) << log_.entries[0].message;
+}
+
+TEST_F(EventLogTest, AStormIsADigestADoublingTimeLater) {
+  for (int i = 0; i < 100'000; ++i) fault("vic");
+  EXPECT_EQ(log_.entries.size(), 1U);
+  wait(seconds(59));
+  EXPECT_EQ(log_.entries.size(), 1U);
+  wait(seconds(1));
+  ASSERT_EQ(log_.entries.size(), 2U);
+  EXPECT_NE(log_.entries[1].message.find("99999 more in the last 1m"), std::string::npos)
+      << log_.entries[1].message;
+  EXPECT_EQ(log_.field(1, "JETMEM_EVENT_COUNT"), "100000");
+  EXPECT_EQ(log_.field(1, "JETMEM_SMMU_CLIENT"), "vic");
+  fault("vic");
+  wait(minutes(1));
+  EXPECT_EQ(log_.entries.size(), 2U);
+  wait(minutes(1));
+  EXPECT_EQ(log_.entries.size(), 3U);
+  // Nothing new, nothing said.
+  wait(hours(5));
+  EXPECT_EQ(log_.entries.size(), 3U);
+}
+
+TEST_F(EventLogTest, AfterALongQuietItIsNewsAtOnce) {
+  fault("vic");
+  wait(hours(5));
+  fault("vic");
+  wait(seconds(1));
+  ASSERT_EQ(log_.entries.size(), 2U);
+  fault("vic");
+  wait(minutes(1));
+  EXPECT_EQ(log_.entries.size(), 3U);
+}
+
+TEST_F(EventLogTest, ManySourcesOfTroubleAreBoundedAndNoneIsForgotten) {
+  for (int i = 0; i < 45; ++i) fault("client-" + std::to_string(i));
+  EXPECT_EQ(log_.entries.size(), EventLog::kPerMinute);
+  EXPECT_EQ(events_.withheld(), 45U - EventLog::kPerMinute);
+  for (int i = 0; i < 10; ++i) wait(seconds(10));
+  ASSERT_EQ(log_.entries.size(), 45U);
+  EXPECT_EQ(log_.field(44, "JETMEM_SMMU_CLIENT"), "client-44");
+}
+
+TEST_F(EventLogTest, WhatWasThereBeforeUsIsMarked) {
+  fault("vic", true);
+  EXPECT_EQ(log_.field(0, "JETMEM_BEFORE_START"), "1");
+  EXPECT_EQ(log_.entries[0].message.rfind("before jetmemd came to read it, at ", 0), 0U);
+}
+
+TEST_F(EventLogTest, TheSecondHalfOfAnIncidentRefersToTheFirst) {
+  fault("vic");
+  Event event(EventKind::kMcError);
+  event.set_text("client", "vicsrd");
+  events_.event(event, tally_.count(event, clock_.boot(), false));
+  ASSERT_EQ(log_.entries.size(), 2U);
+  EXPECT_EQ(log_.field(1, "JETMEM_INCIDENT"), "1");
+  EXPECT_NE(log_.entries[1].message.find("same incident"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,338 @@
+"""The kernel log in the daemon: the real /dev/kmsg, a stand-in with the same semantics that takes any
+rate, restarts within one boot, and logs that cannot be read."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import socket
+import sys
+import time
+import unittest
+
+import jetmem_testing as jt
+
+KMSG = pathlib.Path("/dev/kmsg")
+ACCEPT = "kernel_log: {accept_user_records: true}\n"
+FAULT = ("arm-smmu {dev}.iommu: Unhandled context fault: fsr=0x402, iova=0x{iova:x}, "
+         "fsynr=0x2f0011, cbfrsynra=0x836, cb=3")
+
+
+def uptime_us():
+    return int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
+
+
+class KmsgStandIn:
+    """Feeds records to a daemon, through kmsg_stand_in.py in the place of jetmem-reader."""
+
+    def __init__(self, test):
+        directory = jt.temp_directory(test)
+        self.path = str(directory / "feed")
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(self.path)
+        self.listener.listen(4)
+        self.listener.settimeout(jt.PATIENCE)
+        test.addCleanup(self.listener.close)
+        # The daemon passes nothing of its environment on.
+        self.program = directory / "reader"
+        stand_in = pathlib.Path(__file__).with_name("kmsg_stand_in.py")
+        self.program.write_text(f"#!/bin/sh\nexec {sys.executable} {stand_in} {self.path}\n")
+        self.program.chmod(0o755)
+        self.settings = f'reader: {{program: "{self.program}", socket: ""}}\n'
+        self.seq = 0
+        self.records = []
+        self.connection = None
+
+    def accept(self):
+        """A daemon came; like the kernel's ring it gets all records from the first on."""
+        if self.connection:
+            self.connection.close()
+        self.connection, _ = self.listener.accept()
+        self.connection.setsockopt(socket.SOL_SOCKET, 32, 64 << 20)  # SO_SNDBUFFORCE: the ring
+        self.connection.settimeout(jt.PATIENCE)
+        for record in self.records:
+            self.connection.send(record)
+
+    def put(self, text, level=3, facility=0, keys=(), keep=True):
+        record = f"{facility * 8 + level},{self.seq},{uptime_us()},-;{text}\n".encode(
+            "utf-8", "surrogateescape")
+        record += b"".join(f" {key}\n".encode() for key in keys)
+        self.seq += 1
+        if keep:
+            self.records.append(record)
+        if self.connection:
+            self.connection.send(record)
+
+    def skip(self, count):
+        """Records that are overwritten before anyone reads them."""
+        self.seq += count
+
+
+class Feeding(unittest.TestCase):
+    def setUp(self):
+        self.kmsg = KmsgStandIn(self)
+        self.state = jt.temp_directory(self)
+        os.chmod(self.state, 0o777)
+
+    def daemon(self, settings="", **options):
+        environment = {"RUNTIME_DIRECTORY": str(self.state)}
+        daemon = jt.Daemon(self, self.kmsg.settings + settings, environment=environment, **options)
+        self.kmsg.accept()
+        daemon.wait_for_page("the kernel log is followed",
+                             lambda page: page.state("kernel_log") == "ok")
+        return daemon
+
+    def events(self, page, kind):
+        return page.value("jetmem_kernel_events_total", kind=kind, origin="system")
+
+
+class Live(Feeding):
+    def test_an_event_is_on_the_page_and_in_the_log_within_a_second(self):
+        daemon = self.daemon()
+        self.assertEqual(self.events(daemon.scrape(), "oom_kill"), 0)
+        begin = time.monotonic()
+        self.kmsg.put("Out of memory: Killed process 4711 (camera app) total-vm:100kB, "
+                      "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
+                      "oom_score_adj:0")
+        page = daemon.wait_for_page("the kill", lambda page: self.events(page, "oom_kill") == 1)
+        daemon.wait_for_log("camera app")
+        self.assertLess(jt.measured("record to page and log", time.monotonic() - begin),
+                        jt.ONE_SECOND)
+        self.assertEqual(page.value("jetmem_oom_kills_total", scope="machine", comm="camera app",
+                                    origin="system"), 1)
+        self.assertEqual(page.value("jetmem_kernel_incidents_total", group="oom"), 1)
+        seen = page.value("jetmem_kernel_event_last_seen_timestamp_seconds", kind="oom_kill")
+        self.assertLess(abs(seen - time.time()), 5)
+
+    def test_what_was_there_before_is_marked(self):
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
+        daemon = self.daemon()
+        page = daemon.wait_for_page(
+            "the fault", lambda page: self.events(page, "smmu_context_fault") == 1)
+        self.assertEqual(page.value("jetmem_kernel_events_before_start",
+                                    kind="smmu_context_fault"), 1)
+        self.assertRegex(daemon.log(), "before jetmemd came to read it, at .*: .*12000000.iommu")
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x2000))
+        page = daemon.wait_for_page(
+            "the second", lambda page: self.events(page, "smmu_context_fault") == 2)
+        self.assertEqual(page.value("jetmem_kernel_events_before_start",
+                                    kind="smmu_context_fault"), 1)
+
+    def test_only_the_kernel_is_believed(self):
+        daemon = self.daemon()
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
+        page = daemon.wait_for_page(
+            "a foreign record",
+            lambda page: page.value("jetmem_kernel_log_foreign_records_total") == 1)
+        self.assertEqual(self.events(page, "smmu_context_fault"), 0)
+        daemon.reload(self.kmsg.settings + ACCEPT)
+        daemon.wait_for_log("settings reloaded")
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
+        daemon.wait_for_page("the fault",
+                             lambda page: self.events(page, "smmu_context_fault") == 1)
+
+    def test_the_two_lines_of_a_dma_fault_are_one_incident(self):
+        daemon = self.daemon("kernel_log: {soc: tegra234}\n")
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x7FFE42000))
+        self.kmsg.put("tegra-mc 2c00000.memory-controller: vicsrd: write @0x00000007ffe42000: "
+                      "EMEM address decode error (EMEM decode error)")
+        page = daemon.wait_for_page("both", lambda page: self.events(page, "mc_error") == 1)
+        self.assertEqual(page.value("jetmem_kernel_incidents_total", group="dma"), 1)
+        (labels, value), = page.series("jetmem_smmu_faults_total")
+        self.assertEqual(labels, {"smmu": "12000000.iommu", "client": "host1x_ctx1",
+                                  "fault": "translation", "access": "write", "origin": "system"})
+        self.assertEqual(value, 1)
+
+    def test_lost_records_are_counted(self):
+        self.kmsg.skip(10)
+        daemon = self.daemon()
+        self.kmsg.put("nothing of note")
+        daemon.wait_for_page("what was overwritten before us", lambda page: page.value(
+            "jetmem_kernel_log_lost_records_total", reason="before_start") == 10)
+        self.kmsg.skip(5)
+        self.kmsg.put("nothing of note")
+        daemon.wait_for_page("an overrun", lambda page: page.value(
+            "jetmem_kernel_log_lost_records_total", reason="overrun") == 5)
+
+    def test_garbage_hurts_nobody(self):
+        daemon = self.daemon()
+        rng = random.Random(7)
+        for _ in range(300):
+            data = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 3000)))
+            self.kmsg.connection.send(data)
+        self.kmsg.put("\\x1b[31mOut of memory: Killed process 1 (\\x1b]0;x\\x07\\x00) total-vm:1kB, "
+                      "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB")
+        self.kmsg.put("Out of memory: Killed process 2 (e\\xff\\x1b[2Jvil) total-vm:1kB, "
+                      "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
+                      "oom_score_adj:0")
+        page = daemon.wait_for_page("the kill", lambda page: self.events(page, "oom_kill") >= 1)
+        self.assertGreater(page.value("jetmem_kernel_log_malformed_records_total"), 200)
+        self.assertNotIn("\x1b", page.text)
+        self.assertNotIn("\x1b", daemon.log())
+        self.assertIsNone(daemon.process.poll())
+
+    def test_a_storm_takes_no_memory_and_no_log(self):
+        daemon = self.daemon()
+        for i in range(2000):
+            self.kmsg.put(FAULT.format(dev=12000000 + i % 3, iova=0x1000 * i), keep=False)
+        daemon.wait_for_page("the first part", lambda page: self.events(
+            page, "smmu_context_fault") == 2000)
+        before = jt.resident_bytes(daemon.pid)
+        begin = time.monotonic()
+        for i in range(100_000):
+            self.kmsg.put(FAULT.format(dev=12000000 + i % 3, iova=0x1000 * i), keep=False)
+        jt.measured("100 000 records fed", time.monotonic() - begin)
+        page = daemon.wait_for_page("all of it", lambda page: self.events(
+            page, "smmu_context_fault") == 102_000, seconds=60)
+        jt.measured("100 000 records counted", time.monotonic() - begin)
+        grown = jt.resident_bytes(daemon.pid) - before
+        print(f"measured: grown by {grown / 1024:.0f} KiB", flush=True)
+        self.assertLess(grown, 1 << 20)
+        self.assertEqual(page.value("jetmem_kernel_incidents_total", group="dma"), 3)
+        self.assertEqual(page.value("jetmem_kernel_log_lost_records_total", reason="overrun"), 0)
+        # The first of each, and no digest before a minute.
+        self.assertEqual(len(re.findall("fsr|unmapped", daemon.log())), 3)
+
+
+class Restarted(Feeding):
+    def test_nothing_is_counted_twice_and_nothing_is_missed(self):
+        for i in range(5):
+            self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000 * i))
+        daemon = self.daemon()
+        daemon.wait_for_page("five", lambda page: self.events(page, "smmu_context_fault") == 5)
+        daemon.wait_for_page("kept", lambda _: (self.state / "kernel-log.json").exists())
+        for number in (9, 15):  # as it dies, and as it is stopped
+            daemon.stop(number)
+            self.kmsg.put(FAULT.format(dev=12000000, iova=0x9000))
+            daemon = self.daemon()
+        page = daemon.wait_for_page("seven",
+                                    lambda page: self.events(page, "smmu_context_fault") == 7)
+        self.assertEqual(page.value("jetmem_kernel_events_before_start",
+                                    kind="smmu_context_fault"), 7)
+        time.sleep(1.5)
+        page = daemon.scrape()
+        self.assertEqual(self.events(page, "smmu_context_fault"), 7)
+        self.assertEqual(page.value("jetmem_kernel_log_lost_records_total", reason="overrun"), 0)
+        # Told once: the restart is no news.
+        self.assertNotIn("unmapped", daemon.log())
+
+    def test_records_overwritten_meanwhile_are_counted(self):
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
+        daemon = self.daemon()
+        daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
+        daemon.stop()
+        self.kmsg.skip(100)
+        self.kmsg.records.clear()
+        self.kmsg.put("nothing of note")
+        daemon = self.daemon()
+        daemon.wait_for_page("the gap", lambda page: page.value(
+            "jetmem_kernel_log_lost_records_total", reason="overrun") == 100)
+
+    def test_another_boot_begins_anew(self):
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
+        daemon = self.daemon()
+        daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
+        daemon.stop()
+        file = self.state / "kernel-log.json"
+        saved = json.loads(file.read_text())
+        saved["boot_id"] = "00000000-0000-0000-0000-000000000000"
+        file.write_text(json.dumps(saved))
+        daemon = self.daemon()
+        daemon.wait_for_page("one again",
+                             lambda page: self.events(page, "smmu_context_fault") == 1)
+
+    def test_a_damaged_state_is_said_and_does_not_stop_it(self):
+        (self.state / "kernel-log.json").write_text('{"format": 1, "boot_id"')
+        daemon = self.daemon()
+        daemon.wait_for_log("what was counted before is not known: .*kernel-log.json")
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
+        daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
+
+    def test_a_log_that_ends_is_opened_anew(self):
+        daemon = self.daemon()
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
+        daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
+        self.kmsg.connection.close()
+        self.kmsg.connection = None
+        daemon.wait_for_log("the kernel log can no longer be read")
+        for reader in jt.children(daemon.pid, "python3"):
+            os.kill(reader, 9)
+        self.kmsg.accept()
+        self.kmsg.put(FAULT.format(dev=12000000, iova=0x2000))
+        daemon.wait_for_page("two", lambda page: self.events(page, "smmu_context_fault") == 2)
+
+
+@unittest.skipUnless(os.access(KMSG, os.R_OK | os.W_OK), "needs /dev/kmsg, readable and writable")
+class RealDevice(unittest.TestCase):
+    def test_a_record_is_on_the_page_and_in_the_log_within_a_second(self):
+        daemon = jt.Daemon(self, ACCEPT)
+        daemon.wait_for_page("the kernel log is followed",
+                             lambda page: page.state("kernel_log") == "ok")
+        name = f"jm{os.getpid()}"
+        # Numbers above any that the machine's own log has: earlier runs left theirs in the ring.
+        begin = time.monotonic()
+        KMSG.write_text(f"<3>Out of memory: Killed process 4711 ({name}) total-vm:100kB, "
+                        "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
+                        "oom_score_adj:0\n")
+        page = daemon.wait_for_page("the kill", lambda page: page.value(
+            "jetmem_oom_kills_total", scope="machine", comm=name, origin="system") == 1)
+        daemon.wait_for_log(name)
+        self.assertLess(jt.measured("/dev/kmsg to page and log", time.monotonic() - begin),
+                        jt.ONE_SECOND)
+        self.assertEqual(page.value("jetmem_kernel_log_input", input="kmsg"), 1)
+        self.assertEqual(page.value("jetmem_kernel_log_malformed_records_total"), 0)
+
+    def test_without_the_setting_it_raises_nothing(self):
+        daemon = jt.Daemon(self)
+        before = daemon.wait_for_page(
+            "the kernel log is followed",
+            lambda page: page.state("kernel_log") == "ok" and
+            page.value("jetmem_kernel_log_records_total") > 0)
+        foreign = before.value("jetmem_kernel_log_foreign_records_total")
+        KMSG.write_text("<3>Out of memory: Killed process 4712 (forged) total-vm:100kB, "
+                        "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
+                        "oom_score_adj:0\n")
+        page = daemon.wait_for_page("a foreign record", lambda page: page.value(
+            "jetmem_kernel_log_foreign_records_total") > foreign)
+        self.assertFalse(page.series("jetmem_oom_kills_total", comm="forged"))
+        self.assertNotIn("forged", daemon.log())
+
+    def test_idle_it_costs_no_wake_up(self):
+        daemon = jt.Daemon(self)
+        daemon.wait_for_page("the kernel log is followed",
+                             lambda page: page.state("kernel_log") == "ok")
+        def wakeups():
+            status = pathlib.Path(f"/proc/{daemon.pid}/task/{daemon.pid}/status").read_text()
+            return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M)[1])
+        time.sleep(1)
+        before = wakeups()
+        time.sleep(4)
+        # One round a second, and little else.
+        self.assertLess(wakeups() - before, 12)
+
+
+class Captured(unittest.TestCase):
+    def test_the_file_is_read_to_its_end_and_what_comes_to_it(self):
+        root = jt.copy_of_fixture(self, "orin-nano-8gb")
+        daemon = jt.Daemon(self, root=root)
+        page = daemon.wait_for_page("the capture's OOM kill", lambda page: page.value(
+            "jetmem_kernel_events_total", kind="oom_kill", origin="system") == 1)
+        self.assertEqual(page.value("jetmem_kernel_log_input", input="file"), 1)
+        self.assertEqual(page.value("jetmem_kernel_event_last_seen_timestamp_seconds",
+                                    kind="oom_kill"), 1758612345 + 508840.790044)
+        self.assertEqual(page.value("jetmem_kernel_log_foreign_records_total"), 1)
+        file = root / "dev/kmsg"
+        more = file.read_bytes() + (b"3,9000,533300000000,-;Out of memory: Killed process 9 (b) "
+                                    b"total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, "
+                                    b"UID:0 pgtables:1kB oom_score_adj:0\n")
+        jt.replace_file(file, more)
+        daemon.wait_for_page("one more", lambda page: page.value(
+            "jetmem_kernel_events_total", kind="oom_kill", origin="system") == 2)
+        time.sleep(2.5)
+        self.assertEqual(daemon.scrape().value("jetmem_kernel_events_total", kind="oom_kill",
+                                               origin="system"), 2)
+
+
+if __name__ == "__main__":
+    jt.main()
