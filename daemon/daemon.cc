@@ -23,8 +23,6 @@ constexpr Nanoseconds kProcessesInterval = std::chrono::seconds(10);
 // What is absent or denied may come later (debugfs mounted, a driver loaded), but it is no use to
 // ask each second.
 constexpr Nanoseconds kRetryInterval = std::chrono::minutes(1);
-// A storm of events makes a page no more often than this.
-constexpr Nanoseconds kNewsPause = std::chrono::milliseconds(250);
 // A loop away for this many of its pauses, and for longer than the limit, is stuck: its last page
 // is no longer served.
 constexpr int kStallRounds = 5;
@@ -103,9 +101,7 @@ void Daemon::set_up_kernel_log() {
   }
   kernel_log_feed_ =
       std::make_unique<KernelLogFeed>(std::move(options), root_, clock_, spawner_, log_, [this] {
-        const Nanoseconds now = clock_.mono();
-        if (now - last_news_ < kNewsPause) return;  // the next round shows it
-        last_news_ = now;
+        if (!kernel_log_feed_->following()) return;
         show_kernel_log();
         publish(clock_.boot());
       });

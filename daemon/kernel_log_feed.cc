@@ -20,6 +20,8 @@ constexpr std::uint64_t kHoldUs = 40'000;
 constexpr std::uint32_t kWakesPerSecond = 8;
 constexpr std::uint64_t kPaceUs = 50'000;
 constexpr std::size_t kRecordsPerPace = 4096;
+// A storm makes a page no more often than this.
+constexpr Nanoseconds kNewsPause = std::chrono::milliseconds(250);
 constexpr std::uint64_t kSlackUs = 5'000;
 // A wall clock that is slewed must not move every timestamp at each scrape.
 constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
@@ -48,12 +50,14 @@ KernelLogFeed::~KernelLogFeed() {
   sd_event_source_unref(io_);
   sd_event_source_unref(flush_timer_);
   sd_event_source_unref(pace_timer_);
+  sd_event_source_unref(news_timer_);
 }
 
 Result<void> KernelLogFeed::start(sd_event* event) {
   event_ = event;
   for (const auto& [timer, handler] : {std::pair(&flush_timer_, &KernelLogFeed::on_flush),
-                                       std::pair(&pace_timer_, &KernelLogFeed::on_pace)}) {
+                                       std::pair(&pace_timer_, &KernelLogFeed::on_pace),
+                                       std::pair(&news_timer_, &KernelLogFeed::on_news_due)}) {
     int ok = sd_event_add_time(event_, timer, CLOCK_MONOTONIC, 0, kSlackUs, handler, this);
     if (ok >= 0) ok = sd_event_source_set_enabled(*timer, SD_EVENT_OFF);
     if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for the kernel log", -ok));
@@ -158,7 +162,24 @@ void KernelLogFeed::after_lines() {
     sd_event_source_set_enabled(flush_timer_, SD_EVENT_ONESHOT);
   }
   if (news_ == log_.tally().changes() || !log_.is_caught_up()) return;
+  const Nanoseconds wait = last_news_ + kNewsPause - clock_.mono();
+  if (wait <= Nanoseconds(0)) {
+    tell_news();
+    return;
+  }
+  sd_event_source_set_time_relative(news_timer_, static_cast<std::uint64_t>(wait.count() / 1000));
+  sd_event_source_set_enabled(news_timer_, SD_EVENT_ONESHOT);
+}
+
+int KernelLogFeed::on_news_due(sd_event_source*, std::uint64_t, void* self) {
+  static_cast<KernelLogFeed*>(self)->tell_news();
+  return 0;
+}
+
+void KernelLogFeed::tell_news() {
+  if (news_ == log_.tally().changes()) return;
   news_ = log_.tally().changes();
+  last_news_ = clock_.mono();
   on_news_();
 }
 

@@ -68,10 +68,12 @@ class KernelLogFeed {
  private:
   static int on_ready(sd_event_source*, int fd, std::uint32_t events, void* self);
   static int on_flush(sd_event_source*, std::uint64_t, void* self);
+  static int on_news_due(sd_event_source*, std::uint64_t, void* self);
   static int on_pace(sd_event_source*, std::uint64_t, void* self);
   // Reads what is there. True when there was nothing left.
   bool drain(std::size_t budget);
   void after_lines();
+  void tell_news();
   void pace();
   void restore();
   void keep();
@@ -90,12 +92,14 @@ class KernelLogFeed {
   sd_event_source* io_ = nullptr;
   sd_event_source* flush_timer_ = nullptr;
   sd_event_source* pace_timer_ = nullptr;
+  sd_event_source* news_timer_ = nullptr;
 
   // Wake-ups within the present second, to notice a storm.
   Nanoseconds second_{0};
   std::uint32_t wakes_ = 0;
-  std::uint64_t news_ = 0;  // of the tally's changes, shown
-  std::uint64_t kept_ = 0;  // likewise, written to the state file
+  std::uint64_t news_ = 0;                 // of the tally's changes, shown
+  Nanoseconds last_news_{-1'000'000'000};  // mono clock
+  std::uint64_t kept_ = 0;                 // likewise, written to the state file
   std::uint64_t kept_lost_ = 0;
   bool told_state_trouble_ = false;
   Nanoseconds wall_offset_{0};

@@ -21,8 +21,6 @@ REQUEST = struct.Struct("=III36s")
 
 def main():
     daemon = socket.socket(fileno=3)
-    feeder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    feeder.connect(sys.argv[1])
     daemon.send(HEADER.pack(MAGIC, 0, LAST, 0, 0))
     while True:
         request = daemon.recv(1024)
@@ -36,9 +34,12 @@ def main():
         path = b"/dev/kmsg"
         message = HEADER.pack(MAGIC, sequence, LAST | DESCRIPTOR, 0, 0) + \
             RECORD.pack(len(path), 0, 0) + path
+        feeder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        feeder.connect(sys.argv[1])
         feeder.setblocking(False)
         rights = array.array("i", [feeder.fileno()])
         daemon.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        feeder.close()
 
 
 if __name__ == "__main__":
