@@ -1,0 +1,77 @@
+// A storm of events allocates nothing: neither what reads and counts them, nor what would tell the
+// journal, nor what shows them.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "collectors/kernel_log/source.h"
+#include "daemon/event_log.h"
+#include "tests/bench/count_malloc.h"
+
+namespace jetmem {
+namespace {
+
+using kernel_log::Event;
+using kernel_log::KernelLog;
+using kernel_log::Occurrence;
+
+class CountingLog final : public Log {
+ public:
+  void write(LogEntry) override { ++entries; }
+  int entries = 0;
+};
+
+TEST(Allocation, NoneInAStormOfKernelEvents) {
+  SystemClock clock;
+  CountingLog out;
+  EventLog events(out, clock);
+  KernelLog log(clock, {kernel_log::Soc::kTegra234},
+                [&](const Event& event, const Occurrence& seen) { events.event(event, seen); });
+  log.caught_up();
+  SampleTable table;
+  const std::size_t section = table.add_section("kernel_log");
+  KernelLogSource source;
+  source.set_reading({&log, KernelLogInput::kKmsg, Nanoseconds(0), std::nullopt});
+  Facts facts;
+  Readings readings;
+  AbsentValues absent;
+  // Made beforehand: what the kernel would print.
+  std::vector<std::string> records;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string head = "3," + std::to_string(i) + "," + std::to_string(5'000'000 + i * 100);
+    const char* const unit = i % 2 == 0 ? "12000000" : "8000000";
+    std::string text = std::string("arm-smmu ") + unit +
+                       ".iommu: Unhandled context fault: fsr=0x402, iova=0x3fded8000, "
+                       "fsynr=0x6f0013, cbfrsynra=0x835, cb=2";
+    if (i % 3 == 1) {
+      text =
+          "Out of memory: Killed process 71 (camera app) total-vm:1kB, anon-rss:1kB, "
+          "file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0";
+    }
+    if (i % 3 == 2) text = "usb 1-2: new high-speed USB device number 4 using tegra-xusb\\x09";
+    records.push_back(head + ",-;" + text + "\n SUBSYSTEM=platform\n DEVICE=+platform:x\n");
+  }
+  const auto feed = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      log.record(records[i]);
+      if (i % 100 == 0) {
+        log.flush();
+        events.catch_up(log.tally());
+        SampleWriter writer(table, section, Nanoseconds(0));
+        WriteContext context{facts, readings, absent};
+        source.write(writer, context);
+      }
+    }
+  };
+  feed(0, 1000);
+  const unsigned long before = allocations_of_this_thread();
+  feed(1000, 3000);
+  log.flush();
+  EXPECT_EQ(allocations_of_this_thread() - before, 0U);
+  EXPECT_EQ(log.tally().events(kernel_log::EventKind::kOomKill, kernel_log::Origin::kSystem),
+            1000U);
+  EXPECT_EQ(out.entries, 3);  // of each source of trouble the first
+}
+
+}  // namespace
+}  // namespace jetmem

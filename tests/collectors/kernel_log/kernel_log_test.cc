@@ -1,0 +1,182 @@
+#include "collectors/kernel_log/kernel_log.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace jetmem::kernel_log {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+class KernelLogTest : public testing::Test {
+ protected:
+  KernelLogTest() { clock_.advance(seconds(1000)); }
+
+  std::unique_ptr<KernelLog> make(KernelLog::Options options = {}) {
+    return std::make_unique<KernelLog>(
+        clock_, options, [this](const Event& event, const Occurrence& occurrence) {
+          kinds_.emplace_back(info_of(event.kind()).name);
+          before_start_.push_back(occurrence.before_start);
+          times_.push_back(occurrence.time.value_or(Nanoseconds(-1)));
+        });
+  }
+  static std::string record(std::uint64_t seq, std::string_view text,
+                            std::uint64_t usec = 5'000'000, std::string_view flags = "-",
+                            int prio = 3) {
+    return std::to_string(prio) + "," + std::to_string(seq) + "," + std::to_string(usec) + "," +
+           std::string(flags) + ";" + std::string(text) + "\n";
+  }
+  static std::string kill(std::uint64_t seq, std::uint64_t usec = 5'000'000, int prio = 3) {
+    return record(seq,
+                  "Out of memory: Killed process 7 (cam) total-vm:1kB, anon-rss:1kB, file-rss:0kB, "
+                  "shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0",
+                  usec, "-", prio);
+  }
+
+  ManualClock clock_;
+  std::vector<std::string> kinds_;
+  std::vector<bool> before_start_;
+  std::vector<Nanoseconds> times_;
+};
+
+TEST_F(KernelLogTest, WhatWasThereBeforeUsIsMarkedAndWhatIsMissingCounted) {
+  auto log = make();
+  log->record(kill(40));
+  log->caught_up();
+  log->record(kill(41, 900'000'000));
+  EXPECT_EQ(before_start_, (std::vector<bool>{true, false}));
+  EXPECT_EQ(log->counters().lost_before_start, 40U);
+  EXPECT_EQ(log->counters().lost, 0U);
+  log->overrun();
+  log->record(kill(50, 910'000'000));
+  EXPECT_EQ(log->counters().lost, 8U);
+  EXPECT_EQ(log->counters().overruns, 1U);
+  EXPECT_EQ(log->tally().before_start(EventKind::kOomKill), 1U);
+}
+
+TEST_F(KernelLogTest, TimesAreOnTheBootClock) {
+  auto log = make();
+  clock_.suspend(hours(1));  // mono stands still, boot runs on
+  log->record(kill(0, 990'000'000));
+  ASSERT_EQ(times_.size(), 1U);
+  EXPECT_EQ(times_[0], Nanoseconds(hours(1) + seconds(990)));
+}
+
+TEST_F(KernelLogTest, OfACaptureTheyAreSinceBoot) {
+  auto log = make();
+  log->set_captured();
+  log->record(kill(0, 7'000'000'000));
+  EXPECT_EQ(times_.at(0), Nanoseconds(seconds(7000)));
+}
+
+TEST_F(KernelLogTest, RecordsSeenBeforeARestartAreNotSeenAgain) {
+  auto log = make();
+  log->resume_after(41, microseconds(0));
+  log->record(kill(40));
+  log->record(kill(41));
+  EXPECT_TRUE(kinds_.empty());
+  log->record(kill(43));
+  EXPECT_EQ(kinds_.size(), 1U);
+  EXPECT_EQ(log->counters().lost, 1U);
+  EXPECT_EQ(log->counters().lost_before_start, 0U);
+}
+
+TEST_F(KernelLogTest, AProcessIsNotTheKernel) {
+  auto log = make();
+  log->record(kill(0, 1, 8 + 3));
+  EXPECT_TRUE(kinds_.empty());
+  EXPECT_EQ(log->counters().foreign, 1U);
+  log->set_accept_user_records(true);
+  log->record(kill(1, 1, 8 + 3));
+  EXPECT_EQ(kinds_.size(), 1U);
+}
+
+TEST_F(KernelLogTest, AFragmentIsReadWithWhatItContinues) {
+  auto log = make();
+  log->record(record(0, "Out of memory: Killed process 7 (cam) "));
+  log->record(record(1,
+                     "total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
+                     "oom_score_adj:0",
+                     5'000'000, "c"));
+  log->flush();
+  ASSERT_EQ(kinds_.size(), 1U);
+  EXPECT_EQ(kinds_[0], "oom_kill");
+}
+
+TEST_F(KernelLogTest, ManyFragmentsAreBounded) {
+  auto log = make();
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    log->record(record(i, std::string(800, 'x'), 1, "c"));
+  }
+  log->record(kill(1000));
+  EXPECT_EQ(kinds_.size(), 1U);
+}
+
+TEST_F(KernelLogTest, SuppressedMessagesCountForTheirKind) {
+  auto log = make();
+  log->record(record(0, "arm_smmu_context_fault: 83 callbacks suppressed"));
+  EXPECT_EQ(log->tally().events(EventKind::kSmmuContextFault, Origin::kSystem), 83U);
+  log->record(record(1, "some_other_function: 5 callbacks suppressed"));
+  EXPECT_EQ(log->tally().events(EventKind::kRatelimitSuppressed, Origin::kSystem), 2U);
+}
+
+TEST_F(KernelLogTest, TheSameLinesFromTheJournalAreNotCountedTwice) {
+  auto log = make();
+  log->record(kill(0, 5'000'000));
+  log->input_changed();
+  LogLine line;
+  line.voice = Voice::kKernel;
+  line.text =
+      "Out of memory: Killed process 7 (cam) total-vm:1kB, anon-rss:1kB, file-rss:0kB, "
+      "shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0";
+  line.stamp = microseconds(5'000'000);
+  log->line(line);
+  EXPECT_EQ(kinds_.size(), 1U);
+  line.stamp = microseconds(5'000'001);
+  log->line(line);
+  EXPECT_EQ(kinds_.size(), 2U);
+  log->input_changed();
+  log->record(kill(1, 5'000'001));
+  EXPECT_EQ(kinds_.size(), 2U);
+  log->record(kill(2, 5'000'002));
+  EXPECT_EQ(kinds_.size(), 3U);
+}
+
+TEST_F(KernelLogTest, AProcessLineNamesWhoPrintedIt) {
+  std::string unit;
+  std::int64_t pid = 0;
+  KernelLog log(clock_, {}, [&](const Event& event, const Occurrence&) {
+    unit = event.text("unit");
+    pid = event.number("pid").value_or(0);
+  });
+  LogLine line;
+  line.voice = Voice::kProcess;
+  line.text = "NvMapMemAllocInternalTagged: 1076000000 error 12";
+  line.unit = "detector.service";
+  line.pid = 812;
+  log.line(line);
+  EXPECT_EQ(unit, "detector.service");
+  EXPECT_EQ(pid, 812);
+  EXPECT_EQ(log.tally().events(EventKind::kNvmap, Origin::kSystem), 1U);
+  // The kernel's lines are not believed from there.
+  line.text = "Out of memory and no killable processes...";
+  log.line(line);
+  EXPECT_EQ(log.tally().events(EventKind::kOomNoVictim, Origin::kSystem), 0U);
+}
+
+TEST_F(KernelLogTest, GarbageIsCounted) {
+  auto log = make();
+  log->record("");
+  log->record("x");
+  log->record("3,4");
+  EXPECT_EQ(log->counters().malformed, 3U);
+  log->record(std::string(1 << 20, '\0'));
+  EXPECT_EQ(log->counters().malformed, 4U);
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log
