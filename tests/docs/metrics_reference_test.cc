@@ -18,9 +18,13 @@ namespace {
 std::vector<MetricGroup> all_groups() {
   std::vector<MetricGroup> groups;
   for (const SourceInfo* info : all_source_infos()) {
-    std::string about =
-        "Tells " + std::string(info->what) + ". Read every " + format_duration(info->interval) +
-        " by " + (info->access == Access::kReader ? "jetmem-reader" : "the daemon") + " from";
+    std::string about = "Tells " + std::string(info->what);
+    if (info->access == Access::kStream) {
+      about += ". Followed line by line; jetmem-reader opens";
+    } else {
+      about += ". Read every " + format_duration(info->interval) + " by " +
+               (info->access == Access::kReader ? "jetmem-reader" : "the daemon") + " from";
+    }
     const char* separator = " ";
     for (const std::string_view path : info->paths) {
       about.append(separator).append("`").append(path).append("`");

@@ -1,0 +1,15 @@
+#include "report/kernel_events_reference.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/update.h"
+
+namespace jetmem {
+namespace {
+
+TEST(KernelEventsReference, IsFresh) {
+  expect_equals_file(render_kernel_events_reference(), JETMEM_DOCS "/kernel-events.md");
+}
+
+}  // namespace
+}  // namespace jetmem
