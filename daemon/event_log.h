@@ -38,7 +38,8 @@ class EventLog {
   Nanoseconds minute_{0};
   std::uint32_t in_minute_ = 0;
   std::uint64_t withheld_ = 0;
-  bool due_ = false;  // some entry has more to tell
+  // Some entry has more to tell; one kept from before a restart may.
+  bool due_ = true;
 };
 
 }  // namespace jetmem

@@ -20,6 +20,7 @@ constexpr std::uint64_t kHoldUs = 40'000;
 constexpr std::uint32_t kWakesPerSecond = 8;
 constexpr std::uint64_t kPaceUs = 50'000;
 constexpr std::size_t kRecordsPerPace = 4096;
+constexpr int kFileParts = 16;
 // A storm makes a page no more often than this.
 constexpr Nanoseconds kNewsPause = std::chrono::milliseconds(250);
 constexpr std::uint64_t kSlackUs = 5'000;
@@ -73,11 +74,13 @@ Result<void> KernelLogFeed::attach(UniqueFd fd) {
   if (journal_.wants_kernel()) log_.input_changed();
   journal_.follow(false, options_.process_lines);
   if (kmsg_.is_file()) {
-    // Nobody wakes us for a file. It is read as far as it goes now.
-    while (!drain(kRecordsPerPace)) {
+    // Nobody wakes us for a file. A large one is read in parts: the rest in the next rounds.
+    for (int part = 0; part < kFileParts && !drain(kRecordsPerPace); ++part) {
     }
     return {};
   }
+  // The ring is read from its start: what is new in it was there before us.
+  log_.begin();
   io_ = sd_event_source_unref(io_);
   const int ok = sd_event_add_io(event_, &io_, kmsg_.fd(), EPOLLIN, on_ready, this);
   if (ok < 0) {

@@ -60,7 +60,9 @@ class KernelLog {
   // From now on lines come from elsewhere, whose first ones may be those seen last.
   void input_changed() { skip_until_ = last_stamp_; }
 
-  // What was in the log before we came has been read: events from here on are news.
+  // The log is read from its start, again perhaps: what is new in it was there before us, until
+  // caught_up() says that all of it has been read and events from here on are news.
+  void begin() { caught_up_ = false; }
   void caught_up();
   bool is_caught_up() const { return caught_up_; }
 

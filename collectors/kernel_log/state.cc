@@ -31,9 +31,18 @@ Json entry_json(const Entry& entry) {
           {"tell_pause", entry.tell_pause.count()}};
 }
 
+// Of the boot clock: a number that can be counted with.
+Nanoseconds moment_of(const Json& json) {
+  const auto number = json.get<std::int64_t>();
+  if (number < 0 || number > INT64_MAX / 4) {
+    throw Json::other_error::create(501, "not a time", &json);
+  }
+  return Nanoseconds(number);
+}
+
 std::optional<Nanoseconds> time_of(const Json& json) {
   if (json.is_null()) return std::nullopt;
-  return Nanoseconds(json.get<std::int64_t>());
+  return moment_of(json);
 }
 
 EventKind kind_of(const Json& json) {
@@ -62,8 +71,8 @@ Entry entry_of(const Json& json) {
   entry.first = time_of(json.at("first"));
   entry.last = time_of(json.at("last"));
   entry.told = json.at("told").get<std::uint64_t>();
-  entry.tell_at = Nanoseconds(json.at("tell_at").get<std::int64_t>());
-  entry.tell_pause = Nanoseconds(json.at("tell_pause").get<std::int64_t>());
+  entry.tell_at = moment_of(json.at("tell_at"));
+  entry.tell_pause = moment_of(json.at("tell_pause"));
   return entry;
 }
 

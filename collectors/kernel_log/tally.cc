@@ -13,6 +13,7 @@ constexpr Nanoseconds kIncidentGap = std::chrono::seconds(1);
 // How long after its end a probe may still be the reason for a fault.
 constexpr Nanoseconds kProbeEcho = std::chrono::seconds(2);
 constexpr std::string_view kUnknown = "unknown";
+constexpr std::string_view kOther = "other";
 
 std::uint64_t hash_bytes(std::string_view text, std::uint64_t hash) {
   for (const char c : text) {
@@ -146,6 +147,10 @@ Entry& Tally::entry_of(const Event& event, Origin origin) {
                    [](const Entry::Part& a, const Entry::Part& b) { return a.view() == b.view(); });
     if (same && entry.origin == origin) return entry;
   }
+  // Whoever calls itself "other" is among the others: no two series may have one name.
+  const bool called_other =
+      !info.key[0].empty() && info.key[1].empty() && key.parts[0].view() == kOther;
+  if (called_other) return other_of(key.kind, origin);
   std::uint8_t& keys = keys_of_kind_[static_cast<std::size_t>(key.kind)];
   if (keys >= kMaxKeysPerKind || entries_.size() >= kMaxKeys) return other_of(key.kind, origin);
   ++keys;
@@ -161,7 +166,7 @@ Entry& Tally::other_of(EventKind kind, Origin origin) {
   entry.kind = kind;
   entry.origin = origin;
   entry.other = true;
-  for (Entry::Part& part : entry.parts) part.set("other");
+  for (Entry::Part& part : entry.parts) part.set(kOther);
   return entry;
 }
 

@@ -81,6 +81,16 @@ TEST(Tally, AStormOfDistinctKeysIsBounded) {
   EXPECT_FALSE(tally.entries().back().other);
 }
 
+TEST(Tally, WhoeverIsCalledOtherIsAmongTheOthers) {
+  Tally tally;
+  tally.count(oom_kill("other", 1), seconds(1), false);
+  for (int i = 0; i < 100; ++i)
+    tally.count(oom_kill("job-" + std::to_string(i), i), seconds(i), false);
+  int others = 0;
+  for (const Entry& entry : tally.entries()) others += entry.parts[0].view() == "other" ? 1 : 0;
+  EXPECT_EQ(others, 1);
+}
+
 TEST(Tally, KeysAreBoundedOverAllKinds) {
   Tally tally;
   for (const KindInfo& info : all_kinds()) {
