@@ -36,6 +36,10 @@ def main():
             RECORD.pack(len(path), 0, 0) + path
         feeder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         feeder.connect(sys.argv[1])
+        # What is in the ring from before is there when the daemon first reads.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as filled:
+            filled.connect(sys.argv[1])
+            filled.recv(1)
         feeder.setblocking(False)
         rights = array.array("i", [feeder.fileno()])
         daemon.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])

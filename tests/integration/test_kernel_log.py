@@ -58,6 +58,9 @@ class KmsgStandIn:
         self.connection.settimeout(jt.PATIENCE)
         for record in self.records:
             self.connection.send(record)
+        filled, _ = self.listener.accept()
+        filled.send(b"!")
+        filled.close()
 
     def put(self, text, level=3, facility=0, keys=(), keep=True):
         record = f"{facility * 8 + level},{self.seq},{uptime_us()},-;{text}\n".encode(
