@@ -11,21 +11,25 @@ namespace jetmem::kernel_log {
 namespace {
 
 constexpr std::array kFamilies{
-    &kSmmu,           &kMemoryController, &kGpu,  &kHost1x,  &kOom,   &kAllocation, &kDmaMemory,
-    &kUserSpaceNvmap, &kMemoryError,      &kSwap, &kThermal, &kStall, &kCamera,     &kRateLimit};
+    &kSmmu,      &kMemoryController, &kGpu,         &kHost1x, &kOom,     &kAllocation, &kCma,
+    &kDmaMemory, &kUserSpaceNvmap,   &kMemoryError, &kSwap,   &kThermal, &kStall,      &kCamera,
+    &kRateLimit};
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 
-// Which families a line could concern: looks up each four bytes of it in a table of how their
-// anchors begin. Four fifths of a kernel log concern none.
+// Which families a line could concern. Every second four bytes of the line are looked up in a table
+// of how their anchors begin: an anchor of five bytes or more has its first four or its second four
+// there. Four fifths of a kernel log concern none.
 class Filter {
  public:
   Filter() {
     for (std::size_t f = 0; f < kFamilies.size(); ++f) {
       for (const std::string_view anchor : kFamilies[f]->anchors) {
-        const std::uint32_t bucket = bucket_of(anchor.data());
-        anchors_.push_back({anchor, f, heads_[bucket]});
-        heads_[bucket] = static_cast<std::uint16_t>(anchors_.size());
+        for (const std::size_t offset : {0U, 1U}) {
+          const std::uint32_t bucket = bucket_of(anchor.data() + offset);
+          anchors_.push_back({anchor, f, offset, heads_[bucket]});
+          heads_[bucket] = static_cast<std::uint16_t>(anchors_.size());
+        }
       }
     }
   }
@@ -33,15 +37,13 @@ class Filter {
   // A bit for each family of kFamilies.
   std::uint32_t families_of(std::string_view text) const {
     std::uint32_t families = 0;
-    if (text.size() < 4) return families;
-    const char* const end = text.data() + text.size() - 3;
-    for (const char* p = text.data(); p != end; ++p) {
-      std::uint16_t next = heads_[bucket_of(p)];
+    for (std::size_t at = 0; at + 4 <= text.size(); at += 2) {
+      std::uint16_t next = heads_[bucket_of(text.data() + at)];
       while (next != 0) {
         const Anchor& anchor = anchors_[next - 1U];
-        const auto left = static_cast<std::size_t>(end + 3 - p);
-        if (anchor.text.size() <= left && same_bytes(p, anchor.text.data(), anchor.text.size())) {
-          families |= 1U << anchor.family;
+        if (at >= anchor.offset) {
+          std::string_view rest = text.substr(at - anchor.offset);
+          if (take_prefix(rest, anchor.text)) families |= 1U << anchor.family;
         }
         next = anchor.next;
       }
@@ -54,6 +56,7 @@ class Filter {
   struct Anchor {
     std::string_view text;
     std::size_t family;
+    std::size_t offset;  // of the four bytes in it
     std::uint16_t next;  // index + 1 of the next anchor in the same bucket
   };
 

@@ -55,6 +55,13 @@ void Event::add_item(std::string_view name, std::string_view value) {
   put_bytes(fields_[size_++], value);
 }
 
+void Event::remove(std::string_view name) {
+  const auto first = fields_.begin();
+  const auto end =
+      std::remove_if(first, first + size_, [&](const Field& field) { return field.name == name; });
+  size_ = static_cast<std::uint16_t>(end - first);
+}
+
 void Event::set_hex(std::string_view name, std::uint64_t value) {
   std::array<char, 18> digits{'0', 'x'};
   const auto end = std::to_chars(digits.data() + 2, digits.data() + digits.size(), value, 16).ptr;

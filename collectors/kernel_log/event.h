@@ -52,6 +52,8 @@ class Event {
   void set_null(std::string_view name);
   // Appends to a list.
   void add_item(std::string_view name, std::string_view value);
+  // All of that name.
+  void remove(std::string_view name);
   // "0x" and lower-case digits, as a text.
   void set_hex(std::string_view name, std::uint64_t value);
 

@@ -39,7 +39,7 @@ struct Piece {
 
 struct Family {
   std::string_view name;
-  // Of these texts, each at least four bytes, every line that decode() knows has one. They are all
+  // Of these texts, each at least five bytes, every line that decode() knows has one. They are all
   // that is looked for in a line that is none of its business.
   std::span<const std::string_view> anchors;
   // Resets `event` to its kind and fills it, unless it returns kNothing; then `event` is not

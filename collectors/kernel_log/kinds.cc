@@ -216,7 +216,7 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
      .group = Group::kMemoryError,
      .level = kError,
      .message_id = "dbb525bddbae4c0facddd616f84bf398",
-     .key = {"comm"},
+     .key = {"comm", "error"},
      .meaning = "the kernel found its memory bookkeeping damaged: a driver's bug or bad DRAM; "
                 "restart the device soon"},
     {.kind = EventKind::kKmemleak,

@@ -130,7 +130,9 @@ bool is_zone(std::string_view word) {
 }
 
 std::string_view word_at(std::string_view text) {
-  return text.substr(0, std::min(text.find_first_of(" \t"), text.size()));
+  std::size_t n = 0;
+  while (n < text.size() && !is_blank(text[n])) ++n;
+  return text.substr(0, n);
 }
 
 }  // namespace
@@ -185,10 +187,10 @@ bool Prefix::take_priority() {
 }
 
 bool Prefix::take_facility() {
-  const std::size_t first = rest_.find(':');
-  if (first == std::string_view::npos || first > 9) return false;
-  const std::size_t second = rest_.find(':', first + 1);
-  if (second == std::string_view::npos || second - first > 8) return false;
+  const std::size_t first = rest_.substr(0, 10).find(':');
+  if (first == std::string_view::npos) return false;
+  const std::size_t second = rest_.substr(0, first + 9).find(':', first + 1);
+  if (second == std::string_view::npos) return false;
   const std::string_view facility = trim_blanks(rest_.substr(0, first));
   const std::string_view level = trim_blanks(rest_.substr(first + 1, second - first - 1));
   if (!contains(kFacilities, facility) || !contains(kLevels, level)) return false;
@@ -250,6 +252,7 @@ bool Prefix::take_bare_ident() {
 }
 
 bool Prefix::take_level() {
+  if (rest_.front() < 'A' || rest_.front() > 'Z') return false;
   const std::string_view word = word_at(rest_);
   if (word.size() < 3 || word.size() > 8 || !contains(kUpperLevels, word)) return false;
   std::string_view rest = rest_.substr(word.size());
@@ -341,7 +344,8 @@ bool Prefix::take_host_and_ident(bool host_needed, bool pid_needed) {
   std::string_view word = word_at(rest);
   if (word.empty()) return false;
   if (word.back() != ':') {
-    if (word.find_first_of(":[]=") != std::string_view::npos || word.size() > 255) return false;
+    const auto is_no_host = [](char c) { return c == ':' || c == '[' || c == ']' || c == '='; };
+    if (word.size() > 255 || std::any_of(word.begin(), word.end(), is_no_host)) return false;
     rest.remove_prefix(word.size());
     skip_blanks(rest);
     word = word_at(rest);

@@ -5,53 +5,72 @@
 namespace jetmem::kernel_log {
 namespace {
 
-struct Known {
-  std::string_view begins;  // of the function's name: versions differ in what follows
+struct Printer {
+  std::string_view function;
   EventKind kind;
 };
 
-constexpr std::array kKnown{
-    // arm-smmu and its NVIDIA variant
-    Known{"arm_smmu_context_fault", EventKind::kSmmuContextFault},
-    Known{"arm_smmu_print_context_fault_info", EventKind::kSmmuContextFault},
-    Known{"nvidia_smmu_context_fault", EventKind::kSmmuContextFault},
-    Known{"arm_smmu_global_fault", EventKind::kSmmuGlobalFault},
-    Known{"nvidia_smmu_global_fault", EventKind::kSmmuGlobalFault},
-    // arm-smmu-v3
-    Known{"arm_smmu_evtq_thread", EventKind::kSmmuV3Event},
-    Known{"arm_smmu_handle_ev", EventKind::kSmmuV3Event},
-    Known{"arm_smmu_dump_event", EventKind::kSmmuV3Event},
-    Known{"arm_smmu_dump_raw_event", EventKind::kSmmuV3Event},
-    Known{"arm_smmu_print_event", EventKind::kSmmuV3Event},
-    Known{"arm_smmu_gerror_handler", EventKind::kSmmuError},
-    // The memory controller: tegra30_mc_handle_irq, tegra210_mc_..., tegra_mc_...
-    Known{"tegra20_mc_handle_irq", EventKind::kMcError},
-    Known{"tegra30_mc_handle_irq", EventKind::kMcError},
-    Known{"tegra_mc_", EventKind::kMcError},
-    Known{"tegra_mcerr_", EventKind::kMcError},
-    // The allocators
-    Known{"cma_alloc", EventKind::kCmaAllocFailure},
-    Known{"__cma_alloc", EventKind::kCmaAllocFailure},
-    Known{"alloc_contig_range", EventKind::kCmaBusy},
-    Known{"warn_alloc", EventKind::kPageAllocFailure},
-    Known{"slab_out_of_memory", EventKind::kSlabAllocFailure},
-    Known{"alloc_vmap_area", EventKind::kVmallocFailure},
-    Known{"swiotlb_", EventKind::kSwiotlbFull},
-    // The rest
-    Known{"oom_kill_process", EventKind::kOomInvoked},
-    Known{"end_swap_bio_", EventKind::kSwapError},
-    Known{"__end_swap_bio_", EventKind::kSwapError},
-    Known{"sio_read_complete", EventKind::kSwapError},
-    Known{"sio_write_complete", EventKind::kSwapError},
-    Known{"ghes_print_estatus", EventKind::kMemoryError},
+// A function that prints both events and harmless lines through one limiter is not here.
+constexpr std::array kPrinters{
+    Printer{"arm_smmu_context_fault", EventKind::kSmmuContextFault},
+    Printer{"arm_smmu_print_context_fault_info", EventKind::kSmmuContextFault},
+    Printer{"nvidia_smmu_context_fault", EventKind::kSmmuContextFault},
+    Printer{"nvidia_smmu_context_fault_bank", EventKind::kSmmuContextFault},
+    Printer{"qcom_smmu_context_fault", EventKind::kSmmuContextFault},
+    Printer{"arm_smmu_global_fault", EventKind::kSmmuGlobalFault},
+    Printer{"nvidia_smmu_global_fault", EventKind::kSmmuGlobalFault},
+    Printer{"nvidia_smmu_global_fault_inst", EventKind::kSmmuGlobalFault},
+    Printer{"arm_smmu_evtq_thread", EventKind::kSmmuV3Event},
+    Printer{"arm_smmu_handle_evt", EventKind::kSmmuV3Event},
+    Printer{"arm_smmu_handle_event", EventKind::kSmmuV3Event},
+    Printer{"arm_smmu_dump_event", EventKind::kSmmuV3Event},
+    Printer{"arm_smmu_dump_raw_event", EventKind::kSmmuV3Event},
+    Printer{"arm_smmu_print_event", EventKind::kSmmuV3Event},
+    Printer{"__arm_smmu_tlb_sync", EventKind::kSmmuError},
+    Printer{"nvidia_smmu_tlb_sync", EventKind::kSmmuError},
+    Printer{"qcom_smmu_tlb_sync", EventKind::kSmmuError},
+    Printer{"tegra_mc_irq", EventKind::kMcError},
+    Printer{"tegra20_mc_handle_irq", EventKind::kMcError},
+    Printer{"tegra30_mc_handle_irq", EventKind::kMcError},
+    Printer{"tegra264_mc_handle_irq", EventKind::kMcError},
+    Printer{"mcf_log_fault", EventKind::kMcError},
+    Printer{"hub_log_fault", EventKind::kMcError},
+    // Limits the whole report: the line of who called the killer, and what follows it.
+    Printer{"oom_kill_process", EventKind::kOomInvoked},
+    Printer{"warn_alloc", EventKind::kPageAllocFailure},
+    Printer{"warn_alloc_failed", EventKind::kPageAllocFailure},
+    Printer{"slab_out_of_memory", EventKind::kSlabAllocFailure},
+    Printer{"cma_alloc", EventKind::kCmaAllocFailure},
+    Printer{"__cma_alloc", EventKind::kCmaAllocFailure},
+    Printer{"cma_range_alloc", EventKind::kCmaAllocFailure},
+    Printer{"alloc_contig_range", EventKind::kCmaBusy},
+    Printer{"alloc_contig_range_noprof", EventKind::kCmaBusy},
+    Printer{"alloc_contig_frozen_range_noprof", EventKind::kCmaBusy},
+    Printer{"alloc_vmap_area", EventKind::kVmallocFailure},
+    Printer{"swiotlb_map", EventKind::kSwiotlbFull},
+    Printer{"swiotlb_tbl_map_single", EventKind::kSwiotlbFull},
+    Printer{"swiotlb_full", EventKind::kSwiotlbFull},
+    Printer{"end_swap_bio_read", EventKind::kSwapError},
+    Printer{"__end_swap_bio_read", EventKind::kSwapError},
+    Printer{"end_swap_bio_write", EventKind::kSwapError},
+    Printer{"__end_swap_bio_write", EventKind::kSwapError},
+    Printer{"sio_read_complete", EventKind::kSwapError},
+    Printer{"sio_write_complete", EventKind::kSwapError},
+    Printer{"ghes_print_estatus", EventKind::kMemoryError},
 };
 
 }  // namespace
 
 EventKind suppressed_kind(std::string_view function) {
-  for (const Known& known : kKnown) {
-    if (function.substr(0, known.begins.size()) == known.begins) return known.kind;
+  // A compiler's copy of a function keeps the name in front of the dot.
+  const std::string_view name = function.substr(0, function.find('.'));
+  for (const Printer& printer : kPrinters) {
+    if (printer.function == name) return printer.kind;
   }
+  // One interrupt handler for each chip, and NVIDIA's own driver.
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  const bool handler = name.substr(0, 5) == "tegra" && has("_mc_") && (has("irq") || has("error"));
+  if (handler || has("mcerr")) return EventKind::kMcError;
   return EventKind::kNone;
 }
 

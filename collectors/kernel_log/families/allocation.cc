@@ -1,6 +1,7 @@
 // The kernel's own allocators: pages (mm/page_alloc.c), slabs (mm/slub.c, mm/slab.c) and vmalloc.
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shared.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -198,8 +199,7 @@ void describe(const Event& event, std::string& out) {
       if (const std::string_view cache = event.text("cache"); cache.empty()) {
         out += "objects of its own";
       } else {
-        out += "objects of the slab cache ";
-        out += short_name(cache);
+        out += "objects of the slab cache " + name_in_words(cache);
       }
       break;
     case EventKind::kVmallocFailure:

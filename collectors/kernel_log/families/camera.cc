@@ -1,8 +1,8 @@
 #include <array>
 
-#include "collectors/kernel_log/families/dev_line.h"
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shown.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 #include "collectors/kernel_log/scan.h"
 
 namespace jetmem::kernel_log {
@@ -78,7 +78,7 @@ constexpr std::array kMessages{
 };
 
 constexpr std::array<std::string_view, 5> kOtherAnchors{
-    "[RCE] ", "_check_status (", "command: ", "UVC ", ": control failed, errno "};
+    "[RCE] ", "_check_status (", "command: ", " UVC ", ": control failed, errno "};
 
 constexpr auto make_anchors() {
   std::array<std::string_view, kMessages.size() + kOtherAnchors.size()> anchors{};
@@ -265,15 +265,15 @@ void describe(const Event& event, std::string& out) {
   const bool timeout = event.kind() == kTimeout;
   if (!timeout && event.kind() != kError) return;
   out += "the camera driver";
-  add_text(out, event, "dev", " of ");
+  add_name(out, event, "dev", " of ");
   out += timeout ? " waited in vain" : " met an error";
-  add_text(out, event, "error", ", \"", "\"", 60);
+  add_quote(out, event, "error", ", \"", "\"", 60);
   add_number(out, event, "timeout_ms", ", for ", " ms");
   add_number(out, event, "frame", ", frame ");
   add_number(out, event, "port", ", port ");
-  add_text(out, event, "status", ", status ");
+  add_name(out, event, "status", ", status ");
   add_number(out, event, "code", ", code ");
-  add_text(out, event, "text", ", \"", "\"", 120);
+  add_quote(out, event, "text", ", \"", "\"", 120);
 }
 
 }  // namespace

@@ -1,18 +1,16 @@
-// Memory for devices: contiguous areas (mm/cma.c), DMA buffers (kernel/dma, drivers), bounce
-// buffers (swiotlb) and the kernel's part of nvmap.
+// Memory for devices: DMA buffers (kernel/dma, drivers), bounce buffers (swiotlb) and the kernel's
+// part of nvmap. Contiguous areas are in cma.cc.
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shared.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 16> kAnchors{
-    "alloc failed, req-size: ",
-    " free of ",
-    "number of available pages: ",
-    "alloc_contig_range",
+constexpr std::array<std::string_view, 14> kAnchors{
     " of size ",
     "failed to allocate buffer with size ",
+    "Failed to allocate buffer with size ",
     "coherent allocation ",
     "DMA: failed to allocate ",
     "Failed to get suitable pool for ",
@@ -23,121 +21,17 @@ constexpr std::array<std::string_view, 16> kAnchors{
     "nvmap_",
     "nvmap nvmap: ",
     "nvmap: ",
+    "failed to alloc mem of size (",
 };
 
-std::string_view errno_name(std::int64_t ret) {
-  switch (ret) {
-    case -4:
-      return "EINTR";
-    case -11:
-      return "EAGAIN";
-    case -12:
-      return "ENOMEM";
-    case -14:
-      return "EFAULT";
-    case -16:
-      return "EBUSY";
-    case -22:
-      return "EINVAL";
-    case -28:
-      return "ENOSPC";
-    default:
-      return {};
-  }
-}
-
-// "cma: cma_alloc: linux,cma: alloc failed, req-size: 2048 pages, ret: -12"; no area before 5.12,
-// __cma_alloc in new kernels.
-Piece cma_failure(std::string_view text, Event& event) {
-  Scan scan(text);
-  const auto before = scan.until_last(": alloc failed, req-size: ");
-  if (!before) return {};
-  Scan who(*before);
-  who.literal("cma: ");
-  const std::string_view function = who.up_to(":");
-  if (function.find("cma_alloc") == std::string_view::npos) return {};
-  if (function.find(' ') != std::string_view::npos) return {};
-  const auto pages = scan.number();
-  if (!pages || *pages < 0 || !scan.literal(" pages, ret: ")) return {};
-  const auto ret = scan.number();
-  // -EINTR: whoever asked was killed meanwhile. That is no shortage.
-  if (!ret || *ret == -4) return {};
-  event.reset(EventKind::kCmaAllocFailure);
-  if (who.literal(": ") && !who.at_end()) {
-    event.set_text("area", who.rest());
-  } else {
-    event.set_null("area");
-  }
-  event.set_number("pages", *pages);
-  event.set_number("ret", *ret);
-  if (const std::string_view name = errno_name(*ret); !name.empty()) {
-    event.set_text("errno", name);
-  }
-  return {.role = Role::kOpens};
-}
-
-// "6@8314+9@8343", or "6+9" without the places. Nothing for anything else.
-std::optional<std::int64_t> largest_run(std::string_view runs) {
-  Scan scan(runs);
-  std::int64_t largest = -1;
-  do {
-    const auto length = scan.number();
-    if (!length || *length < 0) return std::nullopt;
-    if (scan.literal("@") && !scan.number()) return std::nullopt;
-    largest = std::max(largest, *length);
-  } while (scan.literal("+"));
-  if (!scan.at_end()) return std::nullopt;
-  return largest;
-}
-
-// "number of available pages: 6@8314+9@8343=> 15 free of 4096 total pages". A long list is spread
-// over several records, and then the last has the sums.
-Piece cma_pages(std::string_view text, Event& event) {
-  Scan scan(text);
-  scan.literal("cma: ");
-  const bool whole = scan.literal("number of available pages: ");
-  const auto runs = scan.until("=>");
-  if (!runs) return {};
-  const auto largest = largest_run(trim(*runs));
-  scan.blanks();
-  const auto free = scan.number();
-  if (!free || *free < 0) return {};
-  if (!scan.literal(" free of ")) {
-    // A vendor's form: "=>357 pages, total: 2048 pages".
-    if (!whole || !scan.literal(" pages, total: ")) return {};
-  }
-  const auto total = scan.number();
-  if (!total || *total < 0) return {};
-  if (!scan.literal(" total pages") && !scan.literal(" pages")) return {};
-  const bool list = runs->find_first_not_of("0123456789@+ ") == std::string_view::npos;
-  if (!whole && !list) return {};
-  event.reset(EventKind::kCmaAllocFailure);
-  event.set_number("free", *free);
-  event.set_number("total", *total);
-  if (whole && largest) event.set_number("largest", *largest);
-  return {.role = Role::kFollows, .step = 1, .last = true};
-}
-
-// "alloc_contig_range: [2f100, 2f20a) PFNs busy"; up to 4.3 "alloc_contig_range
-// test_pages_isolated(2f100, 2f20a) failed".
-Piece cma_busy(std::string_view text, Event& event) {
-  Scan scan(text);
-  scan.literal("cma: ");
-  scan.literal("__");
-  if (!scan.literal("alloc_contig_range")) return {};
-  scan.literal("_noprof");
-  scan.literal(":");
-  scan.blanks();
-  const bool old = scan.literal("test_pages_isolated(");
-  if (!old && !scan.literal("[")) return {};
-  const auto start = scan.hex();
-  if (!start || !scan.literal(", ")) return {};
-  const auto end = scan.hex();
-  if (!end || !scan.literal(old ? ") failed" : ") PFNs busy")) return {};
-  event.reset(EventKind::kCmaBusy);
-  event.set_hex("pfn_start", parse_hex(*start).value_or(0));
-  event.set_hex("pfn_end", parse_hex(*end).value_or(0));
-  return {.role = Role::kWhole};
+// Whether a message can begin behind `before`: what is looked for anywhere in a line could else be
+// found in a text that another message quotes.
+bool ends_a_prefix(std::string_view before) {
+  if (before.empty()) return true;
+  const std::string_view end = before.size() < 2 ? before : before.substr(before.size() - 2);
+  if (end == ": ") return true;
+  const bool drm = before.substr(0, 4) == "[drm" || before.find(": [drm") != std::string_view::npos;
+  return drm && (end == "* " || end == "] ");
 }
 
 Piece dma_event(Event& event, std::string_view dev, std::optional<std::int64_t> size) {
@@ -166,7 +60,7 @@ Piece driver_dma(std::string_view text, Event& event) {
         "dma_alloc_noncontiguous", "dma_alloc_pages", "dma alloc"}) {
     Scan scan(text);
     const auto before = scan.until(call);
-    if (!before) continue;
+    if (!before || !ends_a_prefix(*before)) continue;
     scan.literal("()");
     if (scan.literal(" of size ")) {
       const auto size = size_here(scan);
@@ -181,10 +75,11 @@ Piece driver_dma(std::string_view text, Event& event) {
   Scan scan(text);
   if (const auto before = scan.until("failed to allocate buffer with size ")) {
     const auto size = size_here(scan);
-    if (!size) return {};
+    if (!size || !ends_a_prefix(*before)) return {};
     return dma_event(event, device_before(*before), size);
   }
   if (const auto before = scan.until("coherent allocation too big (requested ")) {
+    if (!ends_a_prefix(*before)) return {};
     const auto size = size_here(scan);
     if (!size || !scan.literal(" mask ")) return {};
     return dma_event(event, device_before(*before), size);
@@ -207,7 +102,7 @@ Piece core_dma(std::string_view text, Event& event) {
     return dma_event(event, dev, std::nullopt);
   }
   const auto before = scan.until("swiotlb: coherent allocation failed");
-  if (!before) return {};
+  if (!before || !ends_a_prefix(*before)) return {};
   std::string_view dev = device_before(*before);
   if (scan.literal(" for device ")) dev = scan.up_to(" ,");
   scan.literal(",");
@@ -219,9 +114,10 @@ Piece core_dma(std::string_view text, Event& event) {
 
 // "xhci_hcd 0000:01:00.0: swiotlb buffer is full (sz: 65536 bytes), total 32768 (slots), used 64
 // (slots)"; no numbers of slots before 5.0. To 4.13 "DMA: Out of SW-IOMMU space for 65536 bytes at
-// device 0000:01:00.0".
+// device 0000:01:00.0", before that "PCI-DMA: ".
 Piece swiotlb(std::string_view text, Event& event) {
   Scan scan(text);
+  scan.literal("PCI-");
   if (scan.literal("DMA: Out of SW-IOMMU space for ")) {
     const auto size = scan.number();
     if (!size || *size < 0 || !scan.literal(" bytes")) return {};
@@ -233,7 +129,7 @@ Piece swiotlb(std::string_view text, Event& event) {
     return {.role = Role::kWhole};
   }
   const auto before = scan.until("swiotlb buffer is full");
-  if (!before) return {};
+  if (!before || !ends_a_prefix(*before)) return {};
   event.reset(EventKind::kSwiotlbFull);
   if (const std::string_view dev = device_before(*before); !dev.empty()) event.set_text("dev", dev);
   if (scan.literal(" (sz: ")) {
@@ -286,48 +182,57 @@ Piece nvmap(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// "imx-sdma 30bd0000.dma: Failed to allocate scratch buffer of size 8192". So free a wording is
+// believed of a device's driver only.
+Piece worded_by_driver(std::string_view text, Event& event) {
+  Scan scan(text);
+  auto before = scan.until("ailed to allocate ");
+  if (!before || before->empty() || (before->back() != 'f' && before->back() != 'F')) return {};
+  before->remove_suffix(1);
+  const std::string_view dev = device_before(*before);
+  if (!ends_a_prefix(*before) || !is_kernel_name(dev)) return {};
+  if (!scan.literal("buffer with size ")) {
+    const auto what = scan.until(" of size ");
+    if (!what || what->size() > 60 || !is_kernel_words(*what)) return {};
+    if (!has_any(*what, {"buffer", "Buffer", "memory", "DMA", "dma"})) return {};
+  }
+  const auto size = size_here(scan);
+  if (!size || !at_word_end(scan)) return {};
+  return dma_event(event, dev, size);
+}
+
+// Of a carveout: "DRIVER HEAP: failed to alloc mem of size (4096)"
+Piece nvmap_heap(std::string_view text, Event& event) {
+  Scan scan(text);
+  const auto before = scan.until("failed to alloc mem of size (");
+  if (!before || !ends_a_prefix(*before)) return {};
+  const std::string_view dev = device_before(*before);
+  const auto size = size_here(scan);
+  if (!is_kernel_name(dev) || !size || !scan.literal(")")) return {};
+  event.reset(EventKind::kNvmap);
+  event.set_text("dev", dev);
+  event.set_number("size", *size);
+  return {.role = Role::kWhole};
+}
+
 Piece decode(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  for (auto* const format :
-       {cma_failure, cma_pages, cma_busy, driver_dma, core_dma, swiotlb, nvmap}) {
+  for (auto* const format : {driver_dma, core_dma, swiotlb, nvmap, worded_by_driver, nvmap_heap}) {
     const Piece piece = format(text, event);
     if (piece.role != Role::kNothing) return piece;
   }
   return {};
 }
 
-void describe_cma(const Event& event, std::string& out) {
-  const std::string_view area = event.text("area");
-  const auto pages = event.number("pages");
-  const auto free = event.number("free");
-  const auto largest = event.number("largest");
-  out += "no ";
-  if (pages) out += std::to_string(*pages) + " ";
-  out += "pages in a row to be had from ";
-  out += area.empty() ? "a CMA area" : "the CMA area ";
-  out += short_name(area);
-  if (event.text("errno") == "EBUSY") out += ": pages in the way could not be moved";
-  if (free) {
-    out += "; " + std::to_string(*free) + " were free";
-    if (largest) out += ", the longest run " + std::to_string(*largest);
-  }
-}
-
 void describe(const Event& event, std::string& out) {
   const auto size = event.number("size");
   std::string device;
   if (const std::string_view dev = event.text("dev"); !dev.empty()) {
-    device = " for " + short_name(dev);
+    device = " for " + name_in_words(dev);
   }
   const std::string amount =
       size ? size_in_words((*size >> 10) + (*size % 1024 != 0)) + " of " : "";
   switch (event.kind()) {
-    case EventKind::kCmaAllocFailure:
-      describe_cma(event, out);
-      break;
-    case EventKind::kCmaBusy:
-      out += "pages could not be moved out of a contiguous area";
-      break;
     case EventKind::kDmaAllocFailure:
       out += "no " + amount + "DMA memory" + device;
       break;
@@ -342,9 +247,13 @@ void describe(const Event& event, std::string& out) {
       break;
     }
     case EventKind::kNvmap:
-      // Also of the user space library, whose events have numbers instead.
-      if (!event.has("error")) break;
-      out += "nvmap did not get memory for a GPU or multimedia buffer";
+      // Also of the user space library, whose events have neither.
+      if (event.has("error")) out += "nvmap did not get memory for a GPU or multimedia buffer";
+      if (event.has("dev")) {
+        out += "nvmap's heap ";
+        out += name_in_words(event.text("dev")) + " had no ";
+        out += amount + "memory for a GPU or multimedia buffer";
+      }
       break;
     default:
       break;

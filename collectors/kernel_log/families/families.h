@@ -12,7 +12,8 @@ extern const Family kGpu;               // nvgpu, NVRM
 extern const Family kHost1x;            // host1x channels and syncpoints
 extern const Family kOom;
 extern const Family kAllocation;      // page, slab, vmalloc
-extern const Family kDmaMemory;       // CMA, DMA, swiotlb, the kernel's nvmap
+extern const Family kCma;             // contiguous memory areas
+extern const Family kDmaMemory;       // DMA, swiotlb, the kernel's nvmap
 extern const Family kUserSpaceNvmap;  // libnvrm_mem's and NvBufSurface's own error lines
 extern const Family kMemoryError;     // EDAC, GHES, memory failure, corruption, kmemleak
 extern const Family kSwap;            // swap devices and zram

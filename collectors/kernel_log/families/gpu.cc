@@ -1,8 +1,8 @@
 #include <array>
 
-#include "collectors/kernel_log/families/dev_line.h"
 #include "collectors/kernel_log/families/families.h"
 #include "collectors/kernel_log/families/gpu_words.h"
+#include "collectors/kernel_log/families/line_parts.h"
 #include "collectors/kernel_log/scan.h"
 
 namespace jetmem::kernel_log {

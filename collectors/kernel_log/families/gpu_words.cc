@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "collectors/kernel_log/families/shown.h"
+#include "collectors/kernel_log/families/words.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -59,51 +59,49 @@ void add_meaning(std::string& out, const Table& table, std::optional<std::int64_
 
 void describe_fault(const Event& event, std::string& out) {
   out += "the GPU";
-  add_text(out, event, "dev", " ");
-  add_text(out, event, "pci", " ");
+  add_name(out, event, "dev", " ");
+  add_name(out, event, "pci", " ");
   out += " met an MMU fault";
-  add_text(out, event, "addr", " at address ");
-  add_text(out, event, "fault_type", " (", ")");
-  add_text(out, event, "access", ", ");
+  add_name(out, event, "addr", " at address ");
+  add_quote(out, event, "fault_type", " (", ")");
+  add_quote(out, event, "access", ", ", " access");
   add_number(out, event, "tsg", ", channel group ");
   add_number(out, event, "channel", ", channel ");
-  add_text(out, event, "comm", ", in ");
-  add_number(out, event, "pid", " with PID ");
+  if (event.has("comm") || event.has("pid")) out += ", in " + process_in_words(event);
 }
 
 void describe_error(const Event& event, std::string& out) {
   out += "the driver of the GPU";
-  add_text(out, event, "dev", " ");
+  add_name(out, event, "dev", " ");
   if (const auto number = event.number("notifier")) {
     out += " gave a channel up with error ";
     out += std::to_string(*number);
     add_meaning(out, kNotifiers, number);
     add_number(out, event, "channel", ", channel ");
-    add_text(out, event, "comm", ", in ");
+    if (event.has("comm")) out += ", in " + process_in_words(event);
     return;
   }
   out += " reports an error";
-  add_text(out, event, "function", " in ", {}, 60);
-  add_text(out, event, "text", ", \"", "\"", 160);
+  add_name(out, event, "function", " in ", {}, 60);
+  add_quote(out, event, "text", ", \"", "\"", 160);
 }
 
 void describe_alloc(const Event& event, std::string& out) {
   out += "the driver of the GPU";
-  add_text(out, event, "dev", " ");
+  add_name(out, event, "dev", " ");
   out += " could not allocate memory";
   add_number(out, event, "size", ", ", " bytes wanted");
-  add_text(out, event, "flags", " with ");
-  add_text(out, event, "text", ", \"", "\"", 160);
+  add_name(out, event, "flags", " with ");
+  add_quote(out, event, "text", ", \"", "\"", 160);
 }
 
 void describe_xid(const Event& event, std::string& out) {
   out += "the GPU";
-  add_text(out, event, "pci", " ");
+  add_name(out, event, "pci", " ");
   add_number(out, event, "xid", " reports Xid ");
   add_meaning(out, kXids, event.number("xid"));
-  add_text(out, event, "comm", ", in ");
-  add_number(out, event, "pid", " with PID ");
-  add_text(out, event, "text", ", \"", "\"", 160);
+  if (event.has("comm") || event.has("pid")) out += ", in " + process_in_words(event);
+  add_quote(out, event, "text", ", \"", "\"", 160);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <array>
 
-#include "collectors/kernel_log/families/dev_line.h"
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shown.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 #include "collectors/kernel_log/scan.h"
 
 namespace jetmem::kernel_log {
@@ -85,11 +85,11 @@ void describe(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kHost1xTimeout) return;
   const bool waits = event.has("comm");
   out += waits ? "a program waits" : "work sent to an engine did not finish";
-  add_text(out, event, "comm", " (", ")");
+  add_quote(out, event, "comm", " (", ")");
   if (waits) out += " for an engine that does not finish its work";
   add_number(out, event, "syncpt", ", syncpoint ");
-  add_text(out, event, "syncpt_name", " (", ")", 60);
-  add_text(out, event, "dev", " of ");
+  add_quote(out, event, "syncpt_name", " (", ")", 60);
+  add_name(out, event, "dev", " of ");
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 //   (SWGID) CLIENT: ERROR
 //     status = 0x%08x; addr = 0x%08llx
 //     secure: yes|no, access-type: read|write[, SMMU fault: TEXT]
-#include "collectors/kernel_log/families/device_line.h"
 #include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/families/line_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {

@@ -1,8 +1,11 @@
 // The OOM killer (mm/oom_kill.c). What the versions changed: up to 5.0 a kill is told in two lines,
 // "Kill process" with the score and "Killed process" with the sizes; since then in one. The victim
 // may be a child of the process that the first line names, so the second line counts.
+#include <algorithm>
+
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shared.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -19,6 +22,9 @@ constexpr std::array<std::string_view, 10> kAnchors{
     " killed as a result of limit of ",
     "Memory limit reached of cgroup ",
 };
+
+// The process that the first of two lines names, until the event is complete.
+constexpr std::string_view kChosen = "chosen_pid";
 
 Piece invoked(std::string_view text, Event& event) {
   Scan scan(text);
@@ -64,7 +70,8 @@ bool killed(Scan scan, Event& event) {
     comm = scan.until_last(") total-vm:");
   } else if (scan.literal(" (")) {
     comm = scan.until_last(") total-vm:");
-    if (!comm) {  // RHEL 7
+    if (!comm) comm = scan.until_last(") vsz:");  // 2.6
+    if (!comm) {                                  // RHEL 7
       comm = scan.until_last("), UID ");
       uid = comm ? scan.number() : std::nullopt;
       if (!uid || !scan.literal(", total-vm:")) return false;
@@ -95,6 +102,7 @@ bool chosen(Scan scan, Event& event) {
   if (!pid || *pid < 0 || !scan.literal(" (")) return false;
   const auto comm = scan.until_last(") score ");
   if (!comm) return false;
+  event.set_number(kChosen, *pid);
   event.set_number("pid", *pid);
   event.set_text("comm", *comm);
   if (const auto score = scan.number(); score && scan.literal(" ")) {
@@ -113,8 +121,9 @@ Piece kill(std::string_view text, Event& event) {
   }
   const bool memcg = scan.literal("Memory cgroup out of memory");
   if (!memcg && !scan.literal("Out of memory")) return {};
-  if (scan.literal(" (")) {
-    if (!scan.literal("oom_kill_allocating_task)")) return {};
+  if (scan.literal(" (")) {  // "(oom_kill_allocating_task)"
+    const auto reason = scan.until(")");
+    if (!reason || !is_kernel_words(*reason)) return {};
   }
   if (!scan.literal(": ")) return {};
   if (scan.literal("Killed process ")) {
@@ -129,6 +138,18 @@ Piece kill(std::string_view text, Event& event) {
   if (!chosen(scan, event)) return {};
   event.set_bool("memcg", memcg);
   return {.role = Role::kOpens};
+}
+
+// Where ",task=" stands. A task may call itself ",task=init", so the first one within the length of
+// a name counts.
+std::size_t task_of(std::string_view text) {
+  constexpr std::string_view kTask = ",task=";
+  constexpr std::size_t kCommSize = 15;
+  const std::size_t last = text.rfind(kTask);
+  const std::size_t end = std::min(text.rfind(",pid="), text.size());
+  const std::size_t reach = kCommSize + kTask.size();
+  const std::size_t first = text.find(kTask, end > reach ? end - reach : 0);
+  return std::min(first, last);
 }
 
 // A control group's path and a task's name may hold commas, so the ends are taken first.
@@ -150,13 +171,13 @@ Piece kill_info(std::string_view text, Event& event) {
   const std::string_view rest = scan.rest();
   while (n < rest.size() && (is_digit(rest[n]) || rest[n] == '-' || rest[n] == ',')) ++n;
   const bool more = n > 0 && rest[n - 1] == ',';
-  if (event.has("cpuset") && n > 0) {
-    event.set_text("mems_allowed", rest.substr(0, more ? n - 1 : n));
-  }
+  // Something always follows: what ends with the line was cut off.
+  if (event.has("cpuset") && more) event.set_text("mems_allowed", rest.substr(0, n - 1));
   std::string_view whose = more ? rest.substr(n - 1) : rest;
 
-  const std::size_t task = whose.rfind(",task=");
-  if (task != std::string_view::npos) {
+  const std::size_t task = task_of(whose);
+  const bool cut_off = task == std::string_view::npos;
+  if (!cut_off) {
     Scan tail(whose.substr(task));
     tail.literal(",task=");
     if (const auto comm = tail.until_last(",pid=")) {
@@ -177,13 +198,13 @@ Piece kill_info(std::string_view text, Event& event) {
     event.set_bool("global", false);
     if (const auto group = groups.until(",task_memcg=")) {
       event.set_text("oom_memcg", *group);
-      event.set_text("task_memcg", groups.rest());
-    } else {
+      if (!cut_off) event.set_text("task_memcg", groups.rest());
+    } else if (!cut_off) {
       event.set_text("oom_memcg", groups.rest());
     }
     return {.role = Role::kWhole};
   }
-  if (groups.literal(",task_memcg=")) event.set_text("task_memcg", groups.rest());
+  if (!cut_off && groups.literal(",task_memcg=")) event.set_text("task_memcg", groups.rest());
   return {.role = Role::kWhole};
 }
 
@@ -227,13 +248,11 @@ Piece reaper(std::string_view text, Event& event) {
 
 Piece no_victim(std::string_view text, Event& event) {
   Scan scan(text);
-  scan.literal("Kernel panic - not syncing: ");
-  if (scan.literal("Out of memory and no killable process")) {
-    event.reset(EventKind::kOomNoVictim);
-    return {.role = Role::kOpens};
-  }
-  if (!scan.literal("System is deadlocked on memory")) return {};
+  const bool panic = scan.literal("Kernel panic - not syncing: ");
   event.reset(EventKind::kOomNoVictim);
+  if (panic) event.set_bool("panic", true);
+  if (scan.literal("Out of memory and no killable process")) return {.role = Role::kOpens};
+  if (!scan.literal("System is deadlocked on memory")) return {};
   event.set_bool("deadlocked", true);
   return {.role = Role::kFollowsOrOpens, .step = 1, .last = true};
 }
@@ -248,6 +267,11 @@ Piece decode(std::string_view text, Event& event) {
 }
 
 void complete(Event& event, Soc /*soc*/) {
+  if (const auto chosen = event.number(kChosen)) {
+    // A child was killed in its place: the score is not the child's.
+    if (chosen != event.number("pid")) event.remove("score");
+    event.remove(kChosen);
+  }
   if (event.kind() != EventKind::kOomKill || !event.boolean("memcg").value_or(false)) return;
   Event memcg(EventKind::kOomKillMemcg);
   memcg.merge(event);
@@ -278,8 +302,7 @@ void describe_kill(const Event& event, std::string& out) {
 void describe_info(const Event& event, std::string& out) {
   const std::string_view group = event.text("oom_memcg");
   if (!group.empty()) {
-    out += "the OOM killer acted on the memory limit of control group ";
-    out += short_name(group);
+    out += "the OOM killer acted on the memory limit of control group " + name_in_words(group);
   } else if (event.boolean("global").value_or(false) || event.text("constraint") == "NONE") {
     out += "the OOM killer acted for the whole machine";
   } else if (event.text("constraint") == "CPUSET") {
@@ -322,7 +345,11 @@ void describe(const Event& event, std::string& out) {
       break;
     case EventKind::kOomNoVictim:
       out += "memory ran out, and there was no process left to kill";
-      if (event.boolean("deadlocked").value_or(false)) out += "; the kernel gave up";
+      if (event.boolean("panic").value_or(false)) {
+        out += "; the kernel stopped (panic)";
+      } else if (event.boolean("deadlocked").value_or(false)) {
+        out += "; the kernel gave up";
+      }
       break;
     default:
       break;

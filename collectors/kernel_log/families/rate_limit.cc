@@ -1,6 +1,7 @@
 // ___ratelimit() of lib/ratelimit.c: "cma_alloc: 2 callbacks suppressed".
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shared.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 #include "collectors/kernel_log/suppressed.h"
 
 namespace jetmem::kernel_log {
@@ -29,7 +30,7 @@ void describe(const Event& event, std::string& out) {
   out += "the kernel held back ";
   if (const auto count = event.number("count")) out += std::to_string(*count) + " ";
   out += "more messages of ";
-  out += short_name(event.text("function"));
+  out += name_in_words(event.text("function"));
   if (kind != EventKind::kNone) {
     out += ", which are of the kind ";
     out += info_of(kind).name;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "collectors/kernel_log/families/device_line.h"
+#include "collectors/kernel_log/families/line_parts.h"
 #include "collectors/kernel_log/family.h"
 
 namespace jetmem::kernel_log::smmu {

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shown.h"
+#include "collectors/kernel_log/families/words.h"
 #include "collectors/kernel_log/scan.h"
 
 namespace jetmem::kernel_log {
@@ -158,26 +158,24 @@ Piece decode(std::string_view text, Event& event) {
 void describe(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kHungTask:
-      add_text(out, event, "comm", "", " ");
-      add_number(out, event, "pid", "with PID ", " ");
-      add_number(out, event, "seconds", "has been stuck in the kernel for more than ", " seconds");
+      out += process_in_words(event);
+      add_number(out, event, "seconds", " has been stuck in the kernel for more than ", " seconds");
       if (event.boolean("io_wait").value_or(false)) out += ", waiting for storage";
-      add_text(out, event, "lock", ", waiting for a ");
-      add_text(out, event, "owner_comm", " that is held by ");
+      add_name(out, event, "lock", ", waiting for a ");
+      add_name(out, event, "owner_comm", " that is held by ");
       add_number(out, event, "owner_pid", " with PID ");
       break;
     case EventKind::kSoftLockup:
       add_number(out, event, "cpu", "CPU ");
       add_number(out, event, "seconds", " ran nothing else for ", " seconds");
-      add_text(out, event, "comm", ", busy in the kernel with ");
-      add_number(out, event, "pid", " with PID ");
+      if (event.has("comm")) out += ", busy in the kernel with " + process_in_words(event);
       break;
     case EventKind::kHardLockup:
       add_number(out, event, "cpu", "CPU ", " hangs and takes no interrupts");
       break;
     case EventKind::kRcuStall: {
       out += "the kernel waits for a CPU or task that holds up RCU";
-      add_text(out, event, "flavour", " (", ")");
+      add_quote(out, event, "flavour", " (", ")");
       std::string_view before = ", CPU ";
       for (std::size_t i = 0; i < event.size(); ++i) {
         if (event[i].name != "cpus") continue;

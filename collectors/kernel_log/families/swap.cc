@@ -1,6 +1,7 @@
 // Swap devices (mm/page_io.c, mm/swapfile.c) and compressed RAM as one (drivers/block/zram).
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shared.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -44,11 +45,12 @@ Piece file_error(std::string_view text, Event& event) {
   Scan scan(text);
   const bool read = scan.literal("Read error ");
   if (!read && !scan.literal("Write error ")) return {};
-  const auto err = scan.number();
-  if (!err || !scan.literal(" on dio swapfile (")) return {};
+  const auto err = scan.number();  // not in old kernels
+  if (err && !scan.literal(" ")) return {};
+  if (!scan.literal("on dio swapfile (")) return {};
   event.reset(EventKind::kSwapError);
   event.set_text("op", read ? "read" : "write");
-  event.set_number("err", *err);
+  if (err) event.set_number("err", *err);
   const auto offset = scan.number();
   if (offset && *offset >= 0 && scan.literal(")")) event.set_number("offset", *offset);
   return {.role = Role::kWhole};
@@ -123,11 +125,7 @@ void describe(const Event& event, std::string& out) {
     }
     out += op == "read" ? "a page could not be read back from swap"
                         : "a page could not be written to swap";
-    if (const std::string_view dev = event.text("dev"); !dev.empty()) {
-      out += " (block device ";
-      out += short_name(dev);
-      out += ")";
-    }
+    add_name(out, event, "dev", " (block device ", ")");
   }
 }
 

@@ -1,8 +1,8 @@
 #include <array>
 
-#include "collectors/kernel_log/families/dev_line.h"
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shown.h"
+#include "collectors/kernel_log/families/line_parts.h"
+#include "collectors/kernel_log/families/words.h"
 #include "collectors/kernel_log/scan.h"
 
 namespace jetmem::kernel_log {
@@ -119,21 +119,21 @@ void describe(const Event& event, std::string& out) {
   const std::string_view trip = event.text("trip");
   if (trip == "oc_alarm") {
     out += "the SoC reports over-current or under-voltage and slows down";
-    add_text(out, event, "oc_status", ", status ");
+    add_name(out, event, "oc_status", ", status ");
   } else if (trip == "undervoltage") {
     out += "the supply voltage is too low";
-    add_text(out, event, "status", ", status ");
+    add_name(out, event, "status", ", status ");
   } else if (trip == "throttled") {
     out += "too hot, the clock is slowed down";
     add_number(out, event, "cpu", ", CPU ");
   } else if (trip == "critical") {
     out += "critical temperature, the kernel stops the machine";
-    add_text(out, event, "zone_type", ", sensor ");
-    add_text(out, event, "zone", " in ");
+    add_name(out, event, "zone_type", ", sensor ");
+    add_name(out, event, "zone", " in ");
     add_number(out, event, "temp_c", " at ", " C");
   } else {
     out += "the kernel stops the machine to protect it";
-    add_text(out, event, "reason", ", reason ");
+    add_quote(out, event, "reason", " (", ")");
   }
 }
 

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/shown.h"
+#include "collectors/kernel_log/families/words.h"
 #include "collectors/kernel_log/scan.h"
 
 namespace jetmem::kernel_log {
@@ -120,11 +120,11 @@ void describe(const Event& event, std::string& out) {
     if (number) out += ", errno " + std::to_string(*number);
     if (number == 12) out += " (out of memory)";
     add_number(out, event, "code", ", code ");
-    add_text(out, event, "function", ", in ", {}, 60);
+    add_name(out, event, "function", ", in ", {}, 60);
   }
   if (event.kind() == EventKind::kNvbufsurface) {
     out += "a program could not use a multimedia buffer";
-    add_text(out, event, "function", ", in ", {}, 60);
+    add_name(out, event, "function", ", in ", {}, 60);
   }
 }
 

@@ -61,7 +61,7 @@ TEST(Allocation, Vmalloc) {
   EXPECT_EQ(one("vmalloc: allocation failure: 69632 bytes"), "vmalloc_failure size=69632");
 }
 
-TEST(DmaMemory, Cma) {
+TEST(Cma, Failure) {
   EXPECT_EQ(one("cma: cma_alloc: alloc failed, req-size: 40 pages, ret: -12\n"
                 "cma: number of available pages: 5@11+20@100+3@40=> 28 free of 81 total pages"),
             "cma_alloc_failure area=null pages=40 ret=-12 errno=ENOMEM free=28 total=81 "
@@ -74,14 +74,42 @@ TEST(DmaMemory, Cma) {
             "cma_alloc_failure area=null pages=4 ret=-12 errno=ENOMEM free=12 total=50 largest=9");
 }
 
-TEST(DmaMemory, CmaListThatWasCutTellsNoLargestRun) {
+TEST(Cma, AListThatWasCutTellsNoLargestRun) {
   EXPECT_EQ(one("cma: cma_alloc: alloc failed, req-size: 40 pages, ret: -12\n"
                 "cma: number of available pages: 5@11+20@100+3\n"
                 "+7@300=> 35 free of 81 total pages"),
             "cma_alloc_failure area=null pages=40 ret=-12 errno=ENOMEM free=35 total=81");
 }
 
-TEST(DmaMemory, CmaThatIsNoShortage) {
+TEST(Cma, LargestRunOfSeveralRanges) {
+  constexpr std::string_view kHead =
+      "cma: __cma_alloc: a: alloc failed, req-size: 9 pages, ret: -12\n"
+      "cma: number of available pages: \n";
+  constexpr std::string_view kTail = "cma: \ncma: => 40 free of 81 total pages";
+  const std::string fields =
+      "cma_alloc_failure area=a pages=9 ret=-12 errno=ENOMEM free=40 total=81";
+  const auto of = [&](const std::string& ranges) {
+    return one(std::string(kHead) + ranges + std::string(kTail));
+  };
+  EXPECT_EQ(of("cma: range 0: 5@11+20@100\ncma: range 1: +15@7\n"), fields + " largest=20");
+  EXPECT_EQ(of("cma: range 0: 5@11\ncma: range 1: \ncma: range 2: +35@7\n"),
+            fields + " largest=35");
+  // One that was lost, or cut, leaves the longest unknown.
+  EXPECT_EQ(of("cma: range 0: 5@11+20@100\n"), fields);
+  std::string cut = "cma: range 0: 1@0";
+  for (int i = 2; i < 400; i += 2) cut += "+1@" + std::to_string(i);
+  EXPECT_EQ(of(cut + "\n"), fields);
+  EXPECT_EQ(one("cma: range 0: 5@11+20@100"), "");
+}
+
+TEST(Cma, ErrorNumbersHaveTheirNames) {
+  EXPECT_EQ(one("cma: cma_alloc: a: alloc failed, req-size: 4 pages, ret: -110"),
+            "cma_alloc_failure area=a pages=4 ret=-110 errno=ETIMEDOUT");
+  EXPECT_EQ(one("cma: cma_alloc: a: alloc failed, req-size: 4 pages, ret: -999"),
+            "cma_alloc_failure area=a pages=4 ret=-999");
+}
+
+TEST(Cma, WhatIsNoShortage) {
   EXPECT_EQ(one("cma: cma_alloc: a: alloc failed, req-size: 40 pages, ret: -4"), "");
   EXPECT_EQ(one("cma: cma_alloc(cma (____ptrval____), count 12, align 2)"), "");
   EXPECT_EQ(one("cma: Reserved 64 MiB at 0x00000000f0000000"), "");
@@ -89,7 +117,7 @@ TEST(DmaMemory, CmaThatIsNoShortage) {
   EXPECT_EQ(one("cma: => 28 free of 81 total pages"), "");
 }
 
-TEST(DmaMemory, CmaBusy) {
+TEST(Cma, Busy) {
   EXPECT_EQ(one("alloc_contig_range: [8e400, 8e4ff) PFNs busy"),
             "cma_busy pfn_start=0x8e400 pfn_end=0x8e4ff");
   EXPECT_EQ(one("alloc_contig_range test_pages_isolated(8e400, 8e4ff) failed"),
@@ -114,12 +142,34 @@ TEST(DmaMemory, Dma) {
   EXPECT_EQ(one("vi 15a.vi: dma_alloc_coherent of size many failed"), "");
 }
 
+TEST(DmaMemory, DriversWordItInTheirOwnWay) {
+  EXPECT_EQ(one("isp 14.isp: Failed to allocate statistics buffer of size 4097"),
+            "dma_alloc_failure dev=14.isp size=4097");
+  EXPECT_EQ(one("dc 13.dc: Failed to allocate buffer with size 8192"),
+            "dma_alloc_failure dev=13.dc size=8192");
+  EXPECT_EQ(one("hda 3.hda: failed to allocate DMA memory of size 0x20"),
+            "dma_alloc_failure dev=3.hda size=32");
+  // No device says it, or it is of something else, or the size is none.
+  EXPECT_EQ(one("foo: failed to allocate DMA memory of size 32"), "");
+  EXPECT_EQ(one("isp 14.isp: Failed to allocate table of size 4097"), "");
+  EXPECT_EQ(one("isp 14.isp: Failed to allocate memory of size many"), "");
+  EXPECT_EQ(one("isp 14.isp: it Failed to allocate memory of size 12"), "");
+}
+
 TEST(DmaMemory, Swiotlb) {
   EXPECT_EQ(one("a b.1: swiotlb buffer is full (sz: 64 bytes), total 32 (slots), used 7 (slots)"),
             "swiotlb_full dev=b.1 size=64 total=32 used=7");
   EXPECT_EQ(one("a b.1: swiotlb buffer is full (sz: 64 bytes)"), "swiotlb_full dev=b.1 size=64");
   EXPECT_EQ(one("DMA: Out of SW-IOMMU space for 64 bytes at device 1:0"),
             "swiotlb_full size=64 dev=1:0");
+  EXPECT_EQ(one("PCI-DMA: Out of SW-IOMMU space for 64 bytes at device 1:0"),
+            "swiotlb_full size=64 dev=1:0");
+}
+
+TEST(DmaMemory, NvmapHeap) {
+  EXPECT_EQ(one("some a-heap: failed to alloc mem of size (12288)"), "nvmap dev=a-heap size=12288");
+  EXPECT_EQ(one("some a-heap: failed to alloc mem of size (12288"), "");
+  EXPECT_EQ(one("heap: failed to alloc mem of size (12288)"), "");
 }
 
 TEST(DmaMemory, Nvmap) {

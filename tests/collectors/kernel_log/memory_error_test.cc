@@ -45,6 +45,12 @@ TEST(MemoryError, GhesLinesJoinByTheirNumber) {
   EXPECT_EQ(fields_of(events[1]), "ghes=2 source=5 severity=fatal");
 }
 
+TEST(MemoryError, GhesWithoutANumber) {
+  EXPECT_EQ(one("[Hardware Error]: event severity: fatal\n[Hardware Error]:  error_type: 2, x"),
+            "memory_error severity=fatal error_type=2, x");
+  EXPECT_EQ(one("[Hardware Error]: Machine check events logged"), "");
+}
+
 TEST(MemoryError, Failure) {
   EXPECT_EQ(one("Memory failure: 0x99: recovery action for clean LRU page: Delayed"),
             "memory_error pfn=0x99 page_type=clean LRU page outcome=Delayed");
@@ -72,6 +78,9 @@ TEST(MemoryError, TegraRas) {
 TEST(MemoryError, SErrorAndBenign) {
   EXPECT_EQ(one("SError Interrupt on CPU2, code 0x00000000be000000 -- SError"),
             "memory_error error=SError cpu=2 code=0xbe000000");
+  EXPECT_EQ(one("Bad mode in Error handler detected on CPU1, code 0xbf000001 -- SError"),
+            "memory_error error=SError cpu=1 code=0xbf000001");
+  EXPECT_EQ(one("Bad mode in Synchronous Abort handler detected on CPU1, code 0xbf000001"), "");
   EXPECT_EQ(one("dram-ecc: DRAM ECC disabled-MC_ECC_CONTROL:0x00000001"), "");
 }
 

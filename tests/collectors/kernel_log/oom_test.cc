@@ -41,8 +41,15 @@ TEST(Oom, InvokedBySysrqIsNoEvent) {
 TEST(Oom, KillInTwoLinesIsOneEventAndTheVictimIsInTheSecond) {
   EXPECT_EQ(one("Out of memory: Kill process 12 (sh (x)) score 90 or sacrifice child\n"
                 "Killed process 13 (a) total-vm (b) total-vm:70kB, anon-rss:60kB, file-rss:5kB"),
-            "oom_kill pid=13 comm=a) total-vm (b score=90 memcg=false total_vm_kb=70 "
+            "oom_kill pid=13 comm=a) total-vm (b memcg=false total_vm_kb=70 "
             "anon_rss_kb=60 file_rss_kb=5");
+}
+
+TEST(Oom, TheScoreIsOfTheVictimOnly) {
+  EXPECT_EQ(one("Out of memory: Kill process 12 (sh) score 90 or sacrifice child\n"
+                "Killed process 12 (sh) total-vm:70kB, anon-rss:60kB, file-rss:5kB"),
+            "oom_kill pid=12 comm=sh score=90 memcg=false total_vm_kb=70 anon_rss_kb=60 "
+            "file_rss_kb=5");
 }
 
 TEST(Oom, AHalfOfATwoLineKillStillCounts) {
@@ -105,8 +112,23 @@ TEST(Oom, Info) {
                 "pid=5,uid=0"),
             "oom_kill_info constraint=CPUSET nodemask=0 cpuset=c mems_allowed=0 comm=q pid=5 "
             "uid=0");
+  EXPECT_EQ(one("oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,"
+                "global_oom,task_memcg=/s,task=a,task=init,pid=5,uid=0"),
+            "oom_kill_info constraint=NONE nodemask=(null) cpuset=/ mems_allowed=0 "
+            "comm=a,task=init pid=5 uid=0 global=true task_memcg=/s");
   EXPECT_EQ(one("Task in /s/x killed as a result of limit of /s"),
             "oom_kill_info global=false task_memcg=/s/x oom_memcg=/s");
+}
+
+TEST(Oom, APathThatIsCutOffIsLeftOut) {
+  constexpr std::string_view kHead =
+      "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0";
+  constexpr std::string_view kFields = "oom_kill_info constraint=MEMCG nodemask=(null) cpuset=/";
+  EXPECT_EQ(one(std::string(kHead)), kFields);
+  EXPECT_EQ(one(std::string(kHead) + ",oom_memcg=/syst"),
+            std::string(kFields) + " mems_allowed=0 global=false");
+  EXPECT_EQ(one(std::string(kHead) + ",oom_memcg=/system,task_memcg=/sys"),
+            std::string(kFields) + " mems_allowed=0 global=false oom_memcg=/system");
 }
 
 TEST(Oom, Reaper) {
@@ -120,9 +142,10 @@ TEST(Oom, NoVictim) {
   EXPECT_EQ(one("Out of memory and no killable processes...\n"
                 "Kernel panic - not syncing: System is deadlocked on memory\n"
                 "---[ end Kernel panic - not syncing: System is deadlocked on memory ]---"),
-            "oom_no_victim deadlocked=true");
+            "oom_no_victim panic=true deadlocked=true");
   EXPECT_EQ(one("Kernel panic - not syncing: Out of memory and no killable processes..."),
-            "oom_no_victim");
+            "oom_no_victim panic=true");
+  EXPECT_EQ(one("Out of memory and no killable processes..."), "oom_no_victim");
 }
 
 TEST(Oom, TheRestOfTheReportIsNoEvent) {

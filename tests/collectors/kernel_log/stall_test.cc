@@ -78,10 +78,10 @@ TEST(KernelLogStall, HarmlessAndGarbled) {
 
 TEST(KernelLogStall, Sentences) {
   EXPECT_EQ(sentence_of("INFO: task dd:4021 blocked in I/O wait for more than 122 seconds."),
-            "dd with PID 4021 has been stuck in the kernel for more than 122 seconds, waiting for "
+            "dd (PID 4021) has been stuck in the kernel for more than 122 seconds, waiting for "
             "storage");
   EXPECT_EQ(sentence_of("watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [app:15]"),
-            "CPU 1 ran nothing else for 23 seconds, busy in the kernel with app with PID 15");
+            "CPU 1 ran nothing else for 23 seconds, busy in the kernel with app (PID 15)");
   EXPECT_EQ(sentence_of("Watchdog detected hard LOCKUP on cpu 0"),
             "CPU 0 hangs and takes no interrupts");
   EXPECT_EQ(sentence_of("rcu: INFO: rcu_preempt self-detected stall on CPU\n"

@@ -20,6 +20,7 @@ TEST(Swap, Errors) {
   EXPECT_EQ(one("Write-error on swap-device(252:1:72)"), "swap_error op=write dev=252:1 sector=72");
   EXPECT_EQ(one("Read-error on swap-device"), "swap_error op=read");
   EXPECT_EQ(one("Write error -5 on dio swapfile (64)"), "swap_error op=write err=-5 offset=64");
+  EXPECT_EQ(one("Write error on dio swapfile (64)"), "swap_error op=write offset=64");
   EXPECT_EQ(one("get_swap_device: Bad swap file entry 68a1"),
             "swap_error op=entry function=get_swap_device error=Bad swap file entry entry=68a1");
   EXPECT_EQ(one("Read-error on swap-device (x:2:812)"), "");
