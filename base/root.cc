@@ -203,9 +203,9 @@ UniqueFd Root::open_stream(std::string_view path, int& error) const {
       error = errno;
       return false;
     }
-    const bool kmsg =
-        is_live() && S_ISCHR(info.st_mode) && info.st_rdev == makedev(kKmsgMajor, kKmsgMinor);
-    if (S_ISREG(info.st_mode) || kmsg) return true;
+    const bool kmsg = S_ISCHR(info.st_mode) && info.st_rdev == makedev(kKmsgMajor, kKmsgMinor);
+    // Live, containers and sandboxes put an empty file in the device's place.
+    if (is_live() ? kmsg : S_ISREG(info.st_mode)) return true;
     error = kNotRegular;
     return false;
   };

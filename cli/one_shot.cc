@@ -79,7 +79,8 @@ void OneShot::read_chosen() {
           if (stream.valid()) {
             read_kernel_log(i, std::move(stream));
           } else if (snapshot && sampler_->info(i).access == Access::kStream) {
-            sampler_->reject(i, (**snapshot)[0].as_error());
+            const std::string_view path = sampler_->info(i).paths.front();
+            sampler_->reject(i, (*snapshot)->find(path).as_error());
           } else if (snapshot) {
             sampler_->accept(i, **snapshot, read_time);
           } else {

@@ -23,6 +23,8 @@ constexpr Nanoseconds kProcessesInterval = std::chrono::seconds(10);
 // What is absent or denied may come later (debugfs mounted, a driver loaded), but it is no use to
 // ask each second.
 constexpr Nanoseconds kRetryInterval = std::chrono::minutes(1);
+// /dev/kmsg is asked for again sooner at first, in case it was only its reader that failed.
+constexpr Nanoseconds kFirstKmsgPause = std::chrono::milliseconds(500);
 // A loop away for this many of its pauses, and for longer than the limit, is stuck: its last page
 // is no longer served.
 constexpr int kStallRounds = 5;
@@ -267,15 +269,20 @@ void Daemon::read_kernel_log() {
   if (!sampler_->admit(kernel_log_index_)) return;
   kernel_log_feed_->round();
   if (kernel_log_feed_->following()) show_kernel_log();
-  // A captured file may have grown, or another may stand in its place.
   const Nanoseconds now = clock_.boot();
-  if (kernel_log_feed_->attached() && !kernel_log_feed_->is_file()) return;
-  if (kernel_log_feed_->following() && root_.is_live() && now < next_kmsg_try_) return;
-  next_kmsg_try_ = now + kRetryInterval;
+  if (root_.is_live()) {
+    if (now - last_kmsg_try_ >= kRetryInterval) kmsg_pause_ = kFirstKmsgPause;
+    if (kernel_log_feed_->attached() || now - last_kmsg_try_ < kmsg_pause_) return;
+    kmsg_pause_ = std::min(kmsg_pause_ * 2, kRetryInterval);
+    last_kmsg_try_ = now;
+  }
+  // A captured file may have grown, or another may stand in its place: it is asked for each time.
   reader_->request(KernelLogSource::kInfo.name);
 }
 
 void Daemon::on_kernel_log_answer(Result<const Snapshot*> snapshot) {
+  // Switched off while the answer was on its way.
+  if (sampler_->status(kernel_log_index_).state == SourceState::kDisabled) return;
   Result<void> opened;
   if (!snapshot) {
     opened = tl::unexpected(std::move(snapshot.error()));
@@ -286,7 +293,7 @@ void Daemon::on_kernel_log_answer(Result<const Snapshot*> snapshot) {
   } else {
     opened = kernel_log_feed_->attach(reader_->take_descriptor());
   }
-  if (!opened) kernel_log_feed_->fall_back();
+  if (!opened) kernel_log_feed_->fall_back(opened.error());
   if (kernel_log_feed_->following()) {
     show_kernel_log();
     return;

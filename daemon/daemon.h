@@ -98,7 +98,9 @@ class Daemon {
   std::size_t kernel_log_index_ = 0;
   std::unique_ptr<KernelLogFeed> kernel_log_feed_;
   Nanoseconds last_news_{0};
-  Nanoseconds next_kmsg_try_{0};  // while the journal stands in
+  // When /dev/kmsg was asked for last, and how long to wait before it is again.
+  Nanoseconds last_kmsg_try_{-3'600'000'000'000};
+  Nanoseconds kmsg_pause_{0};
   SourceLog source_log_;
   ServiceManager service_manager_;
   Schedule schedule_;

@@ -83,31 +83,71 @@ void EventLog::event(const Event& event, const Occurrence& occurrence) {
   const Nanoseconds now = clock_.boot();
   about.tell_pause = kFirstPause;
   about.tell_at = now + kFirstPause;
-  if (!may_write(now)) {
+  const KindInfo& info = info_of(event.kind());
+  if (occurrence.before_start) {
+    earlier_.push_back({occurrence.entry_index, words_of(event, occurrence)});
+    return;
+  }
+  if (!may_write(now, info.level)) {
     ++withheld_;
     return;
   }
   about.told = about.count;
+  LogEntry entry = words_of(event, occurrence);
+  const bool refers = occurrence.incident > 0 && !occurrence.begins_incident;
+  if (refers && was_told(occurrence.incident)) {
+    entry.message += "; same incident as what was logged just before";
+  } else {
+    entry.message.append("; ").append(info.meaning);
+  }
+  if (occurrence.incident > 0) {
+    told_incidents_[next_incident_++ % told_incidents_.size()] = occurrence.incident;
+  }
+  log_.write(std::move(entry));
+}
+
+LogEntry EventLog::words_of(const Event& event, const Occurrence& occurrence) {
+  const Entry& about = *occurrence.entry;
   const KindInfo& info = info_of(event.kind());
   LogEntry entry = start_entry(info, about);
-  if (occurrence.before_start) {
-    entry.message = "before jetmemd came to read it";
-    if (occurrence.time) entry.message += ", at " + clock_time(*occurrence.time);
-    entry.message += ": ";
-    entry.fields.emplace_back("JETMEM_BEFORE_START", "1");
-  }
-  if (about.origin == Origin::kProbe) entry.message += "while jetmem's probe ran: ";
+  if (about.origin == Origin::kProbe) entry.message = "while jetmem's probe ran: ";
   entry.message += describe(event);
   if (occurrence.incident > 0) {
     entry.fields.emplace_back("JETMEM_INCIDENT", std::to_string(occurrence.incident));
   }
-  if (occurrence.begins_incident || info.group == kernel_log::Group::kNone) {
-    entry.message.append("; ").append(info.meaning);
-  } else {
-    entry.message += "; same incident as what was logged just before";
-  }
   add_fields(event, info, entry);
-  log_.write(std::move(entry));
+  return entry;
+}
+
+bool EventLog::was_told(std::uint64_t incident) const {
+  return std::find(told_incidents_.begin(), told_incidents_.end(), incident) !=
+         told_incidents_.end();
+}
+
+void EventLog::caught_up(kernel_log::Tally& tally) {
+  const Nanoseconds now = clock_.boot();
+  for (Earlier& earlier : earlier_) {
+    Entry& about = tally.entries()[earlier.entry];
+    const KindInfo& info = info_of(about.kind);
+    if (!may_write(now, info.level)) {
+      ++withheld_;
+      continue;
+    }
+    std::string message = "before jetmemd came to read it";
+    if (about.count > 1) message += ", " + std::to_string(about.count) + " times";
+    message += from_to(about) + ": " + earlier.words.message;
+    message.append("; ").append(info.meaning);
+    earlier.words.message = std::move(message);
+    earlier.words.fields.emplace_back("JETMEM_BEFORE_START", "1");
+    for (auto& [name, value] : earlier.words.fields) {
+      if (name == "JETMEM_EVENT_COUNT") value = std::to_string(about.count);
+    }
+    about.told = about.count;
+    about.tell_at = now + kFirstPause;
+    log_.write(std::move(earlier.words));
+  }
+  earlier_.clear();
+  earlier_.shrink_to_fit();
 }
 
 void EventLog::catch_up(kernel_log::Tally& tally) {
@@ -117,13 +157,12 @@ void EventLog::catch_up(kernel_log::Tally& tally) {
   for (Entry& entry : tally.entries()) {
     if (entry.count == entry.told) continue;
     due_ = true;
-    if (now >= entry.tell_at && may_write(now)) digest(entry, now);
+    if (now >= entry.tell_at && may_write(now, info_of(entry.kind).level)) digest(entry, now);
   }
 }
 
 void EventLog::digest(Entry& about, Nanoseconds now) {
   const KindInfo& info = info_of(about.kind);
-  const Nanoseconds since = now - about.tell_at + about.tell_pause;
   LogEntry entry = start_entry(info, about);
   entry.message = std::string(info.name);
   for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
@@ -132,12 +171,16 @@ void EventLog::digest(Entry& about, Nanoseconds now) {
   }
   if (!info.key[0].empty()) entry.message += ")";
   const std::uint64_t fresh = about.count - about.told;
-  entry.message += ": " + std::to_string(fresh) + (about.told > 0 ? " more" : "") +
-                   " in the last " +
-                   format_duration(std::chrono::duration_cast<std::chrono::seconds>(since)) + ", " +
-                   std::to_string(about.count) + " in all";
-  if (about.first) entry.message += ", first seen " + clock_time(*about.first);
-  if (about.last) entry.message += ", last " + clock_time(*about.last);
+  entry.message += ": " + std::to_string(fresh);
+  if (about.told > 0) {
+    const Nanoseconds since = now - (about.tell_at - about.tell_pause);
+    entry.message += " more in the last " +
+                     format_duration(std::chrono::duration_cast<std::chrono::seconds>(since)) +
+                     ", " + std::to_string(about.count) + " in all";
+  } else {
+    entry.message += about.count == 1 ? " time" : " times";
+  }
+  entry.message += from_to(about);
   entry.message.append("; ").append(info.meaning);
   const std::string prefix = field_prefix(info);
   for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
@@ -152,14 +195,26 @@ void EventLog::digest(Entry& about, Nanoseconds now) {
   about.tell_at = now + about.tell_pause;
 }
 
-bool EventLog::may_write(Nanoseconds now) {
+bool EventLog::may_write(Nanoseconds now, LogLevel level) {
   if (now - minute_ >= kMinute) {
     minute_ = now;
     in_minute_ = 0;
   }
-  if (in_minute_ >= kPerMinute) return false;
+  const std::uint32_t most = level >= LogLevel::kError     ? kPerMinute
+                             : level == LogLevel::kWarning ? kWarningsPerMinute
+                                                           : kInfosPerMinute;
+  if (in_minute_ >= most) return false;
   ++in_minute_;
+  ++written_;
   return true;
+}
+
+// ", first seen 02:11:07, last 02:15:00"
+std::string EventLog::from_to(const Entry& entry) const {
+  if (!entry.first || !entry.last) return {};
+  const std::string first = clock_time(*entry.first);
+  const std::string last = clock_time(*entry.last);
+  return first == last ? ", at " + first : ", first seen " + first + ", last " + last;
 }
 
 // "02:11:07", with the date where it was not today. Local time, as the journal shows.

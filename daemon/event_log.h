@@ -3,10 +3,14 @@
 //
 // An entry is an event's source of trouble (Tally): its SMMU, client and fault, or its process.
 // After the first word the next one comes no sooner than a minute later, then two, up to an hour,
-// and says how often it happened meanwhile.
+// and says how often it happened meanwhile. What was in the log before us is told once all of it
+// was read, so that the entry can say how often and until when.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -16,28 +20,49 @@ namespace jetmem {
 
 class EventLog {
  public:
-  // At most this many entries in a minute; the rest is told by later digests.
+  // At most this many entries in a minute; the rest is told by later digests. Of them so many for
+  // what weighs less, so that a flood of it leaves room for what weighs more.
   static constexpr std::uint32_t kPerMinute = 30;
+  static constexpr std::uint32_t kWarningsPerMinute = 20;
+  static constexpr std::uint32_t kInfosPerMinute = 10;
 
   EventLog(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
 
   void event(const kernel_log::Event& event, const kernel_log::Occurrence& occurrence);
+  // All that was in the log before us has been read: one entry for each source of trouble in it.
+  void caught_up(kernel_log::Tally& tally);
   // Writes the digests that are due. Cheap when nothing happened.
   void catch_up(kernel_log::Tally& tally);
 
   // First words that had to wait for a digest.
   std::uint64_t withheld() const { return withheld_; }
+  // Changes whenever the tally's entries are marked as told.
+  std::uint64_t written() const { return written_; }
 
  private:
-  bool may_write(Nanoseconds now);
+  // The first event of a source of trouble that was there before us, to be told with its count.
+  struct Earlier {
+    std::size_t entry = 0;  // of the tally
+    LogEntry words;
+  };
+
+  bool may_write(Nanoseconds now, LogLevel level);
+  LogEntry words_of(const kernel_log::Event& event, const kernel_log::Occurrence& occurrence);
   void digest(kernel_log::Entry& entry, Nanoseconds now);
   std::string clock_time(Nanoseconds boot_time) const;
+  std::string from_to(const kernel_log::Entry& entry) const;
+  bool was_told(std::uint64_t incident) const;
 
   Log& log_;
   const Clock& clock_;
+  std::vector<Earlier> earlier_;
   Nanoseconds minute_{0};
   std::uint32_t in_minute_ = 0;
   std::uint64_t withheld_ = 0;
+  std::uint64_t written_ = 0;
+  // Incidents that an entry was written for, the latest.
+  std::array<std::uint64_t, 16> told_incidents_{};
+  std::size_t next_incident_ = 0;
   // Some entry has more to tell; one kept from before a restart may.
   bool due_ = true;
 };

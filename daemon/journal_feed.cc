@@ -13,36 +13,12 @@ using kernel_log::LogLine;
 
 JournalFeed::JournalFeed(Spawner& spawner, kernel_log::KernelLog& kernel_log, Log& log,
                          std::function<void()> on_lines, std::function<void()> on_change)
-    : spawner_(spawner),
-      kernel_log_(kernel_log),
+    : kernel_log_(kernel_log),
       log_(log),
       on_lines_(std::move(on_lines)),
-      on_change_(std::move(on_change)) {}
-
-JournalFeed::~JournalFeed() { end(); }
-
-void JournalFeed::set_cursor(journal::Voice voice, std::string cursor) {
-  cursors_[static_cast<std::size_t>(voice)] = std::move(cursor);
-}
-
-std::string JournalFeed::cursor(journal::Voice voice) const {
-  return client_ ? client_->cursor(voice) : cursors_[static_cast<std::size_t>(voice)];
-}
-
-void JournalFeed::follow(bool kernel, bool processes) {
-  if (kernel == kernel_ && processes == processes_) return;
-  end();
-  kernel_ = kernel;
-  processes_ = processes;
-  if (kernel_ || processes_) begin();
-}
-
-void JournalFeed::begin() {
+      on_change_(std::move(on_change)) {
   journal::ClientOptions options;
   options.program = journal::find_journal_program();
-  options.kernel = kernel_;
-  options.processes = processes_;
-  options.cursors = cursors_;
   // The families that processes' lines belong to say what to look for.
   for (const kernel_log::Family* family : kernel_log::all_families()) {
     if (!family->user_space) continue;
@@ -57,24 +33,15 @@ void JournalFeed::begin() {
                      (lost.count ? " (" + std::to_string(*lost.count) + " lines)" : ""),
                  {{"JETMEM_SOURCE", "kernel_log"}});
   };
-  client_ = std::make_unique<journal::Client>(std::move(options), spawner_, std::move(callbacks));
-  const int ok = sd_event_add_io(event_, &io_, client_->fd(), EPOLLIN, on_ready, this);
-  if (ok < 0) {
-    log_.error(errno_error("wait for", "jetmem-journal", -ok).message);
-    client_.reset();
-    return;
-  }
-  client_->start();
+  client_ = std::make_unique<journal::Client>(std::move(options), spawner, std::move(callbacks));
 }
 
-void JournalFeed::end() {
-  io_ = sd_event_source_unref(io_);
-  if (client_ == nullptr) return;
-  for (const journal::Voice voice : {journal::Voice::kKernel, journal::Voice::kProcesses}) {
-    set_cursor(voice, client_->cursor(voice));
-  }
-  client_.reset();
-  blind_.clear();
+JournalFeed::~JournalFeed() { sd_event_source_unref(io_); }
+
+Result<void> JournalFeed::start(sd_event* event) {
+  const int ok = sd_event_add_io(event, &io_, client_->fd(), EPOLLIN, on_ready, this);
+  if (ok < 0) return tl::unexpected(errno_error("wait for", "jetmem-journal", -ok));
+  return {};
 }
 
 int JournalFeed::on_ready(sd_event_source*, int, std::uint32_t, void* self) {
@@ -102,18 +69,16 @@ void JournalFeed::line(const journal::JournalLine& from) {
 }
 
 void JournalFeed::on_state(const journal::State& state) {
-  blind_ = state.blind;
-  if (blind_ != told_blind_) {
-    told_blind_ = blind_;
-    if (blind_.empty()) {
+  const bool news = state.blind != told_blind_ && (!state.blind.empty() || state.heard);
+  if (news) {
+    told_blind_ = state.blind;
+    if (state.blind.empty()) {
       log_.info("the journal is followed", {{"JETMEM_SOURCE", "kernel_log"}});
     } else {
-      log_.warning("the journal cannot be followed: " + printable(blind_),
+      log_.warning("the journal cannot be followed: " + printable(state.blind),
                    {{"JETMEM_SOURCE", "kernel_log"}});
     }
   }
-  // Where it stands in for /dev/kmsg, it says what was there before us.
-  if (state.caught_up && kernel_) kernel_log_.caught_up();
   on_change_();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/result.h"
 #include "base/spawn.h"
 #include "collectors/journal/client.h"
 #include "collectors/kernel_log/kernel_log.h"
@@ -25,41 +26,36 @@ class JournalFeed {
   JournalFeed(const JournalFeed&) = delete;
   JournalFeed& operator=(const JournalFeed&) = delete;
 
-  void start(sd_event* event) { event_ = event; }
-  // Which lines are wanted from now on; none ends it. Goes on from `cursors`, or from where it was.
-  void follow(bool kernel, bool processes);
-  void set_cursor(journal::Voice voice, std::string cursor);
-  std::string cursor(journal::Voice voice) const;
+  Result<void> start(sd_event* event);
+  // Which lines are wanted from now on; goes on from the cursor, or from where it was.
+  void follow(bool kernel, bool processes) { client_->follow(kernel, processes); }
+  void set_cursor(journal::Voice voice, std::string cursor) {
+    client_->set_cursor(voice, std::move(cursor));
+  }
+  const std::string& cursor(journal::Voice voice) const { return client_->cursor(voice); }
 
-  bool follows_kernel() const { return kernel_ && following(); }
-  bool follows_processes() const { return processes_ && following(); }
-  bool wants_kernel() const { return kernel_; }
-  bool wants_processes() const { return processes_; }
+  bool wants_kernel() const { return client_->wants_kernel(); }
+  bool wants_processes() const { return client_->wants_processes(); }
+  bool follows_kernel() const { return wants_kernel() && client_->state().heard; }
+  bool follows_processes() const { return wants_processes() && client_->state().heard; }
+  // What was in it before us was read.
+  bool caught_up() const { return client_->state().caught_up; }
   // Why it is not followed although it should be.
-  const std::string& blind() const { return blind_; }
-  pid_t pid() const { return client_ ? client_->pid() : -1; }
+  const std::string& blind() const { return client_->state().blind; }
+  pid_t pid() const { return client_->pid(); }
 
  private:
   static int on_ready(sd_event_source*, int fd, std::uint32_t events, void* self);
-  bool following() const { return client_ != nullptr && blind_.empty() && client_->pid() > 0; }
-  void begin();
-  void end();
   void line(const journal::JournalLine& line);
   void on_state(const journal::State& state);
 
-  Spawner& spawner_;
   kernel_log::KernelLog& kernel_log_;
   Log& log_;
   std::function<void()> on_lines_;
   std::function<void()> on_change_;
-  bool kernel_ = false;
-  bool processes_ = false;
-  std::array<std::string, journal::kVoices> cursors_;
   std::unique_ptr<journal::Client> client_;
-  std::string blind_;
   std::string told_blind_;
 
-  sd_event* event_ = nullptr;
   sd_event_source* io_ = nullptr;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/small_file.h"
+#include "base/text.h"
 #include "collectors/kernel_log/state.h"
 
 namespace jetmem {
@@ -24,6 +25,7 @@ constexpr int kFileParts = 16;
 // A storm makes a page no more often than this.
 constexpr Nanoseconds kNewsPause = std::chrono::milliseconds(250);
 constexpr std::uint64_t kSlackUs = 5'000;
+constexpr Nanoseconds kKeepPause = std::chrono::minutes(1);
 // A wall clock that is slewed must not move every timestamp at each scrape.
 constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
 
@@ -43,7 +45,7 @@ KernelLogFeed::KernelLogFeed(KernelLogFeedOptions options, const Root& root, con
            }),
       kmsg_(log_),
       journal_(
-          spawner, log_, log, [this] { after_lines(); }, [this] { on_news_(); }) {
+          spawner, log_, log, [this] { after_lines(); }, [this] { on_journal_change(); }) {
   if (!root_.is_live()) log_.set_captured();
 }
 
@@ -63,35 +65,66 @@ Result<void> KernelLogFeed::start(sd_event* event) {
     if (ok >= 0) ok = sd_event_source_set_enabled(*timer, SD_EVENT_OFF);
     if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for the kernel log", -ok));
   }
-  journal_.start(event_);
+  if (auto ok = journal_.start(event_); !ok) return ok;
   restore();
   return {};
 }
 
 Result<void> KernelLogFeed::attach(UniqueFd fd) {
-  if (auto ok = kmsg_.attach(std::move(fd)); !ok) return ok;
-  // The device has what the journal had, and numbers that tell what is lost.
-  if (journal_.wants_kernel()) log_.input_changed();
-  journal_.follow(false, options_.process_lines);
-  if (kmsg_.is_file()) {
-    // Nobody wakes us for a file. A large one is read in parts: the rest in the next rounds.
-    for (int part = 0; part < kFileParts && !drain(kRecordsPerPace); ++part) {
-    }
-    return {};
-  }
-  // The ring is read from its start: what is new in it was there before us.
-  log_.begin();
+  // Before what it waits for is closed: another process may hold the same file, and then only the
+  // event loop's registration would go on.
   io_ = sd_event_source_unref(io_);
+  if (auto ok = kmsg_.attach(std::move(fd)); !ok) return ok;
+  return kmsg_.is_file() ? read_file() : follow_device();
+}
+
+// Nobody wakes us for a file. A large one is read in parts: the rest in the next rounds.
+Result<void> KernelLogFeed::read_file() {
+  for (int part = 0; part < kFileParts; ++part) {
+    const auto drained = kmsg_.drain(kRecordsPerPace);
+    if (!drained) {
+      kmsg_.detach();
+      return tl::unexpected(drained.error());
+    }
+    if (!*drained) continue;
+    log_.flush();  // it has nothing more to say
+    caught_up();
+    break;
+  }
+  after_lines();
+  return {};
+}
+
+Result<void> KernelLogFeed::follow_device() {
+  // The ring is read from its start: what is new in it was there before us.
+  const bool was_caught_up = log_.is_caught_up();
+  log_.begin();
+  // What can be opened can perhaps not be read: then the journal goes on standing in.
+  const auto drained = kmsg_.drain(kRecordsPerWake);
+  if (!drained) {
+    kmsg_.detach();
+    if (was_caught_up) log_.caught_up();
+    return tl::unexpected(drained.error());
+  }
   const int ok = sd_event_add_io(event_, &io_, kmsg_.fd(), EPOLLIN, on_ready, this);
   if (ok < 0) {
     kmsg_.detach();
     return tl::unexpected(errno_error("wait for", "/dev/kmsg", -ok));
   }
+  if (journal_.wants_kernel()) {
+    out_.info("the kernel log is read from /dev/kmsg, no longer from the journal",
+              {{"JETMEM_SOURCE", "kernel_log"}});
+  }
+  journal_.follow(false, options_.process_lines);
+  if (*drained) caught_up();
+  after_lines();
   return {};
 }
 
-void KernelLogFeed::fall_back() {
+void KernelLogFeed::fall_back(const Error& why) {
   if (!root_.is_live() || journal_.wants_kernel()) return;
+  out_.warning("the kernel log is looked for in the journal instead: " + printable(why.message),
+               {{"JETMEM_SOURCE", "kernel_log"}});
   log_.input_changed();
   journal_.follow(true, options_.process_lines);
 }
@@ -100,6 +133,24 @@ void KernelLogFeed::stop() {
   io_ = sd_event_source_unref(io_);
   kmsg_.detach();
   journal_.follow(false, false);
+}
+
+void KernelLogFeed::caught_up() {
+  log_.caught_up();
+  tell_earlier();
+}
+
+// Once nothing from before us is to come any more, from wherever.
+void KernelLogFeed::tell_earlier() {
+  const bool journal_done =
+      !journal_.wants_processes() || journal_.caught_up() || !journal_.blind().empty();
+  if (log_.is_caught_up() && journal_done) events_.caught_up(log_.tally());
+}
+
+void KernelLogFeed::on_journal_change() {
+  if (journal_.caught_up() && journal_.wants_kernel()) log_.caught_up();
+  tell_earlier();
+  on_news_();
 }
 
 int KernelLogFeed::on_ready(sd_event_source*, int, std::uint32_t, void* self) {
@@ -118,6 +169,7 @@ int KernelLogFeed::on_flush(sd_event_source*, std::uint64_t, void* self) {
 
 int KernelLogFeed::on_pace(sd_event_source* timer, std::uint64_t, void* self) {
   auto* feed = static_cast<KernelLogFeed*>(self);
+  if (!feed->attached()) return 0;
   const std::uint64_t before = feed->log_.counters().records;
   feed->drain(kRecordsPerPace);
   if (feed->log_.counters().records == before) {
@@ -143,20 +195,16 @@ void KernelLogFeed::pace() {
   sd_event_source_set_enabled(pace_timer_, SD_EVENT_ONESHOT);
 }
 
-bool KernelLogFeed::drain(std::size_t budget) {
-  if (!kmsg_.attached()) return true;
-  auto drained = kmsg_.drain(budget);
+void KernelLogFeed::drain(std::size_t budget) {
+  const auto drained = kmsg_.drain(budget);
   if (!drained) {
     io_ = sd_event_source_unref(io_);
-    out_.error("the kernel log can no longer be read: " + drained.error().message +
-               "; opened anew");
-    drained = true;
+    kmsg_.detach();
+    fall_back(drained.error());
+  } else if (*drained) {
+    caught_up();
   }
-  if (*drained) log_.caught_up();
-  // A file has nothing more to say; the device's next line is awaited.
-  if (*drained && kmsg_.is_file()) log_.flush();
   after_lines();
-  return *drained;
 }
 
 void KernelLogFeed::after_lines() {
@@ -184,9 +232,12 @@ void KernelLogFeed::tell_news() {
   news_ = log_.tally().changes();
   last_news_ = clock_.mono();
   on_news_();
+  // Not only once a round: what was told before a crash must not be told again after it.
+  if (!log_.holding()) keep();
 }
 
 void KernelLogFeed::round() {
+  tell_earlier();
   events_.catch_up(log_.tally());
   // What is held back is not counted yet, but its records are: the two must be kept together.
   if (!log_.holding()) keep();
@@ -214,11 +265,14 @@ KernelLogReading KernelLogFeed::reading() {
 
 void KernelLogFeed::finish() {
   log_.flush();
-  events_.catch_up(log_.tally());
-  keep();
+  events_.caught_up(log_.tally());
+  keep(true);
 }
 
 void KernelLogFeed::restore() {
+  if (root_.is_live() && options_.state_file.empty()) {
+    out_.info("what is counted of the kernel log does not outlive a restart: no RUNTIME_DIRECTORY");
+  }
   if (options_.state_file.empty() || !root_.facts().boot_id) return;
   auto text = read_small_file(options_.state_file);
   if (!text) {
@@ -234,7 +288,7 @@ void KernelLogFeed::restore() {
     return;
   }
   if (saved->boot_id != *root_.facts().boot_id) return;  // another boot, another log
-  log_.resume_after(saved->last_seq, saved->last_stamp);
+  log_.resume_after(saved->last_seq, saved->last_stamp, saved->last_was_line);
   journal_.set_cursor(journal::Voice::kKernel, saved->kernel_cursor);
   journal_.set_cursor(journal::Voice::kProcesses, saved->process_cursor);
   log_.restore_lost(saved->lost, saved->lost_before_start);
@@ -242,18 +296,32 @@ void KernelLogFeed::restore() {
   news_ = kept_ = log_.tally().changes();
 }
 
-void KernelLogFeed::keep() {
+void KernelLogFeed::keep(bool at_end) {
+  if (options_.state_file.empty() || !root_.facts().boot_id) return;
   const std::uint64_t lost = log_.counters().lost + log_.counters().lost_before_start;
-  const bool same = kept_ == log_.tally().changes() && kept_lost_ == lost;
-  if (same || options_.state_file.empty() || !root_.facts().boot_id) return;
+  const bool same =
+      kept_ == log_.tally().changes() && kept_lost_ == lost && kept_written_ == events_.written();
+  // Without news it is enough to say now and then how far the log was read.
+  const Nanoseconds now = clock_.mono();
+  if (same && !at_end && now - kept_at_ < kKeepPause) return;
+  const std::string& kernel_cursor = journal_.cursor(journal::Voice::kKernel);
+  const std::string& process_cursor = journal_.cursor(journal::Voice::kProcesses);
+  if (same && kept_seq_ == log_.last_seq() && kept_cursors_ == kernel_cursor + process_cursor) {
+    return;
+  }
   kept_ = log_.tally().changes();
   kept_lost_ = lost;
+  kept_written_ = events_.written();
+  kept_at_ = now;
+  kept_seq_ = log_.last_seq();
+  kept_cursors_ = kernel_cursor + process_cursor;
   kernel_log::SavedLog saved;
   saved.boot_id = *root_.facts().boot_id;
-  saved.kernel_cursor = journal_.cursor(journal::Voice::kKernel);
-  saved.process_cursor = journal_.cursor(journal::Voice::kProcesses);
+  saved.kernel_cursor = kernel_cursor;
+  saved.process_cursor = process_cursor;
   saved.last_seq = log_.last_seq();
   saved.last_stamp = log_.last_stamp();
+  saved.last_was_line = log_.last_was_line();
   saved.lost = log_.counters().lost;
   saved.lost_before_start = log_.counters().lost_before_start;
   saved.tally = log_.tally().save();

@@ -47,8 +47,8 @@ class KernelLogFeed {
   bool attached() const { return kmsg_.attached(); }
   // Under another root the file may have grown or been replaced: it is asked for again each time.
   bool is_file() const { return kmsg_.is_file(); }
-  // /dev/kmsg cannot be had: the journal stands in for it, until attach().
-  void fall_back();
+  // /dev/kmsg cannot be had, and why: the journal stands in for it, until attach().
+  void fall_back(const Error& why);
   // Whether lines come, from wherever; and why the journal gives none where it should.
   bool following() const { return attached() || journal_.follows_kernel(); }
   const std::string& journal_trouble() const { return journal_.blind(); }
@@ -70,13 +70,17 @@ class KernelLogFeed {
   static int on_flush(sd_event_source*, std::uint64_t, void* self);
   static int on_news_due(sd_event_source*, std::uint64_t, void* self);
   static int on_pace(sd_event_source*, std::uint64_t, void* self);
-  // Reads what is there. True when there was nothing left.
-  bool drain(std::size_t budget);
+  Result<void> read_file();
+  Result<void> follow_device();
+  void drain(std::size_t budget);
+  void caught_up();
+  void tell_earlier();
+  void on_journal_change();
   void after_lines();
   void tell_news();
   void pace();
   void restore();
-  void keep();
+  void keep(bool at_end = false);
 
   KernelLogFeedOptions options_;
   const Root& root_;
@@ -101,6 +105,10 @@ class KernelLogFeed {
   Nanoseconds last_news_{-1'000'000'000};  // mono clock
   std::uint64_t kept_ = 0;                 // likewise, written to the state file
   std::uint64_t kept_lost_ = 0;
+  std::uint64_t kept_written_ = 0;
+  std::optional<std::uint64_t> kept_seq_;
+  std::string kept_cursors_;
+  Nanoseconds kept_at_{0};
   bool told_state_trouble_ = false;
   Nanoseconds wall_offset_{0};
 };

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <syslog.h>
+// The place of this sink would be in every entry.
+#define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 

@@ -25,6 +25,8 @@ constexpr milliseconds kDyingPatience{200};
 // How often one that hangs is looked at where there are no pidfds.
 constexpr milliseconds kLookAgain{60'000};
 constexpr int kStatusPatienceMs = 10;
+constexpr milliseconds kFirstPing{2'000};
+constexpr int kLastPatienceMs = 50;
 
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) {
@@ -64,9 +66,11 @@ Client::Client(ClientOptions options, Spawner& spawner, Callbacks callbacks)
 }
 
 Client::~Client() {
-  if (process_.pid <= 0) return;
-  ::kill(process_.pid, SIGKILL);
-  ::waitpid(process_.pid, nullptr, WNOHANG);
+  if (process_.pid > 0) leaving_ = std::move(process_);
+  if (leaving_.pid <= 0) return;
+  ::kill(leaving_.pid, SIGKILL);
+  // Nobody comes back to it, so it must not stay as a zombie; nor may one that hangs hold us up.
+  for (int i = 0; i < kLastPatienceMs && !leaving_is_gone(); ++i) ::usleep(1000);
 }
 
 void Client::watch(int fd) {
@@ -90,25 +94,42 @@ void Client::wait(Waits what, milliseconds how_long) {
 }
 
 void Client::wait_to_start() {
+  if (!kernel_ && !processes_) {
+    wait(Waits::kForNothing, milliseconds(0));
+    return;
+  }
   pause_ = std::clamp(pause_ * 2, options_.first_pause, options_.longest_pause);
   wait(Waits::kToStart, pause_);
 }
 
-void Client::set_state(std::string blind, bool caught_up) {
-  State state{std::move(blind), caught_up};
+void Client::set_state(std::string blind, bool caught_up, bool heard) {
+  State state{std::move(blind), caught_up, heard};
   if (state == state_) return;
   state_ = std::move(state);
   if (callbacks_.state) callbacks_.state(state_);
 }
 
-void Client::start() {
-  if (waits_ == Waits::kForNothing) spawn();
+void Client::follow(bool kernel, bool processes) {
+  if (kernel == kernel_ && processes == processes_) return;
+  kernel_ = kernel;
+  processes_ = processes;
+  pause_ = milliseconds(0);
+  if (process_.pid > 0) {
+    dismiss();
+    set_state({}, state_.caught_up, false);
+    wait_until_gone();
+  } else if (waits_ == Waits::kForNothing) {
+    spawn();
+  } else if (waits_ == Waits::kToStart) {
+    wait_to_start();
+  }
 }
 
 void Client::spawn() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    set_state(errno_error("make a socket for", options_.program, errno).message, state_.caught_up);
+    set_state(errno_error("make a socket for", options_.program, errno).message, state_.caught_up,
+              false);
     wait_to_start();
     return;
   }
@@ -124,11 +145,11 @@ void Client::spawn() {
     if (!cursor(voice).empty()) add("--after-cursor", cursor(voice));
   };
   if (!options_.directory.empty()) add("--directory", options_.directory);
-  if (options_.kernel) {
+  if (kernel_) {
     request.argv.emplace_back("--kernel");
     add_cursor(Voice::kKernel);
   }
-  if (options_.processes) {
+  if (processes_) {
     request.argv.emplace_back("--processes");
     add_cursor(Voice::kProcesses);
     for (const std::string& needle : options_.needles) add("--needle", needle);
@@ -138,7 +159,7 @@ void Client::spawn() {
                    ? Result<Child>(fail(Errc::kUnavailable, "jetmem-journal is not installed"))
                    : spawner_.spawn(request);
   if (!child) {
-    set_state(std::move(child.error().message), state_.caught_up);
+    set_state(std::move(child.error().message), state_.caught_up, false);
     wait_to_start();
     return;
   }
@@ -147,7 +168,8 @@ void Client::spawn() {
   said_blind_ = false;
   if (counters_.starts++ != 0) ++counters_.restarts;
   watch(connection_.get());
-  wait(Waits::kToPing, options_.ping_interval);
+  // One that hangs from the first should not pass for one that has nothing to say.
+  wait(Waits::kToPing, std::min(options_.ping_interval, kFirstPing));
 }
 
 void Client::dispatch() {
@@ -186,10 +208,10 @@ bool Client::take_packet() {
 void Client::on_packet(const Packet& packet) {
   const PacketHeader& header = packet.header;
   std::string& kept = options_.cursors[static_cast<std::size_t>(header.voice)];
+  if (header.kind != PacketKind::kBlind) set_state({}, state_.caught_up, true);
   switch (header.kind) {
     case PacketKind::kLine: {
       ++counters_.lines;
-      set_state({}, state_.caught_up);
       JournalLine line = line_of(packet);
       line.from_before = !state_.caught_up;
       if (!packet.cursor.empty()) kept = packet.cursor;
@@ -200,7 +222,7 @@ void Client::on_packet(const Packet& packet) {
       if (!packet.cursor.empty()) kept = packet.cursor;
       break;
     case PacketKind::kCaughtUp:
-      set_state({}, true);
+      set_state({}, true, true);
       break;
     case PacketKind::kLost: {
       ++counters_.lost;
@@ -215,7 +237,7 @@ void Client::on_packet(const Packet& packet) {
       break;
     case PacketKind::kBlind:
       said_blind_ = true;
-      set_state(printable(packet.text), state_.caught_up);
+      set_state(printable(packet.text), state_.caught_up, false);
       break;
   }
 }
@@ -238,15 +260,22 @@ void Client::on_end() {
 }
 
 void Client::give_up(std::string why) {
+  dismiss();
+  set_state(std::move(why), state_.caught_up, false);
+  wait_until_gone();
+}
+
+void Client::dismiss() {
   unwatch(connection_.get());
   connection_.reset();
   leaving_ = std::exchange(process_, {});
   leaving_is_late_ = false;
-  set_state(std::move(why), state_.caught_up);
-  if (leaving_.pid > 0) {
-    ::kill(leaving_.pid, SIGKILL);
-    watch(leaving_.pidfd.get());
-  }
+  if (leaving_.pid <= 0) return;
+  ::kill(leaving_.pid, SIGKILL);
+  watch(leaving_.pidfd.get());
+}
+
+void Client::wait_until_gone() {
   if (leaving_is_gone()) {
     wait_to_start();
   } else {
@@ -283,7 +312,7 @@ void Client::on_timer() {
       }
       leaving_is_late_ = true;
       set_state("jetmem-journal " + std::to_string(leaving_.pid) + " hangs in the kernel",
-                state_.caught_up);
+                state_.caught_up, false);
       wait(Waits::kForEnd, kLookAgain);
       break;
   }

@@ -25,8 +25,6 @@ struct ClientOptions {
   std::string program;
   // A directory of journal files in place of the system's journal; all its boots are read.
   std::string directory;
-  bool kernel = false;
-  bool processes = false;
   // A process's line is handed over when its first 4 KiB hold one of these, byte for byte.
   std::vector<std::string> needles;
   // By voice: where to go on; empty: from the present boot's first line.
@@ -60,6 +58,7 @@ struct JournalLine {
 struct State {
   std::string blind;       // why the journal is not read now; empty: it is, or is about to be
   bool caught_up = false;  // what was there at the start was read; stays true over restarts
+  bool heard = false;      // the program that runs now has sent something
   bool operator==(const State&) const = default;
 };
 
@@ -85,13 +84,16 @@ struct ClientCounters {
 
 class Client {
  public:
-  // Starts nothing yet.
+  // Starts nothing before follow().
   Client(ClientOptions options, Spawner& spawner, Callbacks callbacks);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  void start();
+  // Which lines are wanted from now on; neither ends the program.
+  void follow(bool kernel, bool processes);
+  bool wants_kernel() const { return kernel_; }
+  bool wants_processes() const { return processes_; }
 
   // Readable when dispatch() has something to do. A call handles at most 256 packets.
   int fd() const { return epoll_.get(); }
@@ -101,6 +103,9 @@ class Client {
   // How far a voice was read; to be kept and handed to the next client. Empty: nowhere yet.
   const std::string& cursor(Voice voice) const {
     return options_.cursors[static_cast<std::size_t>(voice)];
+  }
+  void set_cursor(Voice voice, std::string cursor) {
+    options_.cursors[static_cast<std::size_t>(voice)] = std::move(cursor);
   }
   // The program running now, or -1.
   pid_t pid() const { return process_.pid; }
@@ -126,14 +131,19 @@ class Client {
   void ping();
   // Kills it and starts another after a pause.
   void give_up(std::string why);
+  // Kills it.
+  void dismiss();
+  void wait_until_gone();
   void wait(Waits what, std::chrono::milliseconds how_long);
   void wait_to_start();
   bool leaving_is_gone();
-  void set_state(std::string blind, bool caught_up);
+  void set_state(std::string blind, bool caught_up, bool heard);
   void watch(int fd);
   void unwatch(int fd);
 
   ClientOptions options_;
+  bool kernel_ = false;
+  bool processes_ = false;
   Spawner& spawner_;
   Callbacks callbacks_;
   UniqueFd epoll_;

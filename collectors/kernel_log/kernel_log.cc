@@ -22,44 +22,57 @@ void KernelLog::record(std::string_view raw) {
   }
   if (last_seq_ && record_.seq <= *last_seq_) return;  // seen before a restart
   ++counters_.records;
-  const std::uint64_t expected = last_seq_ ? *last_seq_ + 1 : 0;
-  (last_seq_ ? counters_.lost : counters_.lost_before_start) += record_.seq - expected;
+  // What the journal gave has no numbers: how many are missing behind it cannot be told.
+  if (std::exchange(last_was_line_, false)) {
+    input_changed();
+  } else {
+    const std::uint64_t expected = last_seq_ ? *last_seq_ + 1 : 0;
+    (last_seq_ ? counters_.lost : counters_.lost_before_start) += record_.seq - expected;
+  }
   last_seq_ = record_.seq;
 
   LogLine line = record_.line();
-  // A fragment goes on where the line before it ended: what it says may only make sense with that.
-  if (record_.fragment && fragments_.size() < kMaxLine) {
-    fragments_.append(record_.text.substr(0, kMaxLine));
-    line.text = fragments_;
-    feed(line);
+  // A fragment goes on where the line before it ended, if that was its caller's: what it says may
+  // only make sense with it.
+  const bool goes_on = record_.fragment && !last_told_ && record_.caller == last_caller_ &&
+                       last_text_.size() < kMaxLine;
+  if (goes_on) {
+    last_text_.append(record_.text.substr(0, kMaxLine));
+    line.text = last_text_;
+    last_told_ = feed(line);
     return;
   }
   Lines lines(record_.text);
-  while (lines.next(line.text)) feed(line);
-  fragments_.assign(line.text.substr(0, kMaxLine));
+  last_told_ = false;
+  while (lines.next(line.text)) last_told_ = feed(line);
+  last_text_.assign(line.text.substr(0, kMaxLine));
+  last_caller_.assign(record_.caller);
 }
 
 void KernelLog::line(const LogLine& line) {
-  ++counters_.records;
+  if (line.voice != Voice::kProcess) ++counters_.records;
+  const auto before = last_stamp_;
   feed(line);
+  if (!captured_ && last_stamp_ != before) last_was_line_ = true;
 }
 
-void KernelLog::feed(LogLine line) {
+bool KernelLog::feed(LogLine line) {
   line.number = ++lines_;
   line.from_before |= !caught_up_;
   if (line.voice == Voice::kForeign) {
     if (!options_.accept_user_records) {
       ++counters_.foreign;
-      return;
+      return false;
     }
     line.voice = Voice::kKernel;
   }
   if (line.voice == Voice::kKernel && line.stamp) {
-    if (skip_until_ && *line.stamp <= *skip_until_) return;
+    if (skip_until_ && *line.stamp <= *skip_until_) return false;
     skip_until_.reset();
-    last_stamp_ = line.stamp;
+    // Several CPUs' lines may come out of order.
+    last_stamp_ = std::max(last_stamp_.value_or(*line.stamp), *line.stamp);
   }
-  assembler_.line(line);
+  return assembler_.line(line);
 }
 
 void KernelLog::caught_up() {
@@ -69,7 +82,7 @@ void KernelLog::caught_up() {
 }
 
 void KernelLog::on_event(const Event& event) {
-  const Occurrence occurrence = tally_.count(event, time_of(event.stamp), event.from_before);
+  const Occurrence occurrence = tally_.count(event, time_of(event), event.from_before);
   if (event.kind() == EventKind::kRatelimitSuppressed) {
     const EventKind kind = suppressed_kind(event.text("function"));
     const std::int64_t count = event.number("count").value_or(0);
@@ -80,12 +93,13 @@ void KernelLog::on_event(const Event& event) {
   if (on_event_) on_event_(event, occurrence);
 }
 
-std::optional<Nanoseconds> KernelLog::time_of(
-    std::optional<std::chrono::microseconds> stamp) const {
-  if (!stamp) return std::nullopt;
-  if (captured_) return *stamp;
-  // The log's clock stops in suspend, as the monotonic one does.
-  const Nanoseconds age = std::max(clock_.mono() - Nanoseconds(*stamp), Nanoseconds(0));
+std::optional<Nanoseconds> KernelLog::time_of(const Event& event) const {
+  if (captured_) return event.stamp;
+  // What is news happened a moment ago. The log's own clock is not slewed, and days of it drift.
+  if (!event.from_before) return clock_.boot();
+  if (!event.stamp) return std::nullopt;
+  // It stops in suspend, as the monotonic one does.
+  const Nanoseconds age = std::max(clock_.mono() - Nanoseconds(*event.stamp), Nanoseconds(0));
   return std::max(clock_.boot() - age, Nanoseconds(0));
 }
 

@@ -75,11 +75,15 @@ class KernelLog {
   const LogCounters& counters() const { return counters_; }
   std::optional<std::uint64_t> last_seq() const { return last_seq_; }
   std::optional<std::chrono::microseconds> last_stamp() const { return last_stamp_; }
+  // The last was a line() of this machine: records up to its stamp were seen, whatever their
+  // number.
+  bool last_was_line() const { return last_was_line_; }
   // Records up to these were seen by a daemon before us in this boot.
   void resume_after(std::optional<std::uint64_t> seq,
-                    std::optional<std::chrono::microseconds> stamp) {
+                    std::optional<std::chrono::microseconds> stamp, bool last_was_line) {
     last_seq_ = seq;
     last_stamp_ = stamp;
+    last_was_line_ = last_was_line;
   }
   void restore_lost(std::uint64_t lost, std::uint64_t lost_before_start) {
     counters_.lost = lost;
@@ -90,9 +94,10 @@ class KernelLog {
   void set_captured() { captured_ = true; }
 
  private:
-  void feed(LogLine line);
+  // Whether the line told of anything.
+  bool feed(LogLine line);
   void on_event(const Event& event);
-  std::optional<Nanoseconds> time_of(std::optional<std::chrono::microseconds> stamp) const;
+  std::optional<Nanoseconds> time_of(const Event& event) const;
 
   const Clock& clock_;
   Options options_;
@@ -101,11 +106,16 @@ class KernelLog {
   Tally tally_;
   LogCounters counters_;
   Record record_;
-  std::string fragments_;  // the line that a fragment would continue
+  // The line that a fragment would go on with, whose it was, and whether it told of anything
+  // itself.
+  std::string last_text_;
+  std::string last_caller_;
+  bool last_told_ = false;
   std::optional<std::uint64_t> last_seq_;
   std::optional<std::chrono::microseconds> last_stamp_;  // of the kernel's own lines
   std::optional<std::chrono::microseconds> skip_until_;
   std::uint64_t lines_ = 0;
+  bool last_was_line_ = false;
   bool caught_up_ = false;
   bool captured_ = false;
 };

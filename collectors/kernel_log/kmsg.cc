@@ -40,9 +40,7 @@ Result<void> KmsgReader::attach(UniqueFd fd) {
 }
 
 Result<bool> KmsgReader::drain(std::size_t budget) {
-  auto drained = is_file_ ? drain_file(budget) : drain_device(budget);
-  if (!drained) detach();
-  return drained;
+  return is_file_ ? drain_file(budget) : drain_device(budget);
 }
 
 Result<bool> KmsgReader::drain_device(std::size_t budget) {

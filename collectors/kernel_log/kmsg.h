@@ -28,7 +28,7 @@ class KmsgReader {
   int fd() const { return fd_.get(); }
 
   // Reads at most `budget` records or lines. True when nothing more is there now. An error means
-  // that the descriptor is of no use any more; it is closed.
+  // that the descriptor is of no use any more: it is to be detached.
   Result<bool> drain(std::size_t budget);
 
  private:

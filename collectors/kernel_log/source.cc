@@ -42,7 +42,8 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_kernel_event_last_seen_timestamp_seconds",
                .type = MetricType::kGauge,
                .help = "When an event of this kind was last printed, since 1970. Right to a second "
-                       "or so; older ones drift by the time spent in suspend.",
+                       "or so; less so for those from before jetmem started, by the drift of the "
+                       "log's own clock and the time spent in suspend.",
                .labels = {"kind"},
                .max_series = kKinds},
     Descriptor{.name = "jetmem_kernel_incidents_total",
@@ -56,8 +57,9 @@ constexpr std::array kMetrics{
                .type = MetricType::kCounter,
                .help = "Faults of devices' memory accesses since boot: the SMMU, the client behind "
                        "the stream ID (the bare number where the SoC is not known), the fault and "
-                       "the direction; fault=suppressed: those that the kernel only counted. "
-                       "Usually a buffer freed while a device still used it.",
+                       "the direction; access=global: one of no known context, which has none; "
+                       "fault=suppressed: those that the kernel only counted. Usually a buffer "
+                       "freed while a device still used it.",
                .labels = {"smmu", "client", "fault", "access", "origin"},
                .max_series = 4 * kPerKind},
     Descriptor{.name = "jetmem_oom_kills_total",
@@ -158,14 +160,15 @@ void write_entries(SampleWriter& out, const Tally& tally) {
     switch (entry.kind) {
       case EventKind::kSmmuContextFault:
       case EventKind::kSmmuV3Event:
+      case EventKind::kSmmuGlobalFault: {
+        // A global fault's message does not tell the direction. No two kinds may give one series.
+        const bool global = entry.kind == EventKind::kSmmuGlobalFault;
+        const std::string_view fault =
+            entry.other ? info_of(entry.kind).name : entry.parts[2].view();
         out.put(kMetrics[kSmmuFaults], number(entry.count), entry.parts[0].view(),
-                entry.parts[1].view(), entry.parts[2].view(), entry.parts[3].view(), origin);
+                entry.parts[1].view(), fault, global ? "global" : entry.parts[3].view(), origin);
         break;
-      case EventKind::kSmmuGlobalFault:
-        // Its message does not tell the direction.
-        out.put(kMetrics[kSmmuFaults], number(entry.count), entry.parts[0].view(),
-                entry.parts[1].view(), entry.parts[2].view(), "unknown", origin);
-        break;
+      }
       case EventKind::kOomKill:
         out.put(kMetrics[kOomKills], number(entry.count), "machine", entry.parts[0].view(), origin);
         break;

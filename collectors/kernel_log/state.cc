@@ -45,6 +45,11 @@ std::optional<Nanoseconds> time_of(const Json& json) {
   return moment_of(json);
 }
 
+std::uint64_t count_of(const Json& json) {
+  if (!json.is_number_unsigned()) throw Json::other_error::create(501, "not a count", &json);
+  return json.get<std::uint64_t>();
+}
+
 EventKind kind_of(const Json& json) {
   const auto kind = kind_named(json.get_ref<const std::string&>());
   if (!kind) throw Json::other_error::create(501, "unknown kind", &json);
@@ -52,7 +57,7 @@ EventKind kind_of(const Json& json) {
 }
 
 Origin origin_of(const Json& json) {
-  const auto number = json.get<std::uint64_t>();
+  const std::uint64_t number = count_of(json);
   if (number >= kOrigins) throw Json::other_error::create(501, "unknown origin", &json);
   return static_cast<Origin>(number);
 }
@@ -67,10 +72,10 @@ Entry entry_of(const Json& json) {
     if (i == entry.parts.size()) break;
     entry.parts[i++].set(part.get_ref<const std::string&>());
   }
-  entry.count = json.at("count").get<std::uint64_t>();
+  entry.count = count_of(json.at("count"));
   entry.first = time_of(json.at("first"));
   entry.last = time_of(json.at("last"));
-  entry.told = json.at("told").get<std::uint64_t>();
+  entry.told = count_of(json.at("told"));
   entry.tell_at = moment_of(json.at("tell_at"));
   entry.tell_pause = moment_of(json.at("tell_pause"));
   return entry;
@@ -81,26 +86,27 @@ SavedLog from_json(const Json& json) {
   saved.boot_id = json.at("boot_id").get<std::string>();
   saved.kernel_cursor = json.at("kernel_cursor").get<std::string>();
   saved.process_cursor = json.at("process_cursor").get<std::string>();
-  if (!json.at("last_seq").is_null()) saved.last_seq = json.at("last_seq").get<std::uint64_t>();
+  if (!json.at("last_seq").is_null()) saved.last_seq = count_of(json.at("last_seq"));
   if (!json.at("last_stamp_us").is_null()) {
     saved.last_stamp = std::chrono::microseconds(json.at("last_stamp_us").get<std::int64_t>());
   }
-  saved.lost = json.at("lost").get<std::uint64_t>();
-  saved.lost_before_start = json.at("lost_before_start").get<std::uint64_t>();
-  saved.tally.others = json.at("others").get<std::uint64_t>();
-  saved.tally.next_incident = json.at("next_incident").get<std::uint64_t>();
+  saved.last_was_line = json.at("last_was_line").get<bool>();
+  saved.lost = count_of(json.at("lost"));
+  saved.lost_before_start = count_of(json.at("lost_before_start"));
+  saved.tally.others = count_of(json.at("others"));
+  saved.tally.next_incident = count_of(json.at("next_incident"));
   std::size_t group = 0;
   for (const Json& count : json.at("incidents")) {
     if (group == saved.tally.incidents.size()) break;
-    saved.tally.incidents[group++] = count.get<std::uint64_t>();
+    saved.tally.incidents[group++] = count_of(count);
   }
   for (const Json& each : json.at("kinds")) {
     auto& counts = saved.tally.kinds[static_cast<std::size_t>(kind_of(each.at("kind")))];
     for (std::size_t o = 0; o < kOrigins; ++o) {
-      counts.count[o] = each.at("count").at(o).get<std::uint64_t>();
+      counts.count[o] = count_of(each.at("count").at(o));
     }
-    counts.suppressed = each.at("suppressed").get<std::uint64_t>();
-    counts.before_start = each.at("before_start").get<std::uint64_t>();
+    counts.suppressed = count_of(each.at("suppressed"));
+    counts.before_start = count_of(each.at("before_start"));
     counts.last = time_of(each.at("last"));
   }
   for (const Json& each : json.at("entries")) {
@@ -132,6 +138,7 @@ std::string to_text(const SavedLog& saved) {
       {"process_cursor", saved.process_cursor},
       {"last_seq", saved.last_seq ? Json(*saved.last_seq) : Json(nullptr)},
       {"last_stamp_us", saved.last_stamp ? Json(saved.last_stamp->count()) : Json(nullptr)},
+      {"last_was_line", saved.last_was_line},
       {"lost", saved.lost},
       {"lost_before_start", saved.lost_before_start},
       {"others", saved.tally.others},

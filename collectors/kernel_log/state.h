@@ -17,6 +17,7 @@ struct SavedLog {
   std::string process_cursor;
   std::optional<std::uint64_t> last_seq;
   std::optional<std::chrono::microseconds> last_stamp;
+  bool last_was_line = false;
   std::uint64_t lost = 0;
   std::uint64_t lost_before_start = 0;
   Tally::Saved tally;

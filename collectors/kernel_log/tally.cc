@@ -102,6 +102,7 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   }
   Occurrence occurrence;
   occurrence.entry = &entry;
+  occurrence.entry_index = static_cast<std::size_t>(&entry - entries_.data());
   occurrence.time = time;
   occurrence.before_start = before_start;
   occurrence.incident = incident_of(event, entry.hash, time, occurrence.begins_incident);
@@ -216,17 +217,19 @@ void Tally::restore(Saved saved) {
   others_ = saved.others;
   next_incident_ = saved.next_incident;
   keys_of_kind_.fill(0);
-  for (Entry& entry : entries_) {
-    entry.hash = 0;
-    if (entry.other) continue;
+  std::erase_if(entries_, [&](Entry& entry) {
+    if (entry.other) return false;
+    std::uint8_t& keys = keys_of_kind_[static_cast<std::size_t>(entry.kind)];
+    if (keys >= kMaxKeysPerKind) return true;
+    ++keys;
     const KindInfo& info = info_of(entry.kind);
     entry.hash =
         hash_bytes(origin_name(entry.origin), kHashSeed + static_cast<std::uint64_t>(entry.kind));
     for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
       entry.hash = hash_bytes(entry.parts[i].view(), entry.hash);
     }
-    ++keys_of_kind_[static_cast<std::size_t>(entry.kind)];
-  }
+    return false;
+  });
   ++changes_;
 }
 

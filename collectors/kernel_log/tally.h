@@ -57,7 +57,8 @@ struct Entry {
 // What the tally has to say of one event just counted.
 struct Occurrence {
   Entry* entry = nullptr;
-  std::uint64_t incident = 0;  // its number since boot; 0 for a kind that is in no group
+  std::size_t entry_index = 0;  // of Tally::entries()
+  std::uint64_t incident = 0;   // its number since boot; 0 for a kind that is in no group
   bool begins_incident = false;
   std::optional<Nanoseconds> time;  // boot clock
   bool before_start = false;

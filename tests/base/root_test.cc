@@ -167,6 +167,8 @@ TEST(LiveRoot, AStreamIsTheKernelsLogAndNoOtherDevice) {
   int error = 0;
   EXPECT_FALSE(root.open_stream("/dev/null", error).valid());
   EXPECT_EQ(error, Root::kNotRegular);
+  EXPECT_FALSE(root.open_stream("/proc/self/exe", error).valid()) << "a file in its place";
+  EXPECT_EQ(error, Root::kNotRegular);
   EXPECT_FALSE(root.open_stream("/dev/none", error).valid());
   EXPECT_EQ(error, ENOENT);
   const UniqueFd fd = root.open_stream("/dev/kmsg", error);

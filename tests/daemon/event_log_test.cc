@@ -106,10 +106,51 @@ TEST_F(EventLogTest, ManySourcesOfTroubleAreBoundedAndNoneIsForgotten) {
   EXPECT_EQ(log_.field(44, "JETMEM_SMMU_CLIENT"), "client-44");
 }
 
-TEST_F(EventLogTest, WhatWasThereBeforeUsIsMarked) {
+TEST_F(EventLogTest, WhatWasThereBeforeUsIsToldOnceWithItsCount) {
   fault("vic", true);
+  clock_.advance(minutes(2));
+  for (int i = 0; i < 999; ++i) fault("vic", true);
+  EXPECT_TRUE(log_.entries.empty());
+  clock_.advance(hours(2));
+  events_.caught_up(tally_);
+  ASSERT_EQ(log_.entries.size(), 1U);
   EXPECT_EQ(log_.field(0, "JETMEM_BEFORE_START"), "1");
-  EXPECT_EQ(log_.entries[0].message.rfind("before jetmemd came to read it, at ", 0), 0U);
+  EXPECT_EQ(log_.field(0, "JETMEM_EVENT_COUNT"), "1000");
+  EXPECT_EQ(
+      log_.entries[0].message.rfind("before jetmemd came to read it, 1000 times, first seen ", 0),
+      0U)
+      << log_.entries[0].message;
+  wait(hours(1));
+  EXPECT_EQ(log_.entries.size(), 1U) << "nothing more happened";
+  fault("vic");
+  wait(minutes(1));
+  ASSERT_EQ(log_.entries.size(), 2U);
+  EXPECT_EQ(log_.entries[1].message.find(": 1 more in the last 1h"),
+            log_.entries[1].message.find(": "))
+      << log_.entries[1].message;
+}
+
+TEST_F(EventLogTest, WhatWeighsLessLeavesRoomForWhatWeighsMore) {
+  for (int i = 0; i < 50; ++i) {
+    Event event(EventKind::kOomReaper);
+    event.set_text("comm", "p" + std::to_string(i));
+    events_.event(event, tally_.count(event, clock_.boot(), false));
+  }
+  EXPECT_EQ(log_.entries.size(), EventLog::kInfosPerMinute);
+  fault("vic");
+  EXPECT_EQ(log_.entries.size(), EventLog::kInfosPerMinute + 1);
+}
+
+TEST_F(EventLogTest, AWordThatARestartCutOffIsSaidAfterIt) {
+  for (int i = 0; i < 31; ++i) fault("client-" + std::to_string(i));
+  fault("client-0");
+  Tally after;
+  after.restore(tally_.save());
+  EventLog events(log_, clock_);
+  clock_.advance(minutes(2));
+  const std::size_t before = log_.entries.size();
+  events.catch_up(after);
+  EXPECT_EQ(log_.entries.size(), before + 2);
 }
 
 TEST_F(EventLogTest, TheSecondHalfOfAnIncidentRefersToTheFirst) {

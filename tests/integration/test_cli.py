@@ -280,7 +280,6 @@ class DecodeKernelLog(unittest.TestCase):
 class Events(unittest.TestCase):
     def test_captured(self):
         root = jt.copy_of_fixture(self, "orin-nano-8gb")
-        (root / "dev").mkdir()
         (root / "dev/kmsg").write_text(KERNEL_LOG)
         shown = jt.run([jt.JETMEM, "events", "--root", root, "--json"])
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))

@@ -106,14 +106,25 @@ void Follower::open() {
   if (live) {
     char id[SD_ID128_STRING_MAX];
     match("_BOOT_ID=" + std::string(sd_id128_to_string(boot_, id)));
+    need_entry();
   }
   if (voice_ == Voice::kKernel) {
     match("_TRANSPORT=kernel");
+    match("_TRANSPORT=driver");  // journald's own words: how many kernel messages it missed
   } else {
     for (const char* transport : {"stdout", "journal", "syslog"}) {
       match(std::string("_TRANSPORT=") + transport);
     }
   }
+}
+
+// What an earlier boot left behind, or what a container's journald writes under a boot ID of its
+// own, would be followed without ever a line.
+void Follower::need_entry() {
+  check(sd_journal_seek_head(journal_), "seek in");
+  const int moved = sd_journal_next(journal_);
+  check(moved, "read");
+  if (moved == 0) end_blind("the journal has no entry of this boot");
 }
 
 void Follower::start() {
@@ -255,6 +266,10 @@ void Follower::look_at_entry() {
   if (!message) return;
   const bool of_process = voice_ == Voice::kProcesses;
   if (of_process && !has_needle(message->substr(0, kMaxText))) return;
+  if (!of_process && field("_TRANSPORT") != "kernel") {
+    tell_missed(*message);
+    return;
+  }
   text_.assign(*message, 0, kMaxText + 1);  // one more shows that it is cut
   Packet packet;
   PacketHeader& header = packet.header;
@@ -303,6 +318,14 @@ void Follower::look_at_entry() {
   packet.identifier = identifier_;
   packet.text = text_;
   hand_over(packet);
+}
+
+// "Missed 12 kernel messages": what the ring lost before journald read it.
+void Follower::tell_missed(std::string_view message) {
+  if (!take_prefix(message, "Missed ")) return;
+  const auto count = take_u64(message);
+  if (!count || message != " kernel messages") return;
+  hand_over(PacketKind::kLost, voice_, "journald missed messages of the kernel", *count);
 }
 
 std::string Follower::cursor() const {

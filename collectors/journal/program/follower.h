@@ -64,11 +64,14 @@ class Follower {
  private:
   void check(int result, const char* what) const;
   void match(const std::string& text);
+  // Ends the program where journald has written nothing since this boot.
+  void need_entry();
   void open();
   // Behind the line of this cursor; of none, at the beginning.
   void go_behind(const std::string& cursor);
   void go_to_tail();
   void look_at_entry();
+  void tell_missed(std::string_view message);
   bool has_needle(std::string_view text) const;
   // Without "NAME="; nothing where the entry has none. Valid until the next call.
   std::optional<std::string_view> field(const char* name);

@@ -20,7 +20,6 @@ class JournalClientTest : public testing::Test {
   ClientOptions options() const {
     ClientOptions options;
     options.program = "fake";
-    options.processes = true;
     options.needles = {"needle"};
     options.first_pause = milliseconds(20);
     options.longest_pause = milliseconds(80);
@@ -28,7 +27,7 @@ class JournalClientTest : public testing::Test {
     options.patience = milliseconds(500);
     return options;
   }
-  void start(Spawner& spawner, ClientOptions options) {
+  void start(Spawner& spawner, ClientOptions options, bool kernel = false) {
     Callbacks callbacks;
     callbacks.line = [this](const JournalLine& line) {
       texts_.emplace_back(line.text);
@@ -40,7 +39,7 @@ class JournalClientTest : public testing::Test {
       lost_.push_back(std::string(lost.why) + " " + std::to_string(lost.count.value_or(0)));
     };
     client_ = std::make_unique<Client>(std::move(options), spawner, std::move(callbacks));
-    client_->start();
+    client_->follow(kernel, true);
   }
   // Runs the client until the condition holds, or for five seconds.
   testing::AssertionResult run_until(const std::function<bool()>& condition) {
@@ -101,10 +100,22 @@ TEST_F(JournalClientTest, LinesComeWithAllThatIsKnownOfThem) {
   EXPECT_EQ(lines_[1].facility, std::nullopt);
   EXPECT_TRUE(lines_[1].own_stamp);
   EXPECT_TRUE(lines_[1].other_boot);
-  EXPECT_THAT(states_, ElementsAre(State{"", true}));
+  EXPECT_THAT(states_, ElementsAre(State{"", false, true}, State{"", true, true}));
   EXPECT_EQ(client_->counters().lines, 2U);
   EXPECT_EQ(client_->cursor(Voice::kProcesses), "c1");
   EXPECT_THAT(program.argv[0], ElementsAre("fake", "--processes", "--needle", "needle"));
+}
+
+TEST_F(JournalClientTest, ItLeavesNoZombie) {
+  FakeProgram program([](int fd) {
+    send_packet(fd, packet_of(PacketKind::kCaughtUp));
+    answer_pings(fd);
+  });
+  start(program, options());
+  ASSERT_TRUE(run_until([&] { return !states_.empty(); }));
+  const pid_t pid = client_->pid();
+  client_.reset();
+  EXPECT_EQ(::kill(pid, 0), -1);
 }
 
 TEST_F(JournalClientTest, ItIsStartedAnewFromWhereItWas) {
@@ -119,9 +130,8 @@ TEST_F(JournalClientTest, ItIsStartedAnewFromWhereItWas) {
     ::raise(SIGKILL);
   });
   ClientOptions both = options();
-  both.kernel = true;
   both.cursors = {"k0", "p0"};
-  start(program, both);
+  start(program, both, true);
   ASSERT_TRUE(run_until([&] { return client_->counters().starts == 4; }));
   EXPECT_THAT(program.argv[0],
               ElementsAre("fake", "--kernel", "--after-cursor", "k0", "--processes",
@@ -142,7 +152,7 @@ TEST_F(JournalClientTest, OneThatIsBlindSaysWhyAndIsTriedAgain) {
   });
   start(program, options());
   ASSERT_TRUE(run_until([&] { return client_->counters().restarts == 2; }));
-  EXPECT_THAT(states_, ElementsAre(State{"no journal", false})) << "said once";
+  EXPECT_THAT(states_, ElementsAre(State{"no journal", false, false})) << "said once";
 }
 
 TEST_F(JournalClientTest, WhatCannotBeStartedIsTriedAgain) {
@@ -175,7 +185,7 @@ TEST_F(JournalClientTest, OneThatAnswersIsLeftAlone) {
   const auto end = std::chrono::steady_clock::now() + milliseconds(800);
   ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() > end; }));
   EXPECT_EQ(client_->counters().starts, 1U);
-  EXPECT_TRUE(states_.empty());
+  EXPECT_THAT(states_, ElementsAre(State{"", false, true}));
 }
 
 TEST_F(JournalClientTest, LinesAreAnAnswerToo) {

@@ -313,7 +313,6 @@ TEST_F(JournalProgramTest, TheClientGoesOnWhereAKilledOneWas) {
   ClientOptions options;
   options.program = JETMEM_JOURNAL;
   options.directory = directory_.path();
-  options.processes = true;
   options.needles = {"pin"};
   options.first_pause = std::chrono::milliseconds(10);
   std::vector<std::string> texts;
@@ -321,7 +320,7 @@ TEST_F(JournalProgramTest, TheClientGoesOnWhereAKilledOneWas) {
   Callbacks callbacks;
   callbacks.line = [&](const JournalLine& line) { texts.emplace_back(line.text); };
   Client client(options, spawner, callbacks);
-  client.start();
+  client.follow(false, true);
   const auto run_until = [&](auto condition) {
     const auto end = std::chrono::steady_clock::now() + seconds(10);
     while (!condition() && std::chrono::steady_clock::now() < end) {
@@ -335,7 +334,7 @@ TEST_F(JournalProgramTest, TheClientGoesOnWhereAKilledOneWas) {
   add({{"stdout", "pin 2"}});
   run_until([&] { return texts.size() >= 2; });
   EXPECT_THAT(texts, ElementsAre("pin 1", "pin 2"));
-  EXPECT_EQ(client.state(), (State{"", true}));
+  EXPECT_EQ(client.state(), (State{"", true, true}));
 }
 
 }  // namespace

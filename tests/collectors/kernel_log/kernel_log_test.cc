@@ -37,6 +37,29 @@ class KernelLogTest : public testing::Test {
                   usec, "-", prio);
   }
 
+  static std::string killed(int pid) {
+    return "Out of memory: Killed process " + std::to_string(pid) +
+           " (planner) total-vm:812kB, anon-rss:300kB, file-rss:8kB, shmem-rss:0kB, UID:0 "
+           "pgtables:24kB oom_score_adj:0";
+  }
+  static void device(KernelLog& log, int seq, int stamp_us) {
+    log.record("3," + std::to_string(seq) + "," + std::to_string(stamp_us) + ",-;" + killed(seq) +
+               "\n");
+    log.flush();
+  }
+  static void journal(KernelLog& log, int stamp_us) {
+    const std::string text = killed(stamp_us);
+    LogLine line;
+    line.voice = Voice::kKernel;
+    line.stamp = std::chrono::microseconds(stamp_us);
+    line.text = text;
+    log.line(line);
+    log.flush();
+  }
+  static std::uint64_t kills(const KernelLog& log) {
+    return log.tally().events(EventKind::kOomKill, Origin::kSystem);
+  }
+
   ManualClock clock_;
   std::vector<std::string> kinds_;
   std::vector<bool> before_start_;
@@ -49,6 +72,7 @@ TEST_F(KernelLogTest, WhatWasThereBeforeUsIsMarkedAndWhatIsMissingCounted) {
   log->caught_up();
   log->record(kill(41, 900'000'000));
   EXPECT_EQ(before_start_, (std::vector<bool>{true, false}));
+  EXPECT_EQ(times_, (std::vector<Nanoseconds>{seconds(5), seconds(1000)})) << "news is of now";
   EXPECT_EQ(log->counters().lost_before_start, 40U);
   EXPECT_EQ(log->counters().lost, 0U);
   log->overrun();
@@ -75,7 +99,7 @@ TEST_F(KernelLogTest, OfACaptureTheyAreSinceBoot) {
 
 TEST_F(KernelLogTest, RecordsSeenBeforeARestartAreNotSeenAgain) {
   auto log = make();
-  log->resume_after(41, microseconds(0));
+  log->resume_after(41, microseconds(0), false);
   log->record(kill(40));
   log->record(kill(41));
   EXPECT_TRUE(kinds_.empty());
@@ -176,6 +200,71 @@ TEST_F(KernelLogTest, GarbageIsCounted) {
   EXPECT_EQ(log->counters().malformed, 3U);
   log->record(std::string(1 << 20, '\0'));
   EXPECT_EQ(log->counters().malformed, 4U);
+}
+
+TEST_F(KernelLogTest, WhatTheJournalGaveTheDeviceDoesNotGiveAgain) {
+  KernelLog log(clock_, {}, nullptr);
+  device(log, 0, 10);
+  journal(log, 20);
+  journal(log, 30);
+  device(log, 0, 10);
+  device(log, 1, 20);
+  device(log, 2, 30);
+  EXPECT_EQ(kills(log), 3U);
+  device(log, 3, 40);
+  device(log, 4, 40);
+  EXPECT_EQ(kills(log), 5U);
+}
+
+TEST_F(KernelLogTest, WhatTheJournalGaveIsNotLost) {
+  KernelLog log(clock_, {}, nullptr);
+  journal(log, 20);
+  device(log, 500, 10);
+  device(log, 501, 30);
+  device(log, 503, 40);
+  EXPECT_EQ(log.counters().lost_before_start, 0U);
+  EXPECT_EQ(log.counters().lost, 1U);
+  EXPECT_EQ(kills(log), 3U);
+}
+
+TEST_F(KernelLogTest, AFragmentOfAnotherCallerIsNotTheSameLine) {
+  auto log = make();
+  log->record("3,0,5000000,-,caller=T1;Out of memory: Killed process 7 (cam) \n");
+  log->record("3,1,5000000,c,caller=T2;total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB\n");
+  log->flush();
+  EXPECT_TRUE(kinds_.empty());
+}
+
+TEST_F(KernelLogTest, AFragmentBehindAWholeEventDoesNotCountItAgain) {
+  auto log = make();
+  log->record(kill(0));
+  log->record(record(1, " and more", 5'000'000, "c"));
+  log->record(record(2, " and more", 5'000'000, "c"));
+  log->flush();
+  EXPECT_EQ(kinds_.size(), 1U);
+}
+
+TEST_F(KernelLogTest, NotAfterARestartEither) {
+  KernelLog before(clock_, {}, nullptr);
+  device(before, 0, 10);
+  journal(before, 20);
+  KernelLog log(clock_, {}, nullptr);
+  log.resume_after(before.last_seq(), before.last_stamp(), before.last_was_line());
+  device(log, 0, 10);
+  device(log, 1, 20);
+  device(log, 2, 30);
+  EXPECT_EQ(kills(log), 1U);
+}
+
+// Lines of one moment share a stamp: only the number tells them apart.
+TEST_F(KernelLogTest, AfterTheDeviceItsNumbersDecide) {
+  KernelLog before(clock_, {}, nullptr);
+  device(before, 0, 10);
+  KernelLog log(clock_, {}, nullptr);
+  log.resume_after(before.last_seq(), before.last_stamp(), before.last_was_line());
+  device(log, 0, 10);
+  device(log, 1, 10);
+  EXPECT_EQ(kills(log), 1U);
 }
 
 }  // namespace

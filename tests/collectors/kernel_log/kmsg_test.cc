@@ -99,13 +99,12 @@ TEST_F(KmsgTest, ADeviceGivesARecordForEachRead) {
   EXPECT_EQ(kills(), 5U);
 }
 
-TEST_F(KmsgTest, ADeviceThatEndsIsAnErrorAndIsClosed) {
+TEST_F(KmsgTest, ADeviceThatEndsIsAnError) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
   ASSERT_TRUE(kmsg_.attach(UniqueFd(ends[1])));
   ::close(ends[0]);
   EXPECT_FALSE(kmsg_.drain(10));
-  EXPECT_FALSE(kmsg_.attached());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ SavedLog example() {
   saved.process_cursor = "s=1;i=2";
   saved.last_stamp = std::chrono::microseconds(77);
   saved.last_seq = 4711;
+  saved.last_was_line = true;
   saved.lost = 3;
   saved.lost_before_start = 2;
   saved.tally = tally.save();
@@ -35,6 +36,7 @@ TEST(SavedLog, SurvivesTheRoundTrip) {
   EXPECT_EQ(read->process_cursor, saved.process_cursor);
   EXPECT_EQ(read->last_stamp, saved.last_stamp);
   EXPECT_EQ(read->last_seq, saved.last_seq);
+  EXPECT_TRUE(read->last_was_line);
   EXPECT_EQ(read->lost, 3U);
   EXPECT_EQ(read->lost_before_start, 2U);
   EXPECT_EQ(to_text(*read), to_text(saved));
