@@ -112,6 +112,11 @@ LogEntry EventLog::words_of(const Event& event, const Occurrence& occurrence) {
   LogEntry entry = start_entry(info, about);
   if (about.origin == Origin::kProbe) entry.message = "while jetmem's probe ran: ";
   entry.message += describe(event);
+  if (event.has("unit")) {
+    entry.message += " (" + printable(event.text("unit"), 80);
+    if (const auto pid = event.number("pid")) entry.message += ", PID " + std::to_string(*pid);
+    entry.message += ")";
+  }
   if (occurrence.incident > 0) {
     entry.fields.emplace_back("JETMEM_INCIDENT", std::to_string(occurrence.incident));
   }
@@ -126,13 +131,17 @@ bool EventLog::was_told(std::uint64_t incident) const {
 
 void EventLog::caught_up(kernel_log::Tally& tally) {
   const Nanoseconds now = clock_.boot();
+  // Not out of the minute's budget: what happens now must find room.
+  std::uint32_t written = 0;
   for (Earlier& earlier : earlier_) {
     Entry& about = tally.entries()[earlier.entry];
     const KindInfo& info = info_of(about.kind);
-    if (!may_write(now, info.level)) {
+    if (written == kPerMinute) {
       ++withheld_;
       continue;
     }
+    ++written;
+    ++written_;
     std::string message = "before jetmemd came to read it";
     if (about.count > 1) message += ", " + std::to_string(about.count) + " times";
     message += from_to(about) + ": " + earlier.words.message;

@@ -29,7 +29,8 @@ class EventLog {
   EventLog(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
 
   void event(const kernel_log::Event& event, const kernel_log::Occurrence& occurrence);
-  // All that was in the log before us has been read: one entry for each source of trouble in it.
+  // All that was in the log before us has been read: one entry for each source of trouble in it,
+  // kPerMinute at most, beside the budget of what happens now.
   void caught_up(kernel_log::Tally& tally);
   // Writes the digests that are due. Cheap when nothing happened.
   void catch_up(kernel_log::Tally& tally);

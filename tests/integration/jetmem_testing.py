@@ -319,11 +319,12 @@ BOARD_SOURCES = CHEAP + ("cma", "thermal", "kernel_log", "pagetypeinfo")
 class Daemon:
     """A jetmemd of its own on a free port of 127.0.0.1; stopped when the test ends.
 
+    `program` may be a copy of jetmemd with other companions beside it.
     `settings` is YAML on top of what the test harness sets; `settings_file` is where it lies.
     """
 
     def __init__(self, test, settings="", root=None, arguments=(), environment=None, user=None,
-                 listen="127.0.0.1:0", wait=True, stderr=None):
+                 listen="127.0.0.1:0", wait=True, stderr=None, program=JETMEMD):
         self.directory = temp_directory(test)
         base = self.directory / "base.yaml"
         base.write_text(f'http:\n  listen: ["{listen}"]\n'
@@ -332,7 +333,7 @@ class Daemon:
         self.settings_file.write_text(settings)
         self.log_file = self.directory / "stderr.log"
         self.port = None
-        argv = [JETMEMD, "--config", base, "--config", self.settings_file, *arguments]
+        argv = [program, "--config", base, "--config", self.settings_file, *arguments]
         if root is not None:
             argv += ["--root", root]
         env = {k: v for k, v in os.environ.items()

@@ -35,7 +35,13 @@ def main():
         message = HEADER.pack(MAGIC, sequence, LAST | DESCRIPTOR, 0, 0) + \
             RECORD.pack(len(path), 0, 0) + path
         feeder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        feeder.connect(sys.argv[1])
+        try:
+            feeder.connect(sys.argv[1])
+        except OSError:  # nobody feeds: it may not be opened
+            path = b"/dev/kmsg"
+            record = RECORD.pack(len(path), 0, errno.EPERM) + path
+            daemon.send(HEADER.pack(MAGIC, sequence, LAST, 0, 0) + record)
+            continue
         # What is in the ring from before is there when the daemon first reads.
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as filled:
             filled.connect(sys.argv[1])

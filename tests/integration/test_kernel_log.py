@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import socket
 import sys
 import time
@@ -264,10 +265,143 @@ class Restarted(Feeding):
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
         daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
         self.kmsg.close()
-        daemon.wait_for_log("the kernel log can no longer be read")
+        daemon.wait_for_log("the kernel log is looked for in the journal instead: .*end of file")
         self.kmsg.accept()
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x2000))
         daemon.wait_for_page("two", lambda page: self.events(page, "smmu_context_fault") == 2)
+
+
+class JournalStandIn:
+    """A copy of jetmemd with a jetmem-journal of the test's beside it."""
+
+    def __init__(self, test, hangs=False):
+        self.directory = jt.temp_directory(test)
+        self.path = str(self.directory / "lines")
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(self.path)
+        self.listener.listen(4)
+        self.listener.settimeout(jt.PATIENCE)
+        test.addCleanup(self.listener.close)
+        test.addCleanup(self.close)
+        self.connection = None
+        self.program = self.directory / "jetmemd"
+        shutil.copy(jt.JETMEMD, self.program)
+        stand_in = pathlib.Path(__file__).with_name("journal_stand_in.py")
+        journal = self.directory / "jetmem-journal"
+        journal.write_text(f"#!/bin/sh\nexec {sys.executable} {stand_in} "
+                           f'{"hang" if hangs else self.path} "$@"\n')
+        journal.chmod(0o755)
+
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
+    def accept(self):
+        """The arguments that the daemon started it with."""
+        self.close()
+        self.connection, _ = self.listener.accept()
+        return json.loads(self.connection.recv(4096))
+
+    def put(self, *lines):
+        self.connection.send(json.dumps(lines).encode())
+
+
+LINE, CAUGHT_UP = 1, 3
+KILL = ("Out of memory: Killed process {pid} ({comm}) total-vm:1kB, anon-rss:1kB, file-rss:0kB, "
+        "shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0")
+
+
+class Journal(Feeding):
+    def start(self, journal, settings="", kmsg=False):
+        if not kmsg:
+            os.rename(self.kmsg.path, self.kmsg.path + ".away")
+        daemon = jt.Daemon(self, self.kmsg.settings + settings, program=journal.program,
+                           environment={"RUNTIME_DIRECTORY": str(self.state)})
+        if kmsg:
+            self.kmsg.accept()
+        return daemon
+
+    def give_kmsg(self):
+        os.rename(self.kmsg.path + ".away", self.kmsg.path)
+
+    def kill(self, stamp_us, comm="cam"):
+        return {"kind": LINE, "text": KILL.format(pid=7, comm=comm), "facility": 0,
+                "stamp_us": stamp_us, "cursor": f"c{stamp_us}"}
+
+    def test_it_stands_in_and_kmsg_takes_over_without_counting_twice(self):
+        journal = JournalStandIn(self)
+        daemon = self.start(journal)
+        self.assertEqual(journal.accept(), ["--kernel"])
+        daemon.wait_for_log("looked for in the journal instead: .*Operation not permitted")
+        now = uptime_us()
+        journal.put(self.kill(now - 9_000_000), {"kind": CAUGHT_UP}, self.kill(now - 5_000_000))
+        page = daemon.wait_for_page("both", lambda page: self.events(page, "oom_kill") == 2)
+        self.assertEqual(page.value("jetmem_kernel_log_input", input="journal"), 1)
+        self.assertEqual(page.state("kernel_log"), "ok")
+        self.assertEqual(page.value("jetmem_kernel_events_before_start", kind="oom_kill"), 1)
+        # The same two, and a third, from the device; first over a restart, then live.
+        for age in (9_000_000, 5_000_000):
+            self.kmsg.records.append(f"3,{self.kmsg.seq},{now - age},-;"
+                                     f"{KILL.format(pid=7, comm='cam')}\n".encode())
+            self.kmsg.seq += 1
+        daemon.wait_for_page("kept", lambda _: (self.state / "kernel-log.json").exists())
+        daemon.stop()
+        self.give_kmsg()
+        daemon = self.start(journal, kmsg=True)
+        self.kmsg.put(KILL.format(pid=8, comm="cam"))
+        page = daemon.wait_for_page("three", lambda page: self.events(page, "oom_kill") == 3)
+        self.assertEqual(page.value("jetmem_kernel_log_input", input="kmsg"), 1)
+        for reason in ("before_start", "overrun"):
+            self.assertEqual(page.value("jetmem_kernel_log_lost_records_total", reason=reason), 0)
+        time.sleep(1.2)
+        self.assertEqual(self.events(daemon.scrape(), "oom_kill"), 3)
+
+    def test_one_that_never_speaks_is_not_ok(self):
+        journal = JournalStandIn(self, hangs=True)
+        daemon = self.start(journal)
+        daemon.wait_for_log("looked for in the journal instead")
+        time.sleep(1)
+        page = daemon.scrape()
+        self.assertEqual(page.state("kernel_log"), "denied")
+        self.assertIsNone(self.events(page, "oom_kill"))
+
+    def test_process_lines_name_who_printed_them(self):
+        journal = JournalStandIn(self)
+        daemon = self.start(journal, "kernel_log: {process_lines: always}", kmsg=True)
+        arguments = journal.accept()
+        self.assertEqual(arguments[0], "--processes")
+        self.assertIn("NvMapMem", arguments)
+        journal.put({"kind": CAUGHT_UP},
+                    {"kind": LINE, "voice": 1, "pid": 812, "unit": "detector.service", "cursor": "c",
+                     "text": "NvMapMemAllocInternalTagged: 1076000000 error 12",
+                     "stamp_us": uptime_us()})
+        page = daemon.wait_for_page("it", lambda page: self.events(page, "nvmap") == 1)
+        self.assertEqual(page.value("jetmem_kernel_log_process_lines_followed"), 1)
+        daemon.wait_for_log("detector.service")
+        daemon.stop()
+        daemon = self.start(journal, "kernel_log: {process_lines: always}", kmsg=True)
+        arguments = journal.accept()
+        self.assertEqual(arguments[arguments.index("--after-cursor") + 1], "c")
+        daemon.wait_for_page("it is still counted", lambda page: self.events(page, "nvmap") == 1)
+
+    def test_switching_it_on_and_off_leaves_nothing_behind(self):
+        journal = JournalStandIn(self)
+        settings = "kernel_log: {process_lines: always}\n"
+        daemon = self.start(journal, settings, kmsg=True)
+        journal.accept()
+        for _ in range(3):
+            daemon.reload(self.kmsg.settings + settings + "sources: {kernel_log: {enabled: false}}")
+            daemon.wait_for_page("off", lambda page: page.state("kernel_log") == "disabled")
+            daemon.reload(self.kmsg.settings + settings)
+            self.kmsg.accept()
+            journal.accept()
+            daemon.wait_for_page("on", lambda page: page.state("kernel_log") == "ok")
+        def zombies():
+            return [pid for pid in pathlib.Path("/proc").iterdir() if pid.name.isdigit() and
+                    jt.process_state(pid.name) == "Z" and
+                    f"PPid:\t{daemon.pid}\n" in (pid / "status").read_text()]
+        jt.wait_for("no zombie", lambda: not zombies())
 
 
 @unittest.skipUnless(os.access(KMSG, os.R_OK | os.W_OK), "needs /dev/kmsg, readable and writable")
