@@ -17,6 +17,56 @@ bool Assembler::agree(const Open& open, const Event& part, std::string_view join
   return mine->number == theirs->number;
 }
 
+Assembler::Open* Assembler::owner_of(const Decoded& decoded, bool& several) {
+  const Piece& piece = decoded.piece;
+  const auto joins = decoded.family->joins;
+  std::size_t found = size_;
+  bool newer_grew = false;
+  bool interleaved = false;
+  for (std::size_t i = size_; i-- > 0;) {
+    Open& open = at(i);
+    if (open.event.kind() != scratch_.kind()) continue;
+    if (!agree(open, scratch_, piece.join)) continue;
+    if (joins != nullptr && !joins(open.event, scratch_)) continue;
+    const bool in_turn = open.step < piece.step || (piece.repeats && open.step == piece.step);
+    if (!piece.join.empty()) {
+      if (open.done) continue;
+      return in_turn ? &open : nullptr;
+    }
+    if (open.done || !in_turn) {
+      newer_grew = newer_grew || open.event.size() > open.first_size;
+      continue;
+    }
+    if (!piece.prefer.empty() && agree(open, scratch_, piece.prefer)) return &open;
+    if (found != size_) continue;
+    found = i;
+    interleaved = newer_grew || open.mixed;
+  }
+  if (found == size_) return nullptr;
+  if (!interleaved) return &at(found);
+  // An event that began later took such a line already: it may have been the earlier one's.
+  several = true;
+  for (std::size_t i = found; i < size_; ++i) {
+    Open& open = at(i);
+    if (open.event.kind() != scratch_.kind()) continue;
+    open.event.shrink(open.first_size);
+    open.mixed = true;
+  }
+  return nullptr;
+}
+
+void Assembler::end_former(const Decoded& decoded) {
+  const Piece& piece = decoded.piece;
+  if (piece.join.empty()) return;
+  for (std::size_t i = size_; i-- > 0;) {
+    Open& open = at(i);
+    if (open.done || open.event.kind() != scratch_.kind()) continue;
+    if (!agree(open, scratch_, piece.join)) continue;
+    open.done = true;
+    return;
+  }
+}
+
 bool Assembler::line(const LogLine& line) {
   ++lines_;
   if (size_ > 0) expire(line);
@@ -27,28 +77,21 @@ bool Assembler::line(const LogLine& line) {
     return false;
   }
   const bool begins = piece.role == Role::kWhole || piece.role == Role::kOpens;
-  Open* found = nullptr;
-  for (std::size_t i = size_; i-- > 0 && found == nullptr;) {
-    Open& open = at(i);
-    if (open.done || open.event.kind() != scratch_.kind()) continue;
-    if (agree(open, scratch_, piece.join)) found = &open;
-  }
+  bool several = false;
+  Open* const found = begins ? nullptr : owner_of(decoded, several);
   if (found != nullptr) {
-    const bool in_turn = found->step < piece.step || (piece.repeats && found->step == piece.step);
-    if (!begins && in_turn) {
-      found->event.merge(scratch_);
-      found->step = piece.step;
-      found->done = piece.last;
-      found->last_line = lines_;
-      found->last_stamp = line.stamp;
-      settle();
-      return true;
-    }
-    found->done = true;
-  }
-  if (piece.role == Role::kFollows) {
+    found->event.merge(scratch_);
+    found->step = piece.step;
+    found->done = piece.last;
+    found->last_line = lines_;
+    found->last_stamp = line.stamp;
     settle();
-    return false;
+    return true;
+  }
+  if (!several) end_former(decoded);
+  if (piece.role == Role::kFollows || (several && !piece.stands_alone)) {
+    settle();
+    return several;
   }
   add(line, decoded, piece.role == Role::kWhole || piece.last);
   settle();
@@ -78,6 +121,8 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   open.family = decoded.family;
   open.step = decoded.piece.step;
   open.done = done;
+  open.mixed = false;
+  open.first_size = open.event.size();
   open.last_line = lines_;
   open.last_stamp = line.stamp;
 }

@@ -1,9 +1,10 @@
 // Puts the lines of one event together, in a log where lines of several CPUs interleave.
 //
 // Events come out in the order of their first lines. A line that cannot join an open event opens
-// its own, or is left alone; an open event is finished when its last line came, when another of
-// its kind and device begins, when it has been quiet for kMaxGap lines or for a second of log time,
-// and when the caller says so. At most kMaxOpen are held.
+// its own, or is left alone. An open event is finished when its last line came, when another of its
+// kind and device begins (formats that name no device may have several open, since their lines may
+// interleave: when that shows, none of them keeps them), when it has been quiet for kMaxGap lines
+// or for a second of log time, and when the caller says so. At most kMaxOpen are held.
 #pragma once
 
 #include <array>
@@ -36,11 +37,18 @@ class Assembler {
     const Family* family = nullptr;
     std::uint8_t step = 0;
     bool done = false;
+    std::size_t first_size = 0;   // of the event when it was opened
+    bool mixed = false;           // with another one's lines: it takes no more
     std::uint64_t last_line = 0;  // of lines_
     std::optional<std::chrono::microseconds> last_stamp;
   };
   Open& at(std::size_t i) { return open_[(first_ + i) % kMaxOpen]; }
   static bool agree(const Open& open, const Event& part, std::string_view join);
+  // The open event that a further line is of, the newest. When it shows that lines of several
+  // interleave, what they gained is taken back: nobody can tell whose it was.
+  Open* owner_of(const Decoded& decoded, bool& several);
+  // Finishes the event that the line shows to be over.
+  void end_former(const Decoded& decoded);
   void expire(const LogLine& line);
   void add(const LogLine& line, const Decoded& decoded, bool done);
   void pop();

@@ -50,7 +50,10 @@ void Event::set_bool(std::string_view name, bool value) {
 void Event::set_null(std::string_view name) { slot(name, FieldType::kNull); }
 
 void Event::add_item(std::string_view name, std::string_view value) {
-  if (size_ == kMaxFields) return;
+  if (size_ >= kMaxItems) {
+    set_bool(kListCut, true);
+    return;
+  }
   fields_[size_] = Field{name, FieldType::kItem, 0, 0, 0};
   put_bytes(fields_[size_++], value);
 }

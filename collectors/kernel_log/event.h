@@ -35,6 +35,10 @@ class Event {
  public:
   static constexpr std::size_t kMaxFields = 32;
   static constexpr std::size_t kTextBytes = 1536;
+  // Lists go no further than this, so that what comes behind one still has room; then the event
+  // says so in a field of its own.
+  static constexpr std::size_t kMaxItems = 24;
+  static constexpr std::string_view kListCut = "list_cut";
   // The longest single text; the rest of a longer one is cut off.
   static constexpr std::size_t kMaxText = 256;
 
@@ -50,8 +54,12 @@ class Event {
   void set_number(std::string_view name, std::int64_t value);
   void set_bool(std::string_view name, bool value);
   void set_null(std::string_view name);
-  // Appends to a list.
+  // Appends to a list, or sets kListCut.
   void add_item(std::string_view name, std::string_view value);
+  // Keeps the first `size` fields.
+  void shrink(std::size_t size) {
+    if (size < size_) size_ = static_cast<std::uint16_t>(size);
+  }
   // All of that name.
   void remove(std::string_view name);
   // "0x" and lower-case digits, as a text.

@@ -35,6 +35,11 @@ struct Piece {
   // The field in which lines of one event agree ("dev"); empty when the format has none, and then
   // any open event of the kind will do. A line that lacks the field agrees with all.
   std::string_view join{};
+  // Of several open events without such a field, the one that agrees in this one is meant.
+  std::string_view prefer{};
+  // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
+  // tell nothing, lest one fault is counted twice.
+  bool stands_alone = false;
 };
 
 struct Family {
@@ -52,6 +57,8 @@ struct Family {
   void (*describe)(const Event& event, std::string& out);
   // Its lines come from processes, not from the kernel.
   bool user_space = false;
+  // Whether a further line can be of an open event, where `join` cannot tell. May be null.
+  bool (*joins)(const Event& open, const Event& part) = nullptr;
 };
 
 }  // namespace jetmem::kernel_log

@@ -60,21 +60,6 @@ Soc soc_of_compatible(std::string_view compatible) {
   return Soc::kUnknown;
 }
 
-std::uint32_t stream_id(Soc soc, std::uint32_t raw) {
-  switch (soc) {
-    case Soc::kTegra186:
-    case Soc::kTegra194:
-    case Soc::kTegra234:
-      // Their device trees say stream-match-mask = <0x7f80>; above bit 14 stand other things.
-      return raw & 0x7fU;
-    case Soc::kTegra264:
-    case Soc::kTegra210:
-    case Soc::kUnknown:
-      break;
-  }
-  return raw;
-}
-
 Soc soc_of(const Root& root) {
   std::array<char, kMaxCompatible> text;
   return soc_of_compatible(compatible_of(root, text));

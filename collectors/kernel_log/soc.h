@@ -22,12 +22,15 @@ Soc soc_of(const Root& root);
 // Whether it is a Tegra at all, one that is not in the list included.
 bool is_tegra(const Root& root);
 
-// The stream ID as device trees number it, out of what a fault register holds: on Tegra186, 194 and
-// 234 bits 7 to 14 are not part of it, yet show. The same number where the SoC is not known.
-std::uint32_t stream_id(Soc soc, std::uint32_t raw);
+// The stream ID as device trees number it, out of what a fault register of an SMMUv2 holds: on
+// Tegra186, 194 and 234 bits 7 to 14 are not part of it, yet show. `smmu` is the unit that the
+// kernel names ("12000000.iommu"); nothing for a unit that the SoC does not have.
+std::optional<std::uint32_t> stream_id(Soc soc, std::string_view smmu, std::uint32_t raw);
 
-// The client behind a stream ID ("host1x_ctx0"), or empty. `smmu` is the unit that the kernel
-// names ("12000000.iommu"): on Tegra234 each has IDs of its own. `raw` as the register has it.
+// The client behind a stream ID ("host1x_ctx0"), or empty: on Tegra234 each unit has IDs of its
+// own. `raw` as the register has it.
 std::string_view stream_client(Soc soc, std::string_view smmu, std::uint32_t raw);
+// The same for SMMUv3, which only Tegra264 has.
+std::string_view stream_client_v3(Soc soc, std::uint32_t raw);
 
 }  // namespace jetmem::kernel_log

@@ -199,40 +199,42 @@ std::string_view name_in(std::span<const StreamId> table, std::uint32_t id) {
 }
 
 // "12000000.iommu" by its address, whatever the node is called.
-std::span<const StreamId> tegra234_table(std::string_view smmu) {
+std::uint64_t address_of(std::string_view smmu) {
   smmu = smmu.substr(smmu.find_last_of(":@") + 1);
-  switch (parse_hex(smmu.substr(0, smmu.find('.'))).value_or(0)) {
-    case 0x12000000:
-      return kTegra234Niso0;
-    case 0x8000000:
-      return kTegra234Niso1;
-    case 0x10000000:
-      return kTegra234Iso;
-    default:
-      return {};
-  }
+  return parse_hex(smmu.substr(0, smmu.find('.'))).value_or(0);
 }
+
+constexpr std::uint64_t kNiso0 = 0x12000000;  // the only one on Tegra186
+constexpr std::uint64_t kNiso1 = 0x8000000;
+constexpr std::uint64_t kIso = 0x10000000;
 
 }  // namespace
 
+std::optional<std::uint32_t> stream_id(Soc soc, std::string_view smmu, std::uint32_t raw) {
+  const std::uint64_t unit = address_of(smmu);
+  const bool has_unit =
+      (soc == Soc::kTegra186 && unit == kNiso0) ||
+      (soc == Soc::kTegra194 && (unit == kNiso0 || unit == kIso)) ||
+      (soc == Soc::kTegra234 && (unit == kNiso0 || unit == kNiso1 || unit == kIso));
+  if (!has_unit) return std::nullopt;
+  // Their device trees say stream-match-mask = <0x7f80>; above bit 14 stand other things.
+  return raw & 0x7fU;
+}
+
 std::string_view stream_client(Soc soc, std::string_view smmu, std::uint32_t raw) {
-  const std::uint32_t id = stream_id(soc, raw);
-  switch (soc) {
-    case Soc::kTegra186:
-      return name_in(kTegra186, id);
-    case Soc::kTegra194: {
-      const std::string_view name = name_in(kTegra186, id);
-      return name.empty() ? name_in(kTegra194, id) : name;
-    }
-    case Soc::kTegra234:
-      return name_in(tegra234_table(smmu), id);
-    case Soc::kTegra264:
-      return name_in(kTegra264, id & 0xffffff00U);
-    case Soc::kTegra210:
-    case Soc::kUnknown:
-      break;
+  const std::optional<std::uint32_t> id = stream_id(soc, smmu, raw);
+  if (!id) return {};
+  if (soc == Soc::kTegra234) {
+    const std::uint64_t unit = address_of(smmu);
+    if (unit == kNiso0) return name_in(kTegra234Niso0, *id);
+    return unit == kNiso1 ? name_in(kTegra234Niso1, *id) : name_in(kTegra234Iso, *id);
   }
-  return {};
+  const std::string_view name = name_in(kTegra186, *id);
+  return name.empty() && soc == Soc::kTegra194 ? name_in(kTegra194, *id) : name;
+}
+
+std::string_view stream_client_v3(Soc soc, std::uint32_t raw) {
+  return soc == Soc::kTegra264 ? name_in(kTegra264, raw & 0xffffff00U) : std::string_view();
 }
 
 }  // namespace jetmem::kernel_log

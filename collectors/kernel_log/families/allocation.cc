@@ -18,20 +18,29 @@ constexpr std::array<std::string_view, 8> kAnchors{
 };
 
 // ", mode:0x2084020(GFP_ATOMIC|__GFP_COMP), nodemask=(null),cpuset=/,mems_allowed=0", of which the
-// versions print more and more.
-void set_mode(Scan scan, Event& event) {
-  if (!scan.literal(", mode:")) return;
-  if (const auto mode = scan.hex()) event.set_text("mode", *mode);
-  if (!scan.past(", nodemask=")) return;
-  std::string_view nodes = scan.rest();
-  nodes = nodes.substr(0, nodes.find(",cpuset="));
-  event.set_text("nodemask", trim(nodes.substr(0, nodes.find(", "))));
+// versions print more and more. False for garbage.
+bool set_mode(Scan scan, Event& event, bool bare = false) {
+  if (!scan.literal(", mode:")) return true;
+  if (const auto mode = bare ? scan.hex() : take_gfp(scan)) event.set_text("mode", *mode);
+  const bool garbage = scan.rest().find_first_of("(,") != 0 && !scan.at_end();
+  if (garbage && scan.rest() != "0x") return false;
+  if (!scan.past(", nodemask=")) return true;
+  if (scan.literal("(null)")) {
+    event.set_text("nodemask", "(null)");
+    return true;
+  }
+  // "0-1,3": what comes behind it is parted by a comma too.
+  const std::string_view rest = scan.rest();
+  std::string_view nodes = rest.substr(0, rest.find_first_not_of("0123456789-,"));
+  while (!nodes.empty() && !is_digit(nodes.back())) nodes.remove_suffix(1);
+  if (!nodes.empty()) event.set_text("nodemask", nodes);
+  return true;
 }
 
 // "order:3, ..."; false for garbage. A line that ends here may lack a digit.
 bool set_order(Scan& scan, Event& event) {
   const auto order = scan.number();
-  if (!order || *order < 0) return false;
+  if (!order || *order < 0 || *order > 64) return false;
   if (scan.at_end()) return true;
   if (scan.rest().front() != ',') return false;
   event.set_number("order", *order);
@@ -41,27 +50,26 @@ bool set_order(Scan& scan, Event& event) {
 Piece page_failure(std::string_view text, Event& event) {
   Scan scan(text);
   const auto comm = scan.until_last(": page allocation failure");
-  if (!comm || comm->empty()) return {};
-  // 2.6 ends the sentence here.
-  if (!scan.literal(": order:") && !scan.literal(". order:")) return {};
+  if (!comm || !is_leading_comm(*comm)) return {};
+  // 2.6 ends the sentence here, and the line with the mode.
+  const bool bare = scan.literal(". order:");
+  if (!bare && !scan.literal(": order:")) return {};
   event.reset(EventKind::kPageAllocFailure);
   event.set_text("comm", *comm);
   if (!set_order(scan, event)) return {};
-  set_mode(scan, event);
+  if (!set_mode(scan, event, bare)) return {};
   return {.role = Role::kWhole};
 }
 
 Piece page_stall(std::string_view text, Event& event) {
   Scan scan(text);
   const auto comm = scan.until_last(": page allocation stalls for ");
-  if (!comm || comm->empty()) return {};
-  const auto ms = scan.number();
-  if (!ms || *ms < 0 || !scan.literal("ms, order:")) return {};
+  if (!comm || !is_leading_comm(*comm)) return {};
   event.reset(EventKind::kPageAllocStall);
   event.set_text("comm", *comm);
-  event.set_number("ms", *ms);
+  if (!take_count(scan, event, "ms") || !scan.literal("ms, order:")) return {};
   if (!set_order(scan, event)) return {};
-  set_mode(scan, event);
+  if (!set_mode(scan, event)) return {};
   return {.role = Role::kWhole};
 }
 
@@ -79,10 +87,9 @@ Piece slab(std::string_view text, Event& event) {
   const auto node = scan.number();
   if (!node) return {};
   if (!scan.literal(", gfp=") && !scan.literal(" (gfp=")) return {};
-  const auto gfp = scan.hex();
-  if (!gfp) return {};
+  if (!Scan(scan).hex()) return {};
   event.set_number("node", *node);
-  event.set_text("gfp", *gfp);
+  if (const auto gfp = take_gfp(scan); gfp && !scan.at_end()) event.set_text("gfp", *gfp);
   return {.role = Role::kOpens};
 }
 
@@ -93,11 +100,9 @@ Piece slab_cache(std::string_view text, Event& event) {
   if (!scan.literal("cache: ")) return {};
   const auto cache = scan.until_last(", object size: ");
   if (!cache) return {};
-  const auto size = scan.number();
-  if (!size || *size < 0 || !scan.literal(", ")) return {};
   event.reset(EventKind::kSlabAllocFailure);
   event.set_text("cache", *cache);
-  event.set_number("object_size", *size);
+  if (!take_count(scan, event, "object_size") || !scan.literal(", ")) return {};
   return {.role = Role::kFollows, .step = 1, .last = true};
 }
 
@@ -106,16 +111,24 @@ Piece vmap(std::string_view text, Event& event) {
   Scan scan(text);
   if (!scan.literal("vmap allocation") && !scan.literal("vmalloc_node_range")) return {};
   if (!scan.literal(" for size ")) return {};
-  const auto size = scan.number();
-  if (!size || *size < 0 || !scan.literal(" failed")) return {};
   event.reset(EventKind::kVmallocFailure);
-  event.set_number("size", *size);
+  if (!take_count(scan, event, "size") || !scan.literal(" failed")) return {};
   return {.role = Role::kOpens};
 }
 
 Piece vmalloc_end(Scan scan, Event& event) {
-  set_mode(scan, event);
-  return {.role = Role::kFollowsOrOpens, .step = 1, .last = true};
+  if (!set_mode(scan, event)) return {};
+  return {.role = Role::kFollowsOrOpens, .step = 1, .last = true, .stands_alone = true};
+}
+
+// The range is larger than what was asked for by a guard page, and both may be rounded up to pages,
+// of 64 KiB at most.
+bool joins(const Event& open, const Event& part) {
+  const auto range = open.number("size");
+  const auto asked = part.number("size");
+  if (open.kind() != EventKind::kVmallocFailure || !range || !asked) return true;
+  constexpr std::int64_t kTwoPages = 2 * 65536;
+  return *range >= *asked && *range - *asked <= kTwoPages;
 }
 
 // Sets the reason, and leaves the scan at the mode if one follows.
@@ -132,13 +145,11 @@ Piece vmalloc_error(std::string_view text, Event& event) {
   auto comm = scan.until_last(": vmalloc error: size ");
   const bool failure = !comm;  // 5.11 and 5.12
   if (failure) comm = scan.until_last(": vmalloc size ");
-  if (!comm || comm->empty()) return {};
-  const auto size = scan.number();
-  if (!size || *size < 0) return {};
-  if (!scan.literal(failure ? " allocation failure: " : ", ")) return {};
+  if (!comm || !is_leading_comm(*comm)) return {};
   event.reset(EventKind::kVmallocFailure);
   event.set_text("comm", *comm);
-  event.set_number("size", *size);
+  if (!take_count(scan, event, "size")) return {};
+  if (!scan.literal(failure ? " allocation failure: " : ", ")) return {};
   set_reason(scan, event);
   return vmalloc_end(scan, event);
 }
@@ -152,18 +163,16 @@ Piece vmalloc_old(std::string_view text, Event& event) {
   event.reset(EventKind::kVmallocFailure);
   if (!comm->empty()) {
     if (comm->size() < 3 || comm->substr(comm->size() - 2) != ": ") return {};
-    event.set_text("comm", comm->substr(0, comm->size() - 2));
+    const std::string_view name = comm->substr(0, comm->size() - 2);
+    if (!is_leading_comm(name)) return {};
+    event.set_text("comm", name);
   }
   if (scan.literal(", allocated ")) {
-    const auto allocated = scan.number();
-    if (!allocated || *allocated < 0 || !scan.literal(" of ")) return {};
-    event.set_number("allocated", *allocated);
+    if (!take_count(scan, event, "allocated") || !scan.literal(" of ")) return {};
   } else if (!scan.literal(": ")) {
     return {};
   }
-  const auto size = scan.number();
-  if (!size || *size < 0 || !scan.literal(" bytes")) return {};
-  event.set_number("size", *size);
+  if (!take_count(scan, event, "size") || !scan.literal(" bytes")) return {};
   return vmalloc_end(scan, event);
 }
 
@@ -219,6 +228,7 @@ const Family kAllocation{.name = "allocation",
                          .anchors = kAnchors,
                          .decode = decode,
                          .complete = nullptr,
-                         .describe = describe};
+                         .describe = describe,
+                         .joins = joins};
 
 }  // namespace jetmem::kernel_log

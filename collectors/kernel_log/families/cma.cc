@@ -49,8 +49,9 @@ Piece failure(std::string_view text, Event& event) {
   const std::string_view function = who.up_to(":");
   if (function.find("cma_alloc") == std::string_view::npos) return {};
   if (function.find(' ') != std::string_view::npos) return {};
-  const auto pages = scan.number();
-  if (!pages || *pages < 0 || !scan.literal(" pages, ret: ")) return {};
+  const Scan count = scan;
+  event.reset(EventKind::kCmaAllocFailure);
+  if (!take_count(scan, event, "pages") || !scan.literal(" pages, ret: ")) return {};
   const auto ret = scan.number();
   // -EINTR: whoever asked was killed meanwhile. That is no shortage.
   if (!ret || *ret == -4) return {};
@@ -60,7 +61,10 @@ Piece failure(std::string_view text, Event& event) {
   } else {
     event.set_null("area");
   }
-  event.set_number("pages", *pages);
+  Scan again = count;
+  take_count(again, event, "pages");
+  // No allocator returns these: they are "-12", "-16" or "-22", cut off.
+  if (scan.at_end() && (*ret == -1 || *ret == -2)) return {.role = Role::kOpens};
   event.set_number("ret", *ret);
   if (const std::string_view name = errno_name(*ret); !name.empty()) {
     event.set_text("errno", name);
@@ -173,6 +177,7 @@ Piece decode(std::string_view text, Event& event) {
 // The longest run of all ranges, unless one was lost or cut off: then they do not add up.
 void complete(Event& event, Soc /*soc*/) {
   if (!event.has(kRangeLargest)) return;
+  event.remove(Event::kListCut);  // of a list that nobody gets to see
   std::uint64_t largest = 0;
   std::uint64_t free = 0;
   for (std::size_t i = 0; i < event.size(); ++i) {

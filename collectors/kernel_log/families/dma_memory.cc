@@ -24,14 +24,36 @@ constexpr std::array<std::string_view, 14> kAnchors{
     "failed to alloc mem of size (",
 };
 
-// Whether a message can begin behind `before`: what is looked for anywhere in a line could else be
-// found in a text that another message quotes.
+// "[drm:vc4_bo_create [vc4]] *ERROR* ", "[drm] "
+bool is_drm_mark(std::string_view text) {
+  constexpr std::string_view kError = " *ERROR* ";
+  if (text.substr(0, 4) != "[drm" || text.find(": ") != std::string_view::npos) return false;
+  if (text.size() > kError.size() && text.substr(text.size() - kError.size()) == kError) {
+    text.remove_suffix(kError.size() - 1);
+  }
+  return text.substr(text.size() - 2) == "] ";
+}
+
+// "isp_alloc_tables: ": a name of C, and none of the words that other messages use.
+bool is_function_mark(std::string_view text) {
+  if (text.size() < 3 || text.substr(text.size() - 2) != ": ") return false;
+  text.remove_suffix(2);
+  return text.find('_') != std::string_view::npos &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == std::string_view::npos;
+}
+
+// Whether a message can begin behind `before`, which is one device's head ("DRIVER DEVICE: ") and
+// the marks that drivers put behind it. What is looked for anywhere in a line could else be found
+// in a text that another message quotes: "usb 1-1: Product: ...".
 bool ends_a_prefix(std::string_view before) {
-  if (before.empty()) return true;
-  const std::string_view end = before.size() < 2 ? before : before.substr(before.size() - 2);
-  if (end == ": ") return true;
-  const bool drm = before.substr(0, 4) == "[drm" || before.find(": [drm") != std::string_view::npos;
-  return drm && (end == "* " || end == "] ");
+  if (before.empty() || is_drm_mark(before)) return true;
+  const std::size_t head = before.find(": ");
+  constexpr std::size_t kMaxHead = 96;
+  if (head == std::string_view::npos || head == 0 || head > kMaxHead) return false;
+  // "input: NAME as /devices/..."
+  if (before.substr(0, head) == "input") return false;
+  const std::string_view marks = before.substr(head + 2);
+  return marks.empty() || is_drm_mark(marks) || is_function_mark(marks);
 }
 
 Piece dma_event(Event& event, std::string_view dev, std::optional<std::int64_t> size) {
@@ -41,16 +63,20 @@ Piece dma_event(Event& event, std::string_view dev, std::optional<std::int64_t> 
   return {.role = Role::kWhole};
 }
 
-// A size in decimal, or in hexadecimal with 0x.
-std::optional<std::int64_t> size_here(Scan& scan) {
+// A size in decimal, or in hexadecimal with 0x. False when there is none; one that does not fit is
+// left out.
+bool take_size(Scan& scan, std::optional<std::int64_t>& size) {
   if (scan.rest().substr(0, 2) != "0x") {
-    const auto size = scan.number();
-    return size && *size >= 0 ? size : std::nullopt;
+    Event number(EventKind::kNone);
+    if (!take_count(scan, number, "size")) return false;
+    size = number.number("size");
+    return true;
   }
   const auto digits = scan.hex();
-  const auto size = digits ? parse_hex(*digits) : std::nullopt;
-  if (!size || *size > INT64_MAX) return std::nullopt;
-  return static_cast<std::int64_t>(*size);
+  const auto value = digits ? parse_hex(*digits) : std::nullopt;
+  if (!value) return false;
+  if (*value <= INT64_MAX) size = static_cast<std::int64_t>(*value);
+  return true;
 }
 
 // Messages of drivers, with their device in front.
@@ -63,8 +89,8 @@ Piece driver_dma(std::string_view text, Event& event) {
     if (!before || !ends_a_prefix(*before)) continue;
     scan.literal("()");
     if (scan.literal(" of size ")) {
-      const auto size = size_here(scan);
-      if (!size || !scan.literal(" failed")) return {};
+      std::optional<std::int64_t> size;
+      if (!take_size(scan, size) || !scan.literal(" failed")) return {};
       return dma_event(event, device_before(*before), size);
     }
     if (call == "dma_alloc_coherent" && scan.literal(" failed")) {
@@ -74,14 +100,14 @@ Piece driver_dma(std::string_view text, Event& event) {
   }
   Scan scan(text);
   if (const auto before = scan.until("failed to allocate buffer with size ")) {
-    const auto size = size_here(scan);
-    if (!size || !ends_a_prefix(*before)) return {};
+    std::optional<std::int64_t> size;
+    if (!take_size(scan, size) || !ends_a_prefix(*before)) return {};
     return dma_event(event, device_before(*before), size);
   }
   if (const auto before = scan.until("coherent allocation too big (requested ")) {
     if (!ends_a_prefix(*before)) return {};
-    const auto size = size_here(scan);
-    if (!size || !scan.literal(" mask ")) return {};
+    std::optional<std::int64_t> size;
+    if (!take_size(scan, size) || !scan.literal(" mask ")) return {};
     return dma_event(event, device_before(*before), size);
   }
   return {};
@@ -107,8 +133,8 @@ Piece core_dma(std::string_view text, Event& event) {
   if (scan.literal(" for device ")) dev = scan.up_to(" ,");
   scan.literal(",");
   if (!scan.literal(" size=")) return {};
-  const auto size = size_here(scan);
-  if (!size) return {};
+  std::optional<std::int64_t> size;
+  if (!take_size(scan, size)) return {};
   return dma_event(event, dev, size);
 }
 
@@ -119,10 +145,8 @@ Piece swiotlb(std::string_view text, Event& event) {
   Scan scan(text);
   scan.literal("PCI-");
   if (scan.literal("DMA: Out of SW-IOMMU space for ")) {
-    const auto size = scan.number();
-    if (!size || *size < 0 || !scan.literal(" bytes")) return {};
     event.reset(EventKind::kSwiotlbFull);
-    event.set_number("size", *size);
+    if (!take_count(scan, event, "size") || !scan.literal(" bytes")) return {};
     if (scan.literal(" at device ") && scan.rest() != "?") {
       event.set_text("dev", scan.up_to(" "));
     }
@@ -133,9 +157,7 @@ Piece swiotlb(std::string_view text, Event& event) {
   event.reset(EventKind::kSwiotlbFull);
   if (const std::string_view dev = device_before(*before); !dev.empty()) event.set_text("dev", dev);
   if (scan.literal(" (sz: ")) {
-    const auto size = scan.number();
-    if (!size || *size < 0 || !scan.literal(" bytes)")) return {};
-    event.set_number("size", *size);
+    if (!take_count(scan, event, "size") || !scan.literal(" bytes)")) return {};
   }
   if (!scan.literal(", total ")) return {.role = Role::kWhole};
   const auto total = scan.number();
@@ -196,8 +218,8 @@ Piece worded_by_driver(std::string_view text, Event& event) {
     if (!what || what->size() > 60 || !is_kernel_words(*what)) return {};
     if (!has_any(*what, {"buffer", "Buffer", "memory", "DMA", "dma"})) return {};
   }
-  const auto size = size_here(scan);
-  if (!size || !at_word_end(scan)) return {};
+  std::optional<std::int64_t> size;
+  if (!take_size(scan, size) || !at_word_end(scan)) return {};
   return dma_event(event, dev, size);
 }
 
@@ -207,11 +229,11 @@ Piece nvmap_heap(std::string_view text, Event& event) {
   const auto before = scan.until("failed to alloc mem of size (");
   if (!before || !ends_a_prefix(*before)) return {};
   const std::string_view dev = device_before(*before);
-  const auto size = size_here(scan);
-  if (!is_kernel_name(dev) || !size || !scan.literal(")")) return {};
+  std::optional<std::int64_t> size;
+  if (!is_kernel_name(dev) || !take_size(scan, size) || !scan.literal(")")) return {};
   event.reset(EventKind::kNvmap);
   event.set_text("dev", dev);
-  event.set_number("size", *size);
+  if (size) event.set_number("size", *size);
   return {.role = Role::kWhole};
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "collectors/kernel_log/families/families.h"
@@ -118,6 +119,15 @@ Piece old_fault(const Message& message, std::string_view text, Event& event) {
   return kWhole;
 }
 
+// A line that was cut off may end in half of one.
+bool is_access(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kAccesses{
+      "virt read",        "virt write",    "virt atomic", "virt atomic strong",
+      "virt atomic weak", "phys read",     "phys write",  "phys atomic",
+      "virt prefetch",    "phys prefetch", "read",        "write"};
+  return std::find(kAccesses.begin(), kAccesses.end(), text) != kAccesses.end();
+}
+
 // gv11b and later: two lines "[MMU FAULT] ..."
 Piece new_fault(const Message& message, Event& event) {
   const std::string_view text = message.text;
@@ -131,8 +141,10 @@ Piece new_fault(const Message& message, Event& event) {
     if (channel && *channel >= 0 && *channel < UINT32_MAX) event.set_number("channel", *channel);
     const std::string_view addr = value_of(text, "fault addr:");
     if (Scan(addr).hex()) event.set_text("addr", addr);
-    set_if(event, "fault_type", value_of(text, "fault type:"));
-    set_if(event, "access", value_of(text, "access type:"));
+    if (contains(text, ", access type:"))
+      set_if(event, "fault_type", value_of(text, "fault type:"));
+    const std::string_view access = value_of(text, "access type:");
+    if (is_access(access)) event.set_text("access", access);
     return {.role = Role::kOpens, .join = "dev"};
   }
   if (contains(text, "client type:")) {
@@ -249,6 +261,21 @@ void take_xid_fault(std::string_view text, Event& event) {
   if (scan.past("ACCESS_TYPE_")) set_if(event, "access", trim(scan.up_to(" .")));
 }
 
+// A name may hold commas itself: it ends at the one that a channel follows, or at the only one
+// within the length of a name. Empty when it could be either of two, or is not known.
+std::string_view owner_name(std::string_view text) {
+  constexpr std::size_t kMaxComm = 15;
+  constexpr std::string_view kUnknown = "<unknown>";
+  if (contains(text.substr(0, text.find(',')), kUnknown)) return {};
+  const std::string_view reach = text.substr(0, kMaxComm + 1);
+  for (std::size_t at = 0; (at = reach.find(',', at)) != std::string_view::npos; ++at) {
+    if (text.substr(at, 5) == ", Ch ") return text.substr(0, at);
+  }
+  const std::size_t first = reach.find(',');
+  if (first == std::string_view::npos || reach.rfind(',') != first) return {};
+  return text.substr(0, first);
+}
+
 // "pid=123, name=app, " ; what the driver does not know it prints as '<unknown>'.
 void take_owner(Scan& scan, Event& event) {
   if (scan.literal("pid=")) {
@@ -258,8 +285,10 @@ void take_owner(Scan& scan, Event& event) {
     scan.blanks();
   }
   if (scan.literal("name=")) {
-    const std::string_view name = scan.up_to(",");
-    if (!contains(name, "<unknown>")) set_if(event, "comm", trim(name));
+    const std::string_view name = owner_name(scan.rest());
+    const std::string_view first = scan.up_to(",");
+    if (name.size() > first.size()) scan = Scan(scan.rest().substr(name.size() - first.size()));
+    if (is_comm(name)) event.set_text("comm", name);
     scan.literal(",");
     scan.blanks();
   }
@@ -271,7 +300,8 @@ Piece decode_xid(Scan scan, Event& event) {
   if (!pci || !is_pci(*pci)) return {};
   const auto xid = scan.number();
   if (!xid || *xid < 0) return {};
-  if (!scan.at_end() && !scan.literal(",")) return {};
+  // Something always follows: at the end of the line the number is cut off, and with it the kind.
+  if (!scan.literal(",")) return {};
   scan.blanks();
   event.reset(*xid == 31 ? EventKind::kGpuMmuFault : EventKind::kGpuXid);
   event.set_number("xid", *xid);

@@ -12,11 +12,13 @@ constexpr std::array<std::string_view, 3> kAnchors{"stuck waiting ", "cdma_handl
                                                    "cdma_timeout_handler: timeout"};
 
 void set_number_behind(Event& event, std::string_view name, std::string_view text,
-                       std::string_view label) {
+                       std::string_view label, bool ends_line) {
   Scan scan(text);
   if (!scan.past(label)) return;
   scan.blanks();
-  if (const auto number = scan.number()) event.set_number(name, *number);
+  const auto number = scan.number();
+  const bool whole = ends_line || !scan.at_end();
+  if (number && whole && at_word_end(scan)) event.set_number(name, *number);
 }
 
 // "comm: syncpoint id 5 (name) stuck waiting 1, timeout=1000"; old kernels lack the comm, the
@@ -27,6 +29,7 @@ Piece stuck(const DevLine& line, Event& event) {
   if (!scan.literal("syncpoint ")) {
     const auto before = scan.until_last(": syncpoint ");
     if (!before) return {};
+    if (!is_comm(*before)) return {};
     comm = *before;
   }
   scan.literal("id ");
@@ -45,8 +48,8 @@ Piece stuck(const DevLine& line, Event& event) {
   if (!comm.empty()) event.set_text("comm", comm);
   event.set_number("syncpt", *id);
   if (!name.empty()) event.set_text("syncpt_name", name);
-  if (const auto thresh = scan.number()) event.set_number("thresh", *thresh);
-  set_number_behind(event, "timeout", scan.rest(), "timeout=");
+  set_number_behind(event, "thresh", scan.rest(), {}, false);
+  set_number_behind(event, "timeout", scan.rest(), "timeout=", true);
   return {.role = Role::kWhole};
 }
 
@@ -62,15 +65,16 @@ Piece cdma(const DevLine& line, Event& event) {
   if (!id || (!scan.at_end() && !scan.literal(" "))) return {};
   event.reset(EventKind::kHost1xTimeout);
   event.set_text("dev", line.dev);
-  event.set_number("syncpt", *id);
+  // The name always follows: at the end of the line the number is cut off.
+  if (!scan.at_end()) event.set_number("syncpt", *id);
   if (scan.literal("(")) {
     const auto name = scan.until(")");
     if (name && !name->empty()) event.set_text("syncpt_name", *name);
   }
-  set_number_behind(event, "clientid", scan.rest(), "clientid ");
-  set_number_behind(event, "clientid", scan.rest(), "client ");
-  set_number_behind(event, "thresh", scan.rest(), "HW thresh ");
-  set_number_behind(event, "done", scan.rest(), "done ");
+  set_number_behind(event, "clientid", scan.rest(), "clientid ", false);
+  set_number_behind(event, "clientid", scan.rest(), "client ", false);
+  set_number_behind(event, "thresh", scan.rest(), "HW thresh ", false);
+  set_number_behind(event, "done", scan.rest(), "done ", true);
   return {.role = Role::kWhole};
 }
 

@@ -31,6 +31,64 @@ bool at_word_end(const Scan& scan) {
   return !is_letter(c) && !is_digit(c) && c != '_';
 }
 
+bool is_comm(std::string_view text) {
+  constexpr std::size_t kMaxComm = 15;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < text.size() && bytes <= kMaxComm; ++bytes) {
+    const bool escaped = text.substr(i, 2) == "\\x" && text.size() - i >= 4 &&
+                         Scan::is_hex_digit(text[i + 2]) && Scan::is_hex_digit(text[i + 3]);
+    i += escaped ? 4 : 1;
+  }
+  return bytes > 0 && bytes <= kMaxComm;
+}
+
+bool is_leading_comm(std::string_view text) {
+  if (!is_comm(text) || text.find(": ") != std::string_view::npos) return false;
+  if (text.substr(0, 2) == "\xc2\xa0" || is_blank(text.front())) return false;
+  // "[    1.0] foo", "<4>foo", "| foo", "- foo"
+  if (text.front() == '[' && text.find("] ") != std::string_view::npos) return false;
+  if (text.front() == '<' && text.find('>') != std::string_view::npos) return false;
+  constexpr std::string_view kMarks = "|>*-`#$";
+  if (text.size() > 1 && kMarks.find(text.front()) != std::string_view::npos && text[1] == ' ') {
+    return false;
+  }
+  // "18:53:02 foo", "2026-11-20 foo", "Nov 20 foo"
+  Scan scan(text);
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string_view::npos) return true;
+  const bool number = is_digit(text.front()) && scan.number().has_value();
+  if (number && (scan.literal(":") || scan.literal("-"))) return false;
+  constexpr std::string_view kMonths = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec ";
+  const std::size_t month = kMonths.find(text.substr(0, 4));
+  if (blank != 3 || month == std::string_view::npos || month % 4 != 0) return true;
+  return !parse_u64(trim(text.substr(3, 3)));
+}
+
+bool take_count(Scan& scan, Event& event, std::string_view name) {
+  const std::optional<std::int64_t> value = scan.number();
+  if (!value) {
+    scan.literal("-");
+    if (!is_digit(scan.rest().empty() ? '\0' : scan.rest().front())) return false;
+    const std::size_t end = scan.rest().find_first_not_of("0123456789");
+    scan = Scan(scan.rest().substr(std::min(end, scan.rest().size())));
+    return true;
+  }
+  if (*value >= 0) event.set_number(name, *value);
+  return true;
+}
+
+bool is_whole_register(std::string_view digits) {
+  take_prefix(digits, "0x");
+  return digits.size() == 8;
+}
+
+std::optional<std::string_view> take_gfp(Scan& scan) {
+  const auto mask = scan.hex();
+  constexpr std::size_t kLongest = 9;  // "0x24200ca"
+  if (!mask || (scan.at_end() && mask->size() < kLongest)) return std::nullopt;
+  return mask;
+}
+
 std::string_view without_vendor_prefix(std::string_view text) {
   Scan scan(text);
   scan.blanks();

@@ -18,6 +18,22 @@ bool is_kernel_words(std::string_view text);
 // Nothing that a number or a name would go on with.
 bool at_word_end(const Scan& scan);
 
+// A task's name: at most 15 bytes (TASK_COMM_LEN less its NUL), so no longer text was ever one. A
+// byte that the log shows as "\\xe2" counts once.
+bool is_comm(std::string_view text);
+// The same for a name that its line begins with: nor what a log puts in front of a message (a time,
+// a level, a mark of a list), or another message's first words.
+bool is_leading_comm(std::string_view text);
+// Digits right here, as the number `name`; left out when it does not fit, or is negative. False
+// when there are no digits.
+bool take_count(Scan& scan, Event& event, std::string_view name);
+// Whether a register of 32 bits is printed as the kernel does, "%08x" or "0x%08x": with fewer
+// digits it was cut off.
+bool is_whole_register(std::string_view digits);
+// A mask of allocation flags that is not cut off: something stands behind it, or it is as long as
+// they get.
+std::optional<std::string_view> take_gfp(Scan& scan);
+
 // Without the "[2:   Binder:711_1:  740] " that some vendors' kernels print before each message.
 std::string_view without_vendor_prefix(std::string_view text);
 

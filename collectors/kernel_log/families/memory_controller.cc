@@ -125,7 +125,8 @@ Piece status_line(Scan scan, Event& event) {
   const bool range = scan.literal("[");
   const auto address = scan.hex();
   if (!address) return {};
-  event.set_text("addr", *address);
+  // "0x%08llx": with fewer digits it was cut off.
+  if (address->size() >= 10) event.set_text("addr", *address);
   if (range && scan.literal(" -> ")) {
     if (const auto end = scan.hex()) event.set_text("addr_end", *end);
   }

@@ -45,7 +45,10 @@ Piece failure(std::string_view text, Event& event) {
   const bool named = scan.literal("recovery action for ");
   if (const auto page = scan.until_last(named ? ": " : " recovery: ")) {
     event.set_text("page_type", *page);
-    event.set_text("outcome", trim(scan.rest()));
+    const std::string_view outcome = trim(scan.rest());
+    for (const std::string_view known : {"Ignored", "Failed", "Delayed", "Recovered"}) {
+      if (outcome == known) event.set_text("outcome", outcome);
+    }
     return {.role = Role::kWhole};
   }
   if (named) return {};
@@ -63,7 +66,7 @@ Piece failure(std::string_view text, Event& event) {
   Scan process(*who);
   const auto comm = process.until_last(":");
   const auto pid = process.number();
-  if (!comm || comm->empty() || !pid || *pid < 0 || !process.at_end()) return {};
+  if (!comm || !is_comm(*comm) || !pid || *pid < 0 || !process.at_end()) return {};
   event.set_text("comm", *comm);
   event.set_number("pid", *pid);
   return {.role = Role::kWhole};
@@ -103,7 +106,7 @@ Piece bad_page(std::string_view text, Event& event) {
     }
     Scan who(text);
     if (who.past(" Comm:")) {
-      if (const auto comm = who.until_last(" Pid:")) {
+      if (const auto comm = who.until_last(" Pid:"); comm && is_comm(*comm)) {
         event.set_text("comm", *comm);
         if (const auto pid = who.number()) event.set_number("pid", *pid);
       }
@@ -121,13 +124,13 @@ Piece bad_page(std::string_view text, Event& event) {
   event.set_text("error", *what);
   if (const auto comm = scan.until_last("  pfn:")) {
     const auto pfn = scan.hex();
-    if (!pfn) return {};
+    if (!pfn || !is_comm(*comm)) return {};
     event.set_text("comm", *comm);
     event.set_hex("pfn", parse_hex(*pfn).value_or(0));
     return {.role = Role::kWhole};
   }
   const auto comm = scan.until_last("  pte:");
-  if (!comm) return {};
+  if (!comm || !is_comm(*comm)) return {};
   const auto pte = scan.hex();
   if (!pte) return {};
   event.set_text("comm", *comm);
@@ -173,12 +176,11 @@ Piece decode(std::string_view text, Event& event) {
 }
 
 void describe_failure(const Event& event, std::string& out) {
-  const std::string_view outcome = event.text("outcome");
   if (event.has("comm")) {
     out += process_in_words(event) + " was told or killed: a page it used is broken";
   } else if (event.has("soft_offline")) {
     out += "a page that errs often could not be taken out of use";
-  } else if (outcome.empty()) {
+  } else if (event.has("error")) {
     out += "a page that is known to be broken was met again";
   } else {
     out += "a page of memory is broken";

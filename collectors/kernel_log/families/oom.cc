@@ -23,18 +23,20 @@ constexpr std::array<std::string_view, 10> kAnchors{
     "Memory limit reached of cgroup ",
 };
 
-// The process that the first of two lines names, until the event is complete.
+// The process that the first of two lines names, where a child of it was killed.
 constexpr std::string_view kChosen = "chosen_pid";
 
 Piece invoked(std::string_view text, Event& event) {
   Scan scan(text);
   const auto comm = scan.until_last(" invoked oom-killer: ");
-  if (!comm || comm->empty() || !scan.literal("gfp_mask=")) return {};
-  const auto gfp = scan.hex();
-  if (!gfp) return {};
+  if (!comm || !is_leading_comm(*comm) || !scan.literal("gfp_mask=")) return {};
+  if (!Scan(scan).hex()) return {};
   event.reset(EventKind::kOomInvoked);
   event.set_text("comm", *comm);
-  event.set_text("gfp", *gfp);
+  if (const auto gfp = scan.hex(); gfp && !scan.at_end()) {
+    if (scan.rest().front() != '(' && scan.rest().front() != ',') return {};
+    event.set_text("gfp", *gfp);
+  }
   // 4.9 to 4.20 place the nodes before the order: "nodemask=(null),  order=0".
   if (Scan nodes = scan; nodes.past("nodemask=")) {
     if (const auto mask = nodes.until(", ")) event.set_text("nodemask", *mask);
@@ -77,12 +79,10 @@ bool killed(Scan scan, Event& event) {
       if (!uid || !scan.literal(", total-vm:")) return false;
     }
   }
-  if (!comm) return false;
-  const auto total = scan.number();
-  if (!total || *total < 0 || !scan.literal("kB")) return false;
+  if (!comm || !is_comm(*comm)) return false;
   event.set_number("pid", *pid);
   event.set_text("comm", *comm);
-  event.set_number("total_vm_kb", *total);
+  if (!take_count(scan, event, "total_vm_kb") || !scan.literal("kB")) return false;
   set_rss(event, scan.rest(), "kB");
   set_sized(event, "pgtables_kb", scan.rest(), "pgtables:", "kB");
   if (Scan rest = scan; !uid && rest.past("UID:")) {
@@ -101,7 +101,7 @@ bool chosen(Scan scan, Event& event) {
   const auto pid = scan.number();
   if (!pid || *pid < 0 || !scan.literal(" (")) return false;
   const auto comm = scan.until_last(") score ");
-  if (!comm) return false;
+  if (!comm || !is_comm(*comm)) return false;
   event.set_number(kChosen, *pid);
   event.set_number("pid", *pid);
   event.set_text("comm", *comm);
@@ -117,7 +117,11 @@ Piece kill(std::string_view text, Event& event) {
     // Whose limit it was, only the line before says.
     event.reset(EventKind::kOomKill);
     if (!killed(scan, event)) return {};
-    return {.role = Role::kFollowsOrOpens, .step = 1, .last = true};
+    return {.role = Role::kFollowsOrOpens,
+            .step = 1,
+            .last = true,
+            .prefer = "pid",
+            .stands_alone = true};
   }
   const bool memcg = scan.literal("Memory cgroup out of memory");
   if (!memcg && !scan.literal("Out of memory")) return {};
@@ -160,7 +164,7 @@ Piece kill_info(std::string_view text, Event& event) {
   const std::string_view constraint = scan.up_to(",");
   if (constraint.empty()) return {};
   event.reset(EventKind::kOomKillInfo);
-  event.set_text("constraint", constraint);
+  if (!scan.at_end()) event.set_text("constraint", constraint);
   if (scan.literal(",nodemask=")) {
     if (const auto nodes = scan.until(",cpuset=")) {
       event.set_text("nodemask", *nodes);
@@ -180,7 +184,7 @@ Piece kill_info(std::string_view text, Event& event) {
   if (!cut_off) {
     Scan tail(whose.substr(task));
     tail.literal(",task=");
-    if (const auto comm = tail.until_last(",pid=")) {
+    if (const auto comm = tail.until_last(",pid="); comm && is_comm(*comm)) {
       event.set_text("comm", *comm);
       const auto pid = tail.number();
       if (pid && tail.literal(",uid=")) {
@@ -237,7 +241,7 @@ Piece reaper(std::string_view text, Event& event) {
   if (!pid || *pid < 0 || !scan.literal(" (")) return {};
   auto comm = reaped ? scan.until_last("), now ") : scan.until_last(")");
   if (reaped && !comm) comm = scan.until_last(") anon-rss");
-  if (!comm) return {};
+  if (!comm || !is_comm(*comm)) return {};
   event.reset(EventKind::kOomReaper);
   event.set_number("pid", *pid);
   event.set_text("comm", *comm);
@@ -269,8 +273,11 @@ Piece decode(std::string_view text, Event& event) {
 void complete(Event& event, Soc /*soc*/) {
   if (const auto chosen = event.number(kChosen)) {
     // A child was killed in its place: the score is not the child's.
-    if (chosen != event.number("pid")) event.remove("score");
-    event.remove(kChosen);
+    if (chosen != event.number("pid")) {
+      event.remove("score");
+    } else {
+      event.remove(kChosen);
+    }
   }
   if (event.kind() != EventKind::kOomKill || !event.boolean("memcg").value_or(false)) return;
   Event memcg(EventKind::kOomKillMemcg);
@@ -309,8 +316,10 @@ void describe_info(const Event& event, std::string& out) {
     out += "the OOM killer acted on the memory nodes of a cpuset";
   } else if (event.text("constraint") == "MEMORY_POLICY") {
     out += "the OOM killer acted on a process' memory policy";
-  } else {
+  } else if (event.boolean("global") == false || event.text("constraint") == "MEMCG") {
     out += "the OOM killer acted on the memory limit of a control group";
+  } else {
+    out += "the OOM killer acted";
   }
   if (event.has("comm")) out += " and chose " + process_in_words(event);
 }

@@ -13,7 +13,7 @@ Piece decode(std::string_view text, Event& event) {
   Scan scan(without_vendor_prefix(text));
   const auto function = scan.until_last(": ");
   if (!function || function->empty()) return {};
-  if (function->find_first_of(" \t") != std::string_view::npos) return {};
+  if (!is_kernel_name(*function)) return {};
   const auto count = scan.number();
   if (!count || *count < 0 || !scan.literal(" callbacks suppressed")) return {};
   scan.blanks();

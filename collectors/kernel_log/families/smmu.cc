@@ -115,7 +115,9 @@ void append(std::string& out, std::initializer_list<std::string_view> parts) {
 
 // "host1x_ctx0 on SMMU 12000000.iommu"
 void append_who(const Event& event, std::string& out) {
-  if (event.has("client")) {
+  if (event.text("client") == "invalid" && !event.text("sid").empty()) {
+    append(out, {"stream ID ", event.text("sid"), " (invalid)"});
+  } else if (event.has("client")) {
     append(out, {event.text("client")});
   } else if (!event.text("sid").empty()) {
     append(out, {"stream ID ", event.text("sid")});

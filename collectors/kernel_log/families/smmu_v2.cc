@@ -70,7 +70,8 @@ bool take_pair(std::string_view key, Scan& scan, Event& event) {
   }
   const auto value = scan.hex();
   if (!value || !at_word_end(scan)) return false;
-  event.set_text(field, *value);
+  // All but "pte" have more behind them: what ends with the line was cut off.
+  if (!scan.at_end() || field == "pte") event.set_text(field, *value);
   return true;
 }
 
@@ -84,7 +85,7 @@ Piece context_fault(Scan scan, Event& event) {
     }
     if (!scan.literal(", ")) break;
   }
-  if (!event.has("iova") || (!event.has("fsr") && !event.has("fsynr"))) return {};
+  if (!event.has("iova") && !event.has("fsr")) return {};
   // Only kernels that print cbfrsynra go on.
   const Role role = event.has("cbfrsynra") ? Role::kOpens : Role::kWhole;
   return {.role = role, .join = kDev};
@@ -98,7 +99,7 @@ bool take_register(Scan& scan, std::string_view name, std::string_view field, Ev
   scan.blanks();
   const auto digits = scan.hex();
   const auto value = digits ? parse_hex(*digits) : std::nullopt;
-  if (!value || *value > UINT32_MAX || !at_word_end(scan)) return false;
+  if (!value || !is_whole_register(*digits) || !at_word_end(scan)) return false;
   event.set_hex(field, *value);
   return true;
 }
@@ -137,7 +138,7 @@ Piece gfsr_line(Scan scan, Event& event) {
   for (const Key& key : kRegisters) {
     if (!scan.literal(key.printed)) break;
     const auto value = scan.hex();
-    if (!value || value->size() > 10 || !at_word_end(scan)) break;
+    if (!value || !is_whole_register(*value) || !at_word_end(scan)) break;
     event.set_text(key.field, *value);
     if (!scan.literal(", ")) break;
   }
@@ -148,7 +149,8 @@ Piece gfsr_line(Scan scan, Event& event) {
 Piece blocked_stream(Scan scan, Event& event) {
   const auto sid = scan.hex();
   if (!sid || !at_word_end(scan)) return {};
-  event.set_text("sid", *sid);
+  // What to boot with always follows.
+  if (!scan.at_end()) event.set_text("sid", *sid);
   event.set_text("fault", "unidentified stream");
   return {.role = Role::kOpens, .join = kDev};
 }
@@ -176,7 +178,8 @@ Piece decode_v2(std::string_view device, Scan message, Event& event) {
   if (message.literal("Blocked unknown Stream ID ")) return blocked_stream(message, event);
   if (message.rest().substr(0, 5) == "GFSR ") return gfsr_line(message, event);
   // L4T 4.9 says {global,context} in the same place.
-  if (message.literal("Unexpected ") && message.past("fault, this could be serious")) {
+  if (message.literal("Unexpected global fault, this could be serious") ||
+      message.literal("Unexpected {global,context} fault, this could be serious")) {
     return {.role = Role::kOpens, .join = kDev};
   }
   return {};
@@ -197,7 +200,9 @@ void complete_context_fault(Event& event, Soc soc) {
   event.set_text("soc", soc_name(soc));
   const auto raw = register_of(event, "cbfrsynra");
   if (!raw || event.has("sid")) return;
-  event.set_hex("sid", stream_id(soc, *raw));
+  const auto sid = stream_id(soc, event.text("dev"), *raw);
+  if (!sid) return;
+  event.set_hex("sid", *sid);
   const std::string_view client = stream_client(soc, event.text("dev"), *raw);
   if (!client.empty()) event.set_text("client", client);
 }
@@ -214,6 +219,7 @@ void complete_global_fault(Event& event, Soc soc) {
   event.set_text("soc", soc_name(soc));
   const auto raw = register_of(event, "sid");
   if (!raw) return;
+  if (const auto sid = stream_id(soc, event.text("dev"), *raw)) event.set_hex("sid", *sid);
   const std::string_view client = stream_client(soc, event.text("dev"), *raw);
   if (!client.empty()) event.set_text("client", client);
 }

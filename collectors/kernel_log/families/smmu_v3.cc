@@ -227,7 +227,7 @@ void complete_v3_event(Event& event, Soc soc) {
   event.set_text("soc", soc_name(soc));
   const auto sid = register_of(event, "sid");
   if (!sid || event.has("client")) return;
-  const std::string_view client = stream_client(soc, event.text("dev"), *sid);
+  const std::string_view client = stream_client_v3(soc, *sid);
   if (!client.empty()) event.set_text("client", client);
 }
 

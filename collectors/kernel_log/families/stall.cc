@@ -1,6 +1,7 @@
 #include <array>
 
 #include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/families/line_parts.h"
 #include "collectors/kernel_log/families/words.h"
 #include "collectors/kernel_log/scan.h"
 
@@ -15,7 +16,7 @@ constexpr std::array<std::string_view, 5> kAnchors{"INFO: task ", "BUG: soft loc
 bool take_task(std::string_view text, std::string_view& comm, std::int64_t& pid) {
   Scan scan(text);
   const auto name = scan.until_last(":");
-  if (!name || name->empty()) return false;
+  if (!name || !is_comm(*name)) return false;
   const auto number = scan.number();
   if (!number || !scan.at_end()) return false;
   comm = *name;
@@ -63,7 +64,7 @@ Piece hung_task(Scan scan, Event& event) {
   event.reset(EventKind::kHungTask);
   event.set_text("comm", comm);
   event.set_number("pid", pid);
-  event.set_number("seconds", *seconds);
+  if (scan.literal(" seconds")) event.set_number("seconds", *seconds);
   if (io) event.set_bool("io_wait", true);
   return {.role = Role::kOpens, .join = "pid"};
 }
@@ -116,7 +117,8 @@ Piece rcu_stall(Scan scan, Event& event) {
   if (expedited) event.set_bool("expedited", true);
   // Before 3.19 or so, all of it is in the one line: "{ 2}  (t=5250 jiffies g=8 c=7 q=5)".
   if (scan.past("(t=") || scan.past(" t=")) {
-    if (const auto jiffies = scan.number()) event.set_number("jiffies", *jiffies);
+    const auto jiffies = scan.number();
+    if (jiffies && scan.literal(" ")) event.set_number("jiffies", *jiffies);
   }
   return {.role = Role::kOpens};
 }
@@ -159,7 +161,8 @@ void describe(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kHungTask:
       out += process_in_words(event);
-      add_number(out, event, "seconds", " has been stuck in the kernel for more than ", " seconds");
+      out += " has been stuck in the kernel";
+      add_number(out, event, "seconds", " for more than ", " seconds");
       if (event.boolean("io_wait").value_or(false)) out += ", waiting for storage";
       add_name(out, event, "lock", ", waiting for a ");
       add_name(out, event, "owner_comm", " that is held by ");
@@ -182,6 +185,7 @@ void describe(const Event& event, std::string& out) {
         out.append(before).append(event.text_of(event[i]));
         before = ", ";
       }
+      if (event.has(Event::kListCut)) out += " and others";
       add_number(out, event, "jiffies", ", since ", " jiffies");
       break;
     }

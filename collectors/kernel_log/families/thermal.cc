@@ -51,7 +51,7 @@ Piece protection(Scan scan, Event& event) {
   // Regulators and batteries ask for it too.
   if (reason != "Temperature too high") return {.role = Role::kWhole};
   event.set_text("trip", "critical");
-  return {.role = Role::kFollowsOrOpens, .step = 1, .last = true};
+  return {.role = Role::kFollowsOrOpens, .step = 1, .last = true, .stands_alone = true};
 }
 
 // "soctherm: OC ALARM 0x00000002"
@@ -60,7 +60,7 @@ Piece over_current(Scan scan, Event& event) {
   if (!status || !trim(scan.rest()).empty()) return {};
   event.reset(EventKind::kThermal);
   event.set_text("trip", "oc_alarm");
-  event.set_text("oc_status", *status);
+  if (is_whole_register(*status)) event.set_text("oc_status", *status);
   return {.role = Role::kWhole};
 }
 

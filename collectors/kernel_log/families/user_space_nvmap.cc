@@ -98,12 +98,33 @@ Piece decode_at(std::size_t anchor, std::string_view text, Event& event) {
   }
 }
 
+// Strings that a device gives itself, and the kernel prints: not what a program says.
+bool quotes_a_device(std::string_view before) {
+  constexpr std::array<std::string_view, 4> kQuotes{
+      "Product: ", "Manufacturer: ", "SerialNumber: ", "input: "};
+  return std::any_of(kQuotes.begin(), kQuotes.end(), [&](std::string_view quote) {
+    return before.find(quote) != std::string_view::npos;
+  });
+}
+
+// Where nvmap's own error lines stand: at the line's start, or behind the name of a program,
+// "NAME: ", "NAME[PID]: ", with its machine's before it.
+bool ends_a_program(std::string_view before) {
+  if (trim(before).empty()) return true;
+  const std::size_t head = before.find(": ");
+  if (head == std::string_view::npos || head + 2 != before.size()) return false;
+  const std::string_view name = before.substr(0, head);
+  return name.find_first_of("=\"") == std::string_view::npos;
+}
+
 Piece decode(std::string_view text, Event& event) {
   for (std::size_t i = 0; i < kAnchors.size(); ++i) {
     std::size_t at = 0;
     while ((at = text.find(kAnchors[i], at)) != std::string_view::npos) {
       const bool begins = at == 0 || !is_name_char(text[at - 1]);
-      if (begins) {
+      const std::string_view before = text.substr(0, at);
+      const bool may = i == 0 ? ends_a_program(before) : !quotes_a_device(before);
+      if (begins && may) {
         const Piece piece = decode_at(i, text.substr(at), event);
         if (piece.role != Role::kNothing) return piece;
       }

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/collectors/kernel_log/decoding.h"
+#include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -15,11 +15,11 @@ std::string one(std::string_view text) {
 }
 
 TEST(Allocation, PageFailure) {
-  EXPECT_EQ(one("a: b (c): page allocation failure: order:4, mode:0xa20(GFP_ATOMIC), "
+  EXPECT_EQ(one("a:b (c): page allocation failure: order:4, mode:0xa20(GFP_ATOMIC), "
                 "nodemask=(null),cpuset=/,mems_allowed=0"),
-            "page_alloc_failure comm=a: b (c) order=4 mode=0xa20 nodemask=(null)");
+            "page_alloc_failure comm=a:b (c) order=4 mode=0xa20 nodemask=(null)");
   EXPECT_EQ(one("ls: page allocation failure: order:0, mode:0x20"),
-            "page_alloc_failure comm=ls order=0 mode=0x20");
+            "page_alloc_failure comm=ls order=0");
   EXPECT_EQ(one("ls: page allocation failure. order:2, mode:0x4020"),
             "page_alloc_failure comm=ls order=2 mode=0x4020");
   EXPECT_EQ(one("ls: page allocation failure: order:x, mode:0x4020"), "");
@@ -176,6 +176,55 @@ TEST(DmaMemory, Nvmap) {
   EXPECT_EQ(one("nvmap_page_pool_init: failed to allocate page array"),
             "nvmap function=nvmap_page_pool_init error=failed to allocate page array");
   EXPECT_EQ(one("nvmap_page_pool_init: nvmap page pool size: 12 pages (3 MB)"), "");
+}
+
+TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
+  EXPECT_EQ(
+      told_by("usb 1-1: Product: a: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL)\n"
+              "Tasks in /u: page allocation failure: order:9, mode:0x1 are going\n"
+              "input: x: page allocation stalls for 9ms, order:2, mode:0x1(A)\n"
+              "systemd[1]: a.service: vmalloc error: size 4096, page order 0, failed\n"
+              "[1] a: vmalloc: allocation failure: 4096 bytes\n"),
+      "");
+}
+
+TEST(KernelLogAllocation, WhatACutLineLostIsAbsent) {
+  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0xcc"),
+            "page_alloc_failure comm=dd order=3\n");
+  // Masks have no more digits than these: it is whole, as 4.4 prints it.
+  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0x24082c0"),
+            "page_alloc_failure comm=dd order=3 mode=0x24082c0\n");
+  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), "
+                    "nodemask=(null),cpuset"),
+            "page_alloc_failure comm=dd order=3 mode=0xcc0 nodemask=(null)\n");
+  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), "
+                    "nodemask=0-1,cpuset=/,mems_allowed=0-1"),
+            "page_alloc_failure comm=dd order=3 mode=0xcc0 nodemask=0-1\n");
+}
+
+TEST(KernelLogAllocation, DriversAreBelievedBehindOneHeadOnly) {
+  for (const std::string_view text :
+       {"dma_alloc_coherent of size 4096 failed", "failed to allocate buffer with size 4096",
+        "swiotlb buffer is full (sz: 4096 bytes)",
+        "coherent allocation too big (requested 0x1000 mask 0x1)"}) {
+    for (const std::string_view quote :
+         {"Product: ", "Manufacturer: ", "SerialNumber: ", "x: y_z: "}) {
+      EXPECT_EQ(told_by("usb 1-1: " + std::string(quote) + std::string(text)), "") << text;
+    }
+    EXPECT_NE(told_by("some-isp 1.isp: " + std::string(text)), "") << text;
+    EXPECT_NE(told_by("some-isp 1.isp: isp_init_dma: " + std::string(text)), "") << text;
+    EXPECT_NE(told_by("some-drm 1.dc: [drm:a_b [c]] *ERROR* " + std::string(text)), "") << text;
+  }
+  EXPECT_EQ(told_by("some-isp 1.isp: dma_alloc_coherent of size 99999999999999999999 failed"),
+            "dma_alloc_failure dev=1.isp\n");
+}
+
+TEST(KernelLogAllocation, CmaNumbersThatCannotBe) {
+  EXPECT_EQ(told_by("cma: cma_alloc: a: alloc failed, req-size: 128 pages, ret: -1"),
+            "cma_alloc_failure area=a pages=128\n");
+  EXPECT_EQ(told_by("cma: cma_alloc: a: alloc failed, req-size: 18446744073709551615 pages, "
+                    "ret: -12"),
+            "cma_alloc_failure area=a ret=-12 errno=ENOMEM\n");
 }
 
 }  // namespace

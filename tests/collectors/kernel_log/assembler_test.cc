@@ -49,13 +49,72 @@ TEST_F(AssemblerTest, EventsComeInTheOrderOfTheirFirstLines) {
 }
 
 TEST_F(AssemblerTest, ASecondFirstLineBeginsASecondEvent) {
-  feed(kFailed);
-  feed(kFailed);
+  const std::string open = "nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, ";
+  const std::string more =
+      "nvgpu: 1.gpu  f:2  [ERR]  [MMU FAULT] protected mode: 0, client type: gpc, ";
+  feed(open);
+  feed(open);
   ASSERT_EQ(events_.size(), 1U);
-  EXPECT_FALSE(events_[0].has("free"));
-  feed(kPages);
+  EXPECT_FALSE(events_[0].has("client_type"));
+  feed(more);
   ASSERT_EQ(events_.size(), 2U);
-  EXPECT_TRUE(events_[1].has("free"));
+  EXPECT_EQ(events_[1].text("client_type"), "gpc");
+}
+
+TEST_F(AssemblerTest, ALineThatCouldBeOfTwoEventsIsOfNeither) {
+  feed(kFailed);
+  feed("cma: cma_alloc: b: alloc failed, req-size: 70 pages, ret: -16");
+  feed(kPages);
+  feed("cma: number of available pages: 5@1=> 5 free of 10 total pages");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 2U);
+  EXPECT_EQ(events_[0].text("area"), "a");
+  EXPECT_EQ(events_[1].text("area"), "b");
+  EXPECT_FALSE(events_[0].has("free"));
+  EXPECT_FALSE(events_[1].has("free"));
+}
+
+TEST_F(AssemblerTest, InterleavedLinesOfOneFormatAreNoFurtherEvents) {
+  feed("mc-err: (12) csr_a: EMEM address decode error");
+  feed("mc-err: (13) csr_b: EMEM address decode error");
+  feed("mc-err:   status = 0x20000015; addr = 0x00001000");
+  feed("mc-err:   status = 0x20000016; addr = 0x00002000");
+  feed("mc-err:   secure: no, access-type: read, SMMU fault: none");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 2U);
+  for (const Event& event : events_) {
+    EXPECT_FALSE(event.has("addr"));
+    EXPECT_FALSE(event.has("rw"));
+  }
+}
+
+TEST_F(AssemblerTest, AVmallocFailureJoinsOnlyItsOwnSize) {
+  feed("vmap allocation for size 135168 failed: use vmalloc=<size> to increase size");
+  feed("dd: vmalloc: allocation failure: 131072 bytes");
+  feed("vmap allocation for size 397312 failed: use vmalloc=<size> to increase size");
+  feed("insmod: vmalloc: allocation failure: 8192 bytes");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(events_[0].text("comm"), "dd");
+  EXPECT_FALSE(events_[1].has("comm"));
+  EXPECT_EQ(events_[2].number("size"), 8192);
+}
+
+TEST_F(AssemblerTest, OfTwoKillsTheVictimDecides) {
+  feed("Out of memory: Kill process 10 (a) score 7 or sacrifice child");
+  feed("Out of memory: Kill process 20 (b) score 8 or sacrifice child");
+  feed("Killed process 10 (a) total-vm:5kB, anon-rss:1kB, file-rss:0kB");
+  feed("Killed process 20 (b) total-vm:6kB, anon-rss:1kB, file-rss:0kB");
+  feed("Out of memory: Kill process 30 (c) score 9 or sacrifice child");
+  feed("Killed process 31 (d) total-vm:7kB, anon-rss:1kB, file-rss:0kB");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(events_[0].number("total_vm_kb"), 5);
+  EXPECT_EQ(events_[1].number("total_vm_kb"), 6);
+  EXPECT_EQ(events_[1].number("score"), 8);
+  EXPECT_FALSE(events_[1].has("chosen_pid"));
+  EXPECT_EQ(events_[2].number("pid"), 31);
+  EXPECT_EQ(events_[2].number("chosen_pid"), 30);
 }
 
 TEST_F(AssemblerTest, AFurtherLineAloneTellsNothing) {

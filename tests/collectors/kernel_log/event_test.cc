@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
@@ -31,9 +33,15 @@ TEST(Event, IsBounded) {
   event.set_text("error", std::string(1000, 'x'));
   EXPECT_EQ(event.text("error").size(), Event::kMaxText);
   for (std::size_t i = 0; i < 100; ++i) event.add_item("list", std::string(100, 'y'));
-  EXPECT_EQ(event.size(), Event::kMaxFields);
+  // A list leaves room for what comes behind it, and says that it was cut.
+  EXPECT_EQ(event.size(), Event::kMaxItems + 1);
+  EXPECT_EQ(event.boolean(Event::kListCut), true);
   event.set_number("late", 1);
-  EXPECT_FALSE(event.has("late"));
+  EXPECT_TRUE(event.has("late"));
+  constexpr std::array<std::string_view, 7> kMore{"a", "b", "c", "d", "e", "f", "g"};
+  for (const std::string_view name : kMore) event.set_number(name, 1);
+  EXPECT_EQ(event.size(), Event::kMaxFields);
+  EXPECT_FALSE(event.has("g"));
   // No byte beyond the bound, however often a field is replaced.
   for (std::size_t i = 0; i < 100; ++i) event.set_text("error", std::string(200, 'z'));
   EXPECT_LE(event.text("error").size(), Event::kMaxText);

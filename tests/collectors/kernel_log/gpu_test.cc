@@ -160,5 +160,23 @@ TEST(KernelLogGpu, SentenceIsNoEventWhateverTheTextSays) {
 
 TEST(KernelLogGpu, CutLines) { expect_filter_agrees_on_cut_lines("gpu.txt"); }
 
+TEST(KernelLogGpu, NamesWithCommas) {
+  const std::string head = "NVRM: Xid (PCI:0000:02:00): 45, pid=100, name=";
+  EXPECT_EQ(told_by(head + "a, b c, Ch 00000030"),
+            "gpu_xid xid=45 pci=0000:02:00 pid=100 comm=a, b c text=Ch 00000030\n");
+  EXPECT_EQ(told_by(head + "a, b, Graphics Exception"),
+            "gpu_xid xid=45 pci=0000:02:00 pid=100 text=b, Graphics Exception\n");
+  EXPECT_EQ(told_by(head + "python3, Graphics Exception"),
+            "gpu_xid xid=45 pci=0000:02:00 pid=100 comm=python3 text=Graphics Exception\n");
+}
+
+TEST(KernelLogGpu, WhatACutLineLostIsAbsent) {
+  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 3"), "");
+  EXPECT_EQ(
+      told_by("nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, fault addr: "
+              "0x40000, fault addr aperture: 1, fault type: invalid pde, access type: virt rea"),
+      "gpu_mmu_fault dev=1.gpu engine=3 channel=5 addr=0x40000 fault_type=invalid pde\n");
+}
+
 }  // namespace
 }  // namespace jetmem::kernel_log

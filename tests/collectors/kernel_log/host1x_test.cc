@@ -57,5 +57,15 @@ TEST(KernelLogHost1x, Sentences) {
 
 TEST(KernelLogHost1x, CutLines) { expect_filter_agrees_on_cut_lines("host1x.txt"); }
 
+TEST(KernelLogHost1x, WhatACutLineLostIsAbsent) {
+  const std::string head = "host1x 50000000.host1x: cdma_handle_timeout: timeout: ";
+  EXPECT_EQ(told_by(head + "3"), "host1x_timeout dev=50000000.host1x\n");
+  EXPECT_EQ(told_by(head + "31 (isp) clientid 1413"),
+            "host1x_timeout dev=50000000.host1x syncpt=31 syncpt_name=isp\n");
+  EXPECT_EQ(told_by("host1x 5.host1x: far-too-long-a-name: syncpoint id 7 (x) stuck waiting 1, "
+                    "timeout=5"),
+            "");
+}
+
 }  // namespace
 }  // namespace jetmem::kernel_log

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/collectors/kernel_log/decoding.h"
+#include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -102,6 +102,13 @@ TEST(MemoryError, Kmemleak) {
   EXPECT_EQ(one("kmemleak: 14 new suspected memory leaks (see /sys/kernel/debug/kmemleak)"),
             "kmemleak count=14");
   EXPECT_EQ(one("kmemleak: Kernel memory leak detector initialized"), "");
+}
+
+TEST(KernelLogMemoryError, OnlyRemediesThatThereAre) {
+  EXPECT_EQ(told_by("Memory failure: 0x4f: recovery action for huge page: Faile"),
+            "memory_error pfn=0x4f page_type=huge page\n");
+  EXPECT_EQ(sentence_of("Memory failure: 0x4f: recovery action for huge page: Faile"),
+            "a page of memory is broken (huge page)");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/collectors/kernel_log/decoding.h"
+#include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -20,8 +20,8 @@ std::string sentence(std::string_view text) {
 }
 
 TEST(Oom, Invoked) {
-  EXPECT_EQ(one("a: b invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=3, oom_score_adj=-5"),
-            "oom_invoked comm=a: b gfp=0xcc0 order=3 oom_score_adj=-5");
+  EXPECT_EQ(one("a:b invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=3, oom_score_adj=-5"),
+            "oom_invoked comm=a:b gfp=0xcc0 order=3 oom_score_adj=-5");
   EXPECT_EQ(one("ls invoked oom-killer: gfp_mask=0x24(GFP_A), nodemask=0-1,3, order=0, "
                 "oom_score_adj=0"),
             "oom_invoked comm=ls gfp=0x24 nodemask=0-1,3 order=0 oom_score_adj=0");
@@ -41,7 +41,7 @@ TEST(Oom, InvokedBySysrqIsNoEvent) {
 TEST(Oom, KillInTwoLinesIsOneEventAndTheVictimIsInTheSecond) {
   EXPECT_EQ(one("Out of memory: Kill process 12 (sh (x)) score 90 or sacrifice child\n"
                 "Killed process 13 (a) total-vm (b) total-vm:70kB, anon-rss:60kB, file-rss:5kB"),
-            "oom_kill pid=13 comm=a) total-vm (b memcg=false total_vm_kb=70 "
+            "oom_kill chosen_pid=12 pid=13 comm=a) total-vm (b memcg=false total_vm_kb=70 "
             "anon_rss_kb=60 file_rss_kb=5");
 }
 
@@ -163,6 +163,36 @@ TEST(Oom, InWords) {
             "1.0 GiB shared");
   EXPECT_EQ(sentence("oom_reaper: unable to reap pid:9 (a)"),
             "the memory of the killed a (PID 9) could not be taken back");
+}
+
+TEST(KernelLogOom, WhatIsNoTasksNameIsNoEvent) {
+  const std::string rest = "foo invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=1, adj=0";
+  EXPECT_EQ(told_by(rest), "oom_invoked comm=foo gfp=0xcc0 order=1\n");
+  for (const std::string_view before :
+       {"| ", "[1] ", "<4>", "18:53:02 ", "2026-11-20 ", "Nov 20 ", "W: ", "\xc2\xa0",
+        "usb 1-1: Product: ", "kubelet: I1120 18:53:02 1 log.go:1] ", "# "}) {
+    EXPECT_EQ(told_by(std::string(before) + rest), "") << before;
+  }
+  // Names that there are.
+  for (const std::string_view comm :
+       {"kworker/u8:7", "(sd-pam)", "Web Content", "3d-viewer 1", "caf\\xc3\\xa9-of-12-by"}) {
+    EXPECT_NE(told_by(std::string(comm) + rest.substr(3)), "") << comm;
+  }
+  EXPECT_EQ(told_by("Out of memory: Killed process 5 (longer-than-16-b) total-vm:4kB, "
+                    "anon-rss:1kB, file-rss:1kB"),
+            "");
+}
+
+TEST(KernelLogOom, WhatACutLineLostIsAbsent) {
+  EXPECT_EQ(told_by("foo invoked oom-killer: gfp_mask=0x1100cc"), "oom_invoked comm=foo\n");
+  EXPECT_EQ(told_by("oom-kill:constraint=CONSTRAINT_MEMC"), "oom_kill_info \n");
+  EXPECT_EQ(sentence_of("oom-kill:constraint=CONSTRAINT_MEMC"), "the OOM killer acted");
+}
+
+TEST(KernelLogOom, ANumberThatDoesNotFitIsAbsent) {
+  EXPECT_EQ(told_by("Killed process 5 (foo) total-vm:99999999999999999999kB, anon-rss:7kB, "
+                    "file-rss:1kB"),
+            "oom_kill pid=5 comm=foo anon_rss_kb=7 file_rss_kb=1\n");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "collectors/kernel_log/suppressed.h"
-#include "tests/collectors/kernel_log/decoding.h"
+#include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -39,6 +39,10 @@ TEST(RateLimit, TheFunctionTellsTheKind) {
   EXPECT_EQ(suppressed_kind("cma_allocate_something_else"), EventKind::kNone);
   EXPECT_EQ(suppressed_kind("net_ratelimit"), EventKind::kNone);
   EXPECT_EQ(suppressed_kind(""), EventKind::kNone);
+}
+
+TEST(KernelLogRateLimit, OnlyNamesOfFunctions) {
+  EXPECT_EQ(told_by("evil\xe2\x80\xae_name: 3 callbacks suppressed"), "");
 }
 
 }  // namespace

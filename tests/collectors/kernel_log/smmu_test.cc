@@ -54,7 +54,7 @@ TEST(SmmuLog, ContextFaultOfL4t49) {
             "soc=tegra194");
   EXPECT_EQ(context("arm-smmu 12000000.iommu: Unhandled context fault: iova=0x40, fsynr=0x3, cb=3, "
                     "sid=99(0x63 - (null)), pgd=1"),
-            "dev=12000000.iommu iova=0x40 fsynr=0x3 cb=3 sid=99 pgd=1 rw=read plvl=3 priv=false");
+            "dev=12000000.iommu iova=0x40 fsynr=0x3 cb=3 sid=99 rw=read plvl=3 priv=false");
 }
 
 TEST(SmmuLog, ContextFaultOfMainline) {
@@ -75,7 +75,47 @@ TEST(SmmuLog, ContextFaultOfAUnitThatIsNotTheSocs) {
                     "fsynr=0x1, cbfrsynra=0x80e, cb=9",
                     Soc::kTegra234),
             "dev=13000000.iommu fsr=0x402 iova=0x1000 fsynr=0x1 cbfrsynra=0x80e cb=9 "
-            "fault=translation rw=read plvl=1 priv=false soc=tegra234 sid=0xe");
+            "fault=translation rw=read plvl=1 priv=false soc=tegra234");
+  // An SMMUv2 of Tegra264, which has none, and an SMMUv3 of Tegra194.
+  EXPECT_EQ(context("arm-smmu 6000000.iommu: Unhandled context fault: fsr=0x402, iova=0x1000, "
+                    "fsynr=0x1, cbfrsynra=0x3000, cb=9",
+                    Soc::kTegra264),
+            "dev=6000000.iommu fsr=0x402 iova=0x1000 fsynr=0x1 cbfrsynra=0x3000 cb=9 "
+            "fault=translation rw=read plvl=1 priv=false soc=tegra264");
+  const auto events = events_of(
+      "arm-smmu-v3 arm-smmu-v3.7.auto: event: C_BAD_STREAMID client: (unassigned sid) sid: 0x4102 "
+      "ssid: 0x0\n",
+      Soc::kTegra194);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].text("sid"), "0x4102");
+  EXPECT_FALSE(events[0].has("client"));
+}
+
+TEST(SmmuLog, WhatACutLineLostIsAbsent) {
+  const std::string head = "arm-smmu 11000000.iommu: ";
+  EXPECT_EQ(context(head + "Unhandled context fault: fsr=0x402, iova=0x7ff01000, fsynr=0x8001"),
+            "dev=11000000.iommu fsr=0x402 iova=0x7ff01000 fault=translation");
+  EXPECT_EQ(context(head + "Unhandled context fault: fsr=0x402, iova=0x7ff0"),
+            "dev=11000000.iommu fsr=0x402 fault=translation");
+  EXPECT_EQ(context(head + "Unhandled context fault: fsr=0x402, iova=0x7ff01000, fsynr=0x11, "
+                           "cbfrsynra=0x80"),
+            "dev=11000000.iommu fsr=0x402 iova=0x7ff01000 fsynr=0x11 fault=translation rw=write "
+            "plvl=1 priv=false");
+  EXPECT_EQ(events_of(head + "FSR    = 0000040").size(), 0U);
+  EXPECT_EQ(events_of(head + "GFSR 0x8000000").size(), 0U);
+  EXPECT_EQ(global(head + "GFSR 0x00000002, GFSYNR0 0x00000002, GFSYNR1 0x00002a"),
+            "dev=11000000.iommu gfsr=0x00000002 gfsynr0=0x00000002 fault=unidentified stream");
+  EXPECT_EQ(events_of(head + "Unexpected local fault, this could be serious").size(), 0U);
+}
+
+TEST(SmmuLog, StreamIdZeroOfTheFirstGenerationsIsInvalid) {
+  const auto events = events_of(
+      "arm-smmu 12000000.iommu: Unhandled context fault: fsr=0x402, iova=0x8000, fsynr=0x1, "
+      "cbfrsynra=0x800, cb=3",
+      Soc::kTegra194);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_NE(describe(events[0]).find("stream ID 0x0 (invalid)"), std::string::npos)
+      << describe(events[0]);
 }
 
 TEST(SmmuLog, DecodedLinesJoin) {
@@ -125,7 +165,7 @@ TEST(SmmuLog, GlobalFault) {
                    "0x00000814, GFSYNR2 0x00000000\n",
                    Soc::kTegra186),
             "dev=12000000.iommu gfsr=0x80000002 gfsynr0=0x00000002 gfsynr1=0x00000814 "
-            "gfsynr2=0x00000000 fault=unidentified stream, multiple sid=0x814 soc=tegra186 "
+            "gfsynr2=0x00000000 fault=unidentified stream, multiple sid=0x14 soc=tegra186 "
             "client=eqos");
   EXPECT_EQ(global("arm-smmu 10000000.iommu: Blocked unknown Stream ID 0x407; boot with "
                    "\"arm-smmu.disable_bypass=0\" to allow, but this may have security "

@@ -29,11 +29,11 @@ TEST(KernelLogSoc, FromTheDeviceTree) {
 }
 
 TEST(KernelLogSoc, StreamIdsAreMaskedWhereTheHardwareIgnoresBits) {
-  EXPECT_EQ(stream_id(Soc::kTegra186, 0x1014), 0x14U);
-  EXPECT_EQ(stream_id(Soc::kTegra194, 0x821), 0x21U);
-  EXPECT_EQ(stream_id(Soc::kTegra234, 0x100f), 0x0fU);
-  EXPECT_EQ(stream_id(Soc::kTegra264, 0x3001), 0x3001U);
-  EXPECT_EQ(stream_id(Soc::kUnknown, 0x821), 0x821U);
+  EXPECT_EQ(stream_id(Soc::kTegra186, "12000000.iommu", 0x1014), 0x14U);
+  EXPECT_EQ(stream_id(Soc::kTegra194, "12000000.iommu", 0x821), 0x21U);
+  EXPECT_EQ(stream_id(Soc::kTegra234, "8000000.iommu", 0x100f), 0x0fU);
+  EXPECT_EQ(stream_id(Soc::kTegra264, "6000000.iommu", 0x3001), std::nullopt);
+  EXPECT_EQ(stream_id(Soc::kUnknown, "12000000.iommu", 0x821), std::nullopt);
 }
 
 TEST(KernelLogSoc, ClientsOfTheFirstGenerations) {
@@ -62,10 +62,10 @@ TEST(KernelLogSoc, OnTegra234TheUnitDecides) {
 }
 
 TEST(KernelLogSoc, OnTegra264TheLowByteIsTheClientsOwn) {
-  EXPECT_EQ(stream_client(Soc::kTegra264, "6000000.iommu", 0x3000), "vic");
-  EXPECT_EQ(stream_client(Soc::kTegra264, "6000000.iommu", 0x3010), "vic");
-  EXPECT_EQ(stream_client(Soc::kTegra264, "6000000.iommu", 0x13000), "");
-  EXPECT_EQ(stream_client(Soc::kTegra264, "6000000.iommu", 0x00), "");
+  EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x3000), "vic");
+  EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x3010), "vic");
+  EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x13000), "");
+  EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x00), "");
 }
 
 TEST(KernelLogSoc, WithoutATableNoClient) {

@@ -93,5 +93,22 @@ TEST(KernelLogStall, Sentences) {
 
 TEST(KernelLogStall, CutLines) { expect_filter_agrees_on_cut_lines("stall.txt"); }
 
+TEST(KernelLogStall, WhatACutLineLostIsAbsent) {
+  EXPECT_EQ(told_by("INFO: task dd:81 blocked for more than 12"), "hung_task comm=dd pid=81\n");
+  EXPECT_EQ(sentence_of("INFO: task dd:81 blocked for more than 12"),
+            "dd (PID 81) has been stuck in the kernel");
+}
+
+TEST(KernelLogStall, ManyCpusLeaveRoomForTheRest) {
+  std::string text = "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n";
+  for (int cpu = 0; cpu < 40; ++cpu) {
+    text += "rcu: \t" + std::to_string(cpu) + "-...0: (1 GPs behind) idle=1\n";
+  }
+  const auto events = events_of(text + "rcu: \t(detected by 1, t=5252 jiffies, g=9, q=3)\n");
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].number("jiffies"), 5252);
+  EXPECT_EQ(events[0].boolean("list_cut"), true);
+}
+
 }  // namespace
 }  // namespace jetmem::kernel_log

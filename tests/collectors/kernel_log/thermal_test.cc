@@ -71,5 +71,9 @@ TEST(KernelLogThermal, Sentences) {
 
 TEST(KernelLogThermal, CutLines) { expect_filter_agrees_on_cut_lines("thermal.txt"); }
 
+TEST(KernelLogThermal, ACutRegisterIsAbsent) {
+  EXPECT_EQ(told_by("soctherm: OC ALARM 0x0000000"), "thermal trip=oc_alarm\n");
+}
+
 }  // namespace
 }  // namespace jetmem::kernel_log

@@ -59,5 +59,12 @@ TEST(KernelLogUserSpaceNvmap, CutLines) {
   expect_filter_agrees_on_cut_lines("user_space_nvmap.txt");
 }
 
+TEST(KernelLogUserSpaceNvmap, NotWhatTheKernelQuotes) {
+  EXPECT_EQ(told_by("usb 1-1: Product: NvMapMemAllocInternalTagged: 1 error 12\n"
+                    "usb 1-1: Manufacturer: nvbufsurface: NvBufSurfaceMap: wrong plane\n"),
+            "");
+  EXPECT_NE(told_by("argus-daemon[12]: NvMapMemAllocInternalTagged: 1 error 12"), "");
+}
+
 }  // namespace
 }  // namespace jetmem::kernel_log
