@@ -78,6 +78,25 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+// Characters that show nothing themselves and change how others show: directions of writing,
+// joiners, tags. What is told of a text must be what is in it.
+bool is_invisible(std::string_view sequence) {
+  unsigned code = 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  if (sequence.size() == 2) {
+    code = (byte(0) & 0x1fU) << 6 | (byte(1) & 0x3fU);
+  } else if (sequence.size() == 3) {
+    code = (byte(0) & 0xfU) << 12 | (byte(1) & 0x3fU) << 6 | (byte(2) & 0x3fU);
+  } else {
+    code = (byte(0) & 0x7U) << 18 | (byte(1) & 0x3fU) << 12 | (byte(2) & 0x3fU) << 6 |
+           (byte(3) & 0x3fU);
+  }
+  return code == 0xad || code == 0x61c || code == 0x180e || (code >= 0x200b && code <= 0x200f) ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+         code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
+         (code >= 0xe0000 && code <= 0xe007f);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
@@ -92,7 +111,7 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
     } else if (length == 2 && static_cast<unsigned char>(text[0]) == 0xc2 &&
                static_cast<unsigned char>(text[1]) < 0xa0) {
       piece = "?";  // C1 control characters steer terminals too
-    } else if (length > 1) {
+    } else if (length > 1 && !is_invisible(text.substr(0, length))) {
       piece = text.substr(0, length);
     }
     if (out.size() + piece.size() > max_bytes) break;

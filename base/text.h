@@ -120,7 +120,8 @@ std::optional<std::uint64_t> parse_u64(std::string_view text);
 std::optional<std::int64_t> parse_i64(std::string_view text);
 
 // Text from outside, made safe to print on a terminal and to put into a label: control
-// characters become '?', bytes that are not UTF-8 become U+FFFD, and at most `max_bytes` remain.
+// characters become '?', bytes that are not UTF-8 and characters that only change how others show
+// (directions of writing, joiners) become U+FFFD, and at most `max_bytes` remain.
 std::string printable(std::string_view text, std::size_t max_bytes = 200);
 
 // The name among `names` that a person most likely meant, or empty if none is near.

@@ -23,6 +23,7 @@ using kernel_log::TextLog;
 struct DecodeOptions {
   std::string file;
   std::string soc;
+  bool soc_given = false;
   bool json = false;
 };
 
@@ -62,7 +63,11 @@ class Explainer {
   }
 
   void summary(const TextLog::Counts& counts) const {
-    if (json_) return;
+    const std::string losses = left_out(counts);
+    if (json_) {
+      if (!losses.empty()) std::fprintf(stderr, "jetmem decode kernel-log: %s\n", losses.c_str());
+      return;
+    }
     if (counts.events > 0) put("\n");
     std::string text = counted(counts.lines, "line") + " read: ";
     text.append(counts.events == 0 ? "no event of memory or its devices"
@@ -77,15 +82,7 @@ class Explainer {
     if (!kinds.empty()) text.append(kinds).append(")");
     const std::uint64_t silent = counts.lines - counts.telling - counts.foreign;
     text.append("; ").append(counted(silent, "line")).append(" without one");
-    if (counts.foreign > 0) {
-      text.append("; ").append(counted(counts.foreign, "line"));
-      text.append(" written into the kernel's log by processes, not believed");
-    }
-    if (counts.lost > 0)
-      text.append("; ").append(counted(counts.lost, "record")).append(" missing");
-    if (counts.cut > 0) {
-      text.append("; ").append(counted(counts.cut, "line")).append(" longer than 64 KiB, cut");
-    }
+    if (!losses.empty()) text.append("; ").append(losses);
     put(wrapped(text + ".", 0));
     if (client_unknown_ && soc_ == Soc::kUnknown) {
       put(wrapped(
@@ -110,7 +107,7 @@ int fail_with(const Error& error) {
 
 int run(const std::string& directory, const DecodeOptions& options) {
   Soc soc = Soc::kUnknown;
-  if (!options.soc.empty()) {
+  if (options.soc_given) {
     const auto given = soc_given(options.soc);
     if (!given) return fail_with(given.error());
     soc = *given;
@@ -120,7 +117,7 @@ int run(const std::string& directory, const DecodeOptions& options) {
   if (!directory.empty()) {
     root = Root::at(directory);
     if (!root) return fail_with(std::move(root.error()).within("--root"));
-    if (options.soc.empty()) soc = kernel_log::soc_of(*root);
+    if (!options.soc_given) soc = kernel_log::soc_of(*root);
   }
   const bool captured = !directory.empty() && options.file.empty();
   const std::string file = options.file.empty() ? "-" : options.file;
@@ -136,9 +133,22 @@ int run(const std::string& directory, const DecodeOptions& options) {
   const std::string path = captured      ? printable(directory, 300) + "/dev/kmsg"
                            : file == "-" ? "standard input"
                                          : printable(file, 300);
-  if (auto read = feed_from(input->get(), path, *log); !read) return fail_with(read.error());
+  const auto read = feed_from(input->get(), path, *log);
+  if (!read) return fail_with(read.error());
+  if (!read->empty()) {
+    std::fprintf(stderr, "jetmem decode kernel-log: %s: %s\n", path.c_str(), read->c_str());
+  }
   explainer.summary(log->counts());
   return kExitOk;
+}
+
+constexpr std::string_view kKernelLog = "kernel-log";
+
+std::string not_a_format(const std::string& typed) {
+  std::string message = "no format is called '" + printable(typed, 60) + "'";
+  const std::string_view near = nearest_name(typed, std::array{kKernelLog});
+  if (!near.empty()) message.append("; did you mean '").append(near).append("'?");
+  return message.append(near.empty() ? "; `jetmem decode` lists them" : "");
 }
 
 }  // namespace
@@ -148,31 +158,37 @@ void add_decode_command(CLI::App& app, CommandContext& context) {
   command->footer(
       "Without a format it lists them.\n"
       "Exit status: 0; 2 on a wrong command line.");
+  // Nothing but a format may stand here, and then it is a command of its own.
+  command->add_option("FORMAT", "A format's name, as below")
+      ->check(CLI::Validator(not_a_format, "", ""));
   command->callback([command] {
     if (!command->get_subcommands().empty()) return;
     put("jetmem decode kernel-log [FILE]   kernel log: dmesg, journalctl, syslog, /dev/kmsg\n");
   });
 
   CLI::App* sub = command->add_subcommand(
-      "kernel-log", "Find what a kernel log tells of memory and its devices, and explain it");
+      std::string(kKernelLog),
+      "Find what a kernel log tells of memory and its devices, and explain it");
   auto options = std::make_shared<DecodeOptions>();
-  sub->add_option("FILE", options->file,
-                  "The log as dmesg, journalctl, syslog or /dev/kmsg gave it, or pasted from a web "
-                  "page; - or nothing: standard input")
-      ->type_name("");
+  sub->add_option("FILE", options->file, "The log; - or nothing: standard input")->type_name("");
   sub->add_option("--soc", options->soc,
                   "The SoC it is from, tegra234 say: names the device behind an SMMU stream ID")
       ->type_name("NAME");
   sub->add_flag("--json", options->json, "One JSON object a line for each event, nothing else");
   sub->footer(
-      "Pasted logs are taken as from another machine, whose SoC only --soc tells. --root DIR "
+      "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or\n"
+      "pasted too, or what journalctl -o json, export or verbose and dmesg --json write.\n"
+      "Logs are taken as from another machine, whose SoC only --soc tells. --root DIR "
       "reads\n"
       "DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree.\n"
       "Lines that a process wrote into the kernel's log are counted and not believed.\n"
       "Exit status: 0 when the log was read, with or without events; 1 when it could not be; 2 on "
       "a\n"
       "wrong command line.");
-  sub->callback([options, &context] { context.status = run(context.root, *options); });
+  sub->callback([sub, options, &context] {
+    options->soc_given = sub->count("--soc") > 0;
+    context.status = run(context.root, *options);
+  });
 }
 
 }  // namespace jetmem

@@ -51,6 +51,18 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return text.append(noun).append(count == 1 ? "" : "s");
 }
 
+std::string left_out(const kernel_log::TextLog::Counts& counts) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, std::string_view noun, std::string_view why) {
+    if (count == 0) return;
+    text.append(text.empty() ? "" : "; ").append(counted(count, noun)).append(why);
+  };
+  add(counts.foreign, "line", " written into the kernel's log by processes, not believed");
+  add(counts.lost, "record", " missing");
+  add(counts.cut, "line", " longer than 64 KiB, cut");
+  return text;
+}
+
 std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning) {
   std::string block(head);
   block.append("\n");

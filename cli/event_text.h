@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "collectors/kernel_log/event.h"
+#include "collectors/kernel_log/text_log.h"
 
 namespace jetmem {
 
@@ -20,6 +21,9 @@ std::string seconds_text(std::chrono::microseconds stamp);
 
 // "1 line", "2 lines".
 std::string counted(std::uint64_t count, std::string_view noun);
+
+// What of a log was not taken into account, "3 records missing; ..."; empty when all was.
+std::string left_out(const kernel_log::TextLog::Counts& counts);
 
 // A head line, what happened, and what that usually means.
 std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning);

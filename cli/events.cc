@@ -29,6 +29,7 @@ constexpr const char* kRing = "/dev/kmsg";
 
 struct EventsOptions {
   std::string since;
+  bool since_given = false;
   bool json = false;
 };
 
@@ -82,6 +83,10 @@ class Teller {
     }
     std::string losses;
     if (counts.lost > 0) losses = counted(counts.lost, "record") + " lost: overwritten before read";
+    if (counts.cut > 0) {
+      losses.append(losses.empty() ? "" : "; ").append(counted(counts.cut, "line"));
+      losses.append(" longer than 64 KiB, cut");
+    }
     if (counts.foreign > 0) {
       losses.append(losses.empty() ? "" : "; ").append(counted(counts.foreign, "record"));
       losses.append(" written by processes, not believed");
@@ -96,7 +101,7 @@ class Teller {
     if (!losses.empty()) text.append("; ").append(losses);
     if (!json_) {
       put(wrapped(text + ".", 0));
-    } else if (counts.lost > 0) {
+    } else if (!losses.empty()) {
       std::fprintf(stderr, "jetmem events: %s\n", losses.c_str());
     }
   }
@@ -159,7 +164,7 @@ int run_live(const EventsOptions& options) {
   const Nanoseconds now = clock.wall();
   const Nanoseconds mono = clock.mono();
   std::optional<Nanoseconds> from;
-  if (!options.since.empty()) {
+  if (options.since_given) {
     const auto since = parse_since(options.since, now);
     if (!since) return fail_with(std::move(Error(since.error())).within("--since"));
     from = since->at ? *since->at : now - *since->ago;
@@ -198,7 +203,7 @@ int run_captured(const std::string& directory, const EventsOptions& options) {
   std::optional<Nanoseconds> boot;
   if (root->facts().boot_time) boot = seconds_since_1970(*root->facts().boot_time);
   std::optional<Nanoseconds> from;
-  if (!options.since.empty()) {
+  if (options.since_given) {
     const auto last = last_stamp(*root, directory);
     if (!last) return fail_with(last.error());
     std::optional<Nanoseconds> now;  // on the clock that times are shown in
@@ -221,7 +226,9 @@ int run_captured(const std::string& directory, const EventsOptions& options) {
       std::make_unique<TextLog>(kernel_log::soc_of(*root),
                                 [&](const Event& event, std::string_view) { teller.event(event); });
   const std::string path = printable(directory, 300) + kRing;
-  if (auto read = feed_from(file->get(), path, *log); !read) return fail_with(read.error());
+  const auto read = feed_from(file->get(), path, *log);
+  if (!read) return fail_with(read.error());
+  if (!read->empty()) std::fprintf(stderr, "jetmem events: %s: %s\n", path.c_str(), read->c_str());
   teller.summary(log->counts(), Nanoseconds(0));
   return kExitOk;
 }
@@ -234,8 +241,8 @@ void add_events_command(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<EventsOptions>();
   command
       ->add_option("--since", options->since,
-                   "Only events from then on: 10m, 1h30m, 02:00 (today), '2026-11-20 02:00', "
-                   "@1790000000")
+                   "Only events from then on: 10m, 1h30m, 2w, yesterday, 02:00 (today), "
+                   "'2026-11-20 02:00', @1790000000")
       ->type_name("WHEN");
   command->add_flag("--json", options->json,
                     "One JSON object a line for each event; what was lost goes to standard error");
@@ -250,7 +257,8 @@ void add_events_command(CLI::App& app, CommandContext& context) {
       "Exit status: 0 when the log was read, with or without events; 1 when it could not be; 2 on "
       "a\n"
       "wrong command line.");
-  command->callback([options, &context] {
+  command->callback([command, options, &context] {
+    options->since_given = command->count("--since") > 0;
     context.status =
         context.root.empty() ? run_live(*options) : run_captured(context.root, *options);
   });

@@ -1,6 +1,7 @@
 #include "cli/log_input.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "cli/log_format.h"
 
 namespace jetmem {
 
@@ -35,17 +37,33 @@ Result<Soc> soc_given(std::string_view name) {
   return fail(Errc::kInvalid, std::move(message));
 }
 
-Result<void> feed_from(int fd, std::string_view path, kernel_log::TextLog& log) {
+Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog& log) {
+  constexpr int kQuietMs = 1000;
   std::array<char, 64U << 10> buffer;
+  LogFormat format(log);
+  bool news = false;
+  const auto not_read = [&](Error error) {
+    return tl::unexpected(std::move(error).within(std::string(path)));
+  };
   while (std::ferror(stdout) == 0) {
+    pollfd ready{fd, POLLIN, 0};
+    if (::poll(&ready, 1, news ? kQuietMs : -1) == 0) {
+      if (auto paused = format.pause(); !paused) return not_read(std::move(paused.error()));
+      std::fflush(stdout);
+      news = false;
+      continue;
+    }
     const ssize_t n = ::read(fd, buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return tl::unexpected(errno_error("read", path, errno));
     if (n == 0) break;
-    log.feed({buffer.data(), static_cast<std::size_t>(n)});
+    news = true;
+    if (auto fed = format.feed({buffer.data(), static_cast<std::size_t>(n)}); !fed) {
+      return not_read(std::move(fed.error()));
+    }
   }
-  log.finish();
-  return {};
+  if (auto end = format.finish(); !end) return not_read(std::move(end.error()));
+  return format.left_out();
 }
 
 Result<UniqueFd> open_given(const std::string& path) {

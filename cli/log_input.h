@@ -16,8 +16,9 @@ namespace jetmem {
 std::vector<std::string_view> soc_names();
 // Errors name the nearest, and all.
 Result<kernel_log::Soc> soc_given(std::string_view name);
-// Feeds a descriptor to its end, or until standard output takes no more.
-Result<void> feed_from(int fd, std::string_view path, kernel_log::TextLog& log);
+// Feeds a descriptor to its end, or until standard output takes no more. When nothing comes for a
+// second what is known so far is told. Returns what of the input was not understood, if anything.
+Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog& log);
 // A file of the caller's own choice, "-" being standard input.
 Result<UniqueFd> open_given(const std::string& path);
 // DIR/dev/kmsg. Errors name it as the user finds it.

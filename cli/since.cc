@@ -76,9 +76,16 @@ std::optional<Nanoseconds> moment(std::string_view text, Nanoseconds now) {
     if (!unix_time || *unix_time > 9'000'000'000) return std::nullopt;
     return seconds(static_cast<std::int64_t>(*unix_time));
   }
+  if (text == "now") return now;
   std::tm parts = local(now);
   parts.tm_hour = parts.tm_min = parts.tm_sec = 0;
   parts.tm_isdst = -1;
+  if (text == "today" || text == "yesterday") {
+    if (text == "yesterday") --parts.tm_mday;
+    const std::time_t midnight = std::mktime(&parts);
+    if (midnight < 0) return std::nullopt;
+    return seconds(midnight);
+  }
   const bool dated = text.size() >= 10;
   if (dated && !take_date(text, parts)) return std::nullopt;
   const int day = parts.tm_mday;
@@ -92,6 +99,18 @@ std::optional<Nanoseconds> moment(std::string_view text, Nanoseconds now) {
   return seconds(t);
 }
 
+// "2w" and "1w3d"; weeks are nothing that settings have.
+std::optional<Nanoseconds> weeks(std::string_view text) {
+  if (text.empty() || !is_digit(text.front())) return std::nullopt;
+  const auto count = take_u64(text);
+  if (!count || *count > 100 || !take_prefix(text, "w")) return std::nullopt;
+  Nanoseconds total = std::chrono::hours(24 * 7) * static_cast<int>(*count);
+  if (text.empty()) return total;
+  const auto rest = parse_duration(text);
+  if (!rest) return std::nullopt;
+  return total + Nanoseconds(*rest);
+}
+
 }  // namespace
 
 Result<Since> parse_since(std::string_view text, Nanoseconds now) {
@@ -100,6 +119,8 @@ Result<Since> parse_since(std::string_view text, Nanoseconds now) {
     since.ago = *duration;
     return since;
   }
+  since.ago = weeks(text);
+  if (since.ago) return since;
   since.at = moment(text, now);
   if (!since.at) {
     return fail(Errc::kInvalid, "'" + printable(text, 40) +

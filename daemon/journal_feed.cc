@@ -64,8 +64,8 @@ void JournalFeed::line(const journal::JournalLine& from) {
   }
   if (!from.other_boot) line.stamp = std::chrono::microseconds(from.monotonic_us);
   line.from_before = from.from_before;
-  Lines lines(from.text);
-  while (lines.next(line.text)) kernel_log_.line(line);
+  line.text = from.text;
+  kernel_log_.line(line);
 }
 
 void JournalFeed::on_state(const journal::State& state) {

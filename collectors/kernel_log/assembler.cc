@@ -17,7 +17,7 @@ bool Assembler::agree(const Open& open, const Event& part, std::string_view join
   return mine->number == theirs->number;
 }
 
-Assembler::Open* Assembler::owner_of(const Decoded& decoded, bool& several) {
+Assembler::Open* Assembler::owner_of(const Decoded& decoded, bool continues, bool& several) {
   const Piece& piece = decoded.piece;
   const auto joins = decoded.family->joins;
   std::size_t found = size_;
@@ -26,6 +26,7 @@ Assembler::Open* Assembler::owner_of(const Decoded& decoded, bool& several) {
   for (std::size_t i = size_; i-- > 0;) {
     Open& open = at(i);
     if (open.event.kind() != scratch_.kind()) continue;
+    if (continues && open.first_line < record_) continue;
     if (!agree(open, scratch_, piece.join)) continue;
     if (joins != nullptr && !joins(open.event, scratch_)) continue;
     const bool in_turn = open.step < piece.step || (piece.repeats && open.step == piece.step);
@@ -69,6 +70,7 @@ void Assembler::end_former(const Decoded& decoded) {
 
 bool Assembler::line(const LogLine& line) {
   ++lines_;
+  if (!line.continues) record_ = lines_;
   if (size_ > 0) expire(line);
   const Decoded decoded = decode_line(line.text, line.voice, scratch_);
   const Piece& piece = decoded.piece;
@@ -78,7 +80,7 @@ bool Assembler::line(const LogLine& line) {
   }
   const bool begins = piece.role == Role::kWhole || piece.role == Role::kOpens;
   bool several = false;
-  Open* const found = begins ? nullptr : owner_of(decoded, several);
+  Open* const found = begins ? nullptr : owner_of(decoded, line.continues, several);
   if (found != nullptr) {
     found->event.merge(scratch_);
     found->step = piece.step;
@@ -87,6 +89,11 @@ bool Assembler::line(const LogLine& line) {
     found->last_stamp = line.stamp;
     settle();
     return true;
+  }
+  // What a record goes on with is no line of the kernel's own: it ends and begins nothing.
+  if (line.continues) {
+    settle();
+    return several;
   }
   if (!several) end_former(decoded);
   if (piece.role == Role::kFollows || (several && !piece.stands_alone)) {
@@ -123,6 +130,7 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   open.done = done;
   open.mixed = false;
   open.first_size = open.event.size();
+  open.first_line = lines_;
   open.last_line = lines_;
   open.last_stamp = line.stamp;
 }

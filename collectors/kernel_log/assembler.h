@@ -24,7 +24,8 @@ class Assembler {
 
   Assembler(Soc soc, Emit emit) : soc_(soc), emit_(std::move(emit)) {}
 
-  // Returns whether the line told of anything.
+  // Returns whether the line told of anything. A further line of a record may only join an event
+  // that the record's first line opened.
   bool line(const LogLine& line);
   // Finishes everything that is open: the end of the input, or a pause in it.
   void flush();
@@ -37,16 +38,17 @@ class Assembler {
     const Family* family = nullptr;
     std::uint8_t step = 0;
     bool done = false;
-    std::size_t first_size = 0;   // of the event when it was opened
-    bool mixed = false;           // with another one's lines: it takes no more
-    std::uint64_t last_line = 0;  // of lines_
+    std::size_t first_size = 0;    // of the event when it was opened
+    bool mixed = false;            // with another one's lines: it takes no more
+    std::uint64_t first_line = 0;  // of lines_
+    std::uint64_t last_line = 0;   // likewise
     std::optional<std::chrono::microseconds> last_stamp;
   };
   Open& at(std::size_t i) { return open_[(first_ + i) % kMaxOpen]; }
   static bool agree(const Open& open, const Event& part, std::string_view join);
   // The open event that a further line is of, the newest. When it shows that lines of several
   // interleave, what they gained is taken back: nobody can tell whose it was.
-  Open* owner_of(const Decoded& decoded, bool& several);
+  Open* owner_of(const Decoded& decoded, bool continues, bool& several);
   // Finishes the event that the line shows to be over.
   void end_former(const Decoded& decoded);
   void expire(const LogLine& line);
@@ -62,6 +64,7 @@ class Assembler {
   std::size_t first_ = 0;
   std::size_t size_ = 0;
   std::uint64_t lines_ = 0;
+  std::uint64_t record_ = 0;  // of lines_, where the record of the latest line begins
 };
 
 }  // namespace jetmem::kernel_log

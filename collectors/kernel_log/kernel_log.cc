@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text.h"
 #include "collectors/kernel_log/suppressed.h"
 
 namespace jetmem::kernel_log {
 
 KernelLog::KernelLog(const Clock& clock, Options options, OnEvent on_event)
     : clock_(clock),
-      options_(options),
       on_event_(std::move(on_event)),
-      assembler_(options.soc, [this](const Event& event) { this->on_event(event); }) {}
+      feed_(options.soc, [this](const Event& event) { this->on_event(event); }) {
+  feed_.set_accept_foreign(options.accept_user_records);
+}
 
 void KernelLog::record(std::string_view raw) {
   if (auto parsed = parse_record(raw, record_); !parsed) {
@@ -30,23 +30,7 @@ void KernelLog::record(std::string_view raw) {
     (last_seq_ ? counters_.lost : counters_.lost_before_start) += record_.seq - expected;
   }
   last_seq_ = record_.seq;
-
-  LogLine line = record_.line();
-  // A fragment goes on where the line before it ended, if that was its caller's: what it says may
-  // only make sense with it.
-  const bool goes_on = record_.fragment && !last_told_ && record_.caller == last_caller_ &&
-                       last_text_.size() < kMaxLine;
-  if (goes_on) {
-    last_text_.append(record_.text.substr(0, kMaxLine));
-    line.text = last_text_;
-    last_told_ = feed(line);
-    return;
-  }
-  Lines lines(record_.text);
-  last_told_ = false;
-  while (lines.next(line.text)) last_told_ = feed(line);
-  last_text_.assign(line.text.substr(0, kMaxLine));
-  last_caller_.assign(record_.caller);
+  feed(record_.line());
 }
 
 void KernelLog::line(const LogLine& line) {
@@ -56,23 +40,19 @@ void KernelLog::line(const LogLine& line) {
   if (!captured_ && last_stamp_ != before) last_was_line_ = true;
 }
 
-bool KernelLog::feed(LogLine line) {
+void KernelLog::feed(LogLine line) {
   line.number = ++lines_;
   line.from_before |= !caught_up_;
-  if (line.voice == Voice::kForeign) {
-    if (!options_.accept_user_records) {
-      ++counters_.foreign;
-      return false;
-    }
-    line.voice = Voice::kKernel;
-  }
-  if (line.voice == Voice::kKernel && line.stamp) {
-    if (skip_until_ && *line.stamp <= *skip_until_) return false;
+  const bool believed =
+      line.voice == Voice::kKernel || (line.voice == Voice::kForeign && feed_.accepts_foreign());
+  if (believed && line.stamp) {
+    if (skip_until_ && *line.stamp <= *skip_until_) return;
     skip_until_.reset();
     // Several CPUs' lines may come out of order.
     last_stamp_ = std::max(last_stamp_.value_or(*line.stamp), *line.stamp);
   }
-  return assembler_.line(line);
+  feed_.feed(line);
+  counters_.foreign = feed_.foreign();
 }
 
 void KernelLog::caught_up() {

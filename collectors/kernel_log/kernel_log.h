@@ -9,12 +9,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "collectors/kernel_log/assembler.h"
+#include "collectors/kernel_log/line_feed.h"
 #include "collectors/kernel_log/record.h"
 #include "collectors/kernel_log/tally.h"
 
@@ -22,7 +21,7 @@ namespace jetmem::kernel_log {
 
 struct LogCounters {
   std::uint64_t records = 0;
-  // Lines that no event came of because a process wrote them into the kernel's log.
+  // Records that no event came of because a process wrote them into the kernel's log.
   std::uint64_t foreign = 0;
   std::uint64_t malformed = 0;
   // Records that nobody can read any more, by when that happened.
@@ -47,11 +46,11 @@ class KernelLog {
   KernelLog(const KernelLog&) = delete;
   KernelLog& operator=(const KernelLog&) = delete;
 
-  void set_accept_user_records(bool accept) { options_.accept_user_records = accept; }
+  void set_accept_user_records(bool accept) { feed_.set_accept_foreign(accept); }
 
   // One record of /dev/kmsg as read(2) gave it.
   void record(std::string_view raw);
-  // One line from elsewhere.
+  // One line from elsewhere, or a record there, which may be several.
   void line(const LogLine& line);
   // read(2) said EPIPE: how many are gone shows in the next record's number.
   void overrun() { ++counters_.overruns; }
@@ -67,8 +66,8 @@ class KernelLog {
   bool is_caught_up() const { return caught_up_; }
 
   // Events of several lines are held back until they are complete or flushed.
-  bool holding() const { return assembler_.holding(); }
-  void flush() { assembler_.flush(); }
+  bool holding() const { return feed_.holding(); }
+  void flush() { feed_.flush(); }
 
   const Tally& tally() const { return tally_; }
   Tally& tally() { return tally_; }
@@ -94,23 +93,16 @@ class KernelLog {
   void set_captured() { captured_ = true; }
 
  private:
-  // Whether the line told of anything.
-  bool feed(LogLine line);
+  void feed(LogLine line);
   void on_event(const Event& event);
   std::optional<Nanoseconds> time_of(const Event& event) const;
 
   const Clock& clock_;
-  Options options_;
   OnEvent on_event_;
-  Assembler assembler_;
+  LineFeed feed_;
   Tally tally_;
   LogCounters counters_;
   Record record_;
-  // The line that a fragment would go on with, whose it was, and whether it told of anything
-  // itself.
-  std::string last_text_;
-  std::string last_caller_;
-  bool last_told_ = false;
   std::optional<std::uint64_t> last_seq_;
   std::optional<std::chrono::microseconds> last_stamp_;  // of the kernel's own lines
   std::optional<std::chrono::microseconds> skip_until_;

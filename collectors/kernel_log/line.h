@@ -18,11 +18,18 @@ enum class Voice : std::uint8_t {
 };
 
 struct LogLine {
-  std::string_view text;
+  std::string_view text;  // of a record it may be several lines, until LineFeed took them apart
   Voice voice = Voice::kUnknown;
   std::uint64_t number = 0;  // of the line in its input, from 1
   std::optional<std::uint64_t> seq;
   std::optional<std::chrono::microseconds> stamp;  // the kernel's log clock
+  // A further line of the record that the line before it was of.
+  bool continues = false;
+  // Of a record: it is a piece of a line; the first that the kernel could not merge; who printed
+  // it, where the kernel tells.
+  bool fragment = false;
+  bool first_fragment = false;
+  std::string_view caller;
   // It was in the log before we came to read it.
   bool from_before = false;
   // Of a process' line: who printed it, where that is known.

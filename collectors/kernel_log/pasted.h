@@ -28,7 +28,7 @@ class Pasted {
  private:
   Record record_;
   bool after_record_ = false;
-  std::string plain_;  // a line freed of colours
+  std::string plain_;  // a line freed of colours and hard blanks
 };
 
 }  // namespace jetmem::kernel_log

@@ -157,6 +157,7 @@ void Prefix::take_all() {
         break;
       default:
         taken = (i == 0 && (take_trace() || take_line_number() || take_bare_ident())) ||
+                (voice_ == Voice::kKernel && take_bare_ident()) || take_vendor_cpu() ||
                 take_facility() || take_level() || take_date() || take_host_of_monotonic();
     }
     if (!taken) {
@@ -242,6 +243,21 @@ bool Prefix::take_line_number() {
   std::string_view rest = rest_;
   if (!is_digit(rest.front()) || !take_u64(rest) || !take_prefix(rest, ":[")) return false;
   rest_.remove_prefix(rest_.size() - rest.size() - 1);
+  return true;
+}
+
+bool Prefix::take_vendor_cpu() {
+  // Behind a stamp only: no message of the kernel's own has this there.
+  std::string_view rest = rest_;
+  if (!stamp_ || !take_prefix(rest, "(") || !take_u64(rest) || !take_prefix(rest, ")[")) {
+    return false;
+  }
+  const std::size_t close = rest.substr(0, 40).find(']');
+  if (close == std::string_view::npos || !take_u64(rest) || rest.empty() || rest[0] != ':') {
+    return false;
+  }
+  rest_ = rest_.substr(rest_.find(']') + 1);
+  end_of_prefix();
   return true;
 }
 

@@ -27,6 +27,7 @@ class Prefix {
   bool take_bracket();            // all that dmesg puts into brackets
   bool take_trace();              // "0x00000000027bbfa0 |   1263.468579:   "
   bool take_level();              // "ERR kernel: "
+  bool take_vendor_cpu();         // "(2)[123:kworker/2:1]" behind "[12.345678]"
   bool take_bare_ident();         // "kernel: "
   bool take_date();               // "Jul 10 16:36:36 host kernel: " and what else journals write
   bool take_host_of_monotonic();  // "host kernel: " behind "[12.345678] "

@@ -106,7 +106,8 @@ Result<void> parse_record(std::string_view text, Record& out) {
   if (header_end == std::string_view::npos) return bad("';' before the text", rest);
   std::string_view header = rest.substr(0, header_end);
   const std::string_view flags = header.substr(0, header.find(','));
-  out.fragment = flags.find_first_of("c+") != std::string_view::npos;
+  out.first_fragment = flags.find('c') != std::string_view::npos;
+  out.fragment = out.first_fragment || flags.find('+') != std::string_view::npos;
   header.remove_prefix(flags.size());
   while (take_prefix(header, ",")) {
     std::string_view field = header.substr(0, header.find(','));

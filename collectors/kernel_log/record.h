@@ -24,18 +24,23 @@ struct Record {
   std::uint8_t level = 0;
   std::uint64_t seq = 0;
   std::chrono::microseconds stamp{0};
-  bool fragment = false;    // of a line that was printed in pieces
+  bool fragment = false;  // of a line that was printed in pieces
+  bool first_fragment = false;
   std::string_view text;    // may hold several lines: Lines(record.text)
   std::string_view caller;  // "T123" or "C0", where the kernel is built to tell
   std::string_view subsystem;
   std::string_view device;  // "+platform:12000000.iommu"
 
-  // A line of it for the assembler, still without text and number.
+  // The same for LineFeed, still without a number.
   LogLine line() const {
     LogLine made;
+    made.text = text;
     made.voice = facility == 0 ? Voice::kKernel : Voice::kForeign;
     made.seq = seq;
     made.stamp = stamp;
+    made.fragment = fragment;
+    made.first_fragment = first_fragment;
+    made.caller = caller;
     return made;
   }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "collectors/kernel_log/assembler.h"
+#include "collectors/kernel_log/line_feed.h"
 #include "collectors/kernel_log/pasted.h"
 
 namespace jetmem::kernel_log {
@@ -41,6 +41,13 @@ class TextLog {
   void feed(std::string_view text);
   // The end of the text.
   void finish();
+  // A pause in it: what is known so far is told, though more lines of an event may yet come.
+  void flush() { feed_.flush(); }
+
+  // For text that is no log itself but holds one: a message of it with the number of its line, and
+  // how far lines are read. Not to be mixed with feed().
+  void message(const LogLine& line, std::string_view time_text);
+  void count_lines(std::uint64_t until) { counts_.lines = until; }
 
   const Counts& counts() const { return counts_; }
 
@@ -51,17 +58,26 @@ class TextLog {
     std::array<char, 47> text;
   };
 
+  // The length of the line at the front of the text; npos when its end has not come.
+  std::size_t line_size(std::string_view text) const;
+  void learn_line_end(std::string_view text);
+  void end_partial();
   void take_line(std::string_view raw);
+  void take_stripped();
   void count_record(const LogLine& line);
   void remember_time(std::uint64_t line, std::string_view text);
   std::string_view time_of(std::uint64_t line) const;
 
-  Assembler assembler_;
+  LineFeed feed_;
   Emit emit_;
   Pasted pasted_;
   PastedLine stripped_;
   std::string partial_;    // a line whose end has not come
   bool overlong_ = false;  // and is not going to be kept
+  // Lines end with CR alone. The first line's end decides: elsewhere a CR is some program's.
+  bool cr_ends_lines_ = false;
+  bool knows_line_end_ = false;
+  bool at_cr_ = false;  // the last byte was one, and what follows decides what it means
   std::optional<std::uint64_t> next_seq_;
   Counts counts_;
   // Of the latest lines that told of something: an event comes out some lines after its first.

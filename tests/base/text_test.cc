@@ -25,6 +25,19 @@ TEST(Text, PrintableKeepsUtf8AndDefusesTheRest) {
   EXPECT_EQ(printable(std::string(1000, 'x'), 10).size(), 10U);
 }
 
+TEST(Text, PrintableShowsCharactersThatOnlyChangeOthers) {
+  for (const char* hidden : {"\u00ad", "\u061c", "\u200b", "\u200e", "\u200f", "\u2028", "\u202a",
+                             "\u202e", "\u2060", "\u2066", "\u2069", "\ufeff", "\U000e0041"}) {
+    EXPECT_EQ(printable("a" + std::string(hidden) + "b"),
+              "a\xef\xbf\xbd"
+              "b")
+        << hidden;
+  }
+  for (const char* shown : {"\u00e9", "\u0430", "\u2013", "\u20ac", "\u30ab", "\U0001f600"}) {
+    EXPECT_EQ(printable(shown), shown);
+  }
+}
+
 TEST(Text, NearestNameFindsTypos) {
   const std::vector<std::string_view> names{"interval", "enabled", "listen"};
   EXPECT_EQ(nearest_name("intervall", names), "interval");

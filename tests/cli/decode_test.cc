@@ -143,6 +143,130 @@ TEST(Decode, NothingInTheInputSteersTheTerminal) {
   }
 }
 
+constexpr std::string_view kKill =
+    "Out of memory: Killed process 7012 (my_app) total-vm:200kB, anon-rss:100kB, file-rss:1kB, "
+    "shmem-rss:0kB, UID:1000 pgtables:40kB oom_score_adj:0";
+
+std::string journal_object(std::string_view message, const char* facility = "0") {
+  return json{{"MESSAGE", message},
+              {"_TRANSPORT", "kernel"},
+              {"SYSLOG_FACILITY", facility},
+              {"__REALTIME_TIMESTAMP", "1795190400000000"}}
+             .dump() +
+         "\n";
+}
+
+std::string journal_export(std::string_view message, const char* facility = "0") {
+  std::string entry =
+      "__CURSOR=s=1;i=2\n__REALTIME_TIMESTAMP=1795190400000000\n_TRANSPORT=kernel\n";
+  entry.append("SYSLOG_FACILITY=").append(facility).append("\n");
+  if (message.find('\n') == std::string_view::npos) {
+    return entry.append("MESSAGE=").append(message).append("\n\n");
+  }
+  entry.append("MESSAGE\n").append(1, static_cast<char>(message.size())).append(7, '\0');
+  return entry.append(message).append("\n\n");
+}
+
+std::string journal_verbose(std::string_view message, const char* facility = "0") {
+  return "Fri 2026-11-20 18:53:02.123456 CET [s=0a;i=1f;b=2b;m=3c;t=4d;x=5e]\n    "
+         "_TRANSPORT=kernel\n"
+         "    SYSLOG_FACILITY=" +
+         std::string(facility) + "\n    MESSAGE=" + std::string(message) + "\n";
+}
+
+TEST(Decode, TheJournalsOwnFormats) {
+  const TempDir dir;
+  for (const auto& one : {journal_object, journal_export, journal_verbose}) {
+    const CommandRun run = decode(
+        {dir.write("log", one("usb 1-1: new device", "0") + one(kKill, "0") + one(kKill, "3")),
+         "--json"});
+    EXPECT_EQ(run.status, 0);
+    const std::vector<json> events = objects(run.out);
+    ASSERT_EQ(events.size(), 1U) << one("a", "0");
+    EXPECT_EQ(events[0]["kind"], "oom_kill");
+    EXPECT_TRUE(events[0].contains("time"));
+    EXPECT_THAT(run.err, HasSubstr("1 line written into the kernel's log by processes"));
+  }
+  EXPECT_EQ(
+      objects(decode({dir.write("log", journal_object("a") + journal_object(kKill)), "--json"})
+                  .out)[0]["line"],
+      2);
+  // A newline in a message begins no message.
+  const std::string forged = "usb 1-1: Product: x\n" + std::string(kKill.substr(0, 160));
+  EXPECT_EQ(decode({dir.write("log", journal_object(forged)), "--json"}).out, "");
+  EXPECT_EQ(decode({dir.write("log", journal_export(forged)), "--json"}).out, "");
+  const std::string field = "usb 1-1: Product: x\nMESSAGE=" + std::string(kKill.substr(0, 160));
+  EXPECT_EQ(decode({dir.write("log", journal_export(field)), "--json"}).out, "");
+}
+
+TEST(Decode, DmesgJson) {
+  const TempDir dir;
+  const CommandRun run = decode(
+      {dir.write(
+           "log",
+           "{\n   \"dmesg\": [\n      {\n         \"pri\": 5,\n         \"time\":     0.000000,\n"
+           "         \"msg\": \"a beginning\"\n      },{\n         \"pri\": 3,\n"
+           "         \"time\":    90.000000,\n         \"msg\": \"" +
+               std::string(kKill) +
+               "\"\n      },{\n         \"pri\": 11,\n         \"time\": 91.0,\n"
+               "         \"msg\": \"" +
+               std::string(kKill) + "\"\n      }\n   ]\n}\n"),
+       "--json"});
+  const std::vector<json> events = objects(run.out);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0]["kind"], "oom_kill");
+  EXPECT_EQ(events[0]["line"], 10);
+  EXPECT_EQ(events[0]["time"], "90.000000");
+}
+
+TEST(Decode, WhatIsNotReadIsSaid) {
+  const TempDir dir;
+  const CommandRun brace =
+      decode({dir.write("log", "{1}[Hardware Error]: x\n" + std::string(kKill))});
+  EXPECT_EQ(brace.err, "");
+  EXPECT_THAT(brace.out, HasSubstr("oom_kill"));
+  const CommandRun other = decode({dir.write("log", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n")});
+  EXPECT_EQ(other.status, 0);
+  EXPECT_THAT(other.err, HasSubstr("this is JSON, and nothing in it is called MESSAGE or msg"));
+  const CommandRun broken = decode(
+      {dir.write("log", journal_object(kKill) + "{\"MESSAGE\": nonsense}\n{\"MESSAGE\":null}\n")});
+  EXPECT_THAT(broken.err, HasSubstr("2 messages left out"));
+  EXPECT_THAT(broken.out, HasSubstr("oom_kill"));
+  for (const std::string_view utf16 :
+       {std::string_view("\xff\xfe[\0 \0", 6), std::string_view("[\0 \0\n\0", 6)}) {
+    const CommandRun run = decode({dir.write("log", utf16)});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("this is UTF-16"));
+  }
+}
+
+TEST(Decode, JsonSaysOnStderrWhatWasLeftOut) {
+  const TempDir dir;
+  const CommandRun run =
+      decode({dir.write("log", "12,5,1,-;" + std::string(kKill) + "\n6,9,2,-;x\n" +
+                                   std::string((64U << 10) + 1, 'x') + "\n"),
+              "--json"});
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err,
+            "jetmem decode kernel-log: 1 line written into the kernel's log by processes, not "
+            "believed; 3 records missing; 1 line longer than 64 KiB, cut\n");
+}
+
+TEST(Decode, AnEmptySocIsNone) {
+  const CommandRun run = decode({"--soc", ""});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("no SoC is called ''"));
+}
+
+TEST(Decode, AFormatThatIsNone) {
+  const CommandRun near = run_command(add_decode_command, {"decode", "kernal-log"});
+  EXPECT_NE(near.status, 0);
+  EXPECT_THAT(near.err, HasSubstr("no format is called 'kernal-log'; did you mean 'kernel-log'?"));
+  const CommandRun far = run_command(add_decode_command, {"decode", "nonsense"});
+  EXPECT_NE(far.status, 0);
+  EXPECT_THAT(far.err, HasSubstr("`jetmem decode` lists them"));
+}
+
 TEST(Decode, ACapturedTree) {
   const TempDir dir;
   dir.write("dev/kmsg", kLog);

@@ -65,12 +65,34 @@ TEST_F(Events, SinceIsAgoOrAMoment) {
   // In summer the clock was an hour ahead.
   EXPECT_EQ(parse_since("2026-07-01 12:00", kNow)->at, Nanoseconds(1782900000s));
   EXPECT_EQ(parse_since("@1795190400", kNow)->at, kNow - 1h);
+  EXPECT_EQ(parse_since("1w", kNow)->ago, 168h);
+  EXPECT_EQ(parse_since("1w2d", kNow)->ago, 216h);
+  EXPECT_EQ(parse_since("now", kNow)->at, kNow);
+  EXPECT_EQ(parse_since("today", kNow)->at, kNow - 18h);
+  EXPECT_EQ(parse_since("yesterday", kNow)->at, kNow - 42h);
 }
 
 TEST_F(Events, SinceThatIsNone) {
-  for (const char* text :
-       {"", "x", "10", "@", "@x", "25:00", "2:00", "02:60", "02:00:61", "02:00x", "2026-13-01",
-        "2026-02-30", "2026-11-20x", "2026-11-20 2", "-5m", "yesterday", "2026-11-20  02:00"}) {
+  for (const char* text : {"",
+                           "x",
+                           "10",
+                           "@",
+                           "@x",
+                           "25:00",
+                           "2:00",
+                           "02:60",
+                           "02:00:61",
+                           "02:00x",
+                           "2026-13-01",
+                           "2026-02-30",
+                           "2026-11-20x",
+                           "2026-11-20 2",
+                           "-5m",
+                           "tomorrow",
+                           "w",
+                           "1w5",
+                           "101w",
+                           "2026-11-20  02:00"}) {
     const auto since = parse_since(text, kNow);
     ASSERT_FALSE(since) << text;
     EXPECT_THAT(since.error().message, HasSubstr("is not a time; write one like 10m")) << text;
@@ -203,6 +225,9 @@ TEST_F(CapturedEvents, Since) {
   const CommandRun wrong = run({"--since", "soon"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_THAT(wrong.err, HasSubstr("jetmem events: --since: 'soon' is not a time"));
+  const CommandRun empty = run({"--since", ""});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("--since: '' is not a time"));
 }
 
 TEST_F(CapturedEvents, JsonHasEach) {
@@ -210,6 +235,7 @@ TEST_F(CapturedEvents, JsonHasEach) {
   const CommandRun shown = run({"--json"});
   EXPECT_EQ(shown.status, 0);
   EXPECT_THAT(shown.err, HasSubstr("3 records lost"));
+  EXPECT_THAT(shown.err, HasSubstr("1 record written by processes, not believed"));
   std::vector<json> list;
   std::istringstream in(shown.out);
   for (std::string line; std::getline(in, line);) list.push_back(json::parse(line));

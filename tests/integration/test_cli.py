@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import select
 import unittest
 
 import jetmem_testing as jt
@@ -239,6 +240,25 @@ def run_with_input(arguments, text):
 
 class DecodeKernelLog(unittest.TestCase):
     COMMAND = [jt.JETMEM, "decode", "kernel-log"]
+
+    def test_a_pipe_that_stays_open(self):
+        """As `dmesg -w | jetmem decode kernel-log`: the last event is not held back."""
+        with jt.subprocess.Popen([*self.COMMAND, "--json"], stdin=jt.subprocess.PIPE,
+                                 stdout=jt.subprocess.PIPE, bufsize=0) as process:
+            jt.at_end(self, process.kill)
+            for dev in ("8000000", "10000000"):
+                process.stdin.write(f"arm-smmu {dev}.iommu: Unexpected global fault, this could be "
+                                    "serious\n".encode())
+                readable, _, _ = select.select([process.stdout], [], [], jt.PATIENCE)
+                self.assertTrue(readable)
+                event = json.loads(process.stdout.readline())
+                self.assertEqual(event["dev"], f"{dev}.iommu")
+            process.stdin.close()
+            self.assertEqual(process.wait(jt.PATIENCE), 0)
+
+    def test_help_fits_a_terminal(self):
+        for line in jt.run([*self.COMMAND, "--help"]).stdout.splitlines():
+            self.assertLessEqual(len(line), 110, line)
 
     def test_standard_input(self):
         for arguments in ([], ["-"]):

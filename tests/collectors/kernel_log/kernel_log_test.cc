@@ -235,6 +235,28 @@ TEST_F(KernelLogTest, AFragmentOfAnotherCallerIsNotTheSameLine) {
   EXPECT_TRUE(kinds_.empty());
 }
 
+TEST_F(KernelLogTest, AFragmentDoesNotGoOnWithAProcess) {
+  auto log = make();
+  log->record(record(0, "Out of memory: Killed process 7 (cam) ", 5'000'000, "-", 8 + 3));
+  log->record(record(1, "total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB", 5'000'000, "c"));
+  log->flush();
+  EXPECT_TRUE(kinds_.empty());
+}
+
+TEST_F(KernelLogTest, AFurtherLineOfARecordIsNoEventOfItsOwn) {
+  auto log = make();
+  log->record(record(0, "usb 1-1: Product: x\\x0a" + killed(1)));
+  LogLine line;
+  line.voice = Voice::kKernel;
+  line.stamp = microseconds(9'000'000);
+  const std::string text = "usb 1-1: Product: x\n" + killed(1);
+  line.text = text;
+  log->line(line);
+  log->flush();
+  EXPECT_TRUE(kinds_.empty());
+  EXPECT_EQ(log->counters().records, 2U);
+}
+
 TEST_F(KernelLogTest, AFragmentBehindAWholeEventDoesNotCountItAgain) {
   auto log = make();
   log->record(kill(0));

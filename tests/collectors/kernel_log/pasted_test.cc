@@ -44,6 +44,23 @@ void expect_untouched(const std::string& line) {
   EXPECT_EQ(behind.time, "71.000002");
 }
 
+TEST(KernelLogPasted, ListsQuotesAndWebPages) {
+  for (const char* mark : {"* ", "- ", "| ", "> ", ">> > ", "&gt; ", "&gt;&gt; ", "\xe2\x80\xa2 ",
+                           "`", "console-1 | ", "board-1  | ", "\xc2\xa0\xc2\xa0", "- `"}) {
+    expect_prefix(mark + std::string("[   71.250000] "), Voice::kUnknown, "71.250000",
+                  microseconds(71250000));
+  }
+  expect_prefix("* ", Voice::kUnknown, "");
+  expect_prefix("[   71.250000]\xc2\xa0", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix("[   71.250000] (2)[123:kworker/2:1]", Voice::kUnknown, "71.250000",
+                microseconds(71250000));
+  expect_prefix("Jul 10 16:36:36 orin kernel: kernel: ", Voice::kKernel, "Jul 10 16:36:36");
+  EXPECT_EQ(strip("`[    1.000000] a text`").text, "a text");
+  EXPECT_EQ(strip("it says `so`").text, "it says `so`");
+  EXPECT_EQ(strip("caf\xc3\xa9 \xc2\xb5s\xc2").text, "caf\xc3\xa9 \xc2\xb5s\xc2");
+  EXPECT_EQ(strip("(2)[123:x]y").text, "(2)[123:x]y") << "no stamp before it";
+}
+
 TEST(KernelLogPasted, Dmesg) {
   expect_prefix("", Voice::kUnknown, "");
   expect_prefix("[   71.250000] ", Voice::kUnknown, "71.250000", microseconds(71250000));

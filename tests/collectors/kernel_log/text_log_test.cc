@@ -4,7 +4,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "collectors/kernel_log/decode.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -80,11 +83,99 @@ TEST(KernelLogText, RecordsAndTheGapsBetweenThem) {
   EXPECT_EQ(got.counts.lines, 5U);
 }
 
-TEST(KernelLogText, ARecordOfSeveralLines) {
+constexpr std::string_view kNoMemory =
+    "slam: page allocation failure: order:4, mode:0xdc0(GFP_KERNEL|__GFP_ZERO), "
+    "nodemask=(null)";
+
+// A device's name, say, with a newline in it: what stands behind is not the kernel's word.
+TEST(KernelLogText, AFurtherLineOfARecordIsNoEvent) {
   const std::string fault(kFault.substr(0, kFault.size() - 1));
-  const Read got = read("3,41,2000000,-;a line\\x0a" + fault + "\n");
-  ASSERT_EQ(got.events.size(), 1U);
-  EXPECT_EQ(got.events[0].line, 1U);
+  EXPECT_TRUE(read("3,41,2000000,-;usb 1-1: Product: x\\x0a" + fault + "\n").events.empty());
+  EXPECT_TRUE(read("3,41,2000000,-;" + std::string(kNoMemory) + "\\x0a" + fault + "\n")
+                  .events.front()
+                  .kind() == EventKind::kPageAllocFailure);
+  // Blank lines before the first say nothing.
+  EXPECT_EQ(read("3,41,2000000,-;\\x0a" + fault + "\n").events.size(), 1U);
+}
+
+TEST(KernelLogText, AFurtherLineOfARecordJoinsOnlyWhatThatRecordOpened) {
+  const std::string first =
+      "arm-smmu 8000000.iommu: Unexpected global fault, this could be serious";
+  const std::string second =
+      "arm-smmu 8000000.iommu: \tGFSR 0x80000002, GFSYNR0 0x00000001, GFSYNR1 0x00000409, GFSYNR2 "
+      "0x00000000";
+  const Read own = read("3,41,2000000,-;" + first + "\\x0a" + second + "\n");
+  ASSERT_EQ(own.events.size(), 1U);
+  EXPECT_EQ(own.events[0].text("gfsr"), "0x80000002");
+  const Read other = read("3,41,2000000,-;" + first + "\n3,42,2000000,-;usb 1-1: Product: x\\x0a" +
+                          second + "\n3,43,2000000,-;" + second + "\n");
+  ASSERT_EQ(other.events.size(), 1U);
+  EXPECT_EQ(other.events[0].text("gfsr"), "0x80000002") << "of record 43";
+  EXPECT_EQ(other.counts.telling, 2U);
+}
+
+constexpr std::string_view kCma =
+    "cma: cma_alloc: linux,cma: alloc failed, req-size: 128 pages, ret: -12";
+
+std::string pieces(std::string_view flags_of_first, std::string_view flags_of_second) {
+  return "4,9,99,-;usb 1-1: new device\n4,10,100," + std::string(flags_of_first) + ";" +
+         std::string(kCma.substr(0, 30)) + "\n4,11,101," + std::string(flags_of_second) + ";" +
+         std::string(kCma.substr(30)) + "\n";
+}
+
+TEST(KernelLogText, ALineInPieces) {
+  for (const auto& [first, second] :
+       {std::pair("-", "c"), {"c", "+"}, {"-,caller=T7", "c,caller=T7"}}) {
+    const Read got = read(pieces(first, second));
+    ASSERT_EQ(got.events.size(), 1U) << first << " " << second;
+    EXPECT_EQ(got.events[0].kind(), EventKind::kCmaAllocFailure);
+    EXPECT_EQ(got.events[0].number("pages"), 128);
+  }
+  EXPECT_TRUE(read(pieces("-,caller=T7", "c,caller=T8")).events.empty());
+}
+
+TEST(KernelLogText, APieceOfTheKernelsNeverGoesOnWithAProcess) {
+  std::string text = pieces("-", "c");
+  text.replace(text.find("4,10"), 4, "12,10");
+  const Read got = read(text);
+  EXPECT_TRUE(got.events.empty());
+  EXPECT_EQ(got.counts.foreign, 1U);
+}
+
+TEST(KernelLogText, BlanksBehindALineAreNotOfIt) {
+  const std::string line =
+      "[    1.000000] cma: cma_alloc: linux,cma: alloc failed, req-size: 7 pages, ret: -12";
+  const Read bare = read(line + "\n");
+  for (const char* end : {"  \n", "\t\n", " \r\n", "\xc2\xa0\n"}) {
+    const Read got = read(line + end);
+    ASSERT_EQ(got.events.size(), 1U) << end;
+    EXPECT_EQ(describe(got.events[0]), describe(bare.events[0]));
+  }
+  const Read record = read("4,1,1,-;mc-err: (255) csr_x: EMEM address decode error  \n");
+  ASSERT_EQ(record.events.size(), 1U);
+  EXPECT_EQ(record.events[0].text("error"), "EMEM address decode error");
+}
+
+TEST(KernelLogText, LinesThatEndWithCrAlone) {
+  const std::string fault(kFault.substr(0, kFault.size() - 1));
+  for (const std::size_t step : {SIZE_MAX, std::size_t{1}, std::size_t{5}}) {
+    const Read got = read("a line\r" + fault + "\r" + fault + "\r\n" + fault, step);
+    EXPECT_EQ(got.events.size(), 3U) << step;
+    EXPECT_EQ(got.counts.lines, 4U) << step;
+    const Read crlf = read("a line\r\n" + fault + "\r\nx\ry\n", step);
+    EXPECT_EQ(crlf.events.size(), 1U) << step;
+    EXPECT_EQ(crlf.counts.lines, 3U) << step;
+  }
+}
+
+TEST(KernelLogText, APauseTellsWhatIsOpen) {
+  std::size_t events = 0;
+  const auto log =
+      std::make_unique<TextLog>(Soc::kUnknown, [&](const Event&, std::string_view) { ++events; });
+  log->feed("arm-smmu 8000000.iommu: Unexpected global fault, this could be serious\n");
+  EXPECT_EQ(events, 0U);
+  log->flush();
+  EXPECT_EQ(events, 1U);
 }
 
 TEST(KernelLogText, LongLinesAreCutAndCounted) {

@@ -1,0 +1,53 @@
+#include "collectors/kernel_log/line_feed.h"
+
+#include "base/text.h"
+
+namespace jetmem::kernel_log {
+
+bool LineFeed::feed(LogLine& line) {
+  if (line.voice == Voice::kForeign) {
+    // Nor does a fragment of the kernel's ever go on with it.
+    if (!accept_foreign_) {
+      ++foreign_;
+      return false;
+    }
+    line.voice = Voice::kKernel;
+  }
+  const std::string_view text = line.text;
+  if (!line.seq) return feed_lines(line, text);
+  // A fragment goes on where the line before it ended, if that was its caller's: what it says may
+  // only make sense with it.
+  if (line.fragment && !last_told_ && !last_text_.empty() && line.caller == last_caller_ &&
+      last_text_.size() < kMaxLine) {
+    if (line.first_fragment) last_first_ = last_text_.size();
+    last_text_.append(text.substr(0, kMaxLine));
+    last_told_ = feed_lines(line, last_text_);
+    // Before Linux 4.9 the first fragment began a line, later it is the second piece of one.
+    if (!last_told_ && !line.first_fragment && last_first_ > 0) {
+      last_told_ = feed_lines(line, std::string_view(last_text_).substr(last_first_));
+    }
+    return last_told_;
+  }
+  last_told_ = feed_lines(line, text);
+  last_text_.assign(text.substr(0, kMaxLine));
+  last_caller_.assign(line.caller);
+  last_first_ = 0;
+  return last_told_;
+}
+
+bool LineFeed::feed_lines(LogLine& line, std::string_view text) {
+  Lines lines(text);
+  bool told = false;
+  line.continues = false;
+  while (lines.next(line.text)) {
+    while (!line.text.empty() && is_blank(line.text.back())) line.text.remove_suffix(1);
+    if (line.text.empty()) continue;
+    told = assembler_.line(line) || told;
+    // The kernel may print a name with a newline in it, of a USB device say: what stands behind is
+    // whoever's made up the name. A process' lines are its own, one as the other.
+    line.continues = line.voice != Voice::kProcess;
+  }
+  return told;
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,45 @@
+// What every reader of a kernel log does with what it read, before it comes to the assembler: a
+// record is taken apart into its lines, a line that was printed in pieces is put together, and what
+// processes wrote into the kernel's log is counted and left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "collectors/kernel_log/assembler.h"
+
+namespace jetmem::kernel_log {
+
+class LineFeed {
+ public:
+  LineFeed(Soc soc, Assembler::Emit emit) : assembler_(soc, std::move(emit)) {}
+
+  // A line, or a record, whose text may be several. Returns whether it told of anything. Of `line`
+  // only the number stays.
+  bool feed(LogLine& line);
+  // Finishes what is open.
+  void flush() { assembler_.flush(); }
+  bool holding() const { return assembler_.holding(); }
+
+  // Believe what processes write into the kernel's log: for tests.
+  void set_accept_foreign(bool accept) { accept_foreign_ = accept; }
+  bool accepts_foreign() const { return accept_foreign_; }
+  // Lines and records that were not believed.
+  std::uint64_t foreign() const { return foreign_; }
+
+ private:
+  bool feed_lines(LogLine& line, std::string_view text);
+
+  Assembler assembler_;
+  bool accept_foreign_ = false;
+  std::uint64_t foreign_ = 0;
+  // What a fragment would go on with, whose it was, and whether it told of anything itself.
+  std::string last_text_;
+  std::string last_caller_;
+  bool last_told_ = false;
+  std::size_t last_first_ = 0;  // where in it the latest first fragment begins
+};
+
+}  // namespace jetmem::kernel_log
