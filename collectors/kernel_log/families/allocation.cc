@@ -51,13 +51,13 @@ Piece page_failure(std::string_view text, Event& event) {
   Scan scan(text);
   const auto comm = scan.until_last(": page allocation failure");
   if (!comm || !is_leading_comm(*comm)) return {};
-  // 2.6 ends the sentence here, and the line with the mode.
-  const bool bare = scan.literal(". order:");
-  if (!bare && !scan.literal(": order:")) return {};
+  // 2.6 ends the sentence here.
+  if (!scan.literal(". order:") && !scan.literal(": order:")) return {};
   event.reset(EventKind::kPageAllocFailure);
   event.set_text("comm", *comm);
   if (!set_order(scan, event)) return {};
-  if (!set_mode(scan, event, bare)) return {};
+  // Kernels before 4.4 end the line with the bare mask.
+  if (!set_mode(scan, event, true)) return {};
   return {.role = Role::kWhole};
 }
 

@@ -19,7 +19,7 @@ TEST(Allocation, PageFailure) {
                 "nodemask=(null),cpuset=/,mems_allowed=0"),
             "page_alloc_failure comm=a:b (c) order=4 mode=0xa20 nodemask=(null)");
   EXPECT_EQ(one("ls: page allocation failure: order:0, mode:0x20"),
-            "page_alloc_failure comm=ls order=0");
+            "page_alloc_failure comm=ls order=0 mode=0x20");
   EXPECT_EQ(one("ls: page allocation failure. order:2, mode:0x4020"),
             "page_alloc_failure comm=ls order=2 mode=0x4020");
   EXPECT_EQ(one("ls: page allocation failure: order:x, mode:0x4020"), "");
@@ -189,9 +189,9 @@ TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
 }
 
 TEST(KernelLogAllocation, WhatACutLineLostIsAbsent) {
-  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0xcc"),
-            "page_alloc_failure comm=dd order=3\n");
-  // Masks have no more digits than these: it is whole, as 4.4 prints it.
+  EXPECT_EQ(told_by("dd: page allocation stalls for 9ms, order:3, mode:0xcc"),
+            "page_alloc_stall comm=dd ms=9 order=3\n");
+  // A line that ends with the mask is an old kernel's whole one.
   EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0x24082c0"),
             "page_alloc_failure comm=dd order=3 mode=0x24082c0\n");
   EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), "
