@@ -96,9 +96,12 @@ void TextLog::take_stripped() {
   }
   const bool told = feed_.feed(line);
   counts_.foreign = feed_.foreign();
-  if (!told) return;
-  ++counts_.telling;
-  if (!stripped_.time_text.empty()) remember_time(line.number, stripped_.time_text);
+  if (told) {
+    ++counts_.telling;
+    if (!stripped_.time_text.empty()) remember_time(line.number, stripped_.time_text);
+  }
+  // The text that it points into may be gone when the event comes out.
+  line.number = 0;
 }
 
 void TextLog::count_record(const LogLine& line) {
