@@ -103,7 +103,9 @@ class Hang(unittest.TestCase):
         daemon.wait_for_page("the others are read",
                              lambda p: all(p.state(source) == "ok" for source in sources))
         # None is started before there is something for it to read.
-        self.assertEqual(len([r for r in daemon.readers() if r != pid]), 1 if sources else 0)
+        others = len([r for r in daemon.readers() if r != pid])
+        # Where no other source needs one, the kernel log may have asked for one, or had it before.
+        self.assertIn(others, (1,) if sources else (0, 1))
 
     def check_stops(self, daemon, what):
         status, seconds = daemon.stop()
