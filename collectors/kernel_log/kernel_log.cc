@@ -67,7 +67,9 @@ void KernelLog::on_event(const Event& event) {
     const EventKind kind = suppressed_kind(event.text("function"));
     const std::int64_t count = event.number("count").value_or(0);
     if (kind != EventKind::kNone && count > 0) {
-      tally_.add_suppressed(kind, static_cast<std::uint64_t>(count));
+      // The kernel counts in an int; more is not its own.
+      tally_.add_suppressed(kind,
+                            static_cast<std::uint64_t>(std::min<std::int64_t>(count, INT32_MAX)));
     }
   }
   if (on_event_) on_event_(event, occurrence);

@@ -27,7 +27,6 @@ struct LogCounters {
   // Records that nobody can read any more, by when that happened.
   std::uint64_t lost_before_start = 0;  // overwritten before this boot's first start of the daemon
   std::uint64_t lost = 0;               // overwritten, or too large
-  std::uint64_t overruns = 0;           // times the kernel said that records were lost
   std::uint64_t journal_losses = 0;     // times the journal left out lines
 };
 
@@ -52,8 +51,6 @@ class KernelLog {
   void record(std::string_view raw);
   // One line from elsewhere, or a record there, which may be several.
   void line(const LogLine& line);
-  // read(2) said EPIPE: how many are gone shows in the next record's number.
-  void overrun() { ++counters_.overruns; }
   // The journal left out lines, nobody knows how many.
   void journal_loss() { ++counters_.journal_losses; }
   // From now on lines come from elsewhere, whose first ones may be those seen last.

@@ -14,6 +14,7 @@ namespace {
 
 // A record that does not fit into the buffer is lost (EINVAL): the kernel's own need at most 8 KiB.
 constexpr std::size_t kBuffer = 64U << 10;
+constexpr int kMostErrors = 100;
 
 }  // namespace
 
@@ -44,9 +45,10 @@ Result<bool> KmsgReader::drain(std::size_t budget) {
 }
 
 Result<bool> KmsgReader::drain_device(std::size_t budget) {
-  while (budget-- > 0) {
+  for (int errors = 0; budget-- > 0;) {
     const ssize_t n = ::read(fd_.get(), buffer_.data(), buffer_.size());
     if (n > 0) {
+      errors = 0;
       log_.record({buffer_.data(), static_cast<std::size_t>(n)});
       continue;
     }
@@ -54,10 +56,11 @@ Result<bool> KmsgReader::drain_device(std::size_t budget) {
     switch (errno) {
       case EAGAIN:
         return true;
-      case EPIPE:
-        log_.overrun();
+      case EPIPE:   // overwritten
+      case EINVAL:  // too large
+        // How many are missing shows in the next record's number; but one has to come.
+        if (++errors > kMostErrors) return tl::unexpected(errno_error("read", "/dev/kmsg", errno));
         break;
-      case EINVAL:  // too large; the next record's number tells that it is missing
       case EINTR:
         break;
       default:
