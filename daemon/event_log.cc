@@ -220,7 +220,7 @@ bool EventLog::may_write(Nanoseconds now, LogLevel level) {
 
 // ", first seen 02:11:07, last 02:15:00"
 std::string EventLog::from_to(const Entry& entry) const {
-  if (!entry.first || !entry.last) return {};
+  if (!entry.first || !entry.last || (captured_ && !captured_boot_)) return {};
   const std::string first = clock_time(*entry.first);
   const std::string last = clock_time(*entry.last);
   return first == last ? ", at " + first : ", first seen " + first + ", last " + last;
@@ -228,7 +228,8 @@ std::string EventLog::from_to(const Entry& entry) const {
 
 // "02:11:07", with the date where it was not today. Local time, as the journal shows.
 std::string EventLog::clock_time(Nanoseconds boot_time) const {
-  const Nanoseconds wall = clock_.wall() - (clock_.boot() - boot_time);
+  const Nanoseconds wall =
+      captured_ ? *captured_boot_ + boot_time : clock_.wall() - (clock_.boot() - boot_time);
   const auto then = static_cast<std::time_t>(wall.count() / 1'000'000'000);
   const auto today = static_cast<std::time_t>(clock_.wall().count() / 1'000'000'000);
   std::tm then_parts{};

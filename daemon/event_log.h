@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ class EventLog {
   static constexpr std::uint32_t kInfosPerMinute = 10;
 
   EventLog(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
+  // Event times are since this moment, not of this machine; where it is not known none is told.
+  void set_captured(std::optional<Nanoseconds> boot_time) {
+    captured_ = true;
+    captured_boot_ = boot_time;
+  }
 
   void event(const kernel_log::Event& event, const kernel_log::Occurrence& occurrence);
   // All that was in the log before us has been read: one entry for each source of trouble in it,
@@ -56,6 +62,8 @@ class EventLog {
 
   Log& log_;
   const Clock& clock_;
+  bool captured_ = false;
+  std::optional<Nanoseconds> captured_boot_;  // since 1970
   std::vector<Earlier> earlier_;
   Nanoseconds minute_{0};
   std::uint32_t in_minute_ = 0;

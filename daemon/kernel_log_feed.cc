@@ -46,7 +46,11 @@ KernelLogFeed::KernelLogFeed(KernelLogFeedOptions options, const Root& root, con
       kmsg_(log_),
       journal_(
           spawner, log_, log, [this] { after_lines(); }, [this] { on_journal_change(); }) {
-  if (!root_.is_live()) log_.set_captured();
+  if (root_.is_live()) return;
+  log_.set_captured();
+  std::optional<Nanoseconds> boot;
+  if (root_.facts().boot_time) boot = std::chrono::seconds(*root_.facts().boot_time);
+  events_.set_captured(boot);
 }
 
 KernelLogFeed::~KernelLogFeed() {
@@ -238,9 +242,31 @@ void KernelLogFeed::tell_news() {
 
 void KernelLogFeed::round() {
   tell_earlier();
+  tell_losses();
   events_.catch_up(log_.tally());
   // What is held back is not counted yet, but its records are: the two must be kept together.
   if (!log_.holding()) keep();
+}
+
+// At most once a minute; the counters have each.
+void KernelLogFeed::tell_losses() {
+  const kernel_log::LogCounters& counters = log_.counters();
+  if (counters.lost == told_lost_ && counters.malformed == told_malformed_) return;
+  const Nanoseconds now = clock_.mono();
+  if (now < next_loss_) return;
+  next_loss_ = now + kKeepPause;
+  if (const std::uint64_t lost = counters.lost - told_lost_; lost > 0) {
+    out_.warning(std::to_string(lost) +
+                     " records of the kernel log were overwritten before they were read: events "
+                     "among them are not counted",
+                 {{"JETMEM_SOURCE", "kernel_log"}});
+  }
+  if (const std::uint64_t malformed = counters.malformed - told_malformed_; malformed > 0) {
+    out_.warning(std::to_string(malformed) + " records of the kernel log are not in its format",
+                 {{"JETMEM_SOURCE", "kernel_log"}});
+  }
+  told_lost_ = counters.lost;
+  told_malformed_ = counters.malformed;
 }
 
 KernelLogReading KernelLogFeed::reading() {
@@ -292,6 +318,7 @@ void KernelLogFeed::restore() {
   journal_.set_cursor(journal::Voice::kKernel, saved->kernel_cursor);
   journal_.set_cursor(journal::Voice::kProcesses, saved->process_cursor);
   log_.restore_lost(saved->lost, saved->lost_before_start);
+  told_lost_ = saved->lost;
   log_.tally().restore(std::move(saved->tally));
   news_ = kept_ = log_.tally().changes();
 }

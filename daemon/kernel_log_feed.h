@@ -78,6 +78,7 @@ class KernelLogFeed {
   void on_journal_change();
   void after_lines();
   void tell_news();
+  void tell_losses();
   void pace();
   void restore();
   void keep(bool at_end = false);
@@ -109,6 +110,9 @@ class KernelLogFeed {
   std::optional<std::uint64_t> kept_seq_;
   std::string kept_cursors_;
   Nanoseconds kept_at_{0};
+  std::uint64_t told_lost_ = 0;
+  std::uint64_t told_malformed_ = 0;
+  Nanoseconds next_loss_{0};  // mono clock
   bool told_state_trouble_ = false;
   Nanoseconds wall_offset_{0};
 };

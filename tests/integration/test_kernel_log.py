@@ -163,6 +163,7 @@ class Live(Feeding):
         self.kmsg.put("nothing of note")
         daemon.wait_for_page("an overrun", lambda page: page.value(
             "jetmem_kernel_log_lost_records_total", reason="overrun") == 5)
+        daemon.wait_for_log("5 records of the kernel log were overwritten before they were read")
 
     def test_garbage_hurts_nobody(self):
         daemon = self.daemon()
@@ -459,6 +460,8 @@ class Captured(unittest.TestCase):
         page = daemon.wait_for_page("the capture's OOM kill", lambda page: page.value(
             "jetmem_kernel_events_total", kind="oom_kill", origin="system") == 1)
         self.assertEqual(page.value("jetmem_kernel_log_input", input="file"), 1)
+        # Of the capture's clock, not of this machine's.
+        self.assertRegex(daemon.log(), "at 2025-09-2[89] [0-9:]*: .*python3")
         self.assertAlmostEqual(page.value("jetmem_kernel_event_last_seen_timestamp_seconds",
                                           kind="oom_kill"), 1758612345 + 508840.790044, places=3)
         self.assertEqual(page.value("jetmem_kernel_log_foreign_records_total"), 1)
