@@ -1,5 +1,6 @@
 #include "base/root.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -215,8 +217,57 @@ UniqueFd Root::open_stream(std::string_view path, int& error) const {
   return check(fd) ? std::move(fd) : UniqueFd();
 }
 
-UniqueFd Root::open_directory(std::string_view path, int& error) const {
-  return open_below(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, error);
+int Root::list(std::string_view path, std::size_t most, std::vector<std::string>& names,
+               bool& cut) const {
+  names.clear();
+  cut = false;
+  int error = 0;
+  UniqueFd fd = open_below(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, error);
+  if (!fd.valid()) return error;
+  DIR* raw = ::fdopendir(fd.get());
+  if (raw == nullptr) return errno;
+  fd.release();
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(raw, ::closedir);
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.front() == '.') continue;
+    if (names.size() >= most) {
+      cut = true;
+      break;
+    }
+    names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return 0;
+}
+
+int Root::read_link(std::string_view path, std::string& target) const {
+  target.clear();
+  std::array<char, 255> text;
+  ssize_t n = -1;
+  if (is_live()) {
+    const RelativePath relative(path);
+    if (!relative.fits) return ENAMETOOLONG;
+    n = ::readlinkat(directory_.get(), relative.text.data(), text.data(), text.size());
+  } else {
+    int error = 0;
+    const UniqueFd fd = open_below(path, O_PATH | O_NOFOLLOW | O_CLOEXEC, error);
+    if (!fd.valid()) return error;
+    n = ::readlinkat(fd.get(), "", text.data(), text.size());
+  }
+  if (n < 0) return errno;
+  target.assign(text.data(), static_cast<std::size_t>(n));
+  return 0;
+}
+
+int Root::inode_of(std::string_view path, std::uint64_t& inode) const {
+  if (!is_live()) return ENOTSUP;
+  const RelativePath relative(path);
+  if (!relative.fits) return ENAMETOOLONG;
+  struct stat info {};
+  if (::fstatat(directory_.get(), relative.text.data(), &info, 0) != 0) return errno;
+  inode = info.st_ino;
+  return 0;
 }
 
 }  // namespace jetmem

@@ -2,9 +2,11 @@
 // another. Every collector reads below a Root and cannot tell which it is.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/facts.h"
 #include "base/manifest.h"
@@ -31,8 +33,15 @@ class Root {
   // kernel's log device (/dev/kmsg). Anything else is kNotRegular, and is not even opened. Reading
   // from it does not block.
   UniqueFd open_stream(std::string_view path, int& error) const;
-  // Opens a directory for listing.
-  UniqueFd open_directory(std::string_view path, int& error) const;
+  // The names in a directory, sorted, those that begin with a dot left out. At `most` names it
+  // stops and says true for `cut`. 0 or an errno.
+  int list(std::string_view path, std::size_t most, std::vector<std::string>& names,
+           bool& cut) const;
+  // What a symbolic link says, at most 255 bytes of it; never followed. 0 or an errno.
+  int read_link(std::string_view path, std::string& target) const;
+  // The inode of what a path leads to, links of /proc/<pid>/fd followed. Live only: under another
+  // root inodes are of other files. 0 or an errno.
+  int inode_of(std::string_view path, std::uint64_t& inode) const;
 
  private:
   Root() = default;

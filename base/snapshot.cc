@@ -1,10 +1,12 @@
 #include "base/snapshot.h"
 
-#include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+
+#include "base/gatherer.h"
 
 namespace jetmem {
 namespace {
@@ -29,6 +31,29 @@ std::span<char> ByteBuffer::room(std::size_t least) {
     capacity_ = capacity;
   }
   return {bytes_.get() + size_, capacity_ - size_};
+}
+
+void ByteBuffer::clear() {
+  size_ = 0;
+  if (capacity_ <= kKept) return;
+  bytes_.reset();
+  capacity_ = 0;
+}
+
+// Kernel files may give less than was asked for long before their end (seq_file hands out a page
+// at a time), so only an empty read is the end.
+int read_to_end(int fd, std::size_t limit, ByteBuffer& bytes) {
+  std::size_t used = 0;
+  for (;;) {
+    const std::span<char> room = bytes.room(kReadChunk);
+    const ssize_t n = ::pread(fd, room.data(), room.size(), static_cast<off_t>(used));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    if (n == 0) return 0;
+    bytes.commit(static_cast<std::size_t>(n));
+    used += static_cast<std::size_t>(n);
+    if (used > limit) return FileText::kTooLarge;
+  }
 }
 
 Error FileText::as_error() const {
@@ -74,6 +99,19 @@ void Snapshot::add(std::string_view path, std::string_view text, int error) {
   end(error);
 }
 
+void Snapshot::drop_last() {
+  bytes_.truncate(records_.back().path_at);
+  records_.pop_back();
+}
+
+void Snapshot::cut_last_to_lines() {
+  Record& record = records_.back();
+  const std::size_t text_at = record.path_at + record.path_size;
+  const std::string_view text = bytes_.view().substr(text_at);
+  bytes_.truncate(text_at + text.rfind('\n') + 1);
+  record.text_size = bytes_.size() - text_at;
+}
+
 void Snapshot::begin(std::string_view path) {
   Record record;
   record.path_at = bytes_.size();
@@ -102,6 +140,10 @@ const Snapshot& SnapshotReader::read(const Root& root) {
       expand(root, prefix, pattern);
     }
   }
+  if (gather_ != nullptr) {
+    Gatherer gatherer(root, snapshot_, limits_);
+    gather_(gatherer);
+  }
   // Descriptors of files that no longer exist are given back.
   if (kept_.size() > cursor_) kept_.erase(kept_.begin() + static_cast<long>(cursor_), kept_.end());
   return snapshot_;
@@ -123,27 +165,12 @@ void SnapshotReader::expand(const Root& root, std::string& prefix, std::string_v
   const std::size_t old = prefix.size();
   prefix.append(rest.substr(0, slash));
 
-  int error = 0;
-  UniqueFd fd = root.open_directory(prefix, error);
-  DIR* raw = fd.valid() ? ::fdopendir(fd.get()) : nullptr;
-  if (raw == nullptr) {
-    snapshot_.add(prefix, {}, fd.valid() ? errno : error);
-    prefix.resize(old);
-    return;
-  }
-  fd.release();
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(raw, ::closedir);
   std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const std::string_view name = entry->d_name;
-    if (name.front() == '.' || !glob_match(pattern, name)) continue;
-    if (names.size() >= limits_.files) {
-      snapshot_.set_truncated();
-      break;
-    }
-    names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
+  bool cut = false;
+  const int error = root.list(prefix, limits_.names, names, cut);
+  if (error != 0) snapshot_.add(prefix, {}, error);
+  std::erase_if(names, [&](const std::string& name) { return !glob_match(pattern, name); });
+  if (cut || names.size() > limits_.files) snapshot_.set_truncated();
   for (const std::string& name : names) {
     const std::size_t here = prefix.size();
     prefix.append("/").append(name);
@@ -162,7 +189,7 @@ void SnapshotReader::read_file(const Root& root, std::string_view path) {
   int error = 0;
   if (root.is_live() && cursor_ < kept_.size() && kept_[cursor_].path == path) {
     const std::size_t text_at = snapshot_.buffer().size();
-    error = read_to_end(kept_[cursor_].fd.get());
+    error = read_to_end(kept_[cursor_].fd.get(), limits_.file_bytes, snapshot_.buffer());
     if (error == 0 || error == FileText::kTooLarge) {
       ++cursor_;
       snapshot_.end(error);
@@ -173,29 +200,12 @@ void SnapshotReader::read_file(const Root& root, std::string_view path) {
     kept_.erase(kept_.begin() + static_cast<long>(cursor_));
   }
   UniqueFd fd = root.open_file(path, error);
-  if (fd.valid()) error = read_to_end(fd.get());
+  if (fd.valid()) error = read_to_end(fd.get(), limits_.file_bytes, snapshot_.buffer());
   if (error == 0 && root.is_live() && cursor_ < kMaxKeptFds) {
     kept_.insert(kept_.begin() + static_cast<long>(cursor_), {std::string(path), std::move(fd)});
     ++cursor_;
   }
   snapshot_.end(error);
-}
-
-// Kernel files may give less than was asked for long before their end (seq_file hands out a page
-// at a time), so only an empty read is the end.
-int SnapshotReader::read_to_end(int fd) {
-  ByteBuffer& bytes = snapshot_.buffer();
-  std::size_t used = 0;
-  for (;;) {
-    const std::span<char> room = bytes.room(kReadChunk);
-    const ssize_t n = ::pread(fd, room.data(), room.size(), static_cast<off_t>(used));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    if (n == 0) return 0;
-    bytes.commit(static_cast<std::size_t>(n));
-    used += static_cast<std::size_t>(n);
-    if (used > limits_.file_bytes) return FileText::kTooLarge;
-  }
 }
 
 bool glob_match(std::string_view pattern, std::string_view name) {

@@ -34,7 +34,8 @@ class ByteBuffer {
  public:
   std::size_t size() const { return size_; }
   std::string_view view() const { return {bytes_.get(), size_}; }
-  void clear() { size_ = 0; }
+  // What a rare large reading needed is given back; what each round needs is kept.
+  void clear();
   void truncate(std::size_t size) { size_ = std::min(size, size_); }
   void append(std::string_view text);
   // Room for at least `least` bytes behind the end; what was written there is kept by commit().
@@ -42,10 +43,15 @@ class ByteBuffer {
   void commit(std::size_t bytes) { size_ += bytes; }
 
  private:
+  static constexpr std::size_t kKept = 1U << 20;
+
   std::unique_ptr<char[]> bytes_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
+
+// Reads to the end into `bytes`; 0, an errno, or FileText::kTooLarge beyond `limit`.
+int read_to_end(int fd, std::size_t limit, ByteBuffer& bytes);
 
 class Snapshot {
  public:
@@ -62,6 +68,12 @@ class Snapshot {
   void clear();
   void add(std::string_view path, std::string_view text, int error);
   void set_truncated() { truncated_ = true; }
+
+  // Takes the last record out again.
+  void drop_last();
+  // Cuts the last record's text behind its last newline.
+  void cut_last_to_lines();
+  std::size_t buffer_size() const { return bytes_.size(); }
 
   // For readers that write straight into the buffer, between begin() and end().
   void begin(std::string_view path);
@@ -85,7 +97,13 @@ struct ReadLimits {
   std::size_t file_bytes = 256U << 10;
   std::size_t total_bytes = 1U << 20;
   std::size_t files = 1024;
+  // Of a directory, before any pattern is looked at.
+  std::size_t names = 65536;
 };
+
+class Gatherer;
+// Adds the files that no pattern can name (base/gatherer.h).
+using Gather = void (*)(Gatherer&);
 
 // Reads the files that a source's patterns name, keeping descriptors between rounds where the
 // root is live. A pattern is an absolute path in which '*' stands for any run of characters
@@ -94,8 +112,9 @@ struct ReadLimits {
 // "absent" stay apart.
 class SnapshotReader {
  public:
-  SnapshotReader(std::span<const std::string_view> patterns, ReadLimits limits)
-      : patterns_(patterns), limits_(limits) {}
+  SnapshotReader(std::span<const std::string_view> patterns, ReadLimits limits,
+                 Gather gather = nullptr)
+      : patterns_(patterns), limits_(limits), gather_(gather) {}
 
   // Valid until the next call.
   const Snapshot& read(const Root& root);
@@ -107,11 +126,9 @@ class SnapshotReader {
   };
   void expand(const Root& root, std::string& prefix, std::string_view rest);
   void read_file(const Root& root, std::string_view path);
-  // Reads to the end or the limit into the snapshot's buffer; 0 or an errno or kTooLarge.
-  int read_to_end(int fd);
-
   std::span<const std::string_view> patterns_;
   ReadLimits limits_;
+  Gather gather_;
   Snapshot snapshot_;
   std::vector<Kept> kept_;
   std::size_t cursor_ = 0;  // where in kept_ the next file is expected

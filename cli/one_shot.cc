@@ -91,11 +91,17 @@ void OneShot::read_chosen() {
       });
   // Cheap sources first, as in the daemon: the gates of the dear ones look at them.
   for (const std::size_t i : chosen_) {
-    if (sampler_->info(i).access == Access::kDirect) sampler_->collect(i);
+    const Access access = sampler_->info(i).access;
+    if (access == Access::kProgram && root_.is_live()) {
+      sampler_->skip(i, "only the daemon runs the program that tells it");
+    } else if (access == Access::kDirect || access == Access::kProgram) {
+      sampler_->collect(i);
+    }
   }
   for (const std::size_t i : chosen_) {
-    if (sampler_->info(i).access == Access::kDirect) continue;
-    if (options.program.empty() && sampler_->info(i).access == Access::kStream) {
+    const Access access = sampler_->info(i).access;
+    if (access == Access::kDirect || access == Access::kProgram) continue;
+    if (options.program.empty() && access == Access::kStream) {
       int error = 0;
       const std::string_view path = sampler_->info(i).paths.front();
       UniqueFd stream = root_.open_stream(path, error);

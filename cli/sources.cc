@@ -41,7 +41,7 @@ void print_table(const OneShot& shot) {
     std::printf("%-14s %-8s %6zu %8s %7s  %s\n", std::string(info.name).c_str(),
                 std::string(state_name(status.state)).c_str(), shot.series_of(i),
                 format_duration(info.interval).c_str(),
-                info.access == Access::kDirect ? "daemon" : "reader",
+                std::string(access_name(info.access)).c_str(),
                 explain(info, status, shot.sampler().absent(i)).c_str());
   }
 }
@@ -58,7 +58,7 @@ void print_json(const OneShot& shot) {
                          {"what", info.what},
                          {"series", shot.series_of(i)},
                          {"interval_seconds", static_cast<double>(info.interval.count()) / 1000},
-                         {"read_by", info.access == Access::kDirect ? "daemon" : "reader"},
+                         {"read_by", access_name(info.access)},
                          {"paths", paths}};
     if (!status.reason.empty()) entry["reason"] = printable(status.reason, 1000);
     if (!status.skipped.empty()) entry["skipped"] = printable(status.skipped, 1000);

@@ -132,7 +132,7 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
   for (std::unique_ptr<Source>& source : sources) {
     const SourceInfo& info = source->info();
     readings_.add(source->reading_tag(), source->reading_address());
-    Entry entry{std::move(source), SnapshotReader(info.paths, info.limits), {}, {}, 0};
+    Entry entry{std::move(source), SnapshotReader(info.paths, info.limits, info.gather), {}, {}, 0};
     entry.status.interval = info.interval;
     entry.status.patience = info.interval;
     entry.section = table_.add_section(std::string(info.name));
@@ -180,10 +180,16 @@ bool Sampler::admit(std::size_t i) {
     }
     return true;
   }
-  ++entry.status.skips;
-  entry.status.skipped = std::move(refusal->message);
-  if (!was_skipped && on_change_) on_change_(entry.source->info(), entry.status);
+  skip(i, std::move(refusal->message));
   return false;
+}
+
+void Sampler::skip(std::size_t i, std::string reason) {
+  SourceStatus& status = entries_[i].status;
+  const bool was_skipped = !status.skipped.empty();
+  ++status.skips;
+  status.skipped = std::move(reason);
+  if (!was_skipped && on_change_) on_change_(entries_[i].source->info(), status);
 }
 
 void Sampler::collect(std::size_t i) {

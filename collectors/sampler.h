@@ -77,6 +77,8 @@ class Sampler {
 
   // Whether to read the source now; a refusal is recorded with its reason.
   bool admit(std::size_t i);
+  // It was not read on purpose, and why.
+  void skip(std::size_t i, std::string reason);
   // Reads in this process, then as accept().
   void collect(std::size_t i);
   // Takes text that was read elsewhere.

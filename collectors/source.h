@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/facts.h"
+#include "base/gatherer.h"
 #include "base/result.h"
 #include "base/sample.h"
 #include "base/snapshot.h"
@@ -23,7 +24,15 @@ enum class Access {
   kReader,  // jetmem-reader: needs privilege, or may block in a driver, firmware or file system
   kStream,  // followed, not read at intervals: jetmem-reader opens its first path that exists and
             // hands over the descriptor
+  kProgram,  // what a program prints, which the daemon runs on a live machine (daemon/programs.h).
+             // Its paths are where a captured root keeps that text; there nothing is run
 };
+
+// Whom the person asks about: "daemon", "reader" or "program".
+constexpr std::string_view access_name(Access access) {
+  if (access == Access::kDirect) return "daemon";
+  return access == Access::kProgram ? "program" : "reader";
+}
 
 struct SourceInfo {
   std::string_view name;
@@ -39,6 +48,8 @@ struct SourceInfo {
   std::string_view grant{};
   std::span<const Descriptor> metrics{};
   ReadLimits limits{};
+  // What patterns cannot name; after the paths.
+  Gather gather = nullptr;
 };
 
 class Source;

@@ -77,12 +77,19 @@ void Daemon::set_up_sources() {
   reader_ = std::make_unique<reader::Client>(
       std::move(reader), clock_, spawner_,
       [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds read_time) {
-        on_reader_answer(source, std::move(snapshot), read_time);
+        on_answer(source, std::move(snapshot), read_time);
       });
   sampler_->on_change([this](const SourceInfo& info, const SourceStatus& status) {
     on_source_change(info, status);
   });
   set_up_kernel_log();
+  if (root_.is_live()) {
+    programs_ = make_all_programs(
+        {clock_, spawner_, log_,
+         [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds took) {
+           on_answer(source, std::move(snapshot), took);
+         }});
+  }
   apply(settings_);
 }
 
@@ -122,6 +129,11 @@ void Daemon::apply(const Settings& settings) {
     if (i == kernel_log_index_ && !source->enabled) kernel_log_feed_->stop();
     set_retry_interval(i);
   }
+  for (const std::unique_ptr<Program>& program : programs_) {
+    program->apply(settings);
+    const SourceSettings* source = settings.find_source(program->source());
+    if (source != nullptr && !source->enabled) program->stop();
+  }
 }
 
 int Daemon::run() {
@@ -138,6 +150,7 @@ int Daemon::run() {
   log_.info("stopping");
   if (web_) web_->stop();
   reader_.reset();
+  for (const std::unique_ptr<Program>& program : programs_) program->stop();
   return status < 0 ? 1 : status;
 }
 
@@ -186,6 +199,12 @@ bool Daemon::set_up_events() {
     log_.error(started.error().message);
     return false;
   }
+  for (const std::unique_ptr<Program>& program : programs_) {
+    if (auto started = program->start(event_); !started) {
+      log_.error(started.error().message);
+      return false;
+    }
+  }
   return true;
 }
 
@@ -232,7 +251,8 @@ void Daemon::round(Nanoseconds now) {
   }
   schedule_.take_due(now, due_);
   // Cheap sources first: the gates of the dear ones look at them.
-  for (const Access access : {Access::kDirect, Access::kReader, Access::kStream}) {
+  for (const Access access :
+       {Access::kDirect, Access::kReader, Access::kStream, Access::kProgram}) {
     for (const std::size_t i : due_) {
       if (i < sampler_->size() && sampler_->info(i).access == access) read_source(i);
     }
@@ -245,6 +265,9 @@ void Daemon::round(Nanoseconds now) {
     }
     if (kernel_log_feed_->journal_pid() > 0) {
       ProcessUsage::write(out, own_facts_, kernel_log_feed_->journal_pid(), "jetmem-journal");
+    }
+    for (const std::unique_ptr<Program>& program : programs_) {
+      if (program->pid() > 0) ProcessUsage::write(out, own_facts_, program->pid(), program->name());
     }
   }
   ++counters_.rounds;
@@ -260,8 +283,21 @@ void Daemon::read_source(std::size_t i) {
     read_kernel_log();
   } else if (sampler_->info(i).access == Access::kDirect) {
     sampler_->collect(i);
+  } else if (sampler_->info(i).access == Access::kProgram) {
+    run_program(i);
   } else if (sampler_->admit(i)) {
     reader_->request(sampler_->info(i).name);
+  }
+}
+
+void Daemon::run_program(std::size_t i) {
+  if (!root_.is_live()) {
+    sampler_->collect(i);
+    return;
+  }
+  if (!sampler_->admit(i)) return;
+  for (const std::unique_ptr<Program>& program : programs_) {
+    if (program->source() == sampler_->info(i).name) program->due();
   }
 }
 
@@ -317,7 +353,7 @@ void Daemon::make_up_round() {
   arm_timer();
 }
 
-void Daemon::on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
+void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot,
                               Nanoseconds read_time) {
   for (std::size_t i = 0; i < sampler_->size(); ++i) {
     if (sampler_->info(i).name != source) continue;
@@ -350,6 +386,7 @@ void Daemon::publish(Nanoseconds now) {
   {
     SampleWriter out(table_, self_section_, now);
     write_self(out, counters_);
+    for (const std::unique_ptr<Program>& program : programs_) program->write(out);
   }
   // Numbered by itself, not by the round: an answer of the reader makes a new page of the same
   // round, and whoever caches by the number must see it.

@@ -26,6 +26,7 @@
 #include "config/settings.h"
 #include "daemon/kernel_log_feed.h"
 #include "daemon/page_box.h"
+#include "daemon/programs.h"
 #include "daemon/readiness.h"
 #include "daemon/schedule.h"
 #include "daemon/scribe.h"
@@ -68,8 +69,9 @@ class Daemon {
 
   void round(Nanoseconds now);
   void read_source(std::size_t i);
-  void on_reader_answer(std::string_view source, Result<const Snapshot*> snapshot,
-                        Nanoseconds read_time);
+  void run_program(std::size_t i);
+  void on_answer(std::string_view source, Result<const Snapshot*> snapshot,
+                 Nanoseconds read_time);
   // The kernel log is followed, not read: asks for it where it is not open, else shows its counts.
   void read_kernel_log();
   void on_kernel_log_answer(Result<const Snapshot*> snapshot);
@@ -97,6 +99,7 @@ class Daemon {
   KernelLogSource* kernel_log_ = nullptr;  // the sampler's
   std::size_t kernel_log_index_ = 0;
   std::unique_ptr<KernelLogFeed> kernel_log_feed_;
+  std::vector<std::unique_ptr<Program>> programs_;  // none under another root
   Nanoseconds last_news_{0};
   // When /dev/kmsg was asked for last, and how long to wait before it is again.
   Nanoseconds last_kmsg_try_{-3'600'000'000'000};

@@ -1,0 +1,60 @@
+// Sources that a program tells (Access::kProgram), on a live machine: who starts it, watches it and
+// takes what it prints. Under another root their text is a file and nothing is started.
+#pragma once
+
+#include <systemd/sd-event.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/sample.h"
+#include "base/snapshot.h"
+#include "base/spawn.h"
+#include "config/settings.h"
+
+namespace jetmem {
+
+class Program {
+ public:
+  // What was printed, as the file that the source's first path names; or why there is none. As
+  // reader::Client::Done, and taken alike.
+  using Done = std::function<void(std::string_view source, Result<const Snapshot*> snapshot,
+                                  Nanoseconds took)>;
+
+  virtual ~Program() = default;
+  // The source that it tells.
+  virtual std::string_view source() const = 0;
+  // To be called once, before due().
+  virtual Result<void> start(sd_event* event) = 0;
+  virtual void apply(const Settings& settings) = 0;
+  // The source is due: starts the program if need be and tells, now or later, what it printed.
+  virtual void due() = 0;
+  // The source was switched off: the program is ended. due() starts it again.
+  virtual void stop() = 0;
+  // The process running now, or -1; and what it is called in jetmem's own figures.
+  virtual pid_t pid() const = 0;
+  virtual std::string_view name() const = 0;
+  // What the program does to the machine, as series of jetmem's own.
+  virtual void write(SampleWriter& out) const = 0;
+};
+
+// Everything a Program needs of the daemon.
+struct ProgramContext {
+  const Clock& clock;
+  Spawner& spawner;
+  Log& log;
+  Program::Done done;
+};
+
+std::vector<std::unique_ptr<Program>> make_all_programs(const ProgramContext& context);
+
+// Every metric that programs write themselves.
+std::vector<std::span<const Descriptor>> program_metrics();
+
+}  // namespace jetmem
