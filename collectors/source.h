@@ -20,10 +20,10 @@ namespace jetmem {
 
 // Who opens a source's files.
 enum class Access {
-  kDirect,  // the daemon's loop: world readable, answered by the kernel from memory
-  kReader,  // jetmem-reader: needs privilege, or may block in a driver, firmware or file system
-  kStream,  // followed, not read at intervals: jetmem-reader opens its first path that exists and
-            // hands over the descriptor
+  kDirect,   // the daemon's loop: world readable, answered by the kernel from memory
+  kReader,   // jetmem-reader: needs privilege, or may block in a driver, firmware or file system
+  kStream,   // followed, not read at intervals: jetmem-reader opens its first path that exists and
+             // hands over the descriptor
   kProgram,  // what a program prints, which the daemon runs on a live machine (daemon/programs.h).
              // Its paths are where a captured root keeps that text; there nothing is run
 };

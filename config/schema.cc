@@ -112,6 +112,10 @@ Schema::Schema(std::span<const KnownSource> sources)
                   Applies::kAtRestart,
                   "Follow the journal for NvMap and NvBufSurface errors of processes.",
                   [](auto& s) { return &s.kernel_log.process_lines; }),
+
+          declare("tegrastats.program", AbsolutePath{true}, Applies::kAtRestart,
+                  "The tegrastats to run; empty: the one that is installed, if any.",
+                  [](auto& s) { return &s.tegrastats.program; }),
       } {
   for (const KnownSource& source : sources) {
     const std::string section = join("sources", source.name);

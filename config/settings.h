@@ -59,6 +59,11 @@ struct KernelLogSettings {
   bool operator==(const KernelLogSettings&) const = default;
 };
 
+struct TegrastatsSettings {
+  std::string program;  // empty: the one that NVIDIA installs, where it is
+  bool operator==(const TegrastatsSettings&) const = default;
+};
+
 struct SourceSettings {
   std::string name;
   bool enabled = true;
@@ -71,6 +76,7 @@ struct Settings {
   HttpSettings http;
   ReaderSettings reader;
   KernelLogSettings kernel_log;
+  TegrastatsSettings tegrastats;
   std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
 
   const SourceSettings* find_source(std::string_view name) const;

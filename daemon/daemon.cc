@@ -354,7 +354,7 @@ void Daemon::make_up_round() {
 }
 
 void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot,
-                              Nanoseconds read_time) {
+                       Nanoseconds read_time) {
   for (std::size_t i = 0; i < sampler_->size(); ++i) {
     if (sampler_->info(i).name != source) continue;
     if (i == kernel_log_index_) {

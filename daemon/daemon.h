@@ -70,8 +70,7 @@ class Daemon {
   void round(Nanoseconds now);
   void read_source(std::size_t i);
   void run_program(std::size_t i);
-  void on_answer(std::string_view source, Result<const Snapshot*> snapshot,
-                 Nanoseconds read_time);
+  void on_answer(std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds read_time);
   // The kernel log is followed, not read: asks for it where it is not open, else shows its counts.
   void read_kernel_log();
   void on_kernel_log_answer(Result<const Snapshot*> snapshot);

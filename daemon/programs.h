@@ -2,8 +2,8 @@
 // takes what it prints. Under another root their text is a file and nothing is started.
 #pragma once
 
-#include <systemd/sd-event.h>
 #include <sys/types.h>
+#include <systemd/sd-event.h>
 
 #include <functional>
 #include <memory>

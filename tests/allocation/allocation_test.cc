@@ -33,14 +33,16 @@ class Loop {
     for (std::size_t i = 0; i < sampler_.size(); ++i) {
       const SourceInfo& info = sampler_.info(i);
       if (info.access != Access::kReader) continue;
-      answers_.push_back({i, SnapshotReader(info.paths, info.limits), nullptr});
+      answers_.push_back({i, SnapshotReader(info.paths, info.limits, info.gather), nullptr});
       answers_.back().snapshot = &answers_.back().reader.read(root_);
     }
   }
 
   void round() {
     for (std::size_t i = 0; i < sampler_.size(); ++i) {
-      if (sampler_.info(i).access == Access::kDirect && is_asked_again(i)) sampler_.collect(i);
+      const Access access = sampler_.info(i).access;
+      const bool in_loop = access == Access::kDirect || access == Access::kProgram;
+      if (in_loop && is_asked_again(i)) sampler_.collect(i);
     }
     for (const Answer& answer : answers_) {
       if (!is_asked_again(answer.source)) continue;

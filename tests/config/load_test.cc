@@ -71,7 +71,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
             "a.yaml:1:1: unknown key 'max_wedged'; did you mean 'reader.max_wedged'?\n");
   // Nothing is near: say what there is.
   EXPECT_EQ(errors_of("zzzzzzzzzzz: 2\n"),
-            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, sources\n");
+            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, tegrastats, sources\n");
   EXPECT_EQ(errors_of("sources: {gpu-temperatures: {}}\n"),
             "a.yaml:1:11: unknown key 'sources.gpu-temperatures'; known here: meminfo, thermal, "
             "pagetypeinfo\n");

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "collectors/registry.h"
 #include "collectors/sampler.h"
+#include "daemon/programs.h"
 #include "daemon/self.h"
 #include "daemon/web_metrics.h"
 #include "health/registry.h"
@@ -21,6 +22,9 @@ std::vector<MetricGroup> all_groups() {
     std::string about = "Tells " + std::string(info->what);
     if (info->access == Access::kStream) {
       about += ". Followed line by line; jetmem-reader opens";
+    } else if (info->access == Access::kProgram) {
+      about += ". Told every " + format_duration(info->interval) +
+               " by a program that the daemon runs; under --root read from";
     } else {
       about += ". Read every " + format_duration(info->interval) + " by " +
                (info->access == Access::kReader ? "jetmem-reader" : "the daemon") + " from";
@@ -41,6 +45,9 @@ std::vector<MetricGroup> all_groups() {
   }
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", self_metrics()});
+  for (const auto metrics : program_metrics()) {
+    groups.push_back({"Programs that the daemon runs", "How they fare.", metrics});
+  }
   groups.push_back(
       {"The web server", "Current at each scrape, even when the loop hangs.", web_metrics()});
   return groups;
