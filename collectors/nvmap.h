@@ -4,7 +4,16 @@
 
 namespace jetmem {
 
-struct Nvmap {};
+struct Nvmap {
+  // A process with memory in a heap; several may bear one name, one may have several heaps.
+  struct Client {
+    std::string heap;  // "iovmm", "generic-0", ...
+    std::string name;  // the process's comm
+    std::uint32_t pid = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Client> clients;
+};
 
 class NvmapSource final : public SourceOf<Nvmap> {
  public:
