@@ -1,0 +1,64 @@
+#include <array>
+
+#include "collectors/clocks.h"
+#include "tests/fuzz/snapshot_input.h"
+
+namespace {
+
+constexpr std::array<std::string_view, 30> kPatterns{
+    "/sys/devices/system/cpu/cpufreq/policy*/scaling_cur_freq",
+    "/sys/devices/system/cpu/cpufreq/policy*/scaling_min_freq",
+    "/sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
+    "/sys/devices/system/cpu/cpufreq/policy*/cpuinfo_max_freq",
+    "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/cpu/present",
+    "/sys/class/devfreq/*/cur_freq",
+    "/sys/class/devfreq/*/min_freq",
+    "/sys/class/devfreq/*/max_freq",
+    "/sys/class/devfreq/*/available_frequencies",
+    "/sys/class/devfreq/*/governor",
+    "/sys/class/devfreq/*.gpu/cur_freq",
+    "/sys/class/devfreq/*.gpu/device/load",
+    "/sys/class/devfreq/*/device/of_node/name",
+    "/sys/class/devfreq/bwmgr/cur_freq",
+    "/sys/devices/gpu.0/devfreq/*/cur_freq",
+    "/sys/devices/gpu.0/load",
+    "/proc/device-tree/compatible",
+    "/sys/kernel/debug/bpmp/debug/clk/emc/rate",
+    "/sys/kernel/debug/bpmp/debug/clk/emc/max_rate",
+    "/sys/kernel/debug/bpmp/debug/clk/emc/mrq_rate_locked",
+    "/sys/kernel/debug/clk/emc/clk_rate",
+    "/sys/kernel/nvpmodel_emc_cap/emc_iso_cap",
+    "/sys/kernel/debug/cactmon/mc_all",
+    "/sys/kernel/actmon_avg_activity/mc_all",
+    "/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity",
+    "/var/lib/nvpmodel/status",
+    "/etc/nvpmodel.conf",
+    "jetmem:clocks left out",
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static jetmem::Clocks reused;
+  jetmem::Clocks fresh;
+  const jetmem::Snapshot snapshot =
+      jetmem::snapshot_of({reinterpret_cast<const char*>(data), size}, kPatterns);
+  const bool ok = jetmem::parse_clocks(snapshot, fresh).has_value();
+  if (jetmem::parse_clocks(snapshot, reused).has_value() != ok) __builtin_trap();
+  if (!ok) return 0;
+  if (fresh.clocks != reused.clocks || fresh.clocks.size() > 97) __builtin_trap();
+  if (fresh.emc != reused.emc || fresh.power_mode != reused.power_mode) __builtin_trap();
+  if (fresh.power_mode_name != reused.power_mode_name) __builtin_trap();
+  if (fresh.cpus_online != reused.cpus_online || fresh.cpus_online > 65536U) __builtin_trap();
+  if (fresh.emc.utilization && !(*fresh.emc.utilization >= 0 && *fresh.emc.utilization <= 1)) {
+    __builtin_trap();
+  }
+  for (const jetmem::Clocks::Clock& clock : fresh.clocks) {
+    if (clock.name.empty() || clock.name.size() > 64) __builtin_trap();
+    if (clock.now > 1'000'000'000'000U || clock.max == 0U) __builtin_trap();
+    if (clock.load && !(*clock.load >= 0 && *clock.load <= 1)) __builtin_trap();
+  }
+  return 0;
+}
