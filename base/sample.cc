@@ -11,8 +11,9 @@ namespace {
 constexpr std::size_t kMaxLabelBytes = 120;
 constexpr std::string_view kTotal = "_total";
 
-constexpr std::array<std::string_view, 8> kUnits{"bytes",  "seconds", "celsius", "ratio",
-                                                 "blocks", "pages",   "order",   "watts"};
+constexpr std::array<std::string_view, 11> kUnits{"bytes",  "seconds", "celsius", "ratio",
+                                                  "blocks", "pages",   "order",   "watts",
+                                                  "volts",  "amperes", "hertz"};
 
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
