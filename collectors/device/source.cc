@@ -1,19 +1,271 @@
 #include "collectors/device/source.h"
 
+#include <array>
+#include <cerrno>
+
+#include "collectors/device/gather.h"
+#include "collectors/one_value.h"
+
 namespace jetmem {
+namespace {
+
+using device::Budget;
+using device::MapState;
+
+constexpr std::string_view kMeminfoPath = "/proc/meminfo";
+constexpr std::string_view kZoneinfoPath = "/proc/zoneinfo";
+constexpr std::string_view kIomemPath = "/proc/iomem";
+constexpr std::string_view kMemblockPath = "/sys/kernel/debug/memblock/memory";
+constexpr std::array<std::string_view, 6> kPaths{
+    kMeminfoPath,  kZoneinfoPath,
+    kIomemPath,    "/proc/sys/kernel/osrelease",
+    kMemblockPath, "/proc/sys/kernel/version",
+};
+constexpr std::size_t kMaxSharedGroups = 64;
+constexpr std::size_t kMaxSharedDevices = 128;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_device_info",
+               .type = MetricType::kGauge,
+               .help = "Always 1. Which device this is: its model, SoC, L4T release and kernel. A "
+                       "label is empty where the device does not say.",
+               .labels = {"model", "soc", "l4t", "kernel"}},
+    Descriptor{.name = "jetmem_memory_module_bytes",
+               .type = MetricType::kGauge,
+               .help = "Memory that the module was made with, inferred: the next size that modules "
+                       "are made in, at or above all that is known of. Nothing on the device says "
+                       "it. Not given for a PC."},
+    Descriptor{.name = "jetmem_memory_physical_bytes",
+               .type = MetricType::kGauge,
+               .help =
+                   "Memory that firmware told Linux of, some of which Linux may not use. The label "
+                   "source is where this is read: device_tree, iomem, memblock or zoneinfo.",
+               .labels = {"source"}},
+    Descriptor{.name = "jetmem_memory_budget_bytes",
+               .type = MetricType::kGauge,
+               .help = "Where the memory went before the first program ran. All parts add up to "
+                       "jetmem_memory_module_bytes, where that is not given to "
+                       "jetmem_memory_physical_bytes. linux/mem_total is what programs share, CMA "
+                       "included; linux/kernel_reserved the kernel and its page structures; "
+                       "firmware/unattributed what was taken before the device tree and is listed "
+                       "nowhere. To get memory back, look at the largest carveout.",
+               .labels = {"kind", "part"},
+               .max_series = device::kMaxNamedParts + 8},
+    Descriptor{.name = "jetmem_optee_present",
+               .type = MetricType::kGauge,
+               .help = "1 where the secure world runs OP-TEE, which keeps memory of its own. It is "
+                       "looked for in the device tree and as the device tee0."},
+    Descriptor{.name = "jetmem_iommu_groups",
+               .type = MetricType::kGauge,
+               .help = "Groups that the IOMMU (on a Jetson the SMMU) keeps apart. 0: no IOMMU "
+                       "works, and any device may write anywhere."},
+    Descriptor{.name = "jetmem_iommu_devices",
+               .type = MetricType::kGauge,
+               .help = "Devices behind an IOMMU, in all groups."},
+    Descriptor{.name = "jetmem_iommu_group_devices",
+               .type = MetricType::kGauge,
+               .help = "Devices in a group that has more than one. They share one address space: a "
+                       "stray write of one may hit a buffer of another without a fault.",
+               .labels = {"group"},
+               .max_series = kMaxSharedGroups},
+    Descriptor{.name = "jetmem_iommu_shared_group_info",
+               .type = MetricType::kGauge,
+               .help = "Always 1. A device that shares its IOMMU group, and the group's number.",
+               .labels = {"device", "group"},
+               .max_series = kMaxSharedDevices},
+};
+enum Metric : std::size_t {
+  kDeviceInfo,
+  kModule,
+  kPhysical,
+  kBudget,
+  kOptee,
+  kGroups,
+  kDevices,
+  kGroupDevices,
+  kSharedGroup,
+};
+
+bool is_denied(int error) { return error == EACCES || error == EPERM; }
+
+template <class Map>
+MapState parse_map(const Snapshot& snapshot, std::string_view path,
+                   MapState (*parse)(std::string_view, Map&), Map& out) {
+  const FileText file = snapshot.find(path);
+  if (file.ok()) return parse(file.text, out);
+  if (is_denied(file.error)) return MapState::kHidden;
+  if (file.error == ENOENT || file.error == ENOTDIR) return MapState::kAbsent;
+  return file.error == FileText::kTooLarge ? MapState::kTooMany : MapState::kMalformed;
+}
+
+// Why one of the better sources of physical memory was not used; empty where it does not exist.
+std::string_view reason(MapState state, bool is_iomem) {
+  switch (state) {
+    case MapState::kHidden:
+      return is_iomem ? "iomem_addresses_hidden" : "memblock_denied";
+    case MapState::kMalformed:
+      return is_iomem ? "iomem_malformed" : "memblock_malformed";
+    case MapState::kTooMany:
+      return is_iomem ? "iomem_too_large" : "memblock_too_large";
+    case MapState::kKnown:
+    case MapState::kAbsent:
+      break;
+  }
+  return {};
+}
+
+void take_meminfo(const Snapshot& snapshot, Device& out) {
+  out.mem_total.reset();
+  out.cma_total.reset();
+  const auto text = snapshot.text_of(kMeminfoPath);
+  if (!text || !parse_meminfo(*text, out.meminfo)) return;
+  out.mem_total = out.meminfo.find("MemTotal");
+  out.cma_total = out.meminfo.find("CmaTotal");
+}
+
+void take_optee(const Snapshot& snapshot, Device& out) {
+  out.optee.reset();
+  const FileText file = snapshot.find(device::kTeeRecord);
+  const auto tee0 = file.ok() ? one_u64(file.text) : std::nullopt;
+  if (out.tree.optee_node == true) {
+    out.optee = true;
+  } else if (!tee0) {
+    out.absent.add("optee_unknown");
+  } else if (*tee0 == 0 || out.tree.has_tree) {
+    out.optee = *tee0 != 0;
+  } else {
+    out.absent.add("tee_of_unknown_kind");
+  }
+}
+
+}  // namespace
 
 const SourceInfo DeviceSource::kInfo{
     .name = "device",
     .what = "which device this is, and where its memory went before Linux",
+    .paths = kPaths,
     .access = Access::kReader,
     .interval = std::chrono::minutes(10),
     .shortest_interval = std::chrono::seconds(10),
+    .grant =
+        "read access to /proc/device-tree and /sys/firmware/devicetree for jetmem-reader; "
+        "addresses of memory take CAP_DAC_READ_SEARCH (debugfs) or CAP_SYS_ADMIN (iomem)",
+    .metrics = kMetrics,
+    .limits = {.file_bytes = 512U << 10, .total_bytes = 2U << 20, .files = 4096},
+    .gather = device::gather_device,
 };
 
-Result<void> DeviceSource::parse(const Snapshot&, Nanoseconds) {
-  return fail(Errc::kAbsent, "not yet");
+device::Budget Device::budget(std::optional<std::uint64_t> page_size) const {
+  device::MemoryFacts facts;
+  facts.tree = &tree;
+  if (iomem_state == MapState::kKnown) facts.iomem = &iomem;
+  if (memblock_state == MapState::kKnown) facts.memblock = &memblock;
+  if (zones_state == MapState::kKnown) facts.zones = &zones;
+  facts.mem_total = mem_total;
+  facts.page_size = page_size;
+  return device::make_budget(facts);
 }
 
-void DeviceSource::write(SampleWriter&, WriteContext&) const {}
+Result<void> parse_device(const Snapshot& snapshot, Device& out) {
+  out.absent.reset();
+  if (snapshot.truncated()) out.absent.add("too_many_files");
+  device::parse_identity(snapshot, out.identity, out.absent);
+  device::parse_carve_outs(snapshot, out.tree, out.absent);
+  out.iomem_state = parse_map(snapshot, kIomemPath, device::parse_iomem, out.iomem);
+  out.memblock_state = parse_map(snapshot, kMemblockPath, device::parse_memblock, out.memblock);
+  out.zones_state = parse_map(snapshot, kZoneinfoPath, device::parse_zone_pages, out.zones);
+  take_meminfo(snapshot, out);
+  take_optee(snapshot, out);
+  device::parse_iommu(snapshot, out.iommu, out.absent);
+  if (out.tree.error != 0) {
+    out.absent.add(is_denied(out.tree.error) ? "device_tree_denied" : "device_tree_unreadable");
+  }
+  const auto left_out = one_u64(snapshot.find(device::kNodesRecord).text);
+  if (left_out.value_or(0) > 0) {
+    out.absent.add("too_many_nodes", *left_out);
+    out.tree.memory.clear();  // a memory node may be among them
+  }
+
+  const bool any = !out.identity.model.empty() || !out.identity.kernel.empty() ||
+                   out.tree.has_tree || out.mem_total || out.optee || out.iommu.known;
+  if (any) return {};
+  for (std::size_t i = 0; i < snapshot.size(); ++i) {
+    if (is_denied(snapshot[i].error)) {
+      return fail(Errc::kDenied, "nothing that tells of the device may be read");
+    }
+  }
+  return fail(Errc::kAbsent, "nothing tells of the device: no device tree, no DMI, no meminfo");
+}
+
+Result<void> DeviceSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  return parse_device(snapshot, reading_);
+}
+
+void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
+  const Device& device = reading_;
+  for (const AbsentValues::Count& entry : device.absent.counts()) {
+    if (entry.count > 0) context.absent.add(entry.reason, entry.count);
+  }
+  const device::Identity& identity = device.identity;
+  if (identity.model.empty()) context.absent.add("model_unknown");
+  if (!identity.model.empty() || !identity.soc.empty() || !identity.kernel.empty()) {
+    out.put(kMetrics[kDeviceInfo], 1, identity.model, identity.soc, identity.l4t, identity.kernel);
+  }
+
+  const Budget budget = device.budget(context.facts.page_size);
+  if (!budget.why_absent.empty()) context.absent.add(budget.why_absent);
+  if (budget.from == Budget::From::kZoneinfo || budget.from == Budget::From::kNowhere) {
+    // The parts are known less well, or not at all.
+    for (const bool is_iomem : {true, false}) {
+      const auto why = reason(is_iomem ? device.iomem_state : device.memblock_state, is_iomem);
+      if (!why.empty()) context.absent.add(why);
+    }
+    if (device.zones_state != MapState::kKnown) context.absent.add("zoneinfo_unreadable");
+  }
+  if (budget.unnamed > 0) context.absent.add("carveout_not_named", budget.unnamed);
+  if (budget.module) {
+    out.put(kMetrics[kModule], static_cast<double>(*budget.module));
+  } else if (budget.why_absent.empty()) {
+    context.absent.add("module_size_unknown");
+  }
+  if (budget.physical) {
+    out.put(kMetrics[kPhysical], static_cast<double>(*budget.physical), from_name(budget.from));
+  }
+  for (const Budget::Part& part : budget.parts) {
+    out.put(kMetrics[kBudget], static_cast<double>(part.bytes), kind_name(part.kind), part.name);
+  }
+
+  if (device.optee) out.put(kMetrics[kOptee], *device.optee ? 1 : 0);
+
+  const device::Iommu& iommu = device.iommu;
+  if (!iommu.known) {
+    context.absent.add(iommu.why);
+    return;
+  }
+  out.put(kMetrics[kGroups], static_cast<double>(iommu.groups.size()));
+  out.put(kMetrics[kDevices], static_cast<double>(iommu.devices.size()));
+  std::size_t groups = 0;
+  std::size_t devices = 0;
+  std::size_t beyond = 0;
+  for (const device::Iommu::Group& group : iommu.groups) {
+    if (group.devices < 2) continue;
+    if (groups == kMaxSharedGroups) {
+      ++beyond;
+      continue;
+    }
+    ++groups;
+    out.put(kMetrics[kGroupDevices], group.devices, group.number);
+    for (const device::Iommu::Device& one : iommu.devices) {
+      if (one.group != group.number) continue;
+      if (devices == kMaxSharedDevices) {
+        ++beyond;
+        continue;
+      }
+      ++devices;
+      out.put(kMetrics[kSharedGroup], 1, one.name, group.number);
+    }
+  }
+  if (beyond > 0) context.absent.add("iommu_beyond_bound", beyond);
+}
 
 }  // namespace jetmem

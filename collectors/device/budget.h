@@ -1,0 +1,80 @@
+// Where the module's memory went, in parts that add up.
+//
+//   module                        what is soldered on: inferred, see below
+//     physical                    what firmware told Linux of
+//       linux/mem_total           MemTotal: what programs and drivers share, CMA included
+//       linux/kernel_reserved     kernel image, page structures, reservations at boot
+//       carveout/<node>           carve-outs within physical memory
+//       firmware/reserved         told of and kept (iomem, memblock); else in kernel_reserved
+//     carveout/<node>             carve-outs outside of it
+//     firmware/unattributed       what nothing accounts for: taken before Linux's device tree
+//
+// Physical memory is, in this order, the device tree's memory nodes, /proc/iomem, memblock, the
+// present pages of /proc/zoneinfo: the first that is readable and not below MemTotal. UEFI removes
+// the memory nodes, and addresses take privilege, so on a Jetson with L4T 35 or later it is often
+// the last.
+//
+// The module's size is written nowhere that Linux can read. On a board with a device tree it is
+// inferred: the next size that modules are made in, 2^n or 1.5 * 2^n, at or above what is known; or
+// that itself, when it is a whole number of GiB (a virtual machine). A PC or a virtual machine
+// without device tree may have any size: there no module is inferred, and the parts add up to
+// physical memory.
+//
+// Carve-outs that overlap count once, for the first; reusable and disabled ones not at all; and one
+// that lies below the GiB in which memory begins is no DRAM (a Tegra's IRAM at 0x40000000). A
+// carve-out whose address is not known is taken to lie in physical memory unless it does not fit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "collectors/device/carve_outs.h"
+#include "collectors/device/memory_map.h"
+#include "collectors/storage.h"
+
+namespace jetmem::device {
+
+inline constexpr std::size_t kMaxNamedParts = 48;
+
+// What a budget is made of.
+struct MemoryFacts {
+  const CarveOuts* tree = nullptr;
+  // Each absent where it could not be had.
+  const MemoryMap* iomem = nullptr;
+  const MemoryMap* memblock = nullptr;
+  const ZonePages* zones = nullptr;
+  std::optional<std::uint64_t> mem_total;
+  std::optional<std::uint64_t> page_size;
+};
+
+struct Budget {
+  enum class From : std::uint8_t { kNowhere, kDeviceTree, kIomem, kMemblock, kZoneinfo };
+  enum class Kind : std::uint8_t { kLinux, kCarveOut, kFirmware };
+  struct Part {
+    Kind kind = Kind::kLinux;
+    std::string_view name;  // a carve-out's is its CarveOut's
+    std::uint64_t bytes = 0;
+  };
+
+  BoundedList<Part, kMaxNamedParts + 8> parts;  // none: `why_absent` says why
+  std::string_view why_absent;
+  From from = From::kNowhere;
+  std::optional<std::uint64_t> physical;
+  std::optional<std::uint64_t> module;
+  // Carve-outs put into the part "(others)": beyond the bound, or with a name that no device tree
+  // may have.
+  std::uint64_t unnamed = 0;
+  std::uint64_t not_dram = 0;  // carve-outs that are none of DRAM: nothing is missing
+
+  std::uint64_t sum() const;
+};
+
+Budget make_budget(const MemoryFacts& facts);
+
+std::string_view kind_name(Budget::Kind kind);
+std::string_view from_name(Budget::From from);
+// The next size that modules are made in.
+std::uint64_t module_size_for(std::uint64_t known);
+
+}  // namespace jetmem::device

@@ -1,0 +1,15 @@
+// The files of the source device that no pattern names (base/gatherer.h).
+#pragma once
+
+#include <string_view>
+
+#include "base/gatherer.h"
+
+namespace jetmem::device {
+
+inline constexpr std::string_view kTeeRecord = "jetmem:tee";  // 1: /dev/tee0 is there, 0: it is not
+inline constexpr std::string_view kNodesRecord = "jetmem:nodes_left_out";
+
+void gather_device(Gatherer& gatherer);
+
+}  // namespace jetmem::device

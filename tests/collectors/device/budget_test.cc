@@ -1,0 +1,272 @@
+#include "collectors/device/budget.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace jetmem::device {
+namespace {
+
+constexpr std::uint64_t kKiB = 1ULL << 10;
+constexpr std::uint64_t kMiB = 1ULL << 20;
+constexpr std::uint64_t kGiB = 1ULL << 30;
+
+class BudgetTest : public testing::Test {
+ protected:
+  BudgetTest() {
+    tree.has_tree = true;
+    facts.tree = &tree;
+    facts.page_size = 4096;
+  }
+  CarveOut& node(const char* name, std::vector<Range> ranges) {
+    tree.nodes.emplace_back();
+    tree.nodes.back().name = name;
+    tree.nodes.back().ranges = std::move(ranges);
+    return tree.nodes.back();
+  }
+  void memory(std::uint64_t begin, std::uint64_t end) {
+    ASSERT_TRUE(tree.memory.add({begin, end}));
+  }
+  Budget make() const { return make_budget(facts); }
+
+  static std::optional<std::uint64_t> part(const Budget& budget, std::string_view name) {
+    for (const Budget::Part& part : budget.parts) {
+      if (part.name == name) return part.bytes;
+    }
+    return std::nullopt;
+  }
+
+  CarveOuts tree;
+  MemoryMap map;
+  ZonePages zones;
+  MemoryFacts facts;
+};
+
+TEST(ModuleSize, IsTheNextThatModulesAreMadeIn) {
+  EXPECT_EQ(module_size_for(4059240 * kKiB), 4 * kGiB);
+  EXPECT_EQ(module_size_for(7157092 * kKiB), 8 * kGiB);
+  EXPECT_EQ(module_size_for(64387716 * kKiB), 64 * kGiB);
+  EXPECT_EQ(module_size_for(128791496 * kKiB), 128 * kGiB);
+  EXPECT_EQ(module_size_for(2 * kGiB + 1), 3 * kGiB);
+  EXPECT_EQ(module_size_for(11 * kGiB + kMiB), 12 * kGiB);
+  EXPECT_EQ(module_size_for(900 * kMiB), 1 * kGiB);
+  EXPECT_EQ(module_size_for(10 * kGiB), 10 * kGiB) << "nothing is missing: a virtual machine";
+  EXPECT_EQ(module_size_for((1ULL << 52) - 1), 1ULL << 52);
+}
+
+// A Nano: the bootloader's memory node, all carve-outs within it.
+TEST_F(BudgetTest, OfMemoryNodes) {
+  memory(0x80000000, 0xfee00000);
+  memory(0x100000000, 0x17f200000);
+  facts.mem_total = 4059240 * kKiB;
+  node("iram-carveout", {{0x40001000, 0x40040000}});
+  node("ramoops_carveout", {{0xb0000000, 0xb0200000}}).no_map = true;
+  CarveOut& vpr = node("vpr-carveout", {});
+  vpr.size = 400 * kMiB;
+  vpr.reusable = true;
+  node("off", {{0xb1000000, 0xb2000000}}).enabled = false;
+  const Budget budget = make();
+  EXPECT_EQ(budget.from, Budget::From::kDeviceTree);
+  EXPECT_EQ(budget.physical, 0xfe000000U);
+  EXPECT_EQ(budget.module, 4 * kGiB);
+  EXPECT_EQ(part(budget, "ramoops_carveout"), 2 * kMiB);
+  EXPECT_EQ(part(budget, "iram-carveout"), std::nullopt) << "on-chip memory is no part of DRAM";
+  EXPECT_EQ(budget.not_dram, 1U);
+  EXPECT_EQ(part(budget, "vpr-carveout"), std::nullopt) << "Linux has it meanwhile";
+  EXPECT_EQ(part(budget, "off"), std::nullopt);
+  EXPECT_EQ(part(budget, "kernel_reserved"), 0xfe000000U - 4059240 * kKiB - 2 * kMiB);
+  EXPECT_EQ(part(budget, "unattributed"), 32 * kMiB);
+  EXPECT_EQ(budget.sum(), 4 * kGiB);
+}
+
+// An Orin: no memory node; carve-outs behind what Linux knows.
+TEST_F(BudgetTest, OfIomemWithCarveOutsOutside) {
+  ASSERT_TRUE(map.memory.add({0x80000000, 0x26a400000}));
+  ASSERT_TRUE(map.firmware.add({0x26a400000, 0x26a600000}));
+  map.knows_firmware = true;
+  facts.iomem = &map;
+  facts.mem_total = 7802736 * kKiB;
+  node("pva-carveout", {{0x273180000, 0x273400000}});
+  node("half", {{0x26a300000, 0x26a500000}});  // a MiB of each
+  const Budget budget = make();
+  EXPECT_EQ(budget.from, Budget::From::kIomem);
+  EXPECT_EQ(budget.physical, 0x26a600000U - 0x80000000U);
+  EXPECT_EQ(part(budget, "pva-carveout"), 0x280000U);
+  EXPECT_EQ(part(budget, "half"), 2 * kMiB);
+  EXPECT_EQ(part(budget, "reserved"), 1 * kMiB) << "what a carve-out names counts there";
+  EXPECT_EQ(part(budget, "kernel_reserved"), 0x1ea600000U - 7802736 * kKiB - 3 * kMiB);
+  EXPECT_EQ(budget.sum(), 8 * kGiB);
+}
+
+TEST_F(BudgetTest, OverlappingCarveOutsCountOnceForTheFirst) {
+  memory(0x80000000, 0x180000000);
+  facts.mem_total = 3 * kGiB;
+  node("a", {{0x90000000, 0x90200000}, {0x90100000, 0x90300000}});
+  node("b", {{0x90200000, 0x90400000}});
+  node("c", {{0x90000000, 0x90400000}});
+  const Budget budget = make();
+  EXPECT_EQ(part(budget, "a"), 3 * kMiB);
+  EXPECT_EQ(part(budget, "b"), 1 * kMiB);
+  EXPECT_EQ(part(budget, "c"), std::nullopt);
+  EXPECT_EQ(part(budget, "kernel_reserved"), 1 * kGiB - 4 * kMiB);
+  EXPECT_EQ(part(budget, "unattributed"), 0U);
+}
+
+TEST_F(BudgetTest, ACarveOutOfUnknownPlaceThatDoesNotFitIsElsewhere) {
+  memory(0x80000000, 0x100000000 - 16 * kMiB);
+  facts.mem_total = 2000 * kMiB;
+  node("camera", {}).size = 50 * kMiB;
+  // 32 MiB are there that Linux does not have; 50 are needed.
+  Budget budget = make();
+  EXPECT_EQ(part(budget, "kernel_reserved"), 32 * kMiB);
+  EXPECT_EQ(budget.sum(), 3 * kGiB);
+  tree.nodes[0].size = 30 * kMiB;
+  budget = make();
+  EXPECT_EQ(part(budget, "kernel_reserved"), 2 * kMiB);
+  EXPECT_EQ(budget.sum(), 2 * kGiB);
+}
+
+TEST_F(BudgetTest, ZoneinfoIsTheLastResortAndNeedsThePageSize) {
+  zones = {.present = 2007664, .lowest = 524288, .end = 2532368};
+  facts.zones = &zones;
+  facts.mem_total = 7802736 * kKiB;
+  node("inside", {{0x90000000, 0x90200000}});
+  node("outside", {{0x273180000, 0x273400000}});
+  node("sram", {{0x40040000, 0x40050000}});
+  Budget budget = make();
+  EXPECT_EQ(budget.from, Budget::From::kZoneinfo);
+  EXPECT_EQ(budget.physical, 8223391744U);
+  EXPECT_EQ(part(budget, "kernel_reserved"), 8223391744U - 7802736 * kKiB - 2 * kMiB);
+  EXPECT_EQ(budget.not_dram, 1U);
+  EXPECT_EQ(budget.sum(), 8 * kGiB);
+
+  facts.page_size.reset();
+  budget = make();
+  EXPECT_EQ(budget.why_absent, "page_size_unknown");
+  EXPECT_EQ(budget.sum(), 0U);
+}
+
+TEST_F(BudgetTest, AMapBelowMemTotalIsNotBelieved) {
+  memory(0x80000000, 0x90000000);  // stale: UEFI gave more
+  ASSERT_TRUE(map.memory.add({0x80000000, 0x170000000}));
+  facts.iomem = &map;
+  facts.mem_total = 3 * kGiB;
+  EXPECT_EQ(make().from, Budget::From::kIomem);
+  facts.iomem = nullptr;
+  EXPECT_EQ(make().why_absent, "physical_below_mem_total");
+}
+
+TEST_F(BudgetTest, WithoutItsSourcesItIsAbsentWithTheReason) {
+  EXPECT_EQ(make().why_absent, "mem_total_unreadable");
+  facts.mem_total = 3 * kGiB;
+  EXPECT_EQ(make().why_absent, "physical_unknown");
+  memory(0x80000000, 0x180000000);
+  node("all", {{0x80000000, 0x180000000}});
+  const Budget budget = make();
+  EXPECT_EQ(budget.why_absent, "carveouts_exceed_memory");
+  EXPECT_EQ(budget.sum(), 0U) << "no part is given of what does not add up";
+  EXPECT_EQ(budget.module, std::nullopt);
+}
+
+TEST_F(BudgetTest, APcHasNoModuleAndItsReservedRangesMayBeNoMemory) {
+  tree.has_tree = false;
+  ASSERT_TRUE(map.memory.add({0x1000, 0xa0000}));
+  ASSERT_TRUE(map.memory.add({0x100000, 0x280000000}));
+  ASSERT_TRUE(map.firmware.add({0xfec00000, 0xfec01000}));
+  map.knows_firmware = true;
+  facts.iomem = &map;
+  facts.mem_total = 9 * kGiB;
+  const Budget budget = make();
+  EXPECT_EQ(budget.module, std::nullopt);
+  EXPECT_EQ(budget.physical, map.memory.bytes());
+  EXPECT_EQ(budget.sum(), map.memory.bytes());
+}
+
+TEST_F(BudgetTest, ManyAndOddlyNamedCarveOutsAreOnePart) {
+  memory(0x80000000, 0x180000000);
+  facts.mem_total = 3 * kGiB;
+  std::uint64_t at = 0x90000000;
+  for (int i = 0; i < 60; ++i, at += kMiB) {
+    node(("c" + std::to_string(i)).c_str(), {{at, at + kMiB}});
+  }
+  node("a\x1b[31m", {{at, at + kMiB}});
+  const Budget budget = make();
+  EXPECT_EQ(part(budget, "(others)"), 13 * kMiB);
+  EXPECT_EQ(budget.unnamed, 13U);
+  EXPECT_EQ(budget.sum(), 4 * kGiB);
+}
+
+TEST_F(BudgetTest, ImplausibleRangesAreNoMemory) {
+  memory(0x80000000, 0x180000000);
+  facts.mem_total = 3 * kGiB;
+  node("far", {{0x200000000, UINT64_MAX}});
+  node("vast", {}).size = UINT64_MAX;
+  EXPECT_EQ(make().sum(), 4 * kGiB);
+}
+
+// Whatever carve-outs there are: all parts add up to the module, or there is no part at all.
+TEST_F(BudgetTest, AlwaysAddsUp) {
+  std::mt19937_64 random(20251121);
+  const auto below = [&](std::uint64_t bound) { return random() % bound; };
+  int given = 0;
+  for (int round = 0; round < 20000; ++round) {
+    tree = {};
+    tree.has_tree = below(8) != 0;
+    map = {};
+    zones = {};
+    facts.iomem = facts.memblock = nullptr;
+    facts.zones = nullptr;
+    const std::uint64_t base = below(2) * 0x80000000;
+    const std::uint64_t size = (1 + below(128 * 1024)) * kMiB + below(2) * below(kMiB);
+    const std::uint64_t hole = below(size);
+    RangeSet memory;
+    ASSERT_TRUE(memory.add({base, base + hole}));
+    ASSERT_TRUE(memory.add({base + hole + below(3) * 64 * kMiB, base + size}));
+    switch (below(4)) {
+      case 0:
+        tree.memory = memory;
+        break;
+      case 1:
+        map.memory = memory;
+        facts.iomem = &map;
+        break;
+      case 2:
+        map.memory = memory;
+        facts.memblock = &map;
+        break;
+      default:
+        zones = {size / 4096, base / 4096, (base + size) / 4096};
+        facts.zones = &zones;
+    }
+    map.knows_firmware = below(2) != 0;
+    for (std::uint64_t i = below(4); i > 0; --i) {
+      const std::uint64_t at = base + below(size);
+      ASSERT_TRUE(map.firmware.add({at, at + below(16 * kMiB)}));
+    }
+    facts.mem_total = 1 + below(size);
+    std::uint64_t expected_nodes = below(70);
+    for (std::uint64_t i = 0; i < expected_nodes; ++i) {
+      CarveOut& carve_out = node(("n" + std::to_string(i)).c_str(), {});
+      for (std::uint64_t j = below(3); j > 0; --j) {
+        const std::uint64_t at = below(base + size + kGiB);
+        carve_out.ranges.push_back({at, at + below(1 + size / 32)});
+      }
+      if (below(4) == 0) carve_out.size = below(64 * kMiB);
+      carve_out.enabled = below(8) != 0;
+      carve_out.reusable = below(8) == 0;
+    }
+    const Budget budget = make();
+    if (!budget.why_absent.empty()) {
+      ASSERT_EQ(budget.sum(), 0U) << round;
+      continue;
+    }
+    ++given;
+    ASSERT_EQ(budget.module.has_value(), tree.has_tree) << round;
+    ASSERT_EQ(budget.sum(), budget.module.value_or(*budget.physical)) << round;
+    ASSERT_EQ(part(budget, "mem_total"), facts.mem_total);
+  }
+  EXPECT_GT(given, 5000) << "the property is about budgets, not about their absence";
+}
+
+}  // namespace
+}  // namespace jetmem::device

@@ -1,0 +1,478 @@
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "base/root.h"
+#include "collectors/device/source.h"
+#include "tests/collectors/device/tree_bytes.h"
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::string_literals;
+using device::Budget;
+using device::cells;
+using device::cells64;
+using device::string_property;
+
+constexpr std::string_view kMeminfo =
+    "MemTotal:        7802736 kB\n"
+    "CmaTotal:         262144 kB\n";
+constexpr std::string_view kIomem =
+    "80000000-26a40ffff : System RAM\n"
+    "26a410000-26a60ffff : reserved\n";
+constexpr std::string_view kHiddenIomem = "00000000-00000000 : System RAM\n";
+constexpr std::string_view kZoneinfo =
+    "Node 0, zone   Normal\n"
+    "        spanned  2008080\n"
+    "        present  2008080\n"
+    "        managed  1950684\n"
+    "  start_pfn:           524288\n";
+
+class DeviceTest : public testing::Test {
+ protected:
+  void tree(const std::string& path, std::string_view bytes) {
+    fixture.file("/proc/device-tree/" + path, bytes);
+  }
+  // What each board with a device tree has.
+  void orin() {
+    tree("#address-cells", cells({2}));
+    tree("#size-cells", cells({2}));
+    tree("compatible", "nvidia,p3768-0000+p3767-0005\0nvidia,p3767-0005\0nvidia,tegra234\0"s);
+    tree("model", string_property("NVIDIA Jetson Orin Nano Developer Kit"));
+    fixture.file("/proc/meminfo", kMeminfo);
+    fixture.file("/proc/sys/kernel/osrelease", "5.15.148-tegra\n");
+    fixture.file("/proc/sys/kernel/version", "#1 SMP PREEMPT Mon Jun 16 08:24:48 PDT 2025\n");
+  }
+  void carve_out(const std::string& node, std::uint64_t begin, std::uint64_t size) {
+    tree("reserved-memory/" + node + "/reg", cells64({begin, size}));
+  }
+  double budget(const std::string& kind, const std::string& part) {
+    return fixture.table.value_of("jetmem_memory_budget_bytes{kind=\"" + kind + "\",part=\"" +
+                                  part + "\"}");
+  }
+  double sum() const {
+    double sum = 0;
+    for (const std::string& key : fixture.keys()) {
+      if (key.rfind("jetmem_memory_budget_bytes", 0) == 0) sum += fixture.table.value_of(key);
+    }
+    return sum;
+  }
+  std::uint64_t absent(std::string_view reason) const {
+    for (const auto& entry : fixture.absent.counts()) {
+      if (entry.reason == reason) return entry.count;
+    }
+    return 0;
+  }
+  bool has_key(const std::string& key) const {
+    const auto keys = fixture.keys();
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  }
+  const Device& reading() const { return fixture.source.reading(); }
+
+  SourceFixture<DeviceSource> fixture;
+};
+
+TEST_F(DeviceTest, AnOrinReadAsRoot) {
+  orin();
+  fixture.file("/etc/nv_tegra_release",
+               "# R36 (release), REVISION: 4.4, GCID: 41062509, BOARD: generic, EABI: aarch64, "
+               "DATE: Mon Jun 16 16:07:13 UTC 2025\n# KERNEL_VARIANT: oot\n");
+  fixture.file("/proc/iomem", kIomem);
+  carve_out("pva-carveout", 0x273180000, 0x280000);
+  tree("reserved-memory/pva-carveout/no-map", "");
+  tree("reserved-memory/linux,cma/compatible", string_property("shared-dma-pool"));
+  tree("reserved-memory/linux,cma/linux,cma-default", "");
+  tree("reserved-memory/linux,cma/reusable", "");
+  tree("reserved-memory/linux,cma/size", cells64({0x10000000}));
+  tree("firmware/optee/status", string_property("okay"));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(
+      has_key("jetmem_device_info{kernel=\"5.15.148-tegra\",l4t=\"36.4.4\","
+              "model=\"NVIDIA Jetson Orin Nano Developer Kit\",soc=\"tegra234\"}"));
+  EXPECT_EQ(fixture.table.value_of("jetmem_memory_module_bytes"), 8589934592.0);
+  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"iomem\"}"), 8227192832.0);
+  EXPECT_EQ(budget("linux", "mem_total"), 7802736.0 * 1024);
+  EXPECT_EQ(budget("carveout", "pva-carveout"), 0x280000);
+  EXPECT_EQ(budget("firmware", "reserved"), 0x200000);
+  EXPECT_TRUE(std::isnan(budget("carveout", "linux,cma"))) << "a part of MemTotal";
+  EXPECT_EQ(sum(), 8589934592.0);
+  EXPECT_EQ(fixture.table.value_of("jetmem_optee_present"), 1);
+  EXPECT_EQ(reading().cma_total, 262144U * 1024);
+  ASSERT_EQ(reading().tree.nodes.size(), 2U);
+  const device::CarveOut& cma = reading().tree.nodes[1];
+  EXPECT_TRUE(cma.reusable && cma.is_default_cma && !cma.no_map);
+  EXPECT_EQ(cma.compatible, "shared-dma-pool");
+}
+
+TEST_F(DeviceTest, WithoutPrivilegeZoneinfoTellsAndTheReasonIsGiven) {
+  orin();
+  fixture.file("/proc/iomem", kHiddenIomem);
+  fixture.error("/sys/kernel/debug/memblock/memory", EACCES);
+  fixture.file("/proc/zoneinfo", kZoneinfo);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"zoneinfo\"}"),
+            2008080.0 * 4096);
+  EXPECT_EQ(sum(), 8589934592.0);
+  EXPECT_EQ(absent("iomem_addresses_hidden"), 1U);
+  EXPECT_EQ(absent("memblock_denied"), 1U);
+}
+
+TEST_F(DeviceTest, WithoutAnyMapThereIsNoBudgetAndMemTotalAloneIsNone) {
+  orin();
+  fixture.file("/proc/iomem", kHiddenIomem);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(sum(), 0);
+  EXPECT_TRUE(std::isnan(fixture.table.value_of("jetmem_memory_module_bytes")));
+  EXPECT_EQ(absent("physical_unknown"), 1U);
+  EXPECT_EQ(absent("iomem_addresses_hidden"), 1U);
+  EXPECT_EQ(absent("zoneinfo_unreadable"), 1U);
+}
+
+TEST_F(DeviceTest, MemoryNodesTakeTheRootsCellsCarveOutsTheirOwn) {
+  tree("#address-cells", cells({2}));
+  tree("#size-cells", cells({1}));
+  tree("memory@0/reg", cells({0, 0, 0x3b400000, 0, 0x40000000, 0xc0000000}));
+  tree("memory@100000000/reg", cells({1, 0, 0x80000000}));
+  tree("reserved-memory/#address-cells", cells({1}));
+  tree("reserved-memory/#size-cells", cells({1}));
+  tree("reserved-memory/atf@0/reg", cells({0, 0x80000}));
+  fixture.file("/proc/meminfo", "MemTotal: 6000000 kB\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"device_tree\"}"),
+            0x3b400000ULL + 0xc0000000ULL + 0x80000000ULL);
+  EXPECT_EQ(budget("carveout", "atf@0"), 0x80000);
+}
+
+TEST_F(DeviceTest, AMemoryNodeInPartIsNotItsSize) {
+  orin();
+  tree("memory@80000000/reg", cells64({0x80000000, 0x200000000}));
+  tree("memory@280000000/reg", cells64({0x280000000, 0x1000}).substr(1));
+  fixture.file("/proc/iomem", kIomem);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(has_key("jetmem_memory_physical_bytes{source=\"device_tree\"}"));
+  EXPECT_TRUE(has_key("jetmem_memory_physical_bytes{source=\"iomem\"}"));
+  EXPECT_EQ(absent("property_malformed"), 1U);
+}
+
+TEST_F(DeviceTest, ABadPropertyCostsItsCarveOutOnly) {
+  for (const std::string& bad : {""s + '\0', cells64({0x90000000}), cells({1, 2, 3}),
+                                 cells64({UINT64_MAX, 0x1000}), "garbage"s}) {
+    fixture.clear();
+    orin();
+    fixture.file("/proc/iomem", kIomem);
+    tree("reserved-memory/bad/reg", bad);
+    carve_out("good", 0x90000000, 0x100000);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_TRUE(std::isnan(budget("carveout", "bad")));
+    EXPECT_EQ(budget("carveout", "good"), 0x100000);
+    EXPECT_EQ(sum(), 8589934592.0);
+    EXPECT_EQ(absent("property_malformed"), 1U);
+  }
+}
+
+TEST_F(DeviceTest, StatusDecides) {
+  orin();
+  fixture.file("/proc/iomem", kIomem);
+  for (const auto& [node, status] : {std::pair("a", "okay"), {"b", "ok"}, {"c", "disabled"}}) {
+    carve_out(node, 0x90000000 + 0x100000U * static_cast<unsigned char>(*node), 0x100000);
+    tree("reserved-memory/"s + node + "/status", string_property(status));
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(budget("carveout", "a"), 0x100000);
+  EXPECT_EQ(budget("carveout", "b"), 0x100000);
+  EXPECT_TRUE(std::isnan(budget("carveout", "c")));
+}
+
+TEST_F(DeviceTest, ANodeOfBothFoldersCountsOnce) {
+  orin();
+  fixture.file("/proc/iomem", kIomem);
+  carve_out("vpr", 0x90000000, 0x100000);
+  tree("tegra-carveouts/vpr/reg", cells64({0xa0000000, 0x100000}));
+  tree("tegra-carveouts/old/reg", cells64({0xb0000000, 0x100000}));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(budget("carveout", "vpr"), 0x100000);
+  EXPECT_EQ(budget("carveout", "old"), 0x100000);
+  EXPECT_EQ(absent("carveout_twice"), 1U);
+  EXPECT_EQ(sum(), 8589934592.0);
+}
+
+TEST_F(DeviceTest, AHostileTreeBreaksNeitherLabelsNorSum) {
+  tree("#address-cells", cells({2}));
+  tree("#size-cells", cells({2}));
+  tree("model", "Jetson\x1b[2J\n\"evil\"\\ \xff"s + std::string(500, 'x') + '\0');
+  tree("compatible", "\n\0,\0"s);
+  fixture.file("/proc/meminfo", kMeminfo);
+  fixture.file("/proc/iomem", kIomem);
+  carve_out("a\x01", 0x90000000, 0x100000);
+  carve_out("a\x02", 0xa0000000, 0x100000);
+  carve_out("mem_total", 0xb0000000, 0x100000);
+  carve_out("(others)", 0xc0000000, 0x100000);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].duplicates, 0U);
+  EXPECT_EQ(budget("carveout", "(others)"), 0x300000);
+  EXPECT_EQ(budget("carveout", "mem_total"), 0x100000);
+  EXPECT_EQ(sum(), 8589934592.0);
+  EXPECT_LE(reading().identity.model.size(), 96U);
+  for (const std::string& key : fixture.keys()) {
+    EXPECT_EQ(key.find('\x1b'), std::string::npos);
+    EXPECT_EQ(key.find('\n'), std::string::npos);
+  }
+}
+
+TEST_F(DeviceTest, L4tOfTheReleaseFileElseOfTheKernel) {
+  const auto of_file = [](std::string_view text) {
+    std::string out;
+    device::take_l4t_release(text, out);
+    return out;
+  };
+  EXPECT_EQ(of_file("# R36 (release), REVISION: 4.4, GCID: 1, BOARD: generic\n"), "36.4.4");
+  EXPECT_EQ(of_file("# R21 (release), REVISION: 3.0, GCID: 1, BOARD: ardbeg\nabc\n"), "21.3.0");
+  for (const char* bad :
+       {"", "# R36 (release), REVISION: 4.4", "# R36 (release)\n", "R36\n", "# Rx, REVISION: 1\n",
+        "# R36, REVISION: x\n", "\n# R36 (release), REVISION: 4.4\n"}) {
+    EXPECT_EQ(of_file(bad), "") << bad;
+  }
+  const auto of_kernel = [](std::string_view release) {
+    std::string out;
+    device::take_l4t_of_kernel(release, out);
+    return out;
+  };
+  EXPECT_EQ(of_kernel("5.15.148-l4t-r36.4.4-1012.12+gc8a82765359e"), "36.4.4");
+  EXPECT_EQ(of_kernel("5.15.0-l4t-r36.x"), "36");
+  EXPECT_EQ(of_kernel("5.15.148-tegra"), "");
+
+  fixture.file("/proc/sys/kernel/osrelease", "5.15.148-l4t-r36.4.4-1012\n");
+  fixture.file("/etc/nv_tegra_release", "who knows\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().identity.l4t, "36.4.4");
+  EXPECT_EQ(absent("identity_malformed"), 1U);
+}
+
+TEST_F(DeviceTest, TheSocIsTheTegraElseTheLast) {
+  using device::soc_among;
+  EXPECT_EQ(soc_among("nvidia,jetson-nano\0nvidia,tegra210\0"s), "tegra210");
+  EXPECT_EQ(soc_among("raspberrypi,5-model-b\0brcm,bcm2712\0"s), "bcm2712");
+  EXPECT_EQ(soc_among("a,b\0nvidia,tegra234\0nvidia,generic\0"s), "tegra234");
+  EXPECT_EQ(soc_among("linux,dummy-virt\0"s), "dummy-virt");
+  EXPECT_EQ(soc_among("board\0"s), "board");
+  EXPECT_EQ(soc_among("nvidia,tegra234"), std::nullopt);
+  EXPECT_EQ(soc_among(""), "");
+}
+
+TEST_F(DeviceTest, DmiStandsInWhereThereIsNoTree) {
+  fixture.file("/sys/class/dmi/id/sys_vendor", "NVIDIA\n");
+  fixture.file("/sys/class/dmi/id/product_name", "NVIDIA Jetson AGX Thor\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().identity.model, "NVIDIA Jetson AGX Thor");
+  fixture.clear();
+  fixture.file("/sys/class/dmi/id/sys_vendor", "ASUS\n");
+  fixture.file("/sys/class/dmi/id/product_name", "PRIME B450M\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().identity.model, "ASUS PRIME B450M");
+}
+
+TEST_F(DeviceTest, OpteeByItsNodeOrItsDevice) {
+  const auto present = [&] { return fixture.sample("jetmem_optee_present"); };
+  orin();
+  tree("firmware/optee/status", string_property("disabled"));
+  fixture.file("jetmem:tee", "0\n");
+  EXPECT_EQ(present(), 0);
+  fixture.clear();
+  orin();
+  fixture.file("jetmem:tee", "1\n");
+  EXPECT_EQ(present(), 1) << "found over FF-A, without a node";
+  fixture.clear();
+  orin();
+  EXPECT_TRUE(std::isnan(present()));
+  EXPECT_EQ(absent("optee_unknown"), 1U);
+  fixture.clear();
+  fixture.file("/proc/meminfo", kMeminfo);
+  fixture.file("jetmem:tee", "1\n");
+  EXPECT_TRUE(std::isnan(present()));
+  EXPECT_EQ(absent("tee_of_unknown_kind"), 1U) << "AMD's looks the same";
+  fixture.clear();
+  fixture.file("/proc/meminfo", kMeminfo);
+  fixture.file("jetmem:tee", "0\n");
+  EXPECT_EQ(present(), 0);
+}
+
+TEST_F(DeviceTest, SharedIommuGroups) {
+  fixture.file("jetmem:iommu_groups",
+               "0\n0 2600000.dma-controller\n10\n10 0004:01:00.0\n10 0004:00:00.0\n2\n2 vi\n3\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_groups"), 4);
+  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_devices"), 4);
+  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_group_devices{group=\"10\"}"), 2);
+  EXPECT_TRUE(has_key("jetmem_iommu_shared_group_info{device=\"0004:00:00.0\",group=\"10\"}"));
+  EXPECT_FALSE(has_key("jetmem_iommu_group_devices{group=\"2\"}"));
+}
+
+TEST_F(DeviceTest, NoIommuAndNoneAtWorkAreKeptApart) {
+  orin();
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("iommu_absent"), 1U);
+  EXPECT_FALSE(has_key("jetmem_iommu_groups"));
+  fixture.file("jetmem:iommu_groups", "");
+  EXPECT_EQ(fixture.sample("jetmem_iommu_groups"), 0);
+  fixture.clear();
+  orin();
+  fixture.error("jetmem:iommu_groups", EACCES);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("iommu_denied"), 1U);
+}
+
+TEST_F(DeviceTest, ManyIommuDevicesAreCountedNotAllNamed) {
+  std::string text;
+  for (int group = 0; group < 100; ++group) {
+    for (int device = 0; device < 3; ++device) {
+      text += std::to_string(group) + " " + std::to_string(group * 10 + device) + ".dev\n";
+    }
+  }
+  text += "x y\n12";
+  fixture.file("jetmem:iommu_groups", text);
+  fixture.file("jetmem:iommu_left_out", "7\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_devices"), 300);
+  EXPECT_EQ(fixture.table.sections()[0].dropped, 0U);
+  EXPECT_EQ(absent("iommu_malformed"), 2U);
+  EXPECT_EQ(absent("iommu_beyond_bound"), 7U + 36U + (64U * 3U - 128U));
+}
+
+TEST_F(DeviceTest, NothingAtAllIsAbsentOrDenied) {
+  const auto none = fixture.run();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Errc::kAbsent);
+  fixture.error("/proc/meminfo", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.file("/proc/device-tree/model", "cut");
+  EXPECT_TRUE(fixture.run()) << "there is a device tree";
+}
+
+TEST_F(DeviceTest, ADeniedTreeIsSaid) {
+  fixture.file("/proc/meminfo", kMeminfo);
+  fixture.file("/proc/iomem", kIomem);
+  fixture.error("/proc/device-tree", EACCES);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("device_tree_denied"), 1U);
+  EXPECT_FALSE(has_key("jetmem_memory_module_bytes"));
+}
+
+TEST_F(DeviceTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  orin();
+  fixture.file("/proc/iomem", kIomem);
+  tree("memory@80000000/reg", cells64({0x80000000, 0x200000000}));
+  carve_out("a", 0x90000000, 0x1000);
+  tree("reserved-memory/a/no-map", "");
+  tree("reserved-memory/a/size", cells64({0x1000}));
+  carve_out("b", 0x91000000, 0x1000);
+  fixture.file("jetmem:iommu_groups", "0 a\n0 b\n");
+  ASSERT_TRUE(fixture.run());
+
+  Snapshot bare;
+  bare.add("/proc/device-tree/reserved-memory/c/reg", cells({0, 0x90000000, 0x1000}), 0);
+  Device reused = reading();
+  Device fresh;
+  ASSERT_TRUE(parse_device(bare, reused));
+  ASSERT_TRUE(parse_device(bare, fresh));
+  EXPECT_EQ(reused.identity, fresh.identity);
+  EXPECT_EQ(reused.tree, fresh.tree);
+  EXPECT_EQ(reused.iommu, fresh.iommu);
+  EXPECT_EQ(reused.mem_total, std::nullopt);
+  EXPECT_EQ(reused.budget(4096).why_absent, "mem_total_unreadable");
+  ASSERT_EQ(fresh.tree.nodes.size(), 1U);
+  EXPECT_FALSE(reused.tree.nodes[0].no_map || reused.tree.nodes[0].size);
+}
+
+TEST_F(DeviceTest, ASteadyMachineChangesNoShape) {
+  orin();
+  fixture.file("/proc/iomem", kIomem);
+  carve_out("a", 0x90000000, 0x1000);
+  fixture.file("jetmem:iommu_groups", "0 a\n0 b\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+// What was gathered from each tree. The meminfo of a tree that has none is its board's MemTotal.
+TEST(DeviceOfBoards, BudgetsAddUp) {
+  struct Board {
+    const char* name;
+    const char* soc;
+    const char* l4t;
+    std::uint64_t mem_total_kib;
+    std::uint64_t module_gib;  // 0: not inferred
+    Budget::From from;
+    std::size_t carve_outs;
+    std::optional<bool> optee;
+  };
+  using From = Budget::From;
+  for (const Board& board :
+       {Board{"nano-4gb", "tegra210", "32.7.4", 4059240, 4, From::kDeviceTree, 1, false},
+        Board{"xavier-nx", "tegra194", "35.6.0", 7157092, 8, From::kIomem, 2, true},
+        Board{"orin-nano-8gb", "tegra234", "36.4.4", 7802736, 8, From::kIomem, 2, true},
+        Board{"agx-orin", "tegra234", "36.4.4", 64349588, 64, From::kZoneinfo, 3, true},
+        Board{"orin", "tegra234", "39.0.0", 64387716, 64, From::kIomem, 3, true},
+        Board{"thor", "tegra264", "38.4.0", 128791496, 128, From::kIomem, 1, true},
+        Board{"raspberry-pi-5", "bcm2712", "", 8252240, 8, From::kDeviceTree, 1, false},
+        Board{"x86-pc", "", "", 16271312, 0, From::kIomem, 0, std::nullopt}}) {
+    SCOPED_TRACE(board.name);
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
+    ASSERT_TRUE(root);
+    const SourceInfo& info = DeviceSource::kInfo;
+    SnapshotReader reader(info.paths, info.limits, info.gather);
+    const Snapshot& read = reader.read(*root);
+    ASSERT_FALSE(read.truncated());
+    Device device;
+    ASSERT_TRUE(parse_device(read, device));
+    if (!device.mem_total) device.mem_total = board.mem_total_kib * 1024;
+    EXPECT_EQ(device.identity.soc, board.soc);
+    EXPECT_EQ(device.identity.l4t, board.l4t);
+    EXPECT_FALSE(device.identity.model.empty());
+    EXPECT_EQ(device.optee, board.optee);
+    EXPECT_EQ(device.mem_total, board.mem_total_kib * 1024);
+    for (const auto& entry : device.absent.counts()) {
+      EXPECT_TRUE(entry.count == 0 || entry.reason == "optee_unknown") << entry.reason;
+    }
+
+    const Budget budget = device.budget(root->facts().page_size);
+    EXPECT_EQ(budget.why_absent, "");
+    EXPECT_EQ(budget.from, board.from) << from_name(budget.from);
+    EXPECT_EQ(budget.module.value_or(0), board.module_gib << 30);
+    EXPECT_EQ(budget.sum(), budget.module.value_or(*budget.physical));
+    std::size_t carve_outs = 0;
+    for (const Budget::Part& part : budget.parts) {
+      if (part.kind == Budget::Kind::kCarveOut) ++carve_outs;
+      // The kernel's own: page structures are 1/64 of what there is.
+      if (part.name == "kernel_reserved") {
+        EXPECT_GT(part.bytes, *budget.physical / 256);
+        EXPECT_LT(part.bytes, *budget.physical / 16);
+      }
+    }
+    EXPECT_EQ(carve_outs, board.carve_outs);
+  }
+}
+
+// Three ways to the same sum.
+TEST(DeviceOfBoards, ZoneinfoIomemAndMemblockAgree) {
+  for (const char* board : {"orin-nano-8gb", "x86-pc", "raspberry-pi-5", "nano-4gb"}) {
+    SCOPED_TRACE(board);
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
+    ASSERT_TRUE(root);
+    const SourceInfo& info = DeviceSource::kInfo;
+    SnapshotReader reader(info.paths, info.limits, info.gather);
+    Device device;
+    ASSERT_TRUE(parse_device(reader.read(*root), device));
+    const std::uint64_t pages = device.zones.present * *root->facts().page_size;
+    const bool has_tree = device.tree.has_tree;
+    std::uint64_t mapped =
+        device.iomem.memory.bytes() + (has_tree ? device.iomem.firmware.bytes() : 0);
+    // Before 5.12 no-map carve-outs are forgotten; the tree's zoneinfo leaves them in.
+    if (std::string_view(board) == "nano-4gb") mapped += 0x200000;
+    EXPECT_EQ(mapped, pages);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,155 @@
+#include "collectors/device/memory_map.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace jetmem::device {
+namespace {
+
+// An Orin Nano, 5.15, as root.
+constexpr std::string_view kIomem =
+    "02430000-024490ff : 2430000.pinmux pinmux@2430000\n"
+    "80000000-bdffffff : System RAM\n"
+    "  9b290000-9c5cffff : Kernel code\n"
+    "  9c5d0000-9cb8ffff : reserved\n"
+    "c2000000-fffdffff : System RAM\n"
+    "fffe0000-ffffffff : reserved\n"
+    "100000000-25e20dfff : System RAM\n"
+    "2448000000-2727ffffff : PCI Bus 0004:00\n"
+    "  2448000000-24480fffff : PCI Bus 0004:01\n";
+
+TEST(Iomem, MemoryAndWhatFirmwareKeepsOfIt) {
+  MemoryMap map;
+  ASSERT_EQ(parse_iomem(kIomem, map), MapState::kKnown);
+  EXPECT_EQ(map.memory.bytes(), 0x3e000000U + 0x3dfe0000U + 0x15e20e000U);
+  EXPECT_EQ(map.firmware.bytes(), 0x20000U) << "the reserved within System RAM is the kernel's";
+  EXPECT_EQ(map.malformed, 0U);
+}
+
+TEST(Iomem, WithoutThePrivilegeAddressesAreHiddenNotZero) {
+  MemoryMap map;
+  EXPECT_EQ(parse_iomem("00000000-00000000 : System RAM\n"
+                        "  00000000-00000000 : Kernel code\n",
+                        map),
+            MapState::kHidden);
+}
+
+TEST(Iomem, PluggedInMemoryStandsBelowItsDevice) {
+  MemoryMap map;
+  ASSERT_EQ(parse_iomem("00001000-0009ffff : System RAM\n"
+                        "100000000-1ffffffff : Persistent Memory\n"
+                        "  100000000-1ffffffff : dax0.0\n"
+                        "    100000000-1ffffffff : System RAM (kmem)\n",
+                        map),
+            MapState::kKnown);
+  EXPECT_EQ(map.memory.bytes(), 0x9f000U + 0x100000000U);
+}
+
+TEST(Iomem, OddLinesAreCountedAndDoNotHide) {
+  MemoryMap map;
+  ASSERT_EQ(parse_iomem("80000000-8fffffff : System RAM\n"
+                        "\n"
+                        "zz-80 : System RAM\n"
+                        "90000000-8fffffff : System RAM\n"
+                        "90000000-ffffffffffffffffff : System RAM\n"
+                        "90000000-9fffffff: System RAM\n"
+                        "  \n"
+                        "00000000-ffffffffffffffff : System RAM\n",
+                        map),
+            MapState::kKnown);
+  EXPECT_EQ(map.memory.bytes(), 0x10000000U);
+  EXPECT_EQ(map.malformed, 6U);
+}
+
+TEST(Iomem, TheUglyLadder) {
+  MemoryMap map;
+  EXPECT_EQ(parse_iomem("", map), MapState::kMalformed);
+  EXPECT_EQ(parse_iomem("\n", map), MapState::kMalformed);
+  EXPECT_EQ(parse_iomem("80000000-8ffff", map), MapState::kMalformed);
+  EXPECT_EQ(parse_iomem("80000000-8fffffff : System RAM", map), MapState::kMalformed)
+      << "a list that was cut is a part of the memory";
+  EXPECT_EQ(parse_iomem("fec00000-fec003ff : IOAPIC 0\n", map), MapState::kMalformed);
+  std::string many;
+  for (int i = 1; i <= 300; ++i) {
+    char line[64];
+    std::snprintf(line, sizeof line, "%08x-%08x : System RAM\n", i * 0x1000, i * 0x1000 + 1);
+    many += line;
+  }
+  EXPECT_EQ(parse_iomem(many, map), MapState::kTooMany);
+}
+
+TEST(Memblock, WithAndWithoutFlags) {
+  MemoryMap map;
+  // 4.9 to 6.3.
+  ASSERT_EQ(parse_memblock("   0: 0x0000000080000000..0x00000000abffffff\n"
+                           "   1: 0x00000000ac200000..0x00000000f07fffff\n",
+                           map),
+            MapState::kKnown);
+  EXPECT_EQ(map.memory.bytes(), 0x2c000000U + 0x44600000U);
+  EXPECT_FALSE(map.knows_firmware);
+  // 6.8.
+  ASSERT_EQ(parse_memblock("   0: 0x0000000080000000..0x00000000fffdffff    0 NONE\n"
+                           "   1: 0x00000000fffe0000..0x00000000ffffffff    0 NOMAP\n"
+                           "   2: 0x0000000100000000..0x00000001ffffffff    x HOTPLUG\n",
+                           map),
+            MapState::kKnown);
+  EXPECT_EQ(map.memory.bytes(), 0x7ffe0000U + 0x100000000U);
+  EXPECT_EQ(map.firmware.bytes(), 0x20000U);
+  EXPECT_TRUE(map.knows_firmware);
+}
+
+TEST(Memblock, TheUglyLadder) {
+  MemoryMap map;
+  for (const char* text : {"", "\n", "   0: 0x80..0x8f", "   0: 80..8f\n", "   0: 0x80..\n",
+                           "   0: 0x90..0x8f\n", "   0: 0x80..0x8fg\n", "0x80..0x8f\n"}) {
+    EXPECT_EQ(parse_memblock(text, map), MapState::kMalformed) << text;
+  }
+}
+
+constexpr std::string_view kZone =
+    "Node 0, zone      DMA\n"
+    "  pages free     3840\n"
+    "        spanned  524288\n"
+    "        present  523872\n"
+    "        managed  461026\n"
+    "      nr_free_pages 1\n"
+    "  pagesets\n"
+    "    cpu: 0\n"
+    "  start_pfn:           524288\n"
+    "Node 0, zone    DMA32\n"
+    "  pages free     0\n"
+    "        spanned  0\n"
+    "        present  0\n"
+    "        managed  0\n"
+    "Node 0, zone   Normal\n"
+    "        spanned  1000\n"
+    "        present  900\n"
+    "  start_pfn:           1048576\n";
+
+TEST(ZonePages, AreSummedAndBounded) {
+  ZonePages pages;
+  ASSERT_EQ(parse_zone_pages(kZone, pages), MapState::kKnown);
+  EXPECT_EQ(pages.present, 523872U + 900U);
+  EXPECT_EQ(pages.lowest, 524288U);
+  EXPECT_EQ(pages.end, 1048576U + 1000U);
+}
+
+TEST(ZonePages, AZoneInPartIsNone) {
+  ZonePages pages;
+  EXPECT_EQ(parse_zone_pages("", pages), MapState::kMalformed);
+  EXPECT_EQ(parse_zone_pages(kZone.substr(0, kZone.size() - 1), pages), MapState::kMalformed);
+  EXPECT_EQ(parse_zone_pages(kZone.substr(0, kZone.find("  start_pfn")), pages),
+            MapState::kMalformed);
+  EXPECT_EQ(parse_zone_pages("Node 0, zone Normal\n  present 5\n  start_pfn: 1\n", pages),
+            MapState::kMalformed);
+  EXPECT_EQ(parse_zone_pages("Node 0, zone Normal\n  spanned 5\n  present 5000000000000000000\n"
+                             "  start_pfn: 1\n",
+                             pages),
+            MapState::kMalformed);
+  EXPECT_EQ(parse_zone_pages("Node 0, zone Normal\n  spanned 5x\n  present 5\n", pages),
+            MapState::kMalformed);
+}
+
+}  // namespace
+}  // namespace jetmem::device

@@ -1,0 +1,99 @@
+#include <array>
+#include <string>
+
+#include "collectors/device/source.h"
+
+// Device trees hold NUL bytes, so the files are told apart by their lengths: which of the paths
+// below, a letter for '*', two bytes of length, the text. They are laid over the files of an Orin,
+// without which hardly any input would come as far as a budget.
+namespace {
+
+using namespace std::string_view_literals;
+
+struct File {
+  std::string_view path;
+  std::string_view text;
+};
+constexpr std::array kFiles{
+    File{"/proc/device-tree/#address-cells", "\0\0\0\2"sv},
+    File{"/proc/device-tree/#size-cells", "\0\0\0\2"sv},
+    File{"/proc/meminfo", "MemTotal:        7802736 kB\n"sv},
+    File{"/proc/iomem", "80000000-26a40ffff : System RAM\n26a410000-26a60ffff : reserved\n"sv},
+    File{"/sys/kernel/debug/memblock/memory",
+         "   0: 0x0000000080000000..0x000000026a40ffff    0 NONE\n"sv},
+    File{"/proc/zoneinfo",
+         "Node 0, zone Normal\n spanned 2008080\n present 2008080\n start_pfn: 524288\n"sv},
+    File{"/proc/device-tree/memory@*/reg", ""sv},
+    File{"/proc/device-tree/reserved-memory/#address-cells", "\0\0\0\2"sv},
+    File{"/proc/device-tree/reserved-memory/#size-cells", "\0\0\0\2"sv},
+    File{"/proc/device-tree/reserved-memory/*/reg", "\0\0\0\0\x90\0\0\0\0\0\0\0\0\x10\0\0"sv},
+    File{"/proc/device-tree/reserved-memory/*/size", ""sv},
+    File{"/proc/device-tree/reserved-memory/*/status", "okay\0"sv},
+    File{"/proc/device-tree/reserved-memory/*/reusable", ""sv},
+    File{"/proc/device-tree/tegra-carveouts/*/reg", ""sv},
+    File{"/proc/device-tree/model", "Jetson\0"sv},
+    File{"/proc/device-tree/compatible", "nvidia,p3767-0005\0nvidia,tegra234\0"sv},
+    File{"/proc/device-tree/firmware/optee/status", "okay\0"sv},
+    File{"/etc/nv_tegra_release", "# R36 (release), REVISION: 4.4, GCID: 1\n"sv},
+    File{"/proc/sys/kernel/osrelease", "5.15.148-l4t-r36.4.4-1012\n"sv},
+    File{"/sys/class/dmi/id/sys_vendor", "NVIDIA\n"sv},
+    File{"jetmem:iommu_groups", "0 a\n0 b\n1 c\n"sv},
+    File{"jetmem:tee", "1\n"sv},
+};
+
+jetmem::Snapshot snapshot_of(std::string_view input) {
+  jetmem::Snapshot snapshot;
+  std::array<bool, kFiles.size()> replaced{};
+  std::string path;
+  while (input.size() >= 4) {
+    const std::size_t index = static_cast<unsigned char>(input[0]) % kFiles.size();
+    const char letter = static_cast<char>('a' + static_cast<unsigned char>(input[1]) % 26);
+    const std::size_t size =
+        static_cast<unsigned char>(input[2]) * 256U + static_cast<unsigned char>(input[3]);
+    input.remove_prefix(4);
+    const std::string_view text = input.substr(0, size);
+    input.remove_prefix(text.size());
+    path = kFiles[index].path;
+    if (const std::size_t star = path.find('*'); star != std::string::npos) path[star] = letter;
+    replaced[index] = true;
+    snapshot.add(path, text, 0);
+  }
+  for (std::size_t i = 0; i < kFiles.size(); ++i) {
+    if (!replaced[i] && kFiles[i].text.empty()) continue;
+    if (!replaced[i]) snapshot.add(kFiles[i].path, kFiles[i].text, 0);
+  }
+  return snapshot;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static jetmem::Device reused;
+  const jetmem::Snapshot snapshot = snapshot_of({reinterpret_cast<const char*>(data), size});
+  jetmem::Device fresh;
+  const bool ok = jetmem::parse_device(snapshot, fresh).has_value();
+  if (jetmem::parse_device(snapshot, reused).has_value() != ok) __builtin_trap();
+  if (!ok) return 0;
+  if (fresh.identity != reused.identity || fresh.tree != reused.tree) __builtin_trap();
+  if (fresh.iommu != reused.iommu || fresh.optee != reused.optee) __builtin_trap();
+  if (fresh.iomem_state != reused.iomem_state || fresh.zones_state != reused.zones_state) {
+    __builtin_trap();
+  }
+  if (fresh.tree.nodes.size() > 256 || fresh.identity.model.size() > 96) __builtin_trap();
+  for (const std::uint64_t page_size : {4096ULL, 65536ULL}) {
+    const jetmem::device::Budget budget = fresh.budget(page_size);
+    if (!budget.why_absent.empty()) {
+      if (budget.sum() != 0 || budget.module) __builtin_trap();
+      continue;
+    }
+    // All parts add up, and no two of them would be one series.
+    if (budget.sum() != budget.module.value_or(*budget.physical)) __builtin_trap();
+    if (budget.sum() > 1ULL << 52 || *budget.physical < *fresh.mem_total) __builtin_trap();
+    for (const auto& a : budget.parts) {
+      for (const auto& b : budget.parts) {
+        if (&a != &b && a.kind == b.kind && a.name == b.name) __builtin_trap();
+      }
+    }
+  }
+  return 0;
+}
