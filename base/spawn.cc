@@ -16,6 +16,15 @@
 namespace jetmem {
 namespace {
 
+// Whoever may not do one of these goes on as it is.
+void be_a_stranger() {
+  ::setpgid(0, 0);
+  const int fd = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+  char sign = 0;
+  if (fd >= 0 && ::read(fd, &sign, 1) == 1 && sign == '-') (void)!::pwrite(fd, "0", 1, 0);
+  ::close(fd);
+}
+
 // Runs in the child between fork and exec: only async-signal-safe calls from here on. Returns an
 // errno when something failed.
 int become_child(const SpawnRequest& request, char* const* argv, char* const* envp, pid_t parent,
@@ -26,6 +35,7 @@ int become_child(const SpawnRequest& request, char* const* argv, char* const* en
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (::getppid() != parent) ::_exit(0);  // it died before the line above
+  if (request.stranger) be_a_stranger();
   // First out of the way of every target number, then onto them.
   constexpr int kHigh = 64;
   int moved[16];

@@ -381,6 +381,9 @@ void Daemon::publish(Nanoseconds now) {
   counters_.log_dropped = log_.dropped();
   counters_.log_failed = log_.failed();
   counters_.log_withheld = source_log_.withheld() + kernel_log_feed_->withheld();
+  for (const std::unique_ptr<Program>& program : programs_) {
+    counters_.log_withheld += program->withheld();
+  }
   counters_.reader_from_socket = reader_->kind() == reader::ReaderKind::kSocket;
   counters_.reader_spawned = reader_->kind() == reader::ReaderKind::kSpawned;
   {

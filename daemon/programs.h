@@ -42,6 +42,8 @@ class Program {
   virtual std::string_view name() const = 0;
   // What the program does to the machine, as series of jetmem's own.
   virtual void write(SampleWriter& out) const = 0;
+  // Its log entries that were kept back because there were too many.
+  virtual std::uint64_t withheld() const { return 0; }
 };
 
 // Everything a Program needs of the daemon.

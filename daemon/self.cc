@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kGauge = MetricType::kGauge;
 constexpr auto kCounter = MetricType::kCounter;
-constexpr std::uint16_t kMaxProcesses = 4;
+constexpr std::uint16_t kMaxProcesses = 8;
 
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_build_info",

@@ -1,4 +1,40 @@
+// GPU memory by process where the GPU's driver is nvidia.ko: Jetson Thor (L4T 38 and later), PCs,
+// other boards with an NVIDIA GPU. Elsewhere on Jetson nvmap has it (source nvmap).
+//
+// NVML tells it, NVIDIA's management library. It is never in the daemon: it maps tens of megabytes,
+// talks to a driver that may hang beyond SIGKILL, and cannot be had without the GPU's device nodes.
+// The program jetmem-nvml loads it, prints what it says and ends; no CUDA context is made. A
+// captured tree holds that text as /jetmem/nvml.
+//
+// Format, our own (collectors/nvml/main.cc prints it), one thing each line, in this order:
+//   jetmem-nvml 1                       the version of the format
+//   pid <n>                             the program itself
+//   library ok <name>                   | library error <CODE> <text>
+//   init ok
+//   device error <ERRNO>                only after an init that failed: /dev/nvidiactl is not ours
+//   driver ok <version>
+//   gpus ok <n>
+//   gpu <i> name ok <text>
+//   gpu <i> memory ok <total> <used> <free>      bytes, each a number or N/A
+//   gpu <i> bar1 ok <total>                      bytes of the window into a card's own memory
+//   gpu <i> utilization ok <gpu> <memory>        percent
+//   gpu <i> <kind> ok <n> <v1|v2|v3>             kind: compute, graphics or mps; n processes
+//   gpu <i> process <kind> <pid> <bytes|N/A>
+//   end
+// Whatever NVML answered instead stands as "error <CODE> <text>" in the place of "ok ...", CODE
+// being NVML's name for it: NOT_SUPPORTED is usual (Orin answers nothing else, Thor so for memory).
+// Lines that begin with other words may come with later versions and are passed over. Without its
+// last line the text was cut.
+//
+// A process with work of two kinds is in two lists, with the same bytes: it counts once. N/A is
+// NVML's 0xFFFFFFFFFFFFFFFF.
 #pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "collectors/source.h"
 
@@ -10,11 +46,44 @@ struct Nvml {
     std::uint32_t gpu = 0;
     std::uint32_t pid = 0;
     std::uint64_t bytes = 0;
+
+    bool operator==(const Process&) const = default;
   };
-  // Whether the GPU shares the machine's memory; absent when NVML does not tell.
+  struct Gpu {
+    std::uint32_t index = 0;
+    std::string name;
+    // In bytes. Absent: NVML does not tell it for this GPU.
+    std::optional<std::uint64_t> total;
+    std::optional<std::uint64_t> used;
+    std::optional<std::uint64_t> free;
+    std::optional<std::uint32_t> utilization_percent;
+    // Whether the GPU has no memory of its own.
+    std::optional<bool> integrated;
+    // Absent: a list of processes could not be had, or not whole.
+    std::optional<std::uint32_t> processes;
+    // Absent also when the memory of one of them is not told.
+    std::optional<std::uint64_t> process_bytes;
+
+    void clear();
+    bool operator==(const Gpu&) const = default;
+  };
+
+  // Whether the GPU shares the machine's memory; absent when NVML does not tell, or when one GPU
+  // does and another does not.
   std::optional<bool> integrated;
+  // By GPU and number. Processes whose memory NVML does not tell are not among them.
   std::vector<Process> processes;
+  std::vector<Gpu> gpus;
+  std::string driver;
+
+  // Figures that could not be had, by reason.
+  AbsentValues absent;
 };
+
+// Errors: kAbsent when NVML is not installed or supports nothing of this GPU, kDenied when the
+// device nodes are not ours, kMalformed when the text was cut or is of another version. `out` is
+// reused: its storage, not its content.
+Result<void> parse_nvml(std::string_view text, Nvml& out);
 
 class NvmlSource final : public SourceOf<Nvml> {
  public:

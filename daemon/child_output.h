@@ -1,0 +1,130 @@
+// A program that is run for what it prints: its pipes, its end, and how much of the loop it may
+// take.
+//
+// It may print nothing, without end, faster than anybody reads, or hang in the kernel beyond
+// SIGKILL. So reads are bounded, and a program whose output wakes the loop more than a few times a
+// second is read at intervals instead, until it is quiet: meanwhile the pipe fills and it waits.
+// One that was killed and is not gone is waited for, without anybody being held up, and nothing is
+// started before it is gone: another would hang in the same place.
+//
+// Its stderr wakes nobody: the end of it is kept for the message that says how the program ended.
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/spawn.h"
+#include "base/unique_fd.h"
+
+namespace jetmem {
+
+// How long to wait before the next try: doubled with each one that failed.
+class Backoff {
+ public:
+  Backoff(Nanoseconds first, Nanoseconds longest) : first_(first), longest_(longest) {}
+  Nanoseconds next();
+  void reset() { pause_ = Nanoseconds(0); }
+
+ private:
+  Nanoseconds first_;
+  Nanoseconds longest_;
+  Nanoseconds pause_{0};
+};
+
+class ChildOutput {
+ public:
+  struct Callbacks {
+    // What it printed since; valid during the call, in which kill() may be called.
+    std::function<void(std::string_view bytes)> output;
+    // Its output is over. `well`: with status 0, or nobody knows its status. `how` is for people:
+    // "ended with status 1: no such sensor". Not called after kill().
+    std::function<void(bool well, std::string how)> ended;
+  };
+
+  static constexpr std::size_t kBytesPerWake = 64U << 10;
+  static constexpr std::size_t kErrorBytes = 200;
+
+  ChildOutput(const Clock& clock, Spawner& spawner, Callbacks callbacks);
+  // Ends what runs; nothing that hangs in the kernel holds it up.
+  ~ChildOutput();
+  ChildOutput(const ChildOutput&) = delete;
+  ChildOutput& operator=(const ChildOutput&) = delete;
+
+  // To be called once, before anything is started.
+  Result<void> attach(sd_event* event);
+
+  // Starts a program; not while one runs or is leaving. Its stdin is /dev/null.
+  Result<void> start(SpawnRequest request);
+  // Takes the output of a process that somebody else started, from a socket.
+  Result<void> read_from(UniqueFd connection);
+  // Which process that is, as far as it said so: waited for when it is given up on, never killed.
+  void know_process(pid_t pid);
+  // Reads what is there, without waiting for the loop to say so.
+  void read_now();
+  // Ends it now, and all that it started if it is a stranger.
+  void kill();
+
+  // Between start() and ended() or kill().
+  bool running() const { return running_; }
+  // One was killed or given up on, and is not gone yet; wedged: for so long that it hangs.
+  bool leaving();
+  bool wedged();
+  pid_t leaving_pid() const { return leaving_.pid; }
+  // The process running now; -1 when there is none or it is unknown.
+  pid_t pid() const { return process_.pid; }
+  // How long its output has come faster than it is read; 0 when it does not.
+  Nanoseconds flooding() const;
+  // The end of what it wrote to stderr, in one printable line.
+  std::string last_words();
+
+ private:
+  static int on_output(sd_event_source*, int, std::uint32_t, void* self);
+  static int on_process(sd_event_source*, int, std::uint32_t, void* self);
+  static int on_timer(sd_event_source*, std::uint64_t, void* self);
+  Result<void> listen(UniqueFd out, UniqueFd errors);
+  Result<void> watch_process();
+  enum class Read { kQuiet, kMore, kOver };
+  Read read_some();
+  void read_errors();
+  void pace();
+  void on_end_of_output();
+  bool reap(int& status);
+  void finish(int status);
+  void close_pipes();
+  bool leaving_is_gone();
+  void look_again(Nanoseconds from_now);
+  void end_process();
+
+  const Clock& clock_;
+  Spawner& spawner_;
+  Callbacks callbacks_;
+  sd_event* event_ = nullptr;
+  sd_event_source* output_ = nullptr;
+  sd_event_source* gone_ = nullptr;
+  sd_event_source* timer_ = nullptr;
+
+  bool running_ = false;
+  bool ours_ = false;
+  bool stranger_ = false;
+  Child process_;
+  UniqueFd out_;
+  UniqueFd errors_;
+  std::string error_text_;
+
+  Child leaving_;
+  bool leaving_ours_ = false;
+  Nanoseconds leaving_since_{0};  // mono clock
+  Nanoseconds look_pause_{0};     // where there are no pidfds
+
+  // Wake-ups within the present second, and since when it is read at intervals; 0: it is not.
+  Nanoseconds second_{0};
+  unsigned wakes_ = 0;
+  Nanoseconds paced_since_{0};
+};
+
+}  // namespace jetmem

@@ -1,0 +1,232 @@
+#include <gtest/gtest.h>
+
+#include "base/root.h"
+#include "collectors/nvml/source.h"
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kThor =
+    "jetmem-nvml 1\n"
+    "pid 3120\n"
+    "library ok libnvidia-ml.so.1\n"
+    "init ok\n"
+    "driver ok 580.00\n"
+    "gpus ok 1\n"
+    "gpu 0 name ok NVIDIA Thor\n"
+    "gpu 0 memory error NOT_SUPPORTED Not Supported\n"
+    "gpu 0 bar1 error NOT_SUPPORTED Not Supported\n"
+    "gpu 0 utilization ok 37 0\n"
+    "gpu 0 compute ok 2 v3\n"
+    "gpu 0 process compute 2460 42949672960\n"
+    "gpu 0 process compute 1840 734003200\n"
+    "gpu 0 graphics ok 2 v3\n"
+    "gpu 0 process graphics 1377 0\n"
+    "gpu 0 process graphics 1840 734003200\n"
+    "gpu 0 mps error NOT_SUPPORTED Not Supported\n"
+    "end\n";
+
+class NvmlTest : public testing::Test {
+ protected:
+  void text(std::string_view text) {
+    fixture.clear();
+    fixture.file("/jetmem/nvml", text);
+  }
+  // kThor with one line's text replaced.
+  void with(std::string_view line, std::string_view by) {
+    std::string changed(kThor);
+    const std::size_t at = changed.find(line);
+    ASSERT_NE(at, std::string::npos) << line;
+    changed.replace(at, line.size(), by);
+    text(changed);
+  }
+  std::uint64_t absent(std::string_view reason) const {
+    for (const auto& count : fixture.absent.counts()) {
+      if (count.reason == reason) return count.count;
+    }
+    return 0;
+  }
+  SourceFixture<NvmlSource> fixture;
+};
+
+TEST_F(NvmlTest, FromTextToSamples) {
+  text(kThor);
+  ASSERT_TRUE(fixture.run());
+  const std::vector<std::string> expected{
+      R"(jetmem_nvml_gpu_info{driver="580.00",gpu="0",name="NVIDIA Thor"})",
+      R"(jetmem_nvml_gpu_integrated{gpu="0"})",
+      R"(jetmem_nvml_utilization_ratio{gpu="0"})",
+      R"(jetmem_nvml_processes{gpu="0"})",
+      R"(jetmem_nvml_process_memory_bytes{gpu="0"})",
+  };
+  EXPECT_EQ(fixture.keys(), expected) << "what Thor does not tell of its memory is not 0";
+  EXPECT_EQ(fixture.sample(expected[1]), 1);
+  EXPECT_EQ(fixture.sample(expected[2]), 0.37);
+  EXPECT_EQ(fixture.sample(expected[3]), 3);
+  EXPECT_EQ(fixture.sample(expected[4]), 42949672960.0 + 734003200.0);
+  EXPECT_EQ(absent("memory_not_supported"), 1U);
+  const std::vector<Nvml::Process> processes{
+      {0, 1377, 0}, {0, 1840, 734003200}, {0, 2460, 42949672960}};
+  EXPECT_EQ(fixture.source.reading().processes, processes);
+  EXPECT_EQ(fixture.source.reading().integrated, true);
+}
+
+TEST_F(NvmlTest, ACard) {
+  with(
+      "gpu 0 memory error NOT_SUPPORTED Not Supported\ngpu 0 bar1 error NOT_SUPPORTED Not "
+      "Supported\n",
+      "gpu 0 memory ok 25757220864 N/A 24683479040\ngpu 0 bar1 ok 268435456\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_memory_bytes{gpu="0"})"), 25757220864.0);
+  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_memory_free_bytes{gpu="0"})"), 24683479040.0);
+  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_memory_used_bytes{gpu="0"})")));
+  EXPECT_EQ(absent("memory_not_available"), 1U);
+  EXPECT_EQ(fixture.source.reading().integrated, false);
+}
+
+TEST_F(NvmlTest, WhetherItIsIntegratedIsNotGuessed) {
+  // Memory of its own, and no window into it: GH200 answers so.
+  with("gpu 0 memory error NOT_SUPPORTED Not Supported", "gpu 0 memory ok 100 10 90");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.source.reading().integrated, std::nullopt);
+  with("gpu 0 memory error NOT_SUPPORTED Not Supported", "gpu 0 memory error NO_PERMISSION x");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.source.reading().integrated, std::nullopt);
+  EXPECT_EQ(absent("memory_denied"), 1U);
+  with("end\n",
+       "gpu 1 memory ok 100 10 90\ngpu 1 bar1 ok 5\ngpu 1 utilization ok 1 1\ngpu 1 compute ok 0 "
+       "v3\nend\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.source.reading().integrated, std::nullopt) << "one is, the other is not";
+  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_gpu_integrated{gpu="1"})"), 0);
+}
+
+TEST_F(NvmlTest, WhatIsNotToldOfAProcessIsNoSum) {
+  with("gpu 0 process compute 2460 42949672960", "gpu 0 process compute 2460 N/A");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_processes{gpu="0"})"), 3);
+  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_process_memory_bytes{gpu="0"})")));
+  EXPECT_EQ(absent("process_memory_not_available"), 1U);
+  EXPECT_EQ(fixture.source.reading().processes.size(), 2U);
+  // The other list of a process may tell it.
+  with("gpu 0 process graphics 1840 734003200", "gpu 0 process graphics 1840 18446744073709551615");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.source.reading().processes.size(), 3U);
+}
+
+TEST_F(NvmlTest, AListThatFailedOrIsNotWholeGivesNoCount) {
+  with("gpu 0 compute ok 2 v3", "gpu 0 compute error NO_PERMISSION Insufficient Permissions");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_processes{gpu="0"})")));
+  EXPECT_EQ(absent("processes_denied"), 1U);
+  with("gpu 0 compute ok 2 v3", "gpu 0 compute ok 5000 v3");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_processes{gpu="0"})")));
+  EXPECT_EQ(absent("too_many_processes"), 4998U);
+}
+
+TEST_F(NvmlTest, WhyThereIsNothing) {
+  const auto outcome = [&](std::string_view lines) {
+    text("jetmem-nvml 1\npid 7\n" + std::string(lines) + "end\n");
+    const auto ok = fixture.run();
+    return ok ? std::string("ok")
+              : std::string(errc_name(ok.error().code)) + ": " + ok.error().message;
+  };
+  EXPECT_EQ(
+      outcome("library error MISSING libnvidia-ml.so.1: cannot open shared object file\n"),
+      "absent: NVML cannot be loaded: MISSING libnvidia-ml.so.1: cannot open shared object file");
+  EXPECT_EQ(outcome("library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\n"),
+            "absent: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded");
+  EXPECT_EQ(
+      outcome("library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\ndevice error EPERM\n"),
+      "denied: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded");
+  EXPECT_EQ(outcome("library ok x\ninit error UNKNOWN Unknown Error\n"),
+            "io: NVML: nvmlInit: UNKNOWN Unknown Error");
+  EXPECT_EQ(outcome("library ok x\ninit ok\ngpus ok 0\n"), "absent: NVML lists no GPU");
+  EXPECT_EQ(
+      outcome("library ok x\ninit ok\ngpus ok 1\ngpu 0 handle error GPU_IS_LOST GPU is lost\n"),
+      "io: NVML: GPU_IS_LOST GPU is lost");
+  EXPECT_EQ(outcome(""), "io: NVML cannot be loaded: jetmem-nvml says nothing of it");
+}
+
+// The ugly ladder.
+TEST_F(NvmlTest, WhatWasCutIsRefused) {
+  for (std::size_t size = 0; size < kThor.size(); ++size) {
+    text(kThor.substr(0, size));
+    const auto ok = fixture.run();
+    ASSERT_FALSE(ok) << size;
+    EXPECT_EQ(ok.error().code, Errc::kMalformed) << size;
+  }
+  text("");
+  EXPECT_EQ(fixture.error_message(), "line 0: expected 'jetmem-nvml 1', found ''");
+  text("jetmem-nvml 2\nend\n");
+  EXPECT_EQ(fixture.error_message(), "line 1: expected 'jetmem-nvml 1', found 'jetmem-nvml 2'");
+  text(std::string(kThor) + "gpu 1 name ok x\n");
+  EXPECT_FALSE(fixture.run());
+}
+
+TEST_F(NvmlTest, SingleLinesThatAreWrongAreLeftOut) {
+  with("gpu 0 utilization ok 37 0", "gpu 0 utilization ok 101 0");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("malformed"), 1U);
+  with("gpu 0 process graphics 1377 0", "gpu 0 process graphics 0 0");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("malformed"), 1U);
+  with("gpu 0 process graphics 1377 0", "gpu 0 process graphics 1377 18446744073709551616");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("malformed"), 1U);
+  with("pid 3120", "something of a later version 7");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("malformed"), 0U);
+}
+
+TEST_F(NvmlTest, BoundsHold) {
+  std::string many = "jetmem-nvml 1\nlibrary ok x\ninit ok\ngpus ok 40\n";
+  for (int gpu = 0; gpu < 40; ++gpu) {
+    many += "gpu " + std::to_string(gpu) + " compute ok 500 v3\n";
+    for (int i = 1; i <= 500; ++i) {
+      many += "gpu " + std::to_string(gpu) + " process compute " + std::to_string(i) +
+              " 18446744073709551614\n";
+    }
+  }
+  text(many + "end\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.source.reading().gpus.size(), 16U);
+  EXPECT_EQ(fixture.source.reading().processes.size(), 4096U);
+  EXPECT_EQ(absent("too_many_gpus"), 24U);
+  EXPECT_EQ(absent("too_many_processes"), 16U * 500 - 4096);
+  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_process_memory_bytes{gpu="0"})")))
+      << "a sum that does not fit is none";
+}
+
+TEST_F(NvmlTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  text(kThor);
+  ASSERT_TRUE(fixture.run());
+  constexpr std::string_view kBare =
+      "jetmem-nvml 1\nlibrary ok x\ninit ok\ngpus ok 1\ngpu 0 utilization ok 1 1\nend\n";
+  Nvml reused = fixture.source.reading();
+  Nvml fresh;
+  ASSERT_TRUE(parse_nvml(kBare, reused));
+  ASSERT_TRUE(parse_nvml(kBare, fresh));
+  EXPECT_EQ(reused.gpus, fresh.gpus);
+  EXPECT_EQ(reused.processes, fresh.processes);
+  EXPECT_EQ(reused.integrated, fresh.integrated);
+  EXPECT_EQ(reused.driver, "");
+}
+
+TEST(NvmlOfBoards, ThorHasItsProcesses) {
+  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/thor");
+  ASSERT_TRUE(root);
+  SnapshotReader reader(NvmlSource::kInfo.paths, NvmlSource::kInfo.limits);
+  NvmlSource source;
+  const auto ok = source.parse(reader.read(*root), {});
+  ASSERT_TRUE(ok) << ok.error().message;
+  std::vector<std::uint32_t> pids;
+  for (const Nvml::Process& process : source.reading().processes) pids.push_back(process.pid);
+  EXPECT_EQ(pids, (std::vector<std::uint32_t>{1377, 1840, 2215, 2460}));
+  EXPECT_EQ(source.reading().integrated, true);
+}
+
+}  // namespace
+}  // namespace jetmem

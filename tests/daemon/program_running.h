@@ -1,0 +1,67 @@
+// An event loop, and programs in it, for tests of what runs them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/spawn.h"
+
+namespace jetmem {
+
+class KeptLog final : public Log {
+ public:
+  void write(LogEntry entry) override { entries.push_back(std::move(entry.message)); }
+  std::vector<std::string> entries;
+};
+
+class ProgramRunning : public testing::Test {
+ protected:
+  ProgramRunning() {
+    sd_event_new(&event);
+    char name[] = "/tmp/jetmem-program-XXXXXX";
+    directory = ::mkdtemp(name);
+  }
+  ~ProgramRunning() override {
+    sd_event_unref(event);
+    std::filesystem::remove_all(directory);
+  }
+  // A shell script.
+  std::string script(const std::string& body) {
+    std::string path = directory + "/program";
+    std::ofstream(path) << "#!/bin/sh\n" << body;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+  // Runs the loop until the condition holds; false when it does not within the time.
+  bool run_until(const std::function<bool()>& condition, int milliseconds = 5000) {
+    const Nanoseconds end = clock.mono() + std::chrono::milliseconds(milliseconds);
+    while (!condition()) {
+      if (clock.mono() >= end) return false;
+      sd_event_run(event, 10'000);
+      ++turns;
+    }
+    return true;
+  }
+  void run_for(int milliseconds) {
+    run_until([] { return false; }, milliseconds);
+  }
+  static bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
+
+  sd_event* event = nullptr;
+  std::string directory;
+  SystemClock clock;
+  SystemSpawner spawner;
+  KeptLog log;
+  int turns = 0;
+};
+
+}  // namespace jetmem

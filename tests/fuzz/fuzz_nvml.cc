@@ -1,0 +1,24 @@
+#include "collectors/nvml/source.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static jetmem::Nvml reused;
+  jetmem::Nvml fresh;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const bool ok = jetmem::parse_nvml(text, fresh).has_value();
+  if (jetmem::parse_nvml(text, reused).has_value() != ok) __builtin_trap();
+  if (!ok) return 0;
+  if (fresh.gpus != reused.gpus || fresh.processes != reused.processes) __builtin_trap();
+  if (fresh.integrated != reused.integrated || fresh.driver != reused.driver) __builtin_trap();
+  if (fresh.gpus.size() > 16 || fresh.processes.size() > 4096) __builtin_trap();
+  for (std::size_t i = 0; i < fresh.processes.size(); ++i) {
+    const auto& process = fresh.processes[i];
+    if (process.pid == 0 || process.bytes == UINT64_MAX) __builtin_trap();
+    if (i == 0) continue;
+    // By GPU and number, each once.
+    const auto& before = fresh.processes[i - 1];
+    if (before.gpu > process.gpu || (before.gpu == process.gpu && before.pid >= process.pid)) {
+      __builtin_trap();
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,464 @@
+"""Programs whose output is a source: tegrastats as it should be, and in every way in which it might
+fail; and jetmem-nvml where there is no NVIDIA driver."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+import unittest
+
+import jetmem_testing as jt
+
+LINE = ("11-21-2026 12:00:00 RAM 2448/7620MB (lfb 12x4MB) SWAP 0/3810MB (cached 0MB) "
+        "CPU [2%@729,1%@729,0%@729,3%@729,off,off] EMC_FREQ 1%@2133 GR3D_FREQ 0%@[305] "
+        "cpu@45.1C soc2@44.2C tj@45.1C VDD_IN 4512mW/4512mW VDD_CPU_GPU_CV 480mW/480mW "
+        "VDD_SOC 1320mW/1320mW")
+# Silent for so long, at an interval of 1 s, and it is ended: three intervals and five seconds.
+SILENCE = 8
+FLOOD = 10
+
+PROLOGUE = f"""#!{sys.executable} -IS
+import os, signal, sys, time
+with open(os.path.dirname(os.path.abspath(__file__)) + "/starts", "a") as f:
+    f.write(f"{{time.monotonic()}} {{os.getpid()}} {{' '.join(sys.argv[1:])}}\\n")
+interval = int(sys.argv[sys.argv.index("--interval") + 1]) / 1000
+line = {LINE!r}
+def say(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+"""
+PRINTS = "while True:\n    say(line + '\\n')\n    time.sleep(interval)\n"
+
+
+def zombies(pid):
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            text = (entry / "stat").read_text()
+        except OSError:
+            continue
+        fields = text[text.rindex(")") + 2:].split()
+        if int(fields[1]) == pid and fields[0] == "Z":
+            found.append(text)
+    return found
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def context_switches(pid):
+    """Of the loop's thread: how often it was woken."""
+    for line in pathlib.Path(f"/proc/{pid}/task/{pid}/status").read_text().splitlines():
+        if line.startswith("voluntary_ctxt_switches"):
+            return int(line.split()[1])
+    raise AssertionError("no count of context switches")
+
+
+class Running(unittest.TestCase):
+    def setUp(self):
+        self.directory = jt.temp_directory(self)
+        self.program = self.directory / "tegrastats"
+        os.chmod(self.directory, 0o777)
+
+    def write(self, body, mode=0o755):
+        new = self.directory / "new"
+        new.write_text(PROLOGUE + body)
+        new.chmod(mode)
+        os.rename(new, self.program)
+
+    def settings(self, interval="1s", enabled="true"):
+        return (f'tegrastats: {{program: "{self.program}"}}\n'
+                f"sources:\n  tegrastats: {{enabled: {enabled}, interval: {interval}}}\n")
+
+    def daemon(self, body=None, interval="1s", **options):
+        if body is not None:
+            self.write(body)
+        return jt.Daemon(self, self.settings(interval), **options)
+
+    def starts(self):
+        """(when, process, arguments) of each start."""
+        path = self.directory / "starts"
+        if not path.exists():
+            return []
+        rows = [line.split(" ", 2) for line in path.read_text().splitlines()]
+        return [(float(when), int(pid), arguments) for when, pid, arguments in rows]
+
+    def of(self, page, figure, **labels):
+        return page.value(f"jetmem_program_{figure}", program="tegrastats", **labels)
+
+    def failures(self, page, reason):
+        return self.of(page, "failures_total", reason=reason)
+
+    def wait_for_failure(self, daemon, reason, seconds=jt.PATIENCE, count=1):
+        return daemon.wait_for_page(f"a failure: {reason}",
+                                    lambda page: self.failures(page, reason) >= count, seconds)
+
+    def no_failures(self, page):
+        for labels, value in page.series("jetmem_program_failures_total", program="tegrastats"):
+            self.assertEqual(value, 0, labels)
+
+    def assert_clean(self, daemon):
+        jt.wait_for("no zombie", lambda: not zombies(daemon.pid), 2)
+
+
+class Sound(Running):
+    def test_its_lines_are_read_and_nothing_else_happens(self):
+        daemon = self.daemon(PRINTS)
+        page = daemon.wait_for_page("lines", lambda page: self.of(page, "lines_total") >= 3)
+        (_, pid, arguments), = self.starts()
+        self.assertEqual(arguments, "--interval 1000")
+        self.assertEqual(jt.children(daemon.pid, "tegrastats"), [pid])
+        self.assertEqual(self.of(page, "starts_total"), 1)
+        self.no_failures(page)
+        self.assertEqual(self.of(page, "lost_lines_total", reason="superseded"), 0)
+        # How the source takes the line is its own test's matter, but it has taken one.
+        self.assertNotIn(page.state("tegrastats"), ("pending", "failed", "denied"))
+        daemon.wait_for_page("its own cost", lambda page: page.value(
+            "jetmem_process_resident_memory_bytes", process="tegrastats"))
+        self.assertRegex(daemon.log(), "started .*/tegrastats as process .* a line each 1s")
+        # The first to go when memory runs short, and a group of its own.
+        self.assertGreaterEqual(int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text()), 0)
+        self.assertEqual(os.getpgid(pid), pid)
+
+    def test_the_daemon_ends_and_so_does_it(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            daemon = self.daemon("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + PRINTS)
+            daemon.wait_for_page("a line", lambda page: self.of(page, "lines_total") >= 1)
+            pid = self.starts()[-1][1]
+            begin = time.monotonic()
+            daemon.stop(number)
+            jt.wait_for("it is gone", lambda: jt.process_state(pid) in ("", "Z"), 2)
+            jt.measured(f"gone after signal {number} to the daemon", time.monotonic() - begin)
+
+    def test_switched_off_it_is_gone_and_comes_back(self):
+        # It does not heed SIGTERM, and has a child that holds the pipe.
+        daemon = self.daemon("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.fork()\n" + PRINTS)
+        daemon.wait_for_page("a line", lambda page: self.of(page, "lines_total") >= 1)
+        pid = self.starts()[0][1]
+        daemon.reload(self.settings(enabled="false"))
+        jt.wait_for("it is gone", lambda: jt.process_state(pid) == "", 2)
+        jt.wait_for("its child is gone", lambda: self.group_is_empty(pid), 2)
+        self.assert_clean(daemon)
+        daemon.wait_for_page("off", lambda page: page.state("tegrastats") == "disabled")
+        time.sleep(2)
+        self.assertEqual(len(self.starts()), 1)
+        self.no_failures(daemon.scrape())
+        daemon.reload(self.settings())
+        daemon.wait_for_page("again", lambda page: self.of(page, "starts_total") == 2)
+        self.no_failures(daemon.scrape())
+
+    @staticmethod
+    def group_is_empty(group):
+        try:
+            os.killpg(group, 0)
+            return False
+        except ProcessLookupError:
+            return True
+
+    def test_a_daemon_that_was_away_does_not_blame_it(self):
+        daemon = self.daemon(PRINTS)
+        daemon.wait_for_page("a line", lambda page: self.of(page, "lines_total") >= 1)
+        daemon.send(signal.SIGSTOP)
+        time.sleep(SILENCE + 2)
+        daemon.send(signal.SIGCONT)
+        page = daemon.wait_for_page("all lines",
+                                    lambda page: (self.of(page, "lines_total") or 0) >= SILENCE)
+        self.no_failures(page)
+        self.assertEqual(len(self.starts()), 1)
+
+    def test_another_interval_restarts_it(self):
+        daemon = self.daemon(PRINTS)
+        daemon.wait_for_page("a line", lambda page: self.of(page, "lines_total") >= 1)
+        daemon.reload(self.settings("2s"))
+        jt.wait_for("a second start", lambda: len(self.starts()) == 2, 3)
+        self.assertEqual(self.starts()[1][2], "--interval 2000")
+        jt.wait_for("the first is gone", lambda: jt.process_state(self.starts()[0][1]) == "", 2)
+        # What does not change its arguments leaves it alone.
+        daemon.reload(self.settings("2s") + "log: {level: debug}\n")
+        time.sleep(1)
+        self.assertEqual(len(self.starts()), 2)
+        self.no_failures(daemon.scrape())
+        self.assert_clean(daemon)
+
+    def test_the_loop_is_woken_by_lines_and_nothing_else(self):
+        # Everything else is off, so what wakes the loop is the program and each minute's retries.
+        names = daemon_sources()
+        quiet = "".join(f"  {name}: {{enabled: false}}\n" for name in names if name != "tegrastats")
+
+        def woken(enabled):
+            settings = (f'tegrastats: {{program: "{self.program}"}}\nsources:\n{quiet}'
+                        f"  tegrastats: {{enabled: {enabled}, interval: 2s}}\n")
+            daemon = jt.Daemon(self, settings)
+            time.sleep(4)
+            before = context_switches(daemon.pid)
+            time.sleep(8)
+            return context_switches(daemon.pid) - before
+
+        self.write(PRINTS)
+        extra = woken("true") - woken("false")
+        print(f"\nmeasured: {extra} wake-ups in 8 s at a line each 2 s", file=sys.stderr)
+        # A line, and the round that looks whether there is one; each may be some switches.
+        self.assertLess(extra, 40)
+
+
+def daemon_sources():
+    names = []
+    in_sources = False
+    for line in pathlib.Path(jt.SHIPPED_CONFIG).read_text().splitlines():
+        if line == "sources:":
+            in_sources = True
+        elif in_sources and line.startswith("  ") and line.endswith(":") and line[2] not in " #":
+            names.append(line.strip(" :"))
+    return names
+
+
+class Failing(Running):
+    def test_it_hangs_silently(self):
+        daemon = self.daemon("say(line + '\\n')\nsys.stderr.write('no \\x1b[31msensor\\n')\n"
+                             "sys.stderr.flush()\ntime.sleep(1000)\n")
+        page = self.wait_for_failure(daemon, "silent", SILENCE + 6)
+        self.assertEqual(self.of(page, "lines_total"), 1)
+        self.assertEqual(page.state("tegrastats"), "failed")
+        self.assertRegex(daemon.log(), r"tegrastats printed no line for 8s and was ended: no \?\[31m"
+                         r"sensor; it is started again in 1s")
+        jt.wait_for("it is gone", lambda: jt.process_state(self.starts()[0][1]) == "", 2)
+        jt.wait_for("a second start", lambda: len(self.starts()) == 2, 3)
+        self.assertGreaterEqual(self.starts()[1][0] - self.starts()[0][0], SILENCE)
+        self.assert_clean(daemon)
+
+    def test_it_dies_at_once_ever_slower(self):
+        daemon = self.daemon("sys.stderr.write('x' * 500 + ' cannot open the sensor\\n')\nsys.exit(3)\n")
+        page = self.wait_for_failure(daemon, "ended", count=4)
+        self.assertEqual(page.state("tegrastats"), "failed")
+        self.assertGreaterEqual(page.errors("tegrastats", "unavailable"), 1)
+        when = [start[0] for start in self.starts()]
+        pauses = [b - a for a, b in zip(when, when[1:])]
+        self.assertTrue(all(b > 1.5 * a for a, b in zip(pauses, pauses[1:])), pauses)
+        self.assertRegex(daemon.log(), "tegrastats ended with status 3: x+ cannot open the sensor")
+        self.assertLess(max(map(len, daemon.log().splitlines())), 500)
+        self.assert_clean(daemon)
+        # Mended, it recovers by itself.
+        self.write(PRINTS)
+        page = daemon.wait_for_page("lines", lambda page: self.of(page, "lines_total") >= 1)
+        self.assertNotEqual(page.state("tegrastats"), "failed")
+
+    def test_it_is_killed(self):
+        daemon = self.daemon(PRINTS)
+        daemon.wait_for_page("a line", lambda page: self.of(page, "lines_total") >= 1)
+        os.kill(self.starts()[0][1], signal.SIGKILL)
+        self.wait_for_failure(daemon, "ended")
+        daemon.wait_for_log("tegrastats was killed by signal 9; it is started again in 1s")
+        daemon.wait_for_page("again", lambda page: self.of(page, "starts_total") == 2)
+        self.assert_clean(daemon)
+
+    def test_the_log_does_not_fill(self):
+        daemon = self.daemon("sys.exit(1)\n")
+        self.wait_for_failure(daemon, "ended", count=5, seconds=40)
+        about = [line for line in daemon.log().splitlines() if "tegrastats" in line]
+        self.assertLessEqual(len(about), 8, "\n".join(about))
+        self.assertIn("what follows within ten minutes is only counted", daemon.log())
+
+    def test_it_floods(self):
+        daemon = self.daemon("lines = (line + '\\n') * 100\nwhile True:\n    say(lines)\n")
+        daemon.wait_for_page("lines", lambda page: self.of(page, "lines_total") > 100)
+        resident = jt.resident_bytes(daemon.pid)
+        cpu, woken, begin = cpu_seconds(daemon.pid), context_switches(daemon.pid), time.monotonic()
+        time.sleep(6)
+        took = time.monotonic() - begin
+        cpu = (cpu_seconds(daemon.pid) - cpu) / took
+        woken = (context_switches(daemon.pid) - woken) / took
+        print(f"\nmeasured: under a flood {cpu * 100:.1f} % of a CPU, {woken:.1f} wake-ups a second",
+              file=sys.stderr, flush=True)
+        self.assertLess(cpu, 0.05)
+        self.assertLess(woken, 40)
+        self.assertLess(jt.resident_bytes(daemon.pid) - resident, 1 << 20)
+        # It is not started again before it was ended, so its lines are looked at now and then.
+        page = self.wait_for_failure(daemon, "flood", FLOOD + 5)
+        self.assertGreater(self.of(page, "lost_lines_total", reason="superseded"), 100)
+        self.assertEqual(page.state("tegrastats"), "failed")
+        daemon.wait_for_log("tegrastats floods: it printed faster than it is read for 1[0-9]s")
+        self.assertLess(jt.measured("page while it flooded", self.scrape_time(daemon)),
+                        jt.ONE_SECOND)
+        self.assert_clean(daemon)
+
+    @staticmethod
+    def scrape_time(daemon):
+        begin = time.monotonic()
+        daemon.scrape()
+        return time.monotonic() - begin
+
+    def test_it_never_ends_a_line(self):
+        daemon = self.daemon("say(line + '\\n')\nwhile True:\n    say('RAM 1/2MB ' * 1000)\n")
+        daemon.wait_for_page("a line too long", lambda page: self.of(
+            page, "lost_lines_total", reason="too_long") == 1)
+        resident = jt.resident_bytes(daemon.pid)
+        page = self.wait_for_failure(daemon, "flood", FLOOD + 5)
+        daemon.wait_for_log("tegrastats printed without ending a line for 8s and was ended")
+        self.assertLess(jt.resident_bytes(daemon.pid) - resident, 1 << 20)
+        self.assertEqual(self.of(page, "lines_total"), 1)
+        self.assertEqual(self.of(page, "lost_lines_total", reason="too_long"), 1)
+
+    def test_it_writes_only_to_stderr(self):
+        # More than its pipe holds, so that it waits for ever.
+        daemon = self.daemon("sys.stderr.write('oh no\\n' * 100000)\n" + PRINTS)
+        time.sleep(1)
+        begin = cpu_seconds(daemon.pid)
+        self.wait_for_failure(daemon, "silent", SILENCE + 6)
+        self.assertLess(cpu_seconds(daemon.pid) - begin, 0.5)
+        self.assertRegex(daemon.log(), "printed no line for 8s and was ended: .*oh no")
+
+    def test_it_prints_garbage(self):
+        daemon = self.daemon(
+            "import random\nrng = random.Random(7)\nwhile True:\n"
+            "    sys.stdout.buffer.write(bytes(rng.randrange(256) for _ in range(300)) + b'\\n')\n"
+            "    sys.stdout.buffer.flush()\n    time.sleep(interval)\n")
+        page = daemon.wait_for_page("lines", lambda page: self.of(page, "lines_total") >= 3)
+        self.assertIn(page.state("tegrastats"), ("failed", "absent"))
+        self.assertNotIn("\x1b", page.text)
+        self.assertNotIn("\x1b", daemon.log())
+        self.assertIsNone(daemon.process.poll())
+
+    def test_it_closes_its_output_and_lives_on(self):
+        daemon = self.daemon("say(line + '\\n')\nos.close(1)\ntime.sleep(1000)\n")
+        self.wait_for_failure(daemon, "ended")
+        daemon.wait_for_log("tegrastats closed its output and lives on")
+        jt.wait_for("it is gone", lambda: jt.process_state(self.starts()[0][1]) == "", 2)
+        self.assert_clean(daemon)
+
+    def test_it_stops_while_its_child_holds_the_pipe(self):
+        daemon = self.daemon("say(line + '\\n')\n"
+                             "if os.fork() == 0:\n    time.sleep(20)\nsys.exit(5)\n")
+        self.wait_for_failure(daemon, "ended")
+        daemon.wait_for_log("tegrastats ended with status 5")
+        jt.wait_for("its child is gone", lambda: Sound.group_is_empty(self.starts()[0][1]), 2)
+        self.assert_clean(daemon)
+
+
+class NotThere(Running):
+    def test_it_does_not_exist(self):
+        daemon = self.daemon()
+        page = daemon.wait_for_page("no program",
+                                    lambda page: page.state("tegrastats") == "absent")
+        daemon.wait_for_log("source tegrastats: absent: start .*/tegrastats: No such file")
+        self.assertEqual(self.of(page, "starts_total"), 0)
+
+    @unittest.skipIf(any(pathlib.Path(p, "tegrastats").exists() for p in
+                         ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")),
+                     "there is a tegrastats here")
+    def test_it_is_not_installed(self):
+        daemon = jt.Daemon(self, "sources:\n  tegrastats: {interval: 1s}\n")
+        page = daemon.wait_for_page("no program",
+                                    lambda page: page.state("tegrastats") == "absent")
+        daemon.wait_for_log("tegrastats is not installed: it is not in /usr/bin, ")
+        self.no_failures(page)
+
+    def test_it_may_not_be_executed(self):
+        self.write(PRINTS, mode=0o644)
+        daemon = self.daemon()
+        page = daemon.wait_for_page("denied", lambda page: page.state("tegrastats") == "denied")
+        daemon.wait_for_log("start .*/tegrastats: Permission denied")
+        self.assertEqual(self.failures(page, "not_started"), 1)
+
+    def test_it_is_no_program(self):
+        self.program.write_text("RAM 1/2MB\n")
+        self.program.chmod(0o755)
+        daemon = self.daemon()
+        page = self.wait_for_failure(daemon, "not_started")
+        self.assertEqual(page.state("tegrastats"), "failed")
+
+    def test_under_another_root_nothing_is_started(self):
+        self.write(PRINTS)
+        daemon = self.daemon(root=jt.FIXTURES / "orin-nano-8gb")
+        daemon.wait_until_read()
+        time.sleep(1)
+        self.assertEqual(self.starts(), [])
+        self.assertEqual(daemon.scrape().families("jetmem_program_"), [])
+
+
+class Nvml(unittest.TestCase):
+    @unittest.skipIf(os.path.exists("/proc/driver/nvidia/version"), "there is an NVIDIA driver here")
+    def test_without_the_driver_nothing_is_started(self):
+        daemon = jt.Daemon(self, "")
+        page = daemon.wait_for_page("no driver", lambda page: page.state("nvml") == "absent")
+        self.assertEqual(page.value("jetmem_program_starts_total", program="jetmem-nvml"), 0)
+        daemon.wait_for_log("source nvml: absent: the GPU's driver is not nvidia.ko")
+
+
+class NvmlWithDriver(unittest.TestCase):
+    """A file that says nvidia.ko is there; below it no GPU, so systemd's part is played here."""
+
+    RECORDED = jt.FIXTURES / "thor/jetmem/nvml"
+    PLACE = pathlib.Path("/run/jetmem-nvml")
+
+    def setUp(self):
+        if os.path.exists("/proc/driver/nvidia/version"):
+            self.skipTest("there is an NVIDIA driver here")
+        jt.take_private_mounts()
+        try:
+            jt.mount("none", "/proc/driver", "tmpfs")
+        except OSError as error:
+            self.skipTest(f"needs /proc/driver: {error}")
+        self.addCleanup(jt.umount, "/proc/driver")
+        driver = pathlib.Path("/proc/driver/nvidia")
+        driver.mkdir()
+        (driver / "version").write_text("NVRM version: made up\n")
+
+    def serve(self, text):
+        self.PLACE.mkdir(exist_ok=True)
+        self.addCleanup(shutil.rmtree, self.PLACE)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(listener.close)
+        listener.bind(str(self.PLACE / "socket"))
+        listener.listen(4)
+        listener.settimeout(jt.PATIENCE)
+
+        def answer():
+            try:
+                while True:
+                    connection, _ = listener.accept()
+                    connection.sendall(text)
+                    connection.close()
+            except OSError:
+                pass
+        threading.Thread(target=answer, daemon=True).start()
+
+    def test_what_the_unit_prints_is_on_the_page(self):
+        if self.PLACE.exists():
+            self.skipTest("jetmem-nvml.socket is in use here")
+        self.serve(self.RECORDED.read_bytes())
+        daemon = jt.Daemon(self, "")
+        page = daemon.wait_for_page("an answer", lambda page: page.state("nvml") == "ok")
+        self.assertEqual(page.value("jetmem_nvml_processes", gpu="0"), 4)
+        self.assertEqual(page.value("jetmem_program_starts_total", program="jetmem-nvml"), 1)
+        self.assertEqual(page.series("jetmem_nvml_memory_used_bytes"), [])
+
+    def test_an_answer_that_was_cut_is_none(self):
+        if self.PLACE.exists():
+            self.skipTest("jetmem-nvml.socket is in use here")
+        self.serve(self.RECORDED.read_bytes()[:-4])
+        daemon = jt.Daemon(self, "")
+        page = daemon.wait_for_page("an answer", lambda page: page.state("nvml") == "failed")
+        self.assertEqual(page.families("jetmem_nvml_"), [])
+        daemon.wait_for_log("source nvml: failed: .*the text was cut")
+
+    def test_without_the_socket_it_is_started_and_without_the_library_it_says_so(self):
+        daemon = jt.Daemon(self, "")
+        page = daemon.wait_for_page("an answer", lambda page: page.value(
+            "jetmem_program_lines_total", program="jetmem-nvml"))
+        self.assertEqual(page.state("nvml"), "absent")
+        daemon.wait_for_log("jetmem-nvml runs with the daemon's own rights: connect to "
+                            "/run/jetmem-nvml/socket: No such file")
+        daemon.wait_for_log("source nvml: absent: NVML cannot be loaded: MISSING")
+        jt.wait_for("no zombie", lambda: not zombies(daemon.pid), 2)
+
+
+if __name__ == "__main__":
+    jt.main()
