@@ -17,5 +17,6 @@ void add_sources_command(CLI::App& app, CommandContext& context);
 void add_config_command(CLI::App& app, CommandContext& context);
 void add_decode_command(CLI::App& app, CommandContext& context);
 void add_events_command(CLI::App& app, CommandContext& context);
+void add_nvmap_command(CLI::App& app, CommandContext& context);
 
 }  // namespace jetmem

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   jetmem::add_config_command(app, context);
   jetmem::add_decode_command(app, context);
   jetmem::add_events_command(app, context);
+  jetmem::add_nvmap_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

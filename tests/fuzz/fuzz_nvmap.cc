@@ -1,0 +1,62 @@
+#include <array>
+#include <set>
+
+#include "collectors/nvmap.h"
+#include "tests/fuzz/snapshot_input.h"
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kPaths{
+    "/sys/kernel/debug/nvmap/*/clients",
+    "jetmem:end of /sys/kernel/debug/nvmap/*/clients",
+    "/sys/kernel/debug/nvmap/*/orphan_handles",
+    "jetmem:end of /sys/kernel/debug/nvmap/*/orphan_handles",
+    "/sys/kernel/debug/nvmap/*/size",
+    "/sys/kernel/debug/nvmap/*/free_size",
+    "/sys/kernel/debug/nvmap/stats/total_memory",
+    "/sys/kernel/debug/nvmap/pagepool/page_pool_available_pages",
+    "/sys/kernel/debug/nvmap/pagepool/page_pool_pages_to_zero",
+    "jetmem:nvmap device",
+    "jetmem:nvmap folders left out",
+};
+
+void check(const jetmem::Snapshot& snapshot) {
+  static jetmem::Nvmap reused;
+  jetmem::Nvmap fresh;
+  const bool ok = jetmem::parse_nvmap(snapshot, fresh).has_value();
+  if (jetmem::parse_nvmap(snapshot, reused).has_value() != ok) __builtin_trap();
+  if (!ok) return;
+  if (fresh.heaps != reused.heaps || fresh.heaps.size() > 16) __builtin_trap();
+  if (fresh.clients != reused.clients || fresh.clients.size() > 16 * 512) __builtin_trap();
+  if (fresh.processes != reused.processes) __builtin_trap();
+  if (fresh.total_bytes != reused.total_bytes || fresh.pool_pages != reused.pool_pages ||
+      fresh.allocatable_bytes != reused.allocatable_bytes) {
+    __builtin_trap();
+  }
+  // No two series of one name, and nothing lost or doubled in the sums.
+  std::set<std::pair<std::string, std::string>> names;
+  std::uint64_t told = 0;
+  for (const jetmem::Nvmap::Process& process : fresh.processes) {
+    const std::string name = process.is_rest ? "other" : process.name;
+    if (!names.insert({process.heap, name}).second) __builtin_trap();
+    told += process.bytes;
+  }
+  std::uint64_t charged = 0;
+  bool all = true;
+  for (const jetmem::Nvmap::Client& client : fresh.clients) charged += client.bytes;
+  for (const jetmem::Nvmap::Heap& heap : fresh.heaps) all &= !heap.is_partial;
+  if (all && told != charged) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  check(jetmem::snapshot_of(input, kPaths));
+  // The same bytes as one table: what the fixtures' files are.
+  jetmem::Snapshot tables;
+  tables.add("/sys/kernel/debug/nvmap/iovmm/clients", input, 0);
+  tables.add("/sys/kernel/debug/nvmap/iovmm/orphan_handles", input, 0);
+  check(tables);
+  return 0;
+}

@@ -1,0 +1,50 @@
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "collectors/power.h"
+#include "tests/fuzz/snapshot_input.h"
+
+namespace {
+
+constexpr std::array<std::string_view, 17> kPaths{
+    "/sys/class/hwmon/hwmon*/name",
+    "/sys/class/hwmon/hwmon*/in*_label",
+    "/sys/class/hwmon/hwmon*/in*_enable",
+    "/sys/class/hwmon/hwmon*/in*_input",
+    "/sys/class/hwmon/hwmon*/curr*_input",
+    "/sys/class/hwmon/hwmon*/curr*_max",
+    "/sys/class/hwmon/hwmon*/curr*_crit",
+    "/sys/class/hwmon/hwmon*/shunt*_resistor",
+    "/sys/class/hwmon/hwmon*/power1_input",
+    "/sys/class/hwmon/hwmon*/power1_label",
+    "/sys/class/hwmon/hwmon*/label",
+    "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device*/rail_name_*",
+    "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device*/in_voltage*_input",
+    "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device*/in_current*_input",
+    "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device*/in_power*_input",
+    "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device*/warn_current_limit_*",
+    "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device*/crit_current_limit_*",
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static jetmem::Power reused;
+  static jetmem::PowerSource source;
+  jetmem::Power fresh;
+  const jetmem::Snapshot snapshot =
+      jetmem::snapshot_of({reinterpret_cast<const char*>(data), size}, kPaths);
+  const bool ok = jetmem::parse_power(snapshot, fresh).has_value();
+  if (jetmem::parse_power(snapshot, reused).has_value() != ok) __builtin_trap();
+  if (source.parse(snapshot, {}).has_value() != ok) __builtin_trap();
+  if (!ok) return 0;
+  if (fresh.rails != reused.rails || fresh.rails.size() > 32) __builtin_trap();
+  // Whatever it was given before, no two rails have one name.
+  std::set<std::pair<std::string, std::uint32_t>> names;
+  for (const jetmem::Power::Rail& rail : source.reading().rails) {
+    if (!names.insert({rail.name, rail.index}).second) __builtin_trap();
+    if (rail.watts && !std::isfinite(*rail.watts)) __builtin_trap();
+  }
+  return 0;
+}
