@@ -85,8 +85,8 @@ constexpr std::array kMetrics{
                .worst = Worst::kMax},
     Descriptor{.name = "jetmem_nvmap_allocatable_bytes",
                .type = MetricType::kGauge,
-               .help = "The most that nvmap would still hand out from iovmm. A request above it "
-                       "fails with error 12 (out of memory), whatever is free.",
+               .help = "The most that nvmap would still hand out from iovmm. Expect a "
+                       "request above it to fail with error 12 (out of memory), whatever is free.",
                .worst = Worst::kMin},
     Descriptor{.name = "jetmem_nvmap_page_pool_bytes",
                .type = MetricType::kGauge,

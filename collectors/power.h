@@ -22,7 +22,9 @@
 //
 // Power is the chip's own figure where there is one, else voltage times current, which the driver
 // samples at two moments. Rails overlap (an input rail feeds the others): never add them up.
-// The alarm bits (curr<C>_*_alarm) belong to the source throttle.
+// The alarm files (curr<C>_*_alarm) are never read: reading one clears the chip's flags of all
+// channels, and so does reading any current, so a 0 in them would mean nothing. Compare the current
+// with its limits instead; what a limit did is in the over-current events of the source throttle.
 //
 // Left out and counted:
 //   not_connected   a channel called NC
