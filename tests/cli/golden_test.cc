@@ -25,8 +25,8 @@ TEST_P(Golden, Page) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Boards, Golden,
-                         testing::Values("orin-nano-8gb", "agx-orin", "nano-4gb", "raspberry-pi-5",
-                                         "x86-pc"),
+                         testing::Values("orin-nano-8gb", "agx-orin", "nano-4gb", "xavier-nx",
+                                         "orin", "thor", "raspberry-pi-5", "x86-pc"),
                          [](const auto& board) {
                            std::string name = board.param;
                            std::replace(name.begin(), name.end(), '-', '_');

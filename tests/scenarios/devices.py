@@ -1,0 +1,153 @@
+"""What is not memory: temperatures, throttling, clocks, processes and their buffers, swap devices.
+
+Each is played where the fixture has its files, and left alone where it has not.
+"""
+
+import re
+
+CLIENTS = "/sys/kernel/debug/nvmap/iovmm/clients"
+
+
+class Devices:
+    def __init__(self, tree, machine):
+        self._tree, self._machine = tree, machine
+        self.zones = {tree.text(p).strip(): p.rsplit("/", 1)[0] + "/temp" for p in tree.glob("/sys/class/thermal/thermal_zone*/type")}
+        self.cooling = {tree.text(p).strip(): p.rsplit("/", 1)[0] + "/cur_state" for p in tree.glob("/sys/class/thermal/cooling_device*/type")}
+        self.gpu_clocks = [p for pattern in ("/sys/class/devfreq/*gpu*/cur_freq", "/sys/devices/**/devfreq/*gpu*/cur_freq", "/sys/class/devfreq/*/cur_freq")
+                           for p in tree.glob(pattern) if re.search(r"gpu|ga10b|gv11b|gp10b", p.rsplit("/", 2)[1])]
+        self._base_temp = {zone: int(tree.text(p)) for zone, p in self.zones.items() if tree.text(p)}
+        self._base_files = {}
+        self._swap_used = machine.swap_total - machine.swap_free
+
+    # ------------------------------------------------------------------------------- temperatures
+
+    def heat(self, **celsius):
+        """Zones whose name begins so get that temperature, a noisy sensor's reading of it. A zone
+        that is powered off stays so."""
+        for zone, path in self.zones.items():
+            for name, value in celsius.items():
+                if zone.lower().startswith(name) and self._tree.text(path):
+                    noise = self._machine.rng.randrange(-120, 121)
+                    self._tree.set(path, f"{int(value * 1000) + noise}\n")
+
+    def hottest(self):
+        """What tj-thermal shows."""
+        tj = self.zones.get("tj-thermal")
+        if tj and self._tree.text(tj):
+            others = [int(self._tree.text(p)) for zone, p in self.zones.items() if zone != "tj-thermal" and self._tree.text(p)]
+            self._tree.set(tj, f"{max(others)}\n")
+
+    def base_celsius(self, zone):
+        return self._base_temp[zone] / 1000
+
+    def throttle(self, device, state):
+        """A cooling device goes to this state; the alerts say so in the log."""
+        path = self.cooling.get(device)
+        if path is None:
+            return
+        before = int(self._tree.text(path))
+        if before != state:
+            self._tree.set(path, f"{state}\n")
+            if device.endswith("-alert"):
+                self._machine.log.print(4, f"{device} cooling state: {before} -> {state}")
+
+    def gpu_clock(self, share):
+        """The GPU runs at this share of the clock it has in the fixture."""
+        for path in self.gpu_clocks:
+            base = self._base_files.setdefault(path, int(self._tree.text(path)))
+            self._tree.set(path, f"{int(base * share) // 1000 * 1000}\n")
+
+    # ---------------------------------------------------------------------------------- processes
+
+    def gpu_buffers(self, pid):
+        """What a process has of nvmap, in KiB; 0 where the table or the process is missing."""
+        m = re.search(rf"^.*\s{pid}\s+(\d+)K$", self._tree.text(CLIENTS) or "", re.M)
+        return int(m[1]) if m else 0
+
+    def set_gpu_buffers(self, pid, kib):
+        """A row of the clients table and its total; None takes the row away."""
+        text = self._tree.text(CLIENTS)
+        if text is None:
+            return
+        lines, total = [], 0
+        for line in text.splitlines():
+            m = re.fullmatch(r"(.*\s(\d+))(\s+)(\d+)(K)", line)
+            if m and not line.startswith("total"):
+                if int(m[2]) == pid:
+                    if kib is None:
+                        continue
+                    line = _resized(line, m[4], kib)
+                    total += kib
+                else:
+                    total += int(m[4])
+            elif m := re.fullmatch(r"total\s+(\d+)K", line):
+                line = _resized(line, m[1], total)
+            lines.append(line)
+        self._tree.set(CLIENTS, "\n".join(lines) + "\n")
+        path = "/sys/kernel/debug/nvmap/stats/total_memory"
+        if self._tree.text(path) is not None:
+            self._tree.set(path, f"{total * 1024}\n")
+
+    def resident(self, pid):
+        """Resident pages of a process; None where the fixture has not got it."""
+        text = self._tree.text(f"/proc/{pid}/statm")
+        return int(text.split()[1]) if text else None
+
+    def set_resident(self, pid, pages, swapped=0):
+        before = self.resident(pid)
+        if before is None:
+            return
+        size, _, *rest = self._tree.text(f"/proc/{pid}/statm").split()
+        size = int(size) + max(0, pages - before)
+        self._tree.set(f"/proc/{pid}/statm", " ".join([str(size), str(pages), *rest]) + "\n")
+        kb, delta = self._machine.kb, self._machine.kb(pages - before)
+        status = self._tree.text(f"/proc/{pid}/status")
+        if status:
+            for name, value in (("VmRSS", kb(pages)), ("VmSize", kb(size))):
+                status = re.sub(rf"^({name}:\s+)\d+( kB)$", rf"\g<1>{value}\2", status, flags=re.M)
+            for name, grown in (("RssAnon", delta), ("VmData", max(0, delta))):
+                status = re.sub(rf"^({name}:\s+)(\d+)( kB)$", lambda m: f"{m[1]}{int(m[2]) + grown}{m[3]}", status, flags=re.M)
+            status = re.sub(r"^(VmSwap:\s+)\d+( kB)$", rf"\g<1>{kb(swapped)}\2", status, flags=re.M)
+            self._tree.set(f"/proc/{pid}/status", status)
+        for leaf in ("smaps_rollup",):
+            text = self._tree.text(f"/proc/{pid}/{leaf}")
+            if text:
+                for name in ("Rss", "Pss", "Pss_Anon", "Anonymous", "Private_Dirty"):
+                    text = re.sub(rf"^({name}:\s+)(\d+)( kB)$", lambda m: f"{m[1]}{int(m[2]) + delta}{m[3]}", text, flags=re.M)
+                self._tree.set(f"/proc/{pid}/{leaf}", text)
+
+    def end(self, pid):
+        """The process is gone, and with it what it had of the GPU."""
+        self.set_gpu_buffers(pid, None)
+        if self._tree.glob(f"/proc/{pid}"):
+            self._tree.remove(f"/proc/{pid}")
+
+    # --------------------------------------------------------------------------------------- swap
+
+    def render(self):
+        used = self._machine.swap_total - self._machine.swap_free
+        if used == self._swap_used:
+            return
+        share = used / max(1, self._swap_used)
+        swaps = self._tree.text("/proc/swaps")
+        if swaps:
+            rows = [m for m in re.finditer(r"^(\S+\s+\w+\s+)(\d+)(\s+)(\d+)(\s+-?\d+)$", swaps, re.M)]
+            total, left = sum(int(m[2]) for m in rows), self._machine.kb(used)
+            out = swaps.splitlines()[:1]
+            for i, m in enumerate(rows):
+                mine = min(int(m[2]), left if i == len(rows) - 1 else self._machine.kb(used) * int(m[2]) // total // 4 * 4)
+                left -= mine
+                out.append(f"{m[1]}{m[2]}{m[3]}{mine}{m[5]}")
+            self._tree.set("/proc/swaps", "\n".join(out) + "\n")
+        for path in self._tree.glob("/sys/block/zram*/mm_stat"):
+            base = self._base_files.setdefault(path, [int(n) for n in self._tree.text(path).split()])
+            now = [int(n * share) // 4096 * 4096 for n in base[:3]] + base[3:]
+            now[4] = max(now[4], now[2], int(self._tree.text(path).split()[4]))
+            self._tree.set(path, " ".join(f"{n:8d}" for n in now) + "\n")
+
+
+def _resized(line, old, new):
+    """The size at the line's end, which stays right-aligned where there is room."""
+    head = line[:line.rindex(old + "K")]
+    width = len(line) - 1 - len(head.rstrip())
+    return head.rstrip() + f"{new:>{max(width, len(str(new)) + 1)}}K"

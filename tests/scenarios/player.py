@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Plays an incident on a copy of a fixture tree, so that jetmem can be watched living through it.
+
+    player.py --list
+    player.py SCENARIO [--speed X] [--out DIR] [--steps N]
+    player.py SCENARIO --step-to T --out DIR
+    player.py SCENARIO [...] --run PROGRAM [ARGUMENTS]
+
+The tree (tests/fixtures/orin-nano-8gb; orin and thor can be played on too, with --base) is copied, and
+what its kernel log has from its first trouble on is left out. A model of the machine's memory
+(machine.py) changes the copy once for each second of the machine: every file that counts memory is
+rendered from that one model, so the files always agree. Files are replaced by atomic rename, one after
+the other, just as a real machine's are read one after the other. A scenario is a file beside this one
+that says what happens when. Same scenario, base and --seed: same bytes.
+
+A scenario takes about 2 minutes of the machine; --speed 10 tells it in 12 seconds. After its end the
+machine stays as it is, until Ctrl-C. With --run a program, jetmemd mostly, is started with
+`--root DIR` and the arguments given; both end together, and DIR, when it is a temporary one, goes.
+
+To write a scenario: a file NAME.py with a first docstring line that says what happens, and a
+generator story(m) that changes the machine `m` and yields once for each second: None, or a line for
+the person who watches. test_scenarios.py plays it and checks every second of it.
+
+Python 3.9 or later, nothing else.
+"""
+
+import argparse
+import ctypes
+import importlib
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from machine import Machine  # noqa: E402  (beside this file)
+from tree import Tree  # noqa: E402
+
+DEFAULT_BASE = HERE.parent / "fixtures" / "orin-nano-8gb"
+SCENARIOS = ("cma-exhaustion", "leak", "thermal-throttle", "smmu-storm", "oom")
+
+
+def scenario(name):
+    return importlib.import_module(name.replace("-", "_"))
+
+
+def unsuited(base):
+    """What a tree lacks to be played on; empty when nothing."""
+    types, vmstat = base / "proc/pagetypeinfo", base / "proc/vmstat"
+    if not (base / "jetmem/manifest.json").is_file():
+        return "no tree, it has no jetmem/manifest.json"
+    if not types.is_file() or not (base / "sys/kernel/debug/cma").is_dir() or not (base / "dev/kmsg").is_file():
+        return "has no proc/pagetypeinfo, debug/cma or dev/kmsg: it was read without root, or has no CMA"
+    if "Node    1" in types.read_text() or "cma_alloc_fail" not in vmstat.read_text():
+        return "has more than one NUMA node, or a kernel before 5.13"
+    return ""
+
+
+class Player:
+    """One scenario on one tree, second by second. Nothing is written before write()."""
+
+    def __init__(self, name, root, seed=1):
+        self.tree = Tree(root)
+        self.machine = Machine(self.tree, seed)
+        self._story = scenario(name).story(self.machine)
+        self.over = False
+
+    def step(self):
+        """One second of the machine; what there is to say of it, or None. Beyond the story's end the
+        machine stays as it is."""
+        if self.over:
+            return None
+        try:
+            said = next(self._story)
+        except StopIteration:
+            self.over = True
+            return None
+        self.machine.tick()
+        return said
+
+    def write(self):
+        self.tree.flush()
+
+
+def die_with_parent():
+    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL, 0, 0, 0)
+
+
+def tell(second, text):
+    print(f"[{second:4d} s] {text}", file=sys.stderr, flush=True)
+
+
+def play(player, arguments, child):
+    """Until the end, the given number of steps, or the child's end; returns the exit status."""
+    begin, done = time.monotonic(), 0
+    while arguments.steps is None or done < arguments.steps:
+        said = player.step()
+        player.write()
+        done += 1
+        if said and not arguments.quiet:
+            tell(player.machine.second, said)
+        if player.over and done == player.machine.second + 1 and not arguments.quiet:
+            tell(player.machine.second, "the story is told; the machine stays as it is")
+        # By the clock, not by sleeping so long each time: no drift.
+        while True:
+            wait = begin + done / arguments.speed - time.monotonic()
+            if child and child.poll() is not None:
+                return child.returncode
+            if wait <= 0:
+                break
+            time.sleep(min(wait, 0.1))
+    return 0
+
+
+def stop(child):
+    """Its exit status, as a shell would say it."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def parse(arguments):
+    def positive(text):
+        value = float(text)
+        if not 0.01 <= value <= 1000:
+            raise argparse.ArgumentTypeError("must be from 0.01 to 1000")
+        return value
+
+    parser = argparse.ArgumentParser(usage="player.py SCENARIO [options]", description="Plays an incident on a copy of a fixture tree.",
+                                     epilog="Scenarios: " + ", ".join(SCENARIOS), allow_abbrev=False)
+    parser.add_argument("scenario", nargs="?", metavar="SCENARIO")
+    parser.add_argument("--list", action="store_true", help="say what scenarios there are")
+    parser.add_argument("--base", type=pathlib.Path, default=DEFAULT_BASE, help="the tree to begin with")
+    parser.add_argument("--out", type=pathlib.Path, help="play in this folder, which must not exist yet (default: a temporary one)")
+    parser.add_argument("--speed", type=positive, default=1.0, help="seconds of the machine in each second (default: 1)")
+    parser.add_argument("--steps", type=int, help="end after so many seconds of the machine")
+    parser.add_argument("--step-to", type=int, metavar="T", help="write the moment T seconds into the story, and end")
+    parser.add_argument("--seed", type=int, default=1, help="another course of the same story")
+    parser.add_argument("--check", action="store_true", help="only look whether the arguments are right")
+    parser.add_argument("--quiet", action="store_true", help="do not tell the story")
+    parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="PROGRAM", help="run this with --root and its arguments; end with it")
+    options = parser.parse_args(arguments)
+    if options.list:
+        return options
+    if options.scenario not in SCENARIOS:
+        parser.error(f"which scenario? One of {', '.join(SCENARIOS)}" if options.scenario is None
+                     else f"no scenario {options.scenario!r}; there are {', '.join(SCENARIOS)}")
+    if options.step_to is not None and options.out is None:
+        parser.error("--step-to needs --out")
+    if unsuited(options.base):
+        parser.error(f"--base {options.base}: {unsuited(options.base)}")
+    if options.out is not None and options.out.exists():
+        parser.error(f"--out {options.out}: is there already")
+    return options
+
+
+def main(arguments):
+    options = parse(arguments)
+    if options.list:
+        for name in SCENARIOS:
+            print(f"{name:18} {scenario(name).__doc__.split(chr(10))[0]}")
+        return 0
+    if options.check:
+        return 0
+    # Ctrl-C and a service manager's SIGTERM mean the same; the child is told by us, once.
+    def end(number, frame):
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    temporary = tempfile.mkdtemp(prefix="jetmem-scenario-") if options.out is None else None
+    out = options.out or pathlib.Path(temporary) / options.base.name
+    child, status = None, 0
+    try:
+        shutil.copytree(options.base, out)
+        player = Player(options.scenario, out, options.seed)
+        if options.step_to is not None:
+            for _ in range(options.step_to):
+                player.step()
+            player.write()
+            return 0
+        if options.run:
+            child = subprocess.Popen([options.run[0], "--root", str(out), *options.run[1:]], preexec_fn=die_with_parent)
+        elif temporary and not options.quiet:
+            print(f"player: playing in {out}", file=sys.stderr)
+        status = play(player, options, child)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if child:
+            status = stop(child)
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+"""Every second of every scenario: the files agree with one another, counters only rise, and the end
+shows what the scenario is for."""
+
+import contextlib
+import hashlib
+import importlib.util
+import io
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import player
+from machine import Machine
+from tree import Tree
+
+HERE = pathlib.Path(__file__).resolve().parent
+FIXTURES = HERE.parent / "fixtures"
+BASE = FIXTURES / "orin-nano-8gb"
+PID = 2215
+
+_spec = importlib.util.spec_from_file_location("check_consistency", FIXTURES / "check_consistency.py")
+consistency = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(consistency)
+
+# What vmstat counts up; the others are amounts.
+AMOUNT = re.compile(r"nr_(?!vmscan|dirtied|written|foll_pin|throttled)")
+
+
+class Played(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def copy(self, base=BASE):
+        root = self.folder / "tree"
+        shutil.copytree(base, root)
+        return root
+
+    def player(self, name, root=None, **options):
+        return player.Player(name, root or self.copy(), **options)
+
+
+def vmstat(root):
+    return {n: int(v) for n, v in (line.split() for line in (root / "proc/vmstat").read_text().splitlines())}
+
+
+def meminfo(root, field):
+    return int(re.search(rf"^{field}: +(\d+)", (root / "proc/meminfo").read_text(), re.M)[1])
+
+
+def figure(root, path):
+    return int((root / path).read_text())
+
+
+def stalled(root, kind="some"):
+    return float(re.search(rf"^{kind} avg10=(\S+)", (root / "proc/pressure/memory").read_text(), re.M)[1])
+
+
+def log(root):
+    """What was there before the scenario is harmless."""
+    return (root / "dev/kmsg").read_text()
+
+
+def memory_of(root):
+    tree = consistency.Tree(root)
+    consistency.check_memory(tree, 4)
+    return tree.bad
+
+
+def digest(root):
+    files = sorted(p for p in root.rglob("*") if p.is_file())
+    return hashlib.sha256(b"".join(str(p.relative_to(root)).encode() + p.read_bytes() for p in files)).hexdigest()
+
+
+class Machines(Played):
+    def test_a_machine_that_nothing_happened_to_is_its_fixture(self):
+        boards = [p.parent.parent for p in FIXTURES.glob("*/proc/pagetypeinfo")
+                  if "Node 1" not in p.read_text() and (p.parent.parent / "sys/kernel/debug/cma").is_dir()
+                  and (p.parent / "pressure").is_dir()]
+        self.assertGreaterEqual(len(boards), 4)
+        for board in boards:
+            tree = Tree(board)
+            Machine(tree).render()
+            self.assertFalse(tree.changes("/"), board.name)
+
+
+def unaccounted(root):
+    """Pages that are in no list: the GPU's, and what the kernel has of old. Also how far the page cache
+    is from its lists, which is the same all the time."""
+    v = vmstat(root)
+    managed = sum(map(int, re.findall(r"managed +(\d+)", (root / "proc/zoneinfo").read_text())))
+    lists = sum(v[f"nr_{kind}"] for kind in consistency.LRU)
+    known = lists + sum(v[f"nr_{k}"] for k in ("free_pages", "slab_reclaimable", "slab_unreclaimable", "page_table_pages", "zspages"))
+    cache = v["nr_file_pages"] - v["nr_inactive_file"] - v["nr_active_file"] - v["nr_shmem"]
+    return managed - known - figure(root, "sys/kernel/debug/cma/cma-linux,cma/used"), cache
+
+
+class EverySecond(Played):
+    def play(self, name, gpu_grows=False):
+        """Every second, as it is written; the values of vmstat and the log's records so far."""
+        played = self.player(name)
+        root = played.tree.root
+        counters, totals, before = vmstat(root), {}, ""
+        others, of_cache = unaccounted(root)
+        while True:
+            played.step()
+            # Whether the hundred files of thermal are right is only asked when one of them changed.
+            look = consistency.check if played.machine.second % 30 == 1 or played.tree.changes("/sys/class") else memory_of
+            played.write()
+            if played.over:
+                break
+            where = f"{name}, second {played.machine.second}"
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                bad = look(root)
+            self.assertEqual(bad, 0, f"{where}: {said.getvalue()}")
+            now = vmstat(root)
+            self.assertEqual(now.keys(), counters.keys())
+            for counter, value in now.items():
+                if not AMOUNT.match(counter):
+                    self.assertGreaterEqual(value, counters[counter], f"{where}: {counter}")
+                self.assertGreaterEqual(value, 0, f"{where}: {counter}")
+            counters = now
+            pages, cache = unaccounted(root)
+            if gpu_grows:
+                self.assertGreaterEqual(pages, others, f"{where}: pages are lost")
+                others = pages
+            self.assertEqual((pages, cache), (others, of_cache), f"{where}: pages come from nowhere or are lost")
+            for resource in ("cpu", "io", "memory"):
+                avg = r"avg10=\d+\.\d\d avg60=\d+\.\d\d avg300=\d+\.\d\d total=(\d+)\n"
+                total = int(re.fullmatch(f"some {avg}full {avg}", (root / "proc/pressure" / resource).read_text())[1])
+                self.assertGreaterEqual(total, totals.get(resource, 0), f"{where}: pressure of {resource}")
+                totals[resource] = total
+            text = (root / "dev/kmsg").read_text()
+            self.assertTrue(text.startswith(before), f"{where}: what is in the log stays")
+            before = text
+            self.assertEqual([str(p) for p in root.rglob(".*")], [], f"{where}: a part of a file is left")
+        self.assertGreaterEqual(played.machine.second, 60)
+        self.assertLessEqual(played.machine.second, 130)
+        records = [(int(a), int(b)) for a, b in re.findall(r"^\d+,(\d+),(\d+),-;", text, re.M)]
+        self.assertEqual([seq for seq, _ in records], list(range(records[0][0], records[0][0] + len(records))))
+        stamps = [stamp for _, stamp in records]
+        self.assertEqual(stamps, sorted(stamps), "records go back in time")
+        for line in text.splitlines():
+            self.assertRegex(line, r"^(\d+,\d+,\d+,-;[ -~]*| [A-Z]+=[ -~]+)$")
+        return root
+
+    def test_cma_exhaustion(self):
+        root = self.play("cma-exhaustion")
+        area = "sys/kernel/debug/cma/cma-linux,cma"
+        frame = 3840 * 2160 * 3 // 2
+        self.assertLess(figure(root, f"{area}/maxchunk") * 4096, frame)
+        free = figure(root, f"{area}/count") - figure(root, f"{area}/used")
+        self.assertGreater(free * 4096, 3 * frame, "it is fragmentation, not plain exhaustion")
+        failures = vmstat(root)["cma_alloc_fail"] - vmstat(BASE)["cma_alloc_fail"]
+        self.assertGreater(failures, 5)
+        lines = log(root)
+        self.assertEqual(len(re.findall(r"cma: cma_alloc: linux,cma: alloc failed, req-size: \d+ pages, ret: -12\n", lines)), failures)
+        self.assertGreater(lines.count("req-size: 3038 pages"), 5)
+        listed = re.findall(r"number of available pages: (\S+)=> (\d+) free of 65536 total pages", lines)
+        self.assertEqual(len(listed), failures)
+        for runs, total in listed:
+            sizes = [int(run.split("@")[0]) for run in runs.split("+")]
+            self.assertEqual(sum(sizes), int(total))
+            self.assertLess(max(sizes), 3038)
+
+    def test_the_area_was_healthy_first(self):
+        played = self.player("cma-exhaustion")
+        for _ in range(6):
+            played.step()
+        played.write()
+        self.assertGreater(figure(played.tree.root, "sys/kernel/debug/cma/cma-linux,cma/maxchunk"), 60_000)
+
+    def test_leak(self):
+        root = self.play("leak", gpu_grows=True)
+        self.assertLess(meminfo(root, "MemAvailable"), meminfo(BASE, "MemAvailable") // 4)
+        self.assertLess(meminfo(root, "SwapFree"), meminfo(BASE, "SwapFree") // 2)
+        self.assertGreater(stalled(root), 20)
+        self.assertEqual(vmstat(root)["oom_kill"], vmstat(BASE)["oom_kill"])
+
+    def test_thermal_throttle(self):
+        root = self.copy()
+        played = self.player("thermal-throttle", root)
+        heat, alerts = [], []
+        while not played.over:
+            played.step()
+            played.write()
+            heat.append(figure(root, "sys/class/thermal/thermal_zone1/temp"))
+            alerts.append(figure(root, "sys/class/thermal/cooling_device1/cur_state"))
+        self.assertGreater(max(heat), 99_000)
+        self.assertLess(max(heat), 104_500, "not up to the critical trip")
+        self.assertEqual((alerts[0], max(alerts), alerts[-1]), (0, 1, 0))
+        self.assertLess(heat[-1], 72_000)
+        self.assertIn("gpu-throttle-alert cooling state: 0 -> 1", log(root))
+        shutil.rmtree(root)
+        self.play("thermal-throttle")
+
+    def test_smmu_storm(self):
+        root = self.play("smmu-storm")
+        lines = log(root)
+        shown = lines.count("Unhandled context fault")
+        suppressed = sum(map(int, re.findall(r"arm_smmu_context_fault: (\d+) callbacks suppressed", lines)))
+        self.assertGreater(suppressed, 50_000)
+        self.assertLess(shown, 250)
+        first, second = [int(m) for m in re.findall(r"^3,\d+,(\d+),-;arm-smmu", lines, re.M)][:2]
+        self.assertGreater(second - first, 10_000_000, "the first fault stands alone")
+
+    def test_oom(self):
+        root = self.play("oom")
+        self.assertEqual(vmstat(root)["oom_kill"], vmstat(BASE)["oom_kill"] + 1)
+        self.assertGreater(vmstat(root)["allocstall_movable"], vmstat(BASE)["allocstall_movable"] + 100)
+        self.assertGreater(meminfo(root, "MemAvailable"), meminfo(BASE, "MemAvailable"))
+        self.assertLess(stalled(root), 20)
+        lines = log(root)
+        for text in ("gst-launch-1.0 invoked oom-killer: gfp_mask=", "-;Mem-Info:", "Tasks state (memory values in pages):",
+                     "oom-kill:constraint=CONSTRAINT_NONE", f"Out of memory: Killed process {PID} (python3)", "oom_reaper: reaped process"):
+            self.assertEqual(lines.count(text), 1, text)
+        # The report says of each zone what the lists hold.
+        for zone, listed, total in re.findall(r"Node 0 (\w+): ((?:\d+\*\d+kB (?:\(\w+\) )?)+)= (\d+)kB", lines):
+            self.assertEqual(sum(int(n) * int(kb) for n, kb in re.findall(r"(\d+)\*(\d+)kB", listed)), int(total), zone)
+        self.assertEqual(lines.count("Free swap  ="), 1)
+
+    def test_oom_is_the_end_of_a_shortage(self):
+        played = self.player("oom")
+        while played.machine.vm["oom_kill"] == vmstat(BASE)["oom_kill"]:
+            played.step()
+        played.write()
+        root = played.tree.root
+        self.assertLess(meminfo(root, "SwapFree"), 40_000)
+        self.assertGreater(stalled(root, "full"), 20)
+        self.assertLess(played.machine.free_in("Normal"), played.machine.zones["Normal"]["min"], "below the last watermark")
+
+
+class OtherBoards(Played):
+    def test_the_stories_can_be_told_of_larger_boards(self):
+        for board in ("orin", "thor"):
+            for name in player.SCENARIOS:
+                root = self.copy(FIXTURES / board)
+                played = self.player(name, root)
+                while not played.over:
+                    played.step()
+                played.write()
+                said = io.StringIO()
+                with contextlib.redirect_stdout(said):
+                    self.assertEqual(consistency.check(root), 0, f"{board}, {name}: {said.getvalue()}")
+                shutil.rmtree(root)
+
+
+CLIENTS = """CLIENT                        PROCESS      PID        SIZE
+user                   nvargus-daemon     1012       1216K
+user                          python3     2215     614400K
+user                     llama-server     2460    2097152K
+total                                             2712768K
+"""
+SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n" + "".join(
+    f"/dev/zram{i}                              partition\t650224\t\t145408\t\t5\n" for i in range(6))
+
+
+class OtherFiles(Played):
+    """What not every tree has is played where it is."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.copy()
+        self.add("sys/kernel/debug/nvmap/iovmm/clients", CLIENTS)
+        self.add("proc/swaps", SWAPS)
+        self.add("proc/2215/statm", "912400 61200 8800 4 0 210000 0\n")
+        self.add("proc/2215/status", "Name:\tpython3\nVmSize:\t 3649600 kB\nVmRSS:\t  244800 kB\nRssAnon:\t  209600 kB\nVmData:\t  840000 kB\nVmSwap:\t    1200 kB\n")
+        self.add("sys/class/devfreq/17000000.gpu/cur_freq", "1020000000\n")
+        self.add("sys/block/zram0/mm_stat", "148897792 41222144 43515904        0 44040192      310       12        0        0\n")
+
+    def add(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def text(self, path):
+        return (self.root / path).read_text()
+
+    def check_swaps(self):
+        used = [int(line.split()[3]) for line in self.text("proc/swaps").splitlines()[1:]]
+        self.assertEqual(sum(used), meminfo(self.root, "SwapTotal") - meminfo(self.root, "SwapFree"))
+        self.assertTrue(all(0 <= n <= 650224 for n in used))
+
+    def test_a_leak_is_in_the_tables_of_nvmap_and_of_the_process(self):
+        played = self.player("leak", self.root)
+        while not played.over:
+            played.step()
+            played.write()
+        rows = re.findall(r"^(?:user|total)\s+(?:\S+\s+(\d+)\s+)?(\d+)K$", self.text("sys/kernel/debug/nvmap/iovmm/clients"), re.M)
+        sizes = {int(pid or 0): int(size) for pid, size in rows}
+        self.assertEqual(sizes[0], sum(size for pid, size in sizes.items() if pid))
+        self.assertGreater(sizes[PID], 1_800_000)
+        self.assertEqual(sizes[2460], 2097152)
+        self.assertEqual({len(line) for line in self.text("sys/kernel/debug/nvmap/iovmm/clients").splitlines()[1:]}, {58})
+        resident = int(self.text("proc/2215/statm").split()[1])
+        self.assertIn(f"VmRSS:\t  {resident * 4} kB", self.text("proc/2215/status"))
+        self.check_swaps()
+        self.assertGreater(int(self.text("sys/block/zram0/mm_stat").split()[0]), 3 * 148897792)
+
+    def test_a_killed_process_is_gone(self):
+        played = self.player("oom", self.root)
+        while not played.over:
+            played.step()
+            played.write()
+            self.check_swaps()
+        self.assertFalse((self.root / "proc/2215").exists())
+        self.assertNotIn("python3", self.text("sys/kernel/debug/nvmap/iovmm/clients"))
+        self.assertEqual(unaccounted(self.root)[0], unaccounted(BASE)[0] - 614400 // 4, "its buffers are free again")
+        self.assertIn(f"{1216 + 2097152}K", self.text("sys/kernel/debug/nvmap/iovmm/clients").splitlines()[-1])
+
+    def test_the_clock_of_the_gpu_falls_and_comes_back(self):
+        played, clocks = self.player("thermal-throttle", self.root), []
+        while not played.over:
+            played.step()
+            played.write()
+            clocks.append(int(self.text("sys/class/devfreq/17000000.gpu/cur_freq")))
+        self.assertEqual((clocks[0], clocks[-1]), (1020000000, 1020000000))
+        self.assertLess(min(clocks), 700000000)
+
+
+class Program(Played):
+    def run_player(self, *arguments, **options):
+        return subprocess.run([sys.executable, "-B", HERE / "player.py", *map(str, arguments)], text=True, capture_output=True, timeout=60, **options)
+
+    def test_same_bytes_each_time(self):
+        outs = [self.folder / str(i) for i in range(3)]
+        for out, how in zip(outs, (("--step-to", 70), ("--step-to", 70), ("--steps", 70, "--speed", 1000, "--quiet"))):
+            result = self.run_player("oom", "--out", out, *how)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(len({digest(out) for out in outs}), 1)
+
+    def test_another_seed_is_another_course(self):
+        def log_after(name, seed):  # nothing is written
+            played = self.player(name, BASE, seed=seed)
+            for _ in range(90):
+                played.step()
+            return played.tree.text("/proc/vmstat"), played.tree.text("/dev/kmsg")
+        for name in player.SCENARIOS:
+            self.assertEqual(log_after(name, 1), log_after(name, 1), name)
+            self.assertNotEqual(log_after(name, 1), log_after(name, 2), name)
+
+    def test_list(self):
+        result = self.run_player("--list")
+        self.assertEqual([line.split()[0] for line in result.stdout.splitlines()], list(player.SCENARIOS))
+        self.assertTrue(all(len(line) < 120 and line.endswith(".") for line in result.stdout.splitlines()), result.stdout)
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, what in ((["leek"], "no scenario 'leek'"), ([], "which scenario?"), (["leak", "--speed", "0"], "from 0.01 to 1000"),
+                                (["leak", "--out", self.folder], "is there already"), (["leak", "--step-to", "3"], "needs --out"),
+                                (["leak", "--base", self.folder], "no jetmem/manifest.json"),
+                                (["leak", "--base", FIXTURES / "agx-orin"], "read without root"), (["leak", "--base", FIXTURES / "nano-4gb"], "kernel before 5.13")):
+            result = self.run_player(*arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(what, result.stderr)
+
+    def test_a_program_runs_on_the_tree_and_both_end_together(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        program = self.folder / "program"
+        program.write_text('#!/bin/sh\necho "$@"\ncat "$2/proc/meminfo" | head -1\nexec sleep 100\n')
+        program.chmod(0o755)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen([sys.executable, "-B", HERE / "player.py", "oom", "--speed", "50", "--quiet", "--run", program, "--verbose"],
+                                       stdout=subprocess.PIPE, text=True, env={"TMPDIR": str(temporary), "PATH": "/usr/bin:/bin"})
+            self.addCleanup(process.stdout.close)
+            first = process.stdout.readline().split()
+            self.assertEqual((first[0], first[2]), ("--root", "--verbose"))
+            self.assertEqual(pathlib.Path(first[1]).parent.parent, temporary)
+            self.assertIn("MemTotal", process.stdout.readline())
+            time.sleep(0.2)
+            process.send_signal(number)
+            process.wait(10)
+            self.assertEqual(process.stdout.read(), "", "the program holds the pipe open no more")
+            self.assertEqual(list(temporary.iterdir()), [], "the temporary tree is gone")
+        program.write_text("#!/bin/sh\nexit 7\n")
+        result = self.run_player("oom", "--quiet", "--run", program, env={"TMPDIR": str(temporary), "PATH": "/usr/bin:/bin"})
+        self.assertEqual(result.returncode, 7, "the program's end is the player's")
+        self.assertEqual(list(temporary.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
