@@ -1,17 +1,71 @@
+// DMA-BUF: the buffers that cameras, codecs, display and GPU hand to each other, and to programs.
+// How many there are, who made them, which devices have them mapped, which processes hold them.
+// Asked of jetmem-reader; about 10 us for each process of the machine, and what bufinfo takes.
+//
+// Three places, each optional:
+//   /sys/kernel/debug/dma_buf/bufinfo  all buffers, exporters, devices (bufinfo.h). Root's.
+//   /sys/kernel/dmabuf/buffers/<inode>/{exporter_name,size}  all buffers and exporters, world
+//        readable, where bufinfo cannot be read. CONFIG_DMABUF_SYSFS_STATS, 5.14; gone in 2026.
+//   /proc/<pid>/fd, /proc/<pid>/fdinfo  the holders (holders.h). Of other users' processes with
+//        CAP_SYS_PTRACE only.
+// The totals of the machine are of the first two. Holders give none: drivers hold buffers too.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "collectors/cost_backoff.h"
+#include "collectors/dmabuf/bufinfo.h"
+#include "collectors/dmabuf/holders.h"
 #include "collectors/source.h"
 
 namespace jetmem {
 
-struct Dmabuf {};
+struct Dmabuf {
+  using Holder = DmabufHolder;
+
+  // All there are; absent when neither place tells.
+  std::optional<std::uint64_t> buffers;
+  std::optional<std::uint64_t> bytes;
+  std::string_view origin;  // of both: "bufinfo", "sysfs" or empty
+  std::optional<std::uint64_t> largest;
+  // Who made them, and from bufinfo only which devices have them attached, is in `bufinfo`.
+  // Buffers and bytes that are in the totals and not in the breakdowns.
+  std::uint64_t unlisted_buffers = 0;
+  std::uint64_t unlisted_bytes = 0;
+
+  // Whether any process's descriptors could be looked at.
+  bool holders_known = false;
+  // The largest first; of all processes only when holders_whole.
+  std::vector<Holder> holders;
+  bool holders_whole = false;
+  // Descriptors of buffers whose size this kernel does not tell: in no holder's bytes.
+  std::uint64_t unsized = 0;
+
+  AbsentValues absent;
+
+  Bufinfo bufinfo;
+  DmabufHolders held;
+
+  bool operator==(const Dmabuf& other) const;
+};
+
+// Errors: kDenied or kAbsent when nothing at all could be seen. `out` is reused: its storage, not
+// its content.
+Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out);
 
 class DmabufSource final : public SourceOf<Dmabuf> {
  public:
   static const SourceInfo kInfo;
   const SourceInfo& info() const override { return kInfo; }
+  std::optional<Error> gate(const Readings& readings) override;
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
+
+ private:
+  CostBackoff backoff_{kInfo.interval};
 };
 
 }  // namespace jetmem

@@ -1,6 +1,98 @@
 #include "collectors/processes/source.h"
 
+#include <algorithm>
+#include <array>
+
+#include "collectors/dmabuf/source.h"
+#include "collectors/nvmap.h"
+#include "collectors/nvml/source.h"
+
 namespace jetmem {
+namespace {
+
+constexpr std::uint16_t kSeries = ShownGroups::kMost + 1;
+constexpr std::array<std::string_view, kMaxLabels> kLabels{"command", "unit", "container"};
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_process_group_resident_bytes",
+               .type = MetricType::kGauge,
+               .help = "Resident memory of the processes of this name, unit and container. Pages "
+                       "that several of them share are counted in each. The 20 largest groups; the "
+                       "rest together is command=other.",
+               .labels = kLabels,
+               .max_series = kSeries},
+    Descriptor{.name = "jetmem_process_group_shared_bytes",
+               .type = MetricType::kGauge,
+               .help = "The part of the group's resident memory that files and shared memory back: "
+                       "this part may be counted in other processes too, and much of it can be "
+                       "given up under pressure.",
+               .labels = kLabels,
+               .max_series = kSeries},
+    Descriptor{.name = "jetmem_process_group_gpu_bytes",
+               .type = MetricType::kGauge,
+               .help =
+                   "GPU and camera memory of the group (nvmap, or NVML where the GPU shares the "
+                   "machine's memory). Not part of resident memory, and not bounded by a "
+                   "cgroup's limit.",
+               .labels = kLabels,
+               .max_series = kSeries},
+    Descriptor{.name = "jetmem_process_group_dmabuf_bytes",
+               .type = MetricType::kGauge,
+               .help = "Memory in DMA-BUFs that the group has open and that is not in its GPU "
+                       "memory. A buffer that two processes share is counted in each.",
+               .labels = kLabels,
+               .max_series = kSeries},
+    Descriptor{.name = "jetmem_process_group_processes",
+               .type = MetricType::kGauge,
+               .help = "Processes in the group.",
+               .labels = kLabels,
+               .max_series = kSeries},
+    Descriptor{.name = "jetmem_process_group_growth_bytes_per_second",
+               .type = MetricType::kGauge,
+               .help = "How fast the group grows, all its memory together, over the last 15 "
+                       "readings (15 minutes as a rule). Steady and above 0 for hours is a leak.",
+               .labels = kLabels,
+               .max_series = kSeries},
+    Descriptor{.name = "jetmem_process_groups",
+               .type = MetricType::kGauge,
+               .help = "Groups that the processes form, by name, unit and container."},
+    Descriptor{.name = "jetmem_process_groups_held_back",
+               .type = MetricType::kGauge,
+               .help = "Groups that are among the largest and have no series of their own, because "
+                       "100 new ones had been given to others that day. Names that change all the "
+                       "time (of jobs, of containers) use them up."},
+    Descriptor{.name = "jetmem_processes",
+               .type = MetricType::kGauge,
+               .help = "Processes that have memory of their own: kernel threads and what has ended "
+                       "are not among them."},
+    Descriptor{.name = "jetmem_processes_resident_bytes",
+               .type = MetricType::kGauge,
+               .help = "Resident memory of all processes, the sum over all groups. Shared pages "
+                       "count in each process, so it may exceed what the machine has."},
+    Descriptor{.name = "jetmem_processes_left_out",
+               .type = MetricType::kGauge,
+               .help = "Processes that no figure of processes contains: denied (hidepid), beyond "
+                       "the bound of 16384 processes, 4 MiB or 2 s, or not understood.",
+               .labels = {"reason"},
+               .max_series = 3},
+};
+enum Metric : std::size_t {
+  kResident,
+  kShared,
+  kGpu,
+  kDmabuf,
+  kCount,
+  kGrowth,
+  kGroups,
+  kHeldBack,
+  kProcesses,
+  kTotalResident,
+  kLeftOut,
+};
+
+const SystemClock kSystemClock;
+
+}  // namespace
 
 const SourceInfo ProcessesSource::kInfo{
     .name = "processes",
@@ -8,12 +100,164 @@ const SourceInfo ProcessesSource::kInfo{
     .access = Access::kReader,
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(10),
+    .grant = "CAP_SYS_PTRACE for jetmem-reader where /proc is mounted with hidepid",
+    .metrics = kMetrics,
+    .limits = kProcessesLimits,
+    .gather = gather_processes,
 };
 
-Result<void> ProcessesSource::parse(const Snapshot&, Nanoseconds) {
-  return fail(Errc::kAbsent, "not yet");
+ProcessesSource::ProcessesSource() : ProcessesSource(kSystemClock) {}
+
+std::optional<Error> ProcessesSource::gate(const Readings& /*readings*/) { return backoff_.gate(); }
+
+Result<void> ProcessesSource::parse(const Snapshot& snapshot, Nanoseconds read_time) {
+  backoff_.spent(read_time);
+  return parse_processes(snapshot, reading_);
 }
 
-void ProcessesSource::write(SampleWriter&, WriteContext&) const {}
+const Processes::Process* ProcessesSource::process_of(std::uint32_t pid) const {
+  const auto& all = reading_.processes;
+  const auto at = std::lower_bound(
+      all.begin(), all.end(), pid,
+      [](const Processes::Process& process, std::uint32_t value) { return process.pid < value; });
+  return at != all.end() && at->pid == pid ? &*at : nullptr;
+}
+
+void ProcessesSource::join_gpu(WriteContext& context) const {
+  const auto* nvmap = context.readings.get<Nvmap>();
+  const auto* nvml = context.readings.get<Nvml>();
+  if (nvml != nullptr && nvml->integrated != true) nvml = nullptr;
+  extras_.has_gpu = nvmap != nullptr || nvml != nullptr;
+  extras_.gpu.assign(reading_.groups.size(), 0);
+  if (!extras_.has_gpu) {
+    context.absent.add("gpu_unknown");
+    return;
+  }
+  extras_.nvmap.assign(reading_.processes.size(), 0);
+  extras_.nvml.assign(reading_.processes.size(), 0);
+  const auto add = [&](std::vector<std::uint64_t>& to, std::uint32_t pid, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    const Processes::Process* process = process_of(pid);
+    if (process == nullptr) {
+      context.absent.add("gpu_process_unknown");
+    } else {
+      to[static_cast<std::size_t>(process - reading_.processes.data())] += bytes;
+    }
+  };
+  if (nvmap != nullptr) {
+    for (const Nvmap::Client& client : nvmap->clients) add(extras_.nvmap, client.pid, client.bytes);
+  }
+  if (nvml != nullptr) {
+    for (const Nvml::Process& one : nvml->processes) add(extras_.nvml, one.pid, one.bytes);
+  }
+  for (std::size_t i = 0; i < reading_.processes.size(); ++i) {
+    extras_.gpu[reading_.processes[i].group] += std::max(extras_.nvmap[i], extras_.nvml[i]);
+  }
+}
+
+void ProcessesSource::join_dmabuf(WriteContext& context) const {
+  const auto* dmabuf = context.readings.get<Dmabuf>();
+  extras_.has_dmabuf = false;
+  extras_.dmabuf.assign(reading_.groups.size(), 0);
+  if (dmabuf == nullptr || !dmabuf->holders_known) {
+    context.absent.add("dmabuf_unknown");
+    return;
+  }
+  // What is known of some processes only would be 0 for the others.
+  if (!dmabuf->holders_whole || dmabuf->unsized > 0) {
+    context.absent.add("dmabuf_known_in_part");
+    return;
+  }
+  extras_.has_dmabuf = true;
+  const bool nvmap_counts = context.readings.get<Nvmap>() != nullptr;
+  for (const Dmabuf::Holder& holder : dmabuf->holders) {
+    const std::uint64_t bytes = holder.bytes - (nvmap_counts ? holder.nvmap_bytes : 0);
+    if (bytes == 0) continue;
+    if (const Processes::Process* process = process_of(holder.pid)) {
+      extras_.dmabuf[process->group] += bytes;
+    } else {
+      context.absent.add("dmabuf_process_unknown");
+    }
+  }
+}
+
+// Fills extras_ and decides what is shown.
+void ProcessesSource::join(WriteContext& context) const {
+  const bool had_gpu = extras_.has_gpu;
+  const bool had_dmabuf = extras_.has_dmabuf;
+  join_gpu(context);
+  join_dmabuf(context);
+  if (had_gpu != extras_.has_gpu || had_dmabuf != extras_.has_dmabuf) shown_.forget_growth();
+  extras_.bytes.resize(reading_.groups.size());
+  for (std::size_t i = 0; i < extras_.bytes.size(); ++i) {
+    extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size +
+                       extras_.gpu[i] + extras_.dmabuf[i];
+  }
+  shown_.update(reading_.groups, extras_.bytes, clock_.mono(), clock_.boot());
+}
+
+void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
+  const auto put = [&](Metric metric, std::uint64_t value, const auto&... labels) {
+    out.put(kMetrics[metric], static_cast<double>(value), labels...);
+  };
+  put(kProcesses, reading_.processes.size());
+  put(kGroups, reading_.groups.size());
+  put(kLeftOut, reading_.denied, "denied");
+  put(kLeftOut, reading_.left_out, "bound");
+  put(kLeftOut, reading_.malformed, "malformed");
+  if (reading_.hidden) context.absent.add("processes_hidden");
+  if (!context.facts.page_size) {
+    context.absent.add("page_size_unknown");
+    return;
+  }
+  const std::uint64_t page = *context.facts.page_size;
+  put(kTotalResident, reading_.resident_pages * page);
+  join(context);
+  put(kHeldBack, shown_.held_back());
+
+  struct Sums {
+    std::uint64_t processes = 0;
+    std::uint64_t resident = 0;
+    std::uint64_t shared = 0;
+    std::uint64_t gpu = 0;
+    std::uint64_t dmabuf = 0;
+
+    void add(const Processes::Group& group, std::uint64_t gpu_bytes, std::uint64_t dmabuf_bytes) {
+      processes += group.processes;
+      resident += group.resident_pages;
+      shared += group.shared_pages;
+      gpu += gpu_bytes;
+      dmabuf += dmabuf_bytes;
+    }
+  };
+  const auto put_group = [&](const Sums& sums, const std::optional<double>& growth,
+                             std::string_view command, std::string_view unit,
+                             std::string_view container) {
+    put(kCount, sums.processes, command, unit, container);
+    put(kResident, sums.resident * page, command, unit, container);
+    put(kShared, sums.shared * page, command, unit, container);
+    if (extras_.has_gpu) put(kGpu, sums.gpu, command, unit, container);
+    if (extras_.has_dmabuf) put(kDmabuf, sums.dmabuf, command, unit, container);
+    if (growth) out.put(kMetrics[kGrowth], *growth, command, unit, container);
+  };
+  Sums rest;
+  for (std::size_t i = 0; i < reading_.groups.size(); ++i) {
+    rest.add(reading_.groups[i], extras_.gpu[i], extras_.dmabuf[i]);
+  }
+  for (const ShownGroups::Shown& one : shown_.all()) {
+    if (!one.shown) continue;
+    Sums sums;
+    sums.add(reading_.groups[one.group], extras_.gpu[one.group], extras_.dmabuf[one.group]);
+    rest.processes -= sums.processes;
+    rest.resident -= sums.resident;
+    rest.shared -= sums.shared;
+    rest.gpu -= sums.gpu;
+    rest.dmabuf -= sums.dmabuf;
+    const auto growth = one.growth.rate();
+    if (!growth) context.absent.add("growth_needs_readings");
+    put_group(sums, growth, one.key.command, one.key.unit, one.key.container);
+  }
+  put_group(rest, std::nullopt, ShownGroups::kOther, "", "");
+}
 
 }  // namespace jetmem

@@ -1,0 +1,229 @@
+#include "collectors/dmabuf/bufinfo.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "collectors/storage.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kMaxName = 64;
+constexpr std::string_view kAttached = "\tAttached Devices:";
+constexpr std::string_view kUnlocked = "\tERROR locking buffer object: skipping";
+
+// "Total 8 <what>", to its end or to what `rest` gets.
+std::optional<std::uint64_t> total_of(std::string_view line, std::string_view what,
+                                      std::string_view& rest) {
+  if (!take_prefix(line, "Total ") || line.empty() || !is_digit(line.front())) return std::nullopt;
+  const auto number = take_u64(line);
+  if (!number || !take_prefix(line, what)) return std::nullopt;
+  rest = line;
+  return number;
+}
+
+// A column of digits, at least 8 of them, and the tab behind it.
+template <class IsDigit>
+std::optional<std::string_view> take_column(std::string_view& rest, IsDigit is_digit) {
+  std::size_t size = 0;
+  while (size < rest.size() && is_digit(rest[size])) ++size;
+  if (size < 8 || size == rest.size() || rest[size] != '\t') return std::nullopt;
+  const std::string_view column = rest.substr(0, size);
+  rest.remove_prefix(size + 1);
+  return column;
+}
+
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+bool is_count(char c) { return is_digit(c) || c == '-'; }
+
+struct Row {
+  std::uint64_t size = 0;
+  std::string_view exporter;
+};
+
+std::optional<Row> row_of(std::string_view line, bool has_inode) {
+  auto size = take_column(line, is_digit);
+  if (!size || !take_column(line, is_hex) || !take_column(line, is_hex) ||
+      !take_column(line, is_count)) {
+    return std::nullopt;
+  }
+  const auto bytes = take_u64(*size);
+  if (!bytes) return std::nullopt;
+  Row row{*bytes, line};
+  if (has_inode) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos) return std::nullopt;
+    row.exporter = line.substr(0, tab);
+    line.remove_prefix(tab + 1);
+    std::size_t digits = 0;
+    while (digits < line.size() && is_digit(line[digits])) ++digits;
+    if (digits < 8 || (digits < line.size() && line[digits] != '\t')) return std::nullopt;
+  }
+  return row;
+}
+
+// Finds or makes the item of a name; none at the bound.
+class Shares {
+ public:
+  Shares(std::vector<DmabufShare>& items, std::size_t most)
+      : items_(items), refill_(items), most_(most) {}
+
+  bool add(std::string_view name, std::uint64_t bytes) {
+    name = name.substr(0, kMaxName);
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (items_[i].name != name) continue;
+      ++items_[i].buffers;
+      items_[i].bytes += bytes;
+      return true;
+    }
+    if (count_ == most_) return false;
+    ++count_;
+    DmabufShare& item = refill_.add();
+    item.name = name;
+    item.buffers = 1;
+    item.bytes = bytes;
+    return true;
+  }
+
+ private:
+  std::vector<DmabufShare>& items_;
+  Refill<DmabufShare> refill_;
+  std::size_t most_;
+  std::size_t count_ = 0;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, Bufinfo& out)
+      : lines_(text),
+        out_(out),
+        exporters_(out.exporters, Bufinfo::kMaxExporters),
+        devices_(out.devices, Bufinfo::kMaxDevices) {}
+
+  Result<void> run() {
+    std::string_view line;
+    do {
+      if (!lines_.next(line)) return lines_.malformed("expected 'Dma-buf Objects:'");
+    } while (line.empty());
+    if (line != "Dma-buf Objects:") return unexpected("'Dma-buf Objects:'", line);
+    if (!lines_.next(line)) return lines_.malformed("expected the names of the columns");
+    if (!take_prefix(line, "size") || line.find("\texp_name") == std::string_view::npos) {
+      return unexpected("the names of the columns", line);
+    }
+    has_inode_ = line.find("\tino") != std::string_view::npos;
+    while (lines_.next(line)) take(line);
+    finish_row();
+    return {};
+  }
+
+ private:
+  tl::unexpected<Error> unexpected(std::string_view what, std::string_view line) const {
+    return lines_.malformed("expected " + std::string(what) + ", found '" + printable(line, 60) +
+                            "'");
+  }
+
+  void take(std::string_view line) {
+    if (line.empty()) return;
+    if (const auto row = row_of(line, has_inode_)) {
+      finish_row();
+      in_row_ = true;
+      row_ = *row;
+      ++out_.rows;
+      out_.row_bytes += row->size;
+      out_.largest = std::max(out_.largest, row->size);
+      if (!exporters_.add(row->exporter, row->size)) ++out_.beyond_bound;
+      return;
+    }
+    if (line == kUnlocked && !in_devices_) {
+      ++out_.unlocked;
+      return;
+    }
+    if (!in_row_) return;
+    if (line == kAttached) {
+      // The last one counts: those before are a name's.
+      in_devices_ = true;
+      closed_ = false;
+      listed_ = 0;
+      return;
+    }
+    if (!in_devices_) return;
+    if (line.front() == '\t') {
+      if (listed_ < row_devices_.size()) row_devices_[listed_] = line.substr(1);
+      ++listed_;
+      return;
+    }
+    std::string_view rest;
+    const auto total = total_of(line, " devices attached", rest);
+    if (!total || !rest.empty()) return;
+    closed_ = *total == listed_;
+    in_devices_ = false;
+  }
+
+  void finish_row() {
+    if (in_row_ && closed_) {
+      const std::size_t kept = std::min(listed_, row_devices_.size());
+      for (std::size_t i = 0; i < kept; ++i) {
+        // A device that has a buffer attached twice has it once.
+        const auto* const end = row_devices_.begin() + i;
+        if (std::find(row_devices_.cbegin(), end, row_devices_[i]) != end) continue;
+        if (!devices_.add(row_devices_[i], row_.size)) ++out_.beyond_bound;
+      }
+      out_.beyond_bound += listed_ - kept;
+    } else if (in_row_) {
+      ++out_.devices_unknown;
+    }
+    in_row_ = in_devices_ = closed_ = false;
+    listed_ = 0;
+  }
+
+  Lines lines_;
+  Bufinfo& out_;
+  Shares exporters_;
+  Shares devices_;
+  bool has_inode_ = false;
+  bool in_row_ = false;
+  bool in_devices_ = false;
+  bool closed_ = false;
+  Row row_;
+  std::array<std::string_view, Bufinfo::kMaxDevices> row_devices_;
+  std::size_t listed_ = 0;
+};
+
+// "Total 8 objects, 99532800 bytes", the last line.
+Result<void> parse_totals(std::string_view text, Bufinfo& out) {
+  std::string_view last;
+  if (!text.empty() && text.back() == '\n') {
+    text.remove_suffix(1);
+    last = text.substr(text.rfind('\n') + 1);
+  }
+  std::string_view rest;
+  const auto buffers = total_of(last, " objects, ", rest);
+  const auto bytes =
+      buffers && !rest.empty() && is_digit(rest.front()) ? take_u64(rest) : std::nullopt;
+  if (!bytes || rest != " bytes") {
+    return fail(Errc::kMalformed, "last line: expected 'Total N objects, N bytes', found '" +
+                                      printable(last, 60) + "'");
+  }
+  out.buffers = *buffers;
+  out.bytes = *bytes;
+  return {};
+}
+
+}  // namespace
+
+void DmabufShare::clear() {
+  name.clear();
+  buffers = 0;
+  bytes = 0;
+}
+
+Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end,
+                           Bufinfo& out) {
+  out.buffers = out.bytes = out.rows = out.row_bytes = out.largest = 0;
+  out.devices_unknown = out.unlocked = out.beyond_bound = 0;
+  if (auto ok = Parser(text, out).run(); !ok) return ok;
+  return parse_totals(end.value_or(text), out);
+}
+
+}  // namespace jetmem

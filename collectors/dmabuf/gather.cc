@@ -1,0 +1,185 @@
+#include "collectors/dmabuf/gather.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/text.h"
+#include "collectors/dmabuf/holders.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kHead = 1U << 20;
+constexpr std::size_t kTail = 4096;
+constexpr std::size_t kMaxSysfsBuffers = 8192;
+constexpr std::size_t kMaxProcesses = 32768;
+constexpr std::size_t kMaxDescriptors = 200'000;
+// The reader has 5 s for an answer (reader.deadline); a slow board looks at what it can in time.
+constexpr std::chrono::seconds kMostTime{2};
+// Of one process, so that one alone does not take all the room.
+constexpr std::size_t kMaxBuffersOfProcess = 4096;
+
+bool is_number(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_digit);
+}
+
+bool is_denied(int error) { return error == EACCES || error == EPERM; }
+
+void gather_sysfs(Gatherer& files) {
+  std::vector<std::string> buffers;
+  if (const int error = files.list(kDmabufSysfs, buffers); error != 0) {
+    files.add(kDmabufSysfs, {}, error);
+    return;
+  }
+  files.note("buffers", buffers.size());
+  std::uint64_t left_out = 0;
+  std::uint64_t taken = 0;
+  for (const std::string& buffer : buffers) {
+    if (!files.has_room() || taken == kMaxSysfsBuffers) {
+      ++left_out;
+      continue;
+    }
+    ++taken;
+    const std::string folder = std::string(kDmabufSysfs) + "/" + buffer;
+    files.read(folder + "/exporter_name");
+    files.read(folder + "/size");
+  }
+  if (left_out > 0) files.add(kNoteBuffersLeftOut, std::to_string(left_out) + "\n");
+}
+
+class HolderWalk {
+ public:
+  explicit HolderWalk(Gatherer& files) : files_(files) {}
+
+  void run() {
+    if (const int error = files_.list("/proc", names_); error != 0) {
+      files_.add("/proc", {}, error);
+      return;
+    }
+    // At the bound on names there is at least one more.
+    std::uint64_t left_out = names_.size() == kDmabufLimits.names ? 1 : 0;
+    std::erase_if(names_, [](const std::string& name) { return !is_number(name); });
+    const bool hidden = !std::binary_search(names_.begin(), names_.end(), "1");
+    for (const std::string& pid : names_) {
+      if (processes_ + denied_ >= kMaxProcesses || seen_ >= kMaxDescriptors || is_late()) {
+        ++left_out;
+      } else {
+        take("/proc/" + pid);
+      }
+    }
+    const auto note = [&](std::string_view path, std::uint64_t number) {
+      files_.add(path, std::to_string(number) + "\n");
+    };
+    note(kNoteProcesses, processes_);
+    note(kNoteDenied, denied_);
+    note(kNoteProcessesLeftOut, left_out);
+    note(kNoteDescriptorsLeftOut, descriptors_left_out_);
+    note(kNoteHidden, hidden ? 1 : 0);
+  }
+
+ private:
+  void take(const std::string& process) {
+    taken_ = 0;
+    const int error = files_.root().is_live() ? take_live(process) : take_copy(process);
+    if (is_denied(error)) {
+      ++denied_;
+    } else if (error == 0) {
+      ++processes_;
+    }
+    // Anything else: it ended meanwhile.
+  }
+
+  // Only the links say which descriptors are buffers: to read the fdinfo of others would take
+  // locks in the drivers behind them.
+  int take_live(const std::string& process) {
+    if (const int error = files_.list(process + "/fd", descriptors_); error != 0) return error;
+    // A kernel thread, as a rule: nothing of it was seen.
+    if (descriptors_.empty()) return ENOENT;
+    if (descriptors_.size() == kDmabufLimits.names) ++descriptors_left_out_;
+    for (const std::string& number : descriptors_) {
+      if (++seen_ > kMaxDescriptors || (seen_ % 1024 == 0 && is_late()) || late_) {
+        ++descriptors_left_out_;
+        continue;
+      }
+      const std::string link = process + "/fd/" + number;
+      const int error = files_.root().read_link(link, target_);
+      // CAP_DAC_READ_SEARCH alone lists the folder; what its links say is asked for each.
+      if (is_denied(error)) return error;
+      if (error != 0) continue;
+      std::string_view target = target_;
+      const bool anonymous = target == "anon_inode:dmabuf";
+      if (!anonymous && !take_prefix(target, "/dmabuf:")) continue;
+      if (!make_room(process)) continue;
+      if (anonymous) {
+        files_.add(link, "anon_inode:dmabuf\n");
+      } else {
+        read_buffer(process + "/fdinfo/" + number, link);
+      }
+    }
+    return 0;
+  }
+
+  void read_buffer(const std::string& path, const std::string& link) {
+    const FileText file = files_.read(path);
+    const auto info = file.ok() ? parse_dmabuf_fdinfo(file.text) : std::nullopt;
+    if (!info || info->inode) return;
+    std::uint64_t inode = 0;
+    if (files_.root().inode_of(link, inode) != 0) return;
+    files_.add(link, "ino:\t" + std::to_string(inode) + "\n");
+  }
+
+  bool is_late() {
+    late_ = late_ || std::chrono::steady_clock::now() - begin_ > kMostTime;
+    return late_;
+  }
+
+  // A captured tree has only the files of buffers, and the records that were made for them.
+  int take_copy(const std::string& process) {
+    const int error = files_.list(process + "/fdinfo", descriptors_);
+    std::vector<std::string> links;
+    const int link_error = files_.list(process + "/fd", links);
+    if (is_denied(error) || is_denied(link_error)) return EACCES;
+    descriptors_.insert(descriptors_.end(), links.begin(), links.end());
+    std::sort(descriptors_.begin(), descriptors_.end());
+    descriptors_.erase(std::unique(descriptors_.begin(), descriptors_.end()), descriptors_.end());
+    for (const std::string& number : descriptors_) {
+      if (!make_room(process)) continue;
+      for (const char* folder : {"/fdinfo/", "/fd/"}) {
+        if (files_.read(process + folder + number).error == ENOENT) files_.forget();
+      }
+    }
+    return 0;
+  }
+
+  // For one more buffer; in front of a process's first, its name.
+  bool make_room(const std::string& process) {
+    if (!files_.has_room() || taken_ == kMaxBuffersOfProcess) {
+      ++descriptors_left_out_;
+      return false;
+    }
+    if (taken_++ == 0) files_.read(process + "/comm");
+    return true;
+  }
+
+  Gatherer& files_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool late_ = false;
+  std::vector<std::string> names_;
+  std::vector<std::string> descriptors_;
+  std::string target_;
+  std::size_t seen_ = 0;   // descriptors of all processes
+  std::size_t taken_ = 0;  // buffers of this process
+  std::uint64_t processes_ = 0;
+  std::uint64_t denied_ = 0;
+  std::uint64_t descriptors_left_out_ = 0;
+};
+
+}  // namespace
+
+void gather_dmabuf(Gatherer& files) {
+  if (!files.read_ends(kBufinfoPath, kHead, kTail).ok()) gather_sysfs(files);
+  HolderWalk(files).run();
+}
+
+}  // namespace jetmem

@@ -1,0 +1,22 @@
+// Reads what the source dmabuf parses (collectors/dmabuf/source.h), in jetmem-reader.
+#pragma once
+
+#include <string_view>
+
+#include "base/gatherer.h"
+
+namespace jetmem {
+
+inline constexpr std::string_view kBufinfoPath = "/sys/kernel/debug/dma_buf/bufinfo";
+inline constexpr std::string_view kDmabufSysfs = "/sys/kernel/dmabuf/buffers";
+// Buffers of the folder above that there was no room for.
+inline constexpr std::string_view kNoteBuffersLeftOut = "jetmem:buffers left out";
+
+// 50 000 buffers make a bufinfo of 9 MB; what lies behind the first MiB is known from the last line
+// only. Each of the others is a few lines of text.
+inline constexpr ReadLimits kDmabufLimits{
+    .file_bytes = 4096, .total_bytes = 4U << 20, .files = 49152, .names = 65536};
+
+void gather_dmabuf(Gatherer& files);
+
+}  // namespace jetmem

@@ -1,0 +1,312 @@
+#include "collectors/dmabuf/holders.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <tuple>
+
+#include "base/text.h"
+#include "collectors/one_value.h"
+#include "collectors/process_name.h"
+#include "collectors/storage.h"
+
+namespace jetmem {
+namespace {
+
+using Piece = DmabufHolders::Piece;
+constexpr std::string_view kProc = "/proc/";
+constexpr std::string_view kOther = "other";
+
+// "/proc/2215/fdinfo/31": the process and what follows it.
+struct Place {
+  std::uint32_t pid = 0;
+  std::string_view leaf;    // "fdinfo", "fd", "comm"
+  std::string_view number;  // "31"
+};
+
+std::optional<Place> place_of(std::string_view path) {
+  if (!take_prefix(path, kProc)) return std::nullopt;
+  const std::string_view digits = path.substr(0, path.find('/'));
+  const auto pid = digits.size() > 10 ? std::nullopt : parse_u64(digits);
+  if (!pid || *pid > UINT32_MAX || digits.size() == path.size()) return std::nullopt;
+  path.remove_prefix(digits.size() + 1);
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return Place{static_cast<std::uint32_t>(*pid), path, {}};
+  return Place{static_cast<std::uint32_t>(*pid), path.substr(0, slash), path.substr(slash + 1)};
+}
+
+// "key:<T>value"
+bool take_key(std::string_view& line, std::string_view key) {
+  std::string_view rest = line;
+  if (!take_prefix(rest, key) || !take_prefix(rest, ":\t")) return false;
+  line = rest;
+  return true;
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return take_prefix(text, prefix);
+}
+
+class Collector {
+ public:
+  Collector(const Snapshot& snapshot, DmabufHolders& out) : snapshot_(snapshot), out_(out) {}
+
+  void run() {
+    out_.pieces.clear();
+    {
+      Refill<DmabufHolder> holders(out_.holders);
+      for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i], holders);
+      finish_descriptor();
+    }
+    sum_by_process();
+    sum_all();
+    sum_by_name();
+    std::erase_if(out_.holders,
+                  [](const DmabufHolder& h) { return h.buffers == 0 && h.unsized == 0; });
+    std::sort(out_.holders.begin(), out_.holders.end(),
+              [](const DmabufHolder& a, const DmabufHolder& b) {
+                return std::tie(b.bytes, b.unsized, a.pid) < std::tie(a.bytes, a.unsized, b.pid);
+              });
+  }
+
+ private:
+  void take(const FileText& file, Refill<DmabufHolder>& holders) {
+    if (take_note(file)) return;
+    const auto place = place_of(file.path);
+    if (!place) return;
+    const bool is_fdinfo = place->leaf == "fdinfo";
+    if (!is_fdinfo && place->leaf != "fd" && place->leaf != "comm") return;
+    if (holder_ == nullptr || holder_->pid != place->pid) {
+      finish_descriptor();
+      holder_ = &holders.add();
+      ++count_;
+      holder_->pid = place->pid;
+    } else if (place->number != number_) {
+      finish_descriptor();
+    }
+    if (place->leaf == "comm") {
+      if (const auto comm = file.ok() ? comm_of(file.text) : std::nullopt) {
+        assign_kind(holder_->name, *comm);
+      }
+      return;
+    }
+    number_ = place->number;
+    // A descriptor that was closed between two looks is no news.
+    if (!file.ok()) {
+      if (file.error != ENOENT && file.error != ESRCH) ++out_.malformed;
+      return;
+    }
+    is_fdinfo ? take_fdinfo(file.text) : take_fd(file.text);
+  }
+
+  bool take_note(const FileText& file) {
+    if (!starts_with(file.path, "jetmem:")) return false;
+    const std::uint64_t number = one_u64(file.text).value_or(0);
+    if (file.path == kNoteProcesses) out_.processes = number;
+    if (file.path == kNoteDenied) out_.processes_denied = number;
+    if (file.path == kNoteProcessesLeftOut) out_.processes_left_out = number;
+    if (file.path == kNoteDescriptorsLeftOut) out_.descriptors_left_out = number;
+    if (file.path == kNoteHidden) out_.hidden = number != 0;
+    return true;
+  }
+
+  void take_fdinfo(std::string_view text) {
+    const auto info = parse_dmabuf_fdinfo(text);
+    if (!info) {
+      ++out_.malformed;
+      return;
+    }
+    // Before 5.3 nothing in it is the buffer's.
+    if (!info->size) return;
+    seen_ = true;
+    size_ = info->size;
+    if (info->inode) inode_ = info->inode;
+    nvmap_ = starts_with(info->exporter, "nvmap");
+  }
+
+  void take_fd(std::string_view text) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    if (text.empty() || line.size() + 1 != text.size()) {
+      ++out_.malformed;
+    } else if (line == "anon_inode:dmabuf") {
+      seen_ = true;
+    } else if (take_key(line, "ino")) {
+      if (const auto inode = parse_u64(line)) inode_ = inode;
+    }
+  }
+
+  void finish_descriptor() {
+    if (seen_ && size_ && inode_) {
+      out_.pieces.push_back({*inode_, *size_, count_ - 1, 0, nvmap_});
+    } else if (seen_) {
+      ++holder_->unsized;
+      ++out_.unsized;
+    }
+    seen_ = nvmap_ = false;
+    size_.reset();
+    inode_.reset();
+    number_ = {};
+  }
+
+  // One piece of each buffer for each holder, or name, in their order.
+  template <class Key>
+  void sort_unique(Key key) {
+    std::vector<Piece>& pieces = out_.pieces;
+    // By size too: of a buffer that was told with two sizes (its number went to another meanwhile)
+    // the same one is kept each time.
+    std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
+      return std::tuple(key(a), a.inode, a.size, a.nvmap, a.holder) <
+             std::tuple(key(b), b.inode, b.size, b.nvmap, b.holder);
+    });
+    const auto same = [&](const Piece& a, const Piece& b) {
+      return key(a) == key(b) && a.inode == b.inode;
+    };
+    pieces.erase(std::unique(pieces.begin(), pieces.end(), same), pieces.end());
+  }
+
+  void sum_by_process() {
+    sort_unique([](const Piece& piece) { return piece.holder; });
+    for (const Piece& piece : out_.pieces) {
+      DmabufHolder& holder = out_.holders[piece.holder];
+      ++holder.buffers;
+      holder.bytes += piece.size;
+      if (piece.nvmap) holder.nvmap_bytes += piece.size;
+    }
+  }
+
+  void sum_all() {
+    std::vector<Piece>& pieces = out_.pieces;
+    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+      return std::tie(a.inode, a.size, a.holder) < std::tie(b.inode, b.size, b.holder);
+    });
+    for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
+      while (end < pieces.size() && pieces[end].inode == pieces[begin].inode) ++end;
+      ++out_.buffers;
+      out_.bytes += pieces[begin].size;
+      if (end - begin == 1) continue;
+      ++out_.shared_buffers;
+      out_.shared_bytes += pieces[begin].size;
+    }
+  }
+
+  // Numbers the names, so that pieces can be put in their order.
+  void rank_names() {
+    const std::vector<DmabufHolder>& holders = out_.holders;
+    out_.order.resize(holders.size());
+    std::iota(out_.order.begin(), out_.order.end(), 0U);
+    std::sort(out_.order.begin(), out_.order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::tie(holders[a].name, a) < std::tie(holders[b].name, b);
+    });
+    out_.ranks.resize(holders.size());
+    std::uint32_t rank = 0;
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+      if (i > 0 && holders[out_.order[i]].name != holders[out_.order[i - 1]].name) ++rank;
+      out_.ranks[out_.order[i]] = rank;
+    }
+  }
+
+  void sum_by_name() {
+    rank_names();
+    for (Piece& piece : out_.pieces) piece.name = out_.ranks[piece.holder];
+    sort_unique([](const Piece& piece) { return piece.name; });
+    {
+      Refill<DmabufShare> names(out_.names);
+      DmabufShare* share = nullptr;
+      for (std::size_t i = 0; i < out_.pieces.size(); ++i) {
+        const Piece& piece = out_.pieces[i];
+        if (i == 0 || piece.name != out_.pieces[i - 1].name) {
+          share = &names.add();
+          share->name = out_.holders[piece.holder].name;
+        }
+        ++share->buffers;
+        share->bytes += piece.size;
+      }
+    }
+    keep_largest_names();
+  }
+
+  // A process that is really called "other" is one of them.
+  void keep_largest_names() {
+    std::vector<DmabufShare>& names = out_.names;
+    std::sort(names.begin(), names.end(), [](const DmabufShare& a, const DmabufShare& b) {
+      return std::tuple(a.name == kOther, b.bytes, a.name) <
+             std::tuple(b.name == kOther, a.bytes, b.name);
+    });
+    DmabufShare other;
+    std::size_t kept = names.size();
+    while (kept > 0 && (kept > DmabufHolders::kMaxNames || names[kept - 1].name == kOther)) {
+      --kept;
+      other.buffers += names[kept].buffers;
+      other.bytes += names[kept].bytes;
+    }
+    out_.has_other = kept < names.size();
+    if (!out_.has_other) return;
+    names.resize(kept + 1);
+    names.back().name = kOther;
+    names.back().buffers = other.buffers;
+    names.back().bytes = other.bytes;
+  }
+
+  const Snapshot& snapshot_;
+  DmabufHolders& out_;
+  DmabufHolder* holder_ = nullptr;
+  std::uint32_t count_ = 0;
+  // Of the descriptor at hand.
+  std::string_view number_;
+  bool seen_ = false;
+  bool nvmap_ = false;
+  std::optional<std::uint64_t> size_;
+  std::optional<std::uint64_t> inode_;
+};
+
+}  // namespace
+
+void DmabufHolder::clear() {
+  pid = 0;
+  name.clear();
+  buffers = 0;
+  bytes = nvmap_bytes = 0;
+  unsized = 0;
+}
+
+bool DmabufHolders::operator==(const DmabufHolders& other) const {
+  const auto figures = [](const DmabufHolders& h) {
+    return std::tie(h.holders, h.names, h.has_other, h.buffers, h.bytes, h.shared_buffers,
+                    h.shared_bytes, h.unsized, h.processes, h.processes_denied,
+                    h.processes_left_out, h.descriptors_left_out, h.hidden, h.malformed);
+  };
+  return figures(*this) == figures(other);
+}
+
+std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text) {
+  if (text.empty() || text.back() != '\n') return std::nullopt;
+  DmabufFdinfo out;
+  Lines lines(text);
+  std::string_view line;
+  while (lines.next(line)) {
+    std::optional<std::uint64_t>* figure = nullptr;
+    if (!out.size && take_key(line, "ino")) {
+      figure = &out.inode;
+    } else if (take_key(line, "size")) {
+      figure = &out.size;
+    } else if (take_key(line, "exp_name")) {
+      out.exporter = line;
+      break;  // what follows may be a name
+    } else if (take_key(line, "name")) {
+      break;
+    }
+    if (figure == nullptr || *figure) continue;
+    if (!(*figure = parse_u64(line))) return std::nullopt;
+  }
+  return out;
+}
+
+void parse_dmabuf_holders(const Snapshot& snapshot, DmabufHolders& out) {
+  out.has_other = out.hidden = false;
+  out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
+  out.processes = out.processes_denied = out.processes_left_out = out.descriptors_left_out = 0;
+  out.malformed = 0;
+  Collector(snapshot, out).run();
+}
+
+}  // namespace jetmem

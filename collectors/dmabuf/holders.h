@@ -1,0 +1,110 @@
+// Which processes hold DMA-BUFs: /proc/<pid>/fdinfo/<n> of the descriptors that are buffers.
+//
+// Format (fs/proc/fd.c, then dma_buf_show_fdinfo(), since 5.3):
+//
+//   pos:<T>0
+//   flags:<T>02000002
+//   mnt_id:<T>13
+//   ino:<T>1234            since 5.14, of every descriptor
+//   size:<T>12441600
+//   count:<T>3
+//   exp_name:<T>nvmap
+//   name:<T>camera-0       only when a program named it; any bytes, newlines too
+//
+// What comes first is the kernel's, so each key counts where it is first met, and `ino` only in
+// front of `size`. From 5.3 to 5.13 the inode is in a record /proc/<pid>/fd/<n>, "ino:<T>1234",
+// which gather makes. Before 5.3 fdinfo has neither size nor inode: the record /proc/<pid>/fd/<n>
+// is "anon_inode:dmabuf" then, and the buffer is counted without a size.
+//
+// What is mapped but whose descriptor is closed is not among them, nor what only a driver holds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/snapshot.h"
+#include "collectors/dmabuf/bufinfo.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+struct DmabufHolder {
+  std::uint32_t pid = 0;
+  std::string name;  // its comm; empty when it could not be read
+  // Each buffer once, however many descriptors of it the process has.
+  std::uint32_t buffers = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t nvmap_bytes = 0;  // of those whose exporter's name begins with "nvmap"
+  // Descriptors whose buffer's size or identity this kernel does not tell: in nothing above.
+  std::uint32_t unsized = 0;
+
+  void clear();
+  bool operator==(const DmabufHolder&) const = default;
+};
+
+struct DmabufHolders {
+  static constexpr std::size_t kMaxNames = 20;
+
+  std::vector<DmabufHolder> holders;  // the largest first
+  // By name of the process, a buffer once for each: the largest 20, then the rest together under
+  // the name "other".
+  std::vector<DmabufShare> names;
+  bool has_other = false;
+  // Of all that were seen, each buffer once.
+  std::uint64_t buffers = 0;
+  std::uint64_t bytes = 0;
+  // Of those that more than one process has.
+  std::uint64_t shared_buffers = 0;
+  std::uint64_t shared_bytes = 0;
+  std::uint64_t unsized = 0;
+
+  std::uint64_t processes = 0;  // whose descriptors were looked at
+  std::uint64_t processes_denied = 0;
+  std::uint64_t processes_left_out = 0;
+  std::uint64_t descriptors_left_out = 0;
+  bool hidden = false;  // not even process 1 is to be seen: hidepid
+  std::uint64_t malformed = 0;
+
+  // Whether nobody's buffers are missing but those without a size.
+  bool whole() const {
+    return !hidden && processes_denied == 0 && processes_left_out == 0 && descriptors_left_out == 0;
+  }
+  // Storage kept between readings; not part of what was read.
+  struct Piece {
+    std::uint64_t inode = 0;
+    std::uint64_t size = 0;
+    std::uint32_t holder = 0;  // its index
+    std::uint32_t name = 0;    // the rank of its name
+    bool nvmap = false;
+  };
+  std::vector<Piece> pieces;
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> ranks;
+
+  bool operator==(const DmabufHolders& other) const;
+};
+
+// What gather says about itself, beside the files.
+inline constexpr std::string_view kNoteProcesses = "jetmem:processes";
+inline constexpr std::string_view kNoteDenied = "jetmem:processes denied";
+inline constexpr std::string_view kNoteProcessesLeftOut = "jetmem:processes left out";
+inline constexpr std::string_view kNoteDescriptorsLeftOut = "jetmem:descriptors left out";
+inline constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
+
+// The figures of one buffer as its fdinfo has them.
+struct DmabufFdinfo {
+  std::optional<std::uint64_t> size;
+  std::optional<std::uint64_t> inode;
+  std::string_view exporter;
+};
+// None for text that was cut or in which a figure cannot be understood.
+std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text);
+
+// Takes the records below /proc and the notes; others are passed over. A buffer that cannot be
+// understood is counted as malformed. `out` is reused: its storage, not its content.
+void parse_dmabuf_holders(const Snapshot& snapshot, DmabufHolders& out);
+
+}  // namespace jetmem

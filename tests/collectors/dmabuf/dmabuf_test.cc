@@ -1,0 +1,412 @@
+#include <gtest/gtest.h>
+
+#include "base/root.h"
+#include "collectors/dmabuf/gather.h"
+#include "collectors/dmabuf/source.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kBufinfo =
+    "\nDma-buf Objects:\nsize    \tflags   \tmode    \tcount   \texp_name\tino     \tname\n"
+    "08294400\t00000002\t00080007\t00000003\tnvmap\t00004311\t<none>\n"
+    "\tAttached Devices:\n\t13800000.display\nTotal 1 devices attached\n\n"
+    "00004096\t00000002\t00080007\t00000001\tsystem\t00004312\tcam\n"
+    "\tAttached Devices:\nTotal 0 devices attached\n\n"
+    "\nTotal 2 objects, 8298496 bytes\n";
+
+class DmabufTest : public testing::Test {
+ protected:
+  void buffer(std::uint32_t pid, int fd, std::uint64_t inode, std::uint64_t size,
+              std::string_view exporter = "nvmap", std::string_view name = {}) {
+    std::string text = "pos:\t0\nflags:\t02000002\nmnt_id:\t13\n";
+    if (inode != 0) text += "ino:\t" + std::to_string(inode) + "\n";
+    text += "size:\t" + std::to_string(size) + "\ncount:\t2\nexp_name:\t" + std::string(exporter) +
+            "\n";
+    if (!name.empty()) text += "name:\t" + std::string(name) + "\n";
+    fixture.file("/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd), text);
+  }
+  void comm(std::uint32_t pid, std::string_view name) {
+    fixture.file("/proc/" + std::to_string(pid) + "/comm", std::string(name) + "\n");
+  }
+  void scanned(std::uint64_t processes, std::uint64_t denied = 0) {
+    note(kNoteProcesses, processes);
+    note(kNoteDenied, denied);
+  }
+  void note(std::string_view what, std::uint64_t number) {
+    fixture.file(what, std::to_string(number) + "\n");
+  }
+  std::uint64_t absent(std::string_view reason) const {
+    for (const auto& entry : fixture.absent.counts()) {
+      if (entry.reason == reason) return entry.count;
+    }
+    return 0;
+  }
+  double value(const char* key) const { return fixture.table.value_of(key); }
+  bool has(const char* key) const { return !std::isnan(value(key)); }
+  const Dmabuf& reading() const { return fixture.source.reading(); }
+
+  SourceFixture<DmabufSource> fixture;
+};
+
+TEST_F(DmabufTest, BufinfoGivesTotalsExportersAndDevices) {
+  fixture.file(kBufinfoPath, kBufinfo);
+  scanned(5);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_buffers{origin=\"bufinfo\"}"), 2);
+  EXPECT_EQ(value("jetmem_dmabuf_bytes{origin=\"bufinfo\"}"), 8298496);
+  EXPECT_EQ(value("jetmem_dmabuf_largest_bytes"), 8294400);
+  EXPECT_EQ(value("jetmem_dmabuf_exporter_bytes{exporter=\"nvmap\"}"), 8294400);
+  EXPECT_EQ(value("jetmem_dmabuf_device_bytes{device=\"13800000.display\"}"), 8294400);
+  EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 0);
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 0) << "all were looked at, nobody holds any";
+  EXPECT_EQ(absent("total_disagrees"), 0U);
+}
+
+TEST_F(DmabufTest, ATotalThatTheRowsDoNotMakeIsSaid) {
+  std::string text(kBufinfo);
+  text.replace(text.find("8298496"), 7, "8298497");
+  fixture.file(kBufinfoPath, text);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("total_disagrees"), 1U);
+  EXPECT_EQ(value("jetmem_dmabuf_bytes{origin=\"bufinfo\"}"), 8298497) << "as the kernel has it";
+}
+
+TEST_F(DmabufTest, WhatDoesNotFitIsTold) {
+  const std::string_view text = kBufinfo;
+  fixture.file(kBufinfoPath, text.substr(0, text.find("00004096")));
+  fixture.file(Gatherer::end_of(kBufinfoPath), "\nTotal 50000 objects, 400000000000 bytes\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_buffers{origin=\"bufinfo\"}"), 50000);
+  EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 49999);
+  EXPECT_EQ(value("jetmem_dmabuf_unlisted_bytes"), 400000000000.0 - 8294400);
+  EXPECT_EQ(absent("beyond_bound"), 49999U);
+  EXPECT_EQ(absent("total_disagrees"), 0U);
+}
+
+TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
+  comm(1012, "nvargus-daemon");
+  buffer(1012, 40, 7, 1000);
+  comm(1840, "gst-launch-1.0");
+  buffer(1840, 31, 7, 1000);
+  buffer(1840, 32, 7, 1000);  // the same again
+  buffer(1840, 33, 8, 50, "system");
+  comm(1841, "gst-launch-1.0");
+  buffer(1841, 31, 7, 1000);
+  scanned(40);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().holders.size(), 3U);
+  EXPECT_EQ(reading().holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0}));
+  EXPECT_EQ(reading().holders[1].pid, 1012U);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"gst-launch-1.0\"}"), 1050);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_buffers{command=\"gst-launch-1.0\"}"), 2);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"nvargus-daemon\"}"), 1000);
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 1050);
+  EXPECT_EQ(value("jetmem_dmabuf_held_buffers"), 2);
+  EXPECT_EQ(value("jetmem_dmabuf_shared_buffers"), 1);
+  EXPECT_EQ(value("jetmem_dmabuf_shared_bytes"), 1000);
+  EXPECT_TRUE(reading().holders_whole);
+  EXPECT_FALSE(has("jetmem_dmabuf_bytes{origin=\"bufinfo\"}")) << "drivers hold buffers too";
+  EXPECT_EQ(absent("debugfs_absent"), 1U);
+}
+
+// 5.3 to 5.13.
+TEST_F(DmabufTest, TheInodeMayComeFromARecordOfItsOwn) {
+  comm(1, "a");
+  buffer(1, 3, 0, 1000);
+  fixture.file("/proc/1/fd/3", "ino:\t77\n");
+  buffer(1, 4, 0, 1000);
+  fixture.file("/proc/1/fd/4", "ino:\t77\n");
+  buffer(1, 5, 0, 1000);  // closed before it could be asked
+  scanned(1);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 1000);
+  EXPECT_EQ(reading().unsized, 1U);
+  EXPECT_EQ(absent("size_unknown"), 1U);
+}
+
+// 4.9.
+TEST_F(DmabufTest, WithoutSizesThereAreNoBytes) {
+  fixture.file(kBufinfoPath, kBufinfo);
+  comm(9, "nvargus-daemon");
+  fixture.file("/proc/9/fd/12", "anon_inode:dmabuf\n");
+  fixture.file("/proc/9/fd/13", "anon_inode:dmabuf\n");
+  scanned(9);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_unsized_descriptors"), 2);
+  EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=\"nvargus-daemon\"}"));
+  ASSERT_EQ(reading().holders.size(), 1U);
+  EXPECT_EQ(reading().holders[0].unsized, 2U);
+  EXPECT_EQ(absent("size_unknown"), 2U);
+}
+
+TEST_F(DmabufTest, DeniedProcessesMakeAPart) {
+  fixture.error(kBufinfoPath, EACCES);
+  comm(1377, "gnome-shell");
+  buffer(1377, 24, 1, 8294400);
+  scanned(3, 200);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_processes_denied"), 200);
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 8294400);
+  EXPECT_FALSE(reading().holders_whole);
+  EXPECT_EQ(absent("process_denied"), 200U);
+  EXPECT_EQ(absent("debugfs_denied"), 1U);
+}
+
+TEST_F(DmabufTest, NothingReadableIsDeniedOrAbsent) {
+  fixture.error(kBufinfoPath, EACCES);
+  scanned(3, 200);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+
+  fixture.clear();
+  fixture.error(kBufinfoPath, ENOENT);
+  scanned(3, 200);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied) << "none found among three of 203";
+
+  fixture.clear();
+  fixture.error(kBufinfoPath, ENOENT);
+  scanned(200, 3);
+  ASSERT_TRUE(fixture.run()) << "most were looked at";
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 0);
+  EXPECT_EQ(value("jetmem_dmabuf_processes_denied"), 3);
+  EXPECT_FALSE(reading().holders_whole);
+
+  fixture.clear();
+  fixture.error(kBufinfoPath, ENOENT);
+  fixture.error("/proc", ENOENT);
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+
+  fixture.clear();
+  fixture.file(kBufinfoPath, "rubbish\n");
+  EXPECT_EQ(fixture.error_message(),
+            "bufinfo: line 1: expected 'Dma-buf Objects:', found 'rubbish'");
+
+  fixture.clear();
+  fixture.error(kBufinfoPath, ENOENT);
+  scanned(203);
+  ASSERT_TRUE(fixture.run()) << "all looked at: that nobody holds any is known";
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 0);
+
+  fixture.clear();
+  fixture.error(kBufinfoPath, ENOENT);
+  scanned(203);
+  note(kNoteHidden, 1);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied) << "hidepid";
+}
+
+TEST_F(DmabufTest, SysfsStandsInForBufinfo) {
+  fixture.error(kBufinfoPath, EACCES);
+  fixture.file("jetmem:buffers", "4\n");
+  const auto entry = [&](const char* inode, std::string_view exporter, std::string_view size) {
+    fixture.file(std::string(kDmabufSysfs) + "/" + inode + "/exporter_name", exporter);
+    fixture.file(std::string(kDmabufSysfs) + "/" + inode + "/size", size);
+  };
+  entry("11", "nvmap\n", "4096\n");
+  entry("12", "nvmap\n", "8192\n");
+  entry("13", "system\n", "100\n");
+  fixture.error(std::string(kDmabufSysfs) + "/14/exporter_name", ENOENT);  // freed meanwhile
+  fixture.error(std::string(kDmabufSysfs) + "/14/size", ENOENT);
+  scanned(1, 1);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_buffers{origin=\"sysfs\"}"), 3);
+  EXPECT_EQ(value("jetmem_dmabuf_bytes{origin=\"sysfs\"}"), 12388);
+  EXPECT_EQ(value("jetmem_dmabuf_exporter_bytes{exporter=\"nvmap\"}"), 12288);
+  EXPECT_EQ(value("jetmem_dmabuf_exporter_buffers{exporter=\"system\"}"), 1);
+  EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
+  EXPECT_EQ(absent("debugfs_denied"), 1U);
+
+  // One that cannot be understood takes the sum with it.
+  entry("15", "nvmap\n", "12");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(has("jetmem_dmabuf_bytes{origin=\"sysfs\"}"));
+  EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 1);
+}
+
+TEST_F(DmabufTest, HostileNamesChangeNoFigure) {
+  comm(5, "a\nb\x1b[2J");
+  buffer(5, 3, 7, 1000, "nvmap", "x\nsize:\t1\nino:\t5");
+  buffer(5, 4, 0, 2000, "nvmap", "x\nino:\t6");  // 5.10: this one has no inode
+  scanned(1);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 1000);
+  EXPECT_EQ(reading().unsized, 1U);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"a?b?[2J\"}"), 1000);
+}
+
+TEST_F(DmabufTest, BadFdinfosAreCounted) {
+  comm(5, "a");
+  fixture.file("/proc/5/fdinfo/3", "pos:\t0\nino:\t7\nsize:\t1000");
+  fixture.file("/proc/5/fdinfo/4", "ino:\tx\nsize:\t1000\nexp_name:\ta\n");
+  fixture.file("/proc/5/fdinfo/5", "ino:\t1\nsize:\t99999999999999999999\nexp_name:\ta\n");
+  fixture.file("/proc/5/fdinfo/6", "");
+  fixture.error("/proc/5/fdinfo/7", ENOENT);  // closed meanwhile
+  buffer(5, 8, 9, 70);
+  scanned(1);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 70);
+  EXPECT_EQ(absent("malformed"), 4U);
+}
+
+TEST_F(DmabufTest, ManyNamesBecomeOther) {
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    comm(100 + i,
+         "worker-" + std::string(1, static_cast<char>('a' + i % 26)) + std::string(i / 26, 'x'));
+    buffer(100 + i, 3, 1000 + i, 100 * (i + 1));
+  }
+  comm(200, "other");
+  buffer(200, 3, 1, 1'000'000);
+  scanned(31);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().held.names.size(), 21U);
+  double sum = 0;
+  for (int i = 1; i <= 10; ++i) sum += 100 * i;
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"other\"}"), sum + 1'000'000);
+}
+
+TEST_F(DmabufTest, NamesOfOneKindAreOne) {
+  comm(1, "job-8231");
+  buffer(1, 3, 1, 10);
+  comm(2, "job-8232");
+  buffer(2, 3, 2, 10);
+  comm(3, "gst-launch-1.0");
+  buffer(3, 3, 3, 5);
+  scanned(3);
+  EXPECT_EQ(fixture.sample("jetmem_dmabuf_holder_bytes{command=\"job-*\"}"), 20);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"gst-launch-1.0\"}"), 5);
+}
+
+TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  fixture.file(kBufinfoPath, kBufinfo);
+  comm(5, "a");
+  buffer(5, 3, 7, 1000);
+  fixture.file("/proc/5/fd/9", "anon_inode:dmabuf\n");
+  scanned(7, 2);
+  ASSERT_TRUE(fixture.run());
+  Snapshot bare;
+  bare.add(kBufinfoPath, {}, EACCES);
+  bare.add("/proc/9/comm", "b\n", 0);
+  bare.add("/proc/9/fdinfo/3", "ino:\t4\nsize:\t12\ncount:\t1\nexp_name:\tx\n", 0);
+  bare.add(kNoteProcesses, "3\n", 0);
+  Dmabuf reused = reading();
+  Dmabuf fresh;
+  ASSERT_TRUE(parse_dmabuf(bare, reused));
+  ASSERT_TRUE(parse_dmabuf(bare, fresh));
+  EXPECT_EQ(reused, fresh);
+  EXPECT_EQ(fresh.holders.size(), 1U);
+  EXPECT_TRUE(reused.bufinfo.exporters.empty());
+}
+
+TEST_F(DmabufTest, ADearReadingIsDoneSeldom) {
+  fixture.file(kBufinfoPath, kBufinfo);
+  ASSERT_TRUE(fixture.run(std::chrono::milliseconds(50)));
+  EXPECT_FALSE(fixture.source.gate(fixture.readings));
+  ASSERT_TRUE(fixture.run(std::chrono::milliseconds(150)));
+  EXPECT_TRUE(fixture.source.gate(fixture.readings));
+}
+
+TEST_F(DmabufTest, ASteadyMachineChangesNoShape) {
+  fixture.file(kBufinfoPath, kBufinfo);
+  comm(5, "a");
+  buffer(5, 3, 7, 1000);
+  scanned(7);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+// What gather does with a captured tree.
+class DmabufTree : public testing::Test {
+ protected:
+  Result<void> parse(const std::string& directory) {
+    root_ = *Root::at(directory);
+    SnapshotReader reader(DmabufSource::kInfo.paths, DmabufSource::kInfo.limits,
+                          DmabufSource::kInfo.gather);
+    return parse_dmabuf(reader.read(*root_), out);
+  }
+  Result<void> board(const char* name) { return parse(std::string(JETMEM_FIXTURES) + "/" + name); }
+
+  TempDir dir;
+  Dmabuf out;
+
+ private:
+  std::optional<Root> root_;
+};
+
+TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
+  dir.write("proc/1/comm", "init\n");
+  dir.write("proc/12/comm", "hog\n");
+  for (int i = 0; i < 4100; ++i) {
+    dir.write("proc/12/fdinfo/" + std::to_string(i),
+              "ino:\t5\nsize:\t10\ncount:\t1\nexp_name:\ta\n");
+  }
+  dir.write("proc/13/comm", "camera\n");
+  dir.write("proc/13/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
+  ASSERT_TRUE(parse(dir.path()));
+  EXPECT_EQ(out.held.descriptors_left_out, 4U);
+  EXPECT_EQ(out.held.bytes, 80U);
+  EXPECT_FALSE(out.holders_whole);
+}
+
+TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {
+  std::string text(
+      "\nDma-buf Objects:\nsize    \tflags   \tmode    \tcount   \texp_name\tino     \tname\n");
+  for (int i = 0; i < 50000; ++i) {
+    text +=
+        "08294400\t00000002\t00080007\t00000003\tnvmap\t00004311\tframe\n"
+        "\tAttached Devices:\n\ttegra-capture-vi\n\t15340000.vic\nTotal 2 devices attached\n\n";
+  }
+  dir.write("sys/kernel/debug/dma_buf/bufinfo",
+            text + "\nTotal 50000 objects, 414720000000 bytes\n");
+  dir.write("proc/1/comm", "init\n");
+  ASSERT_TRUE(parse(dir.path()));
+  EXPECT_EQ(out.buffers, 50000U);
+  EXPECT_EQ(out.bytes, 414720000000U);
+  EXPECT_GT(out.bufinfo.rows, 5000U);
+  EXPECT_EQ(out.unlisted_buffers, 50000 - out.bufinfo.rows);
+}
+
+TEST_F(DmabufTree, DeniedFoldersAreCounted) {
+  dir.write("proc/1/comm", "init\n");
+  dir.write("proc/7/comm", "a\n");
+  dir.write("proc/7/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
+  dir.write("jetmem/manifest.json",
+            R"({"format": 1, "facts": {}, "errors": {"/proc/1/fd": "EACCES"}})");
+  ASSERT_TRUE(parse(dir.path()));
+  EXPECT_EQ(out.held.processes_denied, 1U);
+  EXPECT_EQ(out.held.processes, 1U);
+  EXPECT_FALSE(out.holders_whole);
+}
+
+TEST_F(DmabufTree, BoardsAgreeWithThemselves) {
+  for (const char* name : {"xavier-nx", "orin-nano-8gb", "orin", "thor", "raspberry-pi-5"}) {
+    ASSERT_TRUE(board(name)) << name;
+    EXPECT_EQ(out.origin, "bufinfo") << name;
+    EXPECT_EQ(out.bufinfo.row_bytes, out.bytes) << name;
+    EXPECT_GT(out.held.buffers, 0U) << name;
+    EXPECT_LT(out.held.bytes, *out.bytes) << name << ": drivers hold some alone";
+    EXPECT_EQ(out.unsized, 0U) << name;
+    EXPECT_GT(out.held.shared_buffers, 0U) << name;
+  }
+}
+
+TEST_F(DmabufTree, NanoTellsNoSizesOfHolders) {
+  ASSERT_TRUE(board("nano-4gb"));
+  EXPECT_EQ(out.buffers, 8U);
+  EXPECT_EQ(out.held.buffers, 0U);
+  EXPECT_EQ(out.unsized, 13U);
+}
+
+TEST_F(DmabufTree, WithoutDebugfsTheHoldersAreKnown) {
+  ASSERT_TRUE(board("x86-pc"));
+  EXPECT_EQ(out.bytes, std::nullopt);
+  EXPECT_EQ(out.held.bytes, 2U * 8294400);
+  ASSERT_TRUE(board("agx-orin"));
+  EXPECT_EQ(out.bytes, std::nullopt);
+  EXPECT_EQ(out.held.bytes, 2U * 8294400);
+}
+
+}  // namespace
+}  // namespace jetmem

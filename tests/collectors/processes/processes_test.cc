@@ -1,0 +1,353 @@
+#include <gtest/gtest.h>
+
+#include "base/root.h"
+#include "collectors/dmabuf/source.h"
+#include "collectors/nvmap.h"
+#include "collectors/nvml/source.h"
+#include "collectors/processes/source.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+const std::string kId(64, 'a');
+
+class ProcessesTest : public testing::Test {
+ protected:
+  ProcessesTest() {
+    fixture.readings.add(Readings::tag<Nvmap>(), &nvmap);
+    fixture.readings.add(Readings::tag<Nvml>(), &nvml);
+    fixture.readings.add(Readings::tag<Dmabuf>(), &dmabuf);
+  }
+  void process(std::uint32_t pid, std::string_view name, std::string_view cgroup,
+               std::uint64_t resident, std::uint64_t shared = 0) {
+    const std::string folder = "/proc/" + std::to_string(pid);
+    fixture.file(folder + "/statm",
+                 "99999 " + std::to_string(resident) + " " + std::to_string(shared) + " 1 0 5 0\n");
+    fixture.file(folder + "/comm", std::string(name) + "\n");
+    fixture.file(folder + "/cgroup", "0::" + std::string(cgroup) + "\n");
+  }
+  void hold(std::uint32_t pid, std::uint64_t bytes, std::uint64_t nvmap_bytes) {
+    dmabuf.holders_known = dmabuf.holders_whole = true;
+    dmabuf.holders.push_back({pid, "", 1, bytes, nvmap_bytes, 0});
+    fixture.readings.set_valid(2, true);
+  }
+  double value(const char* metric, const char* command, const char* unit = "",
+               const char* container = "") const {
+    return fixture.table.value_of(std::string("jetmem_process_group_") + metric + "{command=\"" +
+                                  command + "\",container=\"" + container + "\",unit=\"" + unit +
+                                  "\"}");
+  }
+  double value(const char* key) const { return fixture.table.value_of(key); }
+  std::uint64_t absent(std::string_view reason) const {
+    for (const auto& entry : fixture.absent.counts()) {
+      if (entry.reason == reason) return entry.count;
+    }
+    return 0;
+  }
+  const Processes& reading() const { return fixture.source.reading(); }
+
+  Nvmap nvmap;
+  Nvml nvml;
+  Dmabuf dmabuf;
+  SourceFixture<ProcessesSource> fixture;
+};
+
+TEST_F(ProcessesTest, GroupsByNameUnitAndContainer) {
+  process(1, "systemd", "/init.scope", 10, 5);
+  process(20, "python3", "/system.slice/a.service", 100, 30);
+  process(21, "python3", "/system.slice/a.service", 200, 40);
+  process(22, "python3", "/system.slice/b.service", 1);
+  process(23, "python3", "/system.slice/docker-" + kId + ".scope", 7);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_processes"), 5);
+  EXPECT_EQ(value("jetmem_process_groups"), 4);
+  EXPECT_EQ(value("jetmem_processes_resident_bytes"), 318 * 4096);
+  EXPECT_EQ(value("resident_bytes", "python3", "a.service"), 300 * 4096);
+  EXPECT_EQ(value("shared_bytes", "python3", "a.service"), 70 * 4096);
+  EXPECT_EQ(value("processes", "python3", "a.service"), 2);
+  EXPECT_EQ(value("resident_bytes", "python3", "docker-*.scope", "aaaaaaaaaaaa"), 7 * 4096);
+  EXPECT_EQ(value("resident_bytes", "other"), 0);
+  EXPECT_TRUE(reading().whole());
+}
+
+TEST_F(ProcessesTest, PagesOfOtherSizes) {
+  fixture.facts.page_size = 16384;
+  process(1, "systemd", "/init.scope", 10);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("resident_bytes", "systemd", "init.scope"), 10 * 16384);
+
+  fixture.facts.page_size.reset();
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("resident_bytes", "systemd", "init.scope")));
+  EXPECT_EQ(value("jetmem_processes"), 1);
+  EXPECT_EQ(absent("page_size_unknown"), 1U);
+}
+
+TEST_F(ProcessesTest, TheSumOfTheGroupsIsTheSumOfAll) {
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    process(100 + i, "worker-" + std::string(1 + i % 7, static_cast<char>('a' + i % 26)), "/",
+            i + 1, 1);
+  }
+  ASSERT_TRUE(fixture.run());
+  double resident = 0;
+  double processes = 0;
+  int series = 0;
+  for (const std::string& key : fixture.keys()) {
+    if (key.find("group_resident_bytes") != std::string::npos) {
+      resident += value(key.c_str());
+      ++series;
+    }
+    if (key.find("group_processes{") != std::string::npos) processes += value(key.c_str());
+  }
+  EXPECT_EQ(series, 21);
+  EXPECT_EQ(resident, value("jetmem_processes_resident_bytes"));
+  EXPECT_EQ(processes, 200);
+}
+
+TEST_F(ProcessesTest, MemoryOfTheGpuIsJoinedByPid) {
+  process(1012, "nvargus-daemon", "/", 10);
+  process(2215, "python3", "/", 20);
+  nvmap.clients = {{"iovmm", "nvargus-daemon", 1012, 1000},
+                   {"generic-0", "nvargus-daemon", 1012, 500},
+                   {"iovmm", "gone", 4444, 7}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "nvargus-daemon"), 1500);
+  EXPECT_EQ(value("gpu_bytes", "python3"), 0);
+  EXPECT_EQ(value("gpu_bytes", "other"), 0);
+  EXPECT_EQ(absent("gpu_process_unknown"), 1U);
+  EXPECT_EQ(absent("gpu_unknown"), 0U);
+}
+
+TEST_F(ProcessesTest, NvmlCountsOnlyWhereItIsTheMachinesMemory) {
+  process(2215, "python3", "/", 20);
+  nvml.processes = {{0, 2215, 9000}};
+  fixture.readings.set_valid(1, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("gpu_bytes", "python3"))) << "not told whether it is";
+  EXPECT_EQ(absent("gpu_unknown"), 1U);
+  nvml.integrated = false;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("gpu_bytes", "python3")));
+  nvml.integrated = true;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "python3"), 9000);
+  // Both may mean the same memory.
+  nvmap.clients = {{"iovmm", "python3", 2215, 8000}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "python3"), 9000);
+}
+
+TEST_F(ProcessesTest, BuffersOfNvmapAreCountedOnce) {
+  process(1012, "nvargus-daemon", "/", 10);
+  hold(1012, 1500, 1000);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("dmabuf_bytes", "nvargus-daemon"), 1500) << "nobody else counts them";
+  nvmap.clients = {{"iovmm", "nvargus-daemon", 1012, 1000}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("dmabuf_bytes", "nvargus-daemon"), 500);
+  EXPECT_EQ(value("gpu_bytes", "nvargus-daemon"), 1000);
+}
+
+TEST_F(ProcessesTest, WhatIsKnownOfSomeProcessesIsNoZeroForTheOthers) {
+  process(1012, "nvargus-daemon", "/", 10);
+  process(1013, "root", "/", 10);
+  hold(1012, 1500, 0);
+  dmabuf.holders_whole = false;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("dmabuf_bytes", "root")));
+  EXPECT_EQ(absent("dmabuf_known_in_part"), 1U);
+}
+
+TEST_F(ProcessesTest, TheLargestAreSoWithAllTheyHave) {
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    process(100 + i, std::string("p") + static_cast<char>('a' + i), "/", 1000 + i);
+  }
+  process(500, "small", "/", 1);
+  nvmap.clients = {{"iovmm", "small", 500, 1U << 30}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "small"), 1U << 30);
+}
+
+TEST_F(ProcessesTest, HostileNamesAreSafeAndMerge) {
+  process(1, "a\nb", "/", 1);
+  process(2, "a\tb", "/", 2);
+  process(3, "", "/", 4);
+  process(4, "other", "/", 8);
+  process(5, "job-8231", "/", 16);
+  process(6, "job-8232", "/", 16);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("resident_bytes", "a?b"), 3 * 4096);
+  EXPECT_EQ(value("resident_bytes", ""), 4 * 4096);
+  EXPECT_EQ(value("resident_bytes", "other"), 8 * 4096);
+  EXPECT_EQ(value("processes", "job-*"), 2);
+  EXPECT_EQ(fixture.table.sections()[0].duplicates, 0U);
+}
+
+// The ugly ladder.
+TEST_F(ProcessesTest, WhatCannotBeUnderstoodIsCounted) {
+  process(1, "systemd", "/", 10);
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view("1 2 3 4 5 6\n"),
+        std::string_view("1 2 3 4 5 6 7"), std::string_view("1 2 3 4 5 6 7 8\n"),
+        std::string_view("1 -2 3 4 5 6 7\n"),
+        std::string_view("1 99999999999999999999 3 4 5 6 7\n"), std::string_view("\0\xff", 2)}) {
+    fixture.file("/proc/9/statm", bad);
+    fixture.file("/proc/9/comm", "a\n");
+  }
+  fixture.file("/proc/10/statm", "1 2 3 4 5 6 7\n");
+  fixture.file("/proc/10/comm", "cut");
+  fixture.file("/proc/11/statm", "1 2 3 4 5 6 7\n");
+  fixture.error("/proc/11/comm", ENOENT);  // it ended
+  fixture.error("/proc/12/statm", EPERM);
+  fixture.file("jetmem:processes denied", "3\n");
+  fixture.file("jetmem:processes left out", "5\n");
+  fixture.file("jetmem:processes hidden", "1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_processes"), 1);
+  EXPECT_EQ(value("jetmem_processes_left_out{reason=\"malformed\"}"), 9);
+  EXPECT_EQ(value("jetmem_processes_left_out{reason=\"denied\"}"), 4);
+  EXPECT_EQ(value("jetmem_processes_left_out{reason=\"bound\"}"), 5);
+  EXPECT_EQ(absent("processes_hidden"), 1U);
+}
+
+TEST_F(ProcessesTest, NoProcessAtAllIsAnError) {
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  fixture.file("jetmem:processes denied", "7\n");
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.error("/proc", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.file("/proc/9/statm", "x\n");
+  EXPECT_EQ(fixture.error_message(), "no process could be understood");
+}
+
+TEST_F(ProcessesTest, WithoutCgroupsThereIsNoUnit) {
+  fixture.file("/proc/9/statm", "1 2 3 4 5 6 7\n");
+  fixture.file("/proc/9/comm", "a\n");
+  fixture.error("/proc/9/cgroup", ENOENT);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("resident_bytes", "a"), 2 * 4096);
+}
+
+TEST_F(ProcessesTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  process(1, "systemd", "/init.scope", 10);
+  process(20, "python3", "/a.service", 100);
+  fixture.file("jetmem:processes denied", "7\n");
+  ASSERT_TRUE(fixture.run());
+  Snapshot bare;
+  bare.add("/proc/5/statm", "1 2 3 4 5 6 7\n", 0);
+  bare.add("/proc/5/comm", "b\n", 0);
+  Processes reused = reading();
+  Processes fresh;
+  ASSERT_TRUE(parse_processes(bare, reused));
+  ASSERT_TRUE(parse_processes(bare, fresh));
+  EXPECT_EQ(reused, fresh);
+  EXPECT_EQ(fresh.groups.size(), 1U);
+}
+
+TEST_F(ProcessesTest, ASteadyMachineChangesNoShape) {
+  process(1, "systemd", "/init.scope", 10);
+  process(20, "python3", "/a.service", 100);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+class ProcessesTree : public testing::Test {
+ protected:
+  Result<void> parse(const std::string& directory) {
+    root_ = *Root::at(directory);
+    reader_.emplace(ProcessesSource::kInfo.paths, ProcessesSource::kInfo.limits,
+                    ProcessesSource::kInfo.gather);
+    snapshot = &reader_->read(*root_);
+    return parse_processes(*snapshot, out);
+  }
+  void process(int pid, std::uint64_t resident, const std::string& cgroup) {
+    const std::string folder = "proc/" + std::to_string(pid);
+    dir.write(folder + "/statm", "9 " + std::to_string(resident) + " 1 0 0 0 0\n");
+    dir.write(folder + "/comm", "worker\n");
+    dir.write(folder + "/cgroup", cgroup);
+  }
+
+  TempDir dir;
+  Processes out;
+  const Snapshot* snapshot = nullptr;
+
+ private:
+  std::optional<Root> root_;
+  std::optional<SnapshotReader> reader_;
+};
+
+TEST_F(ProcessesTree, KernelThreadsLeaveNoRecord) {
+  process(1, 100, "0::/init.scope\n");
+  process(2, 0, "0::/\n");
+  dir.write("proc/meminfo", "");
+  ASSERT_TRUE(parse(dir.path()));
+  EXPECT_EQ(out.processes.size(), 1U);
+  for (std::size_t i = 0; i < snapshot->size(); ++i) {
+    EXPECT_EQ((*snapshot)[i].path.find("/proc/2/"), std::string_view::npos);
+  }
+}
+
+TEST_F(ProcessesTree, LongCgroupsAreCutToWhatIsOfUse) {
+  std::string cgroup;
+  for (int i = 14; i > 1; --i) cgroup += std::to_string(i) + ":cpuset" + ":/docker/" + kId + "\n";
+  process(1, 100, cgroup + "1:name=systemd:/docker/" + kId + "\n0::/system.slice/d.service\n");
+  ASSERT_TRUE(parse(dir.path()));
+  EXPECT_LT(snapshot->buffer_size(), 400U);
+  EXPECT_EQ(out.groups[0].key.container, "aaaaaaaaaaaa");
+}
+
+TEST_F(ProcessesTree, ACrowdIsReadWithinTheBounds) {
+  for (int i = 1; i <= 400; ++i) process(i, 10, "0::/system.slice/worker.service\n");
+  ASSERT_TRUE(parse(dir.path()));
+  EXPECT_EQ(out.processes.size(), 400U);
+  EXPECT_EQ(out.resident_pages, 4000U);
+  EXPECT_EQ(out.groups.size(), 1U);
+  EXPECT_LT(snapshot->buffer_size() / 400, 200U) << "10 000 must fit";
+}
+
+// As gather writes it for ten thousand, and more than there is room for is counted there.
+TEST_F(ProcessesTree, TenThousandAreParsedInOneWalk) {
+  Snapshot crowd;
+  for (int i = 1; i <= 16000; ++i) {
+    const std::string folder = "/proc/" + std::to_string(i);
+    crowd.add(folder + "/statm", "500 10 1 0 0 0 0\n", 0);
+    crowd.add(folder + "/comm", "w" + std::to_string(i % 977) + "x\n", 0);
+    crowd.add(folder + "/cgroup", "0::/system.slice/worker" + std::to_string(i % 7) + ".service\n",
+              0);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(parse_processes(crowd, out));
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(out.processes.size(), 16000U);
+  EXPECT_EQ(out.groups.size(), 977U * 7);
+  // A few ms; a look-up for each record would take minutes.
+  EXPECT_LT(took, std::chrono::seconds(2));
+}
+
+TEST_F(ProcessesTree, BoardsHaveTheirProcesses) {
+  for (const char* name : {"nano-4gb", "xavier-nx", "orin-nano-8gb", "agx-orin", "orin", "thor"}) {
+    ASSERT_TRUE(parse(std::string(JETMEM_FIXTURES) + "/" + name)) << name;
+    EXPECT_TRUE(out.whole()) << name;
+    EXPECT_EQ(out.processes.size(), 7U) << name;
+    bool container = false;
+    bool camera = false;
+    for (const auto& group : out.groups) {
+      container = container || group.key.container == "9c0f5e7a41d2";
+      camera =
+          camera || (group.key.command == "gst-launch-1.0" && group.key.unit == "camera.service");
+    }
+    EXPECT_TRUE(container) << name;
+    EXPECT_TRUE(camera) << name;
+  }
+}
+
+}  // namespace
+}  // namespace jetmem
