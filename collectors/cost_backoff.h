@@ -22,8 +22,11 @@ class CostBackoff {
   void spent(Nanoseconds time) {
     last_ = time;
     const std::int64_t pauses = (time * kShare + interval_ - Nanoseconds(1)) / interval_;
-    to_skip_ = std::min(pauses - 1, kMostSkipped);
+    to_skip_ = std::clamp<std::int64_t>(pauses - 1, 0, kMostSkipped);
   }
+
+  // For Source::intervals_between(), after spent().
+  std::int64_t intervals_between() const { return to_skip_ + 1; }
 
   // For Source::gate().
   std::optional<Error> gate() {

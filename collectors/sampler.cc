@@ -223,7 +223,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   readings_.set_valid(i, true);
   derive_ = true;
   entry.status.last_success = now;
-  entry.status.patience = entry.status.interval;
+  entry.status.patience = entry.status.interval * entry.source->intervals_between();
   entry.status.work_time = read_time + (clock_.mono() - begin);
   entry.status.error = Errc::kIo;
   const bool was_stale = std::exchange(entry.status.stale, false);

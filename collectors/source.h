@@ -131,6 +131,10 @@ class Source {
   // would cost the device too much.
   virtual std::optional<Error> gate(const Readings& /*readings*/) { return std::nullopt; }
 
+  // How many intervals lie between two readings: more than 1 while gate() spares the device by
+  // reading less often. What was read is not stale before three times as long.
+  virtual std::int64_t intervals_between() const { return 1; }
+
   // Called with the raw text each time it was read, and with how long reading took. Fills the
   // reading. Pure but for the reading: the same text gives the same result whatever was before.
   // What a source remembers beyond that (an index given to a zone) is a member of it, and bounded.

@@ -26,6 +26,7 @@ class ProcessesSource final : public SourceOf<Processes> {
 
   const SourceInfo& info() const override { return kInfo; }
   std::optional<Error> gate(const Readings& readings) override;
+  std::int64_t intervals_between() const override { return backoff_.intervals_between(); }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 

@@ -30,7 +30,7 @@ Root root_of(const std::string& board) {
 // What one source reads on one board, and the source that parses it.
 struct Input {
   explicit Input(const std::string& board, std::unique_ptr<Source> its_source)
-      : source(std::move(its_source)), reader(source->info().paths, source->info().limits) {
+      : source(std::move(its_source)), reader(source->info().paths, source->info().limits, source->info().gather) {
     snapshot = &reader.read(root_of(board));
   }
   std::size_t bytes() const {

@@ -28,6 +28,7 @@ TEST(CostBackoff, SkipsUntilAThousandTimesTheCostHasPassed) {
   backoff.spent(milliseconds(61));
   EXPECT_EQ(skips(backoff), 1);
   backoff.spent(milliseconds(600));
+  EXPECT_EQ(backoff.intervals_between(), 10);
   const auto why = backoff.gate();
   ASSERT_TRUE(why);
   EXPECT_EQ(why->code, Errc::kSkipped);

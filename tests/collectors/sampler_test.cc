@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "collectors/meminfo.h"
+#include "collectors/nvmap.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -128,6 +129,36 @@ TEST_F(SamplerTest, DisabledIsSaidAndSilent) {
   sampler_->set_enabled(0, true);
   round();
   EXPECT_EQ(value(kFree), 4096);
+}
+
+// A dear source that is read less often is not stale for that.
+TEST_F(SamplerTest, StalenessGoesByThePausesThatASourceTakes) {
+  std::vector<std::unique_ptr<Source>> sources;
+  sources.push_back(std::make_unique<NvmapSource>());
+  SampleTable table;
+  Sampler sampler(root_, clock_, table, std::move(sources), {}, {});
+  Snapshot snapshot;
+  snapshot.add("/sys/kernel/debug/nvmap/stats/total_memory", "4096\n", 0);
+  const auto is_there = [&] { return !std::isnan(table.value_of("jetmem_nvmap_total_bytes")); };
+  sampler.accept(0, snapshot, std::chrono::milliseconds(600));  // every tenth interval
+  sampler.finish_round();
+  ASSERT_TRUE(is_there());
+  clock_.advance(std::chrono::minutes(29));
+  sampler.finish_round();
+  EXPECT_TRUE(is_there());
+  clock_.advance(std::chrono::minutes(2));
+  sampler.finish_round();
+  EXPECT_FALSE(is_there());
+}
+
+TEST_F(SamplerTest, WhatIsNotReadOnPurposeIsPendingAndSaidOnce) {
+  sampler_->skip(0, "spared");
+  sampler_->skip(0, "spared");
+  sampler_->finish_round();
+  EXPECT_EQ(state("pending"), 1);
+  EXPECT_EQ(sampler_->status(0).skipped, "spared");
+  EXPECT_EQ(value("jetmem_source_skipped_total{source=\"meminfo\"}"), 2);
+  EXPECT_EQ(changes_.size(), 1U);
 }
 
 TEST_F(SamplerTest, TruncatedTextIsNotParsed) {

@@ -14,10 +14,26 @@ name=$(basename "$target" | sed 's/^fuzz_//')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/seeds"
+# Where the files are not called as the target is.
+case "$name" in
+  boot) files='dmesg-ramoops-* console-ramoops-* reset_reason boots.json' ;;
+  clocks) files='pmode status nvpmodel.conf mc_all cur_freq governor' ;;
+  device) files='reg compatible nv_tegra_release iomem' ;;
+  dmabuf_bufinfo) files=bufinfo ;;
+  dmabuf_fdinfo) files='2[0-9]' ;;
+  nvmap) files='clients orphan_handles' ;;
+  power) files='in1_label curr1_input rail_name_0' ;;
+  processes) files='cgroup statm comm' ;;
+  throttle) files='oc3_event_cnt type cur_state' ;;
+  zram) files='mm_stat swaps comp_algorithm' ;;
+  *) files=$name ;;
+esac
 n=0
-for file in $(find "$fixtures" -type f \( -name "$name" -o -path "*/$name/*" \) | sort); do
-  n=$((n + 1))
-  cp "$file" "$work/seeds/seed-$n"
+for pattern in $files; do
+  for file in $(find "$fixtures" -type f \( -name "$pattern" -o -path "*/$pattern/*" \) | sort | head -n 200); do
+    n=$((n + 1))
+    cp "$file" "$work/seeds/seed-$n"
+  done
 done
 
 seconds=3

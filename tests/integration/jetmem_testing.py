@@ -313,7 +313,9 @@ sources:
   pagetypeinfo: {interval: 1m}
 """
 CHEAP = ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure")
-BOARD_SOURCES = CHEAP + ("cma", "thermal", "kernel_log", "pagetypeinfo")
+BOARD_SOURCES = CHEAP + ("zram", "cma", "thermal", "clocks", "throttle", "power", "device", "boot",
+                         "kernel_log", "tegrastats", "nvmap", "nvml", "dmabuf", "processes",
+                         "pagetypeinfo")
 
 
 class Daemon:
@@ -565,9 +567,15 @@ TWIN = "index"
 
 # The state that each source of a fixture must be in.
 BOARD_STATES = {
-    "orin-nano-8gb": {},
-    "agx-orin": {"cma": "denied", "kernel_log": "denied", "pagetypeinfo": "denied"},
-    "nano-4gb": {"pressure": "absent"},
-    "raspberry-pi-5": {"pressure": "absent"},
-    "x86-pc": {"cma": "absent", "kernel_log": "absent"},
+    "orin-nano-8gb": {"nvml": "absent"},
+    "agx-orin": {"cma": "denied", "kernel_log": "denied", "nvmap": "denied", "nvml": "absent",
+                 "pagetypeinfo": "denied"},
+    "nano-4gb": {"pressure": "absent", "nvml": "absent"},
+    "orin": {"nvml": "absent"},
+    "raspberry-pi-5": {"pressure": "absent", "throttle": "absent", "power": "absent",
+                       "tegrastats": "absent", "nvmap": "absent", "nvml": "absent"},
+    "thor": {"nvmap": "absent"},
+    "x86-pc": {"cma": "absent", "throttle": "absent", "power": "absent", "kernel_log": "absent",
+               "tegrastats": "absent", "nvmap": "absent", "nvml": "absent"},
+    "xavier-nx": {"nvml": "absent"},
 }
