@@ -73,15 +73,16 @@ Result<UniqueFd> open_given(const std::string& path) {
   return file;
 }
 
-Result<UniqueFd> open_captured(const Root& root, const std::string& directory) {
+Result<UniqueFd> open_captured(const Root& root, const std::string& directory,
+                               std::string_view path) {
   int error = 0;
-  UniqueFd file = root.open_file("/dev/kmsg", error);
-  const std::string path = printable(directory, 300) + "/dev/kmsg";
+  UniqueFd file = root.open_file(path, error);
+  const std::string shown = printable(directory, 300) + std::string(path);
   if (file.valid()) return file;
   if (error == Root::kNotRegular) {
-    return fail(Errc::kNotRegular, path + ": not a regular file");
+    return fail(Errc::kNotRegular, shown + ": not a regular file");
   }
-  return tl::unexpected(errno_error("open", path, error));
+  return tl::unexpected(errno_error("open", shown, error));
 }
 
 }  // namespace jetmem

@@ -21,7 +21,8 @@ Result<kernel_log::Soc> soc_given(std::string_view name);
 Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog& log);
 // A file of the caller's own choice, "-" being standard input.
 Result<UniqueFd> open_given(const std::string& path);
-// DIR/dev/kmsg. Errors name it as the user finds it.
-Result<UniqueFd> open_captured(const Root& root, const std::string& directory);
+// A file of a captured root: DIR/dev/kmsg. Errors name it as the user finds it.
+Result<UniqueFd> open_captured(const Root& root, const std::string& directory,
+                               std::string_view path = "/dev/kmsg");
 
 }  // namespace jetmem

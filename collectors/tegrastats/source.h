@@ -1,10 +1,37 @@
+// What NVIDIA's tegrastats prints (L4T 21 to 39): the RAM, GPU, EMC, engine and power figures that
+// people know from it, beside what jetmem reads from files. The daemon runs the program and hands
+// its last lines over; a captured root keeps what it printed in /jetmem/tegrastats.
+//
+// Format: lines, as collectors/tegrastats/line.h has it. The last complete one counts.
+//
+// Left out on purpose: temperatures (source thermal, which has the limits too), load of cores and
+// swap (the kernel's own), MTS and EDP (of no use beyond `jetmem decode tegrastats`).
+//
+// Values that are left out and counted:
+//   unknown_quality  EMC or an engine at 0% without a clock: not readable without root, not idle.
+//                    The GPU's 0% counts: its load needs no root. So do percentages above 0.
+//   negative_power   a rail without power may read below 0 (-392mW): an offset, no power
+//   duplicate        a rail of a name that the line had already
+//   out_of_range     a percentage above 100
+//   beyond_bound     more cores, GPCs, engines, rails or zones than are kept
+// Rails named NC (not connected) are not counted at all.
+//
+// Errors: kAbsent where there is no tegrastats; kMalformed for text without a complete line, and
+// for a last line in which no field is known.
 #pragma once
 
 #include "collectors/source.h"
+#include "collectors/tegrastats/line.h"
 
 namespace jetmem {
 
-struct Tegrastats {};
+struct Tegrastats {
+  TegrastatsLine line;
+
+  bool operator==(const Tegrastats&) const = default;
+};
+
+Result<void> parse_tegrastats(std::string_view text, Tegrastats& out);
 
 class TegrastatsSource final : public SourceOf<Tegrastats> {
  public:

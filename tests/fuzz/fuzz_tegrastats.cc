@@ -1,0 +1,67 @@
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collectors/tegrastats/source.h"
+
+namespace {
+
+void check(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+// Every word is in a field that is known or stands in `unknown`, in its order.
+void check_words(std::string_view text, const jetmem::TegrastatsLine& line) {
+  std::vector<std::string_view> words;
+  std::size_t begin = std::string_view::npos;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const bool space =
+        i == text.size() || std::string_view(" \t\n\v\f\r").find(text[i]) != std::string_view::npos;
+    if (!space && begin == std::string_view::npos) begin = i;
+    if (!space || begin == std::string_view::npos) continue;
+    words.push_back(text.substr(begin, i - begin));
+    begin = std::string_view::npos;
+  }
+  check(line.known_words + line.unknown.size() + line.unknown_more == words.size());
+  auto word = words.begin();
+  for (const std::string& unknown : line.unknown) {
+    while (word != words.end() && word->substr(0, 120) != unknown) ++word;
+    check(word != words.end());
+    ++word;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using jetmem::TegrastatsLine;
+  static TegrastatsLine reused;
+  static jetmem::TegrastatsSource source;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  TegrastatsLine fresh;
+  jetmem::parse_tegrastats_line(text, fresh);
+  jetmem::parse_tegrastats_line(text, reused);
+  check(fresh == reused);
+  check_words(text, fresh);
+  check(fresh.cores.size() <= 256 && fresh.gr3d.mhz.size() <= 16 && fresh.gr3d2.mhz.size() <= 16);
+  check(fresh.engines.size() <= 64 && fresh.rails.size() <= 64 && fresh.zones.size() <= 64);
+  check(fresh.unknown.size() <= 64);
+  std::set<std::string> names;
+  for (const TegrastatsLine::Engine& engine : fresh.engines) {
+    check(names.insert(engine.name).second);
+    check(engine.load.off || engine.load.percent || engine.load.mhz);
+  }
+  names.clear();
+  for (const TegrastatsLine::Zone& zone : fresh.zones) {
+    check(names.insert(zone.name).second);
+    check(!zone.celsius || (*zone.celsius > -200 && *zone.celsius <= 1001));
+  }
+
+  jetmem::Tegrastats first;
+  const bool ok = jetmem::parse_tegrastats(text, first).has_value();
+  jetmem::Snapshot snapshot;
+  snapshot.add("/jetmem/tegrastats", text, 0);
+  check(source.parse(snapshot, {}).has_value() == ok);
+  check(!ok || source.reading() == first);
+  return 0;
+}
