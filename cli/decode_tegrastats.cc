@@ -165,8 +165,8 @@ void add_decode_tegrastats(CLI::App& decode, CommandContext& context) {
       "engines (\"off\", or percent and mhz; names as printed, without _FREQ), mts, "
       "edp_limit_mhz,\n"
       "temperatures (sensors without power are left out), temperatures_max, rails, and always\n"
-      "unknown: the words that nobody knows. A percentage without a clock has quality: unknown;\n"
-      "an EMC of 0% without a clock could not be read and has no percent.\n"
+      "unknown: the words that nobody knows. A percentage without a clock is as printed and\n"
+      "has quality: unknown; an EMC of 0% so marked could not be read: it is not idle.\n"
       "Exit status: 0 when the input was read, whatever is in it; 1 when it could not be; 2 on a\n"
       "wrong command line.");
   sub->callback([options, &context] { context.status = run(context.root, *options); });

@@ -71,11 +71,7 @@ nlohmann::ordered_json tegrastats_json(const TegrastatsLine& line) {
   if (!line.time.empty()) json["time"] = line.time;
   put_memory(json, line);
   for (const TegrastatsLine::Core& core : line.cores) json["cpu"].push_back(core_json(core));
-  if (line.emc) {
-    Json& emc = json["emc"];
-    emc = load_json(*line.emc);
-    if (line.emc->percent && !line.emc_percent_is_told()) emc.erase("percent");
-  }
+  if (line.emc) json["emc"] = load_json(*line.emc);
   if (line.gr3d.present) json["gr3d"] = gpu_json(line.gr3d);
   if (line.gr3d2.present) json["gr3d2"] = gpu_json(line.gr3d2);
   for (const TegrastatsLine::Engine& engine : line.engines) {

@@ -95,11 +95,10 @@ TEST(DecodeTegrastats, JsonOfWhatOnlyOldOnesPrint) {
 
 TEST(DecodeTegrastats, JsonMarksPercentagesWithoutAClock) {
   EXPECT_EQ(object_of("EMC_FREQ 0% GR3D_FREQ 39% VIC_FREQ 4%\n"), json::parse(R"({
-    "emc": {"quality": "unknown"},
+    "emc": {"percent": 0, "quality": "unknown"},
     "gr3d": {"percent": 39, "quality": "unknown"},
     "engines": {"VIC": {"percent": 4, "quality": "unknown"}},
-    "unknown": []})"))
-      << "EMC's 0% was not read, so it is no value";
+    "unknown": []})"));
   EXPECT_EQ(object_of("EMC_FREQ 3%\n")["emc"], json::parse(R"({"percent":3,"quality":"unknown"})"));
   EXPECT_EQ(object_of("EMC_FREQ 0%@204\n")["emc"], json::parse(R"({"percent":0,"mhz":204})"));
   EXPECT_EQ(object_of("GR3D_FREQ @[0,314]\n")["gr3d"], json::parse(R"({"mhz":[0,314]})"));

@@ -138,8 +138,11 @@ TEST_F(SamplerTest, StalenessGoesByThePausesThatASourceTakes) {
   SampleTable table;
   Sampler sampler(root_, clock_, table, std::move(sources), {}, {});
   Snapshot snapshot;
-  snapshot.add("/sys/kernel/debug/nvmap/stats/total_memory", "4096\n", 0);
-  const auto is_there = [&] { return !std::isnan(table.value_of("jetmem_nvmap_total_bytes")); };
+  snapshot.add("/sys/kernel/debug/nvmap/iovmm/clients",
+               "CLIENT PROCESS PID SIZE\nuser camera 7 4K\ntotal 4K\n", 0);
+  const auto is_there = [&] {
+    return !std::isnan(table.value_of("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}"));
+  };
   sampler.accept(0, snapshot, std::chrono::milliseconds(600));  // every tenth interval
   sampler.finish_round();
   ASSERT_TRUE(is_there());

@@ -359,6 +359,8 @@ kernel_log:
   accept_user_records: false  # default
   soc: auto  # default
   process_lines: auto  # default
+tegrastats:
+  program: ""  # default
 sources:
   meminfo:
     enabled: true  # default
