@@ -30,7 +30,9 @@ Result<std::string> read_small_file(const std::string& path, std::size_t max_byt
   }
 }
 
-Result<void> replace_small_file(const std::string& path, std::string_view text) {
+namespace {
+
+Result<void> replace(const std::string& path, std::string_view text, bool durably) {
   const std::string temporary = path + ".new";
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                      S_IRUSR | S_IWUSR));
@@ -45,11 +47,33 @@ Result<void> replace_small_file(const std::string& path, std::string_view text) 
     }
     text.remove_prefix(static_cast<std::size_t>(n));
   }
+  if (durably && ::fsync(fd.get()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    return tl::unexpected(errno_error("sync", temporary, error));
+  }
   fd.reset();
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     return tl::unexpected(errno_error("rename to", path, errno));
   }
+  if (!durably) return {};
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const UniqueFd directory(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) != 0) {
+    return tl::unexpected(errno_error("sync", folder, errno));
+  }
   return {};
+}
+
+}  // namespace
+
+Result<void> replace_small_file(const std::string& path, std::string_view text) {
+  return replace(path, text, false);
+}
+
+Result<void> replace_small_file_durably(const std::string& path, std::string_view text) {
+  return replace(path, text, true);
 }
 
 }  // namespace jetmem

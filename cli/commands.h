@@ -18,5 +18,7 @@ void add_config_command(CLI::App& app, CommandContext& context);
 void add_decode_command(CLI::App& app, CommandContext& context);
 void add_events_command(CLI::App& app, CommandContext& context);
 void add_nvmap_command(CLI::App& app, CommandContext& context);
+void add_boots_command(CLI::App& app, CommandContext& context);
+void add_mark_command(CLI::App& app, CommandContext& context);
 
 }  // namespace jetmem

@@ -9,8 +9,12 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/version.h"
+#include "collectors/boot/digest.h"
 #include "collectors/registry.h"
 #include "config/restart.h"
+#include "config/schema.h"
+#include "daemon/system_state.h"
 #include "health/registry.h"
 
 namespace jetmem {
@@ -35,6 +39,29 @@ LogLevel effective_level(LogLevel configured, int verbosity) {
   return static_cast<LogLevel>(level);
 }
 
+// How long a stop may wait for systemd to say whether the system is being shut down.
+constexpr std::chrono::milliseconds kSystemStatePatience{200};
+
+// Of the settings in force: another number when one of them is another.
+std::string digest_of(const Settings& settings) {
+  std::string all;
+  const Schema schema = Schema::of(settings);
+  for (const Setting& setting : schema.settings()) {
+    all.append(setting.key).append("=").append(setting.show(settings)).append("\n");
+  }
+  std::string digest;
+  short_digest(all, digest);
+  return digest;
+}
+
+// The first of the directories that systemd made for us; empty without systemd.
+std::string directory_from(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr) return {};
+  const std::string_view all(value);
+  return std::string(all.substr(0, all.find(':')));
+}
+
 }  // namespace
 
 Daemon::Daemon(DaemonOptions options, Settings settings, Root root, Scribe& scribe)
@@ -54,6 +81,10 @@ Daemon::~Daemon() {
 void Daemon::set_up_sources() {
   std::vector<std::unique_ptr<Source>> sources = make_all_sources();
   for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (auto* boot = dynamic_cast<BootSource*>(sources[i].get())) {
+      boot_source_ = boot;
+      boot_index_ = i;
+    }
     auto* kernel_log = dynamic_cast<KernelLogSource*>(sources[i].get());
     if (kernel_log == nullptr) continue;
     kernel_log_ = kernel_log;
@@ -83,6 +114,7 @@ void Daemon::set_up_sources() {
     on_source_change(info, status);
   });
   set_up_kernel_log();
+  set_up_boot_history();
   if (root_.is_live()) {
     programs_ = make_all_programs(
         {clock_, spawner_, log_,
@@ -103,17 +135,30 @@ void Daemon::set_up_kernel_log() {
       root_.is_live() && (lines == ProcessLines::kAlways ||
                           (lines == ProcessLines::kAuto && kernel_log::is_tegra(root_)));
   // Systemd names it, keeps it over a restart and empties it at boot: memory, not flash.
-  const char* directory = std::getenv("RUNTIME_DIRECTORY");
-  if (root_.is_live() && directory != nullptr) {
-    const std::string_view all(directory);
-    options.state_file = std::string(all.substr(0, all.find(':'))) + "/kernel-log.json";
-  }
+  const std::string directory = directory_from("RUNTIME_DIRECTORY");
+  if (root_.is_live() && !directory.empty()) options.state_file = directory + "/kernel-log.json";
   kernel_log_feed_ =
       std::make_unique<KernelLogFeed>(std::move(options), root_, clock_, spawner_, log_, [this] {
         if (!kernel_log_feed_->following()) return;
         show_kernel_log();
         publish(clock_.boot());
       });
+}
+
+void Daemon::set_up_boot_history() {
+  if (!root_.is_live()) return;
+  BootKeeperOptions options;
+  // On the disk: it tells of what no memory outlives.
+  options.directory = directory_from("STATE_DIRECTORY");
+  options.boot_id = own_facts_.boot_id;
+  options.settings = digest_of(settings_);
+  options.version = kVersion;
+  boot_keeper_ = std::make_unique<BootKeeper>(std::move(options), clock_, log_);
+  if (boot_source_ == nullptr) return;
+  boot_source_->set_history([this](const BootFacts& facts) {
+    boot_keeper_->observe(facts);
+    return boot_keeper_->view();
+  });
 }
 
 void Daemon::apply(const Settings& settings) {
@@ -138,6 +183,7 @@ void Daemon::apply(const Settings& settings) {
 
 int Daemon::run() {
   if (!set_up_events()) return 1;
+  if (boot_keeper_) boot_keeper_->start();
   start_web();
   round(clock_.boot());
   update_status_text();
@@ -148,6 +194,9 @@ int Daemon::run() {
   service_manager_.stopping();
   kernel_log_feed_->finish();
   log_.info("stopping");
+  if (boot_keeper_ && boot_keeper_->keeps()) {
+    boot_keeper_->finish(ask_system_state(kSystemStatePatience) == SystemState::kStopping);
+  }
   if (web_) web_->stop();
   reader_.reset();
   for (const std::unique_ptr<Program>& program : programs_) program->stop();
@@ -269,6 +318,8 @@ void Daemon::round(Nanoseconds now) {
     for (const std::unique_ptr<Program>& program : programs_) {
       if (program->pid() > 0) ProcessUsage::write(out, own_facts_, program->pid(), program->name());
     }
+    // What is new is shown at once.
+    if (boot_keeper_ && boot_keeper_->round()) read_source(boot_index_);
   }
   ++counters_.rounds;
   counters_.missed_rounds = schedule_.missed();
@@ -486,6 +537,7 @@ void Daemon::reload() {
     }
     ++counters_.reloads_ok;
     apply(applicable_without_restart(settings_, loaded->values));
+    if (boot_keeper_) boot_keeper_->set_settings(digest_of(settings_));
     log_.info("settings reloaded");
   }
   publish(clock_.boot());

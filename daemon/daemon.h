@@ -24,6 +24,7 @@
 #include "collectors/sampler.h"
 #include "config/load.h"
 #include "config/settings.h"
+#include "daemon/boot_keeper.h"
 #include "daemon/kernel_log_feed.h"
 #include "daemon/page_box.h"
 #include "daemon/programs.h"
@@ -62,6 +63,7 @@ class Daemon {
  private:
   void set_up_sources();
   void set_up_kernel_log();
+  void set_up_boot_history();
   bool set_up_events();
   void start_web();
   void apply(const Settings& settings);
@@ -99,6 +101,9 @@ class Daemon {
   std::size_t kernel_log_index_ = 0;
   std::unique_ptr<KernelLogFeed> kernel_log_feed_;
   std::vector<std::unique_ptr<Program>> programs_;  // none under another root
+  BootSource* boot_source_ = nullptr;               // the sampler's
+  std::size_t boot_index_ = 0;
+  std::unique_ptr<BootKeeper> boot_keeper_;  // none under another root
   Nanoseconds last_news_{0};
   // When /dev/kmsg was asked for last, and how long to wait before it is again.
   Nanoseconds last_kmsg_try_{-3'600'000'000'000};

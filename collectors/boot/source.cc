@@ -1,19 +1,207 @@
 #include "collectors/boot/source.h"
 
+#include "collectors/boot/gather.h"
+#include "collectors/boot/reset_reason.h"
+
 namespace jetmem {
+namespace {
+
+using boot::DeviceEnd;
+using boot::What;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_boot_time_seconds",
+               .type = MetricType::kGauge,
+               .help = "When the machine booted, since 1970, by its clock as it is now: absent "
+                       "while that clock was never set. A step of minutes or more is a reboot."},
+    Descriptor{.name = "jetmem_boot_reset_reason_info",
+               .type = MetricType::kGauge,
+               .help = "1: why the chip was reset before this boot, as its power management "
+                       "controller names it, and what that means. cause=watchdog: the system "
+                       "hung; heat: too hot; voltage: a bad supply; power: power was lost or "
+                       "switched on; software: a reboot that was asked for, or a panic.",
+               .labels = {"reason", "level", "cause"}},
+    Descriptor{.name = "jetmem_boot_last_stop",
+               .type = MetricType::kGauge,
+               .help = "1 for how the boot before this one ended. clean=yes: jetmem was told to "
+                       "stop by a shutdown; no: it ran and was never told to (power loss, panic, "
+                       "watchdog); unknown: it had been stopped before, or there is no history.",
+               .labels = {"clean"},
+               .max_series = 3},
+    Descriptor{.name = "jetmem_boot_down_seconds",
+               .type = MetricType::kGauge,
+               .help = "How long the device was away before this boot: from when jetmem last wrote "
+                       "that it runs, so up to 15 minutes of it may be from before the end. Absent "
+                       "where one of the two clocks was not set."},
+    Descriptor{.name = "jetmem_boot_crash_recorded",
+               .type = MetricType::kGauge,
+               .help = "1 when a record of a panic or oops appeared with this boot: the kernel "
+                       "crashed before it. jetmem boots shows its line. 0 says little on a machine "
+                       "without a pstore backend."},
+    Descriptor{.name = "jetmem_boots_total",
+               .type = MetricType::kCounter,
+               .help = "Boots of the device that jetmem saw since its history began; kept over "
+                       "reboots. Grows without anybody rebooting: the device restarts by itself."},
+    Descriptor{.name = "jetmem_starts_total",
+               .type = MetricType::kCounter,
+               .help = "Starts of jetmemd since its history began; kept over reboots."},
+    Descriptor{.name = "jetmem_unclean_ends_total",
+               .type = MetricType::kCounter,
+               .help = "Ends that nobody asked for, since the history began. of=device: the device "
+                       "went away while jetmem ran; of=jetmem: jetmemd was killed or crashed while "
+                       "the device ran on.",
+               .labels = {"of"},
+               .max_series = 2},
+    Descriptor{.name = "jetmem_changes_total",
+               .type = MetricType::kCounter,
+               .help = "Changes since the history began: of the kernel, its command line, L4T, the "
+                       "power mode, jetmem's settings or version. What else went wrong from then "
+                       "on may well come from it; jetmem boots lists them.",
+               .labels = {"what"},
+               .max_series = boot::kWhats},
+    Descriptor{.name = "jetmem_last_change_timestamp_seconds",
+               .type = MetricType::kGauge,
+               .help = "When that was last found changed, since 1970; what=mark: when somebody "
+                       "last used jetmem mark. Absent until then, and where the clock was not set.",
+               .labels = {"what"},
+               .max_series = boot::kWhats + 1},
+    Descriptor{.name = "jetmem_marks_total",
+               .type = MetricType::kCounter,
+               .help = "Marks that people set with jetmem mark since the history began."},
+    Descriptor{.name = "jetmem_boot_history_errors_total",
+               .type = MetricType::kCounter,
+               .help =
+                   "Trouble with jetmem's history of boots since jetmemd started. reason=write: "
+                   "it could not be written (disk full or read-only) and is older than it "
+                   "should be; bad_file: it could not be understood, was set aside as "
+                   "boots.json.bad and began anew; bad_mark: lines that are no mark.",
+               .labels = {"reason"},
+               .max_series = 3},
+    Descriptor{.name = "jetmem_pstore_backend_info",
+               .type = MetricType::kGauge,
+               .help = "1: where the kernel writes its last words. backend=none: nowhere, a panic "
+                       "will leave no record.",
+               .labels = {"backend"}},
+    Descriptor{.name = "jetmem_pstore_records",
+               .type = MetricType::kGauge,
+               .help = "Records that the kernel left of earlier ends. place=pstore: where it put "
+                       "them; archive: where systemd-pstore moved them. kind=panic or oops: a "
+                       "crash, but not necessarily the last boot's: records stay until somebody "
+                       "removes them.",
+               .labels = {"place", "kind"},
+               .max_series = 2 * kPstoreKinds},
+};
+enum Metric : std::size_t {
+  kBootTime,
+  kResetReason,
+  kLastStop,
+  kDown,
+  kCrash,
+  kBoots,
+  kStarts,
+  kUnclean,
+  kChanges,
+  kLastChange,
+  kMarksTotal,
+  kHistoryErrors,
+  kBackendInfo,
+  kRecords,
+};
+
+double number(std::uint64_t count) { return static_cast<double>(count); }
+
+void write_history(SampleWriter& out, const boot::History& history) {
+  const boot::Boot* before = history.before();
+  const DeviceEnd end = before == nullptr ? DeviceEnd::kUnknown : before->end;
+  out.put(kMetrics[kLastStop], end == DeviceEnd::kClean ? 1 : 0, "yes");
+  out.put(kMetrics[kLastStop], end == DeviceEnd::kUnclean ? 1 : 0, "no");
+  out.put(kMetrics[kLastStop], end != DeviceEnd::kClean && end != DeviceEnd::kUnclean ? 1 : 0,
+          "unknown");
+  if (const auto down = seconds_down(history)) {
+    out.put(kMetrics[kDown], static_cast<double>(*down));
+  }
+  if (!history.boots.empty()) {
+    out.put(kMetrics[kCrash], history.boots.back().crash.empty() ? 0 : 1);
+  }
+  out.put(kMetrics[kBoots], number(history.boots_seen));
+  out.put(kMetrics[kStarts], number(history.starts));
+  out.put(kMetrics[kUnclean], number(history.unclean_boots), "device");
+  out.put(kMetrics[kUnclean], number(history.unclean_runs), "jetmem");
+  for (std::size_t i = 0; i < boot::kWhats; ++i) {
+    const std::string_view name = what_name(static_cast<What>(i));
+    out.put(kMetrics[kChanges], number(history.changes_seen[i]), name);
+  }
+  for (std::size_t i = 0; i < boot::kWhats; ++i) {
+    const boot::Change* last = history.last_change(static_cast<What>(i));
+    if (last == nullptr || !last->at.plausible()) continue;
+    out.put(kMetrics[kLastChange], static_cast<double>(last->at.wall), what_name(last->what));
+  }
+  if (history.mark_at && history.mark_at->plausible()) {
+    out.put(kMetrics[kLastChange], static_cast<double>(history.mark_at->wall), "mark");
+  }
+  out.put(kMetrics[kMarksTotal], number(history.marks_seen));
+}
+
+}  // namespace
 
 const SourceInfo BootSource::kInfo{
     .name = "boot",
     .what = "why the machine restarted last, and what has changed since",
+    .paths = kBootPaths,
     .access = Access::kReader,
     .interval = std::chrono::minutes(5),
     .shortest_interval = std::chrono::seconds(10),
+    .grant = "run jetmem-reader under systemd, or as root: what a panic left behind is root's",
+    .metrics = kMetrics,
+    .gather = gather_boot,
 };
 
-Result<void> BootSource::parse(const Snapshot&, Nanoseconds) {
-  return fail(Errc::kAbsent, "not yet");
+Result<void> BootSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  auto ok = parse_boot(snapshot, !history_, reading_);
+  if (ok && history_) view_ = history_(reading_);
+  return ok;
 }
 
-void BootSource::write(SampleWriter&, WriteContext&) const {}
+void BootSource::write(SampleWriter& out, WriteContext& context) const {
+  for (const AbsentValues::Count& entry : reading_.absent.counts()) {
+    if (entry.count > 0) context.absent.add(entry.reason, entry.count);
+  }
+  std::optional<std::int64_t> boot_time = context.facts.boot_time;
+  if (view_) boot_time = view_->boot_time;
+  if (boot_time && *boot_time >= boot::Moment::kPlausible) {
+    out.put(kMetrics[kBootTime], static_cast<double>(*boot_time));
+  } else {
+    context.absent.add(boot_time ? "clock_not_set" : "boot_time_unknown");
+  }
+  if (!reading_.reset_reason.empty()) {
+    const std::string_view level = reading_.reset_level;
+    out.put(kMetrics[kResetReason], 1, reading_.reset_reason, level.empty() ? "unknown" : level,
+            reset_cause_name(cause_of_reset(reading_.reset_reason)));
+  }
+  const boot::History* history = view_ ? view_->history : nullptr;
+  if (!view_ && !reading_.history_error) history = &reading_.history;
+  if (history != nullptr) {
+    write_history(out, *history);
+  } else {
+    context.absent.add("no_history");
+  }
+  if (view_) {
+    out.put(kMetrics[kHistoryErrors], number(view_->failed_writes), "write");
+    out.put(kMetrics[kHistoryErrors], number(view_->bad_files), "bad_file");
+    out.put(kMetrics[kHistoryErrors], number(view_->bad_marks), "bad_mark");
+  }
+  if (!reading_.backend.empty()) out.put(kMetrics[kBackendInfo], 1, reading_.backend);
+  for (const bool archived : {false, true}) {
+    if (!(archived ? reading_.archive_listed : reading_.pstore_listed)) continue;
+    std::array<std::uint64_t, kPstoreKinds> counts{};
+    for (const PstoreRecord& record : reading_.records) {
+      if (record.archived == archived) ++counts[static_cast<std::size_t>(record.kind)];
+    }
+    for (std::size_t kind = 0; kind < kPstoreKinds; ++kind) {
+      out.put(kMetrics[kRecords], number(counts[kind]), archived ? "archive" : "pstore",
+              pstore_kind_name(static_cast<PstoreKind>(kind)));
+    }
+  }
+}
 
 }  // namespace jetmem

@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/seeds"
 # Where the files are not called as the target is.
 case "$name" in
-  boot) files='dmesg-ramoops-* console-ramoops-* reset_reason boots.json' ;;
+  boot) files='pstore lib/jetmem reset_reason' ;;
   clocks) files='pmode status nvpmodel.conf mc_all cur_freq governor' ;;
   device) files='reg compatible nv_tegra_release iomem' ;;
   dmabuf_bufinfo) files=bufinfo ;;

@@ -1,0 +1,402 @@
+#include "daemon/boot_keeper.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/small_file.h"
+#include "base/text.h"
+#include "collectors/boot/story.h"
+
+namespace jetmem {
+namespace {
+
+using boot::Boot;
+using boot::Change;
+using boot::DeviceEnd;
+using boot::History;
+using boot::Mark;
+using boot::Moment;
+using boot::RunEnd;
+using boot::What;
+
+constexpr std::size_t kMaxHistory = 128U << 10;
+// What the chip and pstore say is waited for this long before the journal is told without.
+constexpr Nanoseconds kTellLate = std::chrono::seconds(30);
+constexpr std::chrono::milliseconds kWritePatience{1000};
+// News is written no more often than this, whoever makes it.
+constexpr Nanoseconds kNewsPause = std::chrono::minutes(1);
+// A wall clock that is slewed must not move the time of boot at each scrape.
+constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
+// Of marks from before the start; the rest is told by their number.
+constexpr std::size_t kMostMarksTold = 20;
+
+// `journalctl MESSAGE_ID=...` shows all of one kind.
+constexpr const char* kDeviceRestarted = "d644ab837fd14767b5b757d285a78ddf";
+constexpr const char* kJetmemRestarted = "f8f19d04d5d446f9a1c2b0e5fe9946a9";
+constexpr const char* kChanged = "c975a1090f0143cb8e6497f78ee31f09";
+constexpr const char* kMarked = "40b54f53188a462d9d0ab3adca975eac";
+constexpr const char* kTrouble = "e748cff9f6f543049391c8cd14ca9004";
+
+std::string bounded(const std::string& text) { return printable(text, History::kMaxValue); }
+
+}  // namespace
+
+BootKeeper::BootKeeper(BootKeeperOptions options, const Clock& clock, Log& log)
+    : options_(std::move(options)), clock_(clock), log_(log) {}
+
+std::string BootKeeper::path(std::string_view file) const {
+  return options_.directory + "/" + std::string(file);
+}
+
+Moment BootKeeper::now() const {
+  using std::chrono::duration_cast;
+  using std::chrono::seconds;
+  Moment moment;
+  moment.wall = std::max<std::int64_t>(duration_cast<seconds>(clock_.wall()).count(), 0);
+  moment.uptime = static_cast<std::uint64_t>(duration_cast<seconds>(clock_.boot()).count());
+  return moment;
+}
+
+void BootKeeper::start() {
+  wall_offset_ = clock_.wall() - clock_.boot();
+  if (options_.directory.empty()) {
+    log_.info("no history of boots is kept: no STATE_DIRECTORY");
+    return;
+  }
+  if (!options_.boot_id) {
+    log_.warning("no history of boots is kept: this kernel tells no boot ID",
+                 {{"MESSAGE_ID", kTrouble}});
+    return;
+  }
+  started_ = clock_.boot();
+  read_history();
+  writer_ = std::make_unique<StateWriter>(path(boot::kHistoryFile));
+  begin_run();
+  if (auto made = boot::make_marks_file(options_.directory); !made) {
+    log_.warning("jetmem mark can only be used by root, if at all: " + made.error().message,
+                 {{"MESSAGE_ID", kTrouble}});
+  }
+  read_marks(true);
+  save();
+}
+
+void BootKeeper::read_history() {
+  auto text = read_small_file(path(boot::kHistoryFile), kMaxHistory);
+  if (!text) {
+    if (text.error().code != Errc::kAbsent) set_aside(text.error().message);
+    return;
+  }
+  if (auto ok = boot::parse_history(*text, history_); !ok) {
+    history_.clear();
+    set_aside(path(boot::kHistoryFile) + ": " + ok.error().message);
+  }
+}
+
+// One is kept, the newest: it may hold what a person wants to know, or show what went wrong.
+void BootKeeper::set_aside(const std::string& why) {
+  ++bad_files_;
+  const std::string from = path(boot::kHistoryFile);
+  const std::string to = from + ".bad";
+  std::string what = "it is kept as " + to;
+  if (std::rename(from.c_str(), to.c_str()) != 0) {
+    what = "nor can it be set aside: " + errno_error("rename to", to, errno).message;
+  }
+  log_.error("the history of boots is lost and begins anew: " + printable(why, 300) + "; " + what,
+             {{"MESSAGE_ID", kTrouble}});
+}
+
+void BootKeeper::begin_run() {
+  const std::string id = printable(*options_.boot_id, 40);
+  is_new_ = history_.boots.empty();
+  is_new_boot_ = is_new_ || history_.boots.back().id != id;
+  for (const Boot& boot : history_.boots) {
+    for (std::size_t i = 0; i < boot::kWhats; ++i) {
+      if (!boot.values[i].empty()) known_[i] = boot.values[i];
+    }
+  }
+  if (is_new_boot_) {
+    std::uint64_t number = 1;
+    if (!is_new_) {
+      Boot& before = history_.boots.back();
+      number = before.number + 1;
+      before.end = before.run == RunEnd::kShutdown  ? DeviceEnd::kClean
+                   : before.run == RunEnd::kRunning ? DeviceEnd::kUnclean
+                                                    : DeviceEnd::kUnknown;
+      if (before.end == DeviceEnd::kUnclean) ++history_.unclean_boots;
+    }
+    if (history_.boots.size() == History::kMaxBoots) history_.boots.erase(history_.boots.begin());
+    Boot& boot = history_.boots.emplace_back();
+    boot.number = number;
+    boot.id = id;
+    boot.first = now();
+    ++history_.boots_seen;
+  } else if (history_.boots.back().run == RunEnd::kRunning) {
+    ended_unclean_ = true;
+    ++history_.boots.back().unclean_runs;
+    ++history_.unclean_runs;
+  }
+  Boot& boot = history_.boots.back();
+  ++boot.starts;
+  ++history_.starts;
+  boot.run = RunEnd::kRunning;
+  boot.end = DeviceEnd::kNotYet;
+  boot.last = now();
+  note(What::kSettings, options_.settings);
+  note(What::kVersion, options_.version);
+}
+
+void BootKeeper::set_settings(const std::string& digest) {
+  if (!keeps()) return;
+  note(What::kSettings, digest);
+}
+
+void BootKeeper::note(What what, const std::string& given) {
+  if (given.empty()) return;
+  const auto index = static_cast<std::size_t>(what);
+  std::string& value = history_.boots.back().values[index];
+  if (known_[index] == given && value == given) return;
+  dirty_ = true;
+  value = bounded(given);
+  const std::string from = std::exchange(known_[index], value);
+  if (from.empty() || from == value) return;  // known for the first time, or no other
+  ++history_.changes_seen[index];
+  if (history_.changes.size() == History::kMaxChanges) {
+    history_.changes.erase(history_.changes.begin());
+  }
+  history_.changes.push_back({history_.boots.back().number, now(), what, from, value});
+  log_.info(boot::change_words(history_.changes.back()),
+            {{"MESSAGE_ID", kChanged}, {"JETMEM_CHANGED", std::string(what_name(what))}});
+}
+
+void BootKeeper::observe(const BootFacts& facts) {
+  if (!keeps()) return;
+  for (const What what : {What::kKernel, What::kL4t, What::kPowerMode, What::kCommandLine}) {
+    note(what, facts.values[static_cast<std::size_t>(what)]);
+  }
+  Boot& boot = history_.boots.back();
+  if (!facts.reset_reason.empty() && boot.reset_reason != facts.reset_reason) {
+    boot.reset_reason = facts.reset_reason;
+    boot.reset_level = facts.reset_level;
+    dirty_ = true;
+  }
+  note_crash(facts);
+  if (!told_) tell();
+  // What a new boot found is kept at once: if this one ends soon, the next must not find it again.
+  if (dirty_ && is_new_boot_ && !std::exchange(kept_first_, true)) save();
+}
+
+// A record tells of the last boot's end only if it was not there before: RAM and disk keep old ones
+// until somebody removes them. What is found when the history begins is older than it.
+void BootKeeper::note_crash(const BootFacts& facts) {
+  if (!facts.pstore_listed && !facts.archive_listed) return;
+  std::vector<std::uint32_t>& known = history_.crash_records;
+  const auto is_known = [&](const PstoreRecord& record) {
+    return std::find(known.begin(), known.end(), record.digest) != known.end();
+  };
+  const PstoreRecord* fresh = nullptr;
+  for (const PstoreRecord& record : facts.records) {
+    if (record.unreadable || is_known(record)) continue;
+    const bool is_crash =
+        record.is_crash || record.kind == PstoreKind::kPanic || record.kind == PstoreKind::kOops;
+    if (!is_crash) continue;
+    if (fresh == nullptr || (!fresh->is_crash && record.is_crash) ||
+        (fresh->kind != PstoreKind::kPanic && record.kind == PstoreKind::kPanic)) {
+      fresh = &record;
+    }
+  }
+  // Only the first look in a boot: what comes later was written in this one.
+  Boot& boot = history_.boots.back();
+  if (fresh != nullptr && !is_new_ && is_new_boot_ && !saw_records_) {
+    boot.crash = fresh->is_crash ? bounded(fresh->line) : "(no line of it could be understood)";
+  }
+  saw_records_ = true;
+  std::size_t count = 0;
+  for (const PstoreRecord& record : facts.records) {
+    if (record.unreadable || count == History::kMaxDigests) continue;
+    if (count == known.size()) known.push_back(0);
+    dirty_ = dirty_ || known[count] != record.digest;
+    known[count++] = record.digest;
+  }
+  dirty_ = dirty_ || known.size() != count;
+  known.resize(count);
+}
+
+// Once it is known what the chip and pstore say, or will not be.
+void BootKeeper::tell() {
+  told_ = true;
+  if (is_new_boot_) {
+    boot::Story story = boot::why_restarted(history_, kSignOfLife);
+    LogEntry entry;
+    entry.level = story.worrying ? LogLevel::kWarning : LogLevel::kInfo;
+    entry.message = std::move(story.text);
+    const Boot* before = history_.before();
+    entry.fields = {
+        {"MESSAGE_ID", kDeviceRestarted},
+        {"JETMEM_BOOT", std::to_string(history_.boots.back().number)},
+        {"JETMEM_LAST_STOP",
+         std::string(device_end_name(before != nullptr ? before->end : DeviceEnd::kUnknown))}};
+    log_.write(std::move(entry));
+    return;
+  }
+  const boot::Boot& boot = history_.boots.back();
+  const std::string what = "jetmem was started again in the same boot (start " +
+                           std::to_string(boot.starts) + " in it): its last run ";
+  if (ended_unclean_) {
+    log_.warning(what + "ended without a clean stop: it was killed or crashed",
+                 {{"MESSAGE_ID", kJetmemRestarted}});
+  } else {
+    log_.info(what + "was told to stop", {{"MESSAGE_ID", kJetmemRestarted}});
+  }
+}
+
+bool BootKeeper::read_marks(bool at_start) {
+  struct stat file {};
+  const std::string name = path(boot::kMarksFile);
+  if (::stat(name.c_str(), &file) != 0) return false;
+  if (file.st_size == marks_size_ && file.st_mtim.tv_sec == marks_changed_.tv_sec &&
+      file.st_mtim.tv_nsec == marks_changed_.tv_nsec) {
+    return false;
+  }
+  marks_size_ = file.st_size;
+  marks_changed_ = file.st_mtim;
+  auto text = read_small_file(name, boot::Marks::kMaxFile * 2);
+  if (!text) {
+    if (marks_trouble_ == text.error().message) return false;
+    marks_trouble_ = text.error().message;
+    ++bad_marks_;
+    log_.error("marks cannot be read: " + printable(*marks_trouble_), {{"MESSAGE_ID", kTrouble}});
+    return true;
+  }
+  marks_trouble_.reset();
+  boot::Marks marks;
+  boot::parse_marks(*text, marks);
+  if (marks.malformed > bad_marks_) {
+    bad_marks_ = marks.malformed;
+    log_.warning(std::to_string(marks.malformed) + " lines of " + name + " are no marks",
+                 {{"MESSAGE_ID", kTrouble}});
+  }
+  take_marks(marks, at_start);
+  return true;
+}
+
+void BootKeeper::take_marks(const boot::Marks& marks, bool at_start) {
+  std::uint64_t largest = 0;
+  for (const Mark& mark : marks.list) largest = std::max(largest, mark.number);
+  // Somebody removed the file: its numbers begin anew.
+  if (largest < history_.last_mark) history_.last_mark = 0;
+  std::size_t told = 0;
+  std::size_t fresh = 0;
+  // What is there when the history begins may have been told by the one before it.
+  const std::size_t most = at_start && is_new_ ? 0 : kMostMarksTold;
+  for (const Mark& mark : marks.list) {
+    if (mark.number <= history_.last_mark) continue;
+    ++fresh;
+    ++history_.marks_seen;
+    history_.mark_at = mark.at;
+    if (told == most) continue;
+    ++told;
+    log_.info("mark" + std::string(at_start ? " (set while jetmemd was not running)" : "") + ", " +
+                  boot::moment_text(mark.at) + ": " + mark.text,
+              {{"MESSAGE_ID", kMarked}, {"JETMEM_MARK", mark.text}});
+  }
+  if (fresh > told) {
+    log_.info(std::to_string(fresh - told) + " more marks: jetmem mark --list shows them",
+              {{"MESSAGE_ID", kMarked}});
+  }
+  if (largest == history_.last_mark) return;
+  history_.last_mark = largest;
+  dirty_ = true;
+}
+
+void BootKeeper::follow_clock() {
+  const Nanoseconds offset = clock_.wall() - clock_.boot();
+  const Nanoseconds moved = offset - wall_offset_;
+  if (moved > kWallSlew || moved < -kWallSlew) wall_offset_ = offset;
+}
+
+// A clock that is set late tells when the moments of this boot were that it could not name.
+void BootKeeper::look_at_clock() {
+  Boot& boot = history_.boots.back();
+  boot.last = now();
+  const auto begin = began(boot.last);
+  if (!begin) return;
+  const auto set = [&](Moment& moment) {
+    if (!moment.plausible()) moment.wall = *begin + static_cast<std::int64_t>(moment.uptime);
+  };
+  set(boot.first);
+  for (Change& change : history_.changes) {
+    if (change.boot == boot.number) set(change.at);
+  }
+}
+
+bool BootKeeper::round() {
+  follow_clock();
+  if (!keeps()) return false;
+  look_at_clock();
+  if (!told_ && clock_.boot() - started_ >= kTellLate) tell();
+  const bool marked = read_marks(false);
+  const Nanoseconds since = clock_.boot() - saved_;
+  if (since >= kSignOfLife || (dirty_ && since >= kNewsPause)) save();
+  return tell_trouble() || marked;
+}
+
+// Once when it begins and once when it ends. True when it grew.
+bool BootKeeper::tell_trouble() {
+  const StateWriter::Counts counts = writer_->counts();
+  const bool grew = counts.failed != seen_failures_;
+  seen_failures_ = counts.failed;
+  if (counts.trouble.empty() == !in_trouble_) return grew;
+  in_trouble_ = !in_trouble_;
+  if (in_trouble_) {
+    log_.error("the history of boots cannot be written, tried again every " +
+                   boot::duration_text(std::chrono::seconds(kSignOfLife).count()) + ": " +
+                   counts.trouble,
+               {{"MESSAGE_ID", kTrouble}});
+  } else {
+    log_.info("the history of boots can be written again", {{"MESSAGE_ID", kTrouble}});
+  }
+  return grew;
+}
+
+void BootKeeper::save() {
+  saved_ = clock_.boot();
+  dirty_ = false;
+  history_.boots.back().last = now();
+  writer_->put(to_text(history_));
+}
+
+void BootKeeper::finish(bool shutting_down) {
+  if (!keeps()) return;
+  if (!told_) tell();
+  read_marks(false);
+  look_at_clock();
+  Boot& boot = history_.boots.back();
+  boot.run = shutting_down ? RunEnd::kShutdown : RunEnd::kStopped;
+  save();
+  if (!writer_->finish(kWritePatience)) {
+    log_.error(
+        "the history of boots could not be written in time: this stop will look like one "
+        "that was not clean",
+        {{"MESSAGE_ID", kTrouble}});
+  } else {
+    tell_trouble();
+  }
+}
+
+BootHistoryView BootKeeper::view() const {
+  BootHistoryView view;
+  view.boot_time = std::chrono::duration_cast<std::chrono::seconds>(wall_offset_).count();
+  if (!keeps()) return view;
+  view.history = &history_;
+  view.failed_writes = writer_->counts().failed;
+  view.bad_files = bad_files_;
+  view.bad_marks = bad_marks_;
+  return view;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,98 @@
+// Keeps the history of boots (collectors/boot/history.h) over restarts of jetmemd and of the
+// device, watches what is compared from boot to boot, and tells the journal why the device
+// restarted.
+//
+// Written at a start, at a clean stop, once a minute at most when something changed, and every 15
+// minutes as a sign of life: half a kilobyte each on a new device, 24 KB once the lists are full,
+// so 2.3 MB a day. On a thread of its own, since it waits for the disk.
+#pragma once
+
+#include <sys/types.h>
+
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collectors/boot/source.h"
+#include "daemon/state_writer.h"
+
+namespace jetmem {
+
+struct BootKeeperOptions {
+  // systemd's STATE_DIRECTORY; empty: nothing is kept.
+  std::string directory;
+  std::optional<std::string> boot_id;
+  std::string settings;  // a digest of those in force
+  std::string version;
+};
+
+class BootKeeper {
+ public:
+  static constexpr std::chrono::minutes kSignOfLife{15};
+
+  BootKeeper(BootKeeperOptions options, const Clock& clock, Log& log);
+
+  // Reads what was, and begins this run. To be called once.
+  void start();
+  // What the boot source read.
+  void observe(const BootFacts& facts);
+  void set_settings(const std::string& digest);
+  // Every ten seconds or so: new marks, the sign of life, what is told late. True when there is
+  // something new to show.
+  bool round();
+  // The last word: on the disk when this returns, or given up.
+  void finish(bool shutting_down);
+
+  bool keeps() const { return writer_ != nullptr; }
+  BootHistoryView view() const;
+  const boot::History& history() const { return history_; }
+  // Whether something is still to be written, and what was.
+  bool waits() const { return writer_ && writer_->waits(); }
+  StateWriter::Counts writes() const { return writer_->counts(); }
+
+ private:
+  void read_history();
+  void set_aside(const std::string& why);
+  void begin_run();
+  void note(boot::What what, const std::string& value);
+  void note_crash(const BootFacts& facts);
+  bool read_marks(bool at_start);
+  void take_marks(const boot::Marks& marks, bool at_start);
+  void tell();
+  bool tell_trouble();
+  void follow_clock();
+  void look_at_clock();
+  void save();
+  boot::Moment now() const;
+  std::string path(std::string_view file) const;
+
+  BootKeeperOptions options_;
+  const Clock& clock_;
+  Log& log_;
+  std::unique_ptr<StateWriter> writer_;
+  boot::History history_;
+  // By What: what was known last, in this boot or before.
+  std::array<std::string, boot::kWhats> known_;
+  bool is_new_ = true;          // no history before this run
+  bool is_new_boot_ = true;     // not a restart within a boot
+  bool ended_unclean_ = false;  // the run before, in this boot
+  bool told_ = false;
+  bool saw_records_ = false;
+  bool kept_first_ = false;  // what the first reading of a new boot brought
+  bool dirty_ = false;       // there is more to keep than was
+  bool in_trouble_ = false;
+  std::uint64_t seen_failures_ = 0;
+  std::uint64_t bad_files_ = 0;
+  std::uint64_t bad_marks_ = 0;
+  std::optional<std::string> marks_trouble_;
+  timespec marks_changed_{};
+  off_t marks_size_ = -1;
+  Nanoseconds started_{0};
+  Nanoseconds saved_{0};
+  Nanoseconds wall_offset_{0};
+};
+
+}  // namespace jetmem

@@ -1,0 +1,470 @@
+#include "daemon/boot_keeper.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/small_file.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using boot::DeviceEnd;
+using boot::What;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr Nanoseconds kWall = seconds(1763690000);
+
+struct Recorder final : Log {
+  void write(LogEntry entry) override { entries.push_back(std::move(entry)); }
+  // The last entry that holds this; null: none.
+  const LogEntry* find(std::string_view text) const {
+    for (std::size_t i = entries.size(); i-- > 0;) {
+      if (entries[i].message.find(text) != std::string::npos) return &entries[i];
+    }
+    return nullptr;
+  }
+  std::string all() const {
+    std::string text;
+    for (const LogEntry& entry : entries) text += entry.message + "\n";
+    return text;
+  }
+  std::vector<LogEntry> entries;
+};
+
+// One boot of a device: clocks that begin anew.
+class Device {
+ public:
+  explicit Device(std::string id, Nanoseconds wall = kWall) : id_(std::move(id)) {
+    clock.set_wall(wall);
+    clock.advance(seconds(20));
+  }
+  BootKeeper start(const std::string& directory, const std::string& settings = "aaaaaa") {
+    log.entries.clear();
+    BootKeeper keeper({directory, id_, settings, "0.1.0"}, clock, log);
+    keeper.start();
+    return keeper;
+  }
+  ManualClock clock;
+  Recorder log;
+
+ private:
+  std::string id_;
+};
+
+BootFacts facts_with(std::string reason) {
+  BootFacts facts;
+  facts.values[static_cast<std::size_t>(What::kKernel)] = "5.15.148-tegra";
+  facts.reset_reason = std::move(reason);
+  facts.pstore_listed = true;
+  return facts;
+}
+
+PstoreRecord panic(std::string_view what) {
+  PstoreRecord record;
+  parse_pstore_record(
+      "dmesg-ramoops-0",
+      "Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: " + std::string(what) + "\n", {},
+      record);
+  return record;
+}
+
+// As if the process was killed: what waits to be written is, but nothing is said of an end.
+void kill(BootKeeper& keeper) {
+  for (int i = 0; i < 500 && keeper.waits(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_FALSE(keeper.waits());
+}
+
+class BootKeeperTest : public testing::Test {
+ protected:
+  boot::History kept() const {
+    boot::History history;
+    const auto text = read_small_file(directory.file("boots.json"));
+    if (text) {
+      EXPECT_TRUE(boot::parse_history(*text, history));
+    }
+    return history;
+  }
+  TempDir directory;
+};
+
+TEST_F(BootKeeperTest, TheFirstBootKnowsOfNoneBefore) {
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts_with("SYS_RESET_N"));
+  ASSERT_NE(device.log.find("this is the first boot that jetmem sees here"), nullptr)
+      << device.log.all();
+  EXPECT_EQ(device.log.entries.back().level, LogLevel::kInfo);
+  EXPECT_EQ(keeper.view().history->boots_seen, 1U);
+  EXPECT_EQ(keeper.view().boot_time, kWall / seconds(1));
+  keeper.finish(false);
+  EXPECT_EQ(kept().boots.size(), 1U);
+}
+
+TEST_F(BootKeeperTest, ARestartWithinABootIsNoBoot) {
+  Device device("a");
+  {
+    BootKeeper keeper = device.start(directory.path());
+    keeper.finish(false);
+  }
+  {
+    BootKeeper keeper = device.start(directory.path());
+    keeper.observe(facts_with(""));
+    EXPECT_NE(device.log.find("its last run was told to stop"), nullptr) << device.log.all();
+    kill(keeper);
+  }
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts_with(""));
+  const LogEntry* entry = device.log.find("ended without a clean stop");
+  ASSERT_NE(entry, nullptr) << device.log.all();
+  EXPECT_EQ(entry->level, LogLevel::kWarning);
+  EXPECT_EQ(keeper.history().boots_seen, 1U);
+  EXPECT_EQ(keeper.history().starts, 3U);
+  EXPECT_EQ(keeper.history().unclean_runs, 1U);
+  EXPECT_EQ(keeper.history().unclean_boots, 0U);
+}
+
+TEST_F(BootKeeperTest, HowTheDeviceEnded) {
+  struct Case {
+    bool told = false;
+    bool shutdown = false;
+    DeviceEnd end;
+  };
+  int n = 0;
+  for (const Case& c :
+       {Case{true, true, DeviceEnd::kClean}, Case{false, false, DeviceEnd::kUnclean},
+        Case{true, false, DeviceEnd::kUnknown}}) {
+    const std::string state = directory.file(std::to_string(n++));
+    ASSERT_EQ(::mkdir(state.c_str(), 0700), 0);
+    {
+      Device device("a");
+      BootKeeper keeper = device.start(state);
+      if (c.told) {
+        keeper.finish(c.shutdown);
+      } else {
+        kill(keeper);
+      }
+    }
+    Device device("b", kWall + minutes(10));
+    BootKeeper keeper = device.start(state);
+    keeper.observe(facts_with("MAINSWRST"));
+    ASSERT_EQ(keeper.history().boots.size(), 2U);
+    EXPECT_EQ(keeper.history().before()->end, c.end);
+    EXPECT_EQ(keeper.history().unclean_boots, c.end == DeviceEnd::kUnclean ? 1U : 0U);
+    EXPECT_EQ(keeper.history().unclean_runs, 0U) << "it went with the device";
+    const LogEntry* entry = device.log.find("the device restarted (boot 2");
+    ASSERT_NE(entry, nullptr) << device.log.all();
+    EXPECT_EQ(entry->level, c.end == DeviceEnd::kUnclean ? LogLevel::kWarning : LogLevel::kInfo);
+    EXPECT_EQ(seconds_down(keeper.history()), 580) << "last seen 20 s after its begin";
+  }
+}
+
+TEST_F(BootKeeperTest, AWatchdogResetIsAWarningEvenAfterACleanStop) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    keeper.finish(true);
+  }
+  Device device("b");
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts_with("BCCPLEXWDT"));
+  EXPECT_EQ(device.log.find("the device restarted")->level, LogLevel::kWarning);
+  EXPECT_NE(device.log.find("the system hung"), nullptr);
+}
+
+TEST_F(BootKeeperTest, ItIsToldWithoutWhatCannotBeRead) {
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  device.clock.advance(seconds(20));
+  keeper.round();
+  EXPECT_EQ(device.log.find("first boot"), nullptr);
+  device.clock.advance(seconds(11));
+  keeper.round();
+  EXPECT_NE(device.log.find("first boot"), nullptr);
+}
+
+TEST_F(BootKeeperTest, OnlyANewRecordTellsOfTheLastEnd) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    BootFacts facts = facts_with("SYS_RESET_N");
+    facts.records = {panic("long ago")};
+    keeper.observe(facts);
+    EXPECT_EQ(keeper.history().boots.back().crash, "") << "older than the history";
+    kill(keeper);
+  }
+  {
+    Device device("b");
+    BootKeeper keeper = device.start(directory.path());
+    BootFacts facts = facts_with("MAINSWRST");
+    facts.records = {panic("long ago"), panic("just now")};
+    keeper.observe(facts);
+    EXPECT_EQ(keeper.history().boots.back().crash, "Kernel panic - not syncing: just now");
+    EXPECT_NE(device.log.find("left a record in pstore"), nullptr);
+    // Removed, and another one written in this boot: that is not the last one's end.
+    facts.records = {panic("an oops of this boot")};
+    keeper.observe(facts);
+    EXPECT_EQ(keeper.history().boots.back().crash, "Kernel panic - not syncing: just now");
+    device.clock.advance(minutes(2));
+    keeper.round();
+    kill(keeper);
+  }
+  Device device("c");
+  BootKeeper keeper = device.start(directory.path());
+  BootFacts facts = facts_with("MAINSWRST");
+  facts.records = {panic("an oops of this boot")};
+  keeper.observe(facts);
+  EXPECT_EQ(keeper.history().boots.back().crash, "") << "it was there before";
+}
+
+TEST_F(BootKeeperTest, ChangesAreNotedOnceWithFromAndTo) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    keeper.observe(facts_with(""));
+    keeper.observe(facts_with(""));
+    EXPECT_TRUE(keeper.history().changes.empty()) << "what is known for the first time";
+    keeper.finish(true);
+  }
+  Device device("b");
+  BootKeeper keeper = device.start(directory.path(), "bbbbbb");
+  BootFacts facts = facts_with("");
+  facts.values[static_cast<std::size_t>(What::kKernel)] = "6.8.12-tegra";
+  facts.values[static_cast<std::size_t>(What::kPowerMode)] = "0";
+  keeper.observe(facts);
+  facts.values[static_cast<std::size_t>(What::kPowerMode)] = "2";
+  keeper.observe(facts);
+  facts.values[static_cast<std::size_t>(What::kPowerMode)] = "";  // could not be read
+  keeper.observe(facts);
+  ASSERT_EQ(keeper.history().changes.size(), 3U);
+  EXPECT_EQ(keeper.history().changes[0].what, What::kSettings);
+  EXPECT_EQ(keeper.history().changes[1].what, What::kKernel);
+  EXPECT_EQ(keeper.history().changes[1].from, "5.15.148-tegra");
+  EXPECT_EQ(keeper.history().changes[1].to, "6.8.12-tegra");
+  EXPECT_EQ(keeper.history().changes[2].what, What::kPowerMode);
+  EXPECT_NE(device.log.find("the power mode changed from 0 to 2"), nullptr);
+  EXPECT_EQ(keeper.history().changes_seen[static_cast<std::size_t>(What::kKernel)], 1U);
+  keeper.set_settings("cccccc");
+  EXPECT_EQ(keeper.history().changes.back().what, What::kSettings);
+  EXPECT_EQ(device.log.find("cccccc"), nullptr) << "a digest says nothing to anybody";
+}
+
+TEST_F(BootKeeperTest, ValuesThatAreTooLongAreBoundedAndChangeOnce) {
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  BootFacts facts = facts_with("");
+  keeper.observe(facts);
+  facts.values[static_cast<std::size_t>(What::kKernel)] = std::string(5000, 'k');
+  for (int i = 0; i < 5; ++i) keeper.observe(facts);
+  EXPECT_EQ(keeper.history().changes.size(), 1U);
+  EXPECT_EQ(keeper.history().changes[0].to.size(), boot::History::kMaxValue);
+}
+
+TEST_F(BootKeeperTest, ListsAreBounded) {
+  for (int i = 0; i < 70; ++i) {
+    Device device("boot-" + std::to_string(i));
+    BootKeeper keeper = device.start(directory.path(), "s" + std::to_string(i));
+    keeper.finish(true);
+  }
+  EXPECT_EQ(kept().boots.size(), boot::History::kMaxBoots);
+  EXPECT_EQ(kept().changes.size(), boot::History::kMaxChanges);
+  EXPECT_EQ(kept().boots_seen, 70U);
+  EXPECT_EQ(kept().boots.back().number, 70U);
+  EXPECT_EQ(kept().changes_seen[static_cast<std::size_t>(What::kSettings)], 69U);
+}
+
+// A board without a battery.
+TEST_F(BootKeeperTest, AClockOf1970ThatLeapsLater) {
+  {
+    Device device("a", seconds(0));
+    BootKeeper keeper = device.start(directory.path());
+    kill(keeper);
+  }
+  Device device("b", seconds(0));
+  BootKeeper keeper = device.start(directory.path(), "bbbbbb");
+  keeper.observe(facts_with(""));
+  EXPECT_EQ(keeper.history().before()->end, DeviceEnd::kUnclean) << "by order, not by the clock";
+  EXPECT_EQ(seconds_down(keeper.history()), std::nullopt);
+  EXPECT_NE(device.log.find("20s after boot (clock not set)"), nullptr) << device.log.all();
+  EXPECT_LT(keeper.view().boot_time.value(), boot::Moment::kPlausible);
+  EXPECT_FALSE(keeper.history().changes[0].at.plausible());
+
+  device.clock.advance(minutes(1));
+  device.clock.set_wall(kWall);
+  keeper.round();
+  // 80 s after its boot.
+  EXPECT_EQ(keeper.view().boot_time, kWall / seconds(1) - 80);
+  EXPECT_EQ(keeper.history().boots.back().first.wall, kWall / seconds(1) - 60);
+  EXPECT_EQ(keeper.history().changes[0].at.wall, kWall / seconds(1) - 60);
+  EXPECT_EQ(seconds_down(keeper.history()), std::nullopt) << "the boot before never knew the time";
+
+  device.clock.set_wall(kWall + std::chrono::milliseconds(900));
+  keeper.round();
+  EXPECT_EQ(keeper.view().boot_time, kWall / seconds(1) - 80) << "slewed, not set";
+}
+
+TEST_F(BootKeeperTest, WritesASignOfLifeAndNoMore) {
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts_with(""));
+  kill(keeper);
+  const auto before = keeper.writes();
+  for (int i = 0; i < 24 * 360; ++i) {
+    device.clock.advance(seconds(10));
+    keeper.round();
+    if (i % 30 == 0) keeper.observe(facts_with(""));
+    if (i % 90 == 89) kill(keeper);
+  }
+  kill(keeper);
+  const auto after = keeper.writes();
+  EXPECT_EQ(after.written - before.written, 96U);
+  EXPECT_EQ(kept().boots.back().last.uptime, 20U + 86400U);
+  std::printf("measured: %llu bytes in %llu writes on a quiet day, one boot known\n",
+              static_cast<unsigned long long>(after.bytes - before.bytes),
+              static_cast<unsigned long long>(after.written - before.written));
+}
+
+// What it costs the flash once the lists are full, with values of the usual length.
+TEST_F(BootKeeperTest, ADayOfAFullHistoryIsAFewMegabytes) {
+  for (int i = 0; i < 70; ++i) {
+    Device device("5b0f5d1e-3a86-4a52-9c0d-7d1be6a4c9" + std::to_string(10 + i));
+    BootKeeper keeper = device.start(directory.path(), "s" + std::to_string(i));
+    BootFacts facts = facts_with("MAINSWRST");
+    facts.values[static_cast<std::size_t>(What::kL4t)] = "36.4.4";
+    facts.values[static_cast<std::size_t>(What::kPowerMode)] = "2";
+    facts.values[static_cast<std::size_t>(What::kCommandLine)] = "2f81c4";
+    keeper.observe(facts);
+    keeper.finish(true);
+  }
+  const auto size = read_small_file(directory.file("boots.json")).value().size();
+  std::printf("measured: %zu bytes a write, %zu bytes a day with 96 writes\n", size, size * 96);
+  EXPECT_LT(size * 96, 4U << 20);
+}
+
+TEST_F(BootKeeperTest, NewsIsWrittenOnceAMinuteAtMost) {
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  kill(keeper);
+  const auto before = keeper.writes();
+  for (int i = 0; i < 600; ++i) {
+    device.clock.advance(seconds(1));
+    BootFacts facts = facts_with("");
+    facts.values[static_cast<std::size_t>(What::kPowerMode)] = std::to_string(i % 2);
+    keeper.observe(facts);
+    keeper.round();
+    kill(keeper);
+  }
+  EXPECT_LE(keeper.writes().written - before.written, 11U);
+}
+
+TEST_F(BootKeeperTest, WhatIsNoHistoryIsSetAsideAndSaid) {
+  struct Case {
+    std::string text;
+    const char* why;
+  };
+  for (const Case& c : {Case{"", "parse_error"}, Case{"garbage", "parse_error"},
+                        Case{"{\"format\":2}\n", "of format 2, this jetmem knows 1"},
+                        Case{std::string(300'000, ' '), "too large"}}) {
+    directory.write("boots.json", c.text);
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    const LogEntry* entry = device.log.find("the history of boots is lost");
+    ASSERT_NE(entry, nullptr) << c.why;
+    EXPECT_EQ(entry->level, LogLevel::kError);
+    EXPECT_NE(entry->message.find(c.why), std::string::npos) << entry->message;
+    EXPECT_EQ(read_small_file(directory.file("boots.json.bad")).value(), c.text);
+    EXPECT_EQ(keeper.view().bad_files, 1U);
+    EXPECT_EQ(keeper.history().boots_seen, 1U);
+    keeper.finish(true);
+    EXPECT_EQ(kept().boots_seen, 1U);
+  }
+}
+
+TEST_F(BootKeeperTest, ADirectoryThatTakesNothingIsSaidOnceAndCounted) {
+  // Root may write anywhere, but not through a folder that stands in the way.
+  ASSERT_EQ(::mkdir(directory.file("boots.json.new").c_str(), 0700), 0);
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  for (int i = 0; i < 400; ++i) {
+    device.clock.advance(seconds(10));
+    kill(keeper);
+    keeper.round();
+  }
+  EXPECT_GE(keeper.view().failed_writes, 4U);
+  int told = 0;
+  for (const LogEntry& entry : device.log.entries) {
+    told += entry.message.find("cannot be written") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(told, 1) << device.log.all();
+  ASSERT_EQ(::rmdir(directory.file("boots.json.new").c_str()), 0);
+  device.clock.advance(minutes(15));
+  keeper.round();
+  kill(keeper);
+  keeper.round();
+  EXPECT_NE(device.log.find("can be written again"), nullptr);
+  EXPECT_EQ(kept().boots_seen, 1U);
+}
+
+TEST_F(BootKeeperTest, NothingIsKeptWithoutAPlaceOrABoot) {
+  Device device("a");
+  BootKeeper without = device.start("");
+  EXPECT_FALSE(without.keeps());
+  without.observe(facts_with(""));
+  without.round();
+  without.finish(true);
+  EXPECT_EQ(without.view().history, nullptr);
+  Recorder log;
+  BootKeeper nameless({directory.path(), std::nullopt, "s", "v"}, device.clock, log);
+  nameless.start();
+  EXPECT_FALSE(nameless.keeps());
+  EXPECT_EQ(log.entries.back().level, LogLevel::kWarning);
+}
+
+TEST_F(BootKeeperTest, MarksWhileItRunsAndWhileItDoesNot) {
+  const auto mark = [&](std::string text) {
+    boot::Mark each;
+    each.at = {kWall / seconds(1), 30};
+    each.boot = "a";
+    each.text = std::move(text);
+    ASSERT_TRUE(boot::add_mark(directory.path(), each));
+  };
+  Device device("a");
+  {
+    BootKeeper keeper = device.start(directory.path());
+    EXPECT_FALSE(keeper.round());
+    mark("one");
+    EXPECT_TRUE(keeper.round());
+    EXPECT_NE(device.log.find(": one"), nullptr) << device.log.all();
+    EXPECT_FALSE(keeper.round()) << "told once";
+    EXPECT_EQ(keeper.view().history->marks_seen, 1U);
+    keeper.finish(false);
+  }
+  mark("two");
+  for (int i = 0; i < 30; ++i) mark("more");
+  BootKeeper keeper = device.start(directory.path());
+  EXPECT_EQ(device.log.find(": one"), nullptr);
+  EXPECT_NE(device.log.find("mark (set while jetmemd was not running)"), nullptr);
+  EXPECT_NE(device.log.find("11 more marks"), nullptr) << device.log.all();
+  EXPECT_EQ(keeper.history().marks_seen, 32U);
+  EXPECT_EQ(keeper.history().mark_at->uptime, 30U);
+
+  // Somebody removed the file and began anew.
+  ASSERT_EQ(::unlink(directory.file("marks.jsonl").c_str()), 0);
+  mark("after");
+  EXPECT_TRUE(keeper.round());
+  EXPECT_NE(device.log.find(": after"), nullptr);
+  EXPECT_EQ(keeper.history().marks_seen, 33U);
+  directory.write("marks.jsonl", "garbage\n");
+  EXPECT_TRUE(keeper.round());
+  EXPECT_EQ(keeper.view().bad_marks, 1U);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,72 @@
+#include "collectors/boot/gather.h"
+#include "collectors/boot/reset_reason.h"
+#include "collectors/boot/source.h"
+#include "tests/fuzz/snapshot_input.h"
+
+namespace {
+
+constexpr std::array<std::string_view, 14> kFiles{
+    "/proc/sys/kernel/osrelease",
+    "/proc/cmdline",
+    "/etc/nv_tegra_release",
+    "/var/lib/nvpmodel/status",
+    "/var/lib/jetmem/boots.json",
+    "/var/lib/jetmem/marks.jsonl",
+    "/sys/module/pstore/parameters/backend",
+    "/sys/devices/platform/bus@0/c360000.pmc/reset_reason",
+    "/sys/kernel/pmc/tegra_reset_level",
+    "/sys/fs/pstore/dmesg-ramoops-*",
+    "/sys/fs/pstore/console-ramoops-*",
+    "jetmem:end of /sys/fs/pstore/dmesg-ramoops-*",
+    "/var/lib/systemd/pstore/*/dmesg.txt",
+    "jetmem:pstore records left out",
+};
+
+void check(const jetmem::BootFacts& facts) {
+  using jetmem::BootFacts;
+  using jetmem::boot::History;
+  if (facts.records.size() > BootFacts::kMaxRecords) __builtin_trap();
+  for (const jetmem::PstoreRecord& record : facts.records) {
+    if (record.line.size() > jetmem::PstoreRecord::kMaxLine) __builtin_trap();
+    for (const char c : record.name + record.line) {
+      if (c < ' ' || c >= 0x7f) __builtin_trap();
+    }
+  }
+  if (facts.history_error) return;
+  if (facts.history.boots.size() > History::kMaxBoots) __builtin_trap();
+  // What was understood is written so that it is understood again.
+  History again;
+  if (!parse_history(to_text(facts.history), again)) __builtin_trap();
+  if (again != facts.history) __builtin_trap();
+  const auto down = seconds_down(facts.history);
+  if (down && *down < 0) __builtin_trap();
+}
+
+}  // namespace
+
+// A whole history or one record, or what the source is given as a snapshot.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static jetmem::BootFacts reused;
+  static jetmem::BootSource source;
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  jetmem::Snapshot snapshot;
+  if (!input.empty() &&
+      (input[0] == '{' || input[0] == 'P' || input[0] == 'O' || input[0] == '[')) {
+    snapshot.add(kFiles[4], input, 0);
+    snapshot.add(kFiles[5], input, 0);
+    snapshot.add("/sys/fs/pstore", {}, 0);
+    snapshot.add("/sys/fs/pstore/dmesg-ramoops-0", input, 0);
+    snapshot.add("jetmem:end of /sys/fs/pstore/dmesg-ramoops-0", input, 0);
+    snapshot.add("/sys/fs/pstore/console-ramoops-0", input, 0);
+  } else {
+    snapshot = jetmem::snapshot_of(input, kFiles);
+  }
+  jetmem::BootFacts fresh;
+  const bool ok = parse_boot(snapshot, true, fresh).has_value();
+  if (parse_boot(snapshot, true, reused).has_value() != ok) __builtin_trap();
+  if (source.parse(snapshot, {}).has_value() != ok) __builtin_trap();
+  if (!ok) return 0;
+  if (!fresh.same_as(reused) || !fresh.same_as(source.reading())) __builtin_trap();
+  check(fresh);
+  return 0;
+}
