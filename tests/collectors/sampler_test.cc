@@ -139,13 +139,17 @@ TEST_F(SamplerTest, StalenessGoesByThePausesThatASourceTakes) {
   Sampler sampler(root_, clock_, table, std::move(sources), {}, {});
   Snapshot snapshot;
   snapshot.add("/sys/kernel/debug/nvmap/iovmm/clients",
-               "CLIENT PROCESS PID SIZE\nuser camera 7 4K\ntotal 4K\n", 0);
+               "CLIENT                        PROCESS      PID        SIZE\n"
+               "user                           camera        7          4K\n"
+               "total                                                   4K\n",
+               0);
   const auto is_there = [&] {
     return !std::isnan(table.value_of("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}"));
   };
   sampler.accept(0, snapshot, std::chrono::milliseconds(600));  // every tenth interval
   sampler.finish_round();
   ASSERT_TRUE(is_there());
+  EXPECT_EQ(sampler.status(0).patience, std::chrono::minutes(10));
   clock_.advance(std::chrono::minutes(29));
   sampler.finish_round();
   EXPECT_TRUE(is_there());

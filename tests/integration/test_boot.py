@@ -404,7 +404,7 @@ class OfAFixture(unittest.TestCase):
         words = re.sub(r"\s+", " ", told.stdout)
         for part in ("boot 13", "not clean", "9m before this boot", "MAINSWRST",
                      "the kernel changed from 5.15.136-tegra to 5.15.148-tegra",
-                     "mark: power mode 25 W for the new model", "dmesg-ramoops-1 (panic)"):
+                     "mark: power mode 15 W for the new model", "dmesg-ramoops-1 (panic)"):
             self.assertIn(part, words)
         shown = json.loads(jt.run([jt.JETMEM, "boots", "--json", "--root", root]).stdout)
         self.assertEqual(shown["down_seconds"], 585)
