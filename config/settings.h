@@ -31,7 +31,7 @@ struct HttpSettings {
 
 struct ReaderSettings {
   std::chrono::milliseconds deadline{5'000};
-  std::uint32_t max_wedged = 3;
+  std::uint32_t max_wedged = 5;
   std::string socket = "/run/jetmem-reader/socket";  // used when it exists; empty: always spawn
   std::string program;                               // empty: the one beside jetmemd
   bool operator==(const ReaderSettings&) const = default;

@@ -34,7 +34,7 @@ struct ClientOptions {
   // Handed to the spawned program as --root; empty: the live machine.
   std::string root;
   std::chrono::milliseconds deadline{5000};
-  std::size_t max_wedged = 3;
+  std::size_t max_wedged = 5;
 };
 
 struct ClientCounters {

@@ -352,7 +352,7 @@ http:
   idle_timeout: 10s  # default
 reader:
   deadline: 5s  # default
-  max_wedged: 3  # default
+  max_wedged: 5  # default
   socket: "/run/jetmem-reader/socket"  # default
   program: "/opt/it's \"x\"\\y"  # a.yaml:2
 kernel_log:

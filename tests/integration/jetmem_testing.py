@@ -579,3 +579,9 @@ BOARD_STATES = {
                "tegrastats": "absent", "nvmap": "absent", "nvml": "absent"},
     "xavier-nx": {"nvml": "absent"},
 }
+
+
+def unexpected_states(page, board):
+    """The sources that are not as this board has them, and how they are instead."""
+    return {source: state for source, state in page.states().items()
+            if state != BOARD_STATES[board].get(source, "ok")}

@@ -157,7 +157,8 @@ class Notifications(unittest.TestCase):
         self.assertEqual(manager.wait_for("READY"), "1")
         daemon.wait_until_read()
         jt.wait_for("the status says all states",
-                    lambda: manager.fields("STATUS")[-1:] == ["Sampling: 8 ok, 1 absent (pressure)"])
+                    lambda: manager.fields("STATUS")[-1:] ==
+                    ["Sampling: 18 ok, 2 absent (pressure, nvml)"])
         self.assertNotIn("WATCHDOG", str(manager.messages))  # nobody asked for it
 
         before = time.clock_gettime(time.CLOCK_MONOTONIC)
@@ -171,7 +172,7 @@ class Notifications(unittest.TestCase):
         order = manager.order()
         self.assertLess(order.index("RELOADING"), len(order) - 1 - order[::-1].index("READY"))
         jt.wait_for("the status follows the settings", lambda: manager.fields("STATUS")[-1] ==
-                    "Sampling: 7 ok, 1 absent (pressure), 1 disabled (vmstat)")
+                    "Sampling: 17 ok, 2 absent (pressure, nvml), 1 disabled (vmstat)")
 
         # A refused reload is over, too: else systemd would wait for it.
         daemon.reload("nonsense: 1")
