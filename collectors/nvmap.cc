@@ -155,15 +155,13 @@ const SourceInfo NvmapSource::kInfo{
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(30),
     .grant = "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root (sudo): debugfs is root's",
+    .spared = true,
     .metrics = kMetrics,
     .limits = {.file_bytes = 4U << 10, .total_bytes = 2U << 20, .files = 128, .names = 256},
     .gather = gather,
 };
 
-std::optional<Error> NvmapSource::gate(const Readings& /*readings*/) { return backoff_.gate(); }
-
-Result<void> NvmapSource::parse(const Snapshot& snapshot, Nanoseconds read_time) {
-  backoff_.spent(read_time);
+Result<void> NvmapSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   return parse_nvmap(snapshot, reading_);
 }
 

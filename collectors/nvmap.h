@@ -44,7 +44,6 @@
 #include <string>
 #include <vector>
 
-#include "collectors/cost_backoff.h"
 #include "collectors/source.h"
 
 namespace jetmem {
@@ -117,13 +116,8 @@ class NvmapSource final : public SourceOf<Nvmap> {
  public:
   static const SourceInfo kInfo;
   const SourceInfo& info() const override { return kInfo; }
-  std::optional<Error> gate(const Readings& readings) override;
-  std::int64_t intervals_between() const override { return backoff_.intervals_between(); }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
-
- private:
-  CostBackoff backoff_{kInfo.interval};
 };
 
 }  // namespace jetmem

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/units.h"
+
 namespace jetmem {
 namespace {
 
 constexpr std::uint16_t kMaxSources = 64;
 constexpr int kStaleAfterIntervals = 3;
+// Of a source that is spared: a reading is worth so many times its length of rest, up to a bound.
+constexpr int kRestPerRead = 1000;
+constexpr int kMostIntervals = 10;
 constexpr auto kCounter = MetricType::kCounter;
 constexpr auto kGauge = MetricType::kGauge;
 
@@ -149,6 +154,9 @@ void Sampler::set_enabled(std::size_t i, bool enabled) {
   Entry& entry = entries_[i];
   const bool disabled = entry.status.state == SourceState::kDisabled;
   if (enabled != disabled) return;
+  // Whoever switches it on wants to see it.
+  entry.sparing = false;
+  entry.earlier_read_time = Nanoseconds(0);
   if (enabled) {
     set_state(entry, SourceState::kPending, {});
   } else {
@@ -171,10 +179,14 @@ bool Sampler::admit(std::size_t i) {
   if (entry.status.state == SourceState::kDisabled) return false;
   // A copied file costs nobody anything.
   if (!root_.is_live()) return true;
+  if (entry.sparing && clock_.boot() < entry.not_before) {
+    ++entry.status.skips;
+    return false;
+  }
   std::optional<Error> refusal = entry.source->gate(readings_);
   const bool was_skipped = !entry.status.skipped.empty();
   if (!refusal) {
-    if (was_skipped) {
+    if (was_skipped && !entry.sparing) {
       entry.status.skipped.clear();
       if (on_change_) on_change_(entry.source->info(), entry.status);
     }
@@ -223,13 +235,41 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   readings_.set_valid(i, true);
   derive_ = true;
   entry.status.last_success = now;
-  entry.status.patience = entry.status.interval * entry.source->intervals_between();
+  entry.status.patience = entry.status.interval;
+  if (entry.source->info().spared) spare(entry, now);
   entry.status.work_time = read_time + (clock_.mono() - begin);
   entry.status.error = Errc::kIo;
   const bool was_stale = std::exchange(entry.status.stale, false);
   if (entry.status.state != SourceState::kOk || was_stale) {
     set_state(entry, SourceState::kOk, {});
   }
+}
+
+// The shorter of two readings counts: a moment in which everything was slow is no reason to look
+// away.
+void Sampler::spare(Entry& entry, Nanoseconds now) {
+  const Nanoseconds read_time = entry.status.read_time;
+  const Nanoseconds cost = entry.earlier_read_time > Nanoseconds(0)
+                               ? std::min(read_time, entry.earlier_read_time)
+                               : Nanoseconds(0);
+  entry.earlier_read_time = read_time;
+  const Nanoseconds interval = entry.status.interval;
+  const Nanoseconds rest = std::min(cost * kRestPerRead, interval * kMostIntervals);
+  const bool was_sparing = std::exchange(entry.sparing, rest > interval);
+  if (entry.sparing) {
+    // Whoever is asked on the grid of its interval comes a little early as often as late.
+    entry.not_before = now + rest - interval / 2;
+    entry.status.patience = std::chrono::ceil<std::chrono::milliseconds>(rest + interval);
+  }
+  if (entry.sparing == was_sparing) return;
+  entry.status.skipped.clear();
+  if (entry.sparing) {
+    entry.status.skipped = "read less often, as one reading takes " +
+                           format_duration(std::chrono::ceil<std::chrono::milliseconds>(cost)) +
+                           ": now every " +
+                           format_duration(std::chrono::ceil<std::chrono::milliseconds>(rest));
+  }
+  if (on_change_) on_change_(entry.source->info(), entry.status);
 }
 
 void Sampler::reject(std::size_t i, Error error) {

@@ -96,7 +96,13 @@ class Sampler {
     SourceStatus status;
     AbsentValues absent;
     std::size_t section = 0;
+    // Of a source that is spared: not to be read before (boot clock), and what the reading before
+    // the last took.
+    Nanoseconds not_before{0};
+    Nanoseconds earlier_read_time{0};
+    bool sparing = false;
   };
+  void spare(Entry& entry, Nanoseconds now);
   void set_state(Entry& entry, SourceState state, std::string reason);
   void drop(Entry& entry, std::size_t i);
   void write_own_series(Nanoseconds now);

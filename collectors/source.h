@@ -46,6 +46,10 @@ struct SourceInfo {
   std::chrono::milliseconds shortest_interval{100};
   // What to do when reading is denied, for the person who wants the data.
   std::string_view grant{};
+  // What reading costs grows with the machine (processes, buffers): where it takes long the source is
+  // read less often, so that about a thousandth of the time goes into it; but at least every tenth
+  // interval, since what is slow may be what is failing.
+  bool spared = false;
   std::span<const Descriptor> metrics{};
   ReadLimits limits{};
   // What patterns cannot name; after the paths.
@@ -130,10 +134,6 @@ class Source {
   // Called before each read of a live machine. An error (Errc::kSkipped) says why reading now
   // would cost the device too much.
   virtual std::optional<Error> gate(const Readings& /*readings*/) { return std::nullopt; }
-
-  // How many intervals lie between two readings: more than 1 while gate() spares the device by
-  // reading less often. What was read is not stale before three times as long.
-  virtual std::int64_t intervals_between() const { return 1; }
 
   // Called with the raw text each time it was read, and with how long reading took. Fills the
   // reading. Pure but for the reading: the same text gives the same result whatever was before.

@@ -278,6 +278,7 @@ const SourceInfo DmabufSource::kInfo{
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(60),
     .grant = "CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE for jetmem-reader, or run as root",
+    .spared = true,
     .metrics = kMetrics,
     .limits = kDmabufLimits,
     .gather = gather_dmabuf,
@@ -344,10 +345,7 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   return fail(Errc::kAbsent, "no DMA-BUF in debugfs or sysfs, and no process to be seen");
 }
 
-std::optional<Error> DmabufSource::gate(const Readings& /*readings*/) { return backoff_.gate(); }
-
-Result<void> DmabufSource::parse(const Snapshot& snapshot, Nanoseconds read_time) {
-  backoff_.spent(read_time);
+Result<void> DmabufSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   return parse_dmabuf(snapshot, reading_);
 }
 

@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "collectors/cost_backoff.h"
 #include "collectors/dmabuf/bufinfo.h"
 #include "collectors/dmabuf/holders.h"
 #include "collectors/source.h"
@@ -60,13 +59,8 @@ class DmabufSource final : public SourceOf<Dmabuf> {
  public:
   static const SourceInfo kInfo;
   const SourceInfo& info() const override { return kInfo; }
-  std::optional<Error> gate(const Readings& readings) override;
-  std::int64_t intervals_between() const override { return backoff_.intervals_between(); }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
-
- private:
-  CostBackoff backoff_{kInfo.interval};
 };
 
 }  // namespace jetmem

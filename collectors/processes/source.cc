@@ -101,6 +101,7 @@ const SourceInfo ProcessesSource::kInfo{
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(10),
     .grant = "CAP_SYS_PTRACE for jetmem-reader where /proc is mounted with hidepid",
+    .spared = true,
     .metrics = kMetrics,
     .limits = kProcessesLimits,
     .gather = gather_processes,
@@ -108,10 +109,7 @@ const SourceInfo ProcessesSource::kInfo{
 
 ProcessesSource::ProcessesSource() : ProcessesSource(kSystemClock) {}
 
-std::optional<Error> ProcessesSource::gate(const Readings& /*readings*/) { return backoff_.gate(); }
-
-Result<void> ProcessesSource::parse(const Snapshot& snapshot, Nanoseconds read_time) {
-  backoff_.spent(read_time);
+Result<void> ProcessesSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   return parse_processes(snapshot, reading_);
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "collectors/cost_backoff.h"
 #include "collectors/processes/groups.h"
 #include "collectors/processes/shown_groups.h"
 #include "collectors/source.h"
@@ -25,8 +24,6 @@ class ProcessesSource final : public SourceOf<Processes> {
   explicit ProcessesSource(const Clock& clock) : clock_(clock) {}
 
   const SourceInfo& info() const override { return kInfo; }
-  std::optional<Error> gate(const Readings& readings) override;
-  std::int64_t intervals_between() const override { return backoff_.intervals_between(); }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 
@@ -47,7 +44,6 @@ class ProcessesSource final : public SourceOf<Processes> {
   const Processes::Process* process_of(std::uint32_t pid) const;
 
   const Clock& clock_;
-  CostBackoff backoff_{kInfo.interval};
   // Other sources' readings are at hand only while samples are written, and what is shown depends
   // on them. Bounded.
   mutable Extras extras_;

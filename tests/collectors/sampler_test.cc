@@ -131,31 +131,98 @@ TEST_F(SamplerTest, DisabledIsSaidAndSilent) {
   EXPECT_EQ(value(kFree), 4096);
 }
 
-// A dear source that is read less often is not stale for that.
-TEST_F(SamplerTest, StalenessGoesByThePausesThatASourceTakes) {
-  std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(std::make_unique<NvmapSource>());
-  SampleTable table;
-  Sampler sampler(root_, clock_, table, std::move(sources), {}, {});
-  Snapshot snapshot;
-  snapshot.add("/sys/kernel/debug/nvmap/iovmm/clients",
-               "CLIENT                        PROCESS      PID        SIZE\n"
-               "user                           camera        7          4K\n"
-               "total                                                   4K\n",
-               0);
-  const auto is_there = [&] {
-    return !std::isnan(table.value_of("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}"));
-  };
-  sampler.accept(0, snapshot, std::chrono::milliseconds(600));  // every tenth interval
-  sampler.finish_round();
-  ASSERT_TRUE(is_there());
-  EXPECT_EQ(sampler.status(0).patience, std::chrono::minutes(10));
-  clock_.advance(std::chrono::minutes(29));
-  sampler.finish_round();
+// Sources whose cost grows with the machine: on a live root, since a copied file costs nobody
+// anything.
+class SparedTest : public SamplerTest {
+ protected:
+  SparedTest() : live_(Root::live()) {
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.push_back(std::make_unique<NvmapSource>());
+    spared_ =
+        std::make_unique<Sampler>(live_, clock_, samples_, std::move(sources),
+                                  std::vector<std::unique_ptr<Derivation>>(), Sampler::Options{});
+    spared_->on_change(
+        [this](const SourceInfo&, const SourceStatus& status) { told_.push_back(status.skipped); });
+    snapshot_.add("/sys/kernel/debug/nvmap/iovmm/clients",
+                  "CLIENT                        PROCESS      PID        SIZE\n"
+                  "user                           camera        7          4K\n"
+                  "total                                                   4K\n",
+                  0);
+  }
+
+  void reading(std::chrono::milliseconds took) { spared_->accept(0, snapshot_, took); }
+  bool is_there() {
+    spared_->finish_round();
+    return !std::isnan(samples_.value_of("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}"));
+  }
+  // Minutes until it is read again.
+  int minutes_to_the_next() {
+    for (int minute = 1;; ++minute) {
+      clock_.advance(std::chrono::minutes(1));
+      if (spared_->admit(0)) return minute;
+    }
+  }
+
+  Root live_;
+  SampleTable samples_;
+  std::unique_ptr<Sampler> spared_;
+  Snapshot snapshot_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(SparedTest, WhatIsCheapIsReadEachTime) {
+  for (int i = 0; i < 5; ++i) {
+    reading(std::chrono::milliseconds(59));
+    EXPECT_EQ(minutes_to_the_next(), 1);
+  }
+  EXPECT_EQ(told_.size(), 1U) << "that it is ok, and no more";
+}
+
+TEST_F(SparedTest, WhatIsDearIsReadLessOftenAndIsNotStaleForThat) {
+  reading(std::chrono::milliseconds(300));
+  EXPECT_EQ(minutes_to_the_next(), 1) << "one slow reading is no reason to look away";
+  reading(std::chrono::milliseconds(300));
+  EXPECT_EQ(minutes_to_the_next(), 5);
+  reading(std::chrono::milliseconds(300));
   EXPECT_TRUE(is_there());
-  clock_.advance(std::chrono::minutes(2));
-  sampler.finish_round();
-  EXPECT_FALSE(is_there());
+  clock_.advance(std::chrono::minutes(14));
+  EXPECT_TRUE(is_there());
+  clock_.advance(std::chrono::minutes(5));
+  EXPECT_FALSE(is_there()) << "three times the pause and more";
+}
+
+TEST_F(SparedTest, TenIntervalsAreTheLongestPause) {
+  reading(std::chrono::seconds(100));
+  reading(std::chrono::seconds(100));
+  EXPECT_EQ(minutes_to_the_next(), 10);
+}
+
+TEST_F(SparedTest, APauseGoesByTheIntervalInForce) {
+  spared_->set_interval(0, std::chrono::minutes(5));
+  reading(std::chrono::milliseconds(300));
+  reading(std::chrono::milliseconds(300));
+  EXPECT_EQ(minutes_to_the_next(), 1) << "five minutes are rest enough for it, whoever asks sooner";
+}
+
+TEST_F(SparedTest, ItIsSaidOnceWhenItBeginsAndOnceWhenItEnds) {
+  for (int i = 0; i < 6; ++i) {
+    reading(std::chrono::milliseconds(300));
+    minutes_to_the_next();
+  }
+  ASSERT_EQ(told_.size(), 2U);
+  EXPECT_EQ(told_[1], "read less often, as one reading takes 300ms: now every 5m");
+  reading(std::chrono::milliseconds(1));
+  EXPECT_EQ(told_.back(), "");
+  EXPECT_EQ(told_.size(), 3U);
+}
+
+TEST_F(SparedTest, SwitchedOnAgainItIsReadAtOnce) {
+  reading(std::chrono::seconds(1));
+  reading(std::chrono::seconds(1));
+  ASSERT_FALSE(spared_->admit(0));
+  spared_->set_enabled(0, false);
+  spared_->set_enabled(0, true);
+  EXPECT_TRUE(spared_->admit(0));
 }
 
 TEST_F(SamplerTest, WhatIsNotReadOnPurposeIsPendingAndSaidOnce) {
