@@ -262,7 +262,6 @@ void Sampler::spare(Entry& entry, Nanoseconds now) {
     entry.status.patience = std::chrono::ceil<std::chrono::milliseconds>(rest + interval);
   }
   if (entry.sparing == was_sparing) return;
-  entry.status.skipped.clear();
   if (entry.sparing) {
     entry.status.skipped = "read less often, as one reading takes " +
                            format_duration(std::chrono::ceil<std::chrono::milliseconds>(cost)) +
@@ -270,6 +269,8 @@ void Sampler::spare(Entry& entry, Nanoseconds now) {
                            format_duration(std::chrono::ceil<std::chrono::milliseconds>(rest));
   }
   if (on_change_) on_change_(entry.source->info(), entry.status);
+  // Said once; what happens to it next is news of its own.
+  entry.status.skipped.clear();
 }
 
 void Sampler::reject(std::size_t i, Error error) {

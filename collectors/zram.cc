@@ -107,6 +107,14 @@ constexpr std::array kMetrics{
                        "no memory left to compress into.",
                .labels = {"device"},
                .max_series = Zram::kMaxDevices},
+    Descriptor{.name = "jetmem_zram_compression_ratio",
+               .type = MetricType::kGauge,
+               .help =
+                   "What is stored in the zram device, by the memory that it takes for it: 3 "
+                   "means that three bytes fit in one. Near 1 zram gains nothing and costs time. "
+                   "Absent while nothing is stored.",
+               .labels = {"device"},
+               .max_series = Zram::kMaxDevices},
 };
 enum Metric : std::size_t {
   kAreas,
@@ -125,6 +133,7 @@ enum Metric : std::size_t {
   kHuge,
   kFailedReads,
   kFailedWrites,
+  kRatio
 };
 
 }  // namespace
@@ -167,6 +176,11 @@ void ZramSource::write(SampleWriter& out, WriteContext& context) const {
     put(kOriginal, device.original_bytes);
     put(kCompressed, device.compressed_bytes);
     put(kUsed, device.used_bytes);
+    if (device.original_bytes.value_or(0) > 0 && device.used_bytes.value_or(0) > 0) {
+      out.put(kMetrics[kRatio],
+              static_cast<double>(*device.original_bytes) / static_cast<double>(*device.used_bytes),
+              device.name);
+    }
     put(kLimit, device.limit_bytes);
     put(kPeak, device.max_used_bytes);
     put(kSame, device.same_pages);

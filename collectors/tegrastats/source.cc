@@ -185,7 +185,11 @@ class Writer {
 
   // GR3D2_FREQ is the clock of the second GPC; both print the load of the whole GPU.
   void write_gpu(const TegrastatsLine& line) {
-    if (line.gr3d.percent) put_percent(kMetrics[kGpuUtilization], *line.gr3d.percent);
+    if (line.gr3d.percent && line.gr3d.quality_unknown() && *line.gr3d.percent == 0) {
+      absent_.add(kUnknownQuality);
+    } else if (line.gr3d.percent) {
+      put_percent(kMetrics[kGpuUtilization], *line.gr3d.percent);
+    }
     std::uint32_t gpc = 0;
     for (const TegrastatsLine::Gpu* gpu : {&line.gr3d, &line.gr3d2}) {
       for (const std::uint32_t mhz : gpu->mhz) {
@@ -234,6 +238,14 @@ class Writer {
 
 }  // namespace
 
+namespace {
+
+// A recorded log may be of any length, and only its last line counts. Gatherer::end_of(kPaths[0]):
+constexpr std::string_view kEnd = "jetmem:end of /jetmem/tegrastats";
+void gather_end(Gatherer& files) { files.read_ends(kPaths[0], 0, 64U << 10); }
+
+}  // namespace
+
 const SourceInfo TegrastatsSource::kInfo{
     .name = "tegrastats",
     .what =
@@ -244,6 +256,7 @@ const SourceInfo TegrastatsSource::kInfo{
     .shortest_interval = std::chrono::seconds(1),
     .grant = "the right to run tegrastats; as root it tells EMC and engines too",
     .metrics = kMetrics,
+    .gather = gather_end,
 };
 
 Result<void> parse_tegrastats(std::string_view text, Tegrastats& out) {
@@ -262,7 +275,8 @@ Result<void> parse_tegrastats(std::string_view text, Tegrastats& out) {
 }
 
 Result<void> TegrastatsSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const FileText file = snapshot.find(kPaths[0]);
+  const FileText end = snapshot.find(kEnd);
+  const FileText file = end.ok() ? end : snapshot.find(kPaths[0]);
   if (file.error == ENOENT) return fail(Errc::kAbsent, "no tegrastats on this machine");
   if (!file.ok()) return tl::unexpected(file.as_error());
   return parse_tegrastats(file.text, reading_);

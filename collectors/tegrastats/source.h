@@ -8,8 +8,9 @@
 // swap (the kernel's own), MTS and EDP (of no use beyond `jetmem decode tegrastats`).
 //
 // Values that are left out and counted:
-//   unknown_quality  EMC or an engine at 0% without a clock: not readable without root, not idle.
-//                    The GPU's 0% counts: its load needs no root. So do percentages above 0.
+//   unknown_quality  EMC, the GPU or an engine at 0% without a clock: without root that is what is
+//                    printed for what could not be read (all lines of L4T 36 and 39 without root have
+//                    GR3D_FREQ 0%, at 5 W too). A percentage above 0 was read.
 //   negative_power   a rail without power may read below 0 (-392mW): an offset, no power
 //   duplicate        a rail of a name that the line had already
 //   out_of_range     a percentage above 100

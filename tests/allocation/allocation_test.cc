@@ -22,7 +22,7 @@ namespace {
 constexpr int kRounds = 50;
 
 // What jetmemd's loop does in a round, its own figures included. What jetmem-reader reads for it,
-// in a process of its own, is read here once and accepted in each round.
+// in a process of its own or is told by a program, is read here once and accepted in each round.
 class Loop {
  public:
   explicit Loop(Root root)
@@ -32,7 +32,7 @@ class Loop {
         processes_section_(table_.add_section("processes of jetmem")) {
     for (std::size_t i = 0; i < sampler_.size(); ++i) {
       const SourceInfo& info = sampler_.info(i);
-      if (info.access != Access::kReader) continue;
+      if (info.access != Access::kReader && info.access != Access::kProgram) continue;
       answers_.push_back({i, SnapshotReader(info.paths, info.limits, info.gather), nullptr});
       answers_.back().snapshot = &answers_.back().reader.read(root_);
     }
@@ -40,9 +40,7 @@ class Loop {
 
   void round() {
     for (std::size_t i = 0; i < sampler_.size(); ++i) {
-      const Access access = sampler_.info(i).access;
-      const bool in_loop = access == Access::kDirect || access == Access::kProgram;
-      if (in_loop && is_asked_again(i)) sampler_.collect(i);
+      if (sampler_.info(i).access == Access::kDirect && is_asked_again(i)) sampler_.collect(i);
     }
     for (const Answer& answer : answers_) {
       if (!is_asked_again(answer.source)) continue;

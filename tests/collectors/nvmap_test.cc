@@ -310,16 +310,6 @@ TEST_F(NvmapTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(reused.allocatable_bytes, std::nullopt);
 }
 
-TEST_F(NvmapTest, ADearReadingIsMadeMoreSeldom) {
-  heap("iovmm", header() + total(8));
-  ASSERT_TRUE(fixture.run(std::chrono::microseconds(200)));
-  EXPECT_EQ(fixture.source.gate(fixture.readings), std::nullopt);
-  ASSERT_TRUE(fixture.run(std::chrono::milliseconds(150)));
-  const auto refusal = fixture.source.gate(fixture.readings);
-  ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->code, Errc::kSkipped);
-}
-
 // What the reader does: from a tree to a reading.
 class NvmapTree : public testing::Test {
  protected:

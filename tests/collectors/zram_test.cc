@@ -49,6 +49,8 @@ TEST_F(ZramTest, FromTextToSamples) {
   EXPECT_EQ(value("jetmem_zram_initialized{device=\"zram0\"}"), 1);
   EXPECT_EQ(value("jetmem_zram_algorithm_info{algorithm=\"lzo-rle\",device=\"zram0\"}"), 1);
   EXPECT_EQ(value("jetmem_zram_original_bytes{device=\"zram0\"}"), 148897792);
+  EXPECT_EQ(value("jetmem_zram_compression_ratio{device=\"zram0\"}"),
+            148897792.0 / value("jetmem_zram_used_bytes{device=\"zram0\"}"));
   EXPECT_EQ(value("jetmem_zram_compressed_bytes{device=\"zram0\"}"), 54218379);
   EXPECT_EQ(value("jetmem_zram_used_bytes{device=\"zram0\"}"), 56119296);
   EXPECT_EQ(value("jetmem_zram_limit_bytes{device=\"zram0\"}"), 0);

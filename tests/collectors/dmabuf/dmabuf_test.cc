@@ -299,14 +299,6 @@ TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_TRUE(reused.bufinfo.exporters.empty());
 }
 
-TEST_F(DmabufTest, ADearReadingIsDoneSeldom) {
-  fixture.file(kBufinfoPath, kBufinfo);
-  ASSERT_TRUE(fixture.run(std::chrono::milliseconds(50)));
-  EXPECT_FALSE(fixture.source.gate(fixture.readings));
-  ASSERT_TRUE(fixture.run(std::chrono::milliseconds(150)));
-  EXPECT_TRUE(fixture.source.gate(fixture.readings));
-}
-
 TEST_F(DmabufTest, ASteadyMachineChangesNoShape) {
   fixture.file(kBufinfoPath, kBufinfo);
   comm(5, "a");

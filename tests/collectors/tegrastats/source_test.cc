@@ -9,6 +9,7 @@
 #include "base/root.h"
 #include "base/snapshot.h"
 #include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -86,20 +87,35 @@ TEST_F(TegrastatsTest, IramOfTheNano) {
   EXPECT_EQ(value("iram_total_bytes"), 252 * 1024);
 }
 
-TEST_F(TegrastatsTest, WithoutRootEmcIsUnreadableAndTheGpuIsNot) {
+TEST_F(TegrastatsTest, WithoutRootWhatReadsZeroWasNotRead) {
   line("RAM 1/2MB EMC_FREQ 0% GR3D_FREQ 0% VIC_FREQ 0%\n");
   EXPECT_FALSE(has("emc_utilization_ratio"));
   EXPECT_FALSE(has("emc_clock_hertz"));
   EXPECT_FALSE(has("engine_utilization_ratio{engine=\"VIC\"}"));
   EXPECT_FALSE(has("engine_on{engine=\"VIC\"}"));
-  EXPECT_EQ(absent("unknown_quality"), 2U);
-  EXPECT_EQ(value("gpu_utilization_ratio"), 0);
+  EXPECT_FALSE(has("gpu_utilization_ratio"));
+  EXPECT_EQ(absent("unknown_quality"), 3U);
   line("RAM 1/2MB EMC_FREQ 3% GR3D_FREQ 39%\n");
   EXPECT_EQ(value("emc_utilization_ratio"), 0.03);
   EXPECT_EQ(value("gpu_utilization_ratio"), 0.39);
   EXPECT_EQ(absent("unknown_quality"), 0U);
   line("RAM 1/2MB EMC_FREQ 0%@204\n");
   EXPECT_EQ(value("emc_utilization_ratio"), 0) << "with a clock 0 is a load";
+}
+
+TEST_F(TegrastatsTest, ALongRecordingCountsByItsEnd) {
+  TempDir dir;
+  std::string text;
+  while (text.size() < 400'000)
+    text += "RAM 1/2MB (lfb 3x4MB) CPU [1%@729,2%@729] GR3D_FREQ 4%@305\n";
+  dir.write("jetmem/tegrastats", text + "RAM 7/9MB (lfb 1x1MB)\n");
+  const Root root = Root::at(dir.path()).value();
+  const SourceInfo& info = TegrastatsSource::kInfo;
+  SnapshotReader reader(info.paths, info.limits, info.gather);
+  TegrastatsSource source;
+  const auto parsed = source.parse(reader.read(root), Nanoseconds(0));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(source.reading().line.ram->used_mb, 7U);
 }
 
 TEST_F(TegrastatsTest, ClocksWithoutALoadGiveNoLoad) {
