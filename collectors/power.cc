@@ -1,21 +1,19 @@
 #include "collectors/power.h"
 
 #include <array>
+#include <initializer_list>
 #include <string>
 
+#include "collectors/one_value.h"
 #include "collectors/power_parse.h"
 
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPaths{
+// The rest is gathered: of channels that are connected only.
+constexpr std::array<std::string_view, 2> kPaths{
     "/sys/class/hwmon/hwmon*/name",
     "/sys/bus/i2c/drivers/ina3221x/*-*/iio:device*/rail_name_*",
-    "/sys/bus/i2c/drivers/ina3221x/*-*/iio:device*/in_voltage*_input",
-    "/sys/bus/i2c/drivers/ina3221x/*-*/iio:device*/in_current*_input",
-    "/sys/bus/i2c/drivers/ina3221x/*-*/iio:device*/in_power*_input",
-    "/sys/bus/i2c/drivers/ina3221x/*-*/iio:device*/warn_current_limit_*",
-    "/sys/bus/i2c/drivers/ina3221x/*-*/iio:device*/crit_current_limit_*",
 };
 
 constexpr std::array kMetrics{
@@ -107,7 +105,49 @@ void gather_other(Gatherer& gatherer, std::string& path) {
   }
 }
 
-void gather(Gatherer& gatherer) {
+void gather_old_driver(Gatherer& gatherer, std::string& path) {
+  for (char channel = '0'; channel <= '2'; ++channel) {
+    if (!gatherer.has_room()) return;
+    const std::size_t folder = path.size();
+    path.append("rail_name_").push_back(channel);
+    const bool is_connected =
+        !power::is_not_connected(one_value(gatherer.read(path).text).value_or(""));
+    gatherer.forget();  // the pattern has it
+    path.resize(folder);
+    if (!is_connected) continue;
+    for (const auto& [before, after] :
+         std::initializer_list<std::array<std::string_view, 2>>{{"in_voltage", "_input"},
+                                                                {"in_current", "_input"},
+                                                                {"in_power", "_input"},
+                                                                {"warn_current_limit_", ""},
+                                                                {"crit_current_limit_", ""}}) {
+      gather_file(gatherer, path, std::string(before) + channel + std::string(after));
+    }
+  }
+}
+
+// Folders that cannot be listed are told by the records of the patterns.
+void gather_old_drivers(Gatherer& gatherer) {
+  std::vector<std::string> chips;
+  std::vector<std::string> devices;
+  std::string path;
+  gatherer.list(power::kIio, chips);
+  for (const std::string& chip : chips) {
+    if (!glob_match("*-*", chip)) continue;
+    path.assign(power::kIio).append("/").append(chip);
+    devices.clear();
+    gatherer.list(path, devices);
+    const std::size_t folder = path.size();
+    for (const std::string& device : devices) {
+      if (!glob_match("iio:device*", device)) continue;
+      path.append("/").append(device).append("/");
+      gather_old_driver(gatherer, path);
+      path.resize(folder);
+    }
+  }
+}
+
+void gather_hwmon(Gatherer& gatherer) {
   std::vector<std::string> names;
   if (gatherer.list(power::kHwmon, names) != 0) return;  // told by the record of the pattern
   std::string path;
@@ -124,6 +164,11 @@ void gather(Gatherer& gatherer) {
     if (is_triple) gather_ina3221(gatherer, path);
     if (is_other) gather_other(gatherer, path);
   }
+}
+
+void gather(Gatherer& gatherer) {
+  gather_hwmon(gatherer);
+  gather_old_drivers(gatherer);
 }
 
 }  // namespace

@@ -15,8 +15,11 @@
 //     and ina238.c): one rail. power1_input in microwatts, in1_input, curr1_input, curr1_max,
 //     curr1_crit; its name in power1_label, in1_label or label.
 //   /sys/bus/i2c/drivers/ina3221x/<bus>-<address>/iio:device<N>/ (NVIDIA's driver, L4T up to 32):
-//       rail_name_<C>, C = 0..2; in_voltage<C>_input mV, in_current<C>_input mA,
-//       in_power<C>_input mW, warn_current_limit_<C> and crit_current_limit_<C> mA
+//       rail_name_<C>, C = 0..2   "NC", or "(null)": the device tree has no such channel
+//       in_voltage<C>_input mV, in_current<C>_input mA, in_power<C>_input mW
+//       warn_current_limit_<C>, crit_current_limit_<C>   mA with their unit: "5000 ma"
+//     The shunt is in no file here.
+// A channel that is not connected is asked nothing but its name.
 // Each file is one value and a newline; without the newline it was cut. Of other hwmon devices only
 // the name is read: some of their sensors are slow.
 //
@@ -27,11 +30,13 @@
 // with its limits instead; what a limit did is in the over-current events of the source throttle.
 //
 // Left out and counted:
-//   not_connected   a channel called NC
+//   not_connected   a channel called NC or (null)
 //   sum_not_a_rail  in7, "sum of shunt voltages"
 //   disabled        the channel is off (in<C>_enable 0, or ENODATA)
 //   powered_off     EAGAIN: the rail's power domain is off
-//   limit_unset     the limit is the largest that the chip can hold: none was set
+//   negative_power  watts below 0: an offset of a rail without load. Amperes keep their sign
+//   limit_unset     the limit is the largest that the chip can hold: none was set. Where the shunt
+//                   is in no file: what would be the largest over 1, 2, ... or 100 milliohms
 //   denied, unreadable, malformed, beyond_bound (32 rails): as they say
 #pragma once
 

@@ -17,6 +17,7 @@ namespace {
 
 using power::is_ina3221;
 using power::is_missing;
+using power::is_not_connected;
 using power::is_other_monitor;
 using power::kHwmon;
 using power::kIio;
@@ -25,6 +26,9 @@ using power::kMaxRails;
 constexpr std::size_t kMaxChips = 16;
 constexpr std::size_t kChannels = 3;
 constexpr std::size_t kMaxName = 64;
+
+// The largest limit that the chip's register holds, over the shunt: 4095 steps of 40 uV.
+constexpr double kMostMicrovolts = 163'800;
 
 constexpr std::string_view kMalformed = "malformed";
 constexpr std::string_view kBeyondBound = "beyond_bound";
@@ -240,8 +244,8 @@ class Collector {
       if (bad_ == kNone) bad_ = raw.label;
       return {};
     }
-    if (*name == "NC" || *name == "sum of shunt voltages") {
-      out_.absent.add(*name == "NC" ? kNotConnected : std::string_view("sum_not_a_rail"));
+    if (is_not_connected(*name) || *name == "sum of shunt voltages") {
+      out_.absent.add(is_not_connected(*name) ? kNotConnected : std::string_view("sum_not_a_rail"));
       ++not_connected_;
       return {};
     }
@@ -272,16 +276,32 @@ class Collector {
     } else if (rail.volts && rail.amperes) {
       rail.watts = *rail.volts * *rail.amperes;
     }
-    take_limit(raw.warning, raw.shunt, rail.warning_amperes);
-    take_limit(raw.critical, raw.shunt, rail.critical_amperes);
+    if (rail.watts && *rail.watts < 0) {
+      rail.watts.reset();
+      out_.absent.add("negative_power");
+    }
+    const auto take_limit = [&](Record record, std::optional<double>& into) {
+      if (chip.kind == Kind::kOldDriver) {
+        take_old_limit(record, into);
+      } else {
+        this->take_limit(record, raw.shunt, into);
+      }
+    };
+    take_limit(raw.warning, rail.warning_amperes);
+    take_limit(raw.critical, rail.critical_amperes);
   }
 
-  void take(Record record, double unit, std::optional<double>& into) {
+  void take(Record record, double unit, std::optional<double>& into, std::string_view behind = {}) {
     if (record == kNone) return;
     // A million amperes, volts or watts are none.
     constexpr double kMost = 1e6;
     const FileText file = this->file(record);
-    const auto value = file.ok() ? one_i64(file.text) : std::nullopt;
+    auto text = file.ok() ? one_value(file.text) : std::nullopt;
+    if (text && !behind.empty() && text->size() > behind.size() &&
+        text->substr(text->size() - behind.size()) == behind) {
+      text->remove_suffix(behind.size());
+    }
+    const auto value = text ? parse_i64(*text) : std::nullopt;
     const double number = value ? static_cast<double>(*value) * unit : kMost;
     if (number > -kMost && number < kMost) {
       into = number;
@@ -294,12 +314,23 @@ class Collector {
     take(record, 1e-3, into);
     const auto ohms = shunt == kNone ? std::nullopt : one_u64(file(shunt).text);
     if (!into || !ohms || *ohms == 0) return;
-    // The register's largest value, 4095 steps of 40 uV over the shunt, in amperes.
-    constexpr double kMostMicrovolts = 163'800;
     const double most = kMostMicrovolts / static_cast<double>(*ohms);
     if (std::abs(*into - most) > 0.0011) return;
     into.reset();
     out_.absent.add("limit_unset");
+  }
+
+  // "5000 ma". What the shunt is nobody says here: a whole number of milliohms.
+  void take_old_limit(Record record, std::optional<double>& into) {
+    take(record, 1e-3, into, " ma");
+    if (!into) return;
+    for (double milliohms = 1; milliohms <= 100; ++milliohms) {
+      const double most = kMostMicrovolts / milliohms;  // in mA
+      if (std::abs(*into * 1000 - most) > 0.999) continue;
+      into.reset();
+      out_.absent.add("limit_unset");
+      return;
+    }
   }
 
   const Snapshot& snapshot_;

@@ -17,6 +17,10 @@ inline constexpr std::size_t kMaxRails = 32;
 inline bool is_ina3221(std::string_view name) { return name.substr(0, 7) == "ina3221"; }
 inline bool is_other_monitor(std::string_view name) { return name.substr(0, 4) == "ina2"; }
 
+// What the files of a rail's name say of a channel that measures nothing. NVIDIA's old driver
+// prints a null pointer where the device tree has no such channel.
+inline bool is_not_connected(std::string_view name) { return name == "NC" || name == "(null)"; }
+
 // Which files there are differs from chip to chip.
 inline bool is_missing(const FileText& file) {
   return file.error == ENOENT || file.error == ENOTDIR || file.error == ENODEV;

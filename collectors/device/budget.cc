@@ -61,7 +61,7 @@ class Maker {
     if (outside_ > kMost - physical_.bytes) return none("implausible_size");
     const std::uint64_t known = physical_.bytes + outside_;
     if (has_tree) {
-      budget_.module = module_size_for(known);
+      budget_.module = module_size_for(known, facts_.is_tegra);
       put(Budget::Kind::kFirmware, "unattributed", *budget_.module - known);
     }
     return budget_;
@@ -147,32 +147,92 @@ class Maker {
   void carve_outs() {
     std::uint64_t others = 0;
     std::size_t named = 0;
-    for (const CarveOut& node : facts_.tree->nodes) {
-      if (!node.enabled || node.reusable) continue;
-      std::uint64_t bytes = 0;
-      bool is_dram = node.ranges.empty();
-      for (Range range : node.ranges) {
-        if (range.end <= physical_.lowest || range.end > kMost) continue;
-        is_dram = true;
-        range.begin = std::max(range.begin, physical_.lowest);
-        bytes += place(range);
-      }
-      if (!is_dram) ++budget_.not_dram;
-      if (node.ranges.empty()) {
-        bytes = node.size.value_or(0);
-        if (bytes > kMost) bytes = 0;  // the kernel found no place for it either
-        somewhere_ += bytes;
-      }
-      if (bytes == 0) continue;
-      if (named < kMaxNamedParts && is_node_name(node.name)) {
-        ++named;
-        put(Budget::Kind::kCarveOut, node.name, bytes);
-      } else {
-        ++budget_.unnamed;
-        others += bytes;
+    // Those whose place the kernel chose come last: they lie in what the others leave.
+    for (const bool has_address : {true, false}) {
+      for (const CarveOut& node : facts_.tree->nodes) {
+        if (!node.enabled || node.reusable || node.ranges.empty() == has_address) continue;
+        const std::uint64_t bytes = has_address ? bytes_at_address(node) : bytes_elsewhere(node);
+        if (bytes == 0) continue;
+        if (named < kMaxNamedParts && is_node_name(node.name)) {
+          ++named;
+          put(Budget::Kind::kCarveOut, node.name, bytes);
+        } else {
+          ++budget_.unnamed;
+          others += bytes;
+        }
       }
     }
     if (others > 0) put(Budget::Kind::kCarveOut, kOthers, others);
+  }
+
+  std::uint64_t bytes_at_address(const CarveOut& node) {
+    std::uint64_t bytes = 0;
+    bool is_dram = false;
+    for (Range range : node.ranges) {
+      if (range.end <= physical_.lowest || range.end > kMost) continue;
+      is_dram = true;
+      range.begin = std::max(range.begin, physical_.lowest);
+      bytes += place(range);
+    }
+    if (!is_dram) ++budget_.not_dram;
+    return bytes;
+  }
+
+  std::uint64_t bytes_elsewhere(const CarveOut& node) {
+    const std::uint64_t bytes = node.size.value_or(0);
+    if (bytes > kMost) return 0;  // the kernel found no place for it either
+    const bool is_mapped =
+        physical_.from == Budget::From::kIomem || physical_.from == Budget::From::kMemblock;
+    if (bytes > 0 && node.no_map && is_mapped) {
+      // No kernel counts it as memory of its own, so it is none of kernel_reserved.
+      if (const auto found = chosen_place(node, bytes)) return place(*found);
+      if (physical_.kept != nullptr) {
+        outside_ += bytes;
+        return bytes;
+      }
+      // A memblock without flags shows as memory what a kernel after 5.10 does not map.
+    }
+    somewhere_ += bytes;
+    return bytes;
+  }
+
+  // Where a no-map carve-out without an address seems to lie: in what is kept (kernels after 5.10
+  // mark it so), or in a hole of its size (older ones forget that it is memory).
+  std::optional<Range> chosen_place(const CarveOut& node, std::uint64_t bytes) const {
+    std::optional<Range> best;
+    const auto take_smallest = [&](Range piece) {
+      if (piece.size() >= bytes && (!best || piece.size() < best->size())) best = piece;
+    };
+    if (physical_.kept != nullptr) {
+      for (const Range& range : *physical_.kept) for_each_free(node, range, take_smallest);
+    }
+    if (best && best->size() == bytes) return best;
+    std::optional<Range> hole;
+    const auto take_equal = [&](Range piece) {
+      if (piece.size() == bytes) hole = piece;
+    };
+    const RangeSet& ranges = physical_.ranges;
+    for (const Range* next = ranges.begin() + 1; next < ranges.end(); ++next) {
+      for_each_free(node, {(next - 1)->end, next->begin}, take_equal);
+    }
+    if (hole || !best) return hole;
+    return Range{best->end - bytes, best->end};
+  }
+
+  // What of `range` no carve-out has yet and the node may lie in.
+  template <class Take>
+  void for_each_free(const CarveOut& node, Range range, Take take) const {
+    const auto allowed = [&](Range piece) {
+      if (node.alloc_ranges.empty()) take(piece);
+      for (const Range& from : node.alloc_ranges) take(common_part(piece, from));
+    };
+    for (const Range& taken : claimed_) {
+      const Range common = common_part(range, taken);
+      if (common.empty()) continue;
+      if (range.begin < common.begin) allowed({range.begin, common.begin});
+      range.begin = common.end;
+    }
+    if (!range.empty()) allowed(range);
   }
 
   // The bytes of it that no carve-out before had, added to where they lie.
@@ -244,8 +304,8 @@ std::string_view from_name(Budget::From from) {
   return "nowhere";
 }
 
-std::uint64_t module_size_for(std::uint64_t known) {
-  if (known % kGiB == 0) return known;
+std::uint64_t module_size_for(std::uint64_t known, bool is_tegra) {
+  if (!is_tegra && known % kGiB == 0) return known;
   std::uint64_t size = 256ULL << 20;
   while (size < known) {
     const std::uint64_t larger = size / 2 * 3;

@@ -16,13 +16,16 @@
 //
 // The module's size is written nowhere that Linux can read. On a board with a device tree it is
 // inferred: the next size that modules are made in, 2^n or 1.5 * 2^n, at or above what is known; or
-// that itself, when it is a whole number of GiB (a virtual machine). A PC or a virtual machine
-// without device tree may have any size: there no module is inferred, and the parts add up to
-// physical memory.
+// that itself, when it is a whole number of GiB and the SoC no Tegra (a virtual machine). A PC or a
+// virtual machine without device tree may have any size: there no module is inferred, and the parts
+// add up to physical memory.
 //
 // Carve-outs that overlap count once, for the first; reusable and disabled ones not at all; and one
-// that lies below the GiB in which memory begins is no DRAM (a Tegra's IRAM at 0x40000000). A
-// carve-out whose address is not known is taken to lie in physical memory unless it does not fit.
+// that lies below the GiB in which memory begins is no DRAM (a Tegra's IRAM at 0x40000000).
+//
+// A carve-out whose address is not known (the kernel chose it) is taken to lie in physical memory
+// unless it does not fit. But one that is no-map, where iomem or memblock is the source, in what is
+// kept (kernels after 5.10), else outside of physical memory (older ones make a hole there).
 #pragma once
 
 #include <cstdint>
@@ -46,6 +49,7 @@ struct MemoryFacts {
   const ZonePages* zones = nullptr;
   std::optional<std::uint64_t> mem_total;
   std::optional<std::uint64_t> page_size;
+  bool is_tegra = false;  // each Jetson: some of its memory is always firmware's
 };
 
 struct Budget {
@@ -74,7 +78,7 @@ Budget make_budget(const MemoryFacts& facts);
 
 std::string_view kind_name(Budget::Kind kind);
 std::string_view from_name(Budget::From from);
-// The next size that modules are made in.
-std::uint64_t module_size_for(std::uint64_t known);
+// The next size that modules are made in; what is a whole number of GiB may be one but on a Tegra.
+std::uint64_t module_size_for(std::uint64_t known, bool is_tegra);
 
 }  // namespace jetmem::device

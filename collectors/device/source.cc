@@ -163,6 +163,7 @@ device::Budget Device::budget(std::optional<std::uint64_t> page_size) const {
   if (zones_state == MapState::kKnown) facts.zones = &zones;
   facts.mem_total = mem_total;
   facts.page_size = page_size;
+  facts.is_tegra = identity.soc.rfind("tegra", 0) == 0;
   return device::make_budget(facts);
 }
 

@@ -63,10 +63,10 @@ TEST_F(PowerTest, NvidiasOldDriverHasItsOwnNamesAndUnits) {
   iio("in_voltage0_input", "5064\n");
   iio("in_current0_input", "872\n");
   iio("in_power0_input", "4415\n");
-  iio("warn_current_limit_0", "4000\n");
+  iio("warn_current_limit_0", "4000 ma\n");
   iio("crit_current_limit_0", "5000\n");
   iio("rail_name_2", "POM_5V_CPU\n");
-  iio("in_power2_input", "-12\n");
+  iio("in_power2_input", "12\n");
   iio("in_power2_input_scale", "1\n");
   ASSERT_TRUE(fixture.run());
   ASSERT_EQ(reading().rails.size(), 2U);
@@ -74,7 +74,68 @@ TEST_F(PowerTest, NvidiasOldDriverHasItsOwnNamesAndUnits) {
   EXPECT_DOUBLE_EQ(value("jetmem_rail_volts{index=\"0\",rail=\"POM_5V_IN\"}"), 5.064);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_critical_limit_amperes{index=\"0\",rail=\"POM_5V_IN\"}"), 5);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_warning_limit_amperes{index=\"0\",rail=\"POM_5V_IN\"}"), 4);
-  EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=\"0\",rail=\"POM_5V_CPU\"}"), -0.012);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=\"0\",rail=\"POM_5V_CPU\"}"), 0.012);
+}
+
+TEST_F(PowerTest, OfTheOldDriverALimitAtTheChipsEndIsUnset) {
+  iio("rail_name_0", "VDD_IN\n");
+  // Over 5, 10, 1, 11 (rounded both ways) and 100 milliohms.
+  for (const char* unset :
+       {"32760 ma\n", "16380 ma\n", "163800\n", "14890 ma\n", "14891 ma\n", "1638 ma\n"}) {
+    SCOPED_TRACE(unset);
+    iio("crit_current_limit_0", unset);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
+    EXPECT_EQ(absent("limit_unset"), 1U);
+    fixture.clear();
+    iio("rail_name_0", "VDD_IN\n");
+  }
+  for (const char* set : {"5000 ma\n", "4000 ma\n", "32758 ma\n", "1637 ma\n", "0 ma\n"}) {
+    SCOPED_TRACE(set);
+    iio("crit_current_limit_0", set);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_NE(reading().rails[0].critical_amperes, std::nullopt);
+    EXPECT_EQ(absent("limit_unset"), 0U);
+    fixture.clear();
+    iio("rail_name_0", "VDD_IN\n");
+  }
+  for (const char* bad : {"5000 ma", " ma\n", "ma\n", "5000 mw\n", "5000 ma ma\n"}) {
+    SCOPED_TRACE(bad);
+    iio("crit_current_limit_0", bad);
+    iio("in_power0_input", "5 ma\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
+    EXPECT_EQ(absent("malformed"), 2U);
+    fixture.clear();
+    iio("rail_name_0", "VDD_IN\n");
+  }
+}
+
+TEST_F(PowerTest, OfTheOldDriverAChannelThatNobodyDescribedIsNotConnected) {
+  iio("rail_name_0", "(null)\n");
+  iio("in_voltage0_input", "8\n");
+  iio("rail_name_1", "VDD_IN\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().rails.size(), 1U);
+  EXPECT_EQ(reading().rails[0].name, "VDD_IN");
+  EXPECT_EQ(absent("not_connected"), 1U);
+}
+
+TEST_F(PowerTest, NegativePowerIsLeftOutAndCounted) {
+  hwmon("name", "ina3221\n");
+  hwmon("in1_label", "VDD_IN\n");
+  hwmon("in1_input", "5000\n");
+  hwmon("curr1_input", "-8\n");
+  iio("rail_name_0", "POM_5V_IN\n");
+  iio("in_power0_input", "-12\n");
+  hwmon("name", "ina226\n", 2);
+  hwmon("power1_input", "-1000\n", 2);
+  hwmon("in1_input", "5000\n", 2);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().rails.size(), 3U);
+  for (const Power::Rail& rail : reading().rails) EXPECT_EQ(rail.watts, std::nullopt);
+  EXPECT_EQ(absent("negative_power"), 3U);
+  EXPECT_EQ(reading().rails[0].amperes, -0.008) << "it may flow back";
 }
 
 TEST_F(PowerTest, OtherMonitorsMeasureOneRailInMicrowatts) {
@@ -281,6 +342,45 @@ TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
   EXPECT_EQ(power.rails[1].watts, 5);
 }
 
+TEST(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
+  TempDir dir;
+  const std::string folder = "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/";
+  const auto file = [&](const std::string& leaf, std::string_view text) {
+    dir.write(folder.substr(1) + leaf, text);
+  };
+  for (const char* channel : {"0", "1", "2"}) {
+    for (const char* quantity : {"voltage", "current", "power"}) {
+      file("in_" + std::string(quantity) + channel + "_input", "5000\n");
+    }
+    for (const char* limit : {"warn", "crit"}) {
+      file(limit + std::string("_current_limit_") + channel, "4000 ma\n");
+    }
+  }
+  file("rail_name_0", "NC\n");
+  file("rail_name_1", "(null)\n");
+  file("rail_name_2", "VDD_IN\n");
+  dir.write("sys/bus/i2c/drivers/ina3221x/uevent", "");
+  const auto root = Root::at(dir.path());
+  ASSERT_TRUE(root);
+  SnapshotReader reader(PowerSource::kInfo.paths, PowerSource::kInfo.limits,
+                        PowerSource::kInfo.gather);
+  const Snapshot& snapshot = reader.read(*root);
+  for (std::size_t i = 0; i < snapshot.size(); ++i) {
+    const std::string_view path = snapshot[i].path;
+    if (path.substr(0, folder.size()) != folder) continue;
+    const std::string_view leaf = path.substr(folder.size());
+    EXPECT_TRUE(leaf.find("rail_name_") == 0 || leaf.find('2') != leaf.npos) << path;
+  }
+  Power power;
+  ASSERT_TRUE(parse_power(snapshot, power));
+  ASSERT_EQ(power.rails.size(), 1U);
+  EXPECT_EQ(power.rails[0].volts, 5);
+  EXPECT_EQ(power.rails[0].amperes, 5);
+  EXPECT_EQ(power.rails[0].watts, 5);
+  EXPECT_EQ(power.rails[0].warning_amperes, 4);
+  EXPECT_EQ(power.rails[0].critical_amperes, 4);
+}
+
 Result<void> parse_board(const char* board, Power& out) {
   const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
   EXPECT_TRUE(root);
@@ -294,6 +394,9 @@ TEST(PowerOfBoards, RailsByDriver) {
   ASSERT_TRUE(parse_board("nano-4gb", power));
   ASSERT_EQ(power.rails.size(), 3U);
   EXPECT_EQ(power.rails[0].name, "POM_5V_IN");
+  EXPECT_EQ(power.rails[0].watts, 4.415);
+  EXPECT_EQ(power.rails[0].warning_amperes, 3) << "printed with its unit";
+  EXPECT_EQ(power.rails[2].critical_amperes, 5);
   ASSERT_TRUE(parse_board("orin-nano-8gb", power));
   ASSERT_EQ(power.rails.size(), 3U);
   EXPECT_EQ(power.rails[0].name, "VDD_IN");

@@ -39,6 +39,8 @@ constexpr std::array kFiles{
     File{"/sys/class/dmi/id/sys_vendor", "NVIDIA\n"sv},
     File{"jetmem:iommu_groups", "0 a\n0 b\n1 c\n"sv},
     File{"jetmem:tee", "1\n"sv},
+    File{"/proc/device-tree/reserved-memory/*/no-map", ""sv},
+    File{"/proc/device-tree/reserved-memory/*/alloc-ranges", ""sv},
 };
 
 jetmem::Snapshot snapshot_of(std::string_view input) {

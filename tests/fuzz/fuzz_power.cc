@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::set<std::pair<std::string, std::uint32_t>> names;
   for (const jetmem::Power::Rail& rail : source.reading().rails) {
     if (!names.insert({rail.name, rail.index}).second) __builtin_trap();
-    if (rail.watts && !std::isfinite(*rail.watts)) __builtin_trap();
+    if (rail.watts && (!std::isfinite(*rail.watts) || *rail.watts < 0)) __builtin_trap();
   }
   return 0;
 }

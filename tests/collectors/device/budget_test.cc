@@ -43,15 +43,18 @@ class BudgetTest : public testing::Test {
 };
 
 TEST(ModuleSize, IsTheNextThatModulesAreMadeIn) {
-  EXPECT_EQ(module_size_for(4059240 * kKiB), 4 * kGiB);
-  EXPECT_EQ(module_size_for(7157092 * kKiB), 8 * kGiB);
-  EXPECT_EQ(module_size_for(64387716 * kKiB), 64 * kGiB);
-  EXPECT_EQ(module_size_for(128791496 * kKiB), 128 * kGiB);
-  EXPECT_EQ(module_size_for(2 * kGiB + 1), 3 * kGiB);
-  EXPECT_EQ(module_size_for(11 * kGiB + kMiB), 12 * kGiB);
-  EXPECT_EQ(module_size_for(900 * kMiB), 1 * kGiB);
-  EXPECT_EQ(module_size_for(10 * kGiB), 10 * kGiB) << "nothing is missing: a virtual machine";
-  EXPECT_EQ(module_size_for((1ULL << 52) - 1), 1ULL << 52);
+  EXPECT_EQ(module_size_for(4059240 * kKiB, false), 4 * kGiB);
+  EXPECT_EQ(module_size_for(7157092 * kKiB, false), 8 * kGiB);
+  EXPECT_EQ(module_size_for(64387716 * kKiB, false), 64 * kGiB);
+  EXPECT_EQ(module_size_for(128791496 * kKiB, false), 128 * kGiB);
+  EXPECT_EQ(module_size_for(2 * kGiB + 1, false), 3 * kGiB);
+  EXPECT_EQ(module_size_for(11 * kGiB + kMiB, false), 12 * kGiB);
+  EXPECT_EQ(module_size_for(900 * kMiB, false), 1 * kGiB);
+  EXPECT_EQ(module_size_for(10 * kGiB, false), 10 * kGiB)
+      << "nothing is missing: a virtual machine";
+  EXPECT_EQ(module_size_for(10 * kGiB, true), 12 * kGiB) << "firmware always takes some";
+  EXPECT_EQ(module_size_for(8 * kGiB, true), 8 * kGiB);
+  EXPECT_EQ(module_size_for((1ULL << 52) - 1, false), 1ULL << 52);
 }
 
 // A Nano: the bootloader's memory node, all carve-outs within it.
@@ -124,6 +127,101 @@ TEST_F(BudgetTest, ACarveOutOfUnknownPlaceThatDoesNotFitIsElsewhere) {
   budget = make();
   EXPECT_EQ(part(budget, "kernel_reserved"), 2 * kMiB);
   EXPECT_EQ(budget.sum(), 2 * kGiB);
+}
+
+TEST_F(BudgetTest, AWholeNumberOfGiBIsNoModuleOfAJetson) {
+  memory(0x80000000, 0x80000000 + 15 * kGiB);
+  facts.mem_total = 14 * kGiB;
+  EXPECT_EQ(make().module, 15 * kGiB);
+  facts.is_tegra = true;
+  const Budget budget = make();
+  EXPECT_EQ(budget.module, 16 * kGiB);
+  EXPECT_EQ(part(budget, "unattributed"), 1 * kGiB);
+}
+
+// Kernels after 5.10: what is not mapped is what is kept.
+TEST_F(BudgetTest, ANoMapCarveOutWithoutAddressIsWhatIsKept) {
+  ASSERT_TRUE(map.memory.add({0x80000000, 0x260000000}));
+  ASSERT_TRUE(map.firmware.add({0x260000000, 0x280000000}));
+  map.knows_firmware = true;
+  facts.mem_total = 7990000000;
+  CarveOut& vpr = node("vpr-carveout", {});
+  vpr.size = 512 * kMiB;
+  vpr.no_map = true;
+  for (const bool is_iomem : {true, false}) {
+    SCOPED_TRACE(is_iomem);
+    facts.iomem = is_iomem ? &map : nullptr;
+    facts.memblock = is_iomem ? nullptr : &map;
+    const Budget budget = make();
+    EXPECT_EQ(budget.module, 8 * kGiB);
+    EXPECT_EQ(part(budget, "vpr-carveout"), 512 * kMiB);
+    EXPECT_EQ(part(budget, "reserved"), 0U);
+    EXPECT_EQ(part(budget, "kernel_reserved"), 7680 * kMiB - 7990000000);
+    EXPECT_EQ(part(budget, "unattributed"), 0U);
+    EXPECT_EQ(budget.sum(), 8 * kGiB);
+  }
+  // Nothing tells which of memory's ranges it is: within memory all the same.
+  RangeSet& all = map.memory;
+  ASSERT_TRUE(all.add({0x260000000, 0x280000000}));
+  map.firmware.clear();
+  map.knows_firmware = false;
+  const Budget budget = make();
+  EXPECT_EQ(budget.from, Budget::From::kMemblock);
+  EXPECT_EQ(part(budget, "kernel_reserved"), 7680 * kMiB - 7990000000);
+  EXPECT_EQ(budget.sum(), 8 * kGiB);
+}
+
+// Up to 5.10 (a Xavier NX): it is no memory any more.
+TEST_F(BudgetTest, ANoMapCarveOutWithoutAddressIsAHoleOfItsSize) {
+  ASSERT_TRUE(map.memory.add({0x80000000, 0xac000000}));
+  ASSERT_TRUE(map.memory.add({0xac200000, 0xf0800000}));
+  ASSERT_TRUE(map.memory.add({0x100000000, 0x250000000}));
+  facts.mem_total = 7157092 * kKiB;
+  const std::uint64_t physical = map.memory.bytes();
+  CarveOut& ramoops = node("ramoops_carveout", {});
+  ramoops.size = 2 * kMiB;
+  ramoops.no_map = true;
+  ramoops.alloc_ranges = {{0, 0x100000000}};
+  node("vpr-carveout", {{0x250000000, 0x26e000000}}).no_map = true;
+  const auto expect = [&] {
+    const Budget budget = make();
+    EXPECT_EQ(budget.physical, physical + map.firmware.bytes());
+    EXPECT_EQ(part(budget, "ramoops_carveout"), 2 * kMiB);
+    EXPECT_EQ(part(budget, "kernel_reserved"), physical - 7157092 * kKiB);
+    EXPECT_EQ(part(budget, "unattributed"),
+              8 * kGiB - physical - map.firmware.bytes() - 482 * kMiB);
+    EXPECT_EQ(budget.sum(), 8 * kGiB);
+    return part(budget, "reserved").value_or(0);
+  };
+  facts.memblock = &map;
+  expect();  // without flags
+  facts.iomem = &map;
+  expect();
+  // UEFI keeps something as well, which is not the hole.
+  map.knows_firmware = true;
+  ASSERT_TRUE(map.firmware.add({0xf0800000, 0xf1000000}));
+  EXPECT_EQ(expect(), 8 * kMiB);
+}
+
+TEST_F(BudgetTest, OneNotMappedThatFitsNowhereIsOutside) {
+  ASSERT_TRUE(map.memory.add({0x80000000, 0x170000000}));
+  ASSERT_TRUE(map.firmware.add({0x170000000, 0x170300000}));
+  map.knows_firmware = true;
+  facts.iomem = &map;
+  facts.mem_total = 3 * kGiB;
+  node("a", {}).size = 2 * kMiB;
+  tree.nodes.back().no_map = true;
+  node("b", {}).size = 2 * kMiB;
+  tree.nodes.back().no_map = true;
+  node("fixed", {{0x170200000, 0x170300000}}).no_map = true;
+  Budget budget = make();
+  EXPECT_EQ(part(budget, "reserved"), 0U) << "two of a and b, one of fixed";
+  EXPECT_EQ(part(budget, "kernel_reserved"), 768 * kMiB);
+  EXPECT_EQ(part(budget, "unattributed"), 251 * kMiB) << "256 without what is kept and b";
+  tree.nodes[0].alloc_ranges = tree.nodes[1].alloc_ranges = {{0x80000000, 0x100000000}};
+  budget = make();
+  EXPECT_EQ(part(budget, "reserved"), 2 * kMiB) << "none of them may lie there";
+  EXPECT_EQ(budget.sum(), 4 * kGiB);
 }
 
 TEST_F(BudgetTest, ZoneinfoIsTheLastResortAndNeedsThePageSize) {
@@ -252,6 +350,8 @@ TEST_F(BudgetTest, AlwaysAddsUp) {
         carve_out.ranges.push_back({at, at + below(1 + size / 32)});
       }
       if (below(4) == 0) carve_out.size = below(64 * kMiB);
+      carve_out.no_map = below(2) == 0;
+      if (below(4) == 0) carve_out.alloc_ranges.push_back({base, base + below(size)});
       carve_out.enabled = below(8) != 0;
       carve_out.reusable = below(8) == 0;
     }

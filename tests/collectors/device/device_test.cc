@@ -454,6 +454,34 @@ TEST(DeviceOfBoards, BudgetsAddUp) {
   }
 }
 
+// Its ramoops is a hole of 2 MiB in System RAM, and vpr lies behind it.
+TEST(DeviceOfBoards, AXaviersHoleIsNoneOfTheKernels) {
+  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/xavier-nx");
+  ASSERT_TRUE(root);
+  const SourceInfo& info = DeviceSource::kInfo;
+  SnapshotReader reader(info.paths, info.limits, info.gather);
+  Device device;
+  ASSERT_TRUE(parse_device(reader.read(*root), device));
+  const Budget budget = device.budget(root->facts().page_size);
+  ASSERT_EQ(budget.physical, device.iomem.memory.bytes());
+  for (const Budget::Part& part : budget.parts) {
+    if (part.name == "kernel_reserved") {
+      EXPECT_EQ(part.bytes, *budget.physical - *device.mem_total);
+    }
+    if (part.name == "unattributed") {
+      EXPECT_EQ(part.bytes, (8ULL << 30) - *budget.physical - (482ULL << 20));
+    }
+  }
+}
+
+TEST_F(DeviceTest, AJetsonToldOfAWholeNumberOfGiBHasMore) {
+  orin();
+  tree("memory@80000000/reg", cells64({0x80000000, 15ULL << 30}));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.value_of("jetmem_memory_module_bytes"), 17179869184.0);
+  EXPECT_EQ(budget("firmware", "unattributed"), 1073741824.0);
+}
+
 // Three ways to the same sum.
 TEST(DeviceOfBoards, ZoneinfoIomemAndMemblockAgree) {
   for (const char* board : {"orin-nano-8gb", "x86-pc", "raspberry-pi-5", "nano-4gb"}) {
