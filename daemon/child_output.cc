@@ -121,7 +121,8 @@ Result<void> ChildOutput::listen(UniqueFd out, UniqueFd errors) {
   errors_ = std::move(errors);
   error_text_.clear();
   wakes_ = 0;
-  paced_since_ = Nanoseconds(0);
+  paced_ = false;
+  flood_since_ = Nanoseconds(0);
   const int ok = sd_event_add_io(event_, &output_, out_.get(), EPOLLIN, on_output, this);
   if (ok < 0) return tl::unexpected(errno_error("wait for", "what a program prints", -ok));
   return {};
@@ -144,7 +145,7 @@ void ChildOutput::read_now() {
   if (!out_.valid()) return;
   if (read_some() == Read::kOver) {
     on_end_of_output();
-  } else if (running_ && paced_since_ == Nanoseconds(0)) {
+  } else if (running_ && !paced_) {
     pace();
   }
 }
@@ -156,13 +157,13 @@ void ChildOutput::pace() {
     wakes_ = 0;
   }
   if (++wakes_ <= kWakesPerSecond) return;
-  paced_since_ = now;
+  paced_ = true;
   sd_event_source_set_enabled(output_, SD_EVENT_OFF);
   look_again(kPace);
 }
 
 Nanoseconds ChildOutput::flooding() const {
-  return paced_since_ == Nanoseconds(0) ? Nanoseconds(0) : clock_.mono() - paced_since_;
+  return flood_since_ == Nanoseconds(0) ? Nanoseconds(0) : clock_.mono() - flood_since_;
 }
 
 int ChildOutput::on_timer(sd_event_source*, std::uint64_t, void* self) {
@@ -188,11 +189,15 @@ int ChildOutput::on_timer(sd_event_source*, std::uint64_t, void* self) {
       child->on_end_of_output();
       break;
     case Read::kMore:
-      if (child->running_) child->look_again(kPace);
+      if (!child->running_) break;
+      if (child->flood_since_ == Nanoseconds(0)) child->flood_since_ = child->clock_.mono();
+      child->look_again(kPace);
       break;
     case Read::kQuiet:
       if (!child->running_) break;
-      child->paced_since_ = Nanoseconds(0);
+      // If it goes on like that it is paced again at once: twice for each look, no more.
+      child->paced_ = false;
+      child->flood_since_ = Nanoseconds(0);
       sd_event_source_set_enabled(child->output_, SD_EVENT_ON);
       break;
   }
@@ -202,10 +207,14 @@ int ChildOutput::on_timer(sd_event_source*, std::uint64_t, void* self) {
 ChildOutput::Read ChildOutput::read_some() {
   read_errors();
   std::array<char, kReadBytes> bytes;
+  std::size_t total = 0;
   for (int i = 0; i < kReadsPerWake; ++i) {
     const ssize_t n = ::read(out_.get(), bytes.data(), bytes.size());
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return i == 0 ? Read::kQuiet : Read::kMore;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return total < kFloodBytes ? Read::kQuiet : Read::kMore;
+    }
     if (n <= 0) return Read::kOver;
+    total += static_cast<std::size_t>(n);
     callbacks_.output({bytes.data(), static_cast<std::size_t>(n)});
     if (!running_) return Read::kMore;
   }
@@ -302,7 +311,8 @@ void ChildOutput::close_pipes() {
   out_.reset();
   errors_.reset();
   if (timer_ != nullptr) sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
-  paced_since_ = Nanoseconds(0);
+  paced_ = false;
+  flood_since_ = Nanoseconds(0);
 }
 
 void ChildOutput::kill() {
@@ -333,20 +343,29 @@ void ChildOutput::end_process() {
 
 bool ChildOutput::leaving() { return leaving_.pid > 0 && !leaving_is_gone(); }
 
-bool ChildOutput::wedged() { return leaving() && clock_.mono() - leaving_since_ >= kDyingPatience; }
+bool ChildOutput::wedged() const {
+  return !leaving_has_ended() && clock_.mono() - leaving_since_ >= kDyingPatience;
+}
+
+bool ChildOutput::leaving_has_ended() const {
+  if (leaving_.pid <= 0) return true;
+  if (leaving_ours_) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(leaving_.pid), &info, WEXITED | WNOHANG | WNOWAIT) !=
+               0 ||
+           info.si_pid != 0;
+  }
+  if (leaving_.pidfd.valid()) {
+    pollfd ended{leaving_.pidfd.get(), POLLIN, 0};
+    return ::poll(&ended, 1, 0) == 1;
+  }
+  return ::kill(leaving_.pid, 0) != 0 && errno == ESRCH;
+}
 
 bool ChildOutput::leaving_is_gone() {
   if (leaving_.pid <= 0) return true;
-  bool gone = false;
-  if (leaving_ours_) {
-    gone = ::waitpid(leaving_.pid, nullptr, WNOHANG) != 0;
-  } else if (leaving_.pidfd.valid()) {
-    pollfd ended{leaving_.pidfd.get(), POLLIN, 0};
-    gone = ::poll(&ended, 1, 0) == 1;
-  } else {
-    gone = ::kill(leaving_.pid, 0) != 0 && errno == ESRCH;
-  }
-  if (!gone) return false;
+  if (!leaving_has_ended()) return false;
+  if (leaving_ours_) ::waitpid(leaving_.pid, nullptr, WNOHANG);
   gone_ = sd_event_source_unref(gone_);
   leaving_ = {};
   return true;

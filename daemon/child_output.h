@@ -3,7 +3,8 @@
 //
 // It may print nothing, without end, faster than anybody reads, or hang in the kernel beyond
 // SIGKILL. So reads are bounded, and a program whose output wakes the loop more than a few times a
-// second is read at intervals instead, until it is quiet: meanwhile the pipe fills and it waits.
+// second is read at intervals instead: meanwhile the pipe fills and it waits. Many short lines are
+// no flood, though: that is told by how much there was to read at each look.
 // One that was killed and is not gone is waited for, without anybody being held up, and nothing is
 // started before it is gone: another would hang in the same place.
 //
@@ -47,6 +48,9 @@ class ChildOutput {
   };
 
   static constexpr std::size_t kBytesPerWake = 64U << 10;
+  // Found at each look: far more than any program read here has to say in a quarter of a second,
+  // and less than the smallest usual pipe holds of lines that leave its pages half empty.
+  static constexpr std::size_t kFloodBytes = 16U << 10;
   static constexpr std::size_t kErrorBytes = 200;
 
   ChildOutput(const Clock& clock, Spawner& spawner, Callbacks callbacks);
@@ -73,11 +77,11 @@ class ChildOutput {
   bool running() const { return running_; }
   // One was killed or given up on, and is not gone yet; wedged: for so long that it hangs.
   bool leaving();
-  bool wedged();
+  bool wedged() const;
   pid_t leaving_pid() const { return leaving_.pid; }
   // The process running now; -1 when there is none or it is unknown.
   pid_t pid() const { return process_.pid; }
-  // How long its output has come faster than it is read; 0 when it does not.
+  // For how long each look has found kFloodBytes or more; 0 when the last did not.
   Nanoseconds flooding() const;
   // The end of what it wrote to stderr, in one printable line.
   std::string last_words();
@@ -96,6 +100,7 @@ class ChildOutput {
   bool reap(int& status);
   void finish(int status);
   void close_pipes();
+  bool leaving_has_ended() const;
   bool leaving_is_gone();
   void look_again(Nanoseconds from_now);
   void end_process();
@@ -121,10 +126,11 @@ class ChildOutput {
   Nanoseconds leaving_since_{0};  // mono clock
   Nanoseconds look_pause_{0};     // where there are no pidfds
 
-  // Wake-ups within the present second, and since when it is read at intervals; 0: it is not.
+  // Wake-ups within the present second.
   Nanoseconds second_{0};
   unsigned wakes_ = 0;
-  Nanoseconds paced_since_{0};
+  bool paced_ = false;  // read at intervals
+  Nanoseconds flood_since_{0};
 };
 
 }  // namespace jetmem

@@ -26,6 +26,9 @@ constexpr Nanoseconds kNothingPause = std::chrono::hours(1);
 constexpr Nanoseconds kWorthShowing = std::chrono::seconds(2);
 constexpr std::uint64_t kSlackUs = 50'000;
 
+// Whether its last line is there, without which the program did not get to its end.
+bool is_whole(std::string_view text) { return text.ends_with("\nend\n"); }
+
 }  // namespace
 
 NvmlProgram::NvmlProgram(const ProgramContext& context, NvmlProgramOptions options)
@@ -65,14 +68,14 @@ void NvmlProgram::due() {
     std::string message = "jetmem-nvml " + std::to_string(child_.leaving_pid()) +
                           " hangs in the GPU's driver and cannot be killed: no other is started "
                           "until it is gone";
-    if (!std::exchange(wedged_, true)) {
+    if (!std::exchange(told_wedged_, true)) {
       figures_.failed(ProgramFailure::kWedged);
       log_.say(LogLevel::kError, message);
     }
     done_(source(), fail(Errc::kTimeout, std::move(message)), Nanoseconds(0));
     return;
   }
-  wedged_ = false;
+  told_wedged_ = false;
   if (clock_.boot() < next_run_) return;
   if (::access(options_.driver.c_str(), F_OK) != 0) {
     done_(source(),
@@ -92,6 +95,7 @@ void NvmlProgram::stop() {
   set_deadline(false);
   next_run_ = Nanoseconds(0);
   backoff_.reset();
+  told_wedged_ = false;
 }
 
 Result<void> NvmlProgram::run() {
@@ -157,6 +161,9 @@ void NvmlProgram::on_output(std::string_view bytes) {
 
 void NvmlProgram::on_end(bool well, std::string how) {
   set_deadline(false);
+  std::uint64_t lines = 0;
+  for (const char c : text_.view()) lines += c == '\n' ? 1 : 0;
+  figures_.lines += lines;
   if (from_socket_ && text_.size() == 0) {
     give_up(ProgramFailure::kEnded, Errc::kUnavailable,
             "the jetmem-nvml behind " + options_.socket +
@@ -167,14 +174,23 @@ void NvmlProgram::on_end(bool well, std::string how) {
     give_up(ProgramFailure::kEnded, Errc::kUnavailable, "jetmem-nvml " + std::move(how));
     return;
   }
-  std::uint64_t lines = 0;
-  for (const char c : text_.view()) lines += c == '\n' ? 1 : 0;
-  figures_.lines += lines;
-  backoff_.reset();
+  // Of systemd's process nobody tells us how it ended: only its text does.
+  if (!is_whole(text_.view())) {
+    give_up(ProgramFailure::kEnded, Errc::kUnavailable,
+            (from_socket_ ? "the jetmem-nvml behind " + options_.socket : "jetmem-nvml") +
+                " ended after " + std::to_string(lines) + " lines: the text was cut" +
+                (from_socket_ ? "; the journal of its unit may say why" : ""));
+    return;
+  }
   snapshot_.clear();
   snapshot_.add(kPath, text_.view(), 0);
-  if (const auto ok = parse_nvml(text_.view(), look_); !ok && ok.error().code == Errc::kAbsent) {
-    next_run_ = clock_.boot() + kNothingPause;
+  const auto ok = parse_nvml(text_.view(), look_);
+  if (!ok && ok.error().code == Errc::kUnavailable) {
+    // The program did what it should: no failure of its own.
+    next_run_ = clock_.boot() + backoff_.next();
+  } else {
+    backoff_.reset();
+    if (!ok && ok.error().code == Errc::kAbsent) next_run_ = clock_.boot() + kNothingPause;
   }
   done_(source(), &snapshot_, clock_.mono() - started_);
 }
@@ -211,7 +227,7 @@ void NvmlProgram::set_deadline(bool on) {
 
 void NvmlProgram::write(SampleWriter& out) const {
   ProgramFigures figures = figures_;
-  figures.wedged = wedged_;
+  figures.wedged = child_.wedged();
   write_program(out, name(), figures);
 }
 

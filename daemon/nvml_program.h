@@ -73,7 +73,7 @@ class NvmlProgram final : public Program {
   std::string told_fallback_;
   Nanoseconds started_{0};   // mono clock
   Nanoseconds next_run_{0};  // boot clock
-  bool wedged_ = false;
+  bool told_wedged_ = false;
 };
 
 }  // namespace jetmem

@@ -87,7 +87,6 @@ void TegrastatsProgram::apply(const Settings& settings) {
 void TegrastatsProgram::due() {
   wanted_ = true;
   if (child_.running()) {
-    if (!line_.line().empty()) hand_over();
     tell_losses();
   } else if (waits_ == Waits::kForNothing) {
     run();
@@ -99,6 +98,7 @@ void TegrastatsProgram::stop() {
   child_.kill();
   line_.restart();
   backoff_.reset();
+  told_wedged_ = false;
   wait(Waits::kForNothing, Nanoseconds(0));
 }
 
@@ -158,7 +158,7 @@ void TegrastatsProgram::on_output(std::string_view bytes) {
   if (const Nanoseconds flood = child_.flooding(); flood >= kFloodLimit) {
     child_.kill();
     give_up(ProgramFailure::kFlood,
-            "tegrastats floods: it printed faster than it is read for " +
+            "tegrastats floods: it printed far more than it should for " +
                 format_duration(std::chrono::duration_cast<std::chrono::seconds>(flood)) + ", " +
                 std::to_string(line_.lines() - first_line_) + " lines");
     return;
@@ -166,7 +166,8 @@ void TegrastatsProgram::on_output(std::string_view bytes) {
   if (line_.lines() == before) return;
   if (now - started_ >= kSound && child_.flooding() == Nanoseconds(0)) backoff_.reset();
   wait(Waits::kForLine, patience());
-  // A line comes each interval, more or less; of more than that the round takes the newest.
+  // A line comes each interval, more or less, and is taken as it comes or never: kept for later it
+  // would be told as new when it is not. What comes in between is superseded by the next.
   if (handed_over_ == Nanoseconds(0) || now - handed_over_ >= interval_ / 2) hand_over();
 }
 
@@ -247,7 +248,7 @@ void TegrastatsProgram::write(SampleWriter& out) const {
   figures.lines = line_.lines();
   figures.superseded = line_.superseded();
   figures.too_long = line_.too_long();
-  figures.wedged = told_wedged_;
+  figures.wedged = child_.wedged();
   write_program(out, name(), figures);
 }
 

@@ -247,9 +247,10 @@ class Parser {
 
   Errc init_code() const {
     if (device_denied_ || init_.kind == Status::Kind::kDenied) return Errc::kDenied;
-    const bool none =
-        init_.none() || std::string_view(init_text_).substr(0, 17) == "DRIVER_NOT_LOADED";
-    return none ? Errc::kAbsent : Errc::kIo;
+    // NVML is asked only where the driver is there: its device nodes are not, as for a while at
+    // boot.
+    if (init_text_.starts_with("DRIVER_NOT_LOADED")) return Errc::kUnavailable;
+    return init_.none() ? Errc::kAbsent : Errc::kIo;
   }
 
   void put_together(Gpu& gpu, const Asked& asked) {

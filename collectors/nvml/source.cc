@@ -27,8 +27,10 @@ constexpr std::array kMetrics{
                .max_series = kMaxGpus},
     Descriptor{.name = "jetmem_nvml_memory_used_bytes",
                .type = MetricType::kGauge,
-               .help = "Used of the GPU's own memory, by its driver and by processes. Absent on a "
-                       "GPU that has none.",
+               .help =
+                   "Used of the GPU's own memory, by processes and by the driver, which keeps some "
+                   "hundred MiB for itself with nothing running: nvidia-smi leaves those out. "
+                   "Absent on a GPU that has none.",
                .labels = {"gpu"},
                .max_series = kMaxGpus},
     Descriptor{.name = "jetmem_nvml_memory_free_bytes",

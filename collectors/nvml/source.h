@@ -81,8 +81,8 @@ struct Nvml {
 };
 
 // Errors: kAbsent when NVML is not installed or supports nothing of this GPU, kDenied when the
-// device nodes are not ours, kMalformed when the text was cut or is of another version. `out` is
-// reused: its storage, not its content.
+// device nodes are not ours, kUnavailable when they are not there yet, kMalformed when the text was
+// cut or is of another version. `out` is reused: its storage, not its content.
 Result<void> parse_nvml(std::string_view text, Nvml& out);
 
 class NvmlSource final : public SourceOf<Nvml> {

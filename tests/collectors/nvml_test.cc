@@ -137,7 +137,8 @@ TEST_F(NvmlTest, WhyThereIsNothing) {
       outcome("library error MISSING libnvidia-ml.so.1: cannot open shared object file\n"),
       "absent: NVML cannot be loaded: MISSING libnvidia-ml.so.1: cannot open shared object file");
   EXPECT_EQ(outcome("library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\n"),
-            "absent: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded");
+            "unavailable: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded")
+      << "the driver is there, else nobody would have asked: its device nodes are not yet";
   EXPECT_EQ(
       outcome("library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\ndevice error EPERM\n"),
       "denied: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded");

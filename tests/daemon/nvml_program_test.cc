@@ -142,6 +142,39 @@ TEST_F(NvmlProgramTest, OneThatDies) {
   EXPECT_EQ(failures("ended"), 1);
 }
 
+// At boot the driver is there before its device nodes: no reason to look away for an hour.
+TEST_F(NvmlProgramTest, WhereTheDeviceNodesAreNotYet) {
+  make(with_script(
+      "printf 'jetmem-nvml 1\\nlibrary ok x\\ninit error DRIVER_NOT_LOADED x\\nend\\n'"));
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.message, "") << "the source tells it from the text";
+  Nvml nvml;
+  const auto ok = parse_nvml(text, nvml);
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kUnavailable);
+  EXPECT_EQ(failures("ended"), 0) << "it did what it should";
+  program->due();
+  run_for(50);
+  EXPECT_EQ(answers, 1) << "not again at once";
+  clock.ahead = std::chrono::seconds(61);
+  program->due();
+  ASSERT_TRUE(answered(2)) << "but in a minute";
+  clock.ahead = std::chrono::seconds(122);
+  program->due();
+  run_for(50);
+  EXPECT_EQ(answers, 2) << "ever more slowly";
+}
+
+TEST_F(NvmlProgramTest, OneThatEndsWellInTheMiddle) {
+  make(with_script("echo 'jetmem-nvml 1'; echo 'library ok x'"));
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.code, Errc::kUnavailable);
+  EXPECT_EQ(error.message, "jetmem-nvml ended after 2 lines: the text was cut");
+  EXPECT_EQ(failures("ended"), 1);
+}
+
 TEST_F(NvmlProgramTest, OneThatPrintsWithoutEnd) {
   make(with_script("while :; do echo gpu gpu gpu gpu gpu gpu gpu gpu gpu gpu gpu gpu; done"));
   program->due();
@@ -182,6 +215,69 @@ TEST_F(NvmlProgramTest, ASocketThatSaysNothing) {
   ASSERT_TRUE(answered(1));
   EXPECT_EQ(error.code, Errc::kUnavailable);
   EXPECT_NE(error.message.find("ended without a word"), std::string::npos);
+}
+
+// It crashed, and only its text says so.
+TEST_F(NvmlProgramTest, BehindASocketOneThatCrashes) {
+  make(with("thor"));
+  const UniqueFd listener = listen();
+  const auto serve = [&](std::string_view what) {
+    const UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    ASSERT_EQ(::write(connection.get(), what.data(), what.size()),
+              static_cast<ssize_t>(what.size()));
+  };
+  program->due();
+  serve("jetmem-nvml 1\npid 0\nlibrary ok x\ninit ok\n");
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.code, Errc::kUnavailable);
+  EXPECT_NE(error.message.find("ended after 4 lines: the text was cut"), std::string::npos)
+      << error.message;
+  EXPECT_EQ(failures("ended"), 1);
+  program->due();
+  run_for(50);
+  EXPECT_EQ(figure("jetmem_program_starts_total{program=\"jetmem-nvml\"}"), 1)
+      << "not again at once";
+  clock.ahead = std::chrono::seconds(61);
+  program->due();
+  serve("jetmem-nvml 1\npid 0\nlibrary ok x\ninit ok\nen");
+  ASSERT_TRUE(answered(2));
+  EXPECT_EQ(failures("ended"), 2);
+  clock.ahead = std::chrono::seconds(122);
+  program->due();
+  run_for(50);
+  EXPECT_EQ(figure("jetmem_program_starts_total{program=\"jetmem-nvml\"}"), 2)
+      << "ever more slowly";
+}
+
+// Nobody asks for it any more, and still the page does not say that it hangs when it does not.
+TEST_F(NvmlProgramTest, OneThatWasWedgedWhenItWasSwitchedOff) {
+  NvmlProgramOptions options = with("thor");
+  options.deadline = milliseconds(200);
+  make(std::move(options));
+  const UniqueFd listener = listen();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  program->due();
+  const UniqueFd connection(::accept(listener.get(), nullptr, nullptr));
+  const std::string head = "jetmem-nvml 1\npid " + std::to_string(pid) + "\nlibrary ok x\n";
+  ASSERT_GT(::write(connection.get(), head.data(), head.size()), 0);
+  ASSERT_TRUE(answered(1));
+  run_for(250);
+  const std::string wedged = "jetmem_program_wedged{program=\"jetmem-nvml\"}";
+  program->apply({});
+  program->due();
+  EXPECT_EQ(failures("wedged"), 1);
+  program->stop();
+  EXPECT_EQ(figure(wedged), 1) << "switched off it hangs all the same";
+  program->due();
+  EXPECT_EQ(failures("wedged"), 2) << "switched on again, it is told again";
+  program->stop();
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_EQ(figure(wedged), 0);
 }
 
 // One that hangs in the driver, and is not ours to kill: none is asked for before it is gone.

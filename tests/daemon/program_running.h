@@ -23,6 +23,18 @@ class KeptLog final : public Log {
   std::vector<std::string> entries;
 };
 
+// The real clock, and by how much a test puts the boot clock forward.
+class ClockAhead final : public Clock {
+ public:
+  Nanoseconds boot() const override { return clock_.boot() + ahead; }
+  Nanoseconds mono() const override { return clock_.mono(); }
+  Nanoseconds wall() const override { return clock_.wall(); }
+  Nanoseconds ahead{0};
+
+ private:
+  SystemClock clock_;
+};
+
 class ProgramRunning : public testing::Test {
  protected:
   ProgramRunning() {
@@ -58,7 +70,7 @@ class ProgramRunning : public testing::Test {
 
   sd_event* event = nullptr;
   std::string directory;
-  SystemClock clock;
+  ClockAhead clock;
   SystemSpawner spawner;
   KeptLog log;
   int turns = 0;
