@@ -14,7 +14,7 @@ def areas_of(tree):
 class Area:
     def __init__(self, folder, base_pfn, count, used, maxchunk, log_text):
         self.folder, self.base_pfn, self.count = folder, base_pfn, count
-        self.name = folder.removeprefix("cma-")
+        self.name = folder[len("cma-"):] if folder.startswith("cma-") else folder
         self._taken = []  # (begin, end, owner), sorted
         self._fill(self._free_runs_of(log_text, used, maxchunk) or self._any_free_runs(used, maxchunk))
         assert self.used == used and self.largest_run == maxchunk

@@ -5,7 +5,8 @@ Each is played where the fixture has its files, and left alone where it has not.
 
 import re
 
-CLIENTS = "/sys/kernel/debug/nvmap/iovmm/clients"
+NVMAP = "/sys/kernel/debug/nvmap"
+CLIENTS = f"{NVMAP}/iovmm/clients"
 
 
 class Devices:
@@ -17,6 +18,8 @@ class Devices:
                            for p in tree.glob(pattern) if re.search(r"gpu|ga10b|gv11b|gp10b", p.rsplit("/", 2)[1])]
         self._base_temp = {zone: int(tree.text(p)) for zone, p in self.zones.items() if tree.text(p)}
         self._base_files = {}
+        self._base_available = machine.files.mem["MemAvailable"]
+        self._swapped = {}
         self._swap_used = machine.swap_total - machine.swap_free
 
     # ------------------------------------------------------------------------------- temperatures
@@ -51,11 +54,27 @@ class Devices:
             if device.endswith("-alert"):
                 self._machine.log.print(4, f"{device} cooling state: {before} -> {state}")
 
-    def gpu_clock(self, share):
-        """The GPU runs at this share of the clock it has in the fixture."""
+    def cut_gpu_clock(self, steps):
+        """The GPU may run no faster than so many steps below the clock it has in the fixture: its
+        cooling device's state counts from the top of the table, and the limit is max_freq."""
         for path in self.gpu_clocks:
+            folder = path.rsplit("/", 1)[0]
             base = self._base_files.setdefault(path, int(self._tree.text(path)))
-            self._tree.set(path, f"{int(base * share) // 1000 * 1000}\n")
+            table = [int(n) for n in (self._tree.text(f"{folder}/available_frequencies") or "").split()]
+            if base in table:
+                at = max(0, table.index(base) - steps)
+                limit, state = table[at], len(table) - 1 - at if steps else 0
+            else:
+                limit, state = int(base * (1 - 0.14 * steps)) // 1000 * 1000, steps
+            self._tree.set(path, f"{limit}\n")
+            highest = f"{folder}/max_freq"
+            if self._tree.text(highest):
+                own = self._base_files.setdefault(highest, int(self._tree.text(highest)))
+                self._tree.set(highest, f"{min(own, limit) if steps else own}\n")
+            self.throttle(f"devfreq-{folder.rsplit('/', 1)[1]}", state)
+
+    def gpu_mhz(self):
+        return [int(self._tree.text(path)) // 1_000_000 for path in self.gpu_clocks]
 
     # ---------------------------------------------------------------------------------- processes
 
@@ -65,40 +84,55 @@ class Devices:
         return int(m[1]) if m else 0
 
     def set_gpu_buffers(self, pid, kib):
-        """A row of the clients table and its total; None takes the row away."""
+        """A row of the clients table; None takes the row away. The totals, in which are buffers of
+        no client too, change by as much."""
         text = self._tree.text(CLIENTS)
         if text is None:
             return
-        lines, total = [], 0
+        lines, delta = [], 0
         for line in text.splitlines():
             m = re.fullmatch(r"(.*\s(\d+))(\s+)(\d+)(K)", line)
             if m and not line.startswith("total"):
                 if int(m[2]) == pid:
+                    delta += (kib or 0) - int(m[4])
                     if kib is None:
                         continue
                     line = _resized(line, m[4], kib)
-                    total += kib
-                else:
-                    total += int(m[4])
             elif m := re.fullmatch(r"total\s+(\d+)K", line):
-                line = _resized(line, m[1], total)
+                line = _resized(line, m[1], int(m[1]) + delta)
             lines.append(line)
         self._tree.set(CLIENTS, "\n".join(lines) + "\n")
-        path = "/sys/kernel/debug/nvmap/stats/total_memory"
+        path = f"{NVMAP}/stats/total_memory"
         if self._tree.text(path) is not None:
-            self._tree.set(path, f"{total * 1024}\n")
+            self._tree.set(path, f"{int(self._tree.text(path)) + delta * 1024}\n")
 
     def resident(self, pid):
         """Resident pages of a process; None where the fixture has not got it."""
         text = self._tree.text(f"/proc/{pid}/statm")
         return int(text.split()[1]) if text else None
 
+    def statm(self, pid):
+        """(mapped, anonymous, of files) in pages; None where the fixture has not got it."""
+        text = self._tree.text(f"/proc/{pid}/statm")
+        if not text:
+            return None
+        size, resident, shared = map(int, text.split()[:3])
+        return size, resident - shared, shared
+
+    def memory_cgroup(self, pid):
+        """Its cgroup: of the memory controller, or the only one of version 2."""
+        text = self._tree.text(f"/proc/{pid}/cgroup") or ""
+        m = re.search(r"^\d+:(?:\w+,)*memory(?:,\w+)*:(.*)$", text, re.M) or re.search(r"^0::(.*)$", text, re.M)
+        return m[1] if m else "/"
+
     def set_resident(self, pid, pages, swapped=0):
         before = self.resident(pid)
         if before is None:
             return
         size, _, *rest = self._tree.text(f"/proc/{pid}/statm").split()
-        size = int(size) + max(0, pages - before)
+        # What is swapped out is still mapped.
+        size = int(size) + max(0, pages - before + swapped - self._swapped.get(pid, 0))
+        self._swapped[pid] = swapped
         self._tree.set(f"/proc/{pid}/statm", " ".join([str(size), str(pages), *rest]) + "\n")
         kb, delta = self._machine.kb, self._machine.kb(pages - before)
         status = self._tree.text(f"/proc/{pid}/status")
@@ -125,6 +159,7 @@ class Devices:
     # --------------------------------------------------------------------------------------- swap
 
     def render(self):
+        self._render_free_size()
         used = self._machine.swap_total - self._machine.swap_free
         if used == self._swap_used:
             return
@@ -144,6 +179,18 @@ class Devices:
             now = [int(n * share) // 4096 * 4096 for n in base[:3]] + base[3:]
             now[4] = max(now[4], now[2], int(self._tree.text(path).split()[4]))
             self._tree.set(path, " ".join(f"{n:8d}" for n in now) + "\n")
+
+
+    def _render_free_size(self):
+        """What nvmap could still hand out falls with what is available."""
+        path = f"{NVMAP}/iovmm/free_size"
+        text = self._tree.text(path)
+        if not text:
+            return
+        m = re.fullmatch(r"(\D*)(\d+)(\D*)", text)
+        base = self._base_files.setdefault(path, int(m[2]))
+        available = self._machine.files.fields(self._machine)["MemAvailable"]
+        self._tree.set(path, f"{m[1]}{base * available // self._base_available}{m[3]}")
 
 
 def _resized(line, old, new):

@@ -15,6 +15,7 @@ from devices import Devices
 from kernel_log import KernelLog
 from memory_files import MemoryFiles
 from pressure import Pressure
+from tegrastats import Tegrastats
 
 LRU = ("inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable")
 # What the page cache cannot be reclaimed below: the code that runs.
@@ -46,6 +47,7 @@ class Machine:
         self.areas = cma.areas_of(tree)
         self.cma = self.areas[0] if self.areas else None
         self.devices = Devices(tree, self)
+        self._tegrastats = Tegrastats(tree, self, self.devices)
         stalls = sum(v for name, v in self.vm.items() if name.startswith("allocstall_"))
         self._work = (stalls, self.vm["pgscan_kswapd"] + 8 * self.vm["pgscan_direct"])
 
@@ -390,6 +392,7 @@ class Machine:
             self.tree.set(f"{path}/used", f"{area.used}\n")
             self.tree.set(f"{path}/maxchunk", f"{area.largest_run}\n")
         self.devices.render()
+        self._tegrastats.render()
 
 
 def chunks(n, size=4096):

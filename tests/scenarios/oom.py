@@ -7,7 +7,6 @@ import oom_report
 from machine import OutOfMemory
 
 PID = 2215
-CONTAINER = "/system.slice/docker-3f9ad1c07be2445f8d1e6a90b7cc52e8f4d06b91a2e35c7780f4be19d6a3021c.scope"
 
 
 def story(m):
@@ -38,14 +37,15 @@ def story(m):
         else:
             yield None
     assert killed
-    victim = {"pid": PID, "comm": "python3", "uid": 0, "memcg": CONTAINER, "vm": mine + swapped + 230_000, "anon": mine, "file": 0,
+    mapped, anon, of_files = m.devices.statm(PID) or (mine + swapped + 230_000, mine, 0)
+    victim = {"pid": PID, "comm": "python3", "uid": 0, "memcg": m.devices.memory_cgroup(PID), "vm": mapped, "anon": anon, "file": of_files,
               "swapped": swapped, "pgtables_kb": (mine + swapped) // 512 * 4 + 320}
     oom_report.show(m, (1840, "gst-launch-1.0"), tasks(m, victim), victim)
     m.vm["oom_kill"] += 1
     m.vm["allocstall_movable"] += 40
     m.pressure.stalls("memory", 0.85, 0.6)
     yield "the kernel kills python3"
-    m.shrink_anon(min(mine, m.vm["nr_anon_pages"] - 100_000), swapped)
+    m.shrink_anon(min(anon, m.vm["nr_anon_pages"] - 100_000), swapped)
     m.shrink_gpu(m.devices.gpu_buffers(PID) * 1024 // m.page_size)
     m.devices.end(PID)
     oom_report.reaped(m, victim)
@@ -60,9 +60,12 @@ def story(m):
 
 
 def tasks(m, victim):
-    """The other processes, with what the kernel lists of each."""
+    """The other processes, with what the kernel lists of each; the tree's own numbers where it has them."""
     rows = [(1, "systemd", 0, 41_900, 1_410), (642, "systemd-journald", 0, 12_800, 2_204), (1012, "nvargus-daemon", 0, 612_400, 9_117),
             (1377, "gnome-shell", 1000, 912_200, 31_206), (1840, "gst-launch-1.0", 1000, 604_100, 14_872), (2460, "llama-server", 1001, 2_804_500, 88_014)]
-    table = [{"pid": pid, "comm": comm[:15], "uid": uid, "vm": vm, "anon": rss * 3 // 4, "file": rss // 4, "swapped": vm // 90,
-              "pgtables_kb": vm // 1200 * 4 + 40, "adj": -250 if pid == 642 else 0} for pid, comm, uid, vm, rss in rows]
+    table = []
+    for pid, comm, uid, vm, rss in rows:
+        vm, anon, of_files = m.devices.statm(pid) or (vm, rss * 3 // 4, rss // 4)
+        table.append({"pid": pid, "comm": comm[:15], "uid": uid, "vm": vm, "anon": anon, "file": of_files, "swapped": vm // 90 if m.swap_total else 0,
+                      "pgtables_kb": vm // 1200 * 4 + 40, "adj": -250 if pid == 642 else 0})
     return sorted(table + [victim], key=lambda t: t["pid"])

@@ -1,8 +1,11 @@
 """What the kernel prints when it kills a process because memory ran out (5.15: mm/oom_kill.c,
 mm/page_alloc.c), with the machine's numbers of that moment."""
 
+import re
+
 import free_lists
 
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 LETTERS = {"Unmovable": "U", "Movable": "M", "Reclaimable": "E", "HighAtomic": "H", "CMA": "C", "Isolate": "I"}
 
 
@@ -12,9 +15,10 @@ def show(machine, asker, tasks, victim):
     cpu = machine.rng.randrange(machine.cpus)
     pid, comm = asker
     release = machine.tree.text("/proc/sys/kernel/osrelease").strip()
+    build = (machine.tree.text("/proc/sys/kernel/version") or "#1").split()[0]
     say(4, f"{comm} invoked oom-killer: gfp_mask=0x1100cca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0")
-    say(4, f"CPU: {cpu} PID: {pid} Comm: {comm} Tainted: G           OE     {release} #1")
-    say(4, "Hardware name: NVIDIA NVIDIA Jetson Orin Nano Developer Kit/Jetson, BIOS 36.4.0-gcid-37537400 06/13/2024")
+    say(4, f"CPU: {cpu} PID: {pid} Comm: {comm} Tainted: G           OE     {release} {build}")
+    say(4, "Hardware name: " + hardware(machine.tree))
     say(4, "Call trace:")
     for line in ("dump_backtrace+0x0/0x1d0", "show_stack+0x30/0x40", "dump_stack_lvl+0x68/0x84", "dump_stack+0x18/0x34", "dump_header+0x4c/0x214",
                  "oom_kill_process+0x23c/0x240", "out_of_memory+0xf4/0x354", "__alloc_pages_slowpath.constprop.0+0x8bc/0xb1c", "__alloc_pages+0x2c8/0x340",
@@ -28,6 +32,13 @@ def show(machine, asker, tasks, victim):
     kb = machine.kb
     say(3, f"Out of memory: Killed process {victim['pid']} ({victim['comm']}) total-vm:{kb(victim['vm'])}kB, anon-rss:{kb(victim['anon'])}kB, "
            f"file-rss:{kb(victim['file'])}kB, shmem-rss:0kB, UID:{victim['uid']} pgtables:{victim['pgtables_kb']}kB oom_score_adj:0")
+
+
+def hardware(tree):
+    """As UEFI tells it: maker, board, and its own version."""
+    model = (tree.text("/proc/device-tree/model") or "NVIDIA Jetson").rstrip("\0")
+    m = re.match(r"# R(\d+) \(release\), REVISION: ([\d.]+), GCID: (\d+).* DATE: \w+ (\w+) +(\d+) \S+ \S+ (\d{4})", tree.text("/etc/nv_tegra_release") or "")
+    return f"NVIDIA {model}/Jetson" + (f", BIOS {m[1]}.{m[2]}-gcid-{m[3]} {MONTHS.index(m[4]) + 1:02}/{int(m[5]):02}/{m[6]}" if m else "")
 
 
 def reaped(machine, victim):

@@ -21,8 +21,13 @@ To write a scenario: a file NAME.py with a first docstring line that says what h
 generator story(m) that changes the machine `m` and yields once for each second: None, or a line for
 the person who watches. test_scenarios.py plays it and checks every second of it.
 
-Python 3.9 or later, nothing else.
+Python 3.8 or later, nothing else.
 """
+
+import sys
+
+if sys.version_info < (3, 8):  # said before what older ones cannot even parse
+    sys.exit("player: needs Python 3.8 or later, this is %d.%d" % sys.version_info[:2])
 
 import argparse
 import ctypes
@@ -31,7 +36,6 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -172,11 +176,13 @@ def main(arguments):
         return 0
     if options.check:
         return 0
-    # Ctrl-C and a service manager's SIGTERM mean the same; the child is told by us, once.
+    # Ctrl-C, a service manager's SIGTERM and a terminal that is closed mean the same; the child is
+    # told by us, once.
     def end(number, frame):
         raise KeyboardInterrupt
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays one
+            signal.signal(number, end)
     temporary = tempfile.mkdtemp(prefix="jetmem-scenario-") if options.out is None else None
     out = options.out or pathlib.Path(temporary) / options.base.name
     child, status = None, 0
@@ -196,7 +202,8 @@ def main(arguments):
     except KeyboardInterrupt:
         pass
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         if child:
             status = stop(child)
         if temporary:

@@ -2,6 +2,7 @@
 """Every second of every scenario: the files agree with one another, counters only rise, and the end
 shows what the scenario is for."""
 
+import calendar
 import contextlib
 import hashlib
 import importlib.util
@@ -24,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FIXTURES = HERE.parent / "fixtures"
 BASE = FIXTURES / "orin-nano-8gb"
 PID = 2215
+NVMAP_TOTAL = "sys/kernel/debug/nvmap/stats/total_memory"
 
 _spec = importlib.util.spec_from_file_location("check_consistency", FIXTURES / "check_consistency.py")
 consistency = importlib.util.module_from_spec(_spec)
@@ -59,6 +61,13 @@ def figure(root, path):
     return int((root / path).read_text())
 
 
+def allocatable(root):
+    return int(re.search(r"(\d+) bytes", (root / "sys/kernel/debug/nvmap/iovmm/free_size").read_text())[1])
+
+
+TEGRASTATS_BEGAN = calendar.timegm(time.strptime((BASE / "jetmem/tegrastats").read_text().splitlines()[-1][:19], "%m-%d-%Y %H:%M:%S"))
+
+
 def stalled(root, kind="some"):
     return float(re.search(rf"^{kind} avg10=(\S+)", (root / "proc/pressure/memory").read_text(), re.M)[1])
 
@@ -92,18 +101,19 @@ class Machines(Played):
 
 
 def unaccounted(root):
-    """Pages that are in no list: the GPU's, and what the kernel has of old. Also how far the page cache
-    is from its lists, which is the same all the time."""
+    """Pages that are in no list and not nvmap's: what the kernel has of old. Also how far the page cache
+    is from its lists. Both are the same all the time."""
     v = vmstat(root)
     managed = sum(map(int, re.findall(r"managed +(\d+)", (root / "proc/zoneinfo").read_text())))
     lists = sum(v[f"nr_{kind}"] for kind in consistency.LRU)
     known = lists + sum(v[f"nr_{k}"] for k in ("free_pages", "slab_reclaimable", "slab_unreclaimable", "page_table_pages", "zspages"))
     cache = v["nr_file_pages"] - v["nr_inactive_file"] - v["nr_active_file"] - v["nr_shmem"]
-    return managed - known - figure(root, "sys/kernel/debug/cma/cma-linux,cma/used"), cache
+    gpu = figure(root, NVMAP_TOTAL) // 4096 if (root / NVMAP_TOTAL).exists() else 0
+    return managed - known - gpu - figure(root, "sys/kernel/debug/cma/cma-linux,cma/used"), cache
 
 
 class EverySecond(Played):
-    def play(self, name, gpu_grows=False):
+    def play(self, name):
         """Every second, as it is written; the values of vmstat and the log's records so far."""
         played = self.player(name)
         root = played.tree.root
@@ -129,9 +139,6 @@ class EverySecond(Played):
                 self.assertGreaterEqual(value, 0, f"{where}: {counter}")
             counters = now
             pages, cache = unaccounted(root)
-            if gpu_grows:
-                self.assertGreaterEqual(pages, others, f"{where}: pages are lost")
-                others = pages
             self.assertEqual((pages, cache), (others, of_cache), f"{where}: pages come from nowhere or are lost")
             for resource in ("cpu", "io", "memory"):
                 avg = r"avg10=\d+\.\d\d avg60=\d+\.\d\d avg300=\d+\.\d\d total=(\d+)\n"
@@ -141,6 +148,7 @@ class EverySecond(Played):
             text = (root / "dev/kmsg").read_text()
             self.assertTrue(text.startswith(before), f"{where}: what is in the log stays")
             before = text
+            self.check_what_is_printed(root, played.machine, where)
             self.assertEqual([str(p) for p in root.rglob(".*")], [], f"{where}: a part of a file is left")
         self.assertGreaterEqual(played.machine.second, 60)
         self.assertLessEqual(played.machine.second, 130)
@@ -151,6 +159,26 @@ class EverySecond(Played):
         for line in text.splitlines():
             self.assertRegex(line, r"^(\d+,\d+,\d+,-;[ -~]*| [A-Z]+=[ -~]+)$")
         return root
+
+    def check_what_is_printed(self, root, machine, where):
+        """tegrastats and nvmap tell the same moment."""
+        lines = (root / "jetmem/tegrastats").read_text().splitlines()
+        self.assertLessEqual(len(lines), 60, where)
+        line = lines[-1]
+        self.assertEqual(line[:19], time.strftime("%m-%d-%Y %H:%M:%S", time.gmtime(TEGRASTATS_BEGAN + machine.second)), where)
+        used = meminfo(root, "MemTotal") - sum(meminfo(root, f) for f in ("MemFree", "Buffers", "Cached"))
+        self.assertIn(f" RAM {used // 1024}/7619MB (lfb ", line, where)
+        self.assertIn(f" SWAP {(meminfo(root, 'SwapTotal') - meminfo(root, 'SwapFree')) // 1024}/3809MB ", line, where)
+        count, mib, unit = re.search(r"\(lfb (\d+)x(\d+)(kB|MB)\)", line).groups()
+        order = (int(mib) * (1024 if unit == "MB" else 1) // 4).bit_length() - 1
+        free = [[int(n) for n in row.split()[4:]] for row in (root / "proc/buddyinfo").read_text().splitlines()]
+        self.assertEqual(sum(row[order] for row in free), int(count), where)
+        self.assertEqual(sum(sum(row[order + 1:11]) for row in free), 0, where)
+        for zone, name in (("0", "cpu"), ("1", "gpu"), ("8", "tj")):
+            self.assertIn(f" {name}@{figure(root, f'sys/class/thermal/thermal_zone{zone}/temp') / 1000:g}C", line, where)
+        self.assertIn(f"%@[{figure(root, 'sys/class/devfreq/17000000.gpu/cur_freq') // 10**6}]", line, where)
+        ratio = allocatable(root) / allocatable(BASE)
+        self.assertAlmostEqual(ratio, meminfo(root, "MemAvailable") / meminfo(BASE, "MemAvailable"), places=6, msg=where)
 
     def test_cma_exhaustion(self):
         root = self.play("cma-exhaustion")
@@ -179,7 +207,7 @@ class EverySecond(Played):
         self.assertGreater(figure(played.tree.root, "sys/kernel/debug/cma/cma-linux,cma/maxchunk"), 60_000)
 
     def test_leak(self):
-        root = self.play("leak", gpu_grows=True)
+        root = self.play("leak")
         self.assertLess(meminfo(root, "MemAvailable"), meminfo(BASE, "MemAvailable") // 4)
         self.assertLess(meminfo(root, "SwapFree"), meminfo(BASE, "SwapFree") // 2)
         self.assertGreater(stalled(root), 20)
@@ -226,6 +254,21 @@ class EverySecond(Played):
         for zone, listed, total in re.findall(r"Node 0 (\w+): ((?:\d+\*\d+kB (?:\(\w+\) )?)+)= (\d+)kB", lines):
             self.assertEqual(sum(int(n) * int(kb) for n, kb in re.findall(r"(\d+)\*(\d+)kB", listed)), int(total), zone)
         self.assertEqual(lines.count("Free swap  ="), 1)
+        self.check_report(lines, BASE)
+
+    def check_report(self, lines, base):
+        """What the report says of the board and its processes is what the tree says."""
+        model = (base / "proc/device-tree/model").read_text().rstrip("\0")
+        self.assertIn(f"Hardware name: NVIDIA {model}/Jetson, BIOS ", lines)
+        self.assertIn((base / "proc/sys/kernel/osrelease").read_text().strip() + " #1\n", lines)
+        cgroup = re.search(r"^0::(.*)$", (base / f"proc/{PID}/cgroup").read_text(), re.M)[1]
+        self.assertIn(f"task_memcg={cgroup},task=python3,pid={PID},", lines)
+        known = 0
+        for pid, vm, rss in re.findall(r"-;\[ *(\d+)\] +\d+ +\d+ +(\d+) +(\d+) ", lines):
+            if pid != str(PID):
+                self.assertEqual([vm, rss], (base / f"proc/{pid}/statm").read_text().split()[:2], pid)
+                known += 1
+        self.assertEqual(known, 6)
 
     def test_oom_is_the_end_of_a_shortage(self):
         played = self.player("oom")
@@ -250,6 +293,8 @@ class OtherBoards(Played):
                 said = io.StringIO()
                 with contextlib.redirect_stdout(said):
                     self.assertEqual(consistency.check(root), 0, f"{board}, {name}: {said.getvalue()}")
+                if name == "oom":
+                    EverySecond.check_report(self, log(root), FIXTURES / board)
                 shutil.rmtree(root)
 
 
@@ -257,7 +302,17 @@ CLIENTS = """CLIENT                        PROCESS      PID        SIZE
 user                   nvargus-daemon     1012       1216K
 user                          python3     2215     614400K
 user                     llama-server     2460    2097152K
-total                                             2712768K
+total                                             2724032K
+"""
+# Of no process any more, but in the total.
+ORPHANS = """    BASE        SIZE USERFLAGS   REFS  KMAPS  UMAPS      UID
+       0       8192K   d000b03      1      0      1 00000000b7d0c5a2
+       0       3072K   d000b03      2      1      0 00000000e2a46b18
+"""
+ORPHANS_KIB, VPR_KIB = 11264, 65536
+VPR = """CLIENT                        PROCESS      PID        SIZE
+user                          python3     2215      65536K
+total                                               65536K
 """
 SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n" + "".join(
     f"/dev/zram{i}                              partition\t650224\t\t145408\t\t5\n" for i in range(6))
@@ -270,10 +325,14 @@ class OtherFiles(Played):
         super().setUp()
         self.root = self.copy()
         self.add("sys/kernel/debug/nvmap/iovmm/clients", CLIENTS)
+        self.add("sys/kernel/debug/nvmap/iovmm/orphan_handles", ORPHANS)
+        self.add("sys/kernel/debug/nvmap/vpr/clients", VPR)
+        self.add(NVMAP_TOTAL, f"{(2724032 + VPR_KIB) * 1024}\n")
         self.add("proc/swaps", SWAPS)
         self.add("proc/2215/statm", "912400 61200 8800 4 0 210000 0\n")
         self.add("proc/2215/status", "Name:\tpython3\nVmSize:\t 3649600 kB\nVmRSS:\t  244800 kB\nRssAnon:\t  209600 kB\nVmData:\t  840000 kB\nVmSwap:\t    1200 kB\n")
         self.add("sys/class/devfreq/17000000.gpu/cur_freq", "1020000000\n")
+        self.add("sys/class/devfreq/17000000.gpu/max_freq", "1020000000\n")
         self.add("sys/block/zram0/mm_stat", "148897792 41222144 43515904        0 44040192      310       12        0        0\n")
 
     def add(self, path, text):
@@ -295,7 +354,9 @@ class OtherFiles(Played):
             played.write()
         rows = re.findall(r"^(?:user|total)\s+(?:\S+\s+(\d+)\s+)?(\d+)K$", self.text("sys/kernel/debug/nvmap/iovmm/clients"), re.M)
         sizes = {int(pid or 0): int(size) for pid, size in rows}
-        self.assertEqual(sizes[0], sum(size for pid, size in sizes.items() if pid))
+        self.assertEqual(sizes[0], sum(size for pid, size in sizes.items() if pid) + ORPHANS_KIB)
+        self.assertEqual(figure(self.root, NVMAP_TOTAL), (sizes[0] + VPR_KIB) * 1024)
+        self.assertEqual(self.text("sys/kernel/debug/nvmap/vpr/clients"), VPR, "another heap stays as it was")
         self.assertGreater(sizes[PID], 1_800_000)
         self.assertEqual(sizes[2460], 2097152)
         self.assertEqual({len(line) for line in self.text("sys/kernel/debug/nvmap/iovmm/clients").splitlines()[1:]}, {58})
@@ -305,24 +366,30 @@ class OtherFiles(Played):
         self.assertGreater(int(self.text("sys/block/zram0/mm_stat").split()[0]), 3 * 148897792)
 
     def test_a_killed_process_is_gone(self):
-        played = self.player("oom", self.root)
+        played, before = self.player("oom", self.root), unaccounted(self.root)
         while not played.over:
             played.step()
             played.write()
             self.check_swaps()
         self.assertFalse((self.root / "proc/2215").exists())
         self.assertNotIn("python3", self.text("sys/kernel/debug/nvmap/iovmm/clients"))
-        self.assertEqual(unaccounted(self.root)[0], unaccounted(BASE)[0] - 614400 // 4, "its buffers are free again")
-        self.assertIn(f"{1216 + 2097152}K", self.text("sys/kernel/debug/nvmap/iovmm/clients").splitlines()[-1])
+        self.assertEqual(unaccounted(self.root), before, "its buffers are free again")
+        self.assertEqual(figure(self.root, NVMAP_TOTAL), (1216 + 2097152 + ORPHANS_KIB + VPR_KIB) * 1024)
+        self.assertIn(f" {1216 + 2097152 + ORPHANS_KIB}K", self.text("sys/kernel/debug/nvmap/iovmm/clients").splitlines()[-1])
 
     def test_the_clock_of_the_gpu_falls_and_comes_back(self):
-        played, clocks = self.player("thermal-throttle", self.root), []
+        played, clocks, limits, states = self.player("thermal-throttle", self.root), [], [], []
         while not played.over:
             played.step()
             played.write()
             clocks.append(int(self.text("sys/class/devfreq/17000000.gpu/cur_freq")))
+            limits.append(int(self.text("sys/class/devfreq/17000000.gpu/max_freq")))
+            states.append(int(self.text("sys/class/thermal/cooling_device12/cur_state")))
         self.assertEqual((clocks[0], clocks[-1]), (1020000000, 1020000000))
         self.assertLess(min(clocks), 700000000)
+        self.assertEqual(limits, clocks, "the limit is what cuts it")
+        table = [int(n) for n in self.text("sys/class/devfreq/17000000.gpu/available_frequencies").split()]
+        self.assertEqual([table[-1 - state] for state in states], limits)
 
 
 class Program(Played):
@@ -366,7 +433,7 @@ class Program(Played):
         program = self.folder / "program"
         program.write_text('#!/bin/sh\necho "$@"\ncat "$2/proc/meminfo" | head -1\nexec sleep 100\n')
         program.chmod(0o755)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = subprocess.Popen([sys.executable, "-B", HERE / "player.py", "oom", "--speed", "50", "--quiet", "--run", program, "--verbose"],
                                        stdout=subprocess.PIPE, text=True, env={"TMPDIR": str(temporary), "PATH": "/usr/bin:/bin"})
             self.addCleanup(process.stdout.close)

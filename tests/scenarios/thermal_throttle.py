@@ -25,8 +25,7 @@ def story(m):
         for zone in ("gpu", "cpu"):
             m.devices.throttle(f"{zone}-throttle-alert", 1 if cut else 0)
         m.devices.throttle("pwm-fan", 0 if blocked else 3)
-        m.devices.throttle("devfreq-17000000.gpu", cut)
-        m.devices.gpu_clock(1 - 0.14 * cut)
+        m.devices.cut_gpu_clock(cut)
         m.pressure.stalls("cpu", min(0.6, 0.12 + 0.1 * cut))
         if second == 0:
             yield "the fan stands still"
