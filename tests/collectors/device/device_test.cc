@@ -494,10 +494,8 @@ TEST(DeviceOfBoards, ZoneinfoIomemAndMemblockAgree) {
     ASSERT_TRUE(parse_device(reader.read(*root), device));
     const std::uint64_t pages = device.zones.present * *root->facts().page_size;
     const bool has_tree = device.tree.has_tree;
-    std::uint64_t mapped =
+    const std::uint64_t mapped =
         device.iomem.memory.bytes() + (has_tree ? device.iomem.firmware.bytes() : 0);
-    // Before 5.12 no-map carve-outs are forgotten; the tree's zoneinfo leaves them in.
-    if (std::string_view(board) == "nano-4gb") mapped += 0x200000;
     EXPECT_EQ(mapped, pages);
   }
 }
