@@ -60,6 +60,9 @@ struct Nvmap {
     bool operator==(const Client&) const = default;
   };
   std::vector<Client> clients;
+  // Whether every heap's table of clients was read to its end and understood, and so `clients` are
+  // all there are: a process that is not among them has nothing.
+  bool clients_whole = false;
 
   struct Heap {
     std::string name;

@@ -80,10 +80,13 @@ class Collector {
         Nvmap::Heap& heap = filled.add();
         heap.name = raw.name;
         finish_clients(raw, heap, clients);
+        // Without its total it may have been cut behind any row.
+        out_.clients_whole &= heap.bytes && heap.clients && !heap.is_partial;
         finish_orphans(raw, heap);
         finish_carveout(raw, heap);
       }
     }
+    out_.clients_whole &= beyond_bound_ == 0;
     nvmap::sum_processes(out_);
     take_number(total_, out_.total_bytes, kMostBytes);
     take_number(available_, out_.pool_pages, kMostBytes >> 12);
@@ -350,6 +353,7 @@ Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out) {
   out.total_bytes.reset();
   out.allocatable_bytes.reset();
   out.pool_pages.reset();
+  out.clients_whole = true;
   out.absent.reset();
   return Collector(snapshot, out).run();
 }

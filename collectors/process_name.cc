@@ -31,7 +31,7 @@ void assign_kind(std::string& out, std::string_view name) {
   }
   std::size_t digits = 0;
   while (digits < out.size() && is_digit(out[out.size() - digits - 1])) ++digits;
-  if (digits < kNumberDigits || digits == out.size()) return;
+  if (digits < kNumberDigits) return;
   out.resize(out.size() - digits);
   out += '*';
 }

@@ -69,6 +69,13 @@ class Shares {
   Shares(std::vector<DmabufShare>& items, std::size_t most)
       : items_(items), refill_(items), most_(most) {}
 
+  void add_or_other(std::string_view name, std::uint64_t bytes) {
+    if (add(name, bytes)) return;
+    ++most_;
+    add(Bufinfo::kOther, bytes);
+    --most_;
+  }
+
   bool add(std::string_view name, std::uint64_t bytes) {
     name = name.substr(0, kMaxName);
     for (std::size_t i = 0; i < count_; ++i) {
@@ -77,7 +84,7 @@ class Shares {
       items_[i].bytes += bytes;
       return true;
     }
-    if (count_ == most_) return false;
+    if (count_ >= most_) return false;
     ++count_;
     DmabufShare& item = refill_.add();
     item.name = name;
@@ -132,7 +139,7 @@ class Parser {
       ++out_.rows;
       out_.row_bytes += row->size;
       out_.largest = std::max(out_.largest, row->size);
-      if (!exporters_.add(row->exporter, row->size)) ++out_.beyond_bound;
+      exporters_.add_or_other(row->exporter, row->size);
       return;
     }
     if (line == kUnlocked && !in_devices_) {

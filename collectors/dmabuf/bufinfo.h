@@ -48,7 +48,9 @@ struct DmabufShare {
 };
 
 struct Bufinfo {
+  // Then one more, "other", for all others.
   static constexpr std::size_t kMaxExporters = 32;
+  static constexpr std::string_view kOther = "other";
   static constexpr std::size_t kMaxDevices = 64;
 
   // Of the last line: all there are.
@@ -62,7 +64,7 @@ struct Bufinfo {
   std::uint64_t devices_unknown = 0;
   // Buffers that the kernel could not lock and left out of its totals.
   std::uint64_t unlocked = 0;
-  // Rows of exporters, and attachments of devices, beyond the bounds.
+  // Attachments of devices beyond the bounds.
   std::uint64_t beyond_bound = 0;
   // In order of appearance.
   std::vector<DmabufShare> exporters;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "collectors/dmabuf/holders.h"
+#include "collectors/pids.h"
 
 namespace jetmem {
 namespace {
@@ -15,18 +16,16 @@ constexpr std::size_t kTail = 4096;
 constexpr std::size_t kMaxSysfsBuffers = 8192;
 constexpr std::size_t kMaxProcesses = 32768;
 constexpr std::size_t kMaxDescriptors = 200'000;
-// The reader has 5 s for an answer (reader.deadline); a slow board looks at what it can in time.
-constexpr std::chrono::seconds kMostTime{2};
-// Of one process, so that one alone does not take all the room.
+// Of one process, so that one alone does not take all the room. Beyond it they are only counted.
 constexpr std::size_t kMaxBuffersOfProcess = 4096;
-
-bool is_number(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), is_digit);
-}
 
 bool is_denied(int error) { return error == EACCES || error == EPERM; }
 
-void gather_sysfs(Gatherer& files) {
+using Moment = std::chrono::steady_clock::time_point;
+
+bool is_past(Moment end) { return std::chrono::steady_clock::now() >= end; }
+
+void gather_sysfs(Gatherer& files, Moment end) {
   std::vector<std::string> buffers;
   if (const int error = files.list(kDmabufSysfs, buffers); error != 0) {
     files.add(kDmabufSysfs, {}, error);
@@ -36,7 +35,7 @@ void gather_sysfs(Gatherer& files) {
   std::uint64_t left_out = 0;
   std::uint64_t taken = 0;
   for (const std::string& buffer : buffers) {
-    if (!files.has_room() || taken == kMaxSysfsBuffers) {
+    if (!files.has_room() || taken == kMaxSysfsBuffers || is_past(end)) {
       ++left_out;
       continue;
     }
@@ -50,7 +49,7 @@ void gather_sysfs(Gatherer& files) {
 
 class HolderWalk {
  public:
-  explicit HolderWalk(Gatherer& files) : files_(files) {}
+  HolderWalk(Gatherer& files, Moment end) : files_(files), end_(end) {}
 
   void run() {
     if (const int error = files_.list("/proc", names_); error != 0) {
@@ -59,8 +58,8 @@ class HolderWalk {
     }
     // At the bound on names there is at least one more.
     std::uint64_t left_out = names_.size() == kDmabufLimits.names ? 1 : 0;
-    std::erase_if(names_, [](const std::string& name) { return !is_number(name); });
-    const bool hidden = !std::binary_search(names_.begin(), names_.end(), "1");
+    keep_pids(names_);
+    const bool hidden = !has_first_pid(names_);
     for (const std::string& pid : names_) {
       if (processes_ + denied_ >= kMaxProcesses || seen_ >= kMaxDescriptors || is_late()) {
         ++left_out;
@@ -80,7 +79,7 @@ class HolderWalk {
 
  private:
   void take(const std::string& process) {
-    taken_ = 0;
+    taken_ = beyond_ = 0;
     const int error = files_.root().is_live() ? take_live(process) : take_copy(process);
     if (is_denied(error)) {
       ++denied_;
@@ -88,6 +87,9 @@ class HolderWalk {
       ++processes_;
     }
     // Anything else: it ended meanwhile.
+    if (beyond_ > 0 && files_.has_room()) {
+      files_.add(process + "/" + std::string(kLeafBeyond), std::to_string(beyond_) + "\n");
+    }
   }
 
   // Only the links say which descriptors are buffers: to read the fdinfo of others would take
@@ -130,7 +132,7 @@ class HolderWalk {
   }
 
   bool is_late() {
-    late_ = late_ || std::chrono::steady_clock::now() - begin_ > kMostTime;
+    late_ = late_ || is_past(end_);
     return late_;
   }
 
@@ -156,6 +158,7 @@ class HolderWalk {
   bool make_room(const std::string& process) {
     if (!files_.has_room() || taken_ == kMaxBuffersOfProcess) {
       ++descriptors_left_out_;
+      ++beyond_;
       return false;
     }
     if (taken_++ == 0) files_.read(process + "/comm");
@@ -163,13 +166,14 @@ class HolderWalk {
   }
 
   Gatherer& files_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Moment end_;
   bool late_ = false;
   std::vector<std::string> names_;
   std::vector<std::string> descriptors_;
   std::string target_;
   std::size_t seen_ = 0;   // descriptors of all processes
   std::size_t taken_ = 0;  // buffers of this process
+  std::uint64_t beyond_ = 0;
   std::uint64_t processes_ = 0;
   std::uint64_t denied_ = 0;
   std::uint64_t descriptors_left_out_ = 0;
@@ -177,9 +181,12 @@ class HolderWalk {
 
 }  // namespace
 
-void gather_dmabuf(Gatherer& files) {
-  if (!files.read_ends(kBufinfoPath, kHead, kTail).ok()) gather_sysfs(files);
-  HolderWalk(files).run();
+void gather_dmabuf(Gatherer& files) { gather_dmabuf_within(files, kDmabufMostTime); }
+
+void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time) {
+  const Moment end = std::chrono::steady_clock::now() + most_time;
+  if (!files.read_ends(kBufinfoPath, kHead, kTail).ok()) gather_sysfs(files, end);
+  HolderWalk(files, end).run();
 }
 
 }  // namespace jetmem

@@ -1,6 +1,7 @@
 // Reads what the source dmabuf parses (collectors/dmabuf/source.h), in jetmem-reader.
 #pragma once
 
+#include <chrono>
 #include <string_view>
 
 #include "base/gatherer.h"
@@ -17,6 +18,12 @@ inline constexpr std::string_view kNoteBuffersLeftOut = "jetmem:buffers left out
 inline constexpr ReadLimits kDmabufLimits{
     .file_bytes = 4096, .total_bytes = 4U << 20, .files = 49152, .names = 65536};
 
+// The bound on the time of all of it; the processes that run longest are looked at first. A
+// deadline of the reader (reader.deadline) that is not well above it makes the source fail instead
+// of being cut.
+inline constexpr std::chrono::nanoseconds kDmabufMostTime = std::chrono::seconds(1);
+
 void gather_dmabuf(Gatherer& files);
+void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time);
 
 }  // namespace jetmem

@@ -15,7 +15,6 @@ namespace {
 
 using Piece = DmabufHolders::Piece;
 constexpr std::string_view kProc = "/proc/";
-constexpr std::string_view kOther = "other";
 
 // "/proc/2215/fdinfo/31": the process and what follows it.
 struct Place {
@@ -62,11 +61,11 @@ class Collector {
     sum_all();
     sum_by_name();
     std::erase_if(out_.holders,
-                  [](const DmabufHolder& h) { return h.buffers == 0 && h.unsized == 0; });
-    std::sort(out_.holders.begin(), out_.holders.end(),
-              [](const DmabufHolder& a, const DmabufHolder& b) {
-                return std::tie(b.bytes, b.unsized, a.pid) < std::tie(a.bytes, a.unsized, b.pid);
-              });
+                  [](const DmabufHolder& h) { return h.buffers == 0 && h.descriptors == 0; });
+    std::sort(
+        out_.holders.begin(), out_.holders.end(), [](const DmabufHolder& a, const DmabufHolder& b) {
+          return std::tie(b.bytes, b.descriptors, a.pid) < std::tie(a.bytes, a.descriptors, b.pid);
+        });
   }
 
  private:
@@ -75,7 +74,8 @@ class Collector {
     const auto place = place_of(file.path);
     if (!place) return;
     const bool is_fdinfo = place->leaf == "fdinfo";
-    if (!is_fdinfo && place->leaf != "fd" && place->leaf != "comm") return;
+    const bool is_beyond = place->leaf == kLeafBeyond;
+    if (!is_fdinfo && !is_beyond && place->leaf != "fd" && place->leaf != "comm") return;
     if (holder_ == nullptr || holder_->pid != place->pid) {
       finish_descriptor();
       holder_ = &holders.add();
@@ -88,6 +88,15 @@ class Collector {
       if (const auto comm = file.ok() ? comm_of(file.text) : std::nullopt) {
         assign_kind(holder_->name, *comm);
       }
+      return;
+    }
+    if (is_beyond) {
+      const std::uint64_t count = one_u64(file.text).value_or(0);
+      // A copied tree could say anything.
+      if (count > UINT32_MAX) return;
+      holder_->beyond += count;
+      holder_->descriptors += count;
+      out_.beyond += count;
       return;
     }
     number_ = place->number;
@@ -136,6 +145,7 @@ class Collector {
   }
 
   void finish_descriptor() {
+    if (seen_) ++holder_->descriptors;
     if (seen_ && size_ && inode_) {
       out_.pieces.push_back({*inode_, *size_, count_ - 1, 0, nvmap_});
     } else if (seen_) {
@@ -210,41 +220,24 @@ class Collector {
     for (Piece& piece : out_.pieces) piece.name = out_.ranks[piece.holder];
     sort_unique([](const Piece& piece) { return piece.name; });
     {
-      Refill<DmabufShare> names(out_.names);
-      DmabufShare* share = nullptr;
-      for (std::size_t i = 0; i < out_.pieces.size(); ++i) {
-        const Piece& piece = out_.pieces[i];
-        if (i == 0 || piece.name != out_.pieces[i - 1].name) {
-          share = &names.add();
-          share->name = out_.holders[piece.holder].name;
+      Refill<DmabufName> names(out_.names);
+      DmabufName* name = nullptr;
+      for (std::size_t i = 0; i < out_.order.size(); ++i) {
+        const DmabufHolder& holder = out_.holders[out_.order[i]];
+        if (i == 0 || out_.ranks[out_.order[i]] != out_.ranks[out_.order[i - 1]]) {
+          name = &names.add();
+          name->name = holder.name;
         }
-        ++share->buffers;
-        share->bytes += piece.size;
+        name->descriptors += holder.descriptors;
+        name->unsized += holder.unsized;
+        name->beyond += holder.beyond;
       }
     }
-    keep_largest_names();
-  }
-
-  // A process that is really called "other" is one of them.
-  void keep_largest_names() {
-    std::vector<DmabufShare>& names = out_.names;
-    std::sort(names.begin(), names.end(), [](const DmabufShare& a, const DmabufShare& b) {
-      return std::tuple(a.name == kOther, b.bytes, a.name) <
-             std::tuple(b.name == kOther, a.bytes, b.name);
-    });
-    DmabufShare other;
-    std::size_t kept = names.size();
-    while (kept > 0 && (kept > DmabufHolders::kMaxNames || names[kept - 1].name == kOther)) {
-      --kept;
-      other.buffers += names[kept].buffers;
-      other.bytes += names[kept].bytes;
+    for (const Piece& piece : out_.pieces) {
+      ++out_.names[piece.name].buffers;
+      out_.names[piece.name].bytes += piece.size;
     }
-    out_.has_other = kept < names.size();
-    if (!out_.has_other) return;
-    names.resize(kept + 1);
-    names.back().name = kOther;
-    names.back().buffers = other.buffers;
-    names.back().bytes = other.bytes;
+    std::erase_if(out_.names, [](const DmabufName& name) { return name.descriptors == 0; });
   }
 
   const Snapshot& snapshot_;
@@ -267,11 +260,17 @@ void DmabufHolder::clear() {
   buffers = 0;
   bytes = nvmap_bytes = 0;
   unsized = 0;
+  descriptors = beyond = 0;
+}
+
+void DmabufName::clear() {
+  name.clear();
+  buffers = bytes = descriptors = unsized = beyond = 0;
 }
 
 bool DmabufHolders::operator==(const DmabufHolders& other) const {
   const auto figures = [](const DmabufHolders& h) {
-    return std::tie(h.holders, h.names, h.has_other, h.buffers, h.bytes, h.shared_buffers,
+    return std::tie(h.holders, h.names, h.beyond, h.buffers, h.bytes, h.shared_buffers,
                     h.shared_bytes, h.unsized, h.processes, h.processes_denied,
                     h.processes_left_out, h.descriptors_left_out, h.hidden, h.malformed);
   };
@@ -302,10 +301,10 @@ std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text) {
 }
 
 void parse_dmabuf_holders(const Snapshot& snapshot, DmabufHolders& out) {
-  out.has_other = out.hidden = false;
+  out.hidden = false;
   out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
   out.processes = out.processes_denied = out.processes_left_out = out.descriptors_left_out = 0;
-  out.malformed = 0;
+  out.malformed = out.beyond = 0;
   Collector(snapshot, out).run();
 }
 

@@ -40,19 +40,32 @@ struct DmabufHolder {
   std::uint64_t nvmap_bytes = 0;  // of those whose exporter's name begins with "nvmap"
   // Descriptors whose buffer's size or identity this kernel does not tell: in nothing above.
   std::uint32_t unsized = 0;
+  // All descriptors of buffers that were seen: several may be of one buffer.
+  std::uint64_t descriptors = 0;
+  // Those of them that were only counted, because a process has more than are looked at one by one:
+  // in nothing else above.
+  std::uint64_t beyond = 0;
 
   void clear();
   bool operator==(const DmabufHolder&) const = default;
 };
 
-struct DmabufHolders {
-  static constexpr std::size_t kMaxNames = 20;
+// Holders of one name, a buffer once for all of them.
+struct DmabufName {
+  std::string name;
+  std::uint64_t buffers = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t descriptors = 0;
+  std::uint64_t unsized = 0;
+  std::uint64_t beyond = 0;
 
+  void clear();
+  bool operator==(const DmabufName&) const = default;
+};
+
+struct DmabufHolders {
   std::vector<DmabufHolder> holders;  // the largest first
-  // By name of the process, a buffer once for each: the largest 20, then the rest together under
-  // the name "other".
-  std::vector<DmabufShare> names;
-  bool has_other = false;
+  std::vector<DmabufName> names;      // by name of the process
   // Of all that were seen, each buffer once.
   std::uint64_t buffers = 0;
   std::uint64_t bytes = 0;
@@ -65,13 +78,16 @@ struct DmabufHolders {
   std::uint64_t processes_denied = 0;
   std::uint64_t processes_left_out = 0;
   std::uint64_t descriptors_left_out = 0;
-  bool hidden = false;  // not even process 1 is to be seen: hidepid
+  std::uint64_t beyond = 0;  // those of them that are counted in their holders
+  bool hidden = false;       // not even process 1 is to be seen: hidepid
   std::uint64_t malformed = 0;
 
   // Whether nobody's buffers are missing but those without a size.
   bool whole() const {
     return !hidden && processes_denied == 0 && processes_left_out == 0 && descriptors_left_out == 0;
   }
+  // Whether there was no time or room for all: whose buffers are missing is not known.
+  bool is_cut() const { return processes_left_out > 0 || descriptors_left_out > beyond; }
   // Storage kept between readings; not part of what was read.
   struct Piece {
     std::uint64_t inode = 0;
@@ -86,6 +102,10 @@ struct DmabufHolders {
 
   bool operator==(const DmabufHolders& other) const;
 };
+
+// A record that gather makes, "/proc/<pid>/beyond bound": how many more descriptors of buffers a
+// process has than were looked at one by one.
+inline constexpr std::string_view kLeafBeyond = "beyond bound";
 
 // What gather says about itself, beside the files.
 inline constexpr std::string_view kNoteProcesses = "jetmem:processes";

@@ -13,6 +13,8 @@
 namespace jetmem {
 namespace {
 
+constexpr std::uint16_t kNames = ShownGroups::kMost + 1;
+
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_dmabuf_buffers",
                .type = MetricType::kGauge,
@@ -35,13 +37,13 @@ constexpr std::array kMetrics{
                .type = MetricType::kGauge,
                .help = "DMA-BUFs by the driver that made them.",
                .labels = {"exporter"},
-               .max_series = Bufinfo::kMaxExporters},
+               .max_series = Bufinfo::kMaxExporters + 1},
     Descriptor{.name = "jetmem_dmabuf_exporter_bytes",
                .type = MetricType::kGauge,
                .help = "Memory in DMA-BUFs by the driver that made them: nvmap is CUDA, camera and "
                        "codecs on most Jetsons.",
                .labels = {"exporter"},
-               .max_series = Bufinfo::kMaxExporters},
+               .max_series = Bufinfo::kMaxExporters + 1},
     Descriptor{.name = "jetmem_dmabuf_device_buffers",
                .type = MetricType::kGauge,
                .help = "DMA-BUFs that the device has attached. One buffer may be with several "
@@ -66,17 +68,29 @@ constexpr std::array kMetrics{
                .help = "DMA-BUFs that processes of this name have open, each once. A process that "
                        "keeps opening them without closing is the leak.",
                .labels = {"command"},
-               .max_series = DmabufHolders::kMaxNames + 1},
+               .max_series = kNames},
     Descriptor{.name = "jetmem_dmabuf_holder_bytes",
                .type = MetricType::kGauge,
                .help = "Memory in DMA-BUFs that processes of this name have open, each buffer once "
                        "a name: one that two programs share counts for both. A buffer that is "
                        "mapped and whose descriptor was closed is not seen.",
                .labels = {"command"},
-               .max_series = DmabufHolders::kMaxNames + 1},
+               .max_series = kNames},
+    Descriptor{.name = "jetmem_dmabuf_holder_descriptors",
+               .type = MetricType::kGauge,
+               .help = "Descriptors of DMA-BUFs that processes of this name have open: several may "
+                       "be of one buffer. Counted on where a process has more than 4096, of which "
+                       "neither buffers nor bytes are told then: steady growth is the leak.",
+               .labels = {"command"},
+               .max_series = kNames},
+    Descriptor{.name = "jetmem_dmabuf_holders_held_back",
+               .type = MetricType::kGauge,
+               .help = "Names that are among the largest holders and have no series of their own, "
+                       "because 100 new ones had been given to others that day."},
     Descriptor{.name = "jetmem_dmabuf_held_buffers",
                .type = MetricType::kGauge,
-               .help = "DMA-BUFs that any process seen has open, each once. With no process "
+               .help = "DMA-BUFs that any process seen has open, each once. Absent when not all "
+                       "could be looked at. With no process "
                        "denied, what jetmem_dmabuf_buffers has above it is held by drivers or "
                        "mappings only."},
     Descriptor{.name = "jetmem_dmabuf_held_bytes",
@@ -110,6 +124,8 @@ enum Metric : std::size_t {
   kUnlistedBytes,
   kHolderBuffers,
   kHolderBytes,
+  kHolderDescriptors,
+  kHeldBack,
   kHeldBuffers,
   kHeldBytes,
   kSharedBuffers,
@@ -120,6 +136,10 @@ enum Metric : std::size_t {
 
 constexpr std::string_view kNoteBuffers = "jetmem:buffers";
 constexpr std::size_t kMaxName = 64;
+// A buffer without a size is at least a page: enough to tell who has many.
+constexpr std::uint64_t kLeastBuffer = 4096;
+
+const SystemClock kSystemClock;
 
 // What the kernel lists of all buffers in sysfs, a folder for each.
 class SysfsSum {
@@ -160,7 +180,6 @@ class SysfsSum {
     if (out_.unlisted_buffers == 0) out_.bytes = bytes_;
     if (left_out_ > 0) out_.absent.add("beyond_bound", left_out_);
     if (unknown_ > 0) out_.absent.add("malformed", unknown_);
-    if (beyond_ > 0) out_.absent.add("beyond_bound", beyond_);
     if (taken_ > 0) out_.largest = largest_;
   }
 
@@ -179,22 +198,24 @@ class SysfsSum {
     ++taken_;
     bytes_ += *size;
     largest_ = std::max(largest_, *size);
-    const std::string_view name = exporter_.substr(0, kMaxName);
+    if (add(exporter_.substr(0, kMaxName), *size, Bufinfo::kMaxExporters)) return;
+    add(Bufinfo::kOther, *size, Bufinfo::kMaxExporters + 1);
+  }
+
+  bool add(std::string_view name, std::uint64_t size, std::size_t most) {
     for (std::size_t i = 0; i < count_; ++i) {
       if (shares_[i].name != name) continue;
       ++shares_[i].buffers;
-      shares_[i].bytes += *size;
-      return;
+      shares_[i].bytes += size;
+      return true;
     }
-    if (count_ == Bufinfo::kMaxExporters) {
-      ++beyond_;
-      return;
-    }
+    if (count_ >= most) return false;
     ++count_;
     DmabufShare& share = exporters_.add();
     share.name = name;
     share.buffers = 1;
-    share.bytes = *size;
+    share.bytes = size;
+    return true;
   }
 
   Dmabuf& out_;
@@ -206,7 +227,6 @@ class SysfsSum {
   std::uint64_t left_out_ = 0;
   std::uint64_t gone_ = 0;
   std::uint64_t unknown_ = 0;
-  std::uint64_t beyond_ = 0;
   std::uint64_t taken_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t largest_ = 0;
@@ -345,8 +365,65 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   return fail(Errc::kAbsent, "no DMA-BUF in debugfs or sysfs, and no process to be seen");
 }
 
+DmabufSource::DmabufSource() : DmabufSource(kSystemClock) {}
+
 Result<void> DmabufSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   return parse_dmabuf(snapshot, reading_);
+}
+
+void DmabufSource::choose_names() const {
+  const std::vector<DmabufName>& names = reading_.held.names;
+  sizes_.clear();
+  {
+    Refill<Processes::Group> groups(names_);
+    for (const DmabufName& name : names) {
+      groups.add().key.command = name.name;
+      sizes_.push_back(name.bytes + kLeastBuffer * (name.unsized + name.beyond));
+    }
+  }
+  shown_.update(names_, sizes_, clock_.mono(), clock_.boot());
+}
+
+void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
+  choose_names();
+  const std::vector<DmabufName>& names = reading_.held.names;
+  struct Sums {
+    std::uint64_t buffers = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t descriptors = 0;
+    std::uint64_t unsized = 0;
+    std::uint64_t beyond = 0;
+  };
+  const auto put = [&](const Sums& sums, std::string_view name) {
+    out.put(kMetrics[kHolderDescriptors], static_cast<double>(sums.descriptors), name);
+    if (sums.beyond > 0) {
+      absent.add("holder_cut");
+      return;
+    }
+    if (sums.unsized > 0 && sums.buffers == 0) return;
+    out.put(kMetrics[kHolderBuffers], static_cast<double>(sums.buffers), name);
+    out.put(kMetrics[kHolderBytes], static_cast<double>(sums.bytes), name);
+  };
+  Sums rest;
+  for (const DmabufName& name : names) {
+    rest.buffers += name.buffers;
+    rest.bytes += name.bytes;
+    rest.descriptors += name.descriptors;
+    rest.unsized += name.unsized;
+    rest.beyond += name.beyond;
+  }
+  for (const ShownGroups::Shown& one : shown_.all()) {
+    if (!one.shown) continue;
+    const DmabufName& name = names[one.group];
+    put({name.buffers, name.bytes, name.descriptors, name.unsized, name.beyond}, name.name);
+    rest.buffers -= name.buffers;
+    rest.bytes -= name.bytes;
+    rest.descriptors -= name.descriptors;
+    rest.unsized -= name.unsized;
+    rest.beyond -= name.beyond;
+  }
+  if (!reading_.held.is_cut()) put(rest, ShownGroups::kOther);
+  out.put(kMetrics[kHeldBack], static_cast<double>(shown_.held_back()));
 }
 
 void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
@@ -376,10 +453,10 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   put(kDenied, r.held.processes_denied);
   if (!r.holders_known) return;
   put(kUnsized, r.unsized);
-  for (const DmabufShare& name : r.held.names) {
-    put(kHolderBuffers, name.buffers, name.name);
-    put(kHolderBytes, name.bytes, name.name);
-  }
+  write_names(out, context.absent);
+  // Parts of sums are no sums.
+  if (r.held.is_cut()) context.absent.add("walk_cut");
+  if (r.held.is_cut() || r.held.beyond > 0) return;
   // A kernel that tells no size tells nothing to add up.
   if (r.unsized > 0 && r.held.buffers == 0) return;
   put(kHeldBuffers, r.held.buffers);

@@ -16,8 +16,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "collectors/dmabuf/bufinfo.h"
 #include "collectors/dmabuf/holders.h"
+#include "collectors/processes/groups.h"
+#include "collectors/processes/shown_groups.h"
 #include "collectors/source.h"
 
 namespace jetmem {
@@ -58,9 +61,23 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out);
 class DmabufSource final : public SourceOf<Dmabuf> {
  public:
   static const SourceInfo kInfo;
+
+  DmabufSource();
+  explicit DmabufSource(const Clock& clock) : clock_(clock) {}
+
   const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
+
+ private:
+  void choose_names() const;
+  void write_names(SampleWriter& out, AbsentValues& absent) const;
+
+  const Clock& clock_;
+  // Which names have series of their own, by the rules for groups of processes. Bounded.
+  mutable std::vector<Processes::Group> names_;
+  mutable std::vector<std::uint64_t> sizes_;
+  mutable ShownGroups shown_;
 };
 
 }  // namespace jetmem

@@ -66,6 +66,7 @@ class Parser {
     out_.processes.clear();
     out_.driver.clear();
     out_.integrated.reset();
+    out_.processes_whole = out_.has_lists = false;
   }
 
   Result<void> parse(std::string_view text) {
@@ -156,7 +157,10 @@ class Parser {
     } else if (is_list) {
       asked.lists[static_cast<std::size_t>(kind - kKinds.begin())] = status;
       const auto count = status.ok() ? take_u64(line) : std::nullopt;
-      if (status.ok() && !count) return malformed();
+      if (status.ok() && !count) {
+        lists_understood_ = false;
+        return malformed();
+      }
       asked.announced += count.value_or(0);
     } else if (what == "name") {
       skip_blanks(line);
@@ -191,7 +195,10 @@ class Parser {
     take_word(line);
     const auto pid = take_u32(line);
     const auto bytes = take_bytes(line);
-    if (!pid || *pid == 0 || !bytes) return malformed();
+    if (!pid || *pid == 0 || !bytes) {
+      lists_understood_ = false;
+      return malformed();
+    }
     if (out_.processes.size() == nvml::kMaxProcesses) return;
     ++asked.listed;
     out_.processes.push_back({gpu.index, *pid, *bytes});
@@ -240,7 +247,12 @@ class Parser {
     if (!any) return fail(Errc::kIo, "NVML: " + printable(first_error_));
     if (listed_gpus_ > found_) out_.absent.add("too_many_gpus", listed_gpus_ - found_);
     put_processes_together();
-    for (std::size_t i = 0; i < found_; ++i) put_together(out_.gpus[i], asked_[i]);
+    out_.processes_whole = lists_understood_ && listed_gpus_ <= found_;
+    for (std::size_t i = 0; i < found_; ++i) {
+      put_together(out_.gpus[i], asked_[i]);
+      out_.processes_whole &= out_.gpus[i].process_bytes.has_value();
+      for (const Status list : asked_[i].lists) out_.has_lists |= !list.none();
+    }
     tell_integrated();
     return {};
   }
@@ -340,6 +352,7 @@ class Parser {
   Refill<Gpu> gpus_;
   std::size_t found_ = 0;
   std::uint64_t listed_gpus_ = 0;
+  bool lists_understood_ = true;
   std::array<Asked, nvml::kMaxGpus> asked_{};
   Status library_;
   Status init_;

@@ -73,6 +73,11 @@ struct Nvml {
   std::optional<bool> integrated;
   // By GPU and number. Processes whose memory NVML does not tell are not among them.
   std::vector<Process> processes;
+  // Whether those are all: the lists of every GPU were told whole, with everybody's memory. Then a
+  // process that is not among them has nothing.
+  bool processes_whole = false;
+  // Whether NVML has such lists for any GPU at all, told or denied.
+  bool has_lists = false;
   std::vector<Gpu> gpus;
   std::string driver;
 

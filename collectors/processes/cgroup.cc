@@ -11,11 +11,22 @@ namespace {
 constexpr std::size_t kIdDigits = 64;
 constexpr std::size_t kShownDigits = 12;
 constexpr std::size_t kMaxUnit = 64;
+constexpr std::size_t kUuid = 36;
 constexpr std::size_t kNumberDigits = 4;
 
 enum Kind : std::size_t { kVersion2, kSystemd, kMemory, kKinds };
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+
+// 8-4-4-4-12 hexadecimal digits, at the beginning.
+bool begins_with_uuid(std::string_view text) {
+  constexpr std::string_view kForm = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+  if (text.size() < kForm.size()) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] == 'h' ? !is_hex(text[i]) : text[i] != kForm[i]) return false;
+  }
+  return text.size() == kForm.size() || !is_hex(text[kForm.size()]);
+}
 
 bool has_controller(std::string_view list, std::string_view name) {
   while (!list.empty()) {
@@ -118,8 +129,13 @@ void assign_unit_kind(std::string& out, std::string_view unit) {
   std::string_view stem = unit.substr(0, dot);
   const std::string_view suffix =
       dot == std::string_view::npos ? std::string_view() : unit.substr(dot);
-  // Long hexadecimal runs anywhere (ids of containers and of transient units).
+  // Long hexadecimal runs and UUIDs anywhere (ids of containers and of transient units).
   while (!stem.empty()) {
+    if (begins_with_uuid(stem)) {
+      out += '*';
+      stem.remove_prefix(kUuid);
+      continue;
+    }
     std::size_t hex = 0;
     while (hex < stem.size() && is_hex(stem[hex])) ++hex;
     if (hex >= 32) {

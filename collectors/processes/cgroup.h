@@ -32,8 +32,9 @@ Cgroup parse_cgroup(std::string_view text);
 // Those lines of the file that parse_cgroup() looks at: a fraction of it in version 1.
 void append_cgroup_lines(std::string& out, std::string_view text);
 
-// The unit's kind, so that one of a kind is one of a name: what a container's id or a number stands
-// for becomes '*' ("docker-*.scope", "session-c2.scope", "run-u*.service").
+// The unit's kind, so that one of a kind is one of a name: what a container's id, a UUID or a
+// number stands for becomes '*' ("docker-*.scope", "vte-spawn-*.scope", "session-c2.scope",
+// "run-u*.service").
 void assign_unit_kind(std::string& out, std::string_view unit);
 
 }  // namespace jetmem

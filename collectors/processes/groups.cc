@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "collectors/one_value.h"
+#include "collectors/pids.h"
 #include "collectors/process_name.h"
 #include "collectors/processes/cgroup.h"
 #include "collectors/storage.h"
@@ -20,8 +21,6 @@ constexpr std::string_view kNoteDenied = "jetmem:processes denied";
 constexpr std::string_view kNoteLeftOut = "jetmem:processes left out";
 constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
 constexpr std::size_t kMaxProcesses = 16384;
-// The reader has 5 s for an answer (reader.deadline); a slow board looks at what it can in time.
-constexpr std::chrono::seconds kMostTime{2};
 // Longer files of cgroups are cut down to the lines that are of use.
 constexpr std::size_t kShortCgroup = 192;
 
@@ -186,7 +185,9 @@ Result<void> parse_processes(const Snapshot& snapshot, Processes& out) {
   return Collector(snapshot, out).run();
 }
 
-void gather_processes(Gatherer& files) {
+void gather_processes(Gatherer& files) { gather_processes_within(files, kProcessesMostTime); }
+
+void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time) {
   std::vector<std::string> names;
   if (const int error = files.list(kProc, names); error != 0) {
     files.add(kProc, {}, error);
@@ -197,14 +198,13 @@ void gather_processes(Gatherer& files) {
   std::uint64_t denied = 0;
   std::uint64_t taken = 0;
   const auto begin = std::chrono::steady_clock::now();
-  bool hidden = true;
+  keep_pids(names);
+  const bool hidden = !has_first_pid(names);
   std::string path;
   std::string lines;
   for (const std::string& name : names) {
-    if (!std::all_of(name.begin(), name.end(), is_digit)) continue;
-    if (name == "1") hidden = false;
     if (!files.has_room() || taken == kMaxProcesses ||
-        std::chrono::steady_clock::now() - begin > kMostTime) {
+        std::chrono::steady_clock::now() - begin > most_time) {
       ++left_out;
       continue;
     }

@@ -9,6 +9,7 @@
 // World readable unless /proc is mounted with hidepid.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -79,9 +80,14 @@ bool parse_statm(std::string_view text, Statm& out);
 // Errors: no process could be seen, and why. `out` is reused: its storage, not its content.
 Result<void> parse_processes(const Snapshot& snapshot, Processes& out);
 
+// The walk's own bound on time; the oldest processes are looked at first. A deadline of the reader
+// (reader.deadline) that is not well above it makes the source fail instead of being cut.
+inline constexpr std::chrono::nanoseconds kProcessesMostTime = std::chrono::seconds(1);
+
 // 10 000 processes take about 2 MiB.
 inline constexpr ReadLimits kProcessesLimits{
     .file_bytes = 16384, .total_bytes = 4U << 20, .files = 49160, .names = 65536};
 void gather_processes(Gatherer& files);
+void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time);
 
 }  // namespace jetmem

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "collectors/dmabuf/source.h"
 #include "collectors/nvmap.h"
 #include "collectors/nvml/source.h"
+#include "collectors/process_name.h"
 
 namespace jetmem {
 namespace {
@@ -68,11 +70,13 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_processes_resident_bytes",
                .type = MetricType::kGauge,
                .help = "Resident memory of all processes, the sum over all groups. Shared pages "
-                       "count in each process, so it may exceed what the machine has."},
+                       "count in each process, so it may exceed what the machine has. Absent "
+                       "when not all could be looked at in time."},
     Descriptor{.name = "jetmem_processes_left_out",
                .type = MetricType::kGauge,
                .help = "Processes that no figure of processes contains: denied (hidepid), beyond "
-                       "the bound of 16384 processes, 4 MiB or 2 s, or not understood.",
+                       "the bound of 16384 processes, 4 MiB or 1 s (the newest are left out then, "
+                       "and no sum of all is told), or not understood.",
                .labels = {"reason"},
                .max_series = 3},
 };
@@ -91,6 +95,12 @@ enum Metric : std::size_t {
 };
 
 const SystemClock kSystemClock;
+
+std::string_view trim_blanks(std::string_view text) {
+  skip_blanks(text);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
 
 }  // namespace
 
@@ -121,21 +131,37 @@ const Processes::Process* ProcessesSource::process_of(std::uint32_t pid) const {
   return at != all.end() && at->pid == pid ? &*at : nullptr;
 }
 
+const Processes::Process* ProcessesSource::process_of(std::uint32_t pid,
+                                                      std::string_view name) const {
+  const Processes::Process* process = process_of(pid);
+  if (process == nullptr) return nullptr;
+  // nvmap's table does not tell blanks around a name from its own.
+  const auto& command = reading_.groups[process->group].key.command;
+  return trim_blanks(command) == trim_blanks(name) ? process : nullptr;
+}
+
 void ProcessesSource::join_gpu(WriteContext& context) const {
   const auto* nvmap = context.readings.get<Nvmap>();
   const auto* nvml = context.readings.get<Nvml>();
   if (nvml != nullptr && nvml->integrated != true) nvml = nullptr;
-  extras_.has_gpu = nvmap != nullptr || nvml != nullptr;
+  // Where NVML has no lists of processes, nvmap is all there is.
+  if (nvml != nullptr && nvmap != nullptr && !nvml->has_lists) nvml = nullptr;
   extras_.gpu.assign(reading_.groups.size(), 0);
+  extras_.has_gpu = (nvmap != nullptr || nvml != nullptr) &&
+                    (nvmap == nullptr || nvmap->clients_whole) &&
+                    (nvml == nullptr || nvml->processes_whole);
+  extras_.has_nvmap = extras_.has_gpu && nvmap != nullptr;
+  extras_.has_nvml = extras_.has_gpu && nvml != nullptr;
   if (!extras_.has_gpu) {
-    context.absent.add("gpu_unknown");
+    const bool in_part = nvmap != nullptr || nvml != nullptr;
+    context.absent.add(in_part ? "gpu_known_in_part" : "gpu_unknown");
     return;
   }
   extras_.nvmap.assign(reading_.processes.size(), 0);
   extras_.nvml.assign(reading_.processes.size(), 0);
-  const auto add = [&](std::vector<std::uint64_t>& to, std::uint32_t pid, std::uint64_t bytes) {
+  const auto add = [&](std::vector<std::uint64_t>& to, const Processes::Process* process,
+                       std::uint64_t bytes) {
     if (bytes == 0) return;
-    const Processes::Process* process = process_of(pid);
     if (process == nullptr) {
       context.absent.add("gpu_process_unknown");
     } else {
@@ -143,10 +169,17 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
     }
   };
   if (nvmap != nullptr) {
-    for (const Nvmap::Client& client : nvmap->clients) add(extras_.nvmap, client.pid, client.bytes);
+    for (const Nvmap::Client& client : nvmap->clients) {
+      // A driver's own client is no process.
+      if (client.pid == 0) continue;
+      assign_kind(extras_.name, client.name);
+      add(extras_.nvmap, process_of(client.pid, extras_.name), client.bytes);
+    }
   }
   if (nvml != nullptr) {
-    for (const Nvml::Process& one : nvml->processes) add(extras_.nvml, one.pid, one.bytes);
+    for (const Nvml::Process& one : nvml->processes) {
+      add(extras_.nvml, process_of(one.pid), one.bytes);
+    }
   }
   for (std::size_t i = 0; i < reading_.processes.size(); ++i) {
     extras_.gpu[reading_.processes[i].group] += std::max(extras_.nvmap[i], extras_.nvml[i]);
@@ -167,11 +200,10 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
     return;
   }
   extras_.has_dmabuf = true;
-  const bool nvmap_counts = context.readings.get<Nvmap>() != nullptr;
   for (const Dmabuf::Holder& holder : dmabuf->holders) {
-    const std::uint64_t bytes = holder.bytes - (nvmap_counts ? holder.nvmap_bytes : 0);
+    const std::uint64_t bytes = holder.bytes - (extras_.has_nvmap ? holder.nvmap_bytes : 0);
     if (bytes == 0) continue;
-    if (const Processes::Process* process = process_of(holder.pid)) {
+    if (const Processes::Process* process = process_of(holder.pid, holder.name)) {
       extras_.dmabuf[process->group] += bytes;
     } else {
       context.absent.add("dmabuf_process_unknown");
@@ -181,11 +213,11 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
 
 // Fills extras_ and decides what is shown.
 void ProcessesSource::join(WriteContext& context) const {
-  const bool had_gpu = extras_.has_gpu;
-  const bool had_dmabuf = extras_.has_dmabuf;
+  const auto kind = extras_.kind();
+  extras_.is_cut = reading_.left_out > 0;
   join_gpu(context);
   join_dmabuf(context);
-  if (had_gpu != extras_.has_gpu || had_dmabuf != extras_.has_dmabuf) shown_.forget_growth();
+  if (kind != extras_.kind()) shown_.forget_growth();
   extras_.bytes.resize(reading_.groups.size());
   for (std::size_t i = 0; i < extras_.bytes.size(); ++i) {
     extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size +
@@ -209,7 +241,13 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     return;
   }
   const std::uint64_t page = *context.facts.page_size;
-  put(kTotalResident, reading_.resident_pages * page);
+  // A walk that was cut saw the older processes: of the others nothing is known.
+  const bool is_cut = reading_.left_out > 0;
+  if (is_cut) {
+    context.absent.add("walk_cut");
+  } else {
+    put(kTotalResident, reading_.resident_pages * page);
+  }
   join(context);
   put(kHeldBack, shown_.held_back());
 
@@ -251,11 +289,11 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     rest.shared -= sums.shared;
     rest.gpu -= sums.gpu;
     rest.dmabuf -= sums.dmabuf;
-    const auto growth = one.growth.rate();
-    if (!growth) context.absent.add("growth_needs_readings");
+    const auto growth = is_cut ? std::nullopt : one.growth.rate();
+    if (!growth && !is_cut) context.absent.add("growth_needs_readings");
     put_group(sums, growth, one.key.command, one.key.unit, one.key.container);
   }
-  put_group(rest, std::nullopt, ShownGroups::kOther, "", "");
+  if (!is_cut) put_group(rest, std::nullopt, ShownGroups::kOther, "", "");
 }
 
 }  // namespace jetmem

@@ -4,9 +4,16 @@
 //
 // What belongs to a process beside its resident memory comes from the last readings of other
 // sources, by pid. A process's GPU memory is what nvmap or NVML says, the larger: both may mean
-// the same. DMA-BUFs that nvmap made are in nvmap's figure already where that is readable.
+// the same. DMA-BUFs that nvmap made are in nvmap's figure already where that is whole.
+//
+// Those readings may be a minute old, and a pid may be another program's by now: what nvmap and
+// DMA-BUFs tell counts for a process only when it still has the name it had then. NVML tells no
+// name. Without the lists of all processes there is no GPU memory: nobody's is 0 for not being
+// listed in a table that could not be read.
 #pragma once
 
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
@@ -37,11 +44,20 @@ class ProcessesSource final : public SourceOf<Processes> {
     std::vector<std::uint64_t> bytes;  // all together
     bool has_gpu = false;
     bool has_dmabuf = false;
+    bool has_nvmap = false;  // what gpu is made of
+    bool has_nvml = false;
+    bool is_cut = false;  // of the older processes only
+    std::string name;     // at hand
+
+    // What bytes are made of: figures of different kinds are not compared.
+    auto kind() const { return std::tuple(has_gpu, has_dmabuf, has_nvmap, has_nvml, is_cut); }
   };
   void join(WriteContext& context) const;
   void join_gpu(WriteContext& context) const;
   void join_dmabuf(WriteContext& context) const;
   const Processes::Process* process_of(std::uint32_t pid) const;
+  // As `name` (a process's comm) was then; nullptr also when it has another now.
+  const Processes::Process* process_of(std::uint32_t pid, std::string_view name) const;
 
   const Clock& clock_;
   // Other sources' readings are at hand only while samples are written, and what is shown depends

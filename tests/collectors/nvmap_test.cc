@@ -208,6 +208,40 @@ TEST_F(NvmapTest, ABadTableCostsItsFiguresOnly) {
   }
 }
 
+TEST_F(NvmapTest, AllClientsAreKnownOnlyWhenEveryTableIs) {
+  const std::string good = header() + row("a", 1, 4) + total(4);
+  heap("iovmm", good, "rubbish");
+  heap("vpr", good);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(reading().clients_whole) << "orphans are no clients";
+  for (const std::string& bad : {std::string("garbage\n"), std::string(), good + "x\n",
+                                 header() + row("a", 1, 4), good.substr(0, good.size() - 1)}) {
+    fixture.clear();
+    heap("iovmm", good);
+    heap("vpr", bad);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_FALSE(reading().clients_whole) << bad;
+  }
+  fixture.clear();
+  heap("iovmm", good);
+  fixture.error(kRoot + "vpr/clients", EACCES);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(reading().clients_whole);
+
+  std::string many = header();
+  for (unsigned i = 0; i < 600; ++i) many += row("w", 100 + i, 4);
+  fixture.clear();
+  heap("iovmm", many + total(2400));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(reading().clients_whole);
+
+  fixture.clear();
+  heap("iovmm", good);
+  fixture.file("jetmem:nvmap folders left out", "1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(reading().clients_whole);
+}
+
 TEST_F(NvmapTest, ABadOrphanRowMakesTheirSumUnknown) {
   heap("iovmm", header() + total(20),
        kOrphanHeader + orphan(8, "00000000b7d0c5a2") + "rubbish\n" + orphan(4, "ff"));

@@ -72,6 +72,36 @@ TEST_F(NvmlTest, FromTextToSamples) {
   EXPECT_EQ(fixture.source.reading().integrated, true);
 }
 
+TEST_F(NvmlTest, AllProcessesAreKnownOnlyWhenEveryListIs) {
+  text(kThor);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(fixture.source.reading().processes_whole);
+  EXPECT_TRUE(fixture.source.reading().has_lists);
+  const std::pair<const char*, const char*> bad[] = {
+      {"compute ok 2 v3", "compute error NO_PERMISSION x"},
+      {"graphics ok 2 v3", "graphics error NO_PERMISSION x"},
+      {"compute ok 2 v3", "compute ok 5000 v3"},
+      {"compute ok 2 v3", "compute ok many"},
+      {"compute 2460 42949672960", "compute 2460 N/A"},
+      {"compute 2460 42949672960", "compute 2460 x"},
+      {"gpus ok 1", "gpus ok 2"},
+  };
+  for (const auto& [line, by] : bad) {
+    with(line, by);
+    ASSERT_TRUE(fixture.run()) << by;
+    EXPECT_FALSE(fixture.source.reading().processes_whole) << by;
+    EXPECT_TRUE(fixture.source.reading().has_lists) << by;
+    EXPECT_EQ(fixture.source.reading().integrated, true) << by;
+  }
+  // As Orin's driver may answer.
+  text(
+      "jetmem-nvml 1\nlibrary ok x\ninit ok\ngpus ok 1\ngpu 0 utilization ok 3 0\n"
+      "gpu 0 compute error NOT_SUPPORTED x\nend\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(fixture.source.reading().processes_whole);
+  EXPECT_FALSE(fixture.source.reading().has_lists);
+}
+
 TEST_F(NvmlTest, ACard) {
   with(
       "gpu 0 memory error NOT_SUPPORTED Not Supported\ngpu 0 bar1 error NOT_SUPPORTED Not "

@@ -154,9 +154,11 @@ TEST_F(BufinfoTest, KindsAreBounded) {
             "\n\tAttached Devices:\n\tdev" + std::to_string(i) + "\nTotal 1 devices attached\n\n";
   }
   ASSERT_TRUE(parse(text_of(kHeader49, rows, "Total 100 objects, 409600 bytes\n")));
-  EXPECT_EQ(info.exporters.size(), 32U);
+  EXPECT_EQ(info.exporters.size(), 33U);
+  EXPECT_EQ(info.exporters.back().name, "other");
+  EXPECT_EQ(info.exporters.back().buffers, 68U);
   EXPECT_EQ(info.devices.size(), 64U);
-  EXPECT_EQ(info.beyond_bound, 68U + 36U);
+  EXPECT_EQ(info.beyond_bound, 36U);
   EXPECT_EQ(info.rows, 100U);
 
   rows = "00004096\t00000002\t00000007\t00000003\tdrm\n\tAttached Devices:\n";

@@ -98,7 +98,7 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
   scanned(40);
   ASSERT_TRUE(fixture.run());
   ASSERT_EQ(reading().holders.size(), 3U);
-  EXPECT_EQ(reading().holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0}));
+  EXPECT_EQ(reading().holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0, 3}));
   EXPECT_EQ(reading().holders[1].pid, 1012U);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"gst-launch-1.0\"}"), 1050);
   EXPECT_EQ(value("jetmem_dmabuf_holder_buffers{command=\"gst-launch-1.0\"}"), 2);
@@ -260,10 +260,92 @@ TEST_F(DmabufTest, ManyNamesBecomeOther) {
   buffer(200, 3, 1, 1'000'000);
   scanned(31);
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(reading().held.names.size(), 21U);
+  EXPECT_EQ(reading().held.names.size(), 31U);
+  int series = 0;
+  for (const std::string& key : fixture.keys()) {
+    series += key.find("holder_bytes") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(series, 21);
   double sum = 0;
   for (int i = 1; i <= 10; ++i) sum += 100 * i;
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"other\"}"), sum + 1'000'000);
+}
+
+// Names that change all the time get no series each.
+TEST_F(DmabufTest, ANewNameWaitsForItsSeries) {
+  comm(1, "steady");
+  buffer(1, 3, 1, 10);
+  scanned(3);
+  ASSERT_TRUE(fixture.run());
+  comm(2, "job");
+  buffer(2, 3, 2, 1000);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=\"job\"}"));
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"other\"}"), 1000);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"job\"}"), 1000);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"other\"}"), 0);
+  EXPECT_EQ(value("jetmem_dmabuf_holders_held_back"), 0);
+}
+
+TEST_F(DmabufTest, OfAWalkThatWasCutThereAreNoTotals) {
+  comm(1, "a");
+  buffer(1, 3, 1, 10);
+  scanned(3);
+  note(kNoteProcessesLeftOut, 5);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"a\"}"), 10);
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=\"other\"}"));
+  EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
+  EXPECT_FALSE(has("jetmem_dmabuf_shared_bytes"));
+  EXPECT_EQ(absent("walk_cut"), 1U);
+}
+
+TEST_F(DmabufTest, ALeakGrowsBeyondTheBound) {
+  comm(1, "leak");
+  buffer(1, 3, 1, 10);
+  fixture.file("/proc/1/beyond bound", "4904\n");
+  comm(2, "a");
+  buffer(2, 3, 2, 70);
+  scanned(2);
+  note(kNoteDescriptorsLeftOut, 4904);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_holder_descriptors{command=\"leak\"}"), 4905);
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=\"leak\"}"));
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_buffers{command=\"leak\"}"));
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=\"a\"}"), 70);
+  EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
+  EXPECT_FALSE(has("jetmem_dmabuf_shared_buffers"));
+  EXPECT_EQ(absent("holder_cut"), 1U);
+  EXPECT_EQ(absent("walk_cut"), 0U);
+  EXPECT_FALSE(reading().holders_whole);
+}
+
+TEST_F(DmabufTest, ExportersBeyondTheBoundAreOther) {
+  std::string text = "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\n";
+  for (int i = 0; i < 40; ++i) {
+    text += "00000100\t00000002\t00080007\t00000001\tdriver-" + std::to_string(i) +
+            "\t00004312\n\tAttached Devices:\nTotal 0 devices attached\n\n";
+  }
+  fixture.file(kBufinfoPath, text + "\nTotal 40 objects, 4000 bytes\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_exporter_buffers{exporter=\"driver-31\"}"), 1);
+  EXPECT_EQ(value("jetmem_dmabuf_exporter_buffers{exporter=\"other\"}"), 8);
+  EXPECT_EQ(value("jetmem_dmabuf_exporter_bytes{exporter=\"other\"}"), 800);
+  EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 0);
+  EXPECT_EQ(absent("beyond_bound"), 0U);
+
+  fixture.clear();
+  fixture.error(kBufinfoPath, EACCES);
+  fixture.file("jetmem:buffers", "40\n");
+  for (int i = 0; i < 40; ++i) {
+    const std::string folder = std::string(kDmabufSysfs) + "/" + std::to_string(100 + i);
+    fixture.file(folder + "/exporter_name", "driver-" + std::to_string(i) + "\n");
+    fixture.file(folder + "/size", "100\n");
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_exporter_bytes{exporter=\"other\"}"), 800);
 }
 
 TEST_F(DmabufTest, NamesOfOneKindAreOne) {
@@ -330,16 +412,46 @@ class DmabufTree : public testing::Test {
 TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
   dir.write("proc/1/comm", "init\n");
   dir.write("proc/12/comm", "hog\n");
-  for (int i = 0; i < 4100; ++i) {
+  for (int i = 0; i < 9000; ++i) {
     dir.write("proc/12/fdinfo/" + std::to_string(i),
               "ino:\t5\nsize:\t10\ncount:\t1\nexp_name:\ta\n");
   }
   dir.write("proc/13/comm", "camera\n");
   dir.write("proc/13/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
   ASSERT_TRUE(parse(dir.path()));
-  EXPECT_EQ(out.held.descriptors_left_out, 4U);
+  EXPECT_EQ(out.held.descriptors_left_out, 4904U);
+  EXPECT_EQ(out.held.beyond, 4904U);
+  EXPECT_FALSE(out.held.is_cut());
+  ASSERT_EQ(out.holders.size(), 2U);
+  EXPECT_EQ(out.holders[1].name, "hog");
+  EXPECT_EQ(out.holders[1].descriptors, 9000U);
   EXPECT_EQ(out.held.bytes, 80U);
   EXPECT_FALSE(out.holders_whole);
+}
+
+TEST_F(DmabufTree, TheNewestAreLeftOut) {
+  for (const int pid : {1, 9, 80, 1012, 99999}) {
+    const std::string folder = "proc/" + std::to_string(pid);
+    dir.write(folder + "/comm", "a\n");
+    dir.write(folder + "/fdinfo/4",
+              "ino:\t" + std::to_string(pid) + "\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
+  }
+  const Root root = *Root::at(dir.path());
+  ReadLimits limits = DmabufSource::kInfo.limits;
+  limits.files = 8 + 2 + 3 * 2;  // bufinfo and sysfs, notes
+  SnapshotReader reader(DmabufSource::kInfo.paths, limits, DmabufSource::kInfo.gather);
+  ASSERT_TRUE(parse_dmabuf(reader.read(root), out));
+  std::vector<std::uint32_t> pids;
+  for (const auto& one : out.holders) pids.push_back(one.pid);
+  EXPECT_EQ(pids, (std::vector<std::uint32_t>{1, 9, 80}));
+  EXPECT_TRUE(out.held.is_cut());
+
+  const auto gather = [](Gatherer& files) {
+    gather_dmabuf_within(files, std::chrono::nanoseconds(0));
+  };
+  SnapshotReader late(DmabufSource::kInfo.paths, DmabufSource::kInfo.limits, +gather);
+  EXPECT_FALSE(parse_dmabuf(late.read(root), out));
+  EXPECT_EQ(out.held.processes_left_out, 5U);
 }
 
 TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {

@@ -14,6 +14,16 @@ std::string unit(std::string_view text) {
 }
 std::string container(std::string_view text) { return std::string(parse_cgroup(text).container); }
 
+TEST(Cgroup, UuidsOfTransientUnitsAreOneKind) {
+  const std::string id = "0b6a2c64-90ab-4f51-8e1d-0123456789ab";
+  EXPECT_EQ(unit("0::/user.slice/vte-spawn-" + id + ".scope\n"), "vte-spawn-*.scope");
+  EXPECT_EQ(unit("0::/user.slice/snap.firefox.firefox-" + id + ".scope\n"),
+            "snap.firefox.firefox-*.scope");
+  EXPECT_EQ(unit("0::/user.slice/snap.firefox.hook." + id + ".scope\n"),
+            "snap.firefox.hook.*.scope");
+  EXPECT_EQ(unit("0::/a-" + id + "0.scope\n"), "a-" + id + "0.scope") << "none: a digit more";
+}
+
 TEST(Cgroup, Version2) {
   EXPECT_EQ(unit("0::/system.slice/camera.service\n"), "camera.service");
   EXPECT_EQ(unit("0::/init.scope\n"), "init.scope");
