@@ -27,6 +27,7 @@ using boot::Moment;
 using boot::What;
 
 constexpr std::size_t kMaxHistory = 256U << 10;
+constexpr std::size_t kMaxTrouble = 300;
 constexpr std::chrono::minutes kSignOfLife{15};  // of jetmemd's history
 
 struct BootsOptions {
@@ -136,7 +137,7 @@ void print_json(const Known& known) {
       json["pstore_records"].push_back(std::move(each));
     }
   }
-  put(json.dump(2) + "\n");
+  put(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 // What of a boot is told besides the boot: a change, or a mark.
@@ -247,7 +248,7 @@ Known read_directory(const std::string& directory, History& history, boot::Marks
     ok = tl::unexpected(std::move(text.error()));
   }
   if (ok) known.history = &history;
-  if (!ok) known.trouble = ok.error().message;
+  if (!ok) known.trouble = printable(ok.error().message, kMaxTrouble);
   failed = !ok && ok.error().code != Errc::kAbsent;
   if (!ok && ok.error().code == Errc::kDenied) known.trouble += "; try sudo jetmem boots";
   const auto marks_text = read_small_file(directory + "/" + std::string(boot::kMarksFile));
@@ -275,7 +276,7 @@ int run(const std::string& root, const BootsOptions& options) {
     if (!facts->history_error) {
       known.history = &facts->history;
     } else {
-      known.trouble = facts->history_error->message;
+      known.trouble = printable(facts->history_error->message, kMaxTrouble);
       failed = facts->history_error->code != Errc::kAbsent;
       if (facts->history_error->code == Errc::kDenied) known.trouble += "; try sudo jetmem boots";
       if (!failed) known.trouble = "jetmemd has not kept one here yet";
@@ -283,7 +284,7 @@ int run(const std::string& root, const BootsOptions& options) {
     known.marks = &facts->marks;
   } else {
     const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
-    known.trouble = printable(status.reason, 300);
+    known.trouble = printable(status.reason, kMaxTrouble);
     failed = true;
   }
   known.facts = facts;

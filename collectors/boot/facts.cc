@@ -136,7 +136,7 @@ class Parser {
       const bool archived = take_prefix(name, kPstoreArchive);
       if ((!archived && !take_prefix(name, kPstore)) || !take_prefix(name, "/")) continue;
       if (count == BootFacts::kMaxRecords) {
-        out_.absent.add("too_many_records");
+        cut(archived, 1);
         continue;
       }
       ++count;
@@ -152,10 +152,9 @@ class Parser {
         unreadable(file, "record_denied");
       }
     }
-    const FileText left_out = snapshot_.find(kPstoreLeftOut);
-    if (left_out.ok()) {
-      const std::uint64_t number = one_u64(left_out.text).value_or(0);
-      if (number > 0) out_.absent.add("too_many_records", number);
+    for (const bool archived : {false, true}) {
+      const FileText left_out = snapshot_.find(archived ? kArchiveLeftOut : kPstoreLeftOut);
+      if (left_out.ok()) cut(archived, one_u64(left_out.text).value_or(0));
     }
   }
 
@@ -193,6 +192,12 @@ class Parser {
   }
 
  private:
+  void cut(bool archived, std::uint64_t records) {
+    if (records == 0) return;
+    (archived ? out_.archive_cut : out_.pstore_cut) = true;
+    out_.absent.add("too_many_records", records);
+  }
+
   std::string& value(What what) { return out_.values[static_cast<std::size_t>(what)]; }
 
   static bool is_end_of(std::string_view path, std::string_view of) {
@@ -245,6 +250,7 @@ bool BootFacts::same_as(const BootFacts& other) const {
   return values == other.values && reset_reason == other.reset_reason &&
          reset_level == other.reset_level && backend == other.backend &&
          pstore_listed == other.pstore_listed && archive_listed == other.archive_listed &&
+         pstore_cut == other.pstore_cut && archive_cut == other.archive_cut &&
          records == other.records && history == other.history &&
          history_error.has_value() == other.history_error.has_value() && marks == other.marks;
 }
@@ -255,6 +261,7 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   out.reset_level.clear();
   out.backend.clear();
   out.pstore_listed = out.archive_listed = false;
+  out.pstore_cut = out.archive_cut = false;
   out.absent.reset();
   Parser parser(snapshot, out);
   parser.values();

@@ -54,6 +54,9 @@ struct BootFacts {
   // Whether the folder could be listed.
   bool pstore_listed = false;
   bool archive_listed = false;
+  // Whether records of it are missing below, so that their number is not known.
+  bool pstore_cut = false;
+  bool archive_cut = false;
   std::vector<PstoreRecord> records;
 
   // Of /var/lib/jetmem, for who has no daemon's history. Empty error: it was read.

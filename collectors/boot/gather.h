@@ -2,15 +2,30 @@
 // records of pstore, of which only the ends are taken.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/gatherer.h"
 
 namespace jetmem {
 
 inline constexpr std::string_view kPstore = "/sys/fs/pstore";
 inline constexpr std::string_view kPstoreArchive = "/var/lib/systemd/pstore";
-// A note's record: how many records were left out.
+// Notes' records: how many of each were left out.
 inline constexpr std::string_view kPstoreLeftOut = "jetmem:pstore records left out";
+inline constexpr std::string_view kArchiveLeftOut = "jetmem:archived records left out";
 
+// What the controller told when one of its values had no name: the kernel warns at each reading of
+// such a one.
+struct KeptReset {
+  bool kept = false;
+  std::string reason;
+  std::string level;
+  int level_error = 0;
+};
+
+// `unnamed`: what is told instead of looking again; null: always look.
+void gather_reset(Gatherer& gatherer, KeptReset* unnamed);
 void gather_boot(Gatherer& gatherer);
 
 }  // namespace jetmem

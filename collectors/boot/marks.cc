@@ -20,6 +20,8 @@ using Json = nlohmann::json;
 
 constexpr mode_t kMode = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
 constexpr int kLockTries = 100;  // of 20 ms
+// What counts marks and seconds stays far below; beyond it one line could use up all the numbers.
+constexpr std::uint64_t kNumbers = 1'000'000'000'000;
 
 bool mark_of(std::string_view line, Mark& out) {
   try {
@@ -32,9 +34,7 @@ bool mark_of(std::string_view line, Mark& out) {
     out.number = number("n");
     const std::uint64_t wall = number("wall");
     out.at.uptime = number("uptime");
-    if (wall > 253402300799U || out.at.uptime > INT64_MAX / 4 || out.number > INT64_MAX / 4) {
-      return false;
-    }
+    if (wall > 253402300799U || out.at.uptime >= kNumbers || out.number >= kNumbers) return false;
     out.at.wall = static_cast<std::int64_t>(wall);
     out.boot = printable(json.at("boot").get_ref<const std::string&>(), 40);
     out.text = printable(json.at("text").get_ref<const std::string&>(), Mark::kMaxText);
@@ -63,7 +63,7 @@ Result<UniqueFd> open_marks(const std::string& directory) {
   }
   const std::string name(kMarksFile);
   const std::string path = directory + "/" + name;
-  constexpr int kFlags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   UniqueFd fd(::openat(folder.get(), name.c_str(), kFlags));
   if (!fd.valid() && errno == ENOENT) {
     fd.reset(::openat(folder.get(), name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
@@ -111,13 +111,38 @@ Result<std::string> whole(int fd, const std::string& path) {
   return text;
 }
 
-Result<void> put(int fd, std::string_view text, const std::string& path) {
-  ssize_t n = 0;
-  do {
-    n = ::write(fd, text.data(), text.size());
-  } while (n < 0 && errno == EINTR);
-  if (n == static_cast<ssize_t>(text.size())) return {};
-  return tl::unexpected(errno_error("write", path, n < 0 ? errno : ENOSPC));
+// 0 or an errno.
+int write_at(int fd, std::string_view text, std::size_t offset) {
+  while (!text.empty()) {
+    const ssize_t n = ::pwrite(fd, text.data(), text.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : ENOSPC;
+    text.remove_prefix(static_cast<std::size_t>(n));
+    offset += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+// 0 or an errno. Asks for nothing where the size is right already.
+int cut_to(int fd, off_t size) {
+  struct stat now {};
+  if (::fstat(fd, &now) != 0) return errno;
+  return now.st_size == size || ::ftruncate(fd, size) == 0 ? 0 : errno;
+}
+
+// Makes `text` what is in the file from `offset` on, of which `before` was all (or its first
+// part, of `size` bytes). Where that fails the file is as it was: an older mark is never lost to a
+// newer one that could not be written.
+Result<void> replace_from(int fd, std::size_t offset, std::string_view text,
+                          std::string_view before, off_t size, const std::string& path) {
+  int error = write_at(fd, text, offset);
+  if (error == 0) error = cut_to(fd, static_cast<off_t>(offset + text.size()));
+  if (error == 0) return {};
+  Error found = errno_error("write", path, error);
+  int back = write_at(fd, before.substr(offset, text.size()), offset);
+  if (back == 0) back = cut_to(fd, size);
+  if (back != 0) found.message += "; what was written of it stays";
+  return tl::unexpected(std::move(found));
 }
 
 }  // namespace
@@ -163,25 +188,27 @@ Result<Mark> add_mark(const std::string& directory, Mark mark) {
   mark.number = 1;
   for (const Mark& each : marks.list) mark.number = std::max(mark.number, each.number + 1);
   std::string line = to_line(mark);
+  // It is no mark unless the daemon will take it for one.
+  Mark again;
+  if (!mark_of(line, again) || again.number != mark.number) {
+    return fail(Errc::kMalformed, path + " would not be understood with this mark: its number, " +
+                                      std::to_string(mark.number) +
+                                      ", or its time is out of range");
+  }
+  struct stat file {};
+  if (::fstat(fd->get(), &file) != 0) return tl::unexpected(errno_error("look at", path, errno));
+  std::size_t offset = text->size();
   if (text->size() + line.size() > Marks::kMaxFile) {
     std::string kept;
     const std::size_t half = marks.list.size() / 2;
     for (std::size_t i = half; i < marks.list.size(); ++i) kept += to_line(marks.list[i]);
-    // Emptied first, so that what is cut short by a full disk is cut at its end.
-    if (::ftruncate(fd->get(), 0) != 0) return tl::unexpected(errno_error("cut", path, errno));
     line.insert(0, kept);
+    offset = 0;
   } else if (!text->empty() && text->back() != '\n') {
     line.insert(0, "\n");  // what was cut stays a line of its own
   }
-  if (auto ok = put(fd->get(), line, path); !ok) {
-    // Half a line would be a malformed one for ever.
-    struct stat now {};
-    if (::fstat(fd->get(), &now) == 0 && text->size() + line.size() <= Marks::kMaxFile &&
-        ::ftruncate(fd->get(), static_cast<off_t>(text->size())) != 0) {
-      return tl::unexpected(std::move(Error(ok.error())).within("and what was written stays"));
-    }
-    return tl::unexpected(std::move(ok.error()));
-  }
+  auto ok = replace_from(fd->get(), offset, line, *text, file.st_size, path);
+  if (!ok) return tl::unexpected(std::move(ok.error()));
   return mark;
 }
 

@@ -12,7 +12,8 @@ struct Phrase {
   std::string_view text;
   int weight;
 };
-// The larger says more; of equal ones the last line counts.
+// The larger says more; of equal ones the last line counts. Of kSurvived the kernel goes on.
+constexpr int kSurvived = 1;
 constexpr std::array kPhrases{
     Phrase{"Kernel panic - not syncing", 4},
     Phrase{"Unable to handle kernel", 3},
@@ -21,10 +22,15 @@ constexpr std::array kPhrases{
     Phrase{"Internal error: ", 2},
     Phrase{"SError Interrupt on CPU", 2},
     Phrase{"Bad mode in ", 2},
-    Phrase{"blocked for more than", 1},
-    Phrase{"detected stall", 1},
-    Phrase{"self-detected stall", 1},
+    Phrase{"blocked for more than", kSurvived},
+    Phrase{"detected stall", kSurvived},
+    Phrase{"self-detected stall", kSurvived},
 };
+// With which a line of the kernel's end begins. Only these tell of a crash where the record does
+// not say that it was written for one: BUG: stands before many a thing that was survived, and
+// programs write into the kernel's log too.
+constexpr std::array<std::string_view, 3> kEnds{"Kernel panic - not syncing",
+                                                "Internal error:", "Unable to handle kernel"};
 
 // "<0>[   12.345678][    C2] text" without what stands before the text.
 std::string_view message_of(std::string_view line) {
@@ -41,20 +47,38 @@ std::string_view message_of(std::string_view line) {
   return trim(line);
 }
 
+bool is_end(std::string_view message) {
+  for (const std::string_view phrase : kEnds) {
+    if (message.substr(0, phrase.size()) == phrase) return true;
+  }
+  return false;
+}
+
 struct Best {
   std::string_view line;
   int weight = 0;
+
+  void take(std::string_view message, int of) {
+    if (of > 0 && of >= weight) *this = {message, of};
+  }
 };
 
-void look_through(std::string_view text, Best& best, std::string_view& last) {
+struct Found {
+  Best best;
+  Best end;  // of those that tell of a crash by themselves
+  std::string_view last;
+};
+
+void look_through(std::string_view text, Found& found) {
   Lines lines(text);
   std::string_view line;
   while (lines.next(line)) {
     const std::string_view message = message_of(line);
     if (message.empty()) continue;
     const int weight = crash_weight(message);
-    if (weight > 0 && weight >= best.weight) best = {message, weight};
-    last = message;
+    found.best.take(message, weight);
+    if (is_end(message)) found.end.take(message, weight);
+    found.last = message;
   }
 }
 
@@ -131,12 +155,17 @@ void parse_pstore_record(std::string_view name, std::string_view head, std::stri
     return;
   }
   if (leaf.find(".enc.z") != std::string_view::npos) return;  // compressed: the kernel could not
-  Best best;
-  std::string_view last;
-  look_through(body, best, last);
-  look_through(tail, best, last);
-  out.is_crash = best.weight > 0;
-  set_printable(out.line, out.is_crash ? best.line : last, PstoreRecord::kMaxLine);
+  Found found;
+  look_through(body, found);
+  look_through(tail, found);
+  std::string_view line = found.best.weight > 0 ? found.best.line : found.last;
+  if (out.kind == PstoreKind::kPanic || out.kind == PstoreKind::kOops) {
+    out.is_crash = found.best.weight > kSurvived;
+  } else if (out.kind == PstoreKind::kConsole && found.end.weight > 0) {
+    out.is_crash = true;
+    line = found.end.line;
+  }
+  set_printable(out.line, line, PstoreRecord::kMaxLine);
 }
 
 }  // namespace jetmem

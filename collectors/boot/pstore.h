@@ -40,7 +40,8 @@ struct PstoreRecord {
   std::uint32_t part = 0;
   // The line that says most of the end, printable; empty: none does.
   std::string line;
-  // Whether it is a line that tells of a crash, not just the last one.
+  // Whether it is a line of a crash, not just the last one or one of what the kernel survived: a
+  // console is kept over every reboot, a clean one too.
   bool is_crash = false;
   // Of its text, wherever it lies: systemd-pstore moves records.
   std::uint32_t digest = 0;
@@ -54,8 +55,8 @@ struct PstoreRecord {
 void parse_pstore_record(std::string_view name, std::string_view head, std::string_view tail,
                          PstoreRecord& out);
 
-// "Kernel panic - not syncing: ...": whether a kernel's line tells of a crash, and how much it
-// says; 0: none.
+// "Kernel panic - not syncing: ...": how much a kernel's line says of what went wrong; 0: nothing.
+// Not yet that it was its end.
 int crash_weight(std::string_view line);
 
 }  // namespace jetmem

@@ -110,7 +110,9 @@ enum Metric : std::size_t {
 
 double number(std::uint64_t count) { return static_cast<double>(count); }
 
-void write_history(SampleWriter& out, const boot::History& history) {
+// `looked`: whether records of a crash could be seen.
+void write_history(SampleWriter& out, WriteContext& context, const boot::History& history,
+                   bool looked) {
   const boot::Boot* before = history.before();
   const DeviceEnd end = before == nullptr ? DeviceEnd::kUnknown : before->end;
   out.put(kMetrics[kLastStop], end == DeviceEnd::kClean ? 1 : 0, "yes");
@@ -121,7 +123,12 @@ void write_history(SampleWriter& out, const boot::History& history) {
     out.put(kMetrics[kDown], static_cast<double>(*down));
   }
   if (!history.boots.empty()) {
-    out.put(kMetrics[kCrash], history.boots.back().crash.empty() ? 0 : 1);
+    const bool crashed = !history.boots.back().crash.empty();
+    if (crashed || looked) {
+      out.put(kMetrics[kCrash], crashed ? 1 : 0);
+    } else {
+      context.absent.add("crash_not_known");
+    }
   }
   out.put(kMetrics[kBoots], number(history.boots_seen));
   out.put(kMetrics[kStarts], number(history.starts));
@@ -181,7 +188,7 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
   const boot::History* history = view_ ? view_->history : nullptr;
   if (!view_ && !reading_.history_error) history = &reading_.history;
   if (history != nullptr) {
-    write_history(out, *history);
+    write_history(out, context, *history, reading_.pstore_listed || reading_.archive_listed);
   } else {
     context.absent.add("no_history");
   }
@@ -193,6 +200,8 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
   if (!reading_.backend.empty()) out.put(kMetrics[kBackendInfo], 1, reading_.backend);
   for (const bool archived : {false, true}) {
     if (!(archived ? reading_.archive_listed : reading_.pstore_listed)) continue;
+    // A part is not the sum; that some were left out is told by parse.
+    if (archived ? reading_.archive_cut : reading_.pstore_cut) continue;
     std::array<std::uint64_t, kPstoreKinds> counts{};
     for (const PstoreRecord& record : reading_.records) {
       if (record.archived == archived) ++counts[static_cast<std::size_t>(record.kind)];

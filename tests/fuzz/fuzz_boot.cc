@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 14> kFiles{
+constexpr std::array<std::string_view, 15> kFiles{
     "/proc/sys/kernel/osrelease",
     "/proc/cmdline",
     "/etc/nv_tegra_release",
@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 14> kFiles{
     "jetmem:end of /sys/fs/pstore/dmesg-ramoops-*",
     "/var/lib/systemd/pstore/*/dmesg.txt",
     "jetmem:pstore records left out",
+    "jetmem:archived records left out",
 };
 
 void check(const jetmem::BootFacts& facts) {

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <limits.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,6 +72,66 @@ TEST(Marks, LinesThatAreNoneAreCounted) {
       marks);
   ASSERT_EQ(marks.list.size(), 1U);
   EXPECT_EQ(marks.malformed, 6U);
+}
+
+// A number at the end of what is understood would make every later mark a line that is none.
+TEST(Marks, AHostileNumberMakesNoLaterMarkVoid) {
+  const TempDir directory;
+  for (const char* number : {"2305843009213693951", "1000000000000"}) {
+    SCOPED_TRACE(number);
+    directory.write("marks.jsonl", "{\"n\":" + std::string(number) +
+                                       ",\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n");
+    const auto mark = add_mark(directory.path(), mark_with("mine"));
+    ASSERT_TRUE(mark);
+    EXPECT_EQ(mark->number, 1U);
+    const Marks marks = marks_in(directory.path());
+    EXPECT_EQ(marks.malformed, 1U);
+    ASSERT_EQ(marks.list.size(), 1U);
+    EXPECT_EQ(marks.list[0], *mark);
+  }
+}
+
+TEST(Marks, NoneIsAddedThatWouldNotBeUnderstood) {
+  const TempDir directory;
+  const std::string last =
+      "{\"n\":999999999999,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n";
+  const std::string path = directory.write("marks.jsonl", last);
+  EXPECT_FALSE(add_mark(directory.path(), mark_with("mine")));
+  Mark mark = mark_with("before 1970");
+  mark.at.wall = -1;
+  EXPECT_FALSE(add_mark(directory.path(), mark));
+  EXPECT_EQ(read_small_file(path).value(), last);
+}
+
+TEST(Marks, AFailedWriteLosesNoOlderMark) {
+  const TempDir directory;
+  const std::string path = directory.file("marks.jsonl");
+  std::string text;
+  while (text.size() + 100 < Marks::kMaxFile) {
+    Mark mark = mark_with("older");
+    mark.number = 1 + text.size();
+    text += to_line(mark);
+  }
+  for (const bool full : {true, false}) {  // the older half goes; one is added
+    SCOPED_TRACE(full);
+    if (!full) text.resize(text.rfind('\n', text.size() / 2) + 1);
+    directory.write("marks.jsonl", text);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      // As a full disk: what is beyond this size cannot be written.
+      ::signal(SIGXFSZ, SIG_IGN);
+      const rlim_t most = full ? 4096 : text.size() + 10;
+      const rlimit limit{most, most};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      const std::string mine(full ? Mark::kMaxText : 20, 'm');
+      ::_exit(add_mark(directory.path(), mark_with(mine)) ? 0 : 7);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 7) << "it is told";
+    EXPECT_TRUE(read_small_file(path).value() == text) << "as if nothing had been tried";
+  }
 }
 
 TEST(Marks, AfterACutLineTheNextIsWhole) {

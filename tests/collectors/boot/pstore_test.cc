@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace jetmem {
 namespace {
 
@@ -49,6 +51,43 @@ TEST(Pstore, OtherRecords) {
   EXPECT_EQ(parse("175860014600/001/dmesg.txt", "Panic#1 Part3\n<0>[1.0] a\n").kind,
             PstoreKind::kPanic);
   EXPECT_EQ(parse("mce-erst-1", "\x01\x02").kind, PstoreKind::kOther);
+}
+
+// A kernel that went on and was then shut down: no end of its own.
+TEST(Pstore, WhatTheKernelSurvivedIsNoCrash) {
+  const std::string_view hung =
+      "[  243.1] INFO: task kworker/2:1:77 blocked for more than 120 seconds.\n";
+  const std::string_view stall = "[  244.1] rcu: INFO: rcu_sched self-detected stall on CPU\n";
+  const std::string_view warned = "[  245.1] BUG: scheduling while atomic: swapper/0/0/0x2\n";
+  const std::string_view stop = "[  900.1] reboot: Restarting system\n";
+  for (const std::string_view line : {hung, stall, warned}) {
+    SCOPED_TRACE(line);
+    const std::string text = std::string(line) + std::string(stop);
+    const PstoreRecord console = parse("console-ramoops-0", text);
+    EXPECT_FALSE(console.is_crash);
+    EXPECT_EQ(console.line, trim(line.substr(10))) << "still the line shown";
+    const PstoreRecord restart = parse("dmesg-ramoops-0", "Restart#1 Part1\n" + text);
+    EXPECT_EQ(restart.kind, PstoreKind::kDmesg);
+    EXPECT_FALSE(restart.is_crash);
+    EXPECT_EQ(restart.line, trim(line.substr(10)));
+  }
+  // Nor does it stand for a panic of which no better line is left.
+  EXPECT_FALSE(parse("dmesg-ramoops-0", "Panic#1 Part1\n" + std::string(hung)).is_crash);
+  // What programs wrote into the kernel's log.
+  EXPECT_FALSE(parse("console-ramoops-0",
+                     "[ 7.0] systemd[1]: web: Internal error: Kernel panic - not syncing\n")
+                   .is_crash);
+}
+
+TEST(Pstore, AConsoleThatEndsInACrash) {
+  const PstoreRecord record =
+      parse("console-ramoops-0",
+            "[  9.0][    T7] Internal error: synchronous external abort: 96000210 [#1] SMP\n"
+            "[  9.5] BUG: scheduling while atomic: swapper/0/0/0x2\n");
+  EXPECT_TRUE(record.is_crash);
+  EXPECT_EQ(record.line, "Internal error: synchronous external abort: 96000210 [#1] SMP");
+  EXPECT_TRUE(
+      parse("console-ramoops-0", "[  9.0] Unable to handle kernel paging request at 0\n").is_crash);
 }
 
 // Anybody may write into /dev/pmsg0.

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "collectors/boot/gather.h"
 #include "tests/collectors/source_fixture.h"
 #include "tests/temp_dir.h"
 
@@ -78,7 +79,6 @@ TEST_F(BootSourceTest, RecordsAreCountedByPlaceAndKind) {
   fixture.error("/sys/fs/pstore/pmsg-ramoops-0", EACCES);
   fixture.file("/var/lib/systemd/pstore", "");
   fixture.file("/var/lib/systemd/pstore/17/001/dmesg.txt", "Oops#1 Part1\n<0>[1.0] BUG: b\n");
-  fixture.file("jetmem:pstore records left out", "3\n");
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(get("jetmem_pstore_records{kind=\"panic\",place=\"pstore\"}"), 1);
   EXPECT_EQ(get("jetmem_pstore_records{kind=\"oops\",place=\"pstore\"}"), 0);
@@ -87,8 +87,60 @@ TEST_F(BootSourceTest, RecordsAreCountedByPlaceAndKind) {
   EXPECT_EQ(reading().records[1].line, "end");
   EXPECT_EQ(reading().records[3].name, "17/001/dmesg.txt");
   EXPECT_EQ(reading().crash(), &reading().records[0]);
-  EXPECT_EQ(absent("too_many_records"), 3U);
   EXPECT_EQ(absent("record_denied"), 1U);
+}
+
+TEST_F(BootSourceTest, APartIsNotTheSum) {
+  const std::string_view pstore = "jetmem_pstore_records{kind=\"oops\",place=\"pstore\"}";
+  const std::string_view archive = "jetmem_pstore_records{kind=\"oops\",place=\"archive\"}";
+  for (const bool archive_cut : {false, true}) {
+    SCOPED_TRACE(archive_cut);
+    fixture.clear();
+    fixture.file("/sys/fs/pstore", "");
+    fixture.file("/var/lib/systemd/pstore", "");
+    fixture.file("jetmem:pstore records left out", archive_cut ? "0\n" : "3\n");
+    fixture.file("jetmem:archived records left out", archive_cut ? "3\n" : "0\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(std::isnan(get(pstore)), !archive_cut);
+    EXPECT_EQ(std::isnan(get(archive)), archive_cut);
+    EXPECT_EQ(absent("too_many_records"), 3U);
+  }
+  fixture.clear();
+  fixture.file("/sys/fs/pstore", "");
+  for (std::size_t i = 0; i <= BootFacts::kMaxRecords; ++i) {
+    fixture.file("/sys/fs/pstore/dmesg-efi-" + std::to_string(100 + i), "Oops#1 Part1\n");
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(get(pstore)));
+  EXPECT_EQ(absent("too_many_records"), 1U);
+}
+
+TEST_F(BootSourceTest, NoCrashIsToldOnlyWhereRecordsCouldBeSeen) {
+  boot::History history;
+  history.boots_seen = 1;
+  history.boots.emplace_back();
+  history.boots.back().number = 1;
+  const auto run = [&](int error) {
+    fixture.clear();
+    fixture.file("/proc/cmdline", "quiet\n");
+    fixture.file("/var/lib/jetmem/boots.json", to_text(history));
+    fixture.error("/sys/fs/pstore", error);
+    fixture.error("/var/lib/systemd/pstore", error);
+    ASSERT_TRUE(fixture.run());
+  };
+  for (const int error : {EACCES, ENOENT}) {
+    run(error);
+    EXPECT_TRUE(std::isnan(get("jetmem_boot_crash_recorded")));
+    EXPECT_EQ(absent("crash_not_known"), 1U);
+    EXPECT_EQ(get("jetmem_boots_total"), 1) << "the rest of the history is there";
+  }
+  run(0);
+  EXPECT_EQ(get("jetmem_boot_crash_recorded"), 0);
+  EXPECT_EQ(absent("crash_not_known"), 0U);
+  // What the history has is known, whatever can be read now.
+  history.boots.back().crash = "Kernel panic - not syncing: a";
+  run(EACCES);
+  EXPECT_EQ(get("jetmem_boot_crash_recorded"), 1);
 }
 
 TEST_F(BootSourceTest, DeniedIsNotNone) {
@@ -228,6 +280,57 @@ TEST_F(BootGather, OnlyTheEndsOfLargeRecordsAndNotAllOfMany) {
     if (each.reason == "too_many_records") left_out = each.count;
   }
   EXPECT_EQ(left_out, 37U + 48U);
+}
+
+// An EFI record's name begins with when it was written.
+TEST_F(BootGather, TheNewestOfManyRecords) {
+  for (int i = 100; i < 140; ++i) {
+    directory.write(
+        "sys/fs/pstore/dmesg-efi_pstore-1758600146" + std::to_string(i),
+        "Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: " + std::to_string(i) + "\n");
+  }
+  BootFacts facts;
+  ASSERT_TRUE(parse_boot(read(), true, facts));
+  ASSERT_EQ(facts.records.size(), 24U);
+  EXPECT_EQ(facts.records[0].line, "Kernel panic - not syncing: 139");
+  EXPECT_EQ(facts.records[23].line, "Kernel panic - not syncing: 116");
+}
+
+// The kernel warns at each reading of a value without a name; what was told stays told.
+TEST_F(BootGather, AResetWithoutANameIsReadOnceAndLosesNothing) {
+  const std::string folder = "sys/devices/platform/bus@0/c360000.pmc/";
+  KeptReset kept;
+  const auto gather = [&](BootFacts& facts) {
+    const auto root = Root::at(directory.path()).value();
+    Snapshot snapshot;
+    const ReadLimits limits;
+    Gatherer gatherer(root, snapshot, limits);
+    gather_reset(gatherer, &kept);
+    ASSERT_TRUE(parse_boot(snapshot, true, facts));
+  };
+  BootFacts facts;
+  directory.write(folder + "reset_reason", "SENSOR\n");
+  directory.write(folder + "reset_level", "L0\n");
+  gather(facts);
+  EXPECT_FALSE(kept.kept) << "what has a name is read each time";
+  directory.write(folder + "reset_reason", "UNKNOWN\n");
+  directory.write(folder + "reset_level", "L1\n");
+  for (int i = 0; i < 3; ++i) {
+    gather(facts);
+    EXPECT_EQ(facts.reset_reason, "UNKNOWN");
+    EXPECT_EQ(facts.reset_level, "L1");
+    directory.write(folder + "reset_reason", "READ_AGAIN\n");
+    directory.write(folder + "reset_level", "READ_AGAIN\n");
+  }
+  // The level's name may be the missing one.
+  kept = {};
+  directory.write(folder + "reset_reason", "SENSOR\n");
+  directory.write(folder + "reset_level", "UNKNOWN\n");
+  gather(facts);
+  directory.write(folder + "reset_reason", "READ_AGAIN\n");
+  gather(facts);
+  EXPECT_EQ(facts.reset_reason, "SENSOR");
+  EXPECT_EQ(facts.reset_level, "UNKNOWN");
 }
 
 TEST_F(BootGather, FindsTheControllerWhereverItIs) {
