@@ -120,7 +120,8 @@ void print_json(const Known& known) {
     for (std::size_t i = known.marks->list.size(); i-- > 0;) {
       const Mark& mark = known.marks->list[i];
       nlohmann::ordered_json each;
-      each["at"] = moment_json(mark.at);
+      each["at"] = moment_json(
+          known.history != nullptr ? by_last_clock(*known.history, mark.boot, mark.at) : mark.at);
       each["boot_id"] = mark.boot;
       each["text"] = mark.text;
       json["marks"].push_back(std::move(each));
@@ -153,7 +154,9 @@ std::vector<Aside> asides(const Known& known, const Boot& boot) {
   }
   if (known.marks != nullptr) {
     for (const Mark& mark : known.marks->list) {
-      if (mark.boot == boot.id) all.push_back({mark.at, "mark: " + mark.text});
+      if (mark.boot == boot.id) {
+        all.push_back({by_last_clock(*known.history, mark.boot, mark.at), "mark: " + mark.text});
+      }
     }
   }
   // Within one boot its own clock has the order.
@@ -172,7 +175,7 @@ void print_boot(const Known& known, std::size_t i) {
     head += "  runs for " + ran(boot);
   } else {
     head += "  ran " + ran(boot) + ", then: ";
-    head += end_words(boot.end);
+    head += end_words(boot);
     if (i + 1 < history.boots.size()) {
       const Boot& next = history.boots[i + 1];
       if (!next.reset_reason.empty()) head += "; " + boot::reset_words(next.reset_reason);

@@ -1,14 +1,8 @@
 #include "daemon/boot_keeper.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <utility>
 
-#include "base/small_file.h"
 #include "base/text.h"
 #include "collectors/boot/story.h"
 
@@ -24,10 +18,12 @@ using boot::Moment;
 using boot::RunEnd;
 using boot::What;
 
-constexpr std::size_t kMaxHistory = 128U << 10;
 // What the chip and pstore say is waited for this long before the journal is told without.
 constexpr Nanoseconds kTellLate = std::chrono::seconds(30);
 constexpr std::chrono::milliseconds kWritePatience{1000};
+// Of each round, so that a mark is shown at once where the disk is well; of a stop.
+constexpr std::chrono::milliseconds kMarksPatience{20};
+constexpr std::chrono::milliseconds kLastMarksPatience{100};
 // News is written no more often than this, whoever makes it.
 constexpr Nanoseconds kNewsPause = std::chrono::minutes(1);
 // A wall clock that is slewed must not move the time of boot at each scrape.
@@ -74,52 +70,61 @@ void BootKeeper::start() {
     return;
   }
   started_ = clock_.boot();
-  read_history();
   writer_ = std::make_unique<StateWriter>(path(boot::kHistoryFile));
-  begin_run();
-  if (auto made = boot::make_marks_file(options_.directory); !made) {
-    log_.warning("jetmem mark can only be used by root, if at all: " + made.error().message,
-                 {{"MESSAGE_ID", kTrouble}});
-  }
-  read_marks(true);
-  save();
-}
-
-void BootKeeper::read_history() {
-  auto text = read_small_file(path(boot::kHistoryFile), kMaxHistory);
-  if (!text) {
-    if (text.error().code != Errc::kAbsent) set_aside(text.error().message);
+  if (!writer_->runs()) {
+    writer_.reset();
+    log_.error("no history of boots is kept: no thread could be started",
+               {{"MESSAGE_ID", kTrouble}});
     return;
   }
-  if (auto ok = boot::parse_history(*text, history_); !ok) {
-    history_.clear();
-    set_aside(path(boot::kHistoryFile) + ": " + ok.error().message);
-  }
+  first_.ask(*writer_, [directory = options_.directory, before = options_.before_reading] {
+    if (before) before();
+    return open_state(directory);
+  });
+  if (begin(kStartPatience)) return;
+  log_.warning("the history of boots is not known yet: the disk has not answered for " +
+                   std::to_string(kStartPatience.count()) + " ms; it is waited for",
+               {{"MESSAGE_ID", kTrouble}});
 }
 
-// One is kept, the newest: it may hold what a person wants to know, or show what went wrong.
-void BootKeeper::set_aside(const std::string& why) {
-  ++bad_files_;
-  const std::string from = path(boot::kHistoryFile);
-  const std::string to = from + ".bad";
-  std::string what = "it is kept as " + to;
-  if (std::rename(from.c_str(), to.c_str()) != 0) {
-    what = "nor can it be set aside: " + errno_error("rename to", to, errno).message;
+// False: the disk has not answered yet.
+bool BootKeeper::begin(std::chrono::milliseconds patience) {
+  std::optional<StateFound> found = first_.take(patience);
+  if (!found) return false;
+  history_ = std::move(found->history);
+  if (!found->lost.empty()) {
+    ++bad_files_;
+    log_.error("the history of boots is lost and begins anew: " + found->lost,
+               {{"MESSAGE_ID", kTrouble}});
   }
-  log_.error("the history of boots is lost and begins anew: " + printable(why, 300) + "; " + what,
-             {{"MESSAGE_ID", kTrouble}});
+  const bool keep_now = begin_run();
+  begun_ = true;
+  if (!found->no_marks.empty()) {
+    log_.warning("jetmem mark can only be used by root, if at all: " + found->no_marks,
+                 {{"MESSAGE_ID", kTrouble}});
+  }
+  read_marks(std::move(found->marks), true);
+  if (keep_now) {
+    save();
+  } else {
+    dirty_ = true;
+  }
+  return true;
 }
 
-void BootKeeper::begin_run() {
+// Whether it is to be kept at once. A start after a crash is not when the last one was kept within
+// the minute: systemd starts us again every few seconds for as long as we crash.
+bool BootKeeper::begin_run() {
   const std::string id = printable(*options_.boot_id, 40);
   is_new_ = history_.boots.empty();
-  is_new_boot_ = is_new_ || history_.boots.back().id != id;
+  const bool is_new_boot = is_new_ || history_.boots.back().id != id;
+  bool keep_now = true;
   for (const Boot& boot : history_.boots) {
     for (std::size_t i = 0; i < boot::kWhats; ++i) {
       if (!boot.values[i].empty()) known_[i] = boot.values[i];
     }
   }
-  if (is_new_boot_) {
+  if (is_new_boot) {
     std::uint64_t number = 1;
     if (!is_new_) {
       Boot& before = history_.boots.back();
@@ -139,6 +144,9 @@ void BootKeeper::begin_run() {
     ended_unclean_ = true;
     ++history_.boots.back().unclean_runs;
     ++history_.unclean_runs;
+    saved_ = std::chrono::seconds(history_.boots.back().last.uptime);
+    const Nanoseconds since = clock_.boot() - saved_;
+    keep_now = since < Nanoseconds(0) || since >= kNewsPause;
   }
   Boot& boot = history_.boots.back();
   ++boot.starts;
@@ -146,13 +154,15 @@ void BootKeeper::begin_run() {
   boot.run = RunEnd::kRunning;
   boot.end = DeviceEnd::kNotYet;
   boot.last = now();
+  if (!is_new_boot) set_moments();  // the clock may have been set since the last run
   note(What::kSettings, options_.settings);
   note(What::kVersion, options_.version);
+  return keep_now;
 }
 
 void BootKeeper::set_settings(const std::string& digest) {
-  if (!keeps()) return;
-  note(What::kSettings, digest);
+  options_.settings = digest;
+  if (begun_) note(What::kSettings, digest);
 }
 
 void BootKeeper::note(What what, const std::string& given) {
@@ -174,20 +184,24 @@ void BootKeeper::note(What what, const std::string& given) {
 }
 
 void BootKeeper::observe(const BootFacts& facts) {
-  if (!keeps()) return;
+  if (!begun_) return;
   for (const What what : {What::kKernel, What::kL4t, What::kPowerMode, What::kCommandLine}) {
     note(what, facts.values[static_cast<std::size_t>(what)]);
   }
   Boot& boot = history_.boots.back();
-  if (!facts.reset_reason.empty() && boot.reset_reason != facts.reset_reason) {
+  const bool was_told = boot.told;
+  const bool had_looked = boot.looked;
+  // The first: a wake from suspend is a reset to the chip, and says nothing of this boot's begin.
+  if (!facts.reset_reason.empty() && boot.reset_reason.empty()) {
     boot.reset_reason = facts.reset_reason;
     boot.reset_level = facts.reset_level;
     dirty_ = true;
   }
   note_crash(facts);
   if (!told_) tell();
-  // What a new boot found is kept at once: if this one ends soon, the next must not find it again.
-  if (dirty_ && is_new_boot_ && !std::exchange(kept_first_, true)) save();
+  // What a boot found is kept at once, but once only: if it ends soon, the next must not find it
+  // again.
+  if (boot.told != was_told || boot.looked != had_looked) save();
 }
 
 // A record tells of the last boot's end only if it was not there before: RAM and disk keep old ones
@@ -209,12 +223,17 @@ void BootKeeper::note_crash(const BootFacts& facts) {
       fresh = &record;
     }
   }
-  // Only the first look in a boot: what comes later was written in this one.
+  // Only the first look in a boot, whichever run has it: what comes later was written in this one.
   Boot& boot = history_.boots.back();
-  if (fresh != nullptr && !is_new_ && is_new_boot_ && !saw_records_) {
+  if (fresh != nullptr && history_.boots_seen > 1 && !boot.looked) {
     boot.crash = fresh->is_crash ? bounded(fresh->line) : "(no line of it could be understood)";
+    if (boot.told) {
+      log_.warning("before this boot the kernel crashed and left a record in pstore: " + boot.crash,
+                   {{"MESSAGE_ID", kDeviceRestarted}});
+    }
   }
-  saw_records_ = true;
+  dirty_ = dirty_ || !boot.looked;
+  boot.looked = true;
   std::size_t count = 0;
   for (const PstoreRecord& record : facts.records) {
     if (record.unreadable || count == History::kMaxDigests) continue;
@@ -226,10 +245,12 @@ void BootKeeper::note_crash(const BootFacts& facts) {
   known.resize(count);
 }
 
-// Once it is known what the chip and pstore say, or will not be.
+// Once it is known what the chip and pstore say, or will not be. The story of a boot is told by the
+// first run that lives long enough.
 void BootKeeper::tell() {
   told_ = true;
-  if (is_new_boot_) {
+  if (!std::exchange(history_.boots.back().told, true)) {
+    dirty_ = true;
     boot::Story story = boot::why_restarted(history_, kSignOfLife);
     LogEntry entry;
     entry.level = story.worrying ? LogLevel::kWarning : LogLevel::kInfo;
@@ -241,9 +262,9 @@ void BootKeeper::tell() {
         {"JETMEM_LAST_STOP",
          std::string(device_end_name(before != nullptr ? before->end : DeviceEnd::kUnknown))}};
     log_.write(std::move(entry));
-    return;
   }
   const boot::Boot& boot = history_.boots.back();
+  if (boot.starts < 2) return;
   const std::string what = "jetmem was started again in the same boot (start " +
                            std::to_string(boot.starts) + " in it): its last run ";
   if (ended_unclean_) {
@@ -254,17 +275,20 @@ void BootKeeper::tell() {
   }
 }
 
-bool BootKeeper::read_marks(bool at_start) {
-  struct stat file {};
-  const std::string name = path(boot::kMarksFile);
-  if (::stat(name.c_str(), &file) != 0) return false;
-  if (file.st_size == marks_size_ && file.st_mtim.tv_sec == marks_changed_.tv_sec &&
-      file.st_mtim.tv_nsec == marks_changed_.tv_nsec) {
-    return false;
-  }
-  marks_size_ = file.st_size;
-  marks_changed_ = file.st_mtim;
-  auto text = read_small_file(name, boot::Marks::kMaxFile * 2);
+// A disk that has not answered the last question is not waited for.
+bool BootKeeper::look_for_marks(std::chrono::milliseconds patience) {
+  if (marks_.is_asked()) patience = std::chrono::milliseconds(0);
+  marks_.ask(*writer_, [directory = options_.directory, seen = marks_seen_] {
+    return look_at_marks(directory, seen);
+  });
+  std::optional<MarksLook> look = marks_.take(patience);
+  return look && read_marks(std::move(*look), false);
+}
+
+bool BootKeeper::read_marks(MarksLook look, bool at_start) {
+  marks_seen_ = look.seen;
+  if (!look.text) return false;
+  const Result<std::string>& text = *look.text;
   if (!text) {
     if (marks_trouble_ == text.error().message) return false;
     marks_trouble_ = text.error().message;
@@ -277,8 +301,9 @@ bool BootKeeper::read_marks(bool at_start) {
   boot::parse_marks(*text, marks);
   if (marks.malformed > bad_marks_) {
     bad_marks_ = marks.malformed;
-    log_.warning(std::to_string(marks.malformed) + " lines of " + name + " are no marks",
-                 {{"MESSAGE_ID", kTrouble}});
+    log_.warning(
+        std::to_string(marks.malformed) + " lines of " + path(boot::kMarksFile) + " are no marks",
+        {{"MESSAGE_ID", kTrouble}});
   }
   take_marks(marks, at_start);
   return true;
@@ -297,11 +322,14 @@ void BootKeeper::take_marks(const boot::Marks& marks, bool at_start) {
     if (mark.number <= history_.last_mark) continue;
     ++fresh;
     ++history_.marks_seen;
-    history_.mark_at = mark.at;
+    // Whoever made it may not have known the time yet.
+    const Moment at = by_last_clock(history_, mark.boot, mark.at);
+    history_.mark_at = at;
+    history_.mark_boot = mark.boot;
     if (told == most) continue;
     ++told;
     log_.info("mark" + std::string(at_start ? " (set while jetmemd was not running)" : "") + ", " +
-                  boot::moment_text(mark.at) + ": " + mark.text,
+                  boot::moment_text(at) + ": " + mark.text,
               {{"MESSAGE_ID", kMarked}, {"JETMEM_MARK", mark.text}});
   }
   if (fresh > told) {
@@ -313,36 +341,47 @@ void BootKeeper::take_marks(const boot::Marks& marks, bool at_start) {
   dirty_ = true;
 }
 
-void BootKeeper::follow_clock() {
+// True when it was set.
+bool BootKeeper::follow_clock() {
   const Nanoseconds offset = clock_.wall() - clock_.boot();
   const Nanoseconds moved = offset - wall_offset_;
-  if (moved > kWallSlew || moved < -kWallSlew) wall_offset_ = offset;
+  if (moved <= kWallSlew && moved >= -kWallSlew) return false;
+  wall_offset_ = offset;
+  return true;
 }
 
-// A clock that is set late tells when the moments of this boot were that it could not name.
 void BootKeeper::look_at_clock() {
+  const bool was_set = follow_clock();
+  if (!begun_) return;
+  history_.boots.back().last = now();
+  if (!was_set) return;
+  set_moments();
+  dirty_ = true;
+}
+
+// A clock that is set late tells when the moments of this boot were: it may have been wrong without
+// being implausible.
+void BootKeeper::set_moments() {
   Boot& boot = history_.boots.back();
-  boot.last = now();
-  const auto begin = began(boot.last);
-  if (!begin) return;
-  const auto set = [&](Moment& moment) {
-    if (!moment.plausible()) moment.wall = *begin + static_cast<std::int64_t>(moment.uptime);
-  };
-  set(boot.first);
+  boot.first = by_last_clock(history_, boot.id, boot.first);
   for (Change& change : history_.changes) {
-    if (change.boot == boot.number) set(change.at);
+    if (change.boot == boot.number) change.at = by_last_clock(history_, boot.id, change.at);
+  }
+  if (history_.mark_at && history_.mark_boot == boot.id) {
+    history_.mark_at = by_last_clock(history_, boot.id, *history_.mark_at);
   }
 }
 
 bool BootKeeper::round() {
-  follow_clock();
-  if (!keeps()) return false;
   look_at_clock();
+  if (!keeps()) return false;
+  const bool begins = !begun_ && begin(std::chrono::milliseconds(0));
+  if (!begun_) return false;
   if (!told_ && clock_.boot() - started_ >= kTellLate) tell();
-  const bool marked = read_marks(false);
+  const bool marked = look_for_marks(kMarksPatience);
   const Nanoseconds since = clock_.boot() - saved_;
   if (since >= kSignOfLife || (dirty_ && since >= kNewsPause)) save();
-  return tell_trouble() || marked;
+  return tell_trouble() || marked || begins;
 }
 
 // Once when it begins and once when it ends. True when it grew.
@@ -350,12 +389,19 @@ bool BootKeeper::tell_trouble() {
   const StateWriter::Counts counts = writer_->counts();
   const bool grew = counts.failed != seen_failures_;
   seen_failures_ = counts.failed;
-  if (counts.trouble.empty() == !in_trouble_) return grew;
+  std::string trouble = counts.trouble;
+  if (writer_->waits() && clock_.boot() - saved_ >= kNewsPause) {
+    trouble = "the disk does not answer";
+  }
+  // What was not kept is something new until it is.
+  dirty_ = dirty_ || grew;
+  if (trouble.empty() == !in_trouble_) return grew;
   in_trouble_ = !in_trouble_;
   if (in_trouble_) {
     log_.error("the history of boots cannot be written, tried again every " +
-                   boot::duration_text(std::chrono::seconds(kSignOfLife).count()) + ": " +
-                   counts.trouble,
+                   boot::duration_text(
+                       std::chrono::duration_cast<std::chrono::seconds>(kNewsPause).count()) +
+                   ": " + trouble,
                {{"MESSAGE_ID", kTrouble}});
   } else {
     log_.info("the history of boots can be written again", {{"MESSAGE_ID", kTrouble}});
@@ -370,13 +416,18 @@ void BootKeeper::save() {
   writer_->put(to_text(history_));
 }
 
-void BootKeeper::finish(bool shutting_down) {
+void BootKeeper::finish(RunEnd how) {
   if (!keeps()) return;
-  if (!told_) tell();
-  read_marks(false);
+  if (!begun_ && !begin(std::chrono::milliseconds(0))) {
+    log_.error("the history of boots could not be read in time: nothing of this run is kept",
+               {{"MESSAGE_ID", kTrouble}});
+    writer_->finish(std::chrono::milliseconds(0));
+    return;
+  }
   look_at_clock();
-  Boot& boot = history_.boots.back();
-  boot.run = shutting_down ? RunEnd::kShutdown : RunEnd::kStopped;
+  if (!told_) tell();
+  look_for_marks(kLastMarksPatience);
+  history_.boots.back().run = how;
   save();
   if (!writer_->finish(kWritePatience)) {
     log_.error(
@@ -391,7 +442,7 @@ void BootKeeper::finish(bool shutting_down) {
 BootHistoryView BootKeeper::view() const {
   BootHistoryView view;
   view.boot_time = std::chrono::duration_cast<std::chrono::seconds>(wall_offset_).count();
-  if (!keeps()) return view;
+  if (!begun_) return view;
   view.history = &history_;
   view.failed_writes = writer_->counts().failed;
   view.bad_files = bad_files_;

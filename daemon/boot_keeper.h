@@ -4,12 +4,13 @@
 //
 // Written at a start, at a clean stop, once a minute at most when something changed, and every 15
 // minutes as a sign of life: half a kilobyte each on a new device, 24 KB once the lists are full,
-// so 2.3 MB a day. On a thread of its own, since it waits for the disk.
+// so 2.3 MB a day. Starts of a crash loop count as something that changed.
+//
+// The disk is read and written on a thread of its own. Where it does not answer at the start, the
+// daemon runs without its history until it does.
 #pragma once
 
-#include <sys/types.h>
-
-#include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collectors/boot/source.h"
+#include "daemon/state_directory.h"
 #include "daemon/state_writer.h"
 
 namespace jetmem {
@@ -27,15 +29,18 @@ struct BootKeeperOptions {
   std::optional<std::string> boot_id;
   std::string settings;  // a digest of those in force
   std::string version;
+  std::function<void()> before_reading;  // for tests: a disk that is slow
 };
 
 class BootKeeper {
  public:
   static constexpr std::chrono::minutes kSignOfLife{15};
+  // How long a start waits for the disk; the history comes later then.
+  static constexpr std::chrono::milliseconds kStartPatience{1000};
 
   BootKeeper(BootKeeperOptions options, const Clock& clock, Log& log);
 
-  // Reads what was, and begins this run. To be called once.
+  // Asks for what was, and begins this run if it comes in time. To be called once.
   void start();
   // What the boot source read.
   void observe(const BootFacts& facts);
@@ -44,7 +49,7 @@ class BootKeeper {
   // something new to show.
   bool round();
   // The last word: on the disk when this returns, or given up.
-  void finish(bool shutting_down);
+  void finish(boot::RunEnd how);
 
   bool keeps() const { return writer_ != nullptr; }
   BootHistoryView view() const;
@@ -54,17 +59,18 @@ class BootKeeper {
   StateWriter::Counts writes() const { return writer_->counts(); }
 
  private:
-  void read_history();
-  void set_aside(const std::string& why);
-  void begin_run();
+  bool begin(std::chrono::milliseconds patience);
+  bool begin_run();
   void note(boot::What what, const std::string& value);
   void note_crash(const BootFacts& facts);
-  bool read_marks(bool at_start);
+  bool look_for_marks(std::chrono::milliseconds patience);
+  bool read_marks(MarksLook look, bool at_start);
   void take_marks(const boot::Marks& marks, bool at_start);
   void tell();
   bool tell_trouble();
-  void follow_clock();
+  bool follow_clock();
   void look_at_clock();
+  void set_moments();
   void save();
   boot::Moment now() const;
   std::string path(std::string_view file) const;
@@ -73,23 +79,22 @@ class BootKeeper {
   const Clock& clock_;
   Log& log_;
   std::unique_ptr<StateWriter> writer_;
+  DiskQuestion<StateFound> first_;
+  DiskQuestion<MarksLook> marks_;
+  bool begun_ = false;  // the history is known, and has this run
   boot::History history_;
   // By What: what was known last, in this boot or before.
   std::array<std::string, boot::kWhats> known_;
   bool is_new_ = true;          // no history before this run
-  bool is_new_boot_ = true;     // not a restart within a boot
   bool ended_unclean_ = false;  // the run before, in this boot
-  bool told_ = false;
-  bool saw_records_ = false;
-  bool kept_first_ = false;  // what the first reading of a new boot brought
-  bool dirty_ = false;       // there is more to keep than was
+  bool told_ = false;           // by this run
+  bool dirty_ = false;          // there is more to keep than was
   bool in_trouble_ = false;
   std::uint64_t seen_failures_ = 0;
   std::uint64_t bad_files_ = 0;
   std::uint64_t bad_marks_ = 0;
   std::optional<std::string> marks_trouble_;
-  timespec marks_changed_{};
-  off_t marks_size_ = -1;
+  MarksSeen marks_seen_;
   Nanoseconds started_{0};
   Nanoseconds saved_{0};
   Nanoseconds wall_offset_{0};

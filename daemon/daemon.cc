@@ -40,7 +40,12 @@ LogLevel effective_level(LogLevel configured, int verbosity) {
 }
 
 // How long a stop may wait for systemd to say whether the system is being shut down.
-constexpr std::chrono::milliseconds kSystemStatePatience{200};
+constexpr std::chrono::milliseconds kSystemStatePatience{1000};
+
+boot::RunEnd run_end(SystemState state) {
+  if (state == SystemState::kStopping) return boot::RunEnd::kShutdown;
+  return state == SystemState::kRunsOn ? boot::RunEnd::kStopped : boot::RunEnd::kNotTold;
+}
 
 // Of the settings in force: another number when one of them is another.
 std::string digest_of(const Settings& settings) {
@@ -195,7 +200,7 @@ int Daemon::run() {
   kernel_log_feed_->finish();
   log_.info("stopping");
   if (boot_keeper_ && boot_keeper_->keeps()) {
-    boot_keeper_->finish(ask_system_state(kSystemStatePatience) == SystemState::kStopping);
+    boot_keeper_->finish(run_end(ask_system_state(kSystemStatePatience)));
   }
   if (web_) web_->stop();
   reader_.reset();

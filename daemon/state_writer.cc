@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include "base/small_file.h"
@@ -16,7 +17,12 @@ StateWriter::StateWriter(std::string path) : shared_(std::make_shared<Shared>())
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([shared = shared_] { run(shared); });
+  try {
+    thread_ = std::thread([shared = shared_] { run(shared); });
+    runs_ = true;
+  } catch (const std::system_error&) {
+    // No more threads to be had: whoever asked for it is told by runs().
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -26,7 +32,16 @@ void StateWriter::run(const std::shared_ptr<Shared>& shared) {
   pthread_setname_np(pthread_self(), "jetmem-state");
   std::unique_lock lock(shared->mutex);
   for (;;) {
-    shared->changed.wait(lock, [&] { return shared->next || shared->stopping; });
+    shared->changed.wait(
+        lock, [&] { return shared->next || !shared->questions.empty() || shared->stopping; });
+    if (!shared->questions.empty()) {
+      const std::function<void()> question = std::move(shared->questions.front());
+      shared->questions.pop_front();
+      lock.unlock();
+      question();
+      lock.lock();
+      continue;
+    }
     if (!shared->next) break;
     const std::string text = std::move(*shared->next);
     shared->next.reset();
@@ -51,6 +66,12 @@ void StateWriter::run(const std::shared_ptr<Shared>& shared) {
 void StateWriter::put(std::string text) {
   const std::lock_guard lock(shared_->mutex);
   shared_->next = std::move(text);
+  shared_->changed.notify_all();
+}
+
+void StateWriter::ask(std::function<void()> question) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->questions.push_back(std::move(question));
   shared_->changed.notify_all();
 }
 

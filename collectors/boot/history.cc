@@ -58,7 +58,9 @@ Json boot_json(const Boot& boot) {
             {"last", moment_json(boot.last)},
             {"starts", boot.starts},
             {"unclean_runs", boot.unclean_runs},
-            {"run", kRunEnds[static_cast<std::size_t>(boot.run)]},
+            // A word that an older jetmem knows: it must not lose the history over it.
+            {"run", kRunEnds[static_cast<std::size_t>(
+                        boot.run == RunEnd::kNotTold ? RunEnd::kStopped : boot.run)]},
             {"end", kDeviceEnds[static_cast<std::size_t>(boot.end)]}};
   const auto put = [&](const char* name, const std::string& value) {
     if (!value.empty()) json[name] = value;
@@ -66,6 +68,9 @@ Json boot_json(const Boot& boot) {
   put("reset_reason", boot.reset_reason);
   put("reset_level", boot.reset_level);
   put("crash", boot.crash);
+  if (boot.run == RunEnd::kNotTold) json["not_told"] = true;
+  if (boot.looked) json["looked"] = true;
+  if (boot.told) json["told"] = true;
   for (std::size_t i = 0; i < kWhats; ++i) {
     if (!boot.values[i].empty()) json[std::string(kWhatNames[i])] = boot.values[i];
   }
@@ -88,6 +93,9 @@ Boot boot_of(const Json& json) {
   get("reset_reason", boot.reset_reason);
   get("reset_level", boot.reset_level);
   get("crash", boot.crash);
+  if (boot.run == RunEnd::kStopped && json.value("not_told", false)) boot.run = RunEnd::kNotTold;
+  boot.looked = json.value("looked", false);
+  boot.told = json.value("told", false);
   for (std::size_t i = 0; i < kWhats; ++i) get(kWhatNames[i], boot.values[i]);
   return boot;
 }
@@ -110,6 +118,7 @@ void from_json(const Json& json, History& out) {
   out.marks_seen = count_of(json.at("marks_seen"));
   out.last_mark = count_of(json.at("last_mark"));
   if (!json.at("mark_at").is_null()) out.mark_at = moment_of(json.at("mark_at"));
+  if (const auto at = json.find("mark_boot"); at != json.end()) out.mark_boot = text_of(*at);
   for (const auto& [name, count] : json.at("changes_seen").items()) {
     out.changes_seen[index_of(Json(name), kWhatNames)] = count_of(count);
   }
@@ -159,6 +168,17 @@ std::optional<std::int64_t> began(const Moment& moment) {
   return moment.wall - static_cast<std::int64_t>(moment.uptime);
 }
 
+Moment by_last_clock(const History& history, std::string_view boot_id, const Moment& moment) {
+  Moment found = moment;
+  for (std::size_t i = history.boots.size(); i-- > 0;) {
+    if (boot_id.empty() || history.boots[i].id != boot_id) continue;
+    const auto begin = began(history.boots[i].last);
+    if (begin) found.wall = *begin + static_cast<std::int64_t>(moment.uptime);
+    break;
+  }
+  return found;
+}
+
 std::optional<std::int64_t> seconds_down(const History& history) {
   const Boot* before = history.before();
   if (before == nullptr || !before->last.plausible()) return std::nullopt;
@@ -182,18 +202,19 @@ std::string to_text(const History& history) {
                        {"from", change.from},
                        {"to", change.to}});
   }
-  const Json json{{"format", kFormat},
-                  {"boots_seen", history.boots_seen},
-                  {"starts", history.starts},
-                  {"unclean_boots", history.unclean_boots},
-                  {"unclean_runs", history.unclean_runs},
-                  {"changes_seen", std::move(changes_seen)},
-                  {"marks_seen", history.marks_seen},
-                  {"last_mark", history.last_mark},
-                  {"mark_at", history.mark_at ? moment_json(*history.mark_at) : Json(nullptr)},
-                  {"boots", std::move(boots)},
-                  {"changes", std::move(changes)},
-                  {"crash_records", history.crash_records}};
+  Json json{{"format", kFormat},
+            {"boots_seen", history.boots_seen},
+            {"starts", history.starts},
+            {"unclean_boots", history.unclean_boots},
+            {"unclean_runs", history.unclean_runs},
+            {"changes_seen", std::move(changes_seen)},
+            {"marks_seen", history.marks_seen},
+            {"last_mark", history.last_mark},
+            {"mark_at", history.mark_at ? moment_json(*history.mark_at) : Json(nullptr)},
+            {"boots", std::move(boots)},
+            {"changes", std::move(changes)},
+            {"crash_records", history.crash_records}};
+  if (!history.mark_boot.empty()) json["mark_boot"] = history.mark_boot;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

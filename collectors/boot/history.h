@@ -34,12 +34,13 @@ enum class RunEnd : std::uint8_t {
   kRunning,   // it runs; seen by a later run: it was never told to stop
   kStopped,   // told to stop while the system ran on
   kShutdown,  // told to stop because the system was stopping
+  kNotTold,   // told to stop, and systemd did not say whether the system was stopping
 };
 enum class DeviceEnd : std::uint8_t {
   kNotYet,
   kClean,    // jetmem was told to stop by a shutdown
   kUnclean,  // jetmem ran, and was never told to stop: power loss, panic, watchdog
-  kUnknown,  // jetmem had been stopped before
+  kUnknown,  // jetmem had been stopped before, or systemd did not say why it was
 };
 std::string_view device_end_name(DeviceEnd end);  // "running", "clean", ...
 
@@ -70,6 +71,9 @@ struct Boot {
   std::string reset_level;
   // The crash of which a record appeared with this boot; empty: none did.
   std::string crash;
+  // Whether the records of pstore were looked at in this boot, and its story was told.
+  bool looked = false;
+  bool told = false;
   // By What. Empty: not known.
   std::array<std::string, kWhats> values;
 
@@ -102,6 +106,7 @@ struct History {
   std::uint64_t marks_seen = 0;
   std::uint64_t last_mark = 0;               // its number
   std::optional<Moment> mark_at;             // of the last
+  std::string mark_boot;                     // its boot's ID; empty: not known
   std::vector<Boot> boots;                   // oldest first; the last is the present one
   std::vector<Change> changes;               // oldest first
   std::vector<std::uint32_t> crash_records;  // digests of the pstore records that are known
@@ -116,6 +121,9 @@ struct History {
 
 // The moment at which a boot began, where its clock was plausible.
 std::optional<std::int64_t> began(const Moment& moment);
+// The moment as the clock has it that its boot knew last, which may have been set since; itself
+// where the boot is not known, or its clock was never set.
+Moment by_last_clock(const History& history, std::string_view boot_id, const Moment& moment);
 // From when the boot before was last seen alive to the beginning of this one; absent where a clock
 // was not plausible, or went backwards meanwhile.
 std::optional<std::int64_t> seconds_down(const History& history);

@@ -7,8 +7,8 @@
 
 namespace jetmem::boot {
 
-std::string_view end_words(DeviceEnd end) {
-  switch (end) {
+std::string_view end_words(const Boot& boot) {
+  switch (boot.end) {
     case DeviceEnd::kNotYet:
       return "it runs";
     case DeviceEnd::kClean:
@@ -17,6 +17,9 @@ std::string_view end_words(DeviceEnd end) {
       return "not clean: jetmem ran and was never told to stop";
     case DeviceEnd::kUnknown:
       break;
+  }
+  if (boot.run == RunEnd::kNotTold) {
+    return "not known: jetmem was told to stop, and systemd did not say whether by a shutdown";
   }
   return "not known: jetmem had been stopped before";
 }
@@ -47,8 +50,8 @@ Story why_restarted(const History& history, std::chrono::seconds kept) {
         "this is the first boot that jetmem sees here: how the one before ended is not known";
   } else {
     story.text = "the device restarted (boot " + std::to_string(now.number) +
-                 " that jetmem sees here); how the boot before ended: ";
-    story.text += end_words(before->end);
+                 " that jetmem sees here); how the last boot that jetmem saw ended: ";
+    story.text += end_words(*before);
     story.worrying = before->end == DeviceEnd::kUnclean;
     story.text += "; last seen alive " + moment_text(before->last);
     if (const auto down = seconds_down(history)) {

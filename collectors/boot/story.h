@@ -16,8 +16,8 @@ struct Story {
 
 // Why the last boot ended and this one began. `kept` is how often jetmem writes that it runs.
 Story why_restarted(const History& history, std::chrono::seconds kept);
-// How the boot at `index` ended: "not clean: ...".
-std::string_view end_words(DeviceEnd end);
+// How a boot ended: "not clean: ...".
+std::string_view end_words(const Boot& boot);
 // "reset reason BCCPLEXWDT (a watchdog was not fed: the system hung)"; empty without one.
 std::string reset_words(std::string_view reason);
 // "the kernel changed from 5.15.136-tegra to 5.15.148-tegra"

@@ -1,18 +1,23 @@
 #include "daemon/boot_keeper.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <future>
 #include <thread>
 
 #include "base/small_file.h"
+#include "collectors/boot/story.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
 
 using boot::DeviceEnd;
+using boot::RunEnd;
 using boot::What;
 using std::chrono::hours;
 using std::chrono::minutes;
@@ -46,12 +51,13 @@ class Device {
   }
   BootKeeper start(const std::string& directory, const std::string& settings = "aaaaaa") {
     log.entries.clear();
-    BootKeeper keeper({directory, id_, settings, "0.1.0"}, clock, log);
+    BootKeeper keeper({directory, id_, settings, "0.1.0", before_reading}, clock, log);
     keeper.start();
     return keeper;
   }
   ManualClock clock;
   Recorder log;
+  std::function<void()> before_reading;
 
  private:
   std::string id_;
@@ -82,6 +88,15 @@ void kill(BootKeeper& keeper) {
   ASSERT_FALSE(keeper.waits());
 }
 
+// The disk has its time on a machine that is busy.
+bool shows_something(BootKeeper& keeper) {
+  for (int i = 0; i < 500; ++i) {
+    if (keeper.round()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 class BootKeeperTest : public testing::Test {
  protected:
   boot::History kept() const {
@@ -104,7 +119,7 @@ TEST_F(BootKeeperTest, TheFirstBootKnowsOfNoneBefore) {
   EXPECT_EQ(device.log.entries.back().level, LogLevel::kInfo);
   EXPECT_EQ(keeper.view().history->boots_seen, 1U);
   EXPECT_EQ(keeper.view().boot_time, kWall / seconds(1));
-  keeper.finish(false);
+  keeper.finish(RunEnd::kStopped);
   EXPECT_EQ(kept().boots.size(), 1U);
 }
 
@@ -112,7 +127,7 @@ TEST_F(BootKeeperTest, ARestartWithinABootIsNoBoot) {
   Device device("a");
   {
     BootKeeper keeper = device.start(directory.path());
-    keeper.finish(false);
+    keeper.finish(RunEnd::kStopped);
   }
   {
     BootKeeper keeper = device.start(directory.path());
@@ -134,20 +149,21 @@ TEST_F(BootKeeperTest, ARestartWithinABootIsNoBoot) {
 TEST_F(BootKeeperTest, HowTheDeviceEnded) {
   struct Case {
     bool told = false;
-    bool shutdown = false;
+    RunEnd how;
     DeviceEnd end;
   };
   int n = 0;
-  for (const Case& c :
-       {Case{true, true, DeviceEnd::kClean}, Case{false, false, DeviceEnd::kUnclean},
-        Case{true, false, DeviceEnd::kUnknown}}) {
+  for (const Case& c : {Case{true, RunEnd::kShutdown, DeviceEnd::kClean},
+                        Case{false, RunEnd::kStopped, DeviceEnd::kUnclean},
+                        Case{true, RunEnd::kNotTold, DeviceEnd::kUnknown},
+                        Case{true, RunEnd::kStopped, DeviceEnd::kUnknown}}) {
     const std::string state = directory.file(std::to_string(n++));
     ASSERT_EQ(::mkdir(state.c_str(), 0700), 0);
     {
       Device device("a");
       BootKeeper keeper = device.start(state);
       if (c.told) {
-        keeper.finish(c.shutdown);
+        keeper.finish(c.how);
       } else {
         kill(keeper);
       }
@@ -170,7 +186,7 @@ TEST_F(BootKeeperTest, AWatchdogResetIsAWarningEvenAfterACleanStop) {
   {
     Device device("a");
     BootKeeper keeper = device.start(directory.path());
-    keeper.finish(true);
+    keeper.finish(RunEnd::kShutdown);
   }
   Device device("b");
   BootKeeper keeper = device.start(directory.path());
@@ -231,7 +247,7 @@ TEST_F(BootKeeperTest, ChangesAreNotedOnceWithFromAndTo) {
     keeper.observe(facts_with(""));
     keeper.observe(facts_with(""));
     EXPECT_TRUE(keeper.history().changes.empty()) << "what is known for the first time";
-    keeper.finish(true);
+    keeper.finish(RunEnd::kShutdown);
   }
   Device device("b");
   BootKeeper keeper = device.start(directory.path(), "bbbbbb");
@@ -271,7 +287,7 @@ TEST_F(BootKeeperTest, ListsAreBounded) {
   for (int i = 0; i < 70; ++i) {
     Device device("boot-" + std::to_string(i));
     BootKeeper keeper = device.start(directory.path(), "s" + std::to_string(i));
-    keeper.finish(true);
+    keeper.finish(RunEnd::kShutdown);
   }
   EXPECT_EQ(kept().boots.size(), boot::History::kMaxBoots);
   EXPECT_EQ(kept().changes.size(), boot::History::kMaxChanges);
@@ -341,7 +357,7 @@ TEST_F(BootKeeperTest, ADayOfAFullHistoryIsAFewMegabytes) {
     facts.values[static_cast<std::size_t>(What::kPowerMode)] = "2";
     facts.values[static_cast<std::size_t>(What::kCommandLine)] = "2f81c4";
     keeper.observe(facts);
-    keeper.finish(true);
+    keeper.finish(RunEnd::kShutdown);
   }
   const auto size = read_small_file(directory.file("boots.json")).value().size();
   std::printf("measured: %zu bytes a write, %zu bytes a day with 96 writes\n", size, size * 96);
@@ -382,7 +398,7 @@ TEST_F(BootKeeperTest, WhatIsNoHistoryIsSetAsideAndSaid) {
     EXPECT_EQ(read_small_file(directory.file("boots.json.bad")).value(), c.text);
     EXPECT_EQ(keeper.view().bad_files, 1U);
     EXPECT_EQ(keeper.history().boots_seen, 1U);
-    keeper.finish(true);
+    keeper.finish(RunEnd::kShutdown);
     EXPECT_EQ(kept().boots_seen, 1U);
   }
 }
@@ -418,10 +434,10 @@ TEST_F(BootKeeperTest, NothingIsKeptWithoutAPlaceOrABoot) {
   EXPECT_FALSE(without.keeps());
   without.observe(facts_with(""));
   without.round();
-  without.finish(true);
+  without.finish(RunEnd::kShutdown);
   EXPECT_EQ(without.view().history, nullptr);
   Recorder log;
-  BootKeeper nameless({directory.path(), std::nullopt, "s", "v"}, device.clock, log);
+  BootKeeper nameless({directory.path(), std::nullopt, "s", "v", {}}, device.clock, log);
   nameless.start();
   EXPECT_FALSE(nameless.keeps());
   EXPECT_EQ(log.entries.back().level, LogLevel::kWarning);
@@ -440,11 +456,11 @@ TEST_F(BootKeeperTest, MarksWhileItRunsAndWhileItDoesNot) {
     BootKeeper keeper = device.start(directory.path());
     EXPECT_FALSE(keeper.round());
     mark("one");
-    EXPECT_TRUE(keeper.round());
+    EXPECT_TRUE(shows_something(keeper));
     EXPECT_NE(device.log.find(": one"), nullptr) << device.log.all();
     EXPECT_FALSE(keeper.round()) << "told once";
     EXPECT_EQ(keeper.view().history->marks_seen, 1U);
-    keeper.finish(false);
+    keeper.finish(RunEnd::kStopped);
   }
   mark("two");
   for (int i = 0; i < 30; ++i) mark("more");
@@ -458,12 +474,199 @@ TEST_F(BootKeeperTest, MarksWhileItRunsAndWhileItDoesNot) {
   // Somebody removed the file and began anew.
   ASSERT_EQ(::unlink(directory.file("marks.jsonl").c_str()), 0);
   mark("after");
-  EXPECT_TRUE(keeper.round());
+  EXPECT_TRUE(shows_something(keeper));
   EXPECT_NE(device.log.find(": after"), nullptr);
   EXPECT_EQ(keeper.history().marks_seen, 33U);
   directory.write("marks.jsonl", "garbage\n");
-  EXPECT_TRUE(keeper.round());
+  EXPECT_TRUE(shows_something(keeper));
   EXPECT_EQ(keeper.view().bad_marks, 1U);
+}
+
+// The first run of a boot may end before the boot source answered.
+TEST_F(BootKeeperTest, WhatTheFirstRunOfABootDidNotSeeTheNextDoes) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    keeper.observe(facts_with(""));
+    keeper.finish(RunEnd::kShutdown);
+  }
+  Device device("b");
+  {
+    BootKeeper keeper = device.start(directory.path());
+    kill(keeper);
+  }
+  BootFacts facts = facts_with("MAINSWRST");
+  facts.records = {panic("just now")};
+  {
+    BootKeeper keeper = device.start(directory.path());
+    keeper.observe(facts);
+    EXPECT_EQ(keeper.history().boots.back().crash, "Kernel panic - not syncing: just now");
+    EXPECT_NE(device.log.find("the device restarted (boot 2"), nullptr) << device.log.all();
+    EXPECT_NE(device.log.find("started again in the same boot"), nullptr);
+    kill(keeper);
+  }
+  facts.records.push_back(panic("an oops of this boot"));
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts);
+  EXPECT_EQ(device.log.find("the device restarted"), nullptr) << "told once in a boot";
+  EXPECT_EQ(keeper.history().boots.back().crash, "Kernel panic - not syncing: just now");
+}
+
+TEST_F(BootKeeperTest, ARecordThatIsFoundAfterTheStoryIsToldToo) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    keeper.finish(RunEnd::kStopped);
+  }
+  Device device("b");
+  BootKeeper keeper = device.start(directory.path());
+  device.clock.advance(seconds(40));
+  keeper.round();
+  EXPECT_NE(device.log.find("the device restarted"), nullptr);
+  BootFacts facts = facts_with("");
+  facts.records = {panic("just now")};
+  keeper.observe(facts);
+  EXPECT_NE(device.log.find("before this boot the kernel crashed"), nullptr) << device.log.all();
+}
+
+TEST_F(BootKeeperTest, ACrashLoopWritesOnceAMinuteAtMost) {
+  Device device("a");
+  std::uint64_t written = 0;
+  for (int i = 0; i < 120; ++i) {
+    BootKeeper keeper = device.start(directory.path());
+    keeper.observe(facts_with("MAINSWRST"));
+    keeper.round();
+    kill(keeper);
+    written += keeper.writes().written;
+    device.clock.advance(seconds(5));
+  }
+  EXPECT_GE(written, 10U);
+  EXPECT_LE(written, 12U) << "ten minutes, and what the first found";
+}
+
+TEST_F(BootKeeperTest, AClockThatWasWrongAndPlausibleIsPutRight) {
+  const Nanoseconds wrong = kWall - hours(24 * 400);
+  Device device("a", wrong);
+  {
+    BootKeeper keeper = device.start(directory.path());
+    boot::Mark mark;
+    mark.at = {wrong / seconds(1), 20};
+    mark.boot = "a";
+    mark.text = "x";
+    ASSERT_TRUE(boot::add_mark(directory.path(), mark));
+    EXPECT_TRUE(shows_something(keeper));
+    keeper.set_settings("bbbbbb");
+    device.clock.advance(seconds(60));
+    device.clock.set_wall(kWall);
+    keeper.round();
+    // 60 s ago.
+    EXPECT_EQ(keeper.history().boots.back().first.wall, kWall / seconds(1) - 60);
+    EXPECT_EQ(keeper.history().changes.at(0).at.wall, kWall / seconds(1) - 60);
+    EXPECT_EQ(keeper.history().mark_at->wall, kWall / seconds(1) - 60);
+    keeper.finish(RunEnd::kStopped);
+  }
+  EXPECT_EQ(kept().mark_boot, "a");
+  // Set while nobody looked.
+  device.clock.set_wall(kWall + hours(24));
+  BootKeeper keeper = device.start(directory.path(), "bbbbbb");
+  EXPECT_EQ(keeper.history().boots.back().first.wall, kWall / seconds(1) + 86400 - 60);
+  EXPECT_EQ(keeper.history().changes.at(0).at.wall, kWall / seconds(1) + 86400 - 60);
+}
+
+TEST_F(BootKeeperTest, ADiskThatDoesNotAnswerIsNotWaitedFor) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    keeper.finish(RunEnd::kShutdown);
+  }
+  std::promise<void> answers;
+  Device device("b");
+  device.before_reading = [disk = answers.get_future().share()] { disk.wait(); };
+  const auto begin = std::chrono::steady_clock::now();
+  BootKeeper keeper = device.start(directory.path(), "bbbbbb");
+  keeper.observe(facts_with("MAINSWRST"));
+  for (int i = 0; i < 20; ++i) {
+    device.clock.advance(seconds(10));
+    EXPECT_FALSE(keeper.round());
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(3));
+  EXPECT_EQ(keeper.view().history, nullptr);
+  EXPECT_NE(device.log.find("not known yet: the disk has not answered"), nullptr);
+  keeper.set_settings("cccccc");
+  EXPECT_EQ(kept().boots_seen, 1U) << "nothing is written over what was not read";
+  answers.set_value();
+  EXPECT_TRUE(shows_something(keeper));
+  ASSERT_NE(keeper.view().history, nullptr);
+  EXPECT_EQ(keeper.history().boots_seen, 2U);
+  EXPECT_EQ(keeper.history().before()->end, DeviceEnd::kClean);
+  EXPECT_EQ(keeper.history().changes.back().to, "cccccc");
+}
+
+TEST_F(BootKeeperTest, ADiskThatNeverAnswersDoesNotKeepFromStopping) {
+  const auto answers = std::make_shared<std::promise<void>>();
+  Device device("a");
+  device.before_reading = [disk = answers->get_future().share()] { disk.wait(); };
+  {
+    BootKeeper keeper = device.start(directory.path());
+    const auto begin = std::chrono::steady_clock::now();
+    keeper.finish(RunEnd::kStopped);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+    EXPECT_NE(device.log.find("could not be read in time"), nullptr) << device.log.all();
+  }
+  answers->set_value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the thread left behind
+}
+
+TEST_F(BootKeeperTest, AWakeFromSuspendIsNotWhyItRestarted) {
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts_with("BCCPLEXWDT"));
+  keeper.observe(facts_with("SC7"));
+  EXPECT_EQ(keeper.history().boots.back().reset_reason, "BCCPLEXWDT");
+}
+
+TEST_F(BootKeeperTest, AWriteThatFailedIsTriedAgainWithinMinutes) {
+  ASSERT_EQ(::mkdir(directory.file("boots.json.new").c_str(), 0700), 0);
+  Device device("a");
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts_with("MAINSWRST"));  // so that nothing is left to be told
+  kill(keeper);
+  keeper.round();
+  ASSERT_EQ(::rmdir(directory.file("boots.json.new").c_str()), 0);
+  device.clock.advance(minutes(1));
+  keeper.round();
+  kill(keeper);
+  EXPECT_EQ(kept().boots_seen, 1U);
+}
+
+TEST_F(BootKeeperTest, NobodySaidWhetherItWasAShutdown) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    keeper.finish(RunEnd::kNotTold);
+  }
+  Device device("b");
+  BootKeeper keeper = device.start(directory.path());
+  keeper.observe(facts_with(""));
+  EXPECT_NE(
+      device.log.find("how the last boot that jetmem saw ended: not known: jetmem was told to "
+                      "stop, and systemd did not say"),
+      nullptr)
+      << device.log.all();
+}
+
+TEST_F(BootKeeperTest, MarksAreNotReadWhileSomebodyAddsOne) {
+  directory.write("marks.jsonl", "half of a li");
+  const int fd = ::open(directory.file("marks.jsonl").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(::flock(fd, LOCK_EX | LOCK_NB), 0);
+  MarksLook look = look_at_marks(directory.path(), {});
+  EXPECT_FALSE(look.text.has_value());
+  ::close(fd);
+  look = look_at_marks(directory.path(), look.seen);
+  ASSERT_TRUE(look.text.has_value());
+  EXPECT_EQ(look.text->value(), "half of a li");
+  EXPECT_FALSE(look_at_marks(directory.path(), look.seen).text.has_value()) << "as it was";
 }
 
 }  // namespace

@@ -51,6 +51,28 @@ TEST(BootHistory, IsReadAsItWasWritten) {
   EXPECT_EQ(read, history);
 }
 
+TEST(BootHistory, WhatLaterVersionsAddedMayBeMissing) {
+  History history = two_boots(DeviceEnd::kUnknown);
+  History read;
+  ASSERT_TRUE(parse_history(to_text(history), read));
+  EXPECT_FALSE(read.boots[1].told || read.boots[1].looked);
+  history.boots[0].run = RunEnd::kNotTold;
+  history.boots[1].looked = history.boots[1].told = true;
+  history.mark_boot = "a";
+  const std::string text = to_text(history);
+  EXPECT_NE(text.find("\"run\":\"stopped\""), std::string::npos) << "a word that 0.1 knows";
+  ASSERT_TRUE(parse_history(text, read));
+  EXPECT_EQ(read, history);
+  EXPECT_NE(end_words(read.boots[0]).find("systemd did not say"), std::string::npos);
+}
+
+TEST(BootHistory, AMarkHasTheTimeOfItsBootsLastClock) {
+  const History history = two_boots(DeviceEnd::kUnclean);
+  EXPECT_EQ(by_last_clock(history, "a", {1600000000, 20}), (Moment{kNow - 10000, 20}));
+  EXPECT_EQ(by_last_clock(history, "?", {1600000000, 20}), (Moment{1600000000, 20}));
+  EXPECT_EQ(by_last_clock(history, "", {1600000000, 20}), (Moment{1600000000, 20}));
+}
+
 TEST(BootHistory, DownIsOnlyToldWhereBothClocksWereSet) {
   History history = two_boots(DeviceEnd::kUnclean);
   EXPECT_EQ(seconds_down(history), 540);  // this boot began 60 s ago
