@@ -37,7 +37,7 @@ constexpr std::array kMetrics{
                .type = MetricType::kGauge,
                .help = "1 when a record of a panic or oops appeared with this boot: the kernel "
                        "crashed before it. jetmem boots shows its line. 0 says little on a machine "
-                       "without a pstore backend."},
+                       "without a pstore backend; absent where no records could be looked at."},
     Descriptor{.name = "jetmem_boots_total",
                .type = MetricType::kCounter,
                .help = "Boots of the device that jetmem saw since its history began; kept over "
