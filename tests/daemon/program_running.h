@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/spawn.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 
@@ -37,15 +38,8 @@ class ClockAhead final : public Clock {
 
 class ProgramRunning : public testing::Test {
  protected:
-  ProgramRunning() {
-    sd_event_new(&event);
-    char name[] = "/tmp/jetmem-program-XXXXXX";
-    directory = ::mkdtemp(name);
-  }
-  ~ProgramRunning() override {
-    sd_event_unref(event);
-    std::filesystem::remove_all(directory);
-  }
+  ProgramRunning() { sd_event_new(&event); }
+  ~ProgramRunning() override { sd_event_unref(event); }
   // A shell script.
   std::string script(const std::string& body) {
     std::string path = directory + "/program";
@@ -69,7 +63,8 @@ class ProgramRunning : public testing::Test {
   static bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
 
   sd_event* event = nullptr;
-  std::string directory;
+  TempDir temporary;
+  std::string directory = temporary.path();
   ClockAhead clock;
   SystemSpawner spawner;
   KeptLog log;
