@@ -11,6 +11,7 @@
 #include "collectors/one_value.h"
 #include "collectors/power.h"
 #include "collectors/storage.h"
+#include "collectors/sysfs_text.h"
 
 namespace jetmem {
 namespace {
@@ -25,7 +26,6 @@ using power::kMaxRails;
 
 constexpr std::size_t kMaxChips = 16;
 constexpr std::size_t kChannels = 3;
-constexpr std::size_t kMaxName = 64;
 
 // The largest limit that the chip's register holds, over the shunt: 4095 steps of 40 uV.
 constexpr double kMostMicrovolts = 163'800;
@@ -63,9 +63,7 @@ struct RawChip {
 
 // The digits at the end of a name: "hwmon12".
 std::optional<std::uint32_t> number_behind(std::string_view name, std::string_view prefix) {
-  if (!take_prefix(name, prefix) || name.empty() || name.size() > 6) return std::nullopt;
-  const auto number = take_u64(name);
-  return number && name.empty() ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+  return take_prefix(name, prefix) ? small_number(name) : std::nullopt;
 }
 
 // "in_voltage2_input" with "in_voltage", "_input": 2.
@@ -121,12 +119,6 @@ std::string_view reason_of(const FileText& file) {
   if (file.error == EAGAIN) return "powered_off";
   if (file.error == ENODATA) return kDisabled;
   return file.error == EACCES || file.error == EPERM ? "denied" : "unreadable";
-}
-
-bool is_name(std::string_view text) {
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  return !text.empty() && text.size() <= kMaxName &&
-         std::none_of(text.begin(), text.end(), is_control);
 }
 
 class Collector {

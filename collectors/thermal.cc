@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "collectors/one_value.h"
 #include "collectors/storage.h"
+#include "collectors/sysfs_text.h"
 
 namespace jetmem {
 namespace {
@@ -108,17 +109,6 @@ struct RawCooling {
 std::string_view reason_of(const FileText& file) {
   if (file.error == EAGAIN) return "powered_off";
   return file.error == EACCES || file.error == EPERM ? "denied" : kUnreadable;
-}
-
-// The whole text as a number of 32 bits: "7", not "7x".
-std::optional<std::uint32_t> small_number(std::string_view text) {
-  if (text.empty() || text.size() > 9) return std::nullopt;
-  std::uint32_t value = 0;
-  for (const char c : text) {
-    if (!is_digit(c)) return std::nullopt;
-    value = value * 10 + static_cast<std::uint32_t>(c - '0');
-  }
-  return value;
 }
 
 // The item of this number, made if need be; null at the bound. Few items, asked for in runs.
