@@ -21,6 +21,7 @@
 #include "collectors/pagetypeinfo.h"
 #include "collectors/power.h"
 #include "collectors/pressure.h"
+#include "collectors/probe/source.h"
 #include "collectors/processes/source.h"
 #include "collectors/source.h"
 #include "collectors/tegrastats/source.h"
@@ -39,7 +40,7 @@ using AllSources =
     std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
                ZramSource, CmaSource, ThermalSource, ClocksSource, ThrottleSource, PowerSource,
                DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource, NvmlSource,
-               DmabufSource, ProcessesSource, PagetypeinfoSource>;
+               DmabufSource, ProcessesSource, ProbeSource, PagetypeinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.
 std::span<const SourceInfo* const> all_source_infos();

@@ -115,6 +115,29 @@ std::optional<Duration::Value> Duration::read(const YamlNode& node, ValueProblem
   return *value;
 }
 
+std::string Size::allowed() const {
+  return "a size from " + format_size(min) + " to " + format_size(max);
+}
+
+std::string Size::show(Value value) const { return format_size(value); }
+
+std::optional<Size::Value> Size::read(const YamlNode& node, ValueProblems& problems) const {
+  if (node.kind != Kind::kScalar) {
+    must_be(node, allowed(), problems, "write one like 12MiB");
+    return std::nullopt;
+  }
+  const auto value = parse_size(node.text);
+  if (!value) {
+    problems.push_back({node.at, "must be " + allowed() + ": " + value.error().message});
+    return std::nullopt;
+  }
+  if (*value < min || *value > max) {
+    must_be(node, allowed(), problems);
+    return std::nullopt;
+  }
+  return *value;
+}
+
 std::string AbsolutePath::allowed() const {
   return may_be_empty ? "an absolute path or \"\"" : "an absolute path";
 }

@@ -52,6 +52,16 @@ struct Duration {
   std::string show(Value value) const;
 };
 
+// Of memory: 512MiB, 64KiB, 1048576.
+struct Size {
+  using Value = std::uint64_t;
+  std::uint64_t min;
+  std::uint64_t max;
+  std::string allowed() const;
+  std::optional<Value> read(const YamlNode& node, ValueProblems& problems) const;
+  std::string show(Value value) const;
+};
+
 // A path on this machine. Whether something is there is asked when it is used.
 struct AbsolutePath {
   using Value = std::string;

@@ -64,6 +64,21 @@ struct TegrastatsSettings {
   bool operator==(const TegrastatsSettings&) const = default;
 };
 
+// jetmem-probe: what it may take, and when it must not run. How often it takes host memory and
+// DMA-BUFs is sources.probe.interval.
+struct ProbeSettings {
+  std::uint64_t frame = 12U << 20;  // bytes of the largest buffer: one 4K NV12 frame
+  bool cuda = true;
+  std::chrono::milliseconds cuda_interval{std::chrono::hours(1)};
+  // With CUDA only.
+  std::uint64_t min_available = 512U << 20;
+  std::uint64_t min_free = 256U << 20;
+  std::chrono::milliseconds deadline{60'000};
+  std::string socket = "/run/jetmem-probe/socket";  // used when it exists; empty: always spawn
+  std::string program;                              // empty: the one beside jetmemd
+  bool operator==(const ProbeSettings&) const = default;
+};
+
 struct SourceSettings {
   std::string name;
   bool enabled = true;
@@ -77,6 +92,7 @@ struct Settings {
   ReaderSettings reader;
   KernelLogSettings kernel_log;
   TegrastatsSettings tegrastats;
+  ProbeSettings probe;
   std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
 
   const SourceSettings* find_source(std::string_view name) const;

@@ -13,7 +13,7 @@ USES = {
     "base": [],
     "config": ["base"],
     "collectors": ["base"],
-    "probes": ["base"],
+    "probes": ["base", "collectors"],
     "health": ["base", "config", "collectors"],
     "history": ["base", "collectors"],
     "report": ["base", "config", "collectors", "probes", "health", "history"],

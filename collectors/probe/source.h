@@ -1,0 +1,147 @@
+// What jetmem-probe found when it last took memory of each kind: whether it could be had, how long
+// each step took, and whether CPU and GPU saw the same bytes.
+//
+// The daemon runs the program now and then (daemon/probe_program.h) and hands over what it printed;
+// a captured tree holds that as /jetmem/probe: one line of JSON for each run whose results still
+// hold, the one without CUDA and the one with. Each kind is in one of them only.
+//
+// Format of a line: docs/probe.md and docs/probe-result.schema.json, "jetmem-probe/1";
+// probes/program/ report.cc writes it. Members that are not known here may come with later versions
+// and are passed over. Durations are in seconds, sizes in bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectors/source.h"
+
+namespace jetmem {
+
+enum class ProbeState : std::uint8_t {
+  kOk,
+  kFailed,       // the memory could not be had, or a step with it failed
+  kMismatch,     // CPU or GPU did not see the bytes that the other wrote
+  kUnsupported,  // this machine, driver or build has no such memory
+  kDenied,       // it exists, and jetmem-probe may not use it
+  kSkipped,      // left out, to spare the device
+};
+inline constexpr std::size_t kProbeStates = 6;
+std::string_view probe_state_name(ProbeState state);
+
+// One run of jetmem-probe.
+struct ProbeRun {
+  struct Call {
+    std::string call;
+    std::string result;  // the name of an error or of success
+
+    bool operator==(const Call&) const = default;
+  };
+  struct Step {
+    std::string step;
+    double seconds = 0;
+    std::optional<double> bytes_per_second;
+    std::vector<Call> calls;
+
+    bool operator==(const Step&) const = default;
+  };
+  // All steps with a buffer of one size.
+  struct Rung {
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> mismatches;  // 64-bit words
+    std::vector<Step> steps;
+
+    bool operator==(const Rung&) const = default;
+  };
+  struct Ratio {
+    std::string ratio;
+    std::optional<double> value;
+    std::string expected;
+    std::string judgement;
+
+    bool operator==(const Ratio&) const = default;
+  };
+  struct Bisection {
+    std::uint64_t largest_bytes = 0;
+    std::uint64_t limit_bytes = 0;
+    std::uint64_t tries = 0;
+    std::string error;
+
+    bool operator==(const Bisection&) const = default;
+  };
+  struct Probe {
+    std::string kind;
+    std::string target;  // a heap's name; empty for kinds of which there is one
+    ProbeState state = ProbeState::kOk;
+    std::string reason;
+    std::string failed_step;
+    std::uint64_t failed_bytes = 0;
+    std::string error;
+    std::optional<Rung> warm_up;
+    std::vector<Rung> rungs;
+    std::vector<Ratio> ratios;
+    std::optional<Bisection> bisection;
+
+    bool operator==(const Probe&) const = default;
+  };
+  struct Conditions {
+    std::optional<double> cpu_min_hertz;
+    std::optional<double> cpu_max_hertz;
+    std::optional<double> gpu_hertz;
+    std::optional<double> emc_hertz;
+    std::optional<double> temperature_celsius;
+    std::string hottest_zone;
+    std::optional<std::uint64_t> power_mode;
+    std::vector<std::pair<std::string, std::string>> absent;  // what, and why
+
+    bool operator==(const Conditions&) const = default;
+  };
+  struct Gpu {
+    ProbeState state = ProbeState::kUnsupported;
+    std::string reason;
+    std::string built_with;
+    std::string driver;
+    std::string name;
+    std::string compute_capability;
+    std::optional<bool> integrated;
+    std::vector<Step> start;
+
+    bool operator==(const Gpu&) const = default;
+  };
+
+  std::string version;
+  std::uint64_t pid = 0;
+  Nanoseconds started_boot{0};
+  Nanoseconds started_wall{0};
+  double seconds = 0;
+  std::uint64_t frame_bytes = 0;
+  Conditions before;
+  Conditions after;
+  std::optional<Gpu> gpu;
+  std::vector<Probe> probes;
+
+  bool operator==(const ProbeRun&) const = default;
+};
+
+// One line, without its newline. Errors say where: "probes[2].rungs[0].bytes: expected a number,
+// found \"x\"". What the line says of names is bounded and made printable.
+Result<void> parse_probe_run(std::string_view line, ProbeRun& out);
+
+struct ProbeReading {
+  std::vector<ProbeRun> runs;  // at most kMaxRuns
+
+  static constexpr std::size_t kMaxRuns = 4;
+  bool operator==(const ProbeReading&) const = default;
+};
+
+class ProbeSource final : public SourceOf<ProbeReading> {
+ public:
+  static const SourceInfo kInfo;
+  const SourceInfo& info() const override { return kInfo; }
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,71 @@
+// Whether the machine can bear a probe now. Pure: from what the sources last read.
+//
+// What cannot be known on this kernel or board (no PSI before 4.20, nothing that throttles) does
+// not close a gate; what should be known and is not, does: a probe never guesses that there is
+// room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+// Kinds that are probed together, in one process.
+enum class ProbeGroup : std::uint8_t {
+  kMemory,  // host, dmabuf: cheap
+  kCuda,    // the others
+};
+inline constexpr std::size_t kProbeGroups = 2;
+std::string_view probe_group_name(ProbeGroup group);  // "memory", "cuda"
+// Of jetmem-probe's kinds; nothing for a name that is none.
+std::optional<ProbeGroup> probe_group_of(std::string_view kind);
+std::vector<std::string_view> probe_kinds(ProbeGroup group);
+
+struct GateInputs {
+  std::optional<std::uint64_t> available_bytes;  // MemAvailable
+  std::optional<std::uint64_t> free_bytes;       // MemFree
+  std::optional<bool> throttling;                // absent: nothing here could tell
+  std::optional<double> memory_stall;            // PSI some avg10, 0..1; absent: no PSI here
+  Nanoseconds uptime{0};
+  // Largest free run of each CMA area of which it is known, in bytes; and whether those are all
+  // areas there are.
+  std::vector<std::pair<std::string, std::uint64_t>> largest_runs;
+};
+// `boot_now` is the boot clock's.
+GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanoseconds boot_now);
+
+struct GateLimits {
+  std::uint64_t frame_bytes = 12U << 20;
+  // With CUDA:
+  std::uint64_t min_available_bytes = 512U << 20;
+  std::uint64_t min_free_bytes = 256U << 20;
+};
+
+// Why not now. A closed set: it is a label.
+enum class GateReason : std::uint8_t {
+  kMemoryUnknown,  // MemAvailable or MemFree could not be read
+  kLowAvailable,
+  kLowFree,
+  kThrottling,
+  kPressure,
+  kJustBooted,
+};
+inline constexpr std::size_t kGateReasons = 6;
+std::string_view gate_reason_name(GateReason reason);
+
+struct ClosedGate {
+  GateReason reason;
+  std::string words;  // "MemAvailable is 301MiB, and 512MiB are wanted"
+};
+// Nothing when the way is free.
+std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs,
+                                      const GateLimits& limits);
+
+}  // namespace jetmem

@@ -1,0 +1,122 @@
+// jetmem-probe: takes memory of each kind that this machine has, uses it, gives it back, and prints
+// what happened as one line of JSON.
+//
+// A process of its own, because a CUDA context costs some 100 MB and a third of a second, and
+// because a GPU's driver that hangs takes whoever asked it along, beyond any signal.
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <iterator>
+#include <sstream>
+
+#include "probes/program/bounds.h"
+#include "probes/program/gpu.h"
+#include "probes/program/kinds.h"
+#include "probes/program/report.h"
+
+#ifndef JETMEM_VERSION
+#define JETMEM_VERSION "unknown"
+#endif
+
+namespace jetmem::probe {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr std::size_t kLongestRequest = 4096;
+constexpr int kRequestPatienceMs = 5000;
+
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+struct Kind {
+  const char* name;
+  void (*probe)(Run&);
+};
+constexpr Kind kProbes[] = {
+    {"host", probe_host},
+    {"dmabuf", probe_dmabuf},
+    {"pinned", probe_pinned},
+    {"managed", probe_managed},
+    {"device", probe_device},
+    {"registered", probe_registered},
+    {"dmabuf_export", probe_dmabuf_export},
+    {"dmabuf_import", probe_dmabuf_import},
+    {"nvbufsurface", probe_nvbufsurface},
+    {"eglstream", probe_eglstream},
+};
+static_assert(std::size(kProbes) == std::size(kKinds), "every kind has its probe");
+
+// One line of words; false when none came.
+bool read_request(std::vector<std::string>& words) {
+  std::string line;
+  while (line.find('\n') == std::string::npos) {
+    pollfd ready{STDIN_FILENO, POLLIN, 0};
+    char bytes[512];
+    if (line.size() > kLongestRequest || ::poll(&ready, 1, kRequestPatienceMs) <= 0) return false;
+    const ssize_t n = ::read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n <= 0) return false;
+    line.append(bytes, static_cast<std::size_t>(n));
+  }
+  std::istringstream in(line.substr(0, line.find('\n')));
+  for (std::string word; in >> word;) words.push_back(word);
+  return true;
+}
+
+int run(std::vector<std::string> arguments) {
+  if (arguments.size() == 1 && arguments[0] == "--request") {
+    arguments.clear();
+    if (!read_request(arguments)) {
+      std::fputs("jetmem-probe: no request came on stdin\n", stderr);
+      return kExitUsage;
+    }
+  }
+  Options options;
+  std::string problem;
+  switch (parse_options(arguments, options, problem)) {
+    case Parsed::kHelp:
+      std::fputs(kHelp, stdout);
+      return 0;
+    case Parsed::kVersion:
+      std::printf("jetmem-probe %s (%s)\n", JETMEM_VERSION, cuda_build().c_str());
+      return 0;
+    case Parsed::kWrong:
+      std::fprintf(stderr, "jetmem-probe: %s\n", problem.c_str());
+      return kExitUsage;
+    case Parsed::kRun:
+      break;
+  }
+  set_bounds(options.deadline_seconds);
+  if (options.progress) {
+    std::printf("%s pid %d\n", kSchema, static_cast<int>(::getpid()));
+    std::fflush(stdout);
+  }
+  Run run(options);
+  Moments moments;
+  moments.started_boot_seconds = seconds_of(CLOCK_BOOTTIME);
+  moments.started_wall_seconds = seconds_of(CLOCK_REALTIME);
+  run.at("conditions", "", "before", 0);
+  moments.before = read_conditions();
+  for (const Kind& kind : kProbes) {
+    const auto& asked = options.kinds;
+    if (std::find(asked.begin(), asked.end(), kind.name) != asked.end()) kind.probe(run);
+  }
+  run.at("conditions", "", "after", 0);
+  moments.after = read_conditions();
+  moments.seconds = seconds_of(CLOCK_BOOTTIME) - moments.started_boot_seconds;
+  std::puts(report(run, moments).c_str());
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace jetmem::probe
+
+int main(int argc, char** argv) {
+  return jetmem::probe::run(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,145 @@
+#include "probes/program/report.h"
+
+#include <unistd.h>
+
+#include "probes/program/gpu.h"
+#include "probes/program/json.h"
+
+#ifndef JETMEM_VERSION
+#define JETMEM_VERSION "unknown"
+#endif
+
+namespace jetmem::probe {
+namespace {
+
+template <class T>
+void put(JsonWriter& out, const char* name, const std::optional<T>& value) {
+  if (value) out.member(name, *value);
+}
+
+void write(JsonWriter& out, const Conditions& conditions) {
+  out.begin_object();
+  put(out, "cpu_min_hertz", conditions.cpu_min_hertz);
+  put(out, "cpu_max_hertz", conditions.cpu_max_hertz);
+  put(out, "gpu_hertz", conditions.gpu_hertz);
+  put(out, "emc_hertz", conditions.emc_hertz);
+  put(out, "temperature_celsius", conditions.temperature_celsius);
+  if (conditions.temperature_celsius) out.member("hottest_zone", conditions.hottest_zone);
+  put(out, "power_mode", conditions.power_mode);
+  out.key("absent").begin_object();
+  for (const auto& [name, why] : conditions.absent) out.member(name, why);
+  out.end_object();
+  out.end_object();
+}
+
+void write(JsonWriter& out, const std::vector<Step>& steps) {
+  out.begin_array();
+  for (const Step& step : steps) {
+    out.begin_object().member("step", step.step).member("seconds", step.seconds);
+    if (step.bytes > 0 && step.seconds > 0) {
+      out.member("bytes_per_second", static_cast<double>(step.bytes) / step.seconds);
+    }
+    if (!step.calls.empty()) {
+      out.key("calls").begin_array();
+      for (const Call& call : step.calls) {
+        out.begin_object().member("call", call.call).member("result", call.result).end_object();
+      }
+      out.end_array();
+    }
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write(JsonWriter& out, const Rung& rung) {
+  out.begin_object().member("bytes", rung.bytes);
+  put(out, "mismatches", rung.mismatches);
+  out.key("steps");
+  write(out, rung.steps);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const Result& result) {
+  out.begin_object().member("kind", result.kind).member("target", result.target);
+  out.member("state", state_name(result.state));
+  if (result.state != State::kOk) out.member("reason", result.reason);
+  if (!result.failed_step.empty()) {
+    out.member("failed_step", result.failed_step).member("failed_bytes", result.failed_bytes);
+    out.member("error", result.error);
+  }
+  if (result.warm_up) {
+    out.key("warm_up");
+    write(out, *result.warm_up);
+  }
+  out.key("rungs").begin_array();
+  for (const Rung& rung : result.rungs) write(out, rung);
+  out.end_array();
+  out.key("ratios").begin_array();
+  for (const Ratio& ratio : result.ratios) {
+    out.begin_object().member("ratio", ratio.name).member("value", ratio.value);
+    out.member("expected", ratio.expected).member("judgement", ratio.judgement).end_object();
+  }
+  out.end_array();
+  if (result.bisection) {
+    const Bisection& found = *result.bisection;
+    out.key("bisection").begin_object();
+    out.member("largest_bytes", found.largest_bytes).member("limit_bytes", found.limit_bytes);
+    out.member("tries", std::uint64_t{found.tries}).member("error", found.error).end_object();
+  }
+  out.end_object();
+}
+
+void write(JsonWriter& out, const Gpu& gpu) {
+  out.begin_object().member("state", state_name(gpu.state));
+  if (gpu.state != State::kOk) out.member("reason", gpu.reason);
+  const auto version = [&](const char* name, const std::optional<int>& number) {
+    if (!number) return;
+    out.member(name, std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10));
+  };
+  version("built_with", gpu.built_with);
+  version("driver", gpu.driver);
+  if (!gpu.name.empty()) {
+    out.member("name", gpu.name);
+    out.member("compute_capability",
+               std::to_string(gpu.capability_major) + "." + std::to_string(gpu.capability_minor));
+    out.member("integrated", gpu.integrated);
+    out.key("can").begin_object();
+    for (const auto& [what, can] : gpu.can) out.member(what, can);
+    out.end_object();
+  }
+  put(out, "free_bytes", gpu.free_bytes);
+  put(out, "total_bytes", gpu.total_bytes);
+  out.key("start");
+  write(out, gpu.start);
+  out.end_object();
+}
+
+}  // namespace
+
+std::string report(const Run& run, const Moments& moments) {
+  JsonWriter out;
+  out.begin_object().member("schema", kSchema).member("version", JETMEM_VERSION);
+  out.member("pid", static_cast<std::int64_t>(::getpid()));
+  out.key("started").begin_object();
+  // More digits than a duration needs: microseconds after years.
+  out.member("boot_microseconds", static_cast<std::uint64_t>(moments.started_boot_seconds * 1e6));
+  out.member("wall_microseconds", static_cast<std::uint64_t>(moments.started_wall_seconds * 1e6));
+  out.end_object();
+  out.member("seconds", moments.seconds);
+  out.member("frame_bytes", run.options().frame_bytes);
+  out.key("conditions").begin_object().key("before");
+  write(out, moments.before);
+  out.key("after");
+  write(out, moments.after);
+  out.end_object();
+  if (gpu_was_asked()) {
+    out.key("gpu");
+    write(out, gpu());
+  }
+  out.key("probes").begin_array();
+  for (const Result& result : run.results()) write(out, result);
+  out.end_array().end_object();
+  return out.text();
+}
+
+}  // namespace jetmem::probe

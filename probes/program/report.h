@@ -1,0 +1,26 @@
+// The one line of JSON that a run ends with. Its format is told in docs/probe.md and
+// docs/probe-result.schema.json; a change that a reader of the old one would not understand needs
+// another number in kSchema.
+#pragma once
+
+#include <string>
+
+#include "probes/program/conditions.h"
+#include "probes/program/run.h"
+
+namespace jetmem::probe {
+
+inline constexpr const char* kSchema = "jetmem-probe/1";
+
+struct Moments {
+  double started_boot_seconds = 0;  // CLOCK_BOOTTIME
+  double started_wall_seconds = 0;  // since 1970, as far as the clock is right
+  double seconds = 0;               // the whole run
+  Conditions before;
+  Conditions after;
+};
+
+// Without a newline.
+std::string report(const Run& run, const Moments& moments);
+
+}  // namespace jetmem::probe

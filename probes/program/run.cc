@@ -1,0 +1,165 @@
+#include "probes/program/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace jetmem::probe {
+
+const char* state_name(State state) {
+  switch (state) {
+    case State::kOk:
+      return "ok";
+    case State::kFailed:
+      return "failed";
+    case State::kMismatch:
+      return "mismatch";
+    case State::kUnsupported:
+      return "unsupported";
+    case State::kDenied:
+      return "denied";
+    case State::kSkipped:
+      return "skipped";
+  }
+  return "failed";
+}
+
+std::uint64_t page_size() {
+  static const long size = ::sysconf(_SC_PAGESIZE);
+  return size > 0 ? static_cast<std::uint64_t>(size) : 4096;
+}
+
+std::string errno_name(int error) {
+  // strerrorname_np() is younger than the C library of JetPack 5.
+  switch (error) {
+#define NAME(name) \
+  case name:       \
+    return #name
+    NAME(EPERM);
+    NAME(ENOENT);
+    NAME(EINTR);
+    NAME(EIO);
+    NAME(ENXIO);
+    NAME(EBADF);
+    NAME(EAGAIN);
+    NAME(ENOMEM);
+    NAME(EACCES);
+    NAME(EFAULT);
+    NAME(EBUSY);
+    NAME(ENODEV);
+    NAME(EINVAL);
+    NAME(ENFILE);
+    NAME(EMFILE);
+    NAME(ENOTTY);
+    NAME(ENOSPC);
+    NAME(ENOSYS);
+    NAME(EOPNOTSUPP);
+    NAME(ETIMEDOUT);
+#undef NAME
+    default:
+      return "errno " + std::to_string(error);
+  }
+}
+
+bool Recorder::call(const char* name, bool well, const std::string& result,
+                    const std::string& why) {
+  if (!rung_.steps.empty()) rung_.steps.back().calls.push_back({name, result});
+  if (!well && error_.empty()) {
+    error_ = result;
+    why_ = std::string(name) + ": " + (why.empty() ? result : why + " (" + result + ")");
+  }
+  return well;
+}
+
+bool Recorder::call_errno(const char* name, int error) {
+  return call(name, error == 0, error == 0 ? "ok" : errno_name(error),
+              error == 0 ? "" : std::strerror(error));
+}
+
+void Recorder::mismatches(std::uint64_t words) {
+  rung_.mismatches = words;
+  if (words == 0 || result_.state != State::kOk) return;
+  result_.state = State::kMismatch;
+  result_.failed_step = rung_.steps.empty() ? "" : rung_.steps.back().step;
+  result_.failed_bytes = rung_.bytes;
+  result_.error = "mismatch";
+  result_.reason = std::to_string(words) + " of " + std::to_string(rung_.bytes / 8) +
+                   " words are not what was written";
+  failed_ = true;
+}
+
+void Recorder::end_as(State state, std::string reason) {
+  failed_ = true;
+  result_.state = state;
+  result_.reason = std::move(reason);
+  result_.failed_step.clear();
+  result_.failed_bytes = 0;
+  result_.error.clear();
+}
+
+void Recorder::fail(const char* step) {
+  failed_ = true;
+  if (result_.state != State::kOk) return;
+  result_.state = State::kFailed;
+  result_.failed_step = step;
+  result_.failed_bytes = rung_.bytes;
+  result_.error = error_;
+  result_.reason = why_;
+}
+
+Result& Run::climb(std::string kind, std::string target, const Work& work) {
+  results_.emplace_back();
+  Result& result = results_.back();
+  result.kind = std::move(kind);
+  result.target = std::move(target);
+  const auto one = [&](Rung& rung, std::uint64_t bytes) {
+    rung.bytes = bytes;
+    const std::function<void(const char*)> progress = [&](const char* step) {
+      at(result.kind, result.target, step, bytes);
+    };
+    Recorder recorder(result, rung, progress);
+    work(recorder, bytes);
+    return result.state == State::kOk;
+  };
+  const std::vector<std::uint64_t> sizes = ladder(options_.frame_bytes);
+  if (!one(result.warm_up.emplace(), sizes.front())) return result;
+  for (const std::uint64_t bytes : sizes) {
+    if (!one(result.rungs.emplace_back(), bytes)) break;
+  }
+  return result;
+}
+
+Result& Run::leave_out(std::string kind, std::string target, State state, std::string reason) {
+  results_.emplace_back();
+  Result& result = results_.back();
+  result.kind = std::move(kind);
+  result.target = std::move(target);
+  result.state = state;
+  result.reason = std::move(reason);
+  return result;
+}
+
+void Run::at(std::string_view kind, std::string_view target, const char* step,
+             std::uint64_t bytes) const {
+  if (!options_.progress) return;
+  // A target is the name of a device node: one word, or not shown.
+  const bool is_word = !target.empty() && target.find_first_of(" \n\t") == target.npos;
+  std::printf("at %.*s %.*s %s %llu\n", static_cast<int>(kind.size()), kind.data(),
+              is_word ? static_cast<int>(target.size()) : 1, is_word ? target.data() : "-", step,
+              static_cast<unsigned long long>(bytes));
+  std::fflush(stdout);
+}
+
+std::vector<std::uint64_t> ladder(std::uint64_t frame_bytes) {
+  const std::uint64_t page = page_size();
+  const std::uint64_t frame = std::max(page, (frame_bytes + page - 1) / page * page);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = 64U << 10; bytes < frame; bytes *= 4) sizes.push_back(bytes);
+  sizes.push_back(frame);
+  return sizes;
+}
+
+}  // namespace jetmem::probe

@@ -1,0 +1,108 @@
+// One run: what was asked for, the results so far, and the way each kind of memory goes through
+// its steps.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "probes/program/options.h"
+#include "probes/program/result.h"
+
+namespace jetmem::probe {
+
+// Records the steps of one rung. After a step failed, further ones are not done, but for those
+// that give back what was taken.
+class Recorder {
+ public:
+  Recorder(Result& result, Rung& rung, const std::function<void(const char* step)>& progress)
+      : result_(result), rung_(rung), progress_(progress) {}
+
+  // Does one step and times it. `work` is a bool(): false when it failed, which call() or errno()
+  // has said why. `bytes`: moved by it, for a bandwidth.
+  template <class Work>
+  bool step(const char* name, std::uint64_t bytes, Work&& work) {
+    return failed_ ? false : timed(name, bytes, std::forward<Work>(work));
+  }
+  // Done also after a failure: gives something back.
+  template <class Work>
+  bool always(const char* name, Work&& work) {
+    return timed(name, 0, std::forward<Work>(work));
+  }
+
+  // Within a step: notes a call and what it answered. The first that was not well is the reason of
+  // the failure. Returns `well`.
+  bool call(const char* name, bool well, const std::string& result, const std::string& why = "");
+  // A system call: 0, or its errno.
+  bool call_errno(const char* name, int error);
+
+  // The outcome of the comparison.
+  void mismatches(std::uint64_t words);
+  // Ends the kind with this state in place of a failure: found out to be unsupported, say.
+  void end_as(State state, std::string reason);
+
+  bool failed() const { return failed_; }
+
+ private:
+  template <class Work>
+  bool timed(const char* name, std::uint64_t bytes, Work&& work) {
+    progress_(name);
+    rung_.steps.push_back({name, 0, bytes, {}});
+    const auto begin = std::chrono::steady_clock::now();
+    const bool well = work();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    rung_.steps.back().seconds = took.count();
+    if (!well) fail(name);
+    return well;
+  }
+  void fail(const char* step);
+
+  Result& result_;
+  Rung& rung_;
+  const std::function<void(const char* step)>& progress_;
+  bool failed_ = false;
+  std::string error_;  // of the call that failed
+  std::string why_;
+};
+
+class Run {
+ public:
+  explicit Run(const Options& options) : options_(options) {}
+
+  const Options& options() const { return options_; }
+  const std::vector<Result>& results() const { return results_; }
+
+  // The work of one kind with a buffer of `bytes`, a multiple of the page size.
+  using Work = std::function<void(Recorder& recorder, std::uint64_t bytes)>;
+  // Once to warm up, then with each size of the ladder until one fails. The reference is valid
+  // until the next result.
+  Result& climb(std::string kind, std::string target, const Work& work);
+  // A kind of which nothing can be tried.
+  Result& leave_out(std::string kind, std::string target, State state, std::string reason);
+
+  // Finds the largest size, up to the limit that was asked for, with which `work` succeeds: for
+  // --bisect, in place of climb().
+  Result& bisect(std::string kind, std::string target, const Work& work);
+
+  // Says on stdout where it is, where that was asked for: whoever waits can then tell where it
+  // hangs or died.
+  void at(std::string_view kind, std::string_view target, const char* step,
+          std::uint64_t bytes) const;
+
+ private:
+  const Options& options_;
+  std::vector<Result> results_;
+};
+
+// The sizes of the ladder: from 64 KiB on four times as large each, the last is the frame.
+std::vector<std::uint64_t> ladder(std::uint64_t frame_bytes);
+
+std::uint64_t page_size();
+
+// "ENOMEM"; "errno 512" for one without a name.
+std::string errno_name(int error);
+
+}  // namespace jetmem::probe
