@@ -1,9 +1,123 @@
 #include "probes/gates.h"
 
+#include <algorithm>
+#include <array>
+
+#include "collectors/cma.h"
+#include "collectors/meminfo.h"
+#include "collectors/pressure.h"
+#include "collectors/throttle.h"
+
 namespace jetmem {
+namespace {
+
+constexpr std::uint64_t kLeastAvailable = 64U << 20;
+constexpr std::uint64_t kFrames = 4;
+constexpr double kMostStall = 0.1;
+constexpr Nanoseconds kLeastUptime = std::chrono::minutes(5);
+
+struct Kind {
+  std::string_view name;
+  ProbeGroup group;
+};
+// jetmem-probe's kinds, in the order in which it runs them (probes/program/options.h).
+constexpr std::array kKinds{
+    Kind{"host", ProbeGroup::kMemory},        Kind{"dmabuf", ProbeGroup::kMemory},
+    Kind{"pinned", ProbeGroup::kCuda},        Kind{"managed", ProbeGroup::kCuda},
+    Kind{"device", ProbeGroup::kCuda},        Kind{"registered", ProbeGroup::kCuda},
+    Kind{"dmabuf_export", ProbeGroup::kCuda}, Kind{"dmabuf_import", ProbeGroup::kCuda},
+    Kind{"nvbufsurface", ProbeGroup::kCuda},  Kind{"eglstream", ProbeGroup::kCuda},
+};
+
+// Whole MiB, rounded down: for comparing at a glance.
+std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + "MiB"; }
+
+ClosedGate too_little(GateReason reason, std::string_view what, std::uint64_t bytes,
+                      std::uint64_t wanted) {
+  return {reason, std::string(what) + " is " + mebibytes(bytes) + ", and " + mebibytes(wanted) +
+                      " are wanted"};
+}
+
+}  // namespace
 
 std::string_view probe_group_name(ProbeGroup group) {
   return group == ProbeGroup::kMemory ? "memory" : "cuda";
+}
+
+std::optional<ProbeGroup> probe_group_of(std::string_view kind) {
+  for (const Kind& known : kKinds) {
+    if (known.name == kind) return known.group;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> probe_kinds(ProbeGroup group) {
+  std::vector<std::string_view> names;
+  for (const Kind& known : kKinds) {
+    if (known.group == group) names.push_back(known.name);
+  }
+  return names;
+}
+
+GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanoseconds boot_now) {
+  GateInputs inputs;
+  inputs.uptime = boot_now;
+  if (const auto* meminfo = readings.get<Meminfo>()) {
+    inputs.available_bytes = meminfo->find("MemAvailable");
+    inputs.free_bytes = meminfo->find("MemFree");
+  }
+  if (const auto* throttle = readings.get<Throttle>()) inputs.throttling = throttle->throttling;
+  if (const auto* pressure = readings.get<Pressure>()) {
+    if (pressure->memory && pressure->memory->some) {
+      inputs.memory_stall = pressure->memory->some->average[0];
+    }
+  }
+  if (const auto* cma = readings.get<Cma>()) {
+    for (const Cma::Area& area : cma->areas) {
+      if (area.largest_run)
+        inputs.largest_runs.emplace_back(area.name, *area.largest_run * page_size);
+    }
+  }
+  return inputs;
+}
+
+std::string_view gate_reason_name(GateReason reason) {
+  static constexpr std::array<std::string_view, kGateReasons> kNames{
+      "memory_unknown", "low_available", "low_free", "throttling", "pressure", "just_booted"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs,
+                                      const GateLimits& limits) {
+  const bool cuda = group == ProbeGroup::kCuda;
+  if (!inputs.available_bytes || (cuda && !inputs.free_bytes)) {
+    return ClosedGate{GateReason::kMemoryUnknown,
+                      std::string(inputs.available_bytes ? "MemFree" : "MemAvailable") +
+                          " is not known now (see the source meminfo)"};
+  }
+  std::uint64_t available = std::max(kLeastAvailable, kFrames * limits.frame_bytes);
+  if (cuda) available = std::max(available, limits.min_available_bytes);
+  if (*inputs.available_bytes < available) {
+    return too_little(GateReason::kLowAvailable, "MemAvailable", *inputs.available_bytes,
+                      available);
+  }
+  if (!cuda) return std::nullopt;
+  if (*inputs.free_bytes < limits.min_free_bytes) {
+    return too_little(GateReason::kLowFree, "MemFree", *inputs.free_bytes, limits.min_free_bytes);
+  }
+  if (inputs.throttling.value_or(false)) {
+    return ClosedGate{GateReason::kThrottling, "the chip is being throttled"};
+  }
+  if (inputs.memory_stall && *inputs.memory_stall > kMostStall) {
+    const auto percent = static_cast<int>(*inputs.memory_stall * 100);
+    return ClosedGate{
+        GateReason::kPressure,
+        "processes wait for memory " + std::to_string(percent) + "% of the time (PSI some, 10s)"};
+  }
+  if (inputs.uptime < kLeastUptime) {
+    return ClosedGate{GateReason::kJustBooted, "the machine started less than 5 minutes ago"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace jetmem

@@ -34,16 +34,16 @@ struct GateInputs {
   std::optional<bool> throttling;                // absent: nothing here could tell
   std::optional<double> memory_stall;            // PSI some avg10, 0..1; absent: no PSI here
   Nanoseconds uptime{0};
-  // Largest free run of each CMA area of which it is known, in bytes; and whether those are all
-  // areas there are.
+  // Largest free run of each CMA area of which it is known, in bytes.
   std::vector<std::pair<std::string, std::uint64_t>> largest_runs;
 };
 // `boot_now` is the boot clock's.
 GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanoseconds boot_now);
 
 struct GateLimits {
+  // Of whatever group: four of these are to be available, and never less than 64 MiB.
   std::uint64_t frame_bytes = 12U << 20;
-  // With CUDA:
+  // With CUDA also:
   std::uint64_t min_available_bytes = 512U << 20;
   std::uint64_t min_free_bytes = 256U << 20;
 };
@@ -54,8 +54,8 @@ enum class GateReason : std::uint8_t {
   kLowAvailable,
   kLowFree,
   kThrottling,
-  kPressure,
-  kJustBooted,
+  kPressure,    // processes wait for memory more than a tenth of the time
+  kJustBooted,  // less than five minutes ago
 };
 inline constexpr std::size_t kGateReasons = 6;
 std::string_view gate_reason_name(GateReason reason);

@@ -1,0 +1,162 @@
+#include "probes/gates.h"
+
+#include <gtest/gtest.h>
+
+#include "collectors/cma.h"
+#include "collectors/meminfo.h"
+#include "collectors/pressure.h"
+#include "collectors/throttle.h"
+#include "probes/program/options.h"
+
+namespace jetmem {
+namespace {
+
+// A machine that can bear anything.
+GateInputs idle() {
+  GateInputs inputs;
+  inputs.available_bytes = 4ULL << 30;
+  inputs.free_bytes = 2ULL << 30;
+  inputs.throttling = false;
+  inputs.memory_stall = 0.0;
+  inputs.uptime = std::chrono::hours(1);
+  return inputs;
+}
+
+std::string_view reason(ProbeGroup group, const GateInputs& inputs, const GateLimits& limits = {}) {
+  const auto closed = closed_gate(group, inputs, limits);
+  return closed ? gate_reason_name(closed->reason) : "open";
+}
+
+TEST(Gates, AnIdleMachineIsProbed) {
+  EXPECT_EQ(reason(ProbeGroup::kMemory, idle()), "open");
+  EXPECT_EQ(reason(ProbeGroup::kCuda, idle()), "open");
+}
+
+TEST(Gates, WhatAKernelDoesNotTellClosesNothing) {
+  GateInputs inputs = idle();
+  inputs.throttling.reset();
+  inputs.memory_stall.reset();
+  EXPECT_EQ(reason(ProbeGroup::kCuda, inputs), "open");
+}
+
+TEST(Gates, MemoryThatIsNotKnownIsNotTaken) {
+  GateInputs inputs = idle();
+  inputs.free_bytes.reset();
+  EXPECT_EQ(reason(ProbeGroup::kCuda, inputs), "memory_unknown");
+  EXPECT_EQ(reason(ProbeGroup::kMemory, inputs), "open");
+  inputs.available_bytes.reset();
+  EXPECT_EQ(reason(ProbeGroup::kMemory, inputs), "memory_unknown");
+  EXPECT_NE(closed_gate(ProbeGroup::kMemory, inputs, {})->words.find("MemAvailable"),
+            std::string::npos);
+}
+
+TEST(Gates, EachLimitIsAtItsEdge) {
+  GateInputs inputs = idle();
+  inputs.available_bytes = 512U << 20;
+  inputs.free_bytes = 256U << 20;
+  inputs.memory_stall = 0.1;
+  inputs.uptime = std::chrono::minutes(5);
+  EXPECT_EQ(reason(ProbeGroup::kCuda, inputs), "open");
+
+  GateInputs one = inputs;
+  one.available_bytes = (512U << 20) - 1;
+  EXPECT_EQ(reason(ProbeGroup::kCuda, one), "low_available");
+  EXPECT_EQ(closed_gate(ProbeGroup::kCuda, one, {})->words,
+            "MemAvailable is 511MiB, and 512MiB are wanted");
+  one = inputs;
+  one.free_bytes = (256U << 20) - 1;
+  EXPECT_EQ(reason(ProbeGroup::kCuda, one), "low_free");
+  one = inputs;
+  one.memory_stall = 0.11;
+  EXPECT_EQ(reason(ProbeGroup::kCuda, one), "pressure");
+  one = inputs;
+  one.throttling = true;
+  EXPECT_EQ(reason(ProbeGroup::kCuda, one), "throttling");
+  one = inputs;
+  one.uptime -= std::chrono::seconds(1);
+  EXPECT_EQ(reason(ProbeGroup::kCuda, one), "just_booted");
+}
+
+TEST(Gates, HostMemoryIsProbedWhereTheGpuIsNot) {
+  GateInputs inputs = idle();
+  inputs.available_bytes = 64U << 20;
+  inputs.free_bytes = 1U << 20;
+  inputs.throttling = true;
+  inputs.memory_stall = 0.9;
+  inputs.uptime = Nanoseconds(0);
+  EXPECT_EQ(reason(ProbeGroup::kMemory, inputs), "open");
+  inputs.available_bytes = (64U << 20) - 1;
+  EXPECT_EQ(reason(ProbeGroup::kMemory, inputs), "low_available");
+}
+
+TEST(Gates, ALargerFrameWantsMore) {
+  GateInputs inputs = idle();
+  inputs.available_bytes = 600U << 20;
+  GateLimits limits;
+  limits.frame_bytes = 200U << 20;
+  EXPECT_EQ(reason(ProbeGroup::kMemory, inputs, limits), "low_available");
+  EXPECT_EQ(reason(ProbeGroup::kCuda, inputs, limits), "low_available");
+}
+
+TEST(Gates, LimitsAreTheSettings) {
+  GateInputs inputs = idle();
+  inputs.available_bytes = 900U << 20;
+  inputs.free_bytes = 300U << 20;
+  GateLimits limits;
+  limits.min_available_bytes = 1U << 30;
+  EXPECT_EQ(reason(ProbeGroup::kCuda, inputs, limits), "low_available");
+  limits.min_available_bytes = 0;
+  limits.min_free_bytes = 301U << 20;
+  EXPECT_EQ(reason(ProbeGroup::kCuda, inputs, limits), "low_free");
+}
+
+TEST(Gates, AreFilledFromWhatWasRead) {
+  Meminfo meminfo;
+  ASSERT_TRUE(
+      parse_meminfo("MemTotal: 4096 kB\nMemFree: 1024 kB\nMemAvailable: 2048 kB\n", meminfo));
+  Throttle throttle;
+  throttle.throttling = true;
+  Pressure pressure;
+  pressure.memory.emplace().some.emplace().average = {0.25, 0, 0};
+  Cma cma;
+  cma.areas.push_back({});
+  cma.areas.back().name = "linux,cma";
+  cma.areas.back().largest_run = 16;
+  cma.areas.push_back({});
+  cma.areas.back().name = "unknown";
+  Readings readings;
+  readings.add(Readings::tag<Meminfo>(), &meminfo);
+  readings.add(Readings::tag<Throttle>(), &throttle);
+  readings.add(Readings::tag<Pressure>(), &pressure);
+  readings.add(Readings::tag<Cma>(), &cma);
+
+  GateInputs inputs = gate_inputs(readings, 4096, std::chrono::seconds(7));
+  EXPECT_FALSE(inputs.available_bytes || inputs.free_bytes || inputs.throttling ||
+               inputs.memory_stall);
+  EXPECT_TRUE(inputs.largest_runs.empty());
+
+  for (std::size_t i = 0; i < 4; ++i) readings.set_valid(i, true);
+  inputs = gate_inputs(readings, 4096, std::chrono::seconds(7));
+  EXPECT_EQ(inputs.available_bytes, 2048U << 10);
+  EXPECT_EQ(inputs.free_bytes, 1024U << 10);
+  EXPECT_EQ(inputs.throttling, true);
+  EXPECT_EQ(inputs.memory_stall, 0.25);
+  EXPECT_EQ(inputs.uptime, std::chrono::seconds(7));
+  ASSERT_EQ(inputs.largest_runs.size(), 1U);
+  EXPECT_EQ(inputs.largest_runs[0].first, "linux,cma");
+  EXPECT_EQ(inputs.largest_runs[0].second, 65536U);
+}
+
+TEST(Gates, EveryKindIsInAGroup) {
+  EXPECT_EQ(probe_group_of("host"), ProbeGroup::kMemory);
+  EXPECT_EQ(probe_group_of("dmabuf"), ProbeGroup::kMemory);
+  EXPECT_EQ(probe_group_of("dmabuf_import"), ProbeGroup::kCuda);
+  EXPECT_FALSE(probe_group_of("hosts"));
+  std::vector<std::string_view> kinds = probe_kinds(ProbeGroup::kMemory);
+  for (const std::string_view kind : probe_kinds(ProbeGroup::kCuda)) kinds.push_back(kind);
+  EXPECT_EQ(kinds,
+            std::vector<std::string_view>(std::begin(probe::kKinds), std::end(probe::kKinds)));
+}
+
+}  // namespace
+}  // namespace jetmem
