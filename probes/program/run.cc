@@ -48,6 +48,7 @@ std::string errno_name(int error) {
     NAME(ENOMEM);
     NAME(EACCES);
     NAME(EFAULT);
+    NAME(EFBIG);
     NAME(EBUSY);
     NAME(ENODEV);
     NAME(EINVAL);
