@@ -35,7 +35,8 @@ FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_
   std::size_t size = 0;
   std::array<char, kChunk> chunk;
   while (error == 0) {
-    const ssize_t n = ::pread(fd.get(), chunk.data(), chunk.size(), static_cast<off_t>(size));
+    // Not pread(): what debugfs has is not always seekable.
+    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) error = errno;
     if (n <= 0) break;

@@ -42,12 +42,19 @@ void ByteBuffer::clear() {
 
 // Kernel files may give less than was asked for long before their end (seq_file hands out a page
 // at a time), so only an empty read is the end.
-int read_to_end(int fd, std::size_t limit, ByteBuffer& bytes) {
+int read_to_end(int fd, std::size_t limit, ByteBuffer& bytes, bool* again) {
   std::size_t used = 0;
+  bool seekable = true;
   for (;;) {
     const std::span<char> room = bytes.room(kReadChunk);
-    const ssize_t n = ::pread(fd, room.data(), room.size(), static_cast<off_t>(used));
+    const ssize_t n = seekable ? ::pread(fd, room.data(), room.size(), static_cast<off_t>(used))
+                               : ::read(fd, room.data(), room.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == ESPIPE && seekable && used == 0) {
+      seekable = false;
+      if (again != nullptr) *again = false;
+      continue;
+    }
     if (n < 0) return errno;
     if (n == 0) return 0;
     bytes.commit(static_cast<std::size_t>(n));
@@ -200,8 +207,9 @@ void SnapshotReader::read_file(const Root& root, std::string_view path) {
     kept_.erase(kept_.begin() + static_cast<long>(cursor_));
   }
   UniqueFd fd = root.open_file(path, error);
-  if (fd.valid()) error = read_to_end(fd.get(), limits_.file_bytes, snapshot_.buffer());
-  if (error == 0 && root.is_live() && cursor_ < kMaxKeptFds) {
+  bool again = true;
+  if (fd.valid()) error = read_to_end(fd.get(), limits_.file_bytes, snapshot_.buffer(), &again);
+  if (error == 0 && again && root.is_live() && cursor_ < kMaxKeptFds) {
     kept_.insert(kept_.begin() + static_cast<long>(cursor_), {std::string(path), std::move(fd)});
     ++cursor_;
   }

@@ -50,8 +50,10 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
 };
 
-// Reads to the end into `bytes`; 0, an errno, or FileText::kTooLarge beyond `limit`.
-int read_to_end(int fd, std::size_t limit, ByteBuffer& bytes);
+// Reads from the beginning to the end into `bytes`; 0, an errno, or FileText::kTooLarge beyond
+// `limit`. `again`, where given: whether that can be done again with the same descriptor. Single
+// values in debugfs (simple attributes) are not seekable: they are read once for each opening.
+int read_to_end(int fd, std::size_t limit, ByteBuffer& bytes, bool* again = nullptr);
 
 class Snapshot {
  public:

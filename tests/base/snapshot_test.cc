@@ -1,9 +1,13 @@
 #include "base/snapshot.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "tests/temp_dir.h"
 
@@ -106,6 +110,52 @@ TEST(LiveSnapshot, KeptDescriptorsSeeTheNewText) {
   EXPECT_EQ(last.size(), 3U);
   EXPECT_EQ(last.text_of(tree.file("a")).error().code, Errc::kAbsent);
   EXPECT_TRUE(last.text_of("/proc/uptime").has_value());
+}
+
+// The kernel's debugfs, mounted where nobody else sees it; empty where that may not be done.
+class DebugFs {
+ public:
+  DebugFs() {
+    if (::unshare(CLONE_NEWNS) != 0) return;
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;
+    mounted_ = ::mount("none", dir_.path().c_str(), "debugfs", MS_RDONLY, nullptr) == 0;
+  }
+  ~DebugFs() {
+    if (mounted_) ::umount2(dir_.path().c_str(), MNT_DETACH);
+  }
+  // A single value, which can be read once for each opening.
+  std::string not_seekable() const {
+    if (!mounted_) return {};
+    std::error_code ignored;
+    const auto options = std::filesystem::directory_options::skip_permission_denied;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(dir_.path(), options, ignored)) {
+      if (!entry.is_regular_file(ignored)) continue;
+      const UniqueFd fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+      char byte = 0;
+      if (!fd.valid() || ::pread(fd.get(), &byte, 1, 0) >= 0 || errno != ESPIPE) continue;
+      if (::read(fd.get(), &byte, 1) == 1) return entry.path();
+    }
+    return {};
+  }
+
+ private:
+  TempDir dir_;
+  bool mounted_ = false;
+};
+
+TEST(LiveSnapshot, ASingleValueOfDebugfsIsReadEachRound) {
+  const DebugFs debugfs;
+  const std::string path = debugfs.not_seekable();
+  if (path.empty()) GTEST_SKIP() << "debugfs cannot be mounted here, or has no single value";
+  const std::array<std::string_view, 1> patterns{path};
+  SnapshotReader reader(patterns, {});
+  const Root root = Root::live();
+  for (int round = 0; round < 3; ++round) {
+    const FileText file = reader.read(root).find(path);
+    EXPECT_EQ(file.error, 0) << path << ", round " << round;
+    EXPECT_FALSE(file.text.empty()) << path << ", round " << round;
+  }
 }
 
 TEST(Glob, Matches) {
