@@ -34,8 +34,8 @@ std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) 
 
 ClosedGate too_little(GateReason reason, std::string_view what, std::uint64_t bytes,
                       std::uint64_t wanted) {
-  return {reason, std::string(what) + " is " + mebibytes(bytes) + ", and " + mebibytes(wanted) +
-                      " are wanted"};
+  return {reason, std::string(what) + " less free CMA is " + mebibytes(bytes) + ", and " +
+                      mebibytes(wanted) + " are wanted"};
 }
 
 }  // namespace
@@ -63,8 +63,14 @@ GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanose
   GateInputs inputs;
   inputs.uptime = boot_now;
   if (const auto* meminfo = readings.get<Meminfo>()) {
-    inputs.available_bytes = meminfo->find("MemAvailable");
-    inputs.free_bytes = meminfo->find("MemFree");
+    const std::uint64_t cma = meminfo->find("CmaFree").value_or(0);
+    const auto less_cma = [&](std::string_view name) -> std::optional<std::uint64_t> {
+      const auto bytes = meminfo->find(name);
+      if (!bytes) return std::nullopt;
+      return *bytes - std::min(*bytes, cma);
+    };
+    inputs.available_bytes = less_cma("MemAvailable");
+    inputs.free_bytes = less_cma("MemFree");
   }
   if (const auto* throttle = readings.get<Throttle>()) inputs.throttling = throttle->throttling;
   if (const auto* pressure = readings.get<Pressure>()) {

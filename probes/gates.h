@@ -29,10 +29,12 @@ std::optional<ProbeGroup> probe_group_of(std::string_view kind);
 std::vector<std::string_view> probe_kinds(ProbeGroup group);
 
 struct GateInputs {
-  std::optional<std::uint64_t> available_bytes;  // MemAvailable
-  std::optional<std::uint64_t> free_bytes;       // MemFree
-  std::optional<bool> throttling;                // absent: nothing here could tell
-  std::optional<double> memory_stall;            // PSI some avg10, 0..1; absent: no PSI here
+  // MemAvailable and MemFree, less free CMA pages: those are in both, and what a probe takes cannot
+  // move, so it cannot have them.
+  std::optional<std::uint64_t> available_bytes;
+  std::optional<std::uint64_t> free_bytes;
+  std::optional<bool> throttling;      // absent: nothing here could tell
+  std::optional<double> memory_stall;  // PSI some avg10, 0..1; absent: no PSI here
   Nanoseconds uptime{0};
   // Largest free run of each CMA area of which it is known, in bytes.
   std::vector<std::pair<std::string, std::uint64_t>> largest_runs;
@@ -62,7 +64,7 @@ std::string_view gate_reason_name(GateReason reason);
 
 struct ClosedGate {
   GateReason reason;
-  std::string words;  // "MemAvailable is 301MiB, and 512MiB are wanted"
+  std::string words;  // "MemAvailable less free CMA is 301MiB, and 512MiB are wanted"
 };
 // Nothing when the way is free.
 std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs,

@@ -62,7 +62,7 @@ TEST(Gates, EachLimitIsAtItsEdge) {
   one.available_bytes = (512U << 20) - 1;
   EXPECT_EQ(reason(ProbeGroup::kCuda, one), "low_available");
   EXPECT_EQ(closed_gate(ProbeGroup::kCuda, one, {})->words,
-            "MemAvailable is 511MiB, and 512MiB are wanted");
+            "MemAvailable less free CMA is 511MiB, and 512MiB are wanted");
   one = inputs;
   one.free_bytes = (256U << 20) - 1;
   EXPECT_EQ(reason(ProbeGroup::kCuda, one), "low_free");
@@ -145,6 +145,18 @@ TEST(Gates, AreFilledFromWhatWasRead) {
   ASSERT_EQ(inputs.largest_runs.size(), 1U);
   EXPECT_EQ(inputs.largest_runs[0].first, "linux,cma");
   EXPECT_EQ(inputs.largest_runs[0].second, 65536U);
+}
+
+TEST(Gates, FreeCmaIsNoRoomForWhatCannotMove) {
+  Meminfo meminfo;
+  ASSERT_TRUE(
+      parse_meminfo("MemFree: 1024 kB\nMemAvailable: 3072 kB\nCmaFree: 2048 kB\n", meminfo));
+  Readings readings;
+  readings.add(Readings::tag<Meminfo>(), &meminfo);
+  readings.set_valid(0, true);
+  const GateInputs inputs = gate_inputs(readings, 4096, {});
+  EXPECT_EQ(inputs.available_bytes, 1024U << 10);
+  EXPECT_EQ(inputs.free_bytes, 0U);
 }
 
 TEST(Gates, EveryKindIsInAGroup) {
