@@ -1,17 +1,326 @@
 #include "collectors/probe/source.h"
 
+#include <algorithm>
+
+#include "base/text.h"
+
 namespace jetmem {
 namespace {
 
 constexpr std::array<std::string_view, 1> kPaths{"/jetmem/probe"};
 
+// host, the kinds with CUDA, udmabuf, and up to 16 heaps, tried by two kinds.
+constexpr std::uint16_t kTargets = 48;
+constexpr std::uint16_t kRungs = 8;  // up to the largest frame that can be set, 256 MiB
+constexpr std::uint16_t kSteps = 12;
+constexpr std::uint16_t kGroups = 2;
+constexpr std::uint16_t kRatios = 32;
+
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_probe_success",
                .type = MetricType::kGauge,
-               .help = "1 when memory of this kind could be had and used.",
+               .help =
+                   "1 when memory of this kind could be had, used and given back in the last "
+                   "probe, up to jetmem_probe_frame_bytes; 0 when not: a camera or model that "
+                   "asks for it now meets the same. jetmem_probe_failed_bytes has the size, the "
+                   "step and the error. Absent where there is no such memory or it was left "
+                   "out: see jetmem_probe_state.",
                .labels = {"kind", "target"},
-               .max_series = 32},
+               .max_series = kTargets},
+    Descriptor{.name = "jetmem_probe_state",
+               .type = MetricType::kGauge,
+               .help =
+                   "Always 1, for the state that the last probe of this kind ended in: ok; "
+                   "failed; mismatch, CPU and GPU did not see the same bytes, which is never to "
+                   "be shrugged off; unsupported, this machine, driver or build has no such "
+                   "memory; denied, jetmem-probe may not use it; skipped, to spare the device.",
+               .labels = {"kind", "target", "state"},
+               .max_series = kTargets},
+    Descriptor{.name = "jetmem_probe_failed_bytes",
+               .type = MetricType::kGauge,
+               .help = "Size of the buffer with which the last probe of this kind failed, at which "
+                       "step and with which error; smaller ones went well. There only while it "
+                       "fails.",
+               .labels = {"kind", "target", "step", "error"},
+               .max_series = kTargets},
+    Descriptor{.name = "jetmem_probe_mismatched_words",
+               .type = MetricType::kGauge,
+               .help = "64-bit words that were not what CPU or GPU had written, in all buffers of "
+                       "the last probe of this kind. Above 0 caches, IOMMU, driver or the memory "
+                       "itself are broken: take the device out of service. Absent where it did not "
+                       "come to a comparison.",
+               .labels = {"kind", "target"},
+               .max_series = kTargets},
+    Descriptor{.name = "jetmem_probe_step_seconds",
+               .type = MetricType::kGauge,
+               .help = "How long a step took with a whole frame (jetmem_probe_frame_bytes). A slow "
+                       "allocate or first_touch means that the kernel had to find or move memory "
+                       "first. Compare only at equal clocks (jetmem_probe_conditions_*). Absent "
+                       "when the step failed or it did not come to it.",
+               .labels = {"kind", "target", "step"},
+               .max_series = kTargets * kSteps},
+    Descriptor{.name = "jetmem_probe_step_bytes_per_second",
+               .type = MetricType::kGauge,
+               .help = "What a step moved a second with a whole frame (jetmem_probe_frame_bytes), "
+                       "one buffer and one thread: a figure to compare with its own past, not the "
+                       "machine's bandwidth. Compare only at equal clocks "
+                       "(jetmem_probe_conditions_*).",
+               .labels = {"kind", "target", "step"},
+               .max_series = kTargets * kSteps},
+    Descriptor{.name = "jetmem_probe_allocate_seconds",
+               .type = MetricType::kGauge,
+               .help = "How long it took to have a buffer of this size, for each size of the "
+                       "ladder. When only the large ones become slow, memory is fragmented. Absent "
+                       "for a size that could not be had or was not tried.",
+               .labels = {"kind", "target", "bytes"},
+               .max_series = kTargets * kRungs},
+    Descriptor{.name = "jetmem_probe_warm_up_seconds",
+               .type = MetricType::kGauge,
+               .help = "All steps of the first buffer of this kind, for which drivers load what "
+                       "they need. In no other figure.",
+               .labels = {"kind", "target"},
+               .max_series = kTargets},
+    Descriptor{.name = "jetmem_probe_ratio",
+               .type = MetricType::kGauge,
+               .help = "Two measurements of the same moment against each other, which clocks "
+                       "therefore hardly change.",
+               .labels = {"kind", "target", "ratio"},
+               .max_series = kRatios},
+    Descriptor{.name = "jetmem_probe_worse_than_expected",
+               .type = MetricType::kGauge,
+               .help = "1 when jetmem_probe_ratio is worse than GPUs of this kind are known to be; "
+                       "0 when it is as expected, slow as that may be. Absent when nobody knows. "
+                       "`jetmem probe` says what was expected.",
+               .labels = {"kind", "target", "ratio"},
+               .max_series = kRatios},
+    Descriptor{.name = "jetmem_probe_gpu_info",
+               .type = MetricType::kGauge,
+               .help = "Always 1; the GPU that CUDA found, its compute capability, the CUDA that "
+                       "its driver knows and the one that jetmem-probe was built with.",
+               .labels = {"name", "compute_capability", "driver", "built_with"}},
+    Descriptor{.name = "jetmem_probe_gpu_start_seconds",
+               .type = MetricType::kGauge,
+               .help = "What every program that uses CUDA waits for at its start: context and "
+                       "kernels. It grows when memory is short or the driver is slow.",
+               .labels = {"step"},
+               .max_series = kSteps},
+    Descriptor{.name = "jetmem_probe_frame_bytes",
+               .type = MetricType::kGauge,
+               .help = "The largest buffer that was tried (setting probe.frame).",
+               .labels = {"group"},
+               .max_series = kGroups},
+    Descriptor{.name = "jetmem_probe_run_seconds",
+               .type = MetricType::kGauge,
+               .help = "How long the last run of jetmem-probe took: group memory without CUDA, "
+                       "group cuda with it.",
+               .labels = {"group"},
+               .max_series = kGroups},
+    Descriptor{.name = "jetmem_probe_conditions_cpu_min_hertz",
+               .type = MetricType::kGauge,
+               .help = "Clock of the slowest CPU when the run ended. Times of two runs are "
+                       "comparable only where the conditions are alike.",
+               .labels = {"group"},
+               .max_series = kGroups},
+    Descriptor{.name = "jetmem_probe_conditions_cpu_max_hertz",
+               .type = MetricType::kGauge,
+               .help = "Clock of the fastest CPU when the run ended.",
+               .labels = {"group"},
+               .max_series = kGroups},
+    Descriptor{.name = "jetmem_probe_conditions_gpu_hertz",
+               .type = MetricType::kGauge,
+               .help = "Clock of the GPU when the run ended.",
+               .labels = {"group"},
+               .max_series = kGroups},
+    Descriptor{.name = "jetmem_probe_conditions_emc_hertz",
+               .type = MetricType::kGauge,
+               .help = "Clock of the memory when the run ended. Absent on most boards: only root "
+                       "may read it, which jetmem-probe is not.",
+               .labels = {"group"},
+               .max_series = kGroups},
+    Descriptor{.name = "jetmem_probe_conditions_temperature_celsius",
+               .type = MetricType::kGauge,
+               .help = "Temperature of the hottest zone when the run ended.",
+               .labels = {"group"},
+               .max_series = kGroups},
+    Descriptor{.name = "jetmem_probe_conditions_power_mode",
+               .type = MetricType::kGauge,
+               .help = "Number of the power mode (nvpmodel) when the run ended. Absent where there "
+                       "are none.",
+               .labels = {"group"},
+               .max_series = kGroups},
 };
+enum Metric : std::size_t {
+  kSuccess,
+  kStateMetric,
+  kFailedBytes,
+  kMismatchedWords,
+  kStepSeconds,
+  kStepBandwidth,
+  kAllocateSeconds,
+  kWarmUpSeconds,
+  kRatio,
+  kWorse,
+  kGpuInfo,
+  kGpuStart,
+  kFrame,
+  kRunSeconds,
+  kCpuMin,
+  kCpuMax,
+  kGpuClock,
+  kEmcClock,
+  kTemperature,
+  kPowerMode,
+};
+
+using Probe = ProbeRun::Probe;
+using Rung = ProbeRun::Rung;
+using Step = ProbeRun::Step;
+
+bool is_broken(const Probe& probe) {
+  return probe.state == ProbeState::kFailed || probe.state == ProbeState::kMismatch;
+}
+
+// What a failed step took is no measurement of that step. One that found mismatches was done.
+bool has_failed(const Probe& probe, const Rung& rung, const Step& step) {
+  return probe.state == ProbeState::kFailed && rung.bytes == probe.failed_bytes &&
+         step.step == probe.failed_step;
+}
+
+void write_frame(SampleWriter& out, const Probe& probe, const Rung& frame) {
+  for (const Step& step : frame.steps) {
+    if (has_failed(probe, frame, step)) continue;
+    out.put(kMetrics[kStepSeconds], step.seconds, probe.kind, probe.target, step.step);
+    if (step.bytes_per_second) {
+      out.put(kMetrics[kStepBandwidth], *step.bytes_per_second, probe.kind, probe.target,
+              step.step);
+    }
+  }
+}
+
+void write_ladder(SampleWriter& out, const Probe& probe) {
+  for (const Rung& rung : probe.rungs) {
+    for (const Step& step : rung.steps) {
+      if (step.step != "allocate" || has_failed(probe, rung, step)) continue;
+      out.put(kMetrics[kAllocateSeconds], step.seconds, probe.kind, probe.target, rung.bytes);
+    }
+  }
+  // Where the first buffer failed, its time is that of a part.
+  if (!probe.warm_up || probe.rungs.empty()) return;
+  double seconds = 0;
+  for (const Step& step : probe.warm_up->steps) seconds += step.seconds;
+  out.put(kMetrics[kWarmUpSeconds], seconds, probe.kind, probe.target);
+}
+
+void write_mismatches(SampleWriter& out, const Probe& probe) {
+  std::optional<double> words;
+  const auto add = [&](const Rung& rung) {
+    if (rung.mismatches) words = words.value_or(0) + static_cast<double>(*rung.mismatches);
+  };
+  if (probe.warm_up) add(*probe.warm_up);
+  for (const Rung& rung : probe.rungs) add(rung);
+  if (words) out.put(kMetrics[kMismatchedWords], *words, probe.kind, probe.target);
+}
+
+void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
+  for (const ProbeRun::Ratio& ratio : probe.ratios) {
+    if (!ratio.value) {
+      absent.add("ratio_without_value");
+      continue;
+    }
+    out.put(kMetrics[kRatio], *ratio.value, probe.kind, probe.target, ratio.ratio);
+    const bool is_worse = ratio.judgement == "worse_than_expected";
+    if (is_worse || ratio.judgement == "as_expected") {
+      out.put(kMetrics[kWorse], is_worse ? 1 : 0, probe.kind, probe.target, ratio.ratio);
+    } else {
+      absent.add("ratio_not_judged");
+    }
+  }
+}
+
+void write_probe(SampleWriter& out, AbsentValues& absent, const Probe& probe,
+                 std::uint64_t frame_bytes) {
+  if (probe.state == ProbeState::kOk || is_broken(probe)) {
+    out.put(kMetrics[kSuccess], probe.state == ProbeState::kOk ? 1 : 0, probe.kind, probe.target);
+  }
+  out.put(kMetrics[kStateMetric], 1, probe.kind, probe.target, probe_state_name(probe.state));
+  if (is_broken(probe) && probe.failed_bytes > 0) {
+    out.put(kMetrics[kFailedBytes], static_cast<double>(probe.failed_bytes), probe.kind,
+            probe.target, probe.failed_step, probe.error);
+  } else if (is_broken(probe)) {
+    absent.add("failed_before_any_size");
+  }
+  write_mismatches(out, probe);
+  // A smaller buffer's figures are not put where the frame's stand: they would look fast.
+  if (!probe.rungs.empty()) {
+    const Rung& largest = probe.rungs.back();
+    if (largest.bytes >= frame_bytes) {
+      write_frame(out, probe, largest);
+    } else {
+      absent.add("frame_not_reached");
+    }
+  }
+  write_ladder(out, probe);
+  write_ratios(out, absent, probe);
+}
+
+void write_run(SampleWriter& out, AbsentValues& absent, const ProbeRun& run) {
+  if (run.gpu) {
+    const ProbeRun::Gpu& gpu = *run.gpu;
+    if (!gpu.name.empty()) {
+      out.put(kMetrics[kGpuInfo], 1, gpu.name, gpu.compute_capability, gpu.driver, gpu.built_with);
+    }
+    // Of a start that failed the last step is the one that did.
+    for (std::size_t i = 0; i < gpu.start.size(); ++i) {
+      if (gpu.state != ProbeState::kOk && i + 1 == gpu.start.size()) break;
+      out.put(kMetrics[kGpuStart], gpu.start[i].seconds, gpu.start[i].step);
+    }
+  }
+  const std::string_view group = run.group();
+  out.put(kMetrics[kFrame], static_cast<double>(run.frame_bytes), group);
+  out.put(kMetrics[kRunSeconds], run.seconds, group);
+  const auto put = [&](Metric metric, const auto& value, std::string_view reason) {
+    if (value) {
+      out.put(kMetrics[metric], static_cast<double>(*value), group);
+    } else {
+      absent.add(reason);
+    }
+  };
+  put(kCpuMin, run.after.cpu_min_hertz, "cpu_clock_not_told");
+  put(kCpuMax, run.after.cpu_max_hertz, "cpu_clock_not_told");
+  put(kGpuClock, run.after.gpu_hertz, "gpu_clock_not_told");
+  put(kEmcClock, run.after.emc_hertz, "emc_clock_not_told");
+  put(kTemperature, run.after.temperature_celsius, "temperature_not_told");
+  put(kPowerMode, run.after.power_mode, "power_mode_not_told");
+}
+
+// Calls are for people, who look at the line itself; here they would be half of what stays in
+// memory.
+void drop_calls(ProbeRun& run) {
+  const auto drop = [](std::vector<Step>& steps) {
+    for (Step& step : steps) step.calls = {};
+  };
+  if (run.gpu) drop(run.gpu->start);
+  for (Probe& probe : run.probes) {
+    if (probe.warm_up) drop(probe.warm_up->steps);
+    for (Rung& rung : probe.rungs) drop(rung.steps);
+  }
+}
+
+// A later line replaces what an earlier one says of the same memory.
+void drop_superseded(std::vector<ProbeRun>& runs) {
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    const auto is_superseded = [&](const Probe& probe) {
+      for (std::size_t later = i + 1; later < runs.size(); ++later) {
+        for (const Probe& other : runs[later].probes) {
+          if (other.kind == probe.kind && other.target == probe.target) return true;
+        }
+      }
+      return false;
+    };
+    auto& probes = runs[i].probes;
+    probes.erase(std::remove_if(probes.begin(), probes.end(), is_superseded), probes.end());
+  }
+}
 
 }  // namespace
 
@@ -30,12 +339,55 @@ const SourceInfo ProbeSource::kInfo{
     .shortest_interval = std::chrono::minutes(1),
     .grant = "enable the unit jetmem-probe.socket, whose program may open the GPU's devices",
     .metrics = kMetrics,
+    .limits = {.file_bytes = 1U << 20},
 };
 
-Result<void> ProbeSource::parse(const Snapshot& /*snapshot*/, Nanoseconds /*read_time*/) {
-  return fail(Errc::kAbsent, "not written yet");
+Result<void> ProbeSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  const auto text = snapshot.text_of(kPaths[0]);
+  if (!text && text.error().code == Errc::kAbsent) {
+    return fail(Errc::kAbsent,
+                "nothing was probed when this was captured (no " + std::string(kPaths[0]) + ")");
+  }
+  if (!text) return tl::unexpected(text.error());
+  reading_.runs.clear();
+  Lines lines(*text);
+  std::string_view line;
+  while (lines.next(line)) {
+    if (reading_.runs.size() == ProbeReading::kMaxRuns) {
+      return fail(Errc::kTooLarge,
+                  "more than " + std::to_string(ProbeReading::kMaxRuns) + " lines");
+    }
+    // Before the line is looked at: cut by chance behind its last brace it would look whole.
+    if (lines.rest().empty() && text->back() != '\n') {
+      return lines.malformed("expected a newline at its end: it was cut");
+    }
+    if (auto ok = parse_probe_run(line, reading_.runs.emplace_back()); !ok) {
+      return tl::unexpected(std::move(ok.error()).within("line " + std::to_string(lines.number())));
+    }
+  }
+  if (reading_.runs.empty())
+    return fail(Errc::kMalformed, "expected a line of JSON, found nothing");
+  for (ProbeRun& run : reading_.runs) drop_calls(run);
+  drop_superseded(reading_.runs);
+  return {};
 }
 
-void ProbeSource::write(SampleWriter& /*out*/, WriteContext& /*context*/) const {}
+void ProbeSource::write(SampleWriter& out, WriteContext& context) const {
+  const auto count = [&](std::string_view reason, std::uint64_t how_many) {
+    if (how_many > 0) context.absent.add(reason, how_many);
+  };
+  for (std::size_t i = 0; i < reading_.runs.size(); ++i) {
+    const ProbeRun& run = reading_.runs[i];
+    for (const Probe& probe : run.probes) write_probe(out, context.absent, probe, run.frame_bytes);
+    count("state_not_known", run.unknown_states);
+    count("told_twice", run.repeated);
+    // What is told of a run as a whole has the group as its label: of two, the later counts.
+    const auto is_same = [&](const ProbeRun& other) { return other.group() == run.group(); };
+    if (std::none_of(reading_.runs.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     reading_.runs.end(), is_same)) {
+      write_run(out, context.absent, run);
+    }
+  }
+}
 
 }  // namespace jetmem

@@ -119,18 +119,28 @@ struct ProbeRun {
   std::uint64_t frame_bytes = 0;
   Conditions before;
   Conditions after;
+  // Whether the line tells of a GPU: a run with CUDA. `gpu` is missing nevertheless where its state
+  // is not known here.
+  bool has_gpu = false;
+  std::string_view group() const { return has_gpu ? "cuda" : "memory"; }
   std::optional<Gpu> gpu;
   std::vector<Probe> probes;
+
+  // Passed over, and counted.
+  std::uint64_t unknown_states = 0;  // probes and GPUs with a state that later versions may have
+  std::uint64_t repeated = 0;        // probes of a kind and target that were there before
+  std::uint64_t calls_left_out = 0;  // of steps, behind the 32nd
 
   bool operator==(const ProbeRun&) const = default;
 };
 
-// One line, without its newline. Errors say where: "probes[2].rungs[0].bytes: expected a number,
-// found \"x\"". What the line says of names is bounded and made printable.
+// One line, without its newline. Errors say where: "probes[2].rungs[0].bytes: expected a count,
+// found \"x\"". Names and words are bounded and made printable. A line is wrong as a whole that has
+// more than 64 probes, or one with more than 16 rungs, 32 steps in a rung or 32 ratios.
 Result<void> parse_probe_run(std::string_view line, ProbeRun& out);
 
 struct ProbeReading {
-  std::vector<ProbeRun> runs;  // at most kMaxRuns
+  std::vector<ProbeRun> runs;  // at most kMaxRuns; their steps are without `calls`
 
   static constexpr std::size_t kMaxRuns = 4;
   bool operator==(const ProbeReading&) const = default;

@@ -8,6 +8,7 @@
 
 #include "base/root.h"
 #include "base/snapshot.h"
+#include "collectors/probe/source.h"
 #include "collectors/registry.h"
 #include "collectors/sampler.h"
 #include "daemon/page_box.h"
@@ -88,9 +89,11 @@ class Loop {
     const Snapshot* snapshot;
   };
 
-  // What is absent or denied is asked for once a minute only, and its error may allocate.
+  // What is absent or denied is asked for once a minute only, and its error may allocate. So may
+  // what jetmem-probe found, each five minutes: a tree is made of its JSON. Writing it may not.
   bool is_asked_again(std::size_t i) const {
     const SourceState state = sampler_.status(i).state;
+    if (sampler_.info(i).name == ProbeSource::kInfo.name && state == SourceState::kOk) return false;
     return state != SourceState::kAbsent && state != SourceState::kDenied;
   }
 
@@ -149,6 +152,31 @@ TEST(Allocation, NoneInSteadyStateOnABoard) {
     EXPECT_TRUE(loop.is_ok("cma")) << board;
     EXPECT_TRUE(loop.is_ok("pagetypeinfo")) << board;
   }
+}
+
+TEST(Allocation, NoneToWriteWhatAProbeFound) {
+  auto root = Root::at(std::string(JETMEM_FIXTURES) + "/orin");
+  ASSERT_TRUE(root.has_value());
+  const SourceInfo& info = ProbeSource::kInfo;
+  SnapshotReader reader(info.paths, info.limits);
+  ProbeSource source;
+  ASSERT_TRUE(source.parse(reader.read(*root), {}).has_value());
+  SampleTable table;
+  const std::size_t section = table.add_section("probe");
+  const Facts facts;
+  const Readings readings;
+  AbsentValues absent;
+  const auto write = [&] {
+    absent.reset();
+    WriteContext context{facts, readings, absent};
+    SampleWriter out(table, section, std::chrono::hours(1));
+    source.write(out, context);
+  };
+  write();
+  const unsigned long before = allocations_of_this_thread();
+  write();
+  EXPECT_EQ(allocations_of_this_thread() - before, 0U);
+  EXPECT_GT(table.sections()[section].slots.size(), 100U);
 }
 
 }  // namespace

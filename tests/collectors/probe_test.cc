@@ -1,0 +1,489 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/root.h"
+#include "collectors/probe/source.h"
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+// A run without CUDA: host went well; of a heap the second size could not be had.
+constexpr std::string_view kMemory =
+    R"({"schema":"jetmem-probe/1","version":"0.1.0","pid":77,)"
+    R"("started":{"boot_microseconds":90000001,"wall_microseconds":1759145757000002},)"
+    R"("seconds":0.25,"frame_bytes":262144,"conditions":{)"
+    R"("before":{"absent":{}},"after":{"cpu_min_hertz":729600000,"cpu_max_hertz":1497600000,)"
+    R"("temperature_celsius":-12.5,"hottest_zone":"tj-thermal","power_mode":0,)"
+    R"("absent":{"emc_hertz":"/sys/kernel/debug: Permission denied"}}},"probes":[)"
+    R"({"kind":"host","target":"","state":"ok",)"
+    R"("warm_up":{"bytes":65536,"mismatches":0,"steps":[{"step":"allocate","seconds":0.5},)"
+    R"({"step":"cpu_verify","seconds":0.25,"bytes_per_second":131072}]},)"
+    R"("rungs":[{"bytes":65536,"mismatches":0,"steps":[{"step":"allocate","seconds":0.001,)"
+    R"("calls":[{"call":"mmap","result":"ok"}]}]},)"
+    R"({"bytes":262144,"mismatches":0,"steps":[{"step":"allocate","seconds":0.002},)"
+    R"({"step":"cpu_verify","seconds":0.004,"bytes_per_second":6.5e7}]}],"ratios":[]},)"
+    R"({"kind":"dmabuf","target":"linux,cma","state":"failed","reason":"no memory",)"
+    R"("failed_step":"cpu_write","failed_bytes":262144,"error":"ENOMEM","rungs":[)"
+    R"({"bytes":65536,"mismatches":0,"steps":[{"step":"allocate","seconds":0.003}]},)"
+    R"({"bytes":262144,"steps":[{"step":"allocate","seconds":0.005},)"
+    R"({"step":"cpu_write","seconds":9,"bytes_per_second":1},)"
+    R"({"step":"free","seconds":0.006}]}],"ratios":[]}]})";
+
+constexpr std::string_view kCuda =
+    R"({"schema":"jetmem-probe/1","version":"0.1.0","pid":78,)"
+    R"("started":{"boot_microseconds":5,"wall_microseconds":6},)"
+    R"("seconds":1.5,"frame_bytes":65536,"conditions":{"before":{},"after":{}},)"
+    R"("gpu":{"state":"ok","built_with":"12.6","driver":"12.8","name":"Orin",)"
+    R"("compute_capability":"8.7","integrated":true,"can":{"x":true},"start":[)"
+    R"({"step":"context","seconds":0.3},{"step":"kernels","seconds":0.01}]},"probes":[)"
+    R"({"kind":"pinned","target":"","state":"mismatch","reason":"3 words","failed_step":)"
+    R"("cpu_verify","failed_bytes":65536,"error":"mismatch","rungs":[{"bytes":65536,)"
+    R"("mismatches":3,"steps":[{"step":"cpu_verify","seconds":0.125}]}],"ratios":[)"
+    R"({"ratio":"a","value":4.5,"expected":"above 1","judgement":"as_expected"},)"
+    R"({"ratio":"b","value":0.1,"expected":"above 1","judgement":"worse_than_expected"},)"
+    R"({"ratio":"c","value":2,"expected":"","judgement":"unknown"},)"
+    R"({"ratio":"d","value":null,"expected":"","judgement":"unknown"}]},)"
+    R"({"kind":"managed","target":"","state":"unsupported","reason":"none","rungs":[],"ratios":[]},)"
+    R"({"kind":"device","target":"","state":"denied","reason":"no","rungs":[],"ratios":[]},)"
+    R"({"kind":"registered","target":"","state":"skipped","reason":"no","rungs":[],"ratios":[]}]})";
+
+class ProbeTest : public testing::Test {
+ protected:
+  void text(std::string_view text) {
+    fixture.clear();
+    fixture.file("/jetmem/probe", text);
+  }
+  static std::string changed(std::string_view line, std::string_view from, std::string_view to) {
+    std::string out(line);
+    const std::size_t at = out.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) out.replace(at, from.size(), to);
+    return out;
+  }
+  // The message of the error that a line gives, or "ok".
+  std::string outcome(std::string_view line) {
+    const auto ok = parse_probe_run(line, run);
+    return ok ? "ok" : ok.error().message;
+  }
+  std::string outcome_with(std::string_view from, std::string_view to) {
+    return outcome(changed(kMemory, from, to));
+  }
+  double value(std::string_view key) const { return fixture.table.value_of(key); }
+  bool is_absent(std::string_view key) const { return std::isnan(value(key)); }
+  std::uint64_t absent(std::string_view reason) const {
+    for (const auto& count : fixture.absent.counts()) {
+      if (count.reason == reason) return count.count;
+    }
+    return 0;
+  }
+
+  SourceFixture<ProbeSource> fixture;
+  ProbeRun run;
+};
+
+std::string line(std::string_view text) { return std::string(text) + "\n"; }
+
+TEST_F(ProbeTest, FromTextToSamples) {
+  text(line(kMemory));
+  ASSERT_TRUE(fixture.run());
+  const std::vector<std::string> expected{
+      R"(jetmem_probe_success{kind="host",target=""})",
+      R"(jetmem_probe_state{kind="host",state="ok",target=""})",
+      R"(jetmem_probe_mismatched_words{kind="host",target=""})",
+      R"(jetmem_probe_step_seconds{kind="host",step="allocate",target=""})",
+      R"(jetmem_probe_step_seconds{kind="host",step="cpu_verify",target=""})",
+      R"(jetmem_probe_step_bytes_per_second{kind="host",step="cpu_verify",target=""})",
+      R"(jetmem_probe_allocate_seconds{bytes="65536",kind="host",target=""})",
+      R"(jetmem_probe_allocate_seconds{bytes="262144",kind="host",target=""})",
+      R"(jetmem_probe_warm_up_seconds{kind="host",target=""})",
+      R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})",
+      R"(jetmem_probe_state{kind="dmabuf",state="failed",target="linux,cma"})",
+      R"(jetmem_probe_failed_bytes{error="ENOMEM",kind="dmabuf",step="cpu_write",target="linux,cma"})",
+      R"(jetmem_probe_mismatched_words{kind="dmabuf",target="linux,cma"})",
+      R"(jetmem_probe_step_seconds{kind="dmabuf",step="allocate",target="linux,cma"})",
+      R"(jetmem_probe_step_seconds{kind="dmabuf",step="free",target="linux,cma"})",
+      R"(jetmem_probe_allocate_seconds{bytes="65536",kind="dmabuf",target="linux,cma"})",
+      R"(jetmem_probe_allocate_seconds{bytes="262144",kind="dmabuf",target="linux,cma"})",
+      R"(jetmem_probe_frame_bytes{group="memory"})",
+      R"(jetmem_probe_run_seconds{group="memory"})",
+      R"(jetmem_probe_conditions_cpu_min_hertz{group="memory"})",
+      R"(jetmem_probe_conditions_cpu_max_hertz{group="memory"})",
+      R"(jetmem_probe_conditions_temperature_celsius{group="memory"})",
+      R"(jetmem_probe_conditions_power_mode{group="memory"})",
+  };
+  EXPECT_EQ(fixture.keys(), expected) << "the step that failed has no time";
+  const double values[] = {1,     1,      0,    0.002,     0.004,      6.5e7, 0.001, 0.002,
+                           0.75,  0,      1,    262144,    0,          0.005, 0.006, 0.003,
+                           0.005, 262144, 0.25, 729600000, 1497600000, -12.5, 0};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(value(expected[i]), values[i]) << i;
+  EXPECT_EQ(absent("gpu_clock_not_told"), 1U);
+  EXPECT_EQ(absent("emc_clock_not_told"), 1U);
+  EXPECT_EQ(absent("temperature_not_told"), 0U);
+  EXPECT_EQ(absent("frame_not_reached"), 0U);
+}
+
+TEST_F(ProbeTest, EveryStateAsItIs) {
+  text(line(kCuda));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
+  EXPECT_EQ(value(R"(jetmem_probe_mismatched_words{kind="pinned",target=""})"), 3);
+  EXPECT_EQ(value(R"(jetmem_probe_step_seconds{kind="pinned",step="cpu_verify",target=""})"), 0.125)
+      << "looking was done, whatever was seen";
+  for (const auto& [kind, state] : {std::pair("pinned", "mismatch"),
+                                    {"managed", "unsupported"},
+                                    {"device", "denied"},
+                                    {"registered", "skipped"}}) {
+    const std::string labels = std::string("kind=\"") + kind;
+    EXPECT_EQ(value("jetmem_probe_state{" + labels + "\",state=\"" + state + "\",target=\"\"}"), 1);
+    if (std::string_view(state) == "mismatch") continue;
+    EXPECT_TRUE(is_absent("jetmem_probe_success{" + labels + "\",target=\"\"}")) << state;
+    EXPECT_TRUE(is_absent("jetmem_probe_mismatched_words{" + labels + "\",target=\"\"}")) << state;
+  }
+  EXPECT_EQ(value(R"(jetmem_probe_ratio{kind="pinned",ratio="a",target=""})"), 4.5);
+  EXPECT_EQ(value(R"(jetmem_probe_worse_than_expected{kind="pinned",ratio="a",target=""})"), 0);
+  EXPECT_EQ(value(R"(jetmem_probe_worse_than_expected{kind="pinned",ratio="b",target=""})"), 1);
+  EXPECT_EQ(value(R"(jetmem_probe_ratio{kind="pinned",ratio="c",target=""})"), 2);
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_worse_than_expected{kind="pinned",ratio="c",target=""})"));
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_ratio{kind="pinned",ratio="d",target=""})"));
+  EXPECT_EQ(absent("ratio_not_judged"), 1U);
+  EXPECT_EQ(absent("ratio_without_value"), 1U);
+  EXPECT_EQ(value(R"(jetmem_probe_gpu_start_seconds{step="context"})"), 0.3);
+  EXPECT_EQ(
+      value(
+          R"(jetmem_probe_gpu_info{built_with="12.6",compute_capability="8.7",driver="12.8",name="Orin"})"),
+      1);
+  EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5);
+}
+
+TEST_F(ProbeTest, WhatWasReadIsWhole) {
+  ASSERT_EQ(outcome(kMemory), "ok");
+  EXPECT_EQ(run.version, "0.1.0");
+  EXPECT_EQ(run.pid, 77U);
+  EXPECT_EQ(run.started_boot, std::chrono::microseconds(90000001));
+  EXPECT_EQ(run.started_wall, std::chrono::microseconds(1759145757000002));
+  EXPECT_EQ(run.group(), "memory");
+  EXPECT_EQ(run.after.hottest_zone, "tj-thermal");
+  ASSERT_EQ(run.after.absent.size(), 1U);
+  EXPECT_EQ(run.after.absent[0].second, "/sys/kernel/debug: Permission denied");
+  ASSERT_EQ(run.probes.size(), 2U);
+  const ProbeRun::Call mmap{"mmap", "ok"};
+  EXPECT_EQ(run.probes[0].rungs[0].steps[0].calls, std::vector{mmap});
+  EXPECT_EQ(run.probes[1].reason, "no memory");
+  ASSERT_EQ(outcome(changed(kMemory, R"("state":"ok",)",
+                            R"("state":"ok","bisection":{"largest_bytes":4096,"limit_bytes":8192,)"
+                            R"("tries":7,"error":"ENOMEM"},)")),
+            "ok");
+  const ProbeRun::Bisection found{4096, 8192, 7, "ENOMEM"};
+  EXPECT_EQ(run.probes[0].bisection, found);
+  ASSERT_EQ(outcome(kCuda), "ok");
+  EXPECT_EQ(run.group(), "cuda");
+  EXPECT_EQ(run.gpu->integrated, true);
+  EXPECT_EQ(run.probes[0].ratios[0].expected, "above 1");
+}
+
+TEST_F(ProbeTest, CallsAreNotKept) {
+  text(line(kMemory));
+  ASSERT_TRUE(fixture.run());
+  const auto& rung = fixture.source.reading().runs.at(0).probes.at(0).rungs.at(0);
+  EXPECT_EQ(rung.steps.at(0).step, "allocate");
+  EXPECT_TRUE(rung.steps.at(0).calls.empty());
+}
+
+TEST_F(ProbeTest, ASmallerBufferIsNoFrame) {
+  text(line(changed(changed(kMemory, "\"frame_bytes\":262144", "\"frame_bytes\":12582912"),
+                    "\"failed_bytes\":262144", "\"failed_bytes\":1048576")));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_step_seconds{kind="host",step="allocate",target=""})"));
+  EXPECT_EQ(value(R"(jetmem_probe_allocate_seconds{bytes="262144",kind="host",target=""})"), 0.002);
+  EXPECT_EQ(absent("frame_not_reached"), 2U);
+}
+
+TEST_F(ProbeTest, AFailureBeforeAnySizeHasNone) {
+  text(line(changed(kMemory, R"("failed_step":"cpu_write","failed_bytes":262144,)",
+                    R"("failed_step":"allocate","failed_bytes":0,)")));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})"), 0);
+  for (const std::string& key : fixture.keys()) EXPECT_EQ(key.find("failed_bytes"), key.npos);
+  EXPECT_EQ(absent("failed_before_any_size"), 1U);
+}
+
+TEST_F(ProbeTest, AFirstBufferThatFailedHasNoTime) {
+  text(line(changed(
+      kCuda, R"("state":"mismatch","reason":"3 words","failed_step":"cpu_verify",)",
+      R"("state":"failed","reason":"x","warm_up":{"bytes":65536,"steps":[{"step":"allocate",)"
+      R"("seconds":3}]},"failed_step":"allocate",)")));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value(R"(jetmem_probe_warm_up_seconds{kind="pinned",target=""})"), 3);
+  std::string failed = changed(
+      kCuda, R"("state":"mismatch","reason":"3 words","failed_step":"cpu_verify",)",
+      R"("state":"failed","reason":"x","warm_up":{"bytes":65536,"steps":[{"step":"allocate",)"
+      R"("seconds":3}]},"failed_step":"allocate",)");
+  const std::size_t at = failed.find("\"rungs\":[{");
+  failed.replace(at, failed.find("],\"ratios\"", at) - at, "\"rungs\":[");
+  text(line(failed));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_warm_up_seconds{kind="pinned",target=""})"));
+}
+
+TEST_F(ProbeTest, AGpuThatDidNotStart) {
+  text(line(changed(kCuda, R"("gpu":{"state":"ok",)", R"("gpu":{"state":"failed","reason":"x",)")));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value(R"(jetmem_probe_gpu_start_seconds{step="context"})"), 0.3);
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_gpu_start_seconds{step="kernels"})"))
+      << "the last step is the one that failed";
+}
+
+// A later jetmem-probe beside an older jetmemd.
+TEST_F(ProbeTest, WhatLaterVersionsSayIsPassedOver) {
+  text(
+      line(changed(kMemory, R"("state":"ok",)", R"("state":"ok","later":[{"x":[1,-2.5,null]}],)")));
+  ASSERT_TRUE(fixture.run());
+  const ProbeReading reading = fixture.source.reading();
+  text(line(kMemory));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.source.reading(), reading);
+  text(line(changed(kMemory, R"("state":"ok",)", R"("state":"recovered",)")));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("state_not_known"), 1U);
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_success{kind="host",target=""})")) << "neither 0 nor 1";
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})"), 0);
+  text(line(changed(kCuda, R"("gpu":{"state":"ok",)", R"("gpu":{"state":"asleep",)")));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("state_not_known"), 1U);
+  EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5) << "it is the run with CUDA";
+  EXPECT_EQ(outcome_with("jetmem-probe/1", "jetmem-probe/2"),
+            "expected schema jetmem-probe/1, found \"jetmem-probe/2\"");
+  EXPECT_EQ(outcome(R"({"schema":"jetmem-probe/12"})"),
+            "expected schema jetmem-probe/1, found \"jetmem-probe/12\"");
+}
+
+TEST_F(ProbeTest, OneOfTwoThatTellTheSame) {
+  // In two lines: the later.
+  text(line(kMemory) +
+       line(changed(changed(kMemory, "\"target\":\"linux,cma\"", "\"target\":\"system\""),
+                    "\"seconds\":0.25,\"frame", "\"seconds\":0.75,\"frame")) +
+       line(kCuda));
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(fixture.source.reading().runs.size(), 3U);
+  ASSERT_EQ(fixture.source.reading().runs[0].probes.size(), 1U);
+  EXPECT_EQ(fixture.source.reading().runs[0].probes[0].target, "linux,cma");
+  EXPECT_EQ(fixture.source.reading().runs[1].probes.size(), 2U);
+  EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="memory"})"), 0.75);
+  EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5);
+  EXPECT_EQ(fixture.table.sections()[0].duplicates, 0U);
+  // In one: the first, and that is counted.
+  text(line(changed(kCuda, R"("kind":"managed","target":"","state":"unsupported")",
+                    R"("kind":"pinned","target":"","state":"ok")")));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
+  EXPECT_EQ(absent("told_twice"), 1U);
+  EXPECT_EQ(fixture.source.reading().runs[0].probes.size(), 3U);
+}
+
+// The ugly ladder.
+TEST_F(ProbeTest, WhatWasCutIsRefused) {
+  const std::string both = line(kMemory) + line(kCuda);
+  for (std::size_t size = 0; size < both.size(); ++size) {
+    if (size == kMemory.size() + 1) continue;  // one line and whole
+    text(both.substr(0, size));
+    const auto ok = fixture.run();
+    ASSERT_FALSE(ok) << size;
+    ASSERT_EQ(ok.error().code, Errc::kMalformed) << size;
+  }
+  text(kMemory);
+  EXPECT_EQ(fixture.error_message(), "line 1: expected a newline at its end: it was cut");
+  text("");
+  EXPECT_EQ(fixture.error_message(), "expected a line of JSON, found nothing");
+  text(line(kMemory) + "\n");
+  EXPECT_EQ(fixture.error_message().substr(0, 16), "line 2: not JSON");
+  text(line(kMemory) + line(kMemory) + line(kMemory) + line(kMemory) + line(kMemory));
+  EXPECT_EQ(fixture.error_message(), "more than 4 lines");
+}
+
+TEST_F(ProbeTest, NothingThereIsAbsent) {
+  const auto ok = fixture.run();
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kAbsent);
+  EXPECT_EQ(ok.error().message, "nothing was probed when this was captured (no /jetmem/probe)");
+  fixture.error("/jetmem/probe", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+}
+
+TEST_F(ProbeTest, WrongTypesAreRefusedWithTheirPlace) {
+  EXPECT_EQ(outcome_with("\"pid\":77", "\"pid\":\"77\""), "pid: expected a count, found \"77\"");
+  EXPECT_EQ(outcome_with("\"pid\":77,", ""), "pid: expected a count, found nothing");
+  EXPECT_EQ(outcome_with("\"pid\":77", "\"pid\":-1"), "pid: expected a count, found -1");
+  EXPECT_EQ(outcome_with("\"pid\":77", "\"pid\":18446744073709551616").substr(0, 30),
+            "pid: expected a count, found 1");
+  EXPECT_EQ(outcome_with("90000001", "9223372036854775807"),
+            "started.boot_microseconds: expected a count of at most 9223372036854775, found "
+            "9223372036854775807");
+  EXPECT_EQ(outcome_with("\"seconds\":0.25,\"frame", "\"seconds\":-0.5,\"frame"),
+            "seconds: expected a number that is not below 0, found -0.5");
+  EXPECT_EQ(outcome_with("\"seconds\":0.001", "\"seconds\":null"),
+            "probes[0].rungs[0].steps[0].seconds: expected a number, found null");
+  EXPECT_EQ(outcome_with("\"bytes\":262144,\"mismatches\":0", "\"bytes\":{},\"mismatches\":0"),
+            "probes[0].rungs[1].bytes: expected a count, found an object");
+  EXPECT_EQ(outcome_with("\"mismatches\":0", "\"mismatches\":[1]"),
+            "probes[0].warm_up.mismatches: expected a count, found a list");
+  EXPECT_EQ(outcome_with("\"call\":\"mmap\"", "\"call\":false"),
+            "probes[0].rungs[0].steps[0].calls[0].call: expected a text, found false");
+  EXPECT_EQ(outcome_with("\"state\":\"ok\"", "\"state\":1"),
+            "probes[0].state: expected a text, found 1");
+  EXPECT_EQ(outcome_with("\"rungs\":[{", "\"rungs\":7,\"x\":[{"),
+            "probes[0].rungs: expected a list, found 7");
+  EXPECT_EQ(outcome_with("\"before\":{\"absent\":{}}", "\"before\":[]"),
+            "conditions.before: expected an object, found a list");
+  EXPECT_EQ(outcome_with("\"power_mode\":0", "\"power_mode\":0.5"),
+            "conditions.after.power_mode: expected a count, found 0.5");
+  EXPECT_EQ(outcome_with("\"probes\":[", "\"probe\":["), "probes: expected a list, found nothing");
+  EXPECT_EQ(outcome_with("\"emc_hertz\":\"", "\"emc_hertz\":7,\"x\":\""),
+            "conditions.after.absent.emc_hertz: expected a text, found 7");
+  EXPECT_EQ(outcome_with("-12.5", "-300").substr(0, 36), "conditions.after.temperature_celsius");
+  EXPECT_EQ(outcome("[]"), "expected an object, found a list");
+  EXPECT_EQ(outcome("7"), "expected an object, found 7");
+  text(line(kCuda) + line(changed(kMemory, "\"pid\":77", "\"pid\":true")));
+  EXPECT_EQ(fixture.error_message(), "line 2: pid: expected a count, found true");
+}
+
+TEST_F(ProbeTest, BoundsHold) {
+  const auto many = [](std::string_view item, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out.append(i == 0 ? "" : ",").append(item);
+    return out;
+  };
+  const auto probes = [](std::string_view items) {
+    return changed(kMemory.substr(0, kMemory.find("{\"kind\"")), "\"probes\":[",
+                   "\"probes\":[" + std::string(items) + "]}");
+  };
+  std::string kinds;
+  for (int i = 0; i < 65; ++i) {
+    kinds += (i == 0 ? "" : ",") + (R"({"kind":"k)" + std::to_string(i) + R"(","state":"ok"})");
+  }
+  EXPECT_EQ(outcome(probes(kinds)), "probes: 65 entries, expected at most 64");
+  EXPECT_EQ(outcome(probes(kinds.substr(0, kinds.rfind(",{")))), "ok");
+  EXPECT_EQ(run.probes.size(), 64U);
+  const auto with = [&](std::string_view members) {
+    return outcome(probes(R"({"kind":"k","state":"ok",)" + std::string(members) + "}"));
+  };
+  const std::string rung = R"({"bytes":1,"steps":[]})";
+  EXPECT_EQ(with("\"rungs\":[" + many(rung, 16) + "]"), "ok");
+  EXPECT_EQ(with("\"rungs\":[" + many(rung, 17) + "]"),
+            "probes[0].rungs: 17 entries, expected at most 16");
+  const auto with_steps = [&](std::string_view steps) {
+    return with(R"("warm_up":{"bytes":1,"steps":[)" + std::string(steps) + "]}");
+  };
+  const std::string step = R"({"step":"s","seconds":1})";
+  EXPECT_EQ(with_steps(many(step, 32)), "ok");
+  EXPECT_EQ(with_steps(many(step, 33)), "probes[0].warm_up.steps: 33 entries, expected at most 32");
+  const std::string ratio = R"({"ratio":"r","value":1,"judgement":"unknown"})";
+  EXPECT_EQ(with("\"ratios\":[" + many(ratio, 33) + "]"),
+            "probes[0].ratios: 33 entries, expected at most 32");
+  // Calls tell nothing that is measured.
+  EXPECT_EQ(with_steps(R"({"step":"s","seconds":1,"calls":[)" +
+                       many(R"({"call":"c","result":"ok"})", 40) + "]}"),
+            "ok");
+  EXPECT_EQ(run.probes[0].warm_up->steps[0].calls.size(), 32U);
+  EXPECT_EQ(run.calls_left_out, 8U);
+  // Words.
+  const std::string name(65, 'n');
+  EXPECT_EQ(outcome_with("linux,cma", name), "ok");
+  EXPECT_EQ(run.probes[1].target, std::string(61, 'n') + "...");
+  EXPECT_EQ(outcome_with("linux,cma", name.substr(1)), "ok");
+  EXPECT_EQ(run.probes[1].target, name.substr(1));
+  EXPECT_EQ(outcome_with("no memory", std::string(5000, 'r')), "ok");
+  EXPECT_EQ(run.probes[1].reason.size(), 300U);
+  EXPECT_EQ(outcome_with("linux,cma", R"(a\u001b[31m\u202eb\u0000\n)"), "ok");
+  EXPECT_EQ(run.probes[1].target,
+            "a?[31m\xef\xbf\xbd"
+            "b??");
+}
+
+TEST_F(ProbeTest, HostileTextIsOnlyAnError) {
+  EXPECT_EQ(outcome(std::string(100000, '[')), "nested deeper than 16");
+  const auto nested = [](std::size_t depth) {
+    return "\"pid\":77,\"x\":" + std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_EQ(outcome_with("\"pid\":77", nested(15)), "ok");
+  EXPECT_EQ(outcome_with("\"pid\":77", nested(16)), "nested deeper than 16");
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "{\"a\":";
+  EXPECT_EQ(outcome(deep), "nested deeper than 16");
+  std::string wide = "[0";
+  for (int i = 0; i < 70000; ++i) wide += ",0";
+  EXPECT_EQ(outcome(wide + "]"), "more than 65536 names and values");
+  EXPECT_EQ(outcome(std::string(600 << 10, ' ')), "614400 bytes, expected at most 524288");
+  for (const char* number :
+       {"1e999", "-1e999", "NaN", "Infinity", "nan", "0x10", "1.", "+1", "01"}) {
+    EXPECT_EQ(outcome_with("\"pid\":77", std::string("\"pid\":") + number).substr(0, 18),
+              "not JSON from byte")
+        << number;
+  }
+  EXPECT_EQ(outcome_with("\"seconds\":0.25", "\"seconds\":1e-400"), "ok");
+  EXPECT_EQ(outcome_with("\"pid\":77", "\"pid\":1,\"pid\":2"), "ok") << "the later of two counts";
+  EXPECT_EQ(run.pid, 2U);
+  EXPECT_EQ(outcome_with("no memory", "\xff\xfe").substr(0, 18), "not JSON from byte");
+  EXPECT_EQ(outcome(std::string_view("\0", 1)).substr(0, 8), "not JSON");
+  EXPECT_EQ(outcome(std::string(kMemory) + "x").substr(0, 18), "not JSON from byte");
+}
+
+TEST_F(ProbeTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  text(line(kMemory) + line(kCuda));
+  ASSERT_TRUE(fixture.run());
+  text(line(kCuda));
+  ASSERT_TRUE(fixture.run());
+  ProbeReading fresh;
+  ASSERT_TRUE(parse_probe_run(kCuda, fresh.runs.emplace_back()));
+  EXPECT_EQ(fixture.source.reading(), fresh);
+  ASSERT_EQ(outcome(kMemory), "ok");
+  ASSERT_EQ(outcome(kCuda), "ok");
+  EXPECT_EQ(run, fresh.runs[0]);
+}
+
+TEST_F(ProbeTest, TheTreesTellWhatTheyAreMadeFor) {
+  const auto of_board = [&](const std::string& board) {
+    std::ifstream in(std::string(JETMEM_FIXTURES) + "/" + board + "/jetmem/probe");
+    std::stringstream whole;
+    whole << in.rdbuf();
+    text(whole.str());
+    const auto ok = fixture.run();
+    EXPECT_TRUE(ok) << board << ": " << (ok ? "" : ok.error().message);
+    EXPECT_EQ(fixture.table.sections()[0].dropped, 0U) << board;
+    EXPECT_EQ(fixture.table.sections()[0].duplicates, 0U) << board;
+    EXPECT_EQ(value(R"(jetmem_probe_success{kind="host",target=""})"), 1) << board;
+  };
+  of_board("nano-4gb");
+  EXPECT_EQ(value(R"(jetmem_probe_state{kind="registered",state="unsupported",target=""})"), 1);
+  constexpr auto kUncached = R"({kind="pinned",ratio="cpu_read_pinned_to_pageable",target=""})";
+  EXPECT_GT(value("jetmem_probe_ratio" + std::string(kUncached)), 4);
+  EXPECT_EQ(value("jetmem_probe_worse_than_expected" + std::string(kUncached)), 0);
+  of_board("xavier-nx");
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="registered",target=""})"), 1);
+  of_board("orin-nano-8gb");
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
+  EXPECT_EQ(value(R"(jetmem_probe_failed_bytes{error="cudaErrorMemoryAllocation",kind="pinned",)"
+                  R"(step="allocate",target=""})"),
+            12582912);
+  EXPECT_TRUE(
+      is_absent(R"(jetmem_probe_allocate_seconds{bytes="12582912",kind="pinned",target=""})"))
+      << "how long it took to get nothing is not how long it takes";
+  of_board("agx-orin");
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_run_seconds{group="cuda"})"));
+  EXPECT_EQ(value(R"(jetmem_probe_state{kind="dmabuf",state="denied",target="system"})"), 1);
+  of_board("orin");
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="nvbufsurface",target=""})"), 1);
+  of_board("thor");
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf_import",target="system"})"), 1);
+  EXPECT_EQ(value("jetmem_probe_worse_than_expected" + std::string(kUncached)), 1);
+  of_board("raspberry-pi-5");
+  EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})"), 1);
+  EXPECT_EQ(value(R"(jetmem_probe_state{kind="pinned",state="unsupported",target=""})"), 1);
+  of_board("x86-pc");
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_run_seconds{group="cuda"})"));
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,33 @@
+#include "base/text.h"
+#include "collectors/probe/source.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static jetmem::ProbeSource reused;
+  jetmem::ProbeSource fresh;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  jetmem::Snapshot snapshot;
+  snapshot.add("/jetmem/probe", text, 0);
+  const bool ok = fresh.parse(snapshot, {}).has_value();
+  if (reused.parse(snapshot, {}).has_value() != ok) __builtin_trap();
+  if (!ok) return 0;
+  if (fresh.reading() != reused.reading()) __builtin_trap();
+  const auto& runs = fresh.reading().runs;
+  if (runs.empty() || runs.size() > jetmem::ProbeReading::kMaxRuns) __builtin_trap();
+  for (const auto& run : runs) {
+    if (run.probes.size() > 64 || !(run.seconds >= 0) || run.started_boot.count() < 0) {
+      __builtin_trap();
+    }
+    for (const auto& probe : run.probes) {
+      if (probe.kind.size() > 64 || probe.reason.size() > 300) __builtin_trap();
+      if (jetmem::printable(probe.target, 64) != probe.target) __builtin_trap();
+      if (probe.rungs.size() > 16 || probe.ratios.size() > 32) __builtin_trap();
+      for (const auto& rung : probe.rungs) {
+        if (rung.steps.size() > 32) __builtin_trap();
+        for (const auto& step : rung.steps) {
+          if (!(step.seconds >= 0) || step.calls.size() > 32) __builtin_trap();
+        }
+      }
+    }
+  }
+  return 0;
+}
