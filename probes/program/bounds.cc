@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace jetmem::probe {
 
@@ -23,8 +24,12 @@ void set_bounds(unsigned deadline_seconds) {
   ::setrlimit(RLIMIT_CPU, &cpu);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  // A handler of somebody else's, inherited or installed by a library, must not stop this one.
-  ::signal(SIGALRM, SIG_DFL);
+  // What was inherited must not stop the deadline: neither a disposition nor a mask.
+  for (const int number : {SIGALRM, SIGXCPU, SIGTERM}) ::signal(number, SIG_DFL);
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  for (const int number : {SIGALRM, SIGXCPU, SIGTERM, SIGPIPE}) ::sigaddset(&ends, number);
+  ::sigprocmask(SIG_UNBLOCK, &ends, nullptr);
   ::alarm(deadline_seconds);
   ::signal(SIGPIPE, SIG_DFL);
   // No kernel is compiled here, and nothing is left in anybody's cache.

@@ -26,10 +26,12 @@ struct Conditions {
   std::string hottest_zone;
   // The ID in /var/lib/nvpmodel/status.
   std::optional<std::uint64_t> power_mode;
-  // What could not be read, and why.
+  // What could not be read, by the names above, and why; also "cpu_policies", "devices" and
+  // "thermal_zones", where there are too many.
   std::map<std::string, std::string> absent;
 };
 
-Conditions read_conditions();
+// `root`: a folder that stands for /, for tests.
+Conditions read_conditions(const std::string& root = "");
 
 }  // namespace jetmem::probe

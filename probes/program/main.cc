@@ -4,12 +4,14 @@
 // A process of its own, because a CUDA context costs some 100 MB and a third of a second, and
 // because a GPU's driver that hangs takes whoever asked it along, beyond any signal.
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <exception>
 #include <iterator>
 #include <sstream>
 
@@ -27,7 +29,7 @@ namespace {
 
 constexpr int kExitUsage = 2;
 constexpr std::size_t kLongestRequest = 4096;
-constexpr int kRequestPatienceMs = 5000;
+constexpr double kRequestPatienceSeconds = 5;
 
 double seconds_of(clockid_t clock) {
   timespec now{};
@@ -53,13 +55,18 @@ constexpr Kind kProbes[] = {
 };
 static_assert(std::size(kProbes) == std::size(kKinds), "every kind has its probe");
 
-// One line of words; false when none came.
+// One line of words, whole within the patience; false when none came.
 bool read_request(std::vector<std::string>& words) {
+  const double deadline = seconds_of(CLOCK_BOOTTIME) + kRequestPatienceSeconds;
   std::string line;
   while (line.find('\n') == std::string::npos) {
+    const double left = deadline - seconds_of(CLOCK_BOOTTIME);
     pollfd ready{STDIN_FILENO, POLLIN, 0};
     char bytes[512];
-    if (line.size() > kLongestRequest || ::poll(&ready, 1, kRequestPatienceMs) <= 0) return false;
+    if (line.size() > kLongestRequest || left <= 0 ||
+        ::poll(&ready, 1, static_cast<int>(left * 1000)) <= 0) {
+      return false;
+    }
     const ssize_t n = ::read(STDIN_FILENO, bytes, sizeof bytes);
     if (n <= 0) return false;
     line.append(bytes, static_cast<std::size_t>(n));
@@ -69,8 +76,21 @@ bool read_request(std::vector<std::string>& words) {
   return true;
 }
 
+// A device that is opened later must not become somebody's stdout. Not writable, so that what is
+// lost is noticed.
+void fill_standard_descriptors() {
+  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0; fd = ::dup(fd)) {
+    if (fd <= STDERR_FILENO) continue;
+    ::close(fd);
+    break;
+  }
+}
+
 int run(std::vector<std::string> arguments) {
+  fill_standard_descriptors();
+  Asked asked = Asked::kByCommandLine;
   if (arguments.size() == 1 && arguments[0] == "--request") {
+    asked = Asked::kByRequest;
     arguments.clear();
     if (!read_request(arguments)) {
       std::fputs("jetmem-probe: no request came on stdin\n", stderr);
@@ -79,7 +99,7 @@ int run(std::vector<std::string> arguments) {
   }
   Options options;
   std::string problem;
-  switch (parse_options(arguments, options, problem)) {
+  switch (parse_options(arguments, asked, options, problem)) {
     case Parsed::kHelp:
       std::fputs(kHelp, stdout);
       return 0;
@@ -104,19 +124,28 @@ int run(std::vector<std::string> arguments) {
   run.at("conditions", "", "before", 0);
   moments.before = read_conditions();
   for (const Kind& kind : kProbes) {
-    const auto& asked = options.kinds;
-    if (std::find(asked.begin(), asked.end(), kind.name) != asked.end()) kind.probe(run);
+    const auto& wanted = options.kinds;
+    if (std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end()) kind.probe(run);
   }
   run.at("conditions", "", "after", 0);
   moments.after = read_conditions();
   moments.seconds = seconds_of(CLOCK_BOOTTIME) - moments.started_boot_seconds;
   std::puts(report(run, moments).c_str());
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  // An error of an earlier line stays with the stream.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  std::fputs("jetmem-probe: the result could not be written\n", stderr);
+  return 1;
 }
 
 }  // namespace
 }  // namespace jetmem::probe
 
 int main(int argc, char** argv) {
-  return jetmem::probe::run(std::vector<std::string>(argv + 1, argv + argc));
+  try {
+    // Without even the program's name there is nothing behind it.
+    return jetmem::probe::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "jetmem-probe: %s\n", problem.what());
+    return 1;
+  }
 }

@@ -1,9 +1,9 @@
 #include "probes/program/options.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <iterator>
+
+#include "probes/program/small_file.h"
 
 namespace jetmem::probe {
 namespace {
@@ -12,11 +12,20 @@ constexpr std::uint64_t kLeastFrame = 4096;
 constexpr std::uint64_t kLargestFrame = 256ULL << 20;
 constexpr unsigned kLongestDeadline = 600;
 
+constexpr std::size_t kMaxLargestRuns = 64;
+constexpr std::size_t kLongestShown = 64;
+
 bool parse_number(const std::string& text, std::uint64_t& number) {
-  if (text.empty() || text.size() > 19) return false;
-  if (text.find_first_not_of("0123456789") != std::string::npos) return false;
-  number = std::strtoull(text.c_str(), nullptr, 10);
-  return true;
+  const auto parsed = parse_digits(text);
+  if (parsed) number = *parsed;
+  return parsed.has_value();
+}
+
+// It goes to a terminal or a log.
+std::string shown(const std::string& text) {
+  std::string out = text.substr(0, kLongestShown);
+  for (char& c : out) c = c >= ' ' && c <= '~' ? c : '?';
+  return "'" + out + (text.size() > kLongestShown ? "...'" : "'");
 }
 
 bool is_kind(const std::string& name) {
@@ -30,7 +39,7 @@ bool parse_kinds(const std::string& text, std::vector<std::string>& kinds, std::
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string name = text.substr(at, end - at);
     if (!is_kind(name)) {
-      problem = "--kinds: there is no kind '" + name + "'; there are";
+      problem = "--kinds: there is no kind " + shown(name) + "; there are";
       for (const char* kind : kKinds) problem += std::string(" ") + kind;
       return false;
     }
@@ -71,12 +80,12 @@ const char kHelp[] =
     "  --progress          first say on stdout where it is, a line for each step\n"
     "  --request           read these options from a line of stdin: for systemd\n"
     "  --heaps DIR, --udmabuf FILE, --libraries DIR\n"
-    "                      look there instead; for tests\n"
+    "                      look there instead; for tests, and not in a request\n"
     "  --help, --version\n"
     "\n"
     "Exit status: 0 when the line was printed, whatever it says; 2 on a wrong option.\n";
 
-Parsed parse_options(const std::vector<std::string>& arguments, Options& options,
+Parsed parse_options(const std::vector<std::string>& arguments, Asked asked, Options& options,
                      std::string& problem) {
   options.kinds.assign(std::begin(kKinds), std::end(kKinds));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -94,7 +103,12 @@ Parsed parse_options(const std::vector<std::string>& arguments, Options& options
     const char* const with_value[] = {"--kinds",    "--frame", "--largest-run", "--bisect",
                                       "--deadline", "--heaps", "--udmabuf",     "--libraries"};
     if (std::find(std::begin(with_value), std::end(with_value), name) == std::end(with_value)) {
-      problem = "unknown option '" + name + "'; see --help";
+      problem = "unknown option " + shown(name) + "; see --help";
+      return Parsed::kWrong;
+    }
+    const bool names_file = name == "--heaps" || name == "--udmabuf" || name == "--libraries";
+    if (names_file && asked == Asked::kByRequest) {
+      problem = name + ": not in a request";
       return Parsed::kWrong;
     }
     if (i + 1 == arguments.size()) {
@@ -104,7 +118,7 @@ Parsed parse_options(const std::vector<std::string>& arguments, Options& options
     const std::string& value = arguments[++i];
     std::uint64_t number = 0;
     const auto wrong = [&](const std::string& expected) {
-      problem = name + ": expected " + expected + ", found '" + value + "'";
+      problem = name + ": expected " + expected + ", found " + shown(value);
       return Parsed::kWrong;
     };
     if (name == "--kinds") {
@@ -121,6 +135,10 @@ Parsed parse_options(const std::vector<std::string>& arguments, Options& options
         return wrong("NAME=BYTES");
       }
       options.largest_runs[value.substr(0, equals)] = number;
+      if (options.largest_runs.size() > kMaxLargestRuns) {
+        problem = "--largest-run: more than 64 of them";
+        return Parsed::kWrong;
+      }
     } else if (name == "--bisect") {
       if (!parse_number(value, number) || number == 0) return wrong("a number of bytes");
       options.bisect_limit = number;

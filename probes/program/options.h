@@ -32,8 +32,12 @@ struct Options {
 
 enum class Parsed { kRun, kHelp, kVersion, kWrong };
 
-// `problem` says what is wrong, naming the argument.
-Parsed parse_options(const std::vector<std::string>& arguments, Options& options,
+// Where the words come from. Whoever may send a request need not be whoever this program runs as:
+// a request names no files.
+enum class Asked { kByCommandLine, kByRequest };
+
+// `problem` says what is wrong, naming the argument; printable, and not long.
+Parsed parse_options(const std::vector<std::string>& arguments, Asked asked, Options& options,
                      std::string& problem);
 
 extern const char kHelp[];

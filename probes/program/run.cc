@@ -111,33 +111,41 @@ void Recorder::fail(const char* step) {
   result_.reason = why_;
 }
 
-Result& Run::climb(std::string kind, std::string target, const Work& work) {
+Result& Run::add(std::string kind, std::string target) {
   results_.emplace_back();
-  Result& result = results_.back();
-  result.kind = std::move(kind);
-  result.target = std::move(target);
-  const auto one = [&](Rung& rung, std::uint64_t bytes) {
-    rung.bytes = bytes;
-    const std::function<void(const char*)> progress = [&](const char* step) {
-      at(result.kind, result.target, step, bytes);
-    };
-    Recorder recorder(result, rung, progress);
-    work(recorder, bytes);
-    return result.state == State::kOk;
+  results_.back().kind = std::move(kind);
+  results_.back().target = std::move(target);
+  return results_.back();
+}
+
+bool Run::try_size(Result& result, Rung& rung, std::uint64_t bytes, const Work& work) const {
+  rung.bytes = bytes;
+  const std::function<void(const char*)> progress = [&](const char* step) {
+    at(result.kind, result.target, step, bytes);
   };
+  Recorder recorder(result, rung, progress);
+  work(recorder, bytes);
+  return result.state == State::kOk;
+}
+
+Result& Run::climb(std::string kind, std::string target, const Work& work) {
+  Result& result = add(std::move(kind), std::move(target));
   const std::vector<std::uint64_t> sizes = ladder(options_.frame_bytes);
-  if (!one(result.warm_up.emplace(), sizes.front())) return result;
+  if (!try_size(result, result.warm_up.emplace(), sizes.front(), work)) return result;
   for (const std::uint64_t bytes : sizes) {
-    if (!one(result.rungs.emplace_back(), bytes)) break;
+    if (!try_size(result, result.rungs.emplace_back(), bytes, work)) break;
   }
   return result;
 }
 
+Result& Run::once(std::string kind, std::string target, const Work& work) {
+  Result& result = add(std::move(kind), std::move(target));
+  try_size(result, result.rungs.emplace_back(), ladder(options_.frame_bytes).back(), work);
+  return result;
+}
+
 Result& Run::leave_out(std::string kind, std::string target, State state, std::string reason) {
-  results_.emplace_back();
-  Result& result = results_.back();
-  result.kind = std::move(kind);
-  result.target = std::move(target);
+  Result& result = add(std::move(kind), std::move(target));
   result.state = state;
   result.reason = std::move(reason);
   return result;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "probes/program/options.h"
 #include "probes/program/result.h"
@@ -80,11 +81,15 @@ class Run {
   // Once to warm up, then with each size of the ladder until one fails. The reference is valid
   // until the next result.
   Result& climb(std::string kind, std::string target, const Work& work);
+  // Only with the frame's size, and only once: for memory that others may need the next moment.
+  Result& once(std::string kind, std::string target, const Work& work);
   // A kind of which nothing can be tried.
   Result& leave_out(std::string kind, std::string target, State state, std::string reason);
 
   // Finds the largest size, up to the limit that was asked for, with which `work` succeeds: for
-  // --bisect, in place of climb().
+  // --bisect, in place of climb(). `work` only takes memory and gives it back. The limit is cut to
+  // what may be taken of this machine; a failure to allocate is no failure of the result, unless
+  // not even a page could be had. Its only rung is that of the largest size.
   Result& bisect(std::string kind, std::string target, const Work& work);
 
   // Says on stdout where it is, where that was asked for: whoever waits can then tell where it
@@ -93,6 +98,10 @@ class Run {
           std::uint64_t bytes) const;
 
  private:
+  Result& add(std::string kind, std::string target);
+  // One rung, into `result`; true while that is ok.
+  bool try_size(Result& result, Rung& rung, std::uint64_t bytes, const Work& work) const;
+
   const Options& options_;
   std::vector<Result> results_;
 };

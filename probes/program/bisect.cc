@@ -1,0 +1,103 @@
+#include "probes/program/bisect.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "probes/program/run.h"
+#include "probes/program/small_file.h"
+
+namespace jetmem::probe {
+namespace {
+
+constexpr std::uint64_t kFine = 1U << 20;
+
+// An allocation that fails is what is looked for; memory that is not given back is not.
+bool is_giving_back(const std::string& failed_step) {
+  return failed_step == step::kFree || failed_step == step::kUnmap || failed_step == step::kRelease;
+}
+
+}  // namespace
+
+Sizes search_largest(std::uint64_t frame, std::uint64_t limit, std::uint64_t page,
+                     const std::function<Attempt(std::uint64_t bytes)>& attempt) {
+  Sizes sizes;
+  const auto goes_on = [&](std::uint64_t bytes) {
+    ++sizes.tries;
+    const Attempt answer = attempt(bytes);
+    if (answer == Attempt::kHad) sizes.largest = bytes;
+    if (answer == Attempt::kNotHad) sizes.smallest = bytes;
+    return answer != Attempt::kStop && sizes.tries < kMaxBisectTries;
+  };
+  std::uint64_t bytes = std::min((frame + page - 1) / page * page, limit / page * page);
+  if (bytes == 0) return sizes;
+  while (goes_on(bytes)) {
+    if (sizes.smallest == 0) {
+      if (bytes == limit / page * page) break;
+      bytes = std::min(bytes * 2, limit / page * page);
+    } else if (sizes.largest == 0) {
+      if (bytes == page) break;
+      bytes = page;
+    } else {
+      if (sizes.smallest - sizes.largest <= std::max({kFine, sizes.largest / 100, page})) break;
+      bytes = (sizes.largest + (sizes.smallest - sizes.largest) / 2) / page * page;
+    }
+  }
+  return sizes;
+}
+
+std::uint64_t bisect_bound(std::uint64_t asked, std::optional<std::uint64_t> available,
+                           std::uint64_t page) {
+  std::uint64_t bound = (asked + page - 1) / page * page;
+  if (available) {
+    bound = std::min(bound, *available > kBisectReserve ? *available - kBisectReserve : 0);
+  }
+  return bound / page * page;
+}
+
+Result& Run::bisect(std::string kind, std::string target, const Work& work) {
+  const FileText meminfo = read_small_file("/proc/meminfo");
+  const auto available = mem_available(meminfo.text);
+  const std::uint64_t limit = bisect_bound(options_.bisect_limit, available, page_size());
+  if (!available && meminfo.error != ENOENT) {
+    return leave_out(std::move(kind), std::move(target), State::kSkipped,
+                     "/proc/meminfo does not tell what is available");
+  }
+  if (limit == 0) {
+    return leave_out(std::move(kind), std::move(target), State::kSkipped,
+                     "512 MiB are left alone, and no more is available");
+  }
+  Result& result = add(std::move(kind), std::move(target));
+  Result failed;
+  bool stopped = false;
+  const auto attempt = [&](std::uint64_t bytes) {
+    Result tried;
+    tried.kind = result.kind;
+    tried.target = result.target;
+    Rung rung;
+    if (try_size(tried, rung, bytes, work)) {
+      result.rungs.assign(1, std::move(rung));
+      return Attempt::kHad;
+    }
+    failed = std::move(tried);
+    // Larger than a driver takes at all, or than there is: that is what is looked for.
+    stopped = failed.state != State::kUnsupported &&
+              (failed.state != State::kFailed || is_giving_back(failed.failed_step));
+    return stopped ? Attempt::kStop : Attempt::kNotHad;
+  };
+  const Sizes sizes = search_largest(options_.frame_bytes, limit, page_size(), attempt);
+  Bisection& found = result.bisection.emplace();
+  found.largest_bytes = sizes.largest;
+  found.limit_bytes = limit;
+  found.tries = sizes.tries;
+  found.error = failed.error.empty() ? failed.reason : failed.error;
+  if (sizes.largest == 0 || stopped) {
+    result.state = failed.state;
+    result.reason = std::move(failed.reason);
+    result.failed_step = std::move(failed.failed_step);
+    result.failed_bytes = failed.failed_bytes;
+    result.error = std::move(failed.error);
+  }
+  return result;
+}
+
+}  // namespace jetmem::probe

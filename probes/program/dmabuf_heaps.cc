@@ -1,0 +1,136 @@
+#include "probes/program/dmabuf_heaps.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <memory>
+
+#include "probes/program/run.h"
+
+namespace jetmem::probe {
+namespace {
+
+constexpr std::size_t kMaxEntries = 1024;
+constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kMaxNamed = 8;  // of those that are left out
+constexpr unsigned kFramesWanted = 4;
+const char* const kDefaultNames[] = {"default_cma_region", "reserved", "linux,cma", "default-pool"};
+
+bool is_word(const std::string& name) {
+  return name.size() <= kLongestName &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+// "" for a device; else what is to be said of it.
+std::string why_no_heap(const std::string& path, const std::string& name, bool& is_alias) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) return errno_name(errno);
+  if (S_ISLNK(found.st_mode)) {
+    char target[kLongestName] = {};
+    const ssize_t n = ::readlink(path.c_str(), target, sizeof target);
+    const std::string to(target, n > 0 ? static_cast<std::size_t>(n) : 0);
+    is_alias = !to.empty() && to[0] != '.' && to.find('/') == std::string::npos;
+    return "a link";
+  }
+  if (!S_ISCHR(found.st_mode)) return "no character device";
+  if (name == "udmabuf") return "called as the one that is no heap";
+  return is_word(name) ? "" : "not one printable word";
+}
+
+bool is_default_name(const std::string& name) {
+  return std::find(std::begin(kDefaultNames), std::end(kDefaultNames), name) !=
+         std::end(kDefaultNames);
+}
+
+// In tenths, rounded down: what is a little less than wanted must not look like it.
+std::string mebibytes(std::uint64_t bytes) {
+  const std::uint64_t tenths = (bytes >> 20) * 10 + (((bytes & ((1U << 20) - 1)) * 10) >> 20);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+}
+
+}  // namespace
+
+HeapList list_heaps(const std::string& directory) {
+  HeapList list;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
+  if (!entries) {
+    list.error = errno;
+    return list;
+  }
+  std::vector<std::string> names;
+  std::size_t unread = 0;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (names.size() < kMaxEntries) {
+      names.push_back(name);
+    } else if (++unread == kMaxEntries) {
+      break;
+    }
+  }
+  std::sort(names.begin(), names.end());
+  std::size_t more = unread;
+  std::size_t named = 0;
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    bool is_alias = false;
+    std::string why = why_no_heap(path, name, is_alias);
+    if (is_alias) continue;
+    if (why.empty() && list.heaps.size() < HeapList::kMaxHeaps) {
+      list.heaps.push_back({name, path});
+      continue;
+    }
+    if (why.empty()) why = "beyond the first " + std::to_string(HeapList::kMaxHeaps);
+    if (named++ < kMaxNamed) {
+      list.left_out += (named > 1 ? ", " : "") + name.substr(0, kLongestName) + " (" + why + ")";
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) {
+    if (!list.left_out.empty()) list.left_out += ", ";
+    // Counting ends somewhere, too.
+    if (unread == kMaxEntries) list.left_out += "at least ";
+    list.left_out += std::to_string(more) + " more";
+  }
+  return list;
+}
+
+HeapMemory memory_of_heap(const std::string& name) {
+  for (const char* word : {"secure", "protected", "restricted"}) {
+    if (name.find(word) != std::string::npos) return HeapMemory::kProtected;
+  }
+  return name.compare(0, 6, "system") == 0 ? HeapMemory::kOrdinary : HeapMemory::kContiguous;
+}
+
+std::optional<std::string> area_of_heap(const std::string& heap,
+                                        const std::map<std::string, std::uint64_t>& largest_runs) {
+  if (largest_runs.count(heap) > 0) return heap;
+  std::optional<std::string> only;
+  std::size_t defaults = 0;
+  for (const auto& [area, run] : largest_runs) {
+    if (!is_default_name(area)) continue;
+    ++defaults;
+    only = area;
+  }
+  if (is_default_name(heap) && defaults == 1) return only;
+  if (largest_runs.size() == 1) return largest_runs.begin()->first;
+  return std::nullopt;
+}
+
+std::string why_spared(const std::string& heap, const Options& options) {
+  if (options.any_heap) return "";
+  const auto area = area_of_heap(heap, options.largest_runs);
+  if (!area) return "the largest contiguous run of its memory is not known";
+  const std::uint64_t run = options.largest_runs.at(*area);
+  const std::uint64_t wanted = kFramesWanted * ladder(options.frame_bytes).back();
+  if (run >= wanted) return "";
+  return "its largest free run is " + mebibytes(run) + ", and four frames (" + mebibytes(wanted) +
+         ") are wanted";
+}
+
+}  // namespace jetmem::probe

@@ -1,0 +1,48 @@
+// Which DMA heaps there are, and whether one of them may be tried.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/program/options.h"
+
+namespace jetmem::probe {
+
+struct Heap {
+  std::string name;  // one printable word
+  std::string path;
+};
+
+struct HeapList {
+  static constexpr std::size_t kMaxHeaps = 16;
+
+  int error = 0;            // of looking into the folder
+  std::vector<Heap> heaps;  // sorted by name
+  std::string left_out;     // what else is there, and why it is not tried; for people
+};
+// Every character device in the folder. A link to another of its entries is that one's second
+// name, and not mentioned. Nothing is opened.
+HeapList list_heaps(const std::string& directory);
+
+enum class HeapMemory {
+  kOrdinary,    // pages from anywhere: as harmless as malloc()
+  kContiguous,  // of a CMA area or carve-out, which cameras and displays need too
+  kProtected,   // not for the CPU
+};
+// By its name: nothing else tells.
+HeapMemory memory_of_heap(const std::string& name);
+
+// Which of the areas whose largest free run is known is behind a contiguous heap: the one of the
+// same name; for the default heap, which kernels before 6.17 call by many names, the only one of
+// those names; or the only one at all.
+std::optional<std::string> area_of_heap(const std::string& heap,
+                                        const std::map<std::string, std::uint64_t>& largest_runs);
+
+// Why a contiguous heap is not to be tried; empty: it may be.
+std::string why_spared(const std::string& heap, const Options& options);
+
+}  // namespace jetmem::probe

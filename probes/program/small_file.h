@@ -1,0 +1,31 @@
+// Reads what the kernel tells in small files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace jetmem::probe {
+
+struct FileText {
+  int error = 0;     // of opening or reading it
+  std::string text;  // at most 16 KiB; without the newline, blanks and NULs at its end
+};
+// Waits for nobody: not for the other end of a pipe.
+FileText read_small_file(const std::string& path);
+
+struct FileNumber {
+  std::optional<std::uint64_t> number;
+  int error = 0;    // of opening or reading it
+  std::string why;  // there is none: "ENOENT", "found \"abc\""
+};
+// Of a file that has nothing else.
+FileNumber number_in(const std::string& path);
+
+// All digits, and not more than a number holds.
+std::optional<std::uint64_t> parse_digits(const std::string& text);
+
+// MemAvailable in what /proc/meminfo says, in bytes.
+std::optional<std::uint64_t> mem_available(const std::string& meminfo);
+
+}  // namespace jetmem::probe

@@ -1,0 +1,505 @@
+"""jetmem-probe itself: what it prints, whatever the machine, its heaps and its callers do.
+
+What makes device nodes needs root. fake_dma_buf.c stands for the kernel behind them.
+"""
+
+import fcntl
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import stat
+import subprocess
+import time
+import unittest
+
+import jetmem_testing as jt
+
+PROBE = os.environ.get("JETMEM_PROBE", "")
+FAKE = os.environ.get("JETMEM_FAKE_DMA_BUF", "")
+CUDA_KINDS = ["pinned", "managed", "device", "registered", "dmabuf_export", "dmabuf_import",
+              "nvbufsurface", "eglstream"]
+HAS_NVIDIA = any(os.path.exists(p) for p in ("/dev/nvidiactl", "/dev/nvgpu", "/dev/nvmap"))
+PAGE = os.sysconf("SC_PAGESIZE")
+SYNC = {"write": ["sync 2", "sync 6"], "read": ["sync 1", "sync 5"]}
+
+
+def setUpModule():
+    for path in (PROBE, FAKE):
+        if not os.path.exists(path):
+            raise AssertionError(f"ctest sets JETMEM_PROBE, JETMEM_FAKE_DMA_BUF: no file {path!r}")
+
+
+def is_sanitized():
+    return b"__asan_init" in pathlib.Path(PROBE).read_bytes()
+
+
+def start(*arguments, **options):
+    return subprocess.Popen([PROBE, *map(str, arguments)], preexec_fn=jt.die_with_parent,
+                            **{"stdin": subprocess.DEVNULL, **options})
+
+
+class Probe(unittest.TestCase):
+    def probe(self, *arguments, before=()):
+        """The result of one run: one line, and exit status 0."""
+        done = jt.run([*before, PROBE, *arguments])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.stdout.count("\n"), 1)
+        self.assertTrue(done.stdout.endswith("\n"))
+        self.assertTrue(done.stdout.isascii())
+        result = json.loads(done.stdout)
+        self.assertEqual(result["schema"], "jetmem-probe/1")
+        return result
+
+    def dmabuf(self, *arguments, **options):
+        """Of each target, what became of it."""
+        probes = self.probe("--kinds", "dmabuf", *arguments, **options)["probes"]
+        by_target = {p["target"]: p for p in probes}
+        self.assertEqual(len(by_target), len(probes), probes)
+        return by_target
+
+
+class OnThisMachine(Probe):
+    def test_every_kind_is_told(self):
+        result = self.probe("--frame", 1 << 20)
+        states = {}
+        for probe in result["probes"]:
+            states.setdefault(probe["kind"], []).append(probe)
+        self.assertEqual(list(states), ["host", "dmabuf", *CUDA_KINDS])
+        host = states["host"][0]
+        self.assertEqual(host["state"], "ok")
+        self.assertEqual([r["bytes"] for r in host["rungs"]], [65536, 262144, 1048576])
+        for rung in host["rungs"]:
+            self.assertEqual(rung["mismatches"], 0)
+            self.assertEqual([s["step"] for s in rung["steps"]],
+                             ["allocate", "first_touch", "cpu_write", "cpu_verify", "free"])
+        for probes in states.values():
+            for probe in probes:
+                self.assertEqual("reason" in probe, probe["state"] != "ok", probe)
+                self.assertNotEqual(probe.get("reason"), "", probe)
+
+    @unittest.skipIf(HAS_NVIDIA, "this machine has an NVIDIA GPU")
+    def test_without_a_gpu_its_kinds_are_unsupported(self):
+        result = self.probe("--kinds", ",".join(CUDA_KINDS))
+        self.assertEqual({p["kind"]: p["state"] for p in result["probes"]},
+                         {kind: "unsupported" for kind in CUDA_KINDS})
+        self.assertEqual(result["gpu"]["state"], "unsupported")
+        self.assertNotEqual(result["gpu"]["reason"], "")
+
+    def test_dma_bufs_by_what_there_is(self):
+        found = self.dmabuf()
+        if not os.path.isdir("/dev/dma_heap"):
+            self.assertEqual(found[""]["state"], "unsupported")
+            self.assertIn("CONFIG_DMABUF_HEAPS", found[""]["reason"])
+        else:
+            self.assertEqual({e.name for e in os.scandir("/dev/dma_heap") if not e.is_symlink()},
+                             set(found) - {"", "udmabuf"})
+        if not os.path.exists("/dev/udmabuf"):
+            self.assertEqual(found["udmabuf"]["state"], "unsupported")
+            self.assertIn("CONFIG_UDMABUF", found["udmabuf"]["reason"])
+
+    def test_what_is_missing_of_the_conditions_has_its_reason(self):
+        for moment in self.probe("--kinds", "host")["conditions"].values():
+            for name in ("cpu_min_hertz", "cpu_max_hertz", "gpu_hertz", "emc_hertz",
+                         "temperature_celsius", "power_mode"):
+                self.assertNotEqual(name in moment, name in moment["absent"], (name, moment))
+            self.assertTrue(all(moment["absent"].values()), moment)
+
+    def test_times_are_sane(self):
+        before = time.clock_gettime(time.CLOCK_BOOTTIME)
+        result = self.probe("--kinds", "host")
+        after = time.clock_gettime(time.CLOCK_BOOTTIME)
+        began = result["started"]["boot_microseconds"] / 1e6
+        self.assertTrue(before - 0.01 <= began <= began + result["seconds"] <= after + 0.01)
+
+    def test_host_memory_is_not_bisected(self):
+        host = self.probe("--kinds", "host", "--bisect", 1 << 30)["probes"][0]
+        self.assertEqual(host["state"], "unsupported")
+        self.assertIn("OOM killer", host["reason"])
+
+    def test_ten_runs_leave_nothing_behind(self):
+        def shared():
+            return [e.name for d in ("/dev/shm", "/tmp") if os.path.isdir(d)
+                    for e in os.scandir(d) if "jetmem-probe" in e.name]
+        for _ in range(10):
+            self.probe("--kinds", "host,dmabuf", "--frame", 65536)
+        self.assertEqual(shared(), [])
+
+
+class Asked(Probe):
+    def test_wrong_options(self):
+        for arguments in (["--frame"], ["--frame", "12M"], ["--kinds", "hosts"], ["host"],
+                          ["--bisect", "0"], ["--heaps", "relative"], ["--x\x1b[2J\n"],
+                          ["--request", "--any-heap"]):
+            done = jt.run([PROBE, *arguments])
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertEqual(done.stdout, "")
+            self.assertRegex(done.stderr, r"\Ajetmem-probe: [ -~]+\n\Z")
+
+    def test_help_and_version(self):
+        self.assertIn("--largest-run", jt.run([PROBE, "--help"]).stdout)
+        self.assertRegex(jt.run([PROBE, "--version"]).stdout, r"\Ajetmem-probe \S+ \(.*\)\n\Z")
+
+    def test_progress_says_where_it_is(self):
+        done = jt.run([PROBE, "--kinds", "host", "--frame", PAGE, "--progress"])
+        lines = done.stdout.splitlines()
+        pid = json.loads(lines[-1])["pid"]
+        self.assertEqual(lines[0], f"jetmem-probe/1 pid {pid}")
+        steps = ["allocate", "first_touch", "cpu_write", "cpu_verify", "free"]
+        self.assertEqual(lines[1:-1],
+                         ["at conditions - before 0"] +
+                         [f"at host - {step} {PAGE}" for step in steps] * 2 +
+                         ["at conditions - after 0"])
+
+    def ask(self, *parts, pause=0.0):
+        """Over a socket, as systemd hands it over: stdin and stdout are one."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            process = start("--request", stdin=theirs, stdout=theirs, stderr=subprocess.PIPE)
+            theirs.close()
+            ours.settimeout(jt.PATIENCE)
+            answer = b""
+            try:
+                for part in parts:
+                    ours.sendall(part)
+                    time.sleep(pause)
+                while data := ours.recv(1 << 16):
+                    answer += data
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            error = process.communicate(timeout=jt.PATIENCE)[1]
+        return process.returncode, answer.decode(), error.decode()
+
+    def test_a_request_is_a_line_of_options(self):
+        status, answer, error = self.ask(b"--kinds ho", b"st --frame 65536\nignored", pause=0.05)
+        self.assertEqual((status, error), (0, ""))
+        result = json.loads(answer)
+        self.assertEqual(result["frame_bytes"], 65536)
+        self.assertEqual([p["kind"] for p in result["probes"]], ["host"])
+
+    def test_a_request_that_is_none(self):
+        for request in (b"--heaps /tmp\n", b"--libraries /tmp\n", b"--udmabuf /dev/null\n",
+                        b"--request\n", b"\x00\xff\x1b\n", b"--frame 1\n"):
+            status, answer, error = self.ask(request)
+            self.assertEqual((status, answer), (2, ""), request)
+            self.assertRegex(error, r"\Ajetmem-probe: [ -~]+\n\Z")
+        self.assertEqual(self.ask(b"x" * 100_000)[0], 2)
+
+    def test_a_request_that_never_ends_is_given_up(self):
+        began = time.monotonic()
+        status, _, error = self.ask(*[b" "] * 16, pause=0.5)
+        self.assertEqual(status, 2)
+        self.assertIn("no request", error)
+        self.assertLess(time.monotonic() - began, 8 + jt.ONE_SECOND)
+
+    def test_nobody_asks(self):
+        done = jt.run([PROBE, "--request"])  # stdin is /dev/null
+        self.assertEqual(done.returncode, 2)
+
+
+class Hostile(Probe):
+    def test_a_result_that_cannot_be_written_is_no_success(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (["--kinds", "host"], ["--kinds", "host", "--progress"]):
+                process = start(*arguments, stdout=full, stderr=subprocess.PIPE)
+                error = process.communicate(timeout=jt.PATIENCE)[1]
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(b"could not be written", error)
+
+    def test_closed_descriptors(self):
+        for closed in (">&-", "<&- >&-", "<&- >&- 2>&-"):
+            done = jt.run(["sh", "-c", f'exec "$1" --kinds host,dmabuf {closed}', "sh", PROBE])
+            self.assertEqual(done.returncode, 1, closed)
+        done = jt.run(["sh", "-c", 'exec "$1" --kinds host <&- 2>&-', "sh", PROBE])
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(json.loads(done.stdout)["probes"][0]["state"], "ok")
+
+    def test_a_reader_that_goes_away_ends_it(self):
+        process = start("--kinds", "host", "--progress", stdout=subprocess.PIPE)
+        process.stdout.close()
+        self.assertEqual(process.wait(jt.PATIENCE), -signal.SIGPIPE)
+
+    @unittest.skipIf(is_sanitized() if os.path.exists(PROBE) else False,
+                     "the sanitizer itself needs address space")
+    def test_starved_of_address_space_it_says_so(self):
+        starve = ["sh", "-c", 'ulimit -v 40000; exec "$@"', "sh"]
+        host = self.probe("--kinds", "host", "--frame", 64 << 20, before=starve)["probes"][0]
+        self.assertEqual(host["state"], "failed")
+        self.assertEqual((host["failed_step"], host["error"]), ("allocate", "ENOMEM"))
+        self.assertEqual(host["failed_bytes"], 64 << 20)
+        self.assertEqual(host["rungs"][-2]["mismatches"], 0)
+
+    def blocked(self, *arguments, **options):
+        """A probe that is stopped after it set its bounds: nobody reads what it prints."""
+        read, write = os.pipe()
+        jt.at_end(self, os.close, read)
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(write, b"x" * 4096)
+        process = start("--progress", *arguments, stdout=write, **options)
+        os.close(write)
+        jt.at_end(self, process.wait)
+        jt.at_end(self, process.kill)
+        # It waits in the pipe once it has something to say.
+        jt.wait_for("it to wait", lambda: "State:\tS" in
+                    pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        return process
+
+    def test_its_bounds(self):
+        process = self.blocked("--deadline", 50)
+        proc = pathlib.Path(f"/proc/{process.pid}")
+        self.assertEqual((proc / "oom_score_adj").read_text(), "1000\n")
+        limits = (proc / "limits").read_text()
+        self.assertRegex(limits, r"Max core file size +0 +0 ")
+        self.assertRegex(limits, r"Max cpu time +50 +51 ")
+        self.assertRegex(limits, r"Max address space +unlimited +unlimited ")
+        self.assertIn("NoNewPrivs:\t1\n", (proc / "status").read_text())
+
+    def test_the_deadline_ends_it_whatever_it_inherited(self):
+        def deaf():
+            jt.die_with_parent()
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        read, write = os.pipe()
+        jt.at_end(self, os.close, read)
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(write, b"x" * 4096)
+        process = subprocess.Popen([PROBE, "--progress", "--deadline", "1"], stdout=write,
+                                   preexec_fn=deaf)
+        os.close(write)
+        jt.at_end(self, process.kill)
+        self.assertEqual(process.wait(jt.PATIENCE), -signal.SIGALRM)
+
+    def test_killed_it_is_gone(self):
+        process = self.blocked("--kinds", "host")
+        process.kill()
+        self.assertEqual(process.wait(jt.PATIENCE), -signal.SIGKILL)
+
+
+class Heaps(Probe):
+    """A folder that stands for /dev/dma_heap."""
+
+    def setUp(self):
+        self.folder = jt.temp_directory(self) / "heaps"
+        self.folder.mkdir()
+        self.log = self.folder.parent / "log"
+
+    def make(self, *names, mode=0o600):
+        for name in names:
+            try:
+                os.mknod(os.fsencode(self.folder) + b"/" + os.fsencode(name), mode | stat.S_IFCHR,
+                         os.makedev(1, 3))
+            except PermissionError:
+                self.skipTest("may not make device nodes")
+
+    def heaps(self, *arguments, behaviour=None, before=(), **options):
+        options["before"] = before
+        if behaviour:
+            options["before"] = [*before, "env", f"LD_PRELOAD={FAKE}", f"FAKE_DMA_BUF={behaviour}",
+                                 f"FAKE_DMA_BUF_LOG={self.log}",
+                                 "ASAN_OPTIONS=verify_asan_link_order=0"]
+        return self.dmabuf("--heaps", self.folder, *arguments, **options)
+
+    def asked(self):
+        return self.log.read_text().splitlines()
+
+
+class FoldersWithOtherThings(Heaps):
+    def test_an_empty_folder(self):
+        self.assertEqual(self.heaps()[""]["state"], "unsupported")
+
+    def test_no_folder(self):
+        self.folder.rmdir()
+        found = self.heaps()[""]
+        self.assertEqual(found["state"], "unsupported")
+        self.assertIn(f"no {self.folder}", found["reason"])
+        self.folder.write_text("")
+        self.assertEqual(self.heaps()[""]["state"], "failed")
+
+    def test_a_folder_that_is_closed(self):
+        self.folder.chmod(0)
+        if os.geteuid() != 0:
+            return self.assertEqual(self.heaps()[""]["state"], "denied")
+        done = subprocess.run([PROBE, "--kinds", "dmabuf", "--heaps", str(self.folder)],
+                              stdout=subprocess.PIPE, timeout=jt.PATIENCE, user=jt.NOBODY)
+        found = json.loads(done.stdout)["probes"][0]
+        self.assertEqual(found["state"], "denied")
+        self.assertIn("allowed", found["reason"])
+
+    def test_what_is_no_heap_is_named_and_never_opened(self):
+        os.mkfifo(self.folder / "fifo")
+        (self.folder / "file").write_text("x")
+        (self.folder / "folder").mkdir()
+        (self.folder / "out").symlink_to("/dev/null")
+        (self.folder / "vidbuf_cached").symlink_to("system")
+        (self.folder / "quote\"'\\").write_text("x")
+        (self.folder / "new\nline").write_text("x")
+        (self.folder / "caf\u00e9\u202e").write_text("x")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(self.folder / "socket"))
+            began = time.monotonic()
+            found = self.heaps("--any-heap")
+        self.assertLess(time.monotonic() - began, jt.ONE_SECOND)
+        self.assertEqual(set(found), {"", "udmabuf"})
+        self.assertEqual(found[""]["state"], "skipped")
+        for name in ("fifo (no character device)", "file (", "out (a link)", "new?line (", "socket",
+                     "caf?"):
+            self.assertIn(name, found[""]["reason"])
+        self.assertNotIn("vidbuf_cached", found[""]["reason"])
+
+    def test_thousands_of_entries(self):
+        for i in range(3000):
+            (self.folder / f"file{i}").write_text("")
+        self.assertRegex(self.heaps()[""]["reason"], r"at least \d+ more")
+
+    def test_udmabuf_that_is_something_else(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        server = socket.socket(socket.AF_UNIX)
+        self.addCleanup(server.close)
+        server.bind(str(self.folder / "socket"))  # says another thing to whoever opens it
+        for path in (fifo, self.folder, self.folder / "socket"):
+            found = self.heaps("--udmabuf", path)["udmabuf"]
+            self.assertEqual(found["state"], "unsupported")
+            self.assertIn("is no character device", found["reason"])
+
+    def test_devices_that_are_no_heaps(self):
+        self.make("system", "a\nb", "with space", "caf\u00e9", "quote\"'\\", "udmabuf")
+        found = self.heaps("--udmabuf", "/dev/null", "--any-heap")
+        self.assertEqual(set(found), {"", "udmabuf", "system", "quote\"'\\"})
+        self.assertEqual(found["system"]["state"], "unsupported")
+        self.assertEqual(found["system"]["reason"], "a device that is no DMA heap")
+        # The file in memory was made, and /dev/null makes no buffer of it.
+        self.assertEqual(found["udmabuf"]["state"], "unsupported")
+        self.assertEqual(found["udmabuf"]["warm_up"]["steps"][0]["calls"][-1],
+                         {"call": "UDMABUF_CREATE", "result": "ENOTTY"})
+        self.assertIn("with space", found[""]["reason"])
+
+    def test_sixteen_heaps_and_no_more(self):
+        self.make(*(f"system{i:02}" for i in range(20)))
+        found = self.heaps()
+        self.assertEqual(len(found), 18)
+        self.assertIn("system16 (beyond the first 16)", found[""]["reason"])
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be nobody")
+    def test_a_heap_that_may_not_be_opened(self):
+        self.make("system", mode=0o600)
+        self.make("system-uncached", mode=0o660)
+        os.chown(self.folder / "system-uncached", 0, 44)
+        done = subprocess.run([PROBE, "--kinds", "dmabuf", "--heaps", str(self.folder)],
+                              stdout=subprocess.PIPE, timeout=jt.PATIENCE, user=jt.NOBODY,
+                              group=jt.NOBODY, extra_groups=[])
+        found = {p["target"]: p for p in json.loads(done.stdout)["probes"]}
+        self.assertEqual(found["system"]["state"], "denied")
+        self.assertIn("udev rule", found["system"]["reason"])
+        self.assertEqual(found["system-uncached"]["state"], "denied")
+        self.assertIn("its group 44: whoever runs the probe must be in that group",
+                      found["system-uncached"]["reason"])
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be nobody")
+    def test_a_node_without_a_driver(self):
+        os.mknod(self.folder / "system", 0o600 | stat.S_IFCHR, os.makedev(249, 7777))
+        self.assertEqual(self.heaps()["system"]["state"], "unsupported")
+
+
+class KernelsBehindThem(Heaps):
+    """With a stand-in for the kernel."""
+
+    def setUp(self):
+        super().setUp()
+        self.make("system")
+
+    def test_every_access_is_bracketed(self):
+        found = self.heaps("--frame", 65536, "--udmabuf", "/dev/null", behaviour="ok")
+        self.assertEqual({t: p["state"] for t, p in found.items()},
+                         {"system": "ok", "udmabuf": "ok"})
+        one = SYNC["write"] * 2 + SYNC["read"]
+        self.assertEqual(self.asked(),
+                         (["allocate 65536"] + one) * 2 + (["create 65536"] + one) * 2)
+        rung = found["system"]["rungs"][0]
+        self.assertEqual([s["step"] for s in rung["steps"]],
+                         ["allocate", "map", "first_touch", "cpu_write", "cpu_verify", "unmap",
+                          "free"])
+        self.assertEqual(rung["mismatches"], 0)
+
+    def test_interruptions_are_waited_out(self):
+        found = self.heaps("--frame", 65536, behaviour="interrupted")
+        self.assertEqual(found["system"]["state"], "ok")
+
+    def test_but_not_for_ever(self):
+        found = self.heaps("--frame", 65536, behaviour="never")["system"]
+        self.assertEqual((found["state"], found["failed_step"], found["error"]),
+                         ("failed", "first_touch", "EAGAIN"))
+        self.assertEqual([s["step"] for s in found["warm_up"]["steps"]][-2:], ["unmap", "free"])
+
+    def test_bytes_that_do_not_arrive_are_a_mismatch(self):
+        found = self.heaps("--frame", 65536, behaviour="corrupt")["system"]
+        self.assertEqual((found["state"], found["failed_step"]), ("mismatch", "cpu_verify"))
+        self.assertEqual(found["warm_up"]["mismatches"], 1)
+        self.assertIn("1 of 8192 words", found["reason"])
+
+    def test_a_full_heap(self):
+        found = self.heaps(behaviour="half_full")["system"]
+        self.assertEqual((found["state"], found["failed_step"], found["failed_bytes"],
+                          found["error"]), ("failed", "allocate", 4 << 20, "ENOMEM"))
+
+    def test_an_answer_without_a_buffer_costs_no_descriptor(self):
+        found = self.heaps(behaviour="no_buffer")["system"]
+        self.assertEqual((found["state"], found["error"]), ("failed", "EBADF"))
+
+    def test_no_buffer_becomes_stdin_or_stderr(self):
+        closing = ["sh", "-c", 'exec "$@" <&- 2>&-', "sh"]
+        found = self.heaps("--frame", 65536, behaviour="ok", before=closing)
+        self.assertEqual(found["system"]["state"], "ok")
+
+    def test_a_contiguous_heap_is_spared(self):
+        self.make("linux,cma", "camera@0")
+        found = self.heaps(behaviour="ok")
+        self.assertEqual(found["linux,cma"]["state"], "skipped")
+        self.assertIn("not known", found["linux,cma"]["reason"])
+        found = self.heaps("--largest-run", f"reserved={(48 << 20) - 1}", behaviour="ok")
+        self.assertIn("four frames (48.0 MiB)", found["linux,cma"]["reason"])
+        # Of two areas one is the default's; which the camera's is, nobody knows.
+        runs = ["--largest-run", f"reserved={48 << 20}", "--largest-run", f"vpr={1 << 30}"]
+        self.log.unlink()
+        found = self.heaps(*runs, behaviour="ok")
+        self.assertEqual(found["linux,cma"]["state"], "ok")
+        self.assertEqual(found["camera@0"]["state"], "skipped")
+        # One frame of it, once.
+        self.assertEqual(self.asked().count(f"allocate {12 << 20}"), 2)  # and the system's
+        self.assertNotIn("warm_up", found["linux,cma"])
+        self.assertEqual([r["bytes"] for r in found["linux,cma"]["rungs"]], [12 << 20])
+        found = self.heaps("--any-heap", behaviour="ok")
+        self.assertEqual(found["camera@0"]["state"], "ok")
+
+    def test_protected_memory_is_left_alone(self):
+        self.make("system-secure")
+        found = self.heaps("--any-heap", behaviour="ok")["system-secure"]
+        self.assertEqual(found["state"], "unsupported")
+
+    def test_bisection_takes_and_gives_back(self):
+        found = self.heaps("--frame", 65536, "--bisect", 64 << 20, behaviour="half_full")["system"]
+        self.assertEqual(found["state"], "ok")
+        bisection = found["bisection"]
+        self.assertEqual(bisection["limit_bytes"], 64 << 20)
+        self.assertEqual(bisection["largest_bytes"], 1 << 20)
+        self.assertEqual(bisection["error"], "ENOMEM")
+        self.assertEqual(bisection["tries"], len(self.asked()))
+        self.assertTrue(all(line.startswith("allocate ") for line in self.asked()))
+
+    def test_bisection_leaves_half_a_gibibyte(self):
+        available = int(re.search(r"MemAvailable: +(\d+)", pathlib.Path("/proc/meminfo")
+                                  .read_text())[1]) << 10
+        found = self.heaps("--bisect", 1 << 60, behaviour="half_full")["system"]
+        self.assertLess(found["bisection"]["limit_bytes"], available - (256 << 20))
+
+    def test_bisection_of_nothing_fails(self):
+        found = self.heaps("--bisect", 64 << 20, behaviour="full")["system"]
+        self.assertEqual((found["state"], found["failed_bytes"], found["error"]),
+                         ("failed", PAGE, "ENOMEM"))
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,174 @@
+#include "probes/program/bisect.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "probes/program/run.h"
+#include "probes/program/small_file.h"
+
+namespace jetmem::probe {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMiB = 1U << 20;
+
+struct Searched {
+  Sizes sizes;
+  std::vector<std::uint64_t> tried;
+};
+// On a machine that has `there`.
+Searched search(std::uint64_t frame, std::uint64_t limit, std::uint64_t there) {
+  Searched result;
+  result.sizes = search_largest(frame, limit, kPage, [&](std::uint64_t bytes) {
+    result.tried.push_back(bytes);
+    return bytes <= there ? Attempt::kHad : Attempt::kNotHad;
+  });
+  return result;
+}
+
+TEST(ProbeBisect, DoublesFromTheFrameAndThenClosesIn) {
+  const Searched found = search(12 * kMiB, 1024 * kMiB, 55 * kMiB);
+  ASSERT_GE(found.tried.size(), 5U);
+  EXPECT_THAT(std::vector<std::uint64_t>(found.tried.begin(), found.tried.begin() + 5),
+              ElementsAre(12 * kMiB, 24 * kMiB, 48 * kMiB, 96 * kMiB, 72 * kMiB));
+  EXPECT_LE(found.sizes.largest, 55 * kMiB);
+  EXPECT_GE(found.sizes.largest, 54 * kMiB);
+  EXPECT_GT(found.sizes.smallest, 55 * kMiB);
+  EXPECT_LE(found.sizes.smallest - found.sizes.largest, kMiB);
+  EXPECT_EQ(found.sizes.tries, found.tried.size());
+}
+
+TEST(ProbeBisect, TheLimitIsTriedAndNothingBeyond) {
+  const Searched found = search(12 * kMiB, 100 * kMiB, 1024 * kMiB);
+  EXPECT_THAT(found.tried, ElementsAre(12 * kMiB, 24 * kMiB, 48 * kMiB, 96 * kMiB, 100 * kMiB));
+  EXPECT_EQ(found.sizes.largest, 100 * kMiB);
+  EXPECT_EQ(found.sizes.smallest, 0U);
+}
+
+TEST(ProbeBisect, ALimitBelowTheFrameIsAllThatIsTried) {
+  EXPECT_THAT(search(12 * kMiB, 3 * kMiB + 5, 1024 * kMiB).tried, ElementsAre(3 * kMiB));
+  EXPECT_THAT(search(12 * kMiB, kPage - 1, 1024 * kMiB).tried, IsEmpty());
+}
+
+TEST(ProbeBisect, AFrameThatCannotBeHadIsSearchedBelow) {
+  const Searched found = search(12 * kMiB, 1024 * kMiB, 5 * kMiB);
+  EXPECT_EQ(found.tried[1], kPage);
+  EXPECT_LE(found.sizes.largest, 5 * kMiB);
+  EXPECT_GE(found.sizes.largest, 4 * kMiB);
+}
+
+TEST(ProbeBisect, NotEvenAPage) {
+  const Searched found = search(12 * kMiB, 1024 * kMiB, 0);
+  EXPECT_THAT(found.tried, ElementsAre(12 * kMiB, kPage));
+  EXPECT_EQ(found.sizes.largest, 0U);
+  EXPECT_EQ(found.sizes.smallest, kPage);
+}
+
+TEST(ProbeBisect, StopsWhenTold) {
+  unsigned tries = 0;
+  const Sizes sizes = search_largest(12 * kMiB, 1024 * kMiB, kPage, [&](std::uint64_t) {
+    return ++tries == 2 ? Attempt::kStop : Attempt::kHad;
+  });
+  EXPECT_EQ(tries, 2U);
+  EXPECT_EQ(sizes.largest, 12 * kMiB);
+}
+
+TEST(ProbeBisect, IsBoundedWhateverIsThere) {
+  for (const std::uint64_t page : {4096U, 16384U, 65536U}) {
+    for (std::uint64_t there = 0; there < (1ULL << 44); there = there * 3 + 1001) {
+      for (const std::uint64_t frame : {std::uint64_t{1}, 12 * kMiB, 256 * kMiB}) {
+        const std::uint64_t limit = 1ULL << 43;
+        unsigned tries = 0;
+        const Sizes sizes = search_largest(frame, limit, page, [&](std::uint64_t bytes) {
+          ++tries;
+          EXPECT_EQ(bytes % page, 0U);
+          EXPECT_GT(bytes, 0U);
+          EXPECT_LE(bytes, limit);
+          return bytes <= there ? Attempt::kHad : Attempt::kNotHad;
+        });
+        EXPECT_LE(tries, kMaxBisectTries);
+        EXPECT_LE(sizes.largest, there);
+      }
+    }
+  }
+}
+
+TEST(ProbeBisect, HalfAGibibyteIsLeftAlone) {
+  EXPECT_EQ(bisect_bound(100 * kMiB, 2048 * kMiB, kPage), 100 * kMiB);
+  EXPECT_EQ(bisect_bound(100 * kMiB, 572 * kMiB, kPage), 60 * kMiB);
+  EXPECT_EQ(bisect_bound(100 * kMiB, 512 * kMiB, kPage), 0U);
+  EXPECT_EQ(bisect_bound(100 * kMiB, 0, kPage), 0U);
+  EXPECT_EQ(bisect_bound(100 * kMiB, std::nullopt, kPage), 100 * kMiB);
+  EXPECT_EQ(bisect_bound(1, std::nullopt, kPage), kPage);
+}
+
+TEST(ProbeBisect, WhatIsAvailable) {
+  EXPECT_EQ(mem_available("MemTotal:  4051336 kB\nMemAvailable:    1000 kB\nBuffers: 1 kB\n"),
+            1000U << 10);
+  EXPECT_EQ(mem_available("MemAvailable:1 kB\n"), 1024U);
+  EXPECT_EQ(mem_available(""), std::nullopt);
+  EXPECT_EQ(mem_available("MemAvailable:"), std::nullopt);
+  EXPECT_EQ(mem_available("MemAvailable: kB\n"), std::nullopt);
+  EXPECT_EQ(mem_available("MemAvailable: 12 MB\n"), std::nullopt);
+  EXPECT_EQ(mem_available("NotMemAvailable: 12 kB\n"), std::nullopt);
+  EXPECT_EQ(mem_available("MemAvailable: 99999999999999999999 kB\n"), std::nullopt);
+}
+
+// With a Work that has so many bytes; `failing` fails with it.
+Result bisected(std::uint64_t there, const char* failing = step::kAllocate) {
+  Options options;
+  options.frame_bytes = 64U << 10;
+  options.bisect_limit = 8 * kMiB;
+  probe::Run run(options);
+  return run.bisect("device", "", [&](Recorder& recorder, std::uint64_t bytes) {
+    recorder.step(failing, 0,
+                  [&] { return recorder.call_errno("cudaMalloc", bytes <= there ? 0 : ENOMEM); });
+  });
+}
+
+TEST(ProbeBisect, AnAllocationThatFailsIsTheEndAndNoFailure) {
+  const Result result = bisected(5 * kMiB);
+  EXPECT_EQ(result.state, State::kOk);
+  EXPECT_THAT(result.error, IsEmpty());
+  ASSERT_TRUE(result.bisection);
+  EXPECT_EQ(result.bisection->error, "ENOMEM");
+  EXPECT_EQ(result.bisection->limit_bytes, 8 * kMiB);
+  EXPECT_LE(result.bisection->largest_bytes, 5 * kMiB);
+  EXPECT_GE(result.bisection->largest_bytes, 4 * kMiB);
+  ASSERT_EQ(result.rungs.size(), 1U);
+  EXPECT_EQ(result.rungs[0].bytes, result.bisection->largest_bytes);
+}
+
+TEST(ProbeBisect, AllOfIt) {
+  const Result result = bisected(1024 * kMiB);
+  EXPECT_EQ(result.state, State::kOk);
+  EXPECT_EQ(result.bisection->largest_bytes, 8 * kMiB);
+  EXPECT_THAT(result.bisection->error, IsEmpty());
+}
+
+TEST(ProbeBisect, NothingAtAllIsAFailure) {
+  const Result result = bisected(0);
+  EXPECT_EQ(result.state, State::kFailed);
+  EXPECT_EQ(result.failed_step, "allocate");
+  EXPECT_EQ(result.failed_bytes, page_size());
+  EXPECT_EQ(result.bisection->largest_bytes, 0U);
+  EXPECT_EQ(result.bisection->error, "ENOMEM");
+}
+
+TEST(ProbeBisect, MemoryThatIsNotGivenBackEndsIt) {
+  const Result result = bisected(3 * kMiB, step::kFree);
+  EXPECT_EQ(result.state, State::kFailed);
+  EXPECT_EQ(result.failed_step, "free");
+  EXPECT_EQ(result.failed_bytes, 4 * kMiB);
+  EXPECT_EQ(result.bisection->largest_bytes, 2 * kMiB);
+  EXPECT_EQ(result.bisection->tries, 7U);
+}
+
+}  // namespace
+}  // namespace jetmem::probe

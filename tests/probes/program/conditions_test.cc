@@ -1,0 +1,116 @@
+#include "probes/program/conditions.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/temp_dir.h"
+
+namespace jetmem::probe {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+Conditions of(const std::string& board) {
+  return read_conditions(std::string(JETMEM_FIXTURES) + "/" + board);
+}
+
+TEST(ProbeConditions, Nano) {
+  const Conditions found = of("nano-4gb");
+  EXPECT_EQ(found.cpu_min_hertz, 1326000000U);
+  EXPECT_EQ(found.cpu_max_hertz, 1326000000U);
+  EXPECT_EQ(found.gpu_hertz, 614400000U);
+  EXPECT_EQ(found.emc_hertz, 1600000000U);
+  // The power unit's constant 100 degrees are none.
+  EXPECT_EQ(found.temperature_celsius, 52.5);
+  EXPECT_EQ(found.hottest_zone, "AO-therm");
+  EXPECT_EQ(found.power_mode, 0U);
+  EXPECT_THAT(found.absent, IsEmpty());
+}
+
+TEST(ProbeConditions, Orin) {
+  const Conditions found = of("orin");
+  EXPECT_EQ(found.cpu_min_hertz, 729600000U);
+  EXPECT_EQ(found.cpu_max_hertz, 1497600000U);
+  EXPECT_EQ(found.gpu_hertz, 816000000U);
+  EXPECT_EQ(found.emc_hertz, 3199000000U);
+  EXPECT_EQ(found.temperature_celsius, 47.906);
+  EXPECT_EQ(found.hottest_zone, "cpu-thermal");
+  EXPECT_EQ(found.power_mode, 3U);
+}
+
+TEST(ProbeConditions, ThorsGpuIsTheFasterOfTwoDevices) {
+  const Conditions found = of("thor");
+  EXPECT_EQ(found.gpu_hertz, 1098000000U);
+  EXPECT_EQ(found.emc_hertz, 3200000000U);
+  EXPECT_EQ(found.power_mode, 1U);
+}
+
+TEST(ProbeConditions, APcHasNoneOfJetsonsOwn) {
+  const Conditions found = of("x86-pc");
+  EXPECT_EQ(found.cpu_min_hertz, 800000000U);
+  EXPECT_EQ(found.temperature_celsius, 46.0);
+  EXPECT_THAT(found.absent,
+              UnorderedElementsAre(Pair("emc_hertz", "nothing here tells the memory's clock"),
+                                   Pair("gpu_hertz", "no devfreq device is a GPU"),
+                                   Pair("power_mode", "/var/lib/nvpmodel/status: ENOENT")));
+}
+
+TEST(ProbeConditions, AnEmptyMachine) {
+  const TempDir root;
+  const Conditions found = read_conditions(root.path());
+  EXPECT_EQ(found.absent.size(), 6U);
+  EXPECT_EQ(found.cpu_min_hertz, std::nullopt);
+  EXPECT_EQ(found.temperature_celsius, std::nullopt);
+  EXPECT_THAT(found.hottest_zone, IsEmpty());
+}
+
+TEST(ProbeConditions, ValuesThatAreNoneAreAbsentAndSaid) {
+  const TempDir root;
+  root.write("sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "0\n");
+  root.write("sys/class/devfreq/17000000.gpu/cur_freq", "18446744073709551615\n");
+  root.write("sys/kernel/debug/bpmp/debug/clk/emc/rate", "");
+  root.write("sys/class/thermal/thermal_zone0/temp", "-256000\n");
+  root.write("sys/class/thermal/thermal_zone1/temp", "hot\n");
+  root.write("sys/class/thermal/thermal_zone2/temp", "1000001\n");
+  root.write("var/lib/nvpmodel/status", "pmode:00\n");
+  const Conditions found = read_conditions(root.path());
+  ASSERT_EQ(found.absent.size(), 6U);
+  EXPECT_THAT(found.absent.at("cpu_min_hertz"), HasSubstr("found 0, which is no clock"));
+  EXPECT_THAT(found.absent.at("gpu_hertz"),
+              HasSubstr("/sys/class/devfreq/17000000.gpu/cur_freq: "));
+  EXPECT_THAT(found.absent.at("gpu_hertz"), testing::Not(HasSubstr(root.path())));
+  EXPECT_THAT(found.absent.at("emc_hertz"), HasSubstr("expected a number, found \"\""));
+  EXPECT_THAT(found.absent.at("temperature_celsius"), HasSubstr("no temperature: 1000001"));
+  EXPECT_THAT(found.absent.at("power_mode"), HasSubstr("found \"pmode:00\""));
+}
+
+TEST(ProbeConditions, WhatIsBeyondTheBoundIsSaid) {
+  const TempDir root;
+  for (int i = 0; i < 70; ++i) {
+    root.write("sys/class/thermal/thermal_zone" + std::to_string(i) + "/temp", "40000\n");
+  }
+  const Conditions found = read_conditions(root.path());
+  EXPECT_EQ(found.temperature_celsius, 40.0);
+  EXPECT_EQ(found.absent.at("thermal_zones"), "only 64 of 70 were read");
+}
+
+TEST(ProbeConditions, ColdIsATemperature) {
+  const TempDir root;
+  root.write("sys/class/thermal/thermal_zone0/temp", "-12500\n");
+  root.write("sys/class/thermal/thermal_zone1/temp", "-20000\n");
+  root.write("sys/class/thermal/thermal_zone1/type", "cpu-thermal\n");
+  const Conditions found = read_conditions(root.path());
+  EXPECT_EQ(found.temperature_celsius, -12.5);
+  EXPECT_EQ(found.hottest_zone, "thermal_zone0");
+}
+
+TEST(ProbeConditions, TheClockOfAnOldGpuIsBelowItsDevice) {
+  const TempDir root;
+  root.write("sys/devices/17000000.gp10b/devfreq/17000000.gp10b/cur_freq", "114750000\n");
+  EXPECT_EQ(read_conditions(root.path()).gpu_hertz, 114750000U);
+}
+
+}  // namespace
+}  // namespace jetmem::probe

@@ -1,0 +1,118 @@
+#include "probes/program/dmabuf_heaps.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "tests/temp_dir.h"
+
+namespace jetmem::probe {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(ProbeHeaps, WhatIsInTheFolderAndNoHeapIsSaid) {
+  const TempDir directory;
+  directory.write("file", "x");
+  ASSERT_EQ(::mkfifo(directory.file("fifo").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink("/dev/null", directory.file("out").c_str()), 0);
+  ASSERT_EQ(::symlink("../up", directory.file("up").c_str()), 0);
+  ASSERT_EQ(::symlink("linux,cma", directory.file("alias").c_str()), 0);
+  const HeapList list = list_heaps(directory.path());
+  EXPECT_EQ(list.error, 0);
+  EXPECT_THAT(list.heaps, IsEmpty());
+  EXPECT_EQ(list.left_out,
+            "fifo (no character device), file (no character device), out (a link), up (a link)");
+}
+
+TEST(ProbeHeaps, ManyEntriesAreCounted) {
+  const TempDir directory;
+  for (int i = 0; i < 30; ++i) directory.write("file" + std::to_string(i), "");
+  EXPECT_THAT(list_heaps(directory.path()).left_out, HasSubstr(", 22 more"));
+  for (int i = 30; i < 2100; ++i) directory.write("file" + std::to_string(i), "");
+  EXPECT_THAT(list_heaps(directory.path()).left_out, HasSubstr(", at least 2040 more"));
+}
+
+TEST(ProbeHeaps, DevicesAreSortedAndBounded) {
+  const TempDir directory;
+  const auto make = [&](const std::string& name) {
+    return ::mknod(directory.file(name).c_str(), S_IFCHR | 0600, ::makedev(1, 3)) == 0;
+  };
+  if (!make("b")) GTEST_SKIP() << "may not make device nodes here";
+  ASSERT_TRUE(make("a") && make("with space") && make("new\nline") && make("caf\xc3\xa9") &&
+              make("quote\"'\\") && make("udmabuf") && make(std::string(65, 'x')));
+  HeapList list = list_heaps(directory.path());
+  ASSERT_EQ(list.heaps.size(), 3U);
+  EXPECT_EQ(list.heaps[0].name, "a");
+  EXPECT_EQ(list.heaps[1].path, directory.file("b"));
+  EXPECT_EQ(list.heaps[2].name, "quote\"'\\");
+  EXPECT_THAT(list.left_out, HasSubstr("udmabuf (called as"));
+  EXPECT_THAT(list.left_out, HasSubstr("with space (not one printable word)"));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(make("c" + std::to_string(i)));
+  list = list_heaps(directory.path());
+  EXPECT_EQ(list.heaps.size(), HeapList::kMaxHeaps);
+  EXPECT_THAT(list.left_out, HasSubstr("(beyond the first 16)"));
+}
+
+TEST(ProbeHeaps, AFolderThatIsNotThere) {
+  EXPECT_EQ(list_heaps("/nowhere/at/all").error, ENOENT);
+  EXPECT_EQ(list_heaps("/dev/null").error, ENOTDIR);
+}
+
+TEST(ProbeHeaps, NamesTellWhatIsBehind) {
+  EXPECT_EQ(memory_of_heap("system"), HeapMemory::kOrdinary);
+  EXPECT_EQ(memory_of_heap("system-uncached"), HeapMemory::kOrdinary);
+  EXPECT_EQ(memory_of_heap("system-secure"), HeapMemory::kProtected);
+  EXPECT_EQ(memory_of_heap("protected,svp"), HeapMemory::kProtected);
+  EXPECT_EQ(memory_of_heap("restricted_mtk_cm"), HeapMemory::kProtected);
+  for (const char* name : {"reserved", "linux,cma", "vidbuf@0", "xsystem", "System", ""}) {
+    EXPECT_EQ(memory_of_heap(name), HeapMemory::kContiguous) << name;
+  }
+}
+
+using Runs = std::map<std::string, std::uint64_t>;
+
+TEST(ProbeHeaps, TheAreaOfTheSameName) {
+  EXPECT_EQ(area_of_heap("linux,cma", Runs{{"linux,cma", 1}, {"reserved", 2}, {"vpr", 3}}),
+            "linux,cma");
+  EXPECT_EQ(area_of_heap("vpr", Runs{{"linux,cma", 1}, {"vpr", 3}}), "vpr");
+}
+
+TEST(ProbeHeaps, TheDefaultAreaByItsOtherNames) {
+  const Runs runs{{"linux,cma", 1}, {"vpr", 3}};
+  for (const char* heap : {"default_cma_region", "reserved", "default-pool"}) {
+    EXPECT_EQ(area_of_heap(heap, runs), "linux,cma") << heap;
+  }
+  // Which of the two, nobody knows.
+  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"linux,cma", 1}, {"reserved", 3}}),
+            std::nullopt);
+}
+
+TEST(ProbeHeaps, TheOnlyAreaThereIs) {
+  EXPECT_EQ(area_of_heap("camera@0", Runs{{"linux,cma", 1}}), "linux,cma");
+  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"cma-0", 1}}), "cma-0");
+  EXPECT_EQ(area_of_heap("camera@0", Runs{{"linux,cma", 1}, {"vpr", 3}}), std::nullopt);
+  EXPECT_EQ(area_of_heap("reserved", Runs{{"one", 1}, {"two", 3}}), std::nullopt);
+  EXPECT_EQ(area_of_heap("reserved", Runs{}), std::nullopt);
+}
+
+TEST(ProbeHeaps, FourFramesMustBeFree) {
+  Options options;
+  options.frame_bytes = 12U << 20;
+  EXPECT_THAT(why_spared("reserved", options), HasSubstr("not known"));
+  options.largest_runs["reserved"] = (48U << 20) - 1;
+  EXPECT_EQ(why_spared("reserved", options),
+            "its largest free run is 47.9 MiB, and four frames (48.0 MiB) are wanted");
+  options.largest_runs["reserved"] = 48U << 20;
+  EXPECT_THAT(why_spared("reserved", options), IsEmpty());
+  options.largest_runs.clear();
+  options.any_heap = true;
+  EXPECT_THAT(why_spared("reserved", options), IsEmpty());
+}
+
+}  // namespace
+}  // namespace jetmem::probe
