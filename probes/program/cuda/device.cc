@@ -1,0 +1,93 @@
+// device: cudaMalloc(), the GPU's own memory; on a board with one DRAM another part of it, which
+// the CPU still cannot reach but by a copy.
+//
+// The copies go from and to pageable memory, as most programs' do: what they take is the driver's
+// staging as much as the way to the GPU (the ratios of `pinned` tell these apart).
+#include <optional>
+
+#include "probes/program/cuda/calls.h"
+#include "probes/program/cuda/host_buffer.h"
+#include "probes/program/kinds.h"
+#include "probes/program/pattern.h"
+
+namespace jetmem::probe {
+namespace {
+
+bool allocate(Recorder& recorder, std::uint64_t bytes, void*& memory) {
+  return recorder.step(step::kAllocate, 0, [&] {
+    return cuda_call(recorder, "cudaMalloc", cudaMalloc(&memory, bytes));
+  });
+}
+
+void free(Recorder& recorder, void* memory) {
+  if (memory == nullptr) return;
+  recorder.always(step::kFree, [&] { return cuda_call(recorder, "cudaFree", cudaFree(memory)); });
+}
+
+bool copy(Recorder& recorder, const char* step, void* to, const void* from, std::uint64_t bytes,
+          cudaMemcpyKind way) {
+  return recorder.step(step, bytes, [&] {
+    return cuda_call(recorder, "cudaMemcpyAsync",
+                     cudaMemcpyAsync(to, from, bytes, way, stream())) &&
+           wait_for_gpu(recorder);
+  });
+}
+
+void use(Recorder& recorder, std::uint64_t bytes) {
+  void* memory = nullptr;
+  HostBuffer staging;
+  Pattern pattern;
+  allocate(recorder, bytes, memory);
+  recorder.step(step::kFirstTouch, bytes, [&] {
+    return cuda_call(recorder, "cudaMemsetAsync", cudaMemsetAsync(memory, 0x5A, bytes, stream())) &&
+           wait_for_gpu(recorder);
+  });
+  // With its pages, which are not what a copy is to be blamed for.
+  recorder.step(step::kMap, 0, [&] {
+    if (!recorder.call_errno("mmap", staging.allocate(bytes))) return false;
+    touch_pages(staging.get(), bytes);
+    return true;
+  });
+  recorder.step(step::kCpuWrite, bytes, [&] {
+    pattern.write(staging.get(), bytes);
+    return true;
+  });
+  copy(recorder, step::kCopyToGpu, memory, staging.get(), bytes, cudaMemcpyHostToDevice);
+  gpu_modify(recorder, memory, bytes);
+  // Over what was sent: a copy that does nothing is seen.
+  copy(recorder, step::kCopyFromGpu, staging.get(), memory, bytes, cudaMemcpyDeviceToHost);
+  cpu_verify_modified(recorder, pattern, staging.get(), bytes);
+  free(recorder, memory);
+}
+
+void bisect(Run& run) {
+  // A GPU's own memory is shared with whoever works there: a rest stays. Where it is the system's,
+  // the limit that was asked for is the bound.
+  std::optional<std::uint64_t> limit;
+  if (!gpu().integrated && gpu().free_bytes) limit = *gpu().free_bytes / 10 * 9;
+  run.bisect("device", "", [&](Recorder& recorder, std::uint64_t bytes) {
+    void* memory = nullptr;
+    if (limit && bytes > *limit) {
+      recorder.step(step::kAllocate, 0, [&] {
+        return recorder.call("cudaMemGetInfo", false, "not tried",
+                             "more than 90 % of the GPU's free memory");
+      });
+      return;
+    }
+    allocate(recorder, bytes, memory);
+    free(recorder, memory);
+  });
+}
+
+}  // namespace
+
+void probe_device(Run& run) {
+  if (!gpu_usable(run, "device")) return;
+  if (run.options().bisect_limit > 0) {
+    bisect(run);
+  } else {
+    run.climb("device", "", use);
+  }
+}
+
+}  // namespace jetmem::probe

@@ -1,0 +1,12 @@
+// What the GPU is and can do, as the driver tells.
+#pragma once
+
+#include "probes/program/gpu.h"
+
+namespace jetmem::probe {
+
+// `driver`: libcuda, opened. Makes no context. False: the device does not say what it is, and the
+// step's last call says why.
+bool read_attributes(void* driver, Gpu& gpu, Step& step);
+
+}  // namespace jetmem::probe

@@ -1,0 +1,61 @@
+// pinned: cudaHostAlloc(), mapped: one memory for CPU and GPU, without a copy. What camera and
+// zero-copy pipelines on these boards live on.
+#include "probes/program/cuda/calls.h"
+#include "probes/program/cuda/ratios.h"
+#include "probes/program/kinds.h"
+#include "probes/program/pattern.h"
+
+namespace jetmem::probe {
+namespace {
+
+bool allocate(Recorder& recorder, std::uint64_t bytes, void*& memory, void*& for_gpu) {
+  return recorder.step(step::kAllocate, 0, [&] {
+    return cuda_call(recorder, "cudaHostAlloc",
+                     cudaHostAlloc(&memory, bytes, cudaHostAllocMapped)) &&
+           cuda_call(recorder, "cudaHostGetDevicePointer",
+                     cudaHostGetDevicePointer(&for_gpu, memory, 0));
+  });
+}
+
+void free(Recorder& recorder, void* memory) {
+  if (memory == nullptr) return;
+  recorder.always(step::kFree,
+                  [&] { return cuda_call(recorder, "cudaFreeHost", cudaFreeHost(memory)); });
+}
+
+void use(Recorder& recorder, std::uint64_t bytes) {
+  void* memory = nullptr;
+  void* for_gpu = nullptr;
+  Pattern pattern;
+  allocate(recorder, bytes, memory, for_gpu);
+  recorder.step(step::kFirstTouch, bytes, [&] {
+    touch_pages(memory, bytes);
+    return true;
+  });
+  recorder.step(step::kCpuWrite, bytes, [&] {
+    pattern.write(memory, bytes);
+    return true;
+  });
+  gpu_modify(recorder, for_gpu, bytes);
+  cpu_verify_modified(recorder, pattern, memory, bytes);
+  free(recorder, memory);
+}
+
+}  // namespace
+
+void probe_pinned(Run& run) {
+  if (!gpu_usable(run, "pinned")) return;
+  if (run.options().bisect_limit > 0) {
+    run.bisect("pinned", "", [](Recorder& recorder, std::uint64_t bytes) {
+      void* memory = nullptr;
+      void* for_gpu = nullptr;
+      allocate(recorder, bytes, memory, for_gpu);
+      free(recorder, memory);
+    });
+    return;
+  }
+  Result& result = run.climb("pinned", "", use);
+  if (result.state == State::kOk) measure_ratios(run, result);
+}
+
+}  // namespace jetmem::probe

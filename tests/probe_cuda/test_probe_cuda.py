@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""The kinds of memory that need CUDA, on a GPU made of host memory (fake/fake_cuda.cc).
+
+test_probe_cuda.py PROBE DRIVER_DIRECTORY
+"""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+PROBE = os.path.abspath(sys.argv[1])
+DRIVER = os.path.abspath(sys.argv[2])
+KINDS = ("pinned", "managed", "device", "registered")
+FRAME = 3 << 20
+
+
+def run(fake, *arguments, driver=True):
+    """The parsed line and stderr; the program must have ended well."""
+    environment = {"FAKE_CUDA": fake, "ASAN_OPTIONS": "detect_leaks=0",
+                   "LD_LIBRARY_PATH": DRIVER if driver else ""}
+    done = subprocess.run([PROBE, "--kinds", ",".join(KINDS), "--frame", str(FRAME), *arguments],
+                          env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"{fake}: {done.returncode} {done.stderr}"
+    line = json.loads(done.stdout.splitlines()[-1])
+    return line, {probe["kind"]: probe for probe in line["probes"]}, done.stderr
+
+
+def steps(probe):
+    return [step["step"] for step in probe["rungs"][-1]["steps"]]
+
+
+def calls(probe):
+    return [(call["call"], call["result"])
+            for step in probe["rungs"][-1]["steps"] for call in step.get("calls", [])]
+
+
+class ProbeCuda(unittest.TestCase):
+    def assert_all(self, probes, state, reason):
+        for kind in KINDS:
+            self.assertEqual(probes[kind]["state"], state, kind)
+            self.assertIn(reason, probes[kind]["reason"], kind)
+
+    def test_every_kind_of_a_card_is_verified_and_given_back(self):
+        line, probes, errors = run("card")
+        self.assertEqual(errors, "")
+        self.assertEqual(line["gpu"]["compute_capability"], "9.0")
+        self.assertEqual(line["gpu"]["driver"], "12.6")
+        self.assertTrue(line["gpu"]["can"]["dma_buf"])
+        for kind in KINDS:
+            self.assertEqual(probes[kind]["state"], "ok", probes[kind])
+            self.assertEqual([rung["mismatches"] for rung in probes[kind]["rungs"]], [0] * 4)
+            self.assertEqual(probes[kind]["rungs"][-1]["bytes"], FRAME)
+        self.assertEqual(steps(probes["managed"]),
+                         ["allocate", "first_touch", "cpu_write", "to_gpu", "gpu_read_modify_write",
+                          "to_cpu", "cpu_verify", "free"])
+        self.assertIn(("cudaMemPrefetchAsync", "cudaSuccess"), calls(probes["managed"]))
+        self.assertEqual([ratio["ratio"] for ratio in probes["pinned"]["ratios"]],
+                         ["gpu_repeated_read_pinned_to_device", "cpu_read_pinned_to_pageable",
+                          "copy_pageable_to_pinned_to_gpu", "copy_pageable_to_pinned_from_gpu"])
+
+    def test_without_concurrent_access_managed_memory_is_handed_over_and_back(self):
+        _, probes, errors = run("orin")
+        self.assertEqual(errors, "")
+        self.assertEqual(probes["managed"]["state"], "ok", probes["managed"])
+        self.assertEqual([name for name, _ in calls(probes["managed"])],
+                         ["cudaMallocManaged", "cudaStreamAttachMemAsync", "cudaStreamSynchronize",
+                          "launch", "cudaStreamSynchronize", "cudaStreamAttachMemAsync",
+                          "cudaStreamSynchronize", "cudaFree"])
+
+    def test_what_cannot_be_attached_is_not_used(self):
+        _, probes, _ = run("orin,noattach")
+        self.assertEqual(probes["managed"]["failed_step"], "to_gpu")
+        self.assertEqual(probes["managed"]["error"], "cudaErrorNotSupported")
+        self.assertEqual(probes["registered"]["state"], "ok")
+
+    def test_below_7_2_registering_is_predicted_to_be_unsupported(self):
+        line, probes, _ = run("nano")
+        self.assertEqual(probes["registered"]["state"], "unsupported")
+        self.assertIn("7.2", probes["registered"]["reason"])
+        self.assertEqual(probes["pinned"]["state"], "ok")
+        self.assertIs(line["gpu"]["can"]["host_register"], False)
+        self.assertNotIn("host_register_read_only", line["gpu"]["can"])
+
+    def test_a_ratio_is_judged_by_what_is_known_of_the_gpu(self):
+        def judged(fake):
+            _, probes, _ = run(fake)
+            return {ratio["ratio"]: (round(ratio["value"], 1), ratio["judgement"],
+                                     ratio["expected"])
+                    for ratio in probes["pinned"]["ratios"]}
+        name = "gpu_repeated_read_pinned_to_device"
+        self.assertEqual(judged("card")[name][:2], (10, "as_expected"))
+        self.assertEqual(judged("card,cached")[name][:2], (1, "unknown"))
+        self.assertEqual(judged("orin")[name][:2], (10, "as_expected"))
+        # The CPU reads this GPU's pinned memory as fast as any other: not what is predicted of it.
+        self.assertEqual(judged("nano")["cpu_read_pinned_to_pageable"][1], "unknown")
+        self.assertIn("7.2", judged("nano")["cpu_read_pinned_to_pageable"][2])
+        self.assertEqual(judged("orin")["cpu_read_pinned_to_pageable"][1], "as_expected")
+        self.assertEqual(judged("orin")["copy_pageable_to_pinned_to_gpu"][1], "unknown")
+
+    def test_a_refused_prefetch_is_told_and_does_no_harm(self):
+        _, probes, _ = run("card,noprefetch")
+        self.assertEqual(probes["managed"]["state"], "ok")
+        self.assertIn(("cudaMemPrefetchAsync", "cudaErrorInvalidDevice"), calls(probes["managed"]))
+        for step in probes["managed"]["rungs"][-1]["steps"]:
+            if step["step"] in ("to_gpu", "to_cpu"):
+                self.assertNotIn("bytes_per_second", step)
+
+    def test_a_refused_registration_is_unsupported(self):
+        _, probes, errors = run("card,noregister")
+        self.assertEqual(probes["registered"]["state"], "unsupported")
+        self.assertIn("cudaErrorNotSupported", probes["registered"]["reason"])
+        self.assertEqual(errors, "")
+
+    def test_a_word_that_the_gpu_left_is_a_mismatch(self):
+        _, probes, errors = run("card,lies")
+        self.assertEqual(errors, "")
+        for kind in KINDS:
+            self.assertEqual(probes[kind]["state"], "mismatch", kind)
+            self.assertEqual(probes[kind]["warm_up"]["mismatches"], 1, kind)
+        self.assertEqual(probes["pinned"]["ratios"], [])
+
+    def test_a_copy_that_does_nothing_is_seen(self):
+        _, probes, _ = run("card,nocopyback")
+        self.assertEqual(probes["device"]["state"], "mismatch")
+        self.assertEqual(probes["device"]["warm_up"]["mismatches"], (64 << 10) // 8)
+
+    def test_a_copy_that_changes_a_word_is_a_mismatch_of_what_was_copied(self):
+        _, probes, _ = run("card,badcopy")
+        self.assertEqual(probes["device"]["warm_up"]["mismatches"], 1)
+        self.assertEqual(probes["pinned"]["state"], "mismatch")
+        self.assertIn("1 of 393216 words came back changed", probes["pinned"]["reason"])
+        self.assertNotIn("cpu_read_pinned_to_pageable",
+                         [ratio["ratio"] for ratio in probes["pinned"]["ratios"]])
+        self.assertEqual(probes["registered"]["state"], "ok")
+
+    def test_memory_that_runs_out_fails_with_its_size(self):
+        _, probes, errors = run("card,oom")
+        self.assertEqual(errors, "")
+        for kind in ("pinned", "managed", "device"):
+            self.assertEqual(probes[kind]["state"], "failed")
+            self.assertEqual(probes[kind]["failed_step"], "allocate")
+            self.assertEqual(probes[kind]["failed_bytes"], FRAME)
+            self.assertEqual(probes[kind]["error"], "cudaErrorMemoryAllocation")
+        self.assertEqual(probes["registered"]["state"], "ok")
+
+    def test_an_error_that_stays_is_told_of_all_that_follows(self):
+        _, probes, _ = run("card,sticky")
+        self.assertEqual(probes["pinned"]["failed_step"], "gpu_read_modify_write")
+        self.assertEqual(probes["pinned"]["error"], "cudaErrorIllegalAddress")
+        for kind in ("managed", "device", "registered"):
+            self.assertEqual(probes[kind]["state"], "failed")
+            self.assertIn("after an earlier error of the GPU: words (cudaErrorIllegalAddress)",
+                          probes[kind]["reason"])
+
+    def test_no_driver(self):
+        line, probes, _ = run("card", driver=False)
+        self.assert_all(probes, "unsupported", "no CUDA driver on this machine")
+        self.assertNotIn("driver", line["gpu"])
+
+    def test_no_device_an_old_driver_no_code_and_the_toolkits_stand_in(self):
+        self.assert_all(run("nodevice")[1], "unsupported", "cudaErrorNoDevice")
+        self.assert_all(run("olddriver")[1], "unsupported", "too old for this build (CUDA")
+        self.assert_all(run("stub")[1], "unsupported", "stand-in")
+        self.assert_all(run("card,nokernel")[1], "unsupported",
+                        "no code for compute capability 9.0 (it has sm_53 sm_87)")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
