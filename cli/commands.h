@@ -20,5 +20,6 @@ void add_events_command(CLI::App& app, CommandContext& context);
 void add_nvmap_command(CLI::App& app, CommandContext& context);
 void add_boots_command(CLI::App& app, CommandContext& context);
 void add_mark_command(CLI::App& app, CommandContext& context);
+void add_probe_command(CLI::App& app, CommandContext& context);
 
 }  // namespace jetmem

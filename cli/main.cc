@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   jetmem::add_nvmap_command(app, context);
   jetmem::add_boots_command(app, context);
   jetmem::add_mark_command(app, context);
+  jetmem::add_probe_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -11,7 +11,7 @@ import jetmem_testing as jt
 COMMANDS = ([jt.JETMEM], [jt.JETMEM, "metrics"], [jt.JETMEM, "sources"], [jt.JETMEM, "config"],
             [jt.JETMEM, "config", "check"], [jt.JETMEM, "config", "show"],
             [jt.JETMEM, "decode"], [jt.JETMEM, "decode", "kernel-log"], [jt.JETMEM, "events"],
-            [jt.JETMEM, "boots"], [jt.JETMEM, "mark"],
+            [jt.JETMEM, "boots"], [jt.JETMEM, "mark"], [jt.JETMEM, "probe"],
             [jt.JETMEMD], [jt.READER])
 SHORT = {jt.JETMEM: "jetmem", jt.JETMEMD: "jetmemd", jt.READER: "jetmem-reader"}
 

@@ -1,0 +1,430 @@
+"""jetmem probe: what this machine's memory does, and every way in which jetmem-probe can end."""
+
+import json
+import os
+import pathlib
+import pty
+import select
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+import jetmem_testing as jt
+from hanging_file_system import HangingFileSystem
+
+MS_BIND = 0x1000
+
+MEMORY = ["host", "dmabuf"]
+CUDA = ["pinned", "managed", "device", "registered", "dmabuf_export", "dmabuf_import",
+        "nvbufsurface", "eglstream"]
+STATES = {"ok", "failed", "mismatch", "unsupported", "denied", "skipped"}
+
+
+def result(*probes, **members):
+    """A line as jetmem-probe prints it."""
+    run = {"schema": "jetmem-probe/1", "version": "0.1.0", "pid": 4711,
+           "started": {"boot_microseconds": 1, "wall_microseconds": 1}, "seconds": 0.5,
+           "frame_bytes": 12 << 20,
+           "conditions": {"before": {"absent": {}}, "after": {"absent": {}}},
+           "probes": [{"kind": kind, "target": "", "state": state, "reason": reason, "rungs": [],
+                       "ratios": []} for kind, state, reason in probes]}
+    run.update(members)
+    return json.dumps(run)
+
+
+OK = result(("host", "ok", ""))
+
+
+def stand_in(test, script, executable=True):
+    """A jetmem-probe of a few lines of shell."""
+    path = jt.temp_directory(test) / "jetmem-probe"
+    path.write_text(f"#!/bin/sh\necho \"jetmem-probe/1 pid $$\"\n{script}\n")
+    if executable:
+        path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return path
+
+
+def probe(*options, **how):
+    return jt.run([jt.JETMEM, "probe", *options], **how)
+
+
+class Probe(unittest.TestCase):
+    def with_stand_in(self, script, *options, kind="host", **how):
+        # --force: how much memory is free here is not what is tested.
+        return probe("--force", "--kind", kind, "--json", "--program", stand_in(self, script),
+                     *options, **how)
+
+    def only_error(self, shown, status=1):
+        self.assertEqual(shown.returncode, status, shown.stderr)
+        errors = json.loads(shown.stdout)["errors"]
+        self.assertEqual(len(errors), 1, errors)
+        self.assertIn(errors[0]["error"], shown.stderr)
+        return errors[0]["error"]
+
+
+class ThisMachine(Probe):
+    def test_json(self):
+        shown = probe("--json", "--force", seconds=60)
+        out = json.loads(shown.stdout)
+        self.assertEqual(out["errors"], [], shown.stderr)
+        self.assertEqual(out["skipped"], [])
+        memory, cuda = out["runs"]
+        kinds = {p["kind"] for p in memory["probes"]}
+        self.assertEqual(kinds, set(MEMORY))
+        self.assertEqual([p["kind"] for p in cuda["probes"] if not p["target"]][:1], CUDA[:1])
+        self.assertLessEqual(set(CUDA), {p["kind"] for p in cuda["probes"]})
+        for run in out["runs"]:
+            self.assertEqual(run["schema"], "jetmem-probe/1")
+            self.assertEqual(run["frame_bytes"], 12 << 20)
+            for each in run["probes"]:
+                self.assertIn(each["state"], STATES)
+                if each["state"] != "ok":
+                    self.assertTrue(each["reason"], each)
+        host = memory["probes"][0]
+        self.assertEqual((host["kind"], host["state"]), ("host", "ok"))
+        self.assertEqual(host["rungs"][-1]["bytes"], 12 << 20)
+        self.assertEqual([r["mismatches"] for r in host["rungs"]], [0] * len(host["rungs"]))
+        if not pathlib.Path("/dev/nvidiactl").exists() and not pathlib.Path("/dev/nvmap").exists():
+            for each in cuda["probes"]:
+                self.assertEqual(each["state"], "unsupported", each)
+            self.assertEqual(cuda["gpu"]["state"], "unsupported")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+
+    def test_dmabuf_is_what_heaps_exist(self):
+        shown = probe("--json", "--force", "--kind", "dmabuf")
+        self.assertEqual(json.loads(shown.stdout)["errors"], [], shown.stderr)
+        found = json.loads(shown.stdout)["runs"][0]["probes"]
+        heaps = pathlib.Path("/dev/dma_heap")
+        heaps = sorted(p.name for p in heaps.iterdir()) if heaps.exists() else []
+        states = {p["target"]: p["state"] for p in found}
+        if not heaps and not pathlib.Path("/dev/udmabuf").exists():
+            self.assertEqual(set(states.values()), {"unsupported"})
+        for heap in heaps:
+            self.assertIn(states[heap], STATES - {"unsupported"})
+
+    def test_text(self):
+        shown = probe("--force", "--kind", "host", "--size", "1MiB")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertRegex(shown.stdout, r"(?m)^host +ok +1MiB +\d")
+        self.assertRegex(shown.stdout, "(?i)\nconditions")
+        self.assertNotIn("GPU:", shown.stdout)
+        for line in shown.stdout.splitlines():
+            self.assertLessEqual(len(line), 80)
+
+    def test_as_nobody(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to become somebody else")
+
+        def drop():
+            jt.die_with_parent()
+            os.setgroups([])
+            os.setgid(jt.NOBODY)
+            os.setuid(jt.NOBODY)
+
+        shown = subprocess.run([jt.JETMEM, "probe", "--force", "--json", "--kind", "host,dmabuf"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               timeout=jt.PATIENCE, check=False, preexec_fn=drop)
+        if "Permission denied" in shown.stderr:
+            self.skipTest("the build is where nobody may not go")
+        out = json.loads(shown.stdout)
+        self.assertEqual(out["errors"], [], shown.stderr)
+        self.assertEqual(out["runs"][0]["probes"][0]["state"], "ok")
+
+
+class Endings(Probe):
+    def test_result(self):
+        shown = self.with_stand_in(f"echo 'at host - allocate 65536'\necho '{OK}'")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        out = json.loads(shown.stdout)
+        self.assertEqual(out["runs"], [json.loads(OK)])
+        self.assertEqual((out["skipped"], out["errors"]), ([], []))
+
+    def test_each_group_is_a_process(self):
+        seen = jt.temp_directory(self) / "seen"
+        script = f'echo "$@" >> {seen}\ncase "$*" in *pinned*) kill -SEGV $$;; esac\necho \'{OK}\''
+        shown = self.with_stand_in(script, kind="pinned,host,device")
+        self.assertIn("cuda: jetmem-probe crashed with SIGSEGV", shown.stderr)
+        self.assertEqual(shown.returncode, 1)
+        out = json.loads(shown.stdout)
+        self.assertEqual(len(out["runs"]), 1, "the host's result is not lost")
+        self.assertEqual(out["errors"][0]["group"], "cuda")
+        first, second = seen.read_text().splitlines()
+        self.assertIn("--kinds host --frame 12582912", first)
+        self.assertIn("--kinds pinned,device ", second)
+        self.assertIn("--any-heap", first)
+        self.assertIn("--deadline 60", first)
+
+    def test_missing(self):
+        shown = probe("--json", "--force", "--kind", "host", "--program", "/nowhere/jetmem-probe")
+        self.assertIn("/nowhere/jetmem-probe: No such file or directory", self.only_error(shown))
+
+    def test_not_executable(self):
+        path = stand_in(self, "", executable=False)
+        shown = probe("--json", "--force", "--kind", "host", "--program", path)
+        self.assertIn("Permission denied", self.only_error(shown))
+
+    def test_crash(self):
+        shown = self.with_stand_in("echo 'at pinned - allocate 65536'\n"
+                                   "echo 'what a \033[2Jpity' >&2\nkill -SEGV $$")
+        self.assertEqual(self.only_error(shown), "jetmem-probe crashed with SIGSEGV, while at "
+                         '"pinned allocate 65536 bytes": what a ?[2Jpity')
+
+    def test_killed(self):
+        error = self.only_error(self.with_stand_in("echo 'at host - cpu_write 65536'\n"
+                                                   "kill -KILL $$"))
+        self.assertIn('was killed by SIGKILL, while at "host cpu_write 65536 bytes"', error)
+        self.assertIn("want of memory", error)
+
+    def test_hang(self):
+        begin = time.monotonic()
+        shown = self.with_stand_in("echo 'at pinned - allocate 65536'\nsleep 100\n",
+                                   "--deadline", "1s")
+        error = self.only_error(shown)
+        self.assertIn('did not end within 1s, while at "pinned allocate 65536 bytes"', error)
+        self.assertLess(time.monotonic() - begin, 1 + 2 + jt.ONE_SECOND)
+
+    def test_fork(self):
+        pid = jt.temp_directory(self) / "pid"
+        shown = self.with_stand_in(f"sleep 100 &\necho $! > {pid}\necho '{OK}'")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        child = int(pid.read_text())
+        jt.wait_for("its child is gone", lambda: jt.process_state(child) in ("", "Z"))
+
+    def test_flood(self):
+        for where in ("", " >&2"):
+            shown = self.with_stand_in(f"yes 'all is well'{where}")
+            self.assertIn("printed more than 512KiB", self.only_error(shown))
+            self.assertLess(len(shown.stdout) + len(shown.stderr), 4000)
+
+    def test_half_a_line(self):
+        shown = self.with_stand_in(f"printf '%s' '{OK[:100]}'")
+        self.assertIn("ended in the middle of a line", self.only_error(shown))
+        # A whole object without its newline may be half of something, too.
+        shown = self.with_stand_in(f"printf '%s' '{OK}'")
+        self.assertIn("ended in the middle of a line", self.only_error(shown))
+
+    def test_garbage(self):
+        shown = self.with_stand_in("head -c 3000 /dev/urandom | tr -d '\\n'; echo")
+        self.assertIn("printed no result", self.only_error(shown))
+        for line in ("{}", "{\"schema\":\"jetmem-probe/1\"}", "{" * 5000, '{"a":' * 5000):
+            error = self.only_error(self.with_stand_in(f"echo '{line}'"))
+            self.assertIn("printed what is no result: ", error)
+            self.assertLess(len(error), 500)
+
+    def test_nothing(self):
+        self.assertIn("printed no result", self.only_error(self.with_stand_in("exit 0")))
+        self.assertIn("ended with status 7", self.only_error(self.with_stand_in("exit 7")))
+
+    def test_result_before_it_hung_on_its_way_out(self):
+        shown = self.with_stand_in(f"echo '{OK}'\nsleep 100", "--deadline", "1s")
+        self.assertIn("did not end within 1s", self.only_error(shown))
+        self.assertEqual(json.loads(shown.stdout)["runs"], [json.loads(OK)])
+
+    def test_failures_are_no_success(self):
+        for state, status in (("failed", 1), ("mismatch", 1), ("unsupported", 0), ("denied", 1),
+                              ("skipped", 1)):
+            line = result(("host", state, "so it is"))
+            shown = self.with_stand_in(f"echo '{line}'")
+            self.assertEqual(shown.returncode, status, state)
+
+    def test_ctrl_c(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            path = stand_in(self, "echo 'at pinned - allocate 65536'\necho $$ > $0.pid\nsleep 100")
+            command = subprocess.Popen(
+                [jt.JETMEM, "probe", "--force", "--json", "--kind", "host,pinned", "--program",
+                 path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                preexec_fn=jt.die_with_parent)
+            jt.at_end(self, command.kill)
+            file = path.with_name("jetmem-probe.pid")
+            child = int(jt.wait_for("it runs", lambda: file.exists() and file.read_text()))
+            command.send_signal(number)
+            out, err = command.communicate(timeout=jt.PATIENCE)
+            self.assertEqual(command.returncode, -number)
+            self.assertIn(jt.process_state(child), ("", "Z"))
+            self.assertIn('was stopped, while at "pinned allocate 65536 bytes"', err)
+            self.assertEqual([s["group"] for s in json.loads(out)["skipped"]], ["cuda"])
+
+    def test_deaf_to_signals(self):
+        begin = time.monotonic()
+        shown = self.with_stand_in("trap '' TERM INT ALRM\nwhile :; do sleep 1; done",
+                                   "--deadline", "1s")
+        self.assertIn("did not end within 1s", self.only_error(shown))
+        self.assertLess(time.monotonic() - begin, 3 + jt.ONE_SECOND)
+
+    def test_wedged_is_left_behind(self):
+        if not os.path.exists("/dev/fuse"):
+            self.skipTest("needs /dev/fuse: this kernel has no FUSE")
+        jt.take_private_mounts()
+        hanging = HangingFileSystem(self, jt.temp_directory(self))
+        begin = time.monotonic()
+        shown = self.with_stand_in("echo 'at pinned - allocate 65536'\n"
+                                   f"exec cat {hanging.path}/x", "--deadline", "1s",
+                                   kind="host,pinned")
+        took = jt.measured("jetmem probe with a probe that hangs for good, 1 s allowed",
+                           time.monotonic() - begin)
+        self.assertLess(took, 1 + 2 + jt.ONE_SECOND)
+        error = self.only_error(shown)
+        self.assertIn('did not end within 1s, while at "pinned allocate 65536 bytes"; it hangs in '
+                      "the kernel beyond SIGKILL and is left behind, process ", error)
+        pid = int(error.split()[-1])
+        self.assertEqual(jt.process_state(pid), "D", "SIGKILL ended it: no real hang")
+        self.assertEqual([s["group"] for s in json.loads(shown.stdout)["skipped"]], ["cuda"])
+        hanging.release()
+        jt.wait_for("it is gone", lambda: jt.process_state(pid) in ("", "Z"))
+
+
+class Gates(Probe):
+    def with_memory(self, available, free, *options):
+        """With this many MiB available and free, as /proc/meminfo has it."""
+        jt.take_private_mounts()
+        meminfo = jt.temp_directory(self) / "meminfo"
+        meminfo.write_text(f"MemTotal: 4194304 kB\nMemFree: {free << 10} kB\n"
+                           f"MemAvailable: {available << 10} kB\n")
+        jt.mount(str(meminfo), "/proc/meminfo", "none", MS_BIND)
+        self.addCleanup(jt.umount, "/proc/meminfo")
+        ran = jt.temp_directory(self) / "ran"
+        path = stand_in(self, f"echo \"$@\" >> {ran}\necho '{OK}'")
+        shown = probe("--json", "--program", path, *options)
+        jt.umount("/proc/meminfo")
+        return shown, ran.read_text().splitlines() if ran.exists() else []
+
+    def test_a_closed_gate_leaves_out_its_group(self):
+        for available, free, reason in ((400, 400, "low_available"), (2000, 200, "low_free")):
+            shown, ran = self.with_memory(available, free)
+            self.assertEqual(len(ran), 1, shown.stderr)
+            self.assertIn("--kinds host,dmabuf ", ran[0])
+            self.assertNotIn("--any-heap", ran[0])
+            skipped, = json.loads(shown.stdout)["skipped"]
+            self.assertEqual((skipped["group"], skipped["reason"]), ("cuda", reason))
+            self.assertIn(f"cuda was left out ({reason}): {skipped['words']}", shown.stderr)
+            self.assertEqual(shown.returncode, 0, "the rest is ok")
+
+    def test_all_closed(self):
+        shown, ran = self.with_memory(30, 30)
+        self.assertEqual((shown.returncode, ran), (1, []))
+        out = json.loads(shown.stdout)
+        self.assertEqual([s["group"] for s in out["skipped"]], ["memory", "cuda"])
+        self.assertEqual((out["runs"], out["errors"]), ([], []))
+
+    def test_force_goes_over_them_and_says_so(self):
+        shown, ran = self.with_memory(30, 30, "--force")
+        self.assertEqual((shown.returncode, len(ran)), (0, 2))
+        self.assertIn("memory is probed although MemAvailable is 30MiB", shown.stderr)
+        self.assertIn("cuda is probed although", shown.stderr)
+        self.assertIn("--any-heap", ran[0])
+
+    def test_a_bisection_leaves_room(self):
+        bisect = ("--kind", "dmabuf", "--bisect")
+        shown, ran = self.with_memory(1024, 1024, *bisect)
+        self.assertIn(f"--bisect {512 << 20} ", ran[0])
+        shown, ran = self.with_memory(1024, 1024, *bisect, "--limit", "2GiB")
+        self.assertIn(f"--bisect {512 << 20} ", ran[0])
+        self.assertIn("--limit: lowered to 512MiB", shown.stderr)
+        shown, ran = self.with_memory(520, 520, *bisect)
+        self.assertEqual((shown.returncode, ran), (1, []))
+        self.assertIn("--bisect: MemAvailable is 520MiB", shown.stderr)
+
+    def test_force_says_so(self):
+        shown = self.with_stand_in(f"echo '{OK}'")
+        self.assertIn("--force: ", shown.stderr)
+        shown = probe("--kind", "host", "--json", "--program", stand_in(self, f"echo '{OK}'"))
+        self.assertNotIn("--force", shown.stderr)
+
+    def test_bisect(self):
+        seen = jt.temp_directory(self) / "seen"
+        path = stand_in(self, f"echo \"$@\" > {seen}\necho '{result(('dmabuf', 'ok', ''))}'")
+        shown = probe("--kind", "dmabuf", "--bisect", "--limit", "64MiB", "--force", "--program",
+                      path)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("a camera that starts meanwhile may find nothing", shown.stderr)
+        self.assertIn("--bisect 67108864", seen.read_text())
+
+
+class CommandLine(unittest.TestCase):
+    def test_wrong(self):
+        for options, words in ((["--kind", "pined"], "did you mean 'pinned'?"),
+                               (["--size", "12"], "--size: '12' is not a size"),
+                               (["--size", "1GiB"], "--size: expected a size from 4KiB to 256MiB"),
+                               (["--bisect"], "--bisect needs one --kind"),
+                               (["--limit", "1GiB"], "--limit goes with --bisect"),
+                               (["--deadline", "60"], "--deadline: "),
+                               (["--root", "/", "--kind", "host"], "nothing is run"),
+                               (["--kinds", "host"], "--kinds")):
+            with self.subTest(options=options):
+                shown = probe(*options)
+                self.assertEqual((shown.returncode, shown.stdout), (2, ""), shown.stderr)
+                self.assertIn(words, shown.stderr)
+
+    def test_help(self):
+        shown = probe("--help")
+        self.assertEqual(shown.returncode, 0)
+        for word in (*MEMORY, *CUDA, *STATES, "takes memory for a moment", "Exit status:"):
+            self.assertIn(word, shown.stdout)
+
+
+class Captured(Probe):
+    def tree(self, text):
+        root = jt.temp_directory(self)
+        (root / "jetmem").mkdir()
+        if text is not None:
+            (root / "jetmem/probe").write_text(text)
+        return root
+
+    def test_text_and_json(self):
+        later = result(("pinned", "unsupported", "built without CUDA"), of_later_times={"a": 1})
+        root = self.tree(f"{OK}\n{later}\n")
+        shown = probe("--root", root)
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertIn("host        ok", shown.stdout)
+        self.assertIn("pinned: built without CUDA", shown.stdout)
+        shown = probe("--root", root, "--json")
+        self.assertEqual(json.loads(shown.stdout)["runs"], [json.loads(OK), json.loads(later)])
+
+    def test_absent(self):
+        shown = probe("--root", self.tree(None))
+        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertIn("/jetmem/probe: No such file or directory", shown.stderr)
+        shown = probe("--root", "/nowhere/at/all")
+        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertIn("/nowhere/at/all", shown.stderr)
+
+    def test_damaged(self):
+        shown = probe("--root", self.tree(f"{OK}\n{OK[:80]}"))
+        self.assertEqual(shown.returncode, 1)
+        self.assertIn("/jetmem/probe: line 2", shown.stderr)
+        self.assertIn("host        ok", shown.stdout)
+        shown = probe("--root", self.tree(""))
+        self.assertEqual(shown.returncode, 1)
+        self.assertIn("empty", shown.stderr)
+        shown = probe("--root", self.tree(f"{OK}\n" * 6))
+        self.assertIn("more than 4 lines", shown.stderr)
+
+
+class Terminal(Probe):
+    def test_progress_is_shown_and_cleared(self):
+        path = stand_in(self, f"echo 'at pinned - allocate 65536'\nsleep 0.5\necho '{OK}'")
+        ours, theirs = pty.openpty()
+        jt.at_end(self, os.close, ours)
+        command = subprocess.Popen(
+            [jt.JETMEM, "probe", "--json", "--force", "--kind", "host", "--program", path],
+            stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=jt.die_with_parent)
+        os.close(theirs)
+        shown = b""
+        while select.select([ours], [], [], jt.PATIENCE)[0]:
+            try:
+                shown += os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+        self.assertEqual(command.wait(jt.PATIENCE), 0)
+        self.assertIn(b"\rpinned allocate 65536 bytes", shown)
+        self.assertTrue(shown.endswith(b"\r" + b" " * 79 + b"\r"), shown)
+
+    def test_nothing_without_a_terminal(self):
+        shown = self.with_stand_in(f"echo 'at pinned - allocate 65536'\nsleep 0.3\necho '{OK}'")
+        self.assertNotIn("pinned", shown.stderr)
+
+
+if __name__ == "__main__":
+    jt.main()

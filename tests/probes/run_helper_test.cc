@@ -1,0 +1,233 @@
+#include "probes/run_helper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "base/text.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kHead = "echo 'jetmem-probe/1 pid '$$; ";
+constexpr const char* kAt = "echo 'at pinned - allocate 65536'; ";
+constexpr const char* kResult = "echo '{\"schema\":1}'; ";
+
+// Stand-ins are lines of shell.
+class RunProbe : public testing::Test {
+ protected:
+  ProbeEnd run(const std::string& script, milliseconds deadline = std::chrono::seconds(20)) {
+    command_.program = "/bin/sh";
+    command_.arguments = {"-c", script};
+    command_.deadline = deadline;
+    const auto begin = std::chrono::steady_clock::now();
+    ProbeEnd end = run_probe(spawner_, command_);
+    took_ = std::chrono::steady_clock::now() - begin;
+    return end;
+  }
+  // What went wrong; empty when nothing did.
+  std::string error_of(const std::string& script,
+                       milliseconds deadline = std::chrono::seconds(20)) {
+    const ProbeEnd end = run(script, deadline);
+    return end.error ? end.error->message : "";
+  }
+
+  // Whether a process whose number is in this file goes away.
+  bool goes_away(const std::string& file) {
+    std::string text;
+    std::ifstream(file) >> text;
+    const auto pid = parse_u64(text);
+    if (!pid) return false;
+    for (int i = 0; i < 500; ++i) {
+      std::string stat;
+      std::getline(std::ifstream("/proc/" + std::to_string(*pid) + "/stat"), stat);
+      if (stat.empty() || stat.find(") Z") != std::string::npos) return true;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return false;
+  }
+
+  SystemSpawner spawner_;
+  ProbeCommand command_;
+  std::chrono::duration<double> took_{0};
+};
+
+TEST_F(RunProbe, GivesTheResultOfOneThatEndsWell) {
+  const ProbeEnd end = run(std::string(kHead) + kAt + kResult);
+  EXPECT_FALSE(end.error) << end.error->message;
+  EXPECT_GT(end.output.pid, 1U);
+  EXPECT_EQ(end.output.where, "pinned allocate 65536 bytes");
+  EXPECT_EQ(end.output.result, "{\"schema\":1}");
+  EXPECT_FALSE(end.stopped);
+  EXPECT_EQ(end.left_behind, -1);
+}
+
+TEST_F(RunProbe, HandsItsArgumentsOver) {
+  command_.program = "/bin/echo";
+  command_.arguments = {"{\"a\"", "b", "}"};
+  EXPECT_EQ(run_probe(spawner_, command_).output.result, "{\"a\" b }");
+}
+
+TEST_F(RunProbe, WhatCannotBeStartedIsSaid) {
+  TempDir dir;
+  dir.write("probe", "#!/bin/sh\n");
+  command_.program = dir.path() + "/missing";
+  EXPECT_THAT(run_probe(spawner_, command_).error->message,
+              HasSubstr("/missing: No such file or directory"));
+  command_.program = dir.path() + "/probe";
+  EXPECT_THAT(run_probe(spawner_, command_).error->message, HasSubstr("/probe: Permission denied"));
+}
+
+TEST_F(RunProbe, ACrashSaysWhere) {
+  const std::string error =
+      error_of(std::string(kHead) + kAt + "echo no memory >&2; kill -SEGV $$");
+  EXPECT_EQ(error, "crashed with SIGSEGV, while at \"pinned allocate 65536 bytes\": no memory");
+}
+
+TEST_F(RunProbe, SigkillFromElsewhereMayBeTheOomKiller) {
+  const std::string error = error_of(std::string(kHead) + kAt + "kill -KILL $$");
+  EXPECT_THAT(error, HasSubstr("was killed by SIGKILL, while at \"pinned"));
+  EXPECT_THAT(error, HasSubstr("want of memory"));
+}
+
+TEST_F(RunProbe, OneThatHangsIsKilledWithAllThatItStarted) {
+  TempDir dir;
+  const ProbeEnd end =
+      run(std::string(kHead) + kAt + "sleep 100 & echo $! > " + dir.path() + "/child; wait",
+          milliseconds(300));
+  EXPECT_EQ(end.error->code, Errc::kTimeout);
+  EXPECT_THAT(end.error->message,
+              HasSubstr("did not end within 300ms, while at \"pinned allocate 65536 bytes\""));
+  EXPECT_LT(took_.count(), 3);
+  EXPECT_TRUE(goes_away(dir.path() + "/child"));
+  EXPECT_EQ(end.left_behind, -1);
+}
+
+TEST_F(RunProbe, ItsOwnAlarmIsTheSameAsOurs) {
+  EXPECT_THAT(error_of("kill -ALRM $$"), HasSubstr("did not end within 20s"));
+}
+
+TEST_F(RunProbe, WhatItMeasuredBeforeItHungStands) {
+  const ProbeEnd end = run(std::string(kHead) + kResult + "sleep 100", milliseconds(300));
+  EXPECT_EQ(end.output.result, "{\"schema\":1}");
+  EXPECT_THAT(end.error->message, HasSubstr("did not end within"));
+}
+
+TEST_F(RunProbe, AChildLeftBehindWithThePipeIsNotWaitedFor) {
+  TempDir dir;
+  const ProbeEnd end =
+      run("sleep 100 & echo $! > " + dir.path() + "/child; " + std::string(kResult));
+  EXPECT_FALSE(end.error);
+  EXPECT_EQ(end.output.result, "{\"schema\":1}");
+  EXPECT_LT(took_.count(), 5);
+  EXPECT_TRUE(goes_away(dir.path() + "/child"));
+  // One that made itself a group of its own is out of reach, and holds nobody up either.
+  EXPECT_FALSE(run("setsid sleep 3 & " + std::string(kResult)).error);
+  EXPECT_LT(took_.count(), 2.5);
+}
+
+TEST_F(RunProbe, AClosedOutputIsNoEnd) {
+  EXPECT_THAT(error_of("exec >&- 2>&-; sleep 100", milliseconds(300)),
+              HasSubstr("did not end within 300ms"));
+  EXPECT_THAT(error_of("exec >&- 2>&-; sleep 0.2; exit 3"), HasSubstr("ended with status 3"));
+}
+
+TEST_F(RunProbe, AFloodEndsIt) {
+  // Lines of 16 bytes: wherever it is cut, what comes last looks like a result.
+  for (const char* to : {"", " >&2"}) {
+    const ProbeEnd end = run(std::string("yes '{\"schema\":1234}'") + to);
+    ASSERT_TRUE(end.error);
+    EXPECT_EQ(end.error->code, Errc::kTooLarge);
+    EXPECT_THAT(end.error->message, HasSubstr("printed more than 512KiB"));
+    EXPECT_EQ(end.output.result, "");
+    EXPECT_LT(end.error->message.size(), 400U);
+    EXPECT_LT(took_.count(), 5);
+  }
+}
+
+TEST_F(RunProbe, AFloodOfOneThatEndsIsOne) {
+  const ProbeEnd end = run("yes '{\"schema\":1234}' | head -c 540672");
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->code, Errc::kTooLarge);
+  EXPECT_EQ(end.output.result, "");
+}
+
+TEST_F(RunProbe, WorksWithoutPidfds) {
+  // As on kernels before 5.3.
+  class OldSpawner final : public Spawner {
+   public:
+    Result<Child> spawn(const SpawnRequest& request) override {
+      auto child = SystemSpawner().spawn(request);
+      if (child) child->pidfd.reset();
+      return child;
+    }
+  } old;
+  command_.program = "/bin/sh";
+  command_.arguments = {"-c", "sleep 0.1; exec >&- 2>&-; sleep 0.1; exit 4"};
+  EXPECT_EQ(run_probe(old, command_).error->message, "ended with status 4");
+  command_.arguments = {"-c", std::string(kResult)};
+  EXPECT_FALSE(run_probe(old, command_).error);
+  command_.arguments = {"-c", "sleep 100"};
+  command_.deadline = milliseconds(300);
+  EXPECT_EQ(run_probe(old, command_).error->code, Errc::kTimeout);
+}
+
+TEST_F(RunProbe, HalfALineIsNoResult) {
+  const std::string error = error_of("printf '{\"schema\":\"jetmem-pro'");
+  EXPECT_EQ(error, "ended in the middle of a line, its last: '{\"schema\":\"jetmem-pro'");
+}
+
+TEST_F(RunProbe, GarbageWithStatusZeroIsNoResult) {
+  EXPECT_EQ(error_of("printf 'all\\033[2J is well\\n'"),
+            "printed no result, its last: 'all?[2J is well'");
+  EXPECT_EQ(error_of("true"), "ended well, but printed nothing");
+  // Nor is one that something else came after.
+  EXPECT_THAT(error_of(std::string(kResult) + "echo bye"), HasSubstr("its last: 'bye'"));
+}
+
+TEST_F(RunProbe, AStatusComesWithTheLastWords) {
+  EXPECT_EQ(error_of("printf 'wrong\\tway\\033\\n\\n' >&2; exit 2"),
+            "ended with status 2: wrong?way?");
+  const std::string error = error_of("yes too long | head -c 100000 >&2; echo end >&2; exit 1");
+  EXPECT_THAT(error, HasSubstr("end"));
+  EXPECT_LT(error.size(), 300U);
+}
+
+TEST_F(RunProbe, CanBeStopped) {
+  TempDir dir;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  command_.stop_fd = ends[0];
+  // Only once it says where it is: so that is seen, too.
+  std::string where;
+  command_.progress = [&](const std::string& now) {
+    where = now;
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  };
+  const ProbeEnd end = run("echo $$ > " + dir.path() + "/child; " + kHead + kAt + "sleep 100");
+  EXPECT_TRUE(end.stopped);
+  EXPECT_EQ(where, "pinned allocate 65536 bytes");
+  EXPECT_THAT(end.error->message, HasSubstr("was stopped, while at \"pinned"));
+  EXPECT_LT(took_.count(), 5);
+  EXPECT_TRUE(goes_away(dir.path() + "/child"));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(RunProbe, LeavesNoZombie) {
+  const ProbeEnd end = run(std::string(kHead) + kResult);
+  EXPECT_NE(::kill(static_cast<pid_t>(end.output.pid), 0), 0);
+}
+
+}  // namespace
+}  // namespace jetmem
