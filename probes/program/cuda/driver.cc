@@ -1,0 +1,114 @@
+#include "probes/program/cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include "probes/program/cuda/work.h"
+
+namespace jetmem::probe {
+namespace {
+
+template <class Function>
+void find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+}
+
+}  // namespace
+
+void* open_library(const std::string& directory, std::initializer_list<const char*> names,
+                   std::string& problem) {
+  problem.clear();
+  const auto open = [&](const std::string& name, int loaded_only) {
+    void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | loaded_only);
+    const char* const error = library == nullptr ? ::dlerror() : nullptr;
+    if (problem.empty() && error != nullptr) problem = error;
+    if (library != nullptr) problem.clear();
+    return library;
+  };
+  for (const char* name : names) {
+    if (directory.empty()) break;
+    if (void* library = open(directory + "/" + name, 0)) return library;
+  }
+  // With a directory of stand-ins the machine's own libraries stay out of it, but for one that is
+  // in the process already.
+  for (const char* name : names) {
+    if (void* library = open(name, directory.empty() ? 0 : RTLD_NOLOAD)) return library;
+  }
+  if (problem.empty()) problem = std::string("no ") + *names.begin();
+  return nullptr;
+}
+
+Driver::Driver(const std::string& library_directory) : Functions{} {
+  library_ = open_library(library_directory, {"libcuda.so.1"}, problem_);
+  if (library_ == nullptr) return;
+#define FIND(function) find(library_, #function, function)
+  FIND(cuGetErrorName);
+  FIND(cuGetErrorString);
+  FIND(cuCtxGetDevice);
+  FIND(cuDeviceGetAttribute);
+  FIND(cuMemAlloc_v2);
+  FIND(cuMemFree_v2);
+  FIND(cuMemcpyHtoDAsync_v2);
+  FIND(cuMemcpyDtoHAsync_v2);
+  FIND(cuMemcpy2DAsync_v2);
+  FIND(cuStreamSynchronize);
+  FIND(cuMemGetHandleForAddressRange);
+  FIND(cuImportExternalMemory);
+  FIND(cuExternalMemoryGetMappedBuffer);
+  FIND(cuDestroyExternalMemory);
+  FIND(cuGraphicsEGLRegisterImage);
+  FIND(cuGraphicsUnregisterResource);
+  FIND(cuGraphicsResourceGetMappedEglFrame);
+  FIND(cuEGLStreamConsumerConnect);
+  FIND(cuEGLStreamConsumerDisconnect);
+  FIND(cuEGLStreamConsumerAcquireFrame);
+  FIND(cuEGLStreamConsumerReleaseFrame);
+  FIND(cuEGLStreamProducerConnect);
+  FIND(cuEGLStreamProducerDisconnect);
+  FIND(cuEGLStreamProducerPresentFrame);
+  FIND(cuEGLStreamProducerReturnFrame);
+#undef FIND
+}
+
+std::string Driver::lacks(std::initializer_list<const char*> functions) const {
+  if (library_ == nullptr) return problem_;
+  for (const char* function : functions) {
+    if (::dlsym(library_, function) == nullptr) {
+      return std::string("the driver has no ") + function + "()";
+    }
+  }
+  return "";
+}
+
+std::string Driver::name_of(driver::Result result) const {
+  const char* name = nullptr;
+  if (cuGetErrorName != nullptr && cuGetErrorName(result, &name) == driver::kSuccess &&
+      name != nullptr) {
+    return name;
+  }
+  return "CUresult " + std::to_string(result);
+}
+
+bool Driver::call(Recorder& recorder, const char* name, driver::Result result) const {
+  const char* why = nullptr;
+  if (result != driver::kSuccess && cuGetErrorString != nullptr) cuGetErrorString(result, &why);
+  return recorder.call(name, result == driver::kSuccess, name_of(result),
+                       why == nullptr ? "" : why);
+}
+
+bool can_be_tried(Run& run, const char* kind, const Driver& driver,
+                  std::initializer_list<const char*> functions) {
+  if (run.options().bisect_limit > 0) {
+    run.leave_out(kind, "", State::kUnsupported, "only allocations are bisected");
+    return false;
+  }
+  if (!gpu_usable(run, kind)) return false;
+  std::string lacks =
+      driver.lacks({"cuCtxGetDevice", "cuDeviceGetAttribute", "cuMemAlloc_v2", "cuMemFree_v2",
+                    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"});
+  if (lacks.empty()) lacks = driver.lacks(functions);
+  if (lacks.empty()) return true;
+  run.leave_out(kind, "", State::kUnsupported, lacks);
+  return false;
+}
+
+}  // namespace jetmem::probe

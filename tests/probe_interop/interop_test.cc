@@ -1,0 +1,416 @@
+// The kinds that hand memory between CUDA and others, against a stand-in of NVIDIA's libraries
+// (fake_nvidia.c): that every call which fails is told, that what was taken is given back whichever
+// it was, and that nothing is believed of a library that is not as expected.
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "probes/program/cuda/work.h"
+#include "probes/program/gpu.h"
+#include "probes/program/kinds.h"
+#include "probes/program/pattern.h"
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+namespace {
+
+// As fake_nvidia.c has it.
+struct Control {
+  int fail_at, no_dma_buf, import_answer, keeps_fd, array_frames, no_egl_device, spoil,
+      short_export, slow_return;
+  int calls;
+  char failed[64];
+  char misuse[128];
+  int taken;
+  char order[4096];
+};
+
+jetmem::probe::Gpu the_gpu;
+bool gpu_is_idle = false;  // does nothing of what it is asked for, and says that it did
+int (*fake_call)(const char*) = nullptr;
+std::string brackets;  // what the CPU and the GPU did with a DMA-BUF, in order
+
+}  // namespace
+
+// The kernel's DMA-BUFs: /dev/null stands in for /dev/udmabuf, and the file that it is asked to
+// make one of, for the DMA-BUF.
+extern "C" int ioctl(int fd, unsigned long request, ...) noexcept {
+  std::va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  const auto answer = [](const char* call) {
+    if (fake_call(call) == 0) return 0;
+    errno = EIO;
+    return -1;
+  };
+  if (_IOC_TYPE(request) == 'u') {
+    const std::uint32_t file = *static_cast<std::uint32_t*>(argument);
+    return answer("UDMABUF_CREATE") == 0 ? ::fcntl(static_cast<int>(file), F_DUPFD_CLOEXEC, 3) : -1;
+  }
+  if (_IOC_TYPE(request) == 'b') {
+    const std::uint64_t flags = *static_cast<std::uint64_t*>(argument);
+    brackets += (flags & 4) != 0 ? ")" : (flags & 2) != 0 ? "(write" : "(read";
+    return answer("DMA_BUF_IOCTL_SYNC");
+  }
+  return static_cast<int>(::syscall(SYS_ioctl, fd, request, argument));
+}
+
+// What the program has in cuda/session.cc.
+namespace jetmem::probe {
+
+const Gpu& gpu() { return the_gpu; }
+bool gpu_was_asked() { return true; }
+bool gpu_usable(Run& run, const char* kind) {
+  if (the_gpu.state == State::kOk) return true;
+  run.leave_out(kind, "", the_gpu.state, the_gpu.reason);
+  return false;
+}
+bool gpu_modify(Recorder& recorder, void* for_gpu, std::uint64_t bytes) {
+  return recorder.step(step::kGpuRmw, bytes, [&] {
+    if (!recorder.call("launch", fake_call("launch") == 0, "cudaErrorLaunchFailure")) return false;
+    brackets += " gpu ";
+    auto* const words = static_cast<std::uint64_t*>(for_gpu);
+    for (std::uint64_t i = 0; i < bytes / 8 && !gpu_is_idle; ++i) {
+      words[i] = words[i] * kModifyFactor + kModifyTerm;
+    }
+    return true;
+  });
+}
+void* gpu_stream() { return &the_gpu; }
+
+}  // namespace jetmem::probe
+
+namespace jetmem::probe {
+namespace {
+
+struct Kind {
+  const char* name;
+  void (*probe)(Run&);
+  std::size_t result;  // which of its results
+  const char* label;
+};
+const Kind kExport{"dmabuf_export", probe_dmabuf_export, 0, "Export"};
+const Kind kImport{"dmabuf_import", probe_dmabuf_import, 1, "ImportOfExported"};
+const Kind kImportUdmabuf{"dmabuf_import", probe_dmabuf_import, 0, "ImportOfUdmabuf"};
+const Kind kSurface{"nvbufsurface", probe_nvbufsurface, 0, "Surface"};
+const Kind kStream{"eglstream", probe_eglstream, 0, "Stream"};
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir("/proc/self/fd"), ::closedir);
+  while (::readdir(entries.get()) != nullptr) ++count;
+  return count;
+}
+
+// Of files in memory, of which the stand-ins' memory is.
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:") != std::string::npos) ++count;
+  }
+  return count;
+}
+
+class WithLibraries : public testing::Test {
+ protected:
+  void SetUp() override {
+    use("now");
+    the_gpu = Gpu();
+    the_gpu.state = State::kOk;
+    the_gpu.integrated = true;
+    the_gpu.driver = 13000;
+    gpu_is_idle = false;
+    options_.frame_bytes = 64U << 10;
+    options_.heap_directory = "/nonexistent";
+  }
+  void TearDown() override {
+    EXPECT_EQ(open_descriptors(), descriptors_);
+    EXPECT_EQ(mappings(), mappings_);
+    EXPECT_EQ(control_->taken, 0) << control_->order;
+    EXPECT_STREQ(control_->misuse, "") << control_->order;
+    *control_ = Control();
+  }
+
+  void use(const std::string& age) {
+    options_.library_directory = std::string(FAKE_NVIDIA) + "/" + age;
+    void* const library =
+        ::dlopen((options_.library_directory + "/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << ::dlerror();
+    control_ = static_cast<Control*>(::dlsym(library, "fake_control"));
+    fake_call = reinterpret_cast<int (*)(const char*)>(::dlsym(library, "fake_call"));
+    *control_ = Control();
+    descriptors_ = open_descriptors();
+    mappings_ = mappings();
+  }
+
+  Result run(const Kind& kind) {
+    brackets.clear();
+    options_.udmabuf = kind.label == kImportUdmabuf.label ? "/dev/null" : "/nonexistent";
+    // Of the two targets that this kind has, the one that is meant.
+    if (kind.label == kImportUdmabuf.label) control_->no_dma_buf = 1;
+    probe::Run asked(options_);  // gtest has a Run() of its own
+    kind.probe(asked);
+    results_ = asked.results();
+    // A kind that is left out as a whole has one result.
+    if (results_.empty()) return {};
+    return results_[std::min(kind.result, results_.size() - 1)];
+  }
+
+  Options options_;
+  Control* control_ = nullptr;
+  std::vector<Result> results_;
+  std::size_t descriptors_ = 0;
+  std::size_t mappings_ = 0;
+};
+
+class Interop : public WithLibraries, public testing::WithParamInterface<Kind> {};
+
+std::vector<std::string> steps(const Rung& rung) {
+  std::vector<std::string> names;
+  for (const Step& step : rung.steps) names.emplace_back(step.step);
+  return names;
+}
+
+TEST_P(Interop, WorksAndGivesEverythingBack) {
+  const Result result = run(GetParam());
+  EXPECT_EQ(result.kind, GetParam().name);
+  EXPECT_EQ(result.state, State::kOk) << result.reason;
+  ASSERT_TRUE(result.warm_up);
+  ASSERT_THAT(result.rungs, SizeIs(1));
+  EXPECT_EQ(result.rungs[0].mismatches, 0U);
+  EXPECT_EQ(steps(result.rungs[0]).back(), "free");
+}
+
+TEST_P(Interop, SeesAGpuThatDidNothing) {
+  gpu_is_idle = true;
+  const Result result = run(GetParam());
+  EXPECT_EQ(result.state, State::kMismatch);
+  EXPECT_EQ(result.failed_step, "cpu_verify");
+  EXPECT_EQ(result.warm_up->mismatches, (64U << 10) / 8);
+}
+
+// Whichever call fails: it is told, nothing comes out as well, nothing is kept, and nobody touches
+// what the GPU has (fake_nvidia.c would end this program).
+TEST_P(Interop, EveryFailureIsToldAndNothingIsKept) {
+  run(GetParam());
+  const int calls = control_->calls;
+  ASSERT_GT(calls, 12);
+  for (int call = 1; call <= calls; ++call) {
+    *control_ = Control();
+    control_->fail_at = call;
+    const Result result = run(GetParam());
+    const std::string failed = control_->failed;
+    SCOPED_TRACE(failed + ", call " + std::to_string(call) + " of " + control_->order);
+    ASSERT_NE(failed, "");
+    // Asked for the target that is not meant.
+    if (GetParam().label == kImportUdmabuf.label && result.state == State::kOk &&
+        (failed == "cuCtxGetDevice" || failed == "cuDeviceGetAttribute")) {
+      continue;
+    }
+    EXPECT_NE(result.state, State::kOk);
+    EXPECT_NE(result.state, State::kMismatch);
+    EXPECT_NE(result.reason, "");
+    if (result.state == State::kFailed && result.failed_step.empty()) {
+      EXPECT_NE(result.error, "");
+    } else if (result.state == State::kFailed) {
+      EXPECT_THAT(result.reason, HasSubstr(failed));
+    }
+    EXPECT_STREQ(control_->misuse, "");
+    // A frame that may still be somebody's is not freed under him.
+    const int kept = failed == "cuEGLStreamProducerDisconnect" ? 1 : 0;
+    EXPECT_EQ(control_->taken, kept);
+    descriptors_ += static_cast<std::size_t>(kept);
+    mappings_ += static_cast<std::size_t>(kept);
+    EXPECT_EQ(open_descriptors(), descriptors_);
+    EXPECT_EQ(mappings(), mappings_);
+  }
+  *control_ = Control();
+}
+
+TEST_P(Interop, WithoutAGpuTheReasonIsTheGpus) {
+  the_gpu.state = State::kDenied;
+  the_gpu.reason = "not for you";
+  const Result result = run(GetParam());
+  EXPECT_EQ(result.state, State::kDenied);
+  EXPECT_EQ(result.reason, "not for you");
+  EXPECT_THAT(results_, SizeIs(1));
+  EXPECT_EQ(control_->calls, 0);
+}
+
+TEST_P(Interop, WithoutADriverTheLoaderSaysWhy) {
+  options_.library_directory = "/nonexistent";
+  const Result result = run(GetParam());
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_THAT(result.reason, HasSubstr("libcuda.so.1"));
+}
+
+TEST_P(Interop, IsNotBisected) {
+  options_.bisect_limit = 1U << 30;
+  const Result result = run(GetParam());
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_EQ(control_->calls, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Interop,
+                         testing::Values(kExport, kImport, kImportUdmabuf, kSurface, kStream),
+                         [](const auto& kind) { return std::string(kind.param.label); });
+
+TEST_F(WithLibraries, ExportsWhatTheDriverLets) {
+  control_->no_dma_buf = 1;
+  const Result result = run(kExport);
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_EQ(result.reason, "the driver says that this GPU's memory cannot be a DMA-BUF");
+}
+
+TEST_F(WithLibraries, AnExportThatIsShortIsAFailure) {
+  control_->short_export = 1;
+  const Result result = run(kExport);
+  EXPECT_EQ(result.state, State::kFailed);
+  EXPECT_EQ(result.failed_step, "export");
+  EXPECT_EQ(result.error, "2093056 bytes");
+  EXPECT_EQ(result.reason, "lseek: the DMA-BUF should have 2097152 (2093056 bytes)");
+}
+
+TEST_F(WithLibraries, NamesTheFunctionThatADriverLacks) {
+  use("old");
+  EXPECT_EQ(run(kExport).reason, "the driver has no cuMemGetHandleForAddressRange()");
+  EXPECT_EQ(run(kImport).reason, "the driver has no cuMemGetHandleForAddressRange()");
+  EXPECT_EQ(run(kImport).target, "cuda_export");
+  EXPECT_EQ(run(kSurface).reason, "this libnvbufsurface.so has no NvBufSurfaceMapEglImage()");
+  for (const Result& result : results_) EXPECT_EQ(result.state, State::kUnsupported);
+}
+
+TEST_F(WithLibraries, ARefusedImportIsUnsupported) {
+  control_->import_answer = 801;
+  const Result result = run(kImport);
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_EQ(result.reason, "the driver refuses it: CUDA_ERROR_NOT_SUPPORTED (801)");
+  EXPECT_EQ(result.failed_step, "");
+  const std::vector<Step>& done = result.warm_up->steps;
+  const auto import = std::find_if(done.begin(), done.end(), [](const Step& step) {
+    return step.step == std::string(step::kImport);
+  });
+  ASSERT_NE(import, done.end());
+  EXPECT_EQ(import->calls.back().result, "CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_THAT(result.rungs, SizeIs(0));
+}
+
+TEST_F(WithLibraries, AnOlderDriverDoesNotKnowOfImport) {
+  control_->import_answer = 1;
+  EXPECT_EQ(run(kImport).state, State::kFailed);
+  the_gpu.driver = 12060;
+  const Result result = run(kImport);
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_THAT(result.reason, StartsWith("a driver older than CUDA 13 imports no DMA-BUF"));
+}
+
+TEST_F(WithLibraries, AnImportedDescriptorIsClosedOnce) {
+  // TearDown() counts them.
+  control_->keeps_fd = 1;
+  EXPECT_EQ(run(kImport).state, State::kOk);
+}
+
+TEST_F(WithLibraries, TheCpuIsAtADmaBufBetweenBracketsOnly) {
+  EXPECT_EQ(run(kImportUdmabuf).state, State::kOk);
+  EXPECT_EQ(brackets, "(write) gpu (read)(write) gpu (read)");
+  gpu_is_idle = true;
+  EXPECT_EQ(run(kImportUdmabuf).state, State::kMismatch);
+}
+
+TEST_F(WithLibraries, WithoutUdmabufItSaysSo) {
+  run(kImport);
+  ASSERT_THAT(results_, SizeIs(2));
+  EXPECT_EQ(results_[0].target, "udmabuf");
+  EXPECT_EQ(results_[0].state, State::kUnsupported);
+  EXPECT_THAT(results_[0].reason, HasSubstr("/nonexistent"));
+}
+
+TEST_F(WithLibraries, SurfacesAreJetsons) {
+  the_gpu.integrated = false;
+  const Result result = run(kSurface);
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_THAT(result.reason, HasSubstr("Jetson"));
+  EXPECT_EQ(control_->calls, 0);
+}
+
+TEST_F(WithLibraries, ASurfaceThatIsLaidOutOtherwiseIsNotUsed) {
+  for (int spoil = 1; spoil <= 13; ++spoil) {
+    *control_ = Control();
+    control_->spoil = spoil;
+    const Result result = run(kSurface);
+    SCOPED_TRACE("spoil " + std::to_string(spoil) + ": " + result.reason);
+    EXPECT_EQ(result.state, State::kUnsupported);
+    EXPECT_THAT(result.reason, HasSubstr("not laid out as this program knows them: it"));
+    EXPECT_EQ(std::string(control_->order),
+              spoil == 13 ? "NvBufSurfaceCreate " : "NvBufSurfaceCreate NvBufSurfaceDestroy ");
+    EXPECT_EQ(control_->taken, 0);
+  }
+}
+
+TEST_F(WithLibraries, ASurfaceWithoutAddressOrImageFails) {
+  for (const int spoil : {14, 15}) {
+    *control_ = Control();
+    control_->spoil = spoil;
+    const Result result = run(kSurface);
+    EXPECT_EQ(result.state, State::kFailed);
+    EXPECT_EQ(result.failed_step, spoil == 14 ? "map" : "import");
+    EXPECT_EQ(control_->taken, 0);
+  }
+}
+
+TEST_F(WithLibraries, TheGpuHasASurfaceBetweenTheSyncs) {
+  EXPECT_EQ(run(kSurface).state, State::kOk);
+  const std::string once =
+      "NvBufSurfaceCreate NvBufSurfaceMap NvBufSurfaceSyncForCpu NvBufSurfaceSyncForDevice "
+      "NvBufSurfaceMapEglImage cuGraphicsEGLRegisterImage cuGraphicsResourceGetMappedEglFrame "
+      "launch NvBufSurfaceSyncForCpu cuGraphicsUnregisterResource NvBufSurfaceUnMapEglImage "
+      "NvBufSurfaceUnMap NvBufSurfaceDestroy ";
+  EXPECT_EQ(control_->order, once + once);
+}
+
+TEST_F(WithLibraries, AStreamsFramesMayComeAsArrays) {
+  control_->array_frames = 1;
+  EXPECT_EQ(run(kStream).state, State::kOk);
+}
+
+TEST_F(WithLibraries, AFrameThatIsSlowToComeBackIsAskedForAgain) {
+  control_->slow_return = 3;
+  EXPECT_EQ(run(kStream).state, State::kOk);
+}
+
+TEST_F(WithLibraries, AFrameThatDoesNotComeBackIsGivenUp) {
+  control_->slow_return = 1000;
+  const Result result = run(kStream);
+  EXPECT_EQ(result.state, State::kFailed);
+  EXPECT_EQ(result.failed_step, "release");
+  EXPECT_EQ(result.error, "CUDA_ERROR_LAUNCH_TIMEOUT");
+}
+
+TEST_F(WithLibraries, AStreamNeedsTheGpusOwnEglDevice) {
+  control_->no_egl_device = 1;
+  the_gpu.integrated = false;
+  const Result result = run(kStream);
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_EQ(result.reason, "EGL here has no device that is this GPU");
+}
+
+}  // namespace
+}  // namespace jetmem::probe
