@@ -80,8 +80,11 @@ GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanose
   }
   if (const auto* cma = readings.get<Cma>()) {
     for (const Cma::Area& area : cma->areas) {
-      if (area.largest_run)
-        inputs.largest_runs.emplace_back(area.name, *area.largest_run * page_size);
+      if (!area.largest_run) continue;
+      // What nobody took through cma_alloc() may be lent to pages that would have to move first,
+      // while whoever wants contiguous memory waits.
+      const std::uint64_t run = *area.largest_run * page_size;
+      inputs.largest_runs.emplace_back(area.name, std::min(run, cma->free_bytes.value_or(run)));
     }
   }
   return inputs;

@@ -36,7 +36,7 @@ struct GateInputs {
   std::optional<bool> throttling;      // absent: nothing here could tell
   std::optional<double> memory_stall;  // PSI some avg10, 0..1; absent: no PSI here
   Nanoseconds uptime{0};
-  // Largest free run of each CMA area of which it is known, in bytes.
+  // Largest free run of each CMA area of which it is known, in bytes; not more than is free of all.
   std::vector<std::pair<std::string, std::uint64_t>> largest_runs;
 };
 // `boot_now` is the boot clock's.

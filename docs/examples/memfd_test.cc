@@ -12,7 +12,7 @@ void probe_memfd(Run& run);
 TEST(MemfdProbe, TakesEachSizeUpToTheFrameAndFindsWhatItWrote) {
   Options options;
   options.frame_bytes = 1U << 20;
-  Run run(options);
+  probe::Run run(options);
   probe_memfd(run);
   ASSERT_EQ(run.results().size(), 1U);
   const Result& result = run.results().front();
@@ -31,7 +31,7 @@ TEST(MemfdProbe, TellsWhichStepFailedAndWhy) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   Options options;
   options.frame_bytes = 1U << 20;
-  Run run(options);
+  probe::Run run(options);
   probe_memfd(run);
   std::signal(SIGXFSZ, handler);
   ::setrlimit(RLIMIT_FSIZE, &before);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "probes/program/run.h"
 #include "probes/program/small_file.h"
@@ -10,6 +11,8 @@ namespace jetmem::probe {
 namespace {
 
 constexpr std::uint64_t kFine = 1U << 20;
+// Of the deadline: no try begins later, so that the last one and the result fit in.
+constexpr int kPatienceShare = 2;
 
 // An allocation that fails is what is looked for; memory that is not given back is not.
 bool is_giving_back(const std::string& failed_step) {
@@ -54,9 +57,12 @@ std::uint64_t bisect_bound(std::uint64_t asked, std::optional<std::uint64_t> ava
   return bound / page * page;
 }
 
-Result& Run::bisect(std::string kind, std::string target, const Work& work) {
+Result& Run::bisect(std::string kind, std::string target, const Work& work, bool contiguous) {
   const FileText meminfo = read_small_file("/proc/meminfo");
-  const auto available = mem_available(meminfo.text);
+  auto available = number_of(meminfo.text, "MemAvailable");
+  // In MemAvailable, too.
+  const std::uint64_t cma = contiguous ? 0 : number_of(meminfo.text, "CmaFree").value_or(0);
+  if (available) *available -= std::min(*available, cma);
   const std::uint64_t limit = bisect_bound(options_.bisect_limit, available, page_size());
   if (!available && meminfo.error != ENOENT) {
     return leave_out(std::move(kind), std::move(target), State::kSkipped,
@@ -69,7 +75,12 @@ Result& Run::bisect(std::string kind, std::string target, const Work& work) {
   Result& result = add(std::move(kind), std::move(target));
   Result failed;
   bool stopped = false;
+  bool in_time = true;
+  const auto began = std::chrono::steady_clock::now();
+  const auto patience = std::chrono::seconds(options_.deadline_seconds) / kPatienceShare;
   const auto attempt = [&](std::uint64_t bytes) {
+    in_time = std::chrono::steady_clock::now() - began < patience;
+    if (!in_time) return Attempt::kStop;
     Result tried;
     tried.kind = result.kind;
     tried.target = result.target;
@@ -89,7 +100,11 @@ Result& Run::bisect(std::string kind, std::string target, const Work& work) {
   found.largest_bytes = sizes.largest;
   found.limit_bytes = limit;
   found.tries = sizes.tries;
-  found.error = failed.error.empty() ? failed.reason : failed.error;
+  found.error = failed.error;
+  // Larger than the driver makes them at all.
+  if (found.error.empty() && failed.state != State::kOk) found.error = state_name(failed.state);
+  // There may be larger ones, but whoever waits must hear of this one.
+  if (!in_time) found.error = "ETIMEDOUT";
   if (sizes.largest == 0 || stopped) {
     result.state = failed.state;
     result.reason = std::move(failed.reason);

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "probes/program/dmabuf_buffer.h"
 #include "probes/program/dmabuf_heaps.h"
@@ -25,10 +26,10 @@ using Allocate = std::function<bool(Recorder& recorder, std::uint64_t bytes, Fd&
 
 // What the CPU does between the brackets.
 template <class Work>
-bool accessed(Recorder& recorder, const Fd& buffer, Access access, Work&& work) {
-  if (!begin_access(recorder, buffer.get(), access)) return false;
+bool accessed(Recorder& recorder, const Fd& buffer, Work&& work) {
+  if (!begin_access(recorder, buffer.get())) return false;
   work();
-  return end_access(recorder, buffer.get(), access);
+  return end_access(recorder, buffer.get());
 }
 
 void use(Recorder& recorder, std::uint64_t bytes, const Allocate& allocate) {
@@ -41,14 +42,12 @@ void use(Recorder& recorder, std::uint64_t bytes, const Allocate& allocate) {
     memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.get(), 0);
     return recorder.call_errno("mmap", memory == MAP_FAILED ? errno : 0);
   });
-  recorder.step(step::kFirstTouch, bytes, [&] {
-    return accessed(recorder, buffer, Access::kWrite, [&] { touch_pages(memory, bytes); });
-  });
-  recorder.step(step::kCpuWrite, bytes, [&] {
-    return accessed(recorder, buffer, Access::kWrite, [&] { pattern.write(memory, bytes); });
-  });
+  recorder.step(step::kFirstTouch, bytes,
+                [&] { return accessed(recorder, buffer, [&] { touch_pages(memory, bytes); }); });
+  recorder.step(step::kCpuWrite, bytes,
+                [&] { return accessed(recorder, buffer, [&] { pattern.write(memory, bytes); }); });
   recorder.step(step::kCpuVerify, bytes, [&] {
-    return accessed(recorder, buffer, Access::kRead,
+    return accessed(recorder, buffer,
                     [&] { recorder.mismatches(pattern.count_mismatches(memory, bytes)); });
   });
   if (memory != MAP_FAILED) {
@@ -74,7 +73,7 @@ void probe_target(Run& run, const std::string& target, HeapMemory memory,
     };
   };
   if (run.options().bisect_limit > 0) {
-    run.bisect(kKind, target, with(only_take));
+    run.bisect(kKind, target, with(only_take), memory == HeapMemory::kContiguous);
   } else if (memory == HeapMemory::kContiguous) {
     run.once(kKind, target, with(use));
   } else {
@@ -88,7 +87,8 @@ void not_opened(Run& run, const std::string& target, const Node& node) {
   result.error = node.error;
 }
 
-void probe_heap(Run& run, const Heap& heap) {
+// `areas`: those that were tried already, and by which heap.
+void probe_heap(Run& run, const Heap& heap, std::map<std::string, std::string>& areas) {
   const HeapMemory memory = memory_of_heap(heap.name);
   if (memory == HeapMemory::kProtected) {
     run.leave_out(kKind, heap.name, State::kUnsupported,
@@ -101,6 +101,18 @@ void probe_heap(Run& run, const Heap& heap) {
       run.leave_out(kKind, heap.name, State::kSkipped, why);
       return;
     }
+    const auto area = area_of_heap(heap.name, run.options().largest_runs);
+    if (area && !areas.emplace(*area, heap.name).second) {
+      run.leave_out(kKind, heap.name, State::kSkipped,
+                    "the same memory as the heap " + areas[*area]);
+      return;
+    }
+  } else if (run.options().bisect_limit > 0) {
+    run.leave_out(
+        kKind, heap.name, State::kUnsupported,
+        "its memory is the machine's, taken page by page: its largest size would be found "
+        "by the OOM killer");
+    return;
   }
   const Node node = open_node(heap.path);
   if (!node.fd) {
@@ -129,7 +141,8 @@ void probe_heaps(Run& run) {
     result.error = errno_name(list.error);
     return;
   }
-  for (const Heap& heap : list.heaps) probe_heap(run, heap);
+  std::map<std::string, std::string> areas;
+  for (const Heap& heap : list.heaps) probe_heap(run, heap, areas);
   if (!list.left_out.empty()) {
     run.leave_out(kKind, "", State::kSkipped, "left out of " + directory + ": " + list.left_out);
   } else if (list.heaps.empty()) {

@@ -56,8 +56,8 @@ int ask(int fd, unsigned long request, void* argument, int* value = nullptr) {
   }
 }
 
-bool sync(Recorder& recorder, int buffer, Access access, std::uint64_t end) {
-  BufferSync wanted{(access == Access::kRead ? kSyncRead : kSyncWrite) | end};
+bool sync(Recorder& recorder, int buffer, std::uint64_t end) {
+  BufferSync wanted{kSyncRead | kSyncWrite | end};
   return recorder.call_errno("DMA_BUF_IOCTL_SYNC", ask(buffer, kBufferSync, &wanted));
 }
 
@@ -170,12 +170,8 @@ bool allocate_from_udmabuf(Recorder& recorder, int device, std::uint64_t bytes, 
   return keep(recorder, name, fd, buffer);
 }
 
-bool begin_access(Recorder& recorder, int buffer, Access access) {
-  return sync(recorder, buffer, access, 0);
-}
+bool begin_access(Recorder& recorder, int buffer) { return sync(recorder, buffer, 0); }
 
-bool end_access(Recorder& recorder, int buffer, Access access) {
-  return sync(recorder, buffer, access, kSyncEnd);
-}
+bool end_access(Recorder& recorder, int buffer) { return sync(recorder, buffer, kSyncEnd); }
 
 }  // namespace jetmem::probe

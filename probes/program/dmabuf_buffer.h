@@ -45,8 +45,9 @@ bool allocate_from_udmabuf(Recorder& recorder, int device, std::uint64_t bytes, 
 
 // Within a step: brackets what the CPU does with a mapped buffer, so that caches are cleaned and
 // invalidated where devices do not see them.
-enum class Access : std::uint8_t { kRead, kWrite };
-bool begin_access(Recorder& recorder, int buffer, Access access);
-bool end_access(Recorder& recorder, int buffer, Access access);
+// Always for reading and writing, whichever it is: udmabuf maps its pages for the direction of the
+// first bracket, and one of another direction is a misuse then.
+bool begin_access(Recorder& recorder, int buffer);
+bool end_access(Recorder& recorder, int buffer);
 
 }  // namespace jetmem::probe

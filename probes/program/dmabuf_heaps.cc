@@ -18,7 +18,9 @@ constexpr std::size_t kMaxEntries = 1024;
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kMaxNamed = 8;  // of those that are left out
 constexpr unsigned kFramesWanted = 4;
-const char* const kDefaultNames[] = {"default_cma_region", "reserved", "linux,cma", "default-pool"};
+constexpr const char* kDefaultHeap = "default_cma_region";
+const char* const kDefaultAreas[] = {"reserved", "linux,cma", "default-pool", "default-poo"};
+constexpr std::size_t kShortName = 11;
 
 bool is_word(const std::string& name) {
   return name.size() <= kLongestName &&
@@ -41,9 +43,9 @@ std::string why_no_heap(const std::string& path, const std::string& name, bool& 
   return is_word(name) ? "" : "not one printable word";
 }
 
-bool is_default_name(const std::string& name) {
-  return std::find(std::begin(kDefaultNames), std::end(kDefaultNames), name) !=
-         std::end(kDefaultNames);
+bool is_default_area(const std::string& name) {
+  return std::find(std::begin(kDefaultAreas), std::end(kDefaultAreas), name) !=
+         std::end(kDefaultAreas);
 }
 
 // In tenths, rounded down: what is a little less than wanted must not look like it.
@@ -101,8 +103,10 @@ HeapList list_heaps(const std::string& directory) {
 }
 
 HeapMemory memory_of_heap(const std::string& name) {
-  for (const char* word : {"secure", "protected", "restricted"}) {
-    if (name.find(word) != std::string::npos) return HeapMemory::kProtected;
+  std::string lower = name;
+  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  for (const char* word : {"secur", "protect", "restrict", "vpr", "trusted"}) {
+    if (lower.find(word) != std::string::npos) return HeapMemory::kProtected;
   }
   return name.compare(0, 6, "system") == 0 ? HeapMemory::kOrdinary : HeapMemory::kContiguous;
 }
@@ -110,14 +114,17 @@ HeapMemory memory_of_heap(const std::string& name) {
 std::optional<std::string> area_of_heap(const std::string& heap,
                                         const std::map<std::string, std::uint64_t>& largest_runs) {
   if (largest_runs.count(heap) > 0) return heap;
+  const std::string cut = heap.substr(0, kShortName);
+  if (heap.size() > kShortName && largest_runs.count(cut) > 0) return cut;
+  if (heap != kDefaultHeap) return std::nullopt;
   std::optional<std::string> only;
   std::size_t defaults = 0;
   for (const auto& [area, run] : largest_runs) {
-    if (!is_default_name(area)) continue;
+    if (!is_default_area(area)) continue;
     ++defaults;
     only = area;
   }
-  if (is_default_name(heap) && defaults == 1) return only;
+  if (defaults == 1) return only;
   if (largest_runs.size() == 1) return largest_runs.begin()->first;
   return std::nullopt;
 }

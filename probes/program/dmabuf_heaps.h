@@ -31,14 +31,16 @@ HeapList list_heaps(const std::string& directory);
 enum class HeapMemory {
   kOrdinary,    // pages from anywhere: as harmless as malloc()
   kContiguous,  // of a CMA area or carve-out, which cameras and displays need too
-  kProtected,   // not for the CPU
+  kProtected,   // not for the CPU. Never taken, whatever was asked for: a heap for protected video
+               // may freeze every process while it grows
 };
 // By its name: nothing else tells.
 HeapMemory memory_of_heap(const std::string& name);
 
 // Which of the areas whose largest free run is known is behind a contiguous heap: the one of the
-// same name; for the default heap, which kernels before 6.17 call by many names, the only one of
-// those names; or the only one at all.
+// same name (of which debugfs keeps 11 characters before 6.1); only default_cma_region, the heap of
+// Linux 6.17 and later, is called otherwise: then the only one with a name that the default area
+// usually has, or the only one at all. No other heap is guessed at: it may be a carve-out.
 std::optional<std::string> area_of_heap(const std::string& heap,
                                         const std::map<std::string, std::uint64_t>& largest_runs);
 

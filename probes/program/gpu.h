@@ -12,7 +12,7 @@
 namespace jetmem::probe {
 
 struct Gpu {
-  State state = State::kUnsupported;  // kOk, kUnsupported or kFailed
+  State state = State::kUnsupported;  // kOk, kUnsupported, kDenied or kFailed
   std::string reason;
   // As CUDA tells versions: 13000 for 13.0. Absent: built without, no driver.
   std::optional<int> built_with;

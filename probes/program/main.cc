@@ -86,6 +86,16 @@ void fill_standard_descriptors() {
   }
 }
 
+// Libraries of a driver may print what they like: from here on that goes to stderr, and stdout is
+// the result's alone.
+std::FILE* keep_stdout() {
+  const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  std::FILE* const out = own >= 0 ? ::fdopen(own, "w") : nullptr;
+  if (out == nullptr) return stdout;
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return out;
+}
+
 int run(std::vector<std::string> arguments) {
   fill_standard_descriptors();
   Asked asked = Asked::kByCommandLine;
@@ -113,11 +123,12 @@ int run(std::vector<std::string> arguments) {
       break;
   }
   set_bounds(options.deadline_seconds);
+  std::FILE* const out = keep_stdout();
   if (options.progress) {
-    std::printf("%s pid %d\n", kSchema, static_cast<int>(::getpid()));
-    std::fflush(stdout);
+    std::fprintf(out, "%s pid %d\n", kSchema, static_cast<int>(::getpid()));
+    std::fflush(out);
   }
-  Run run(options);
+  Run run(options, out);
   Moments moments;
   moments.started_boot_seconds = seconds_of(CLOCK_BOOTTIME);
   moments.started_wall_seconds = seconds_of(CLOCK_REALTIME);
@@ -130,9 +141,9 @@ int run(std::vector<std::string> arguments) {
   run.at("conditions", "", "after", 0);
   moments.after = read_conditions();
   moments.seconds = seconds_of(CLOCK_BOOTTIME) - moments.started_boot_seconds;
-  std::puts(report(run, moments).c_str());
+  std::fprintf(out, "%s\n", report(run, moments).c_str());
   // An error of an earlier line stays with the stream.
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  if (std::fflush(out) == 0 && std::ferror(out) == 0) return 0;
   std::fputs("jetmem-probe: the result could not be written\n", stderr);
   return 1;
 }

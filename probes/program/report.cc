@@ -65,8 +65,8 @@ void write(JsonWriter& out, const Result& result) {
   if (result.state != State::kOk) out.member("reason", result.reason);
   if (!result.failed_step.empty()) {
     out.member("failed_step", result.failed_step).member("failed_bytes", result.failed_bytes);
-    out.member("error", result.error);
   }
+  if (!result.error.empty()) out.member("error", result.error);
   if (result.warm_up) {
     out.key("warm_up");
     write(out, *result.warm_up);

@@ -156,10 +156,10 @@ void Run::at(std::string_view kind, std::string_view target, const char* step,
   if (!options_.progress) return;
   // A target is the name of a device node: one word, or not shown.
   const bool is_word = !target.empty() && target.find_first_of(" \n\t") == target.npos;
-  std::printf("at %.*s %.*s %s %llu\n", static_cast<int>(kind.size()), kind.data(),
-              is_word ? static_cast<int>(target.size()) : 1, is_word ? target.data() : "-", step,
-              static_cast<unsigned long long>(bytes));
-  std::fflush(stdout);
+  std::fprintf(out_, "at %.*s %.*s %s %llu\n", static_cast<int>(kind.size()), kind.data(),
+               is_word ? static_cast<int>(target.size()) : 1, is_word ? target.data() : "-", step,
+               static_cast<unsigned long long>(bytes));
+  std::fflush(out_);
 }
 
 std::vector<std::uint64_t> ladder(std::uint64_t frame_bytes) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -71,7 +72,8 @@ class Recorder {
 
 class Run {
  public:
-  explicit Run(const Options& options) : options_(options) {}
+  // `out`: for at().
+  explicit Run(const Options& options, std::FILE* out = stdout) : options_(options), out_(out) {}
 
   const Options& options() const { return options_; }
   const std::vector<Result>& results() const { return results_; }
@@ -90,7 +92,8 @@ class Run {
   // --bisect, in place of climb(). `work` only takes memory and gives it back. The limit is cut to
   // what may be taken of this machine; a failure to allocate is no failure of the result, unless
   // not even a page could be had. Its only rung is that of the largest size.
-  Result& bisect(std::string kind, std::string target, const Work& work);
+  // `contiguous`: of a CMA area, whose free pages other kinds cannot have.
+  Result& bisect(std::string kind, std::string target, const Work& work, bool contiguous = false);
 
   // Says on stdout where it is, where that was asked for: whoever waits can then tell where it
   // hangs or died.
@@ -103,6 +106,7 @@ class Run {
   bool try_size(Result& result, Rung& rung, std::uint64_t bytes, const Work& work) const;
 
   const Options& options_;
+  std::FILE* out_;
   std::vector<Result> results_;
 };
 

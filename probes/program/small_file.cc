@@ -56,8 +56,8 @@ FileNumber number_in(const std::string& path) {
   return found;
 }
 
-std::optional<std::uint64_t> mem_available(const std::string& meminfo) {
-  const std::string name = "\nMemAvailable:";
+std::optional<std::uint64_t> number_of(const std::string& meminfo, const std::string& field) {
+  const std::string name = "\n" + field + ":";
   const std::size_t at = ("\n" + meminfo).find(name);
   if (at == std::string::npos) return std::nullopt;
   // The newline in front is one byte that `meminfo` has not.

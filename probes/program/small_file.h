@@ -26,6 +26,6 @@ FileNumber number_in(const std::string& path);
 std::optional<std::uint64_t> parse_digits(const std::string& text);
 
 // MemAvailable in what /proc/meminfo says, in bytes.
-std::optional<std::uint64_t> mem_available(const std::string& meminfo);
+std::optional<std::uint64_t> number_of(const std::string& meminfo, const std::string& field);
 
 }  // namespace jetmem::probe

@@ -145,6 +145,8 @@ TEST(Gates, AreFilledFromWhatWasRead) {
   ASSERT_EQ(inputs.largest_runs.size(), 1U);
   EXPECT_EQ(inputs.largest_runs[0].first, "linux,cma");
   EXPECT_EQ(inputs.largest_runs[0].second, 65536U);
+  cma.free_bytes = 4096;  // the rest is lent to pages that can move
+  EXPECT_EQ(gate_inputs(readings, 4096, {}).largest_runs[0].second, 4096U);
 }
 
 TEST(Gates, FreeCmaIsNoRoomForWhatCannotMove) {

@@ -23,10 +23,10 @@ constexpr const char* kExported = "cuda_export";
 using Allocate = bool (*)(Recorder& recorder, int device, std::uint64_t bytes, Fd& buffer);
 
 template <class Work>
-bool accessed(Recorder& recorder, const Fd& buffer, Access access, Work&& work) {
-  if (!begin_access(recorder, buffer.get(), access)) return false;
+bool accessed(Recorder& recorder, const Fd& buffer, Work&& work) {
+  if (!begin_access(recorder, buffer.get())) return false;
   work();
-  return end_access(recorder, buffer.get(), access);
+  return end_access(recorder, buffer.get());
 }
 
 // The CPU is in between its brackets and nowhere else, and the GPU is waited for before the next:
@@ -46,14 +46,13 @@ void use(Recorder& recorder, const Driver& driver, std::uint64_t bytes, const No
     memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.get(), 0);
     return recorder.call_errno("mmap", memory == MAP_FAILED ? errno : 0);
   });
-  recorder.step(step::kCpuWrite, bytes, [&] {
-    return accessed(recorder, buffer, Access::kWrite, [&] { pattern.write(memory, bytes); });
-  });
+  recorder.step(step::kCpuWrite, bytes,
+                [&] { return accessed(recorder, buffer, [&] { pattern.write(memory, bytes); }); });
   gpu_modify(recorder, reinterpret_cast<void*>(static_cast<std::uintptr_t>(imported.address())),
              bytes);
   pattern.modify();
   recorder.step(step::kCpuVerify, bytes, [&] {
-    return accessed(recorder, buffer, Access::kRead,
+    return accessed(recorder, buffer,
                     [&] { recorder.mismatches(pattern.count_mismatches(memory, bytes)); });
   });
   if (imported.is_there()) {

@@ -109,15 +109,16 @@ TEST(ProbeBisect, HalfAGibibyteIsLeftAlone) {
 }
 
 TEST(ProbeBisect, WhatIsAvailable) {
-  EXPECT_EQ(mem_available("MemTotal:  4051336 kB\nMemAvailable:    1000 kB\nBuffers: 1 kB\n"),
-            1000U << 10);
-  EXPECT_EQ(mem_available("MemAvailable:1 kB\n"), 1024U);
-  EXPECT_EQ(mem_available(""), std::nullopt);
-  EXPECT_EQ(mem_available("MemAvailable:"), std::nullopt);
-  EXPECT_EQ(mem_available("MemAvailable: kB\n"), std::nullopt);
-  EXPECT_EQ(mem_available("MemAvailable: 12 MB\n"), std::nullopt);
-  EXPECT_EQ(mem_available("NotMemAvailable: 12 kB\n"), std::nullopt);
-  EXPECT_EQ(mem_available("MemAvailable: 99999999999999999999 kB\n"), std::nullopt);
+  EXPECT_EQ(
+      number_of("MemTotal:  4051336 kB\nMemAvailable:    1000 kB\nBuffers: 1 kB\n", "MemAvailable"),
+      1000U << 10);
+  EXPECT_EQ(number_of("MemAvailable:1 kB\n", "MemAvailable"), 1024U);
+  EXPECT_EQ(number_of("", "MemAvailable"), std::nullopt);
+  EXPECT_EQ(number_of("MemAvailable:", "MemAvailable"), std::nullopt);
+  EXPECT_EQ(number_of("MemAvailable: kB\n", "MemAvailable"), std::nullopt);
+  EXPECT_EQ(number_of("MemAvailable: 12 MB\n", "MemAvailable"), std::nullopt);
+  EXPECT_EQ(number_of("NotMemAvailable: 12 kB\n", "MemAvailable"), std::nullopt);
+  EXPECT_EQ(number_of("MemAvailable: 99999999999999999999 kB\n", "MemAvailable"), std::nullopt);
 }
 
 // With a Work that has so many bytes; `failing` fails with it.

@@ -69,6 +69,10 @@ TEST(ProbeHeaps, NamesTellWhatIsBehind) {
   EXPECT_EQ(memory_of_heap("system-secure"), HeapMemory::kProtected);
   EXPECT_EQ(memory_of_heap("protected,svp"), HeapMemory::kProtected);
   EXPECT_EQ(memory_of_heap("restricted_mtk_cm"), HeapMemory::kProtected);
+  for (const char* name :
+       {"video-protection-region", "vpr", "VPR@0", "tegra-vpr", "System-Secure"}) {
+    EXPECT_EQ(memory_of_heap(name), HeapMemory::kProtected) << name;
+  }
   for (const char* name : {"reserved", "linux,cma", "vidbuf@0", "xsystem", "System", ""}) {
     EXPECT_EQ(memory_of_heap(name), HeapMemory::kContiguous) << name;
   }
@@ -77,26 +81,29 @@ TEST(ProbeHeaps, NamesTellWhatIsBehind) {
 using Runs = std::map<std::string, std::uint64_t>;
 
 TEST(ProbeHeaps, TheAreaOfTheSameName) {
-  EXPECT_EQ(area_of_heap("linux,cma", Runs{{"linux,cma", 1}, {"reserved", 2}, {"vpr", 3}}),
+  EXPECT_EQ(area_of_heap("linux,cma", Runs{{"linux,cma", 1}, {"reserved", 2}, {"camera", 3}}),
             "linux,cma");
-  EXPECT_EQ(area_of_heap("vpr", Runs{{"linux,cma", 1}, {"vpr", 3}}), "vpr");
+  EXPECT_EQ(area_of_heap("camera", Runs{{"linux,cma", 1}, {"camera", 3}}), "camera");
+  // debugfs before 6.1 cuts it.
+  EXPECT_EQ(area_of_heap("default-pool", Runs{{"default-poo", 1}, {"b", 3}}), "default-poo");
+  EXPECT_EQ(area_of_heap("camera-memory@0", Runs{{"camera-memo", 1}}), "camera-memo");
 }
 
-TEST(ProbeHeaps, TheDefaultAreaByItsOtherNames) {
-  const Runs runs{{"linux,cma", 1}, {"vpr", 3}};
-  for (const char* heap : {"default_cma_region", "reserved", "default-pool"}) {
-    EXPECT_EQ(area_of_heap(heap, runs), "linux,cma") << heap;
+TEST(ProbeHeaps, TheDefaultHeapIsTheDefaultArea) {
+  for (const char* area : {"linux,cma", "reserved", "default-pool"}) {
+    EXPECT_EQ(area_of_heap("default_cma_region", Runs{{area, 1}, {"camera", 3}}), area);
   }
+  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"cma-0", 1}}), "cma-0");
   // Which of the two, nobody knows.
   EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"linux,cma", 1}, {"reserved", 3}}),
             std::nullopt);
+  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"one", 1}, {"two", 3}}), std::nullopt);
 }
 
-TEST(ProbeHeaps, TheOnlyAreaThereIs) {
-  EXPECT_EQ(area_of_heap("camera@0", Runs{{"linux,cma", 1}}), "linux,cma");
-  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"cma-0", 1}}), "cma-0");
-  EXPECT_EQ(area_of_heap("camera@0", Runs{{"linux,cma", 1}, {"vpr", 3}}), std::nullopt);
-  EXPECT_EQ(area_of_heap("reserved", Runs{{"one", 1}, {"two", 3}}), std::nullopt);
+TEST(ProbeHeaps, NoOtherHeapIsGuessedAt) {
+  // It may be a carve-out of which nothing is known.
+  EXPECT_EQ(area_of_heap("carveout_isp", Runs{{"linux,cma", 1}}), std::nullopt);
+  EXPECT_EQ(area_of_heap("reserved", Runs{{"linux,cma", 1}}), std::nullopt);
   EXPECT_EQ(area_of_heap("reserved", Runs{}), std::nullopt);
 }
 
