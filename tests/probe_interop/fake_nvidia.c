@@ -22,7 +22,6 @@ struct control {
   int no_egl_device;
   int spoil;        /* which field of a surface is not as expected; 0: none */
   int short_export; /* a DMA-BUF is a page short */
-  int slow_return;  /* times that the producer is told to ask again */
   /* Told to the test. */
   int calls;
   char failed[64]; /* the call that failed */
@@ -329,13 +328,6 @@ int cuEGLStreamConsumerReleaseFrame(void** connection, void* resource, void** st
   acquired = 0;
   --c->taken;
   return failing ? kFailure : 0;
-}
-int cuEGLStreamProducerReturnFrame(void** connection, struct egl_frame* frame, void** stream) {
-  if (fails("cuEGLStreamProducerReturnFrame")) return kFailure;
-  if (*connection != &producer_is || acquired || *stream == NULL) misused("return");
-  if (c->slow_return > 0 && c->slow_return-- > 0) return kTimeout;
-  *frame = frame_in_stream;
-  return 0;
 }
 int cuEGLStreamConsumerDisconnect(void** connection) {
   int failing = fails("cuEGLStreamConsumerDisconnect");

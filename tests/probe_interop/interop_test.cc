@@ -33,7 +33,7 @@ namespace {
 // As fake_nvidia.c has it.
 struct Control {
   int fail_at, no_dma_buf, import_answer, keeps_fd, array_frames, no_egl_device, spoil,
-      short_export, slow_return;
+      short_export;
   int calls;
   char failed[64];
   char misuse[128];
@@ -391,19 +391,6 @@ TEST_F(WithLibraries, TheGpuHasASurfaceBetweenTheSyncs) {
 TEST_F(WithLibraries, AStreamsFramesMayComeAsArrays) {
   control_->array_frames = 1;
   EXPECT_EQ(run(kStream).state, State::kOk);
-}
-
-TEST_F(WithLibraries, AFrameThatIsSlowToComeBackIsAskedForAgain) {
-  control_->slow_return = 3;
-  EXPECT_EQ(run(kStream).state, State::kOk);
-}
-
-TEST_F(WithLibraries, AFrameThatDoesNotComeBackIsGivenUp) {
-  control_->slow_return = 1000;
-  const Result result = run(kStream);
-  EXPECT_EQ(result.state, State::kFailed);
-  EXPECT_EQ(result.failed_step, "release");
-  EXPECT_EQ(result.error, "CUDA_ERROR_LAUNCH_TIMEOUT");
 }
 
 TEST_F(WithLibraries, AStreamNeedsTheGpusOwnEglDevice) {

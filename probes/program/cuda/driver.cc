@@ -65,7 +65,6 @@ Driver::Driver(const std::string& library_directory) : Functions{} {
   FIND(cuEGLStreamProducerConnect);
   FIND(cuEGLStreamProducerDisconnect);
   FIND(cuEGLStreamProducerPresentFrame);
-  FIND(cuEGLStreamProducerReturnFrame);
 #undef FIND
 }
 

@@ -126,7 +126,6 @@ struct Functions {
                                        std::int32_t height);
   Result (*cuEGLStreamProducerDisconnect)(EglConnection*);
   Result (*cuEGLStreamProducerPresentFrame)(EglConnection*, EglFrame, Stream*);
-  Result (*cuEGLStreamProducerReturnFrame)(EglConnection*, EglFrame*, Stream*);
 };
 
 }  // namespace jetmem::probe::driver

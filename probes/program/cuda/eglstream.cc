@@ -1,8 +1,6 @@
 // eglstream: frames handed over by an EGLStream, as a camera's library hands them to CUDA. Here the
 // GPU is at both ends: what the consumer is given must be what the producer presented.
 
-#include <time.h>
-
 #include <cerrno>
 #include <new>
 #include <utility>
@@ -20,9 +18,6 @@ constexpr const char* kKind = "eglstream";
 constexpr unsigned kBytesOfPixel = 4;
 constexpr unsigned kRowBytes = 4096;  // every buffer is rows of it
 constexpr unsigned kAcquireTimeoutUs = 1'000'000;
-constexpr driver::Result kTimedOut = 702;  // CUDA_ERROR_LAUNCH_TIMEOUT
-constexpr int kMaxAttempts = 100;
-constexpr long kPauseNs = 10'000'000;
 
 // A stream with CUDA at both ends. Its destructor gives back what give_back() did not.
 class Stream {
@@ -64,9 +59,8 @@ class Stream {
     frame.frame_type = driver::kEglFramePitch;
     frame.color_format = driver::kEglColorArgb;
     frame.array_format = driver::kArrayUnsignedInt8;
-    is_presented_ = call("cuEGLStreamProducerPresentFrame",
-                         driver_.cuEGLStreamProducerPresentFrame(&producer_, frame, &cuda_stream_));
-    return is_presented_;
+    return call("cuEGLStreamProducerPresentFrame",
+                driver_.cuEGLStreamProducerPresentFrame(&producer_, frame, &cuda_stream_));
   }
 
   bool acquire(driver::EglFrame& frame) {
@@ -103,16 +97,13 @@ class Stream {
     const auto noted = [&](const char* name, driver::Result result) {
       note(name, result == driver::kSuccess, driver_.name_of(result));
     };
-    const bool was_acquired = acquired_ != nullptr;
-    if (was_acquired) {
+    if (acquired_ != nullptr) {
       noted("cuEGLStreamConsumerReleaseFrame",
             driver_.cuEGLStreamConsumerReleaseFrame(&consumer_, std::exchange(acquired_, nullptr),
                                                     &cuda_stream_));
     }
-    // One that was never acquired does not come back, however long one asks.
-    if (std::exchange(is_presented_, false) && was_acquired) {
-      noted("cuEGLStreamProducerReturnFrame", take_back());
-    }
+    // The producer does not ask for it back (cuEGLStreamProducerReturnFrame): a stream's last frame
+    // stays in it until a later one is acquired, and goes when the ends are disconnected.
     if (std::exchange(has_consumer_, false)) {
       noted("cuEGLStreamConsumerDisconnect", driver_.cuEGLStreamConsumerDisconnect(&consumer_));
     }
@@ -127,17 +118,6 @@ class Stream {
     }
   }
 
-  driver::Result take_back() {
-    driver::EglFrame frame;
-    driver::Result result = kTimedOut;
-    for (int attempt = 0; attempt < kMaxAttempts && result == kTimedOut; ++attempt) {
-      const timespec pause{0, kPauseNs};
-      if (attempt > 0) ::nanosleep(&pause, nullptr);
-      result = driver_.cuEGLStreamProducerReturnFrame(&producer_, &frame, &cuda_stream_);
-    }
-    return result;
-  }
-
   Recorder& recorder_;
   const Driver& driver_;
   const Egl& egl_;
@@ -147,7 +127,6 @@ class Stream {
   driver::EglConnection producer_ = nullptr;
   bool has_consumer_ = false;
   bool has_producer_ = false;
-  bool is_presented_ = false;
   bool may_hold_frames_ = false;
   void* acquired_ = nullptr;  // the frame, as a resource of CUDA
 };
@@ -221,8 +200,8 @@ void probe_eglstream(Run& run) {
                     {"cuEGLStreamConsumerConnect", "cuEGLStreamConsumerDisconnect",
                      "cuEGLStreamConsumerAcquireFrame", "cuEGLStreamConsumerReleaseFrame",
                      "cuEGLStreamProducerConnect", "cuEGLStreamProducerDisconnect",
-                     "cuEGLStreamProducerPresentFrame", "cuEGLStreamProducerReturnFrame",
-                     "cuGraphicsResourceGetMappedEglFrame", "cuMemcpy2DAsync_v2"})) {
+                     "cuEGLStreamProducerPresentFrame", "cuGraphicsResourceGetMappedEglFrame",
+                     "cuMemcpy2DAsync_v2"})) {
     return;
   }
   int device = 0;
