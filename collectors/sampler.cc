@@ -240,7 +240,9 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   entry.status.work_time = read_time + (clock_.mono() - begin);
   entry.status.error = Errc::kIo;
   const bool was_stale = std::exchange(entry.status.stale, false);
-  if (entry.status.state != SourceState::kOk || was_stale) {
+  // Nothing asked before it was read: its program decided.
+  const bool was_skipped = !std::exchange(entry.status.skipped, {}).empty();
+  if (entry.status.state != SourceState::kOk || was_stale || was_skipped) {
     set_state(entry, SourceState::kOk, {});
   }
 }
@@ -276,7 +278,12 @@ void Sampler::spare(Entry& entry, Nanoseconds now) {
 void Sampler::reject(std::size_t i, Error error) {
   Entry& entry = entries_[i];
   if (entry.status.state == SourceState::kDisabled) return;
+  if (error.code == Errc::kSkipped) {
+    skip(i, std::move(error.message));
+    return;
+  }
   ++entry.status.reads;
+  entry.status.skipped.clear();
   const SourceState state = state_of(error.code);
   if (state == SourceState::kFailed) {
     ++entry.status.errors[static_cast<std::size_t>(error.code)];

@@ -83,7 +83,7 @@ class Sampler {
   void collect(std::size_t i);
   // Takes text that was read elsewhere.
   void accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_time);
-  // The text could not be had.
+  // The text could not be had; Errc::kSkipped is a skip().
   void reject(std::size_t i, Error error);
 
   // After the sources of a round: drops what is stale, derives, writes the sources' own series.

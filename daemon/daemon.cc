@@ -125,7 +125,8 @@ void Daemon::set_up_sources() {
         {clock_, spawner_, log_,
          [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds took) {
            on_answer(source, std::move(snapshot), took);
-         }});
+         },
+         &sampler_->readings(), kernel_log_feed_->probe_window()});
   }
   apply(settings_);
 }
@@ -347,11 +348,9 @@ void Daemon::read_source(std::size_t i) {
 }
 
 void Daemon::run_program(std::size_t i) {
-  if (!root_.is_live()) {
-    sampler_->collect(i);
-    return;
-  }
-  if (!sampler_->admit(i)) return;
+  if (!root_.is_live()) return sampler_->collect(i);
+  // No gate: its program knows when not to run.
+  if (sampler_->status(i).state == SourceState::kDisabled) return;
   for (const std::unique_ptr<Program>& program : programs_) {
     if (program->source() == sampler_->info(i).name) program->due();
   }

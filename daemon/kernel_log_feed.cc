@@ -269,6 +269,12 @@ void KernelLogFeed::tell_losses() {
   told_malformed_ = counters.malformed;
 }
 
+ProbeWindow KernelLogFeed::probe_window() {
+  return {[this](Nanoseconds at) { log_.tally().probe_begins(at); },
+          [this](Nanoseconds at) { log_.tally().probe_ended(at); },
+          [this] { return log_.tally().events(kernel_log::Origin::kProbe); }};
+}
+
 KernelLogReading KernelLogFeed::reading() {
   KernelLogReading reading;
   reading.log = &log_;

@@ -19,6 +19,7 @@
 #include "collectors/kernel_log/source.h"
 #include "daemon/event_log.h"
 #include "daemon/journal_feed.h"
+#include "daemon/probe_window.h"
 
 namespace jetmem {
 
@@ -58,6 +59,10 @@ class KernelLogFeed {
   // Once a round: digests, and the file that keeps the counts.
   void round();
   KernelLogReading reading();
+
+  // While a probe runs, one at a time: what the log says from its start until shortly after its end
+  // is put down to it. Valid as long as this object.
+  ProbeWindow probe_window();
 
   void set_accept_user_records(bool accept) { log_.set_accept_user_records(accept); }
   std::uint64_t withheld() const { return events_.withheld(); }

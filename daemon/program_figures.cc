@@ -6,22 +6,23 @@ namespace jetmem {
 namespace {
 
 constexpr std::uint16_t kMaxPrograms = 4;
-constexpr std::array<std::string_view, kProgramFailures> kFailureNames{"not_started", "ended",
-                                                                       "silent", "flood", "wedged"};
+constexpr std::array<std::string_view, kProgramFailures> kFailureNames{
+    "not_started", "ended", "silent", "flood", "wedged", "garbage"};
 
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_program_starts_total",
                .type = MetricType::kCounter,
                .help = "Times that the daemon started a program whose output it reads. tegrastats "
                        "runs on, so growth means that it keeps ending; jetmem-nvml is started for "
-                       "each reading.",
+                       "each reading, jetmem-probe for each probe.",
                .labels = {"program"},
                .max_series = kMaxPrograms},
     Descriptor{.name = "jetmem_program_failures_total",
                .type = MetricType::kCounter,
                .help = "Times that such a program failed, by how: not_started, ended by itself, "
                        "silent for too long, flood of output, wedged in the kernel beyond any "
-                       "signal. The journal has its last words. It is tried again, ever more "
+                       "signal, garbage in place of a result. The journal has its last words. It "
+                       "is tried again, ever more "
                        "slowly.",
                .labels = {"program", "reason"},
                .max_series = kMaxPrograms * kProgramFailures},
@@ -66,13 +67,13 @@ void write_program(SampleWriter& out, std::string_view program, const ProgramFig
 
 std::span<const Descriptor> program_figures_metrics() { return kMetrics; }
 
-void ProgramLog::say(LogLevel level, std::string message) {
+void ProgramLog::say(LogLevel level, std::string message, Fields fields) {
   const Nanoseconds now = clock_.boot();
   if (used_ == 0 || now - window_begin_ >= kWindow) {
     window_begin_ = now;
     used_ = 0;
   }
-  if (used_ >= kEntries) {
+  if (used_ >= entries_) {
     ++withheld_;
     ++untold_;
     return;
@@ -80,8 +81,9 @@ void ProgramLog::say(LogLevel level, std::string message) {
   if (untold_ > 0) {
     message += " (" + std::to_string(std::exchange(untold_, 0)) + " entries before it not told)";
   }
-  if (++used_ == kEntries) message += "; what follows within ten minutes is only counted";
-  LogEntry entry{level, std::move(message), {{"JETMEM_SOURCE", source_}}};
+  if (++used_ == entries_) message += "; what follows within ten minutes is only counted";
+  fields.emplace_back("JETMEM_SOURCE", source_);
+  LogEntry entry{level, std::move(message), std::move(fields)};
   log_.write(std::move(entry));
 }
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,8 +22,9 @@ enum class ProgramFailure : std::uint8_t {
   kSilent,      // it printed nothing for too long, and was ended
   kFlood,       // it printed far more than it should, and was ended
   kWedged,      // it hangs in the kernel beyond SIGKILL
+  kGarbage,     // it ended well, and what it printed is not what it should
 };
-inline constexpr std::size_t kProgramFailures = 5;
+inline constexpr std::size_t kProgramFailures = 6;
 
 struct ProgramFigures {
   std::uint64_t starts = 0;
@@ -38,21 +41,23 @@ struct ProgramFigures {
 void write_program(SampleWriter& out, std::string_view program, const ProgramFigures& figures);
 std::span<const Descriptor> program_figures_metrics();
 
-// At most kEntries within the window; how many were kept back is told with the next one.
+// At most so many entries within the window; how many were kept back is told with the next one.
 class ProgramLog {
  public:
   static constexpr int kEntries = 6;
   static constexpr Nanoseconds kWindow = std::chrono::minutes(10);
+  using Fields = std::vector<std::pair<std::string, std::string>>;
 
-  ProgramLog(Log& log, const Clock& clock, std::string_view source)
-      : log_(log), clock_(clock), source_(source) {}
-  void say(LogLevel level, std::string message);
+  ProgramLog(Log& log, const Clock& clock, std::string_view source, int entries = kEntries)
+      : log_(log), clock_(clock), source_(source), entries_(entries) {}
+  void say(LogLevel level, std::string message, Fields fields = {});
   std::uint64_t withheld() const { return withheld_; }
 
  private:
   Log& log_;
   const Clock& clock_;
   std::string source_;
+  int entries_;
   Nanoseconds window_begin_{0};
   int used_ = 0;
   std::uint64_t withheld_ = 0;

@@ -16,14 +16,17 @@
 #include "base/sample.h"
 #include "base/snapshot.h"
 #include "base/spawn.h"
+#include "collectors/source.h"
 #include "config/settings.h"
+#include "daemon/probe_window.h"
 
 namespace jetmem {
 
 class Program {
  public:
-  // What was printed, as the file that the source's first path names; or why there is none. As
-  // reader::Client::Done, and taken alike.
+  // What was printed, as the file that the source's first path names; or why there is none:
+  // Errc::kSkipped when it was not asked for it, to spare the device. Else as reader::Client::Done,
+  // and taken alike.
   using Done = std::function<void(std::string_view source, Result<const Snapshot*> snapshot,
                                   Nanoseconds took)>;
 
@@ -52,6 +55,8 @@ struct ProgramContext {
   Spawner& spawner;
   Log& log;
   Program::Done done;
+  const Readings* readings = nullptr;  // the sampler's; null: nothing is known
+  ProbeWindow probe_window{};
 };
 
 std::vector<std::unique_ptr<Program>> make_all_programs(const ProgramContext& context);

@@ -84,6 +84,12 @@ class Tally {
   std::uint64_t events(EventKind kind, Origin origin) const {
     return kinds_[static_cast<std::size_t>(kind)].count[static_cast<std::size_t>(origin)];
   }
+  // Of every kind.
+  std::uint64_t events(Origin origin) const {
+    std::uint64_t sum = 0;
+    for (const KindCounts& kind : kinds_) sum += kind.count[static_cast<std::size_t>(origin)];
+    return sum;
+  }
   std::uint64_t suppressed(EventKind kind) const { return of(kind).suppressed; }
   std::uint64_t before_start(EventKind kind) const { return of(kind).before_start; }
   std::optional<Nanoseconds> last_seen(EventKind kind) const { return of(kind).last; }

@@ -235,6 +235,30 @@ TEST_F(SamplerTest, WhatIsNotReadOnPurposeIsPendingAndSaidOnce) {
   EXPECT_EQ(changes_.size(), 1U);
 }
 
+// A program decides itself when it is not to run, and nobody asks a gate before its next answer.
+TEST_F(SamplerTest, AnAnswerThatItWasSkippedIsNoFailure) {
+  Snapshot snapshot;
+  snapshot.add("/proc/meminfo", "MemFree: 4 kB\n", 0);
+  sampler_->accept(0, snapshot, Nanoseconds(0));
+  changes_.clear();
+  sampler_->reject(0, {Errc::kSkipped, "too hot"});
+  sampler_->reject(0, {Errc::kSkipped, "too hot"});
+  sampler_->finish_round();
+  EXPECT_EQ(state("ok"), 1);
+  EXPECT_EQ(value(kFree), 4096) << "what it had still holds";
+  EXPECT_EQ(value("jetmem_source_skipped_total{source=\"meminfo\"}"), 2);
+  EXPECT_EQ(changes_.size(), 1U);
+  sampler_->accept(0, snapshot, Nanoseconds(0));
+  EXPECT_EQ(sampler_->status(0).skipped, "");
+  EXPECT_EQ(changes_.size(), 2U) << "that it goes on is told";
+  sampler_->accept(0, snapshot, Nanoseconds(0));
+  EXPECT_EQ(changes_.size(), 2U);
+  sampler_->reject(0, {Errc::kSkipped, "too hot"});
+  sampler_->reject(0, {Errc::kTimeout, "hangs"});
+  EXPECT_EQ(sampler_->status(0).skipped, "");
+  EXPECT_EQ(sampler_->status(0).state, SourceState::kFailed);
+}
+
 TEST_F(SamplerTest, TruncatedTextIsNotParsed) {
   Snapshot snapshot;
   snapshot.add("/proc/meminfo", "MemFree: 4 kB\n", 0);

@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -20,8 +21,17 @@ namespace jetmem {
 
 class KeptLog final : public Log {
  public:
-  void write(LogEntry entry) override { entries.push_back(std::move(entry.message)); }
+  void write(LogEntry entry) override {
+    entries.push_back(entry.message);
+    whole.push_back(std::move(entry));
+  }
+  bool has(const std::string& part) const {
+    return std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
+      return entry.find(part) != std::string::npos;
+    });
+  }
   std::vector<std::string> entries;
+  std::vector<LogEntry> whole;  // the same, with level and fields
 };
 
 // The real clock, and by how much a test puts the boot clock forward.

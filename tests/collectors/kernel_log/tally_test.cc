@@ -186,6 +186,9 @@ TEST(Tally, WhatTheProbeBringsAboutIsPutDownToIt) {
   EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kProbe), 2U);
   ASSERT_EQ(tally.entries().size(), 2U);
   EXPECT_EQ(tally.entries()[1].origin, Origin::kProbe);
+  tally.count(oom_kill("camera", 7), seconds(11), false);
+  EXPECT_EQ(tally.events(Origin::kProbe), 3U) << "of every kind";
+  EXPECT_EQ(tally.events(Origin::kSystem), 2U);
 }
 
 TEST(Tally, SuppressedMessagesAreAdded) {

@@ -1,0 +1,399 @@
+#include "daemon/probe_program.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "collectors/probe/source.h"
+
+namespace jetmem {
+namespace {
+
+// Where a captured tree keeps the text, and so what the source looks for.
+constexpr std::string_view kPath = "/jetmem/probe";
+constexpr std::uint64_t kSlackUs = 50'000;
+constexpr Nanoseconds kWorthShowing = std::chrono::seconds(2);
+// One that was killed is looked for so often, until its window is closed.
+constexpr Nanoseconds kLook = std::chrono::milliseconds(200);
+// A result is worth so many of its intervals, as other sources' are.
+constexpr int kStaleAfterIntervals = 3;
+constexpr std::array kGroups{ProbeGroup::kMemory, ProbeGroup::kCuda};
+constexpr std::uint16_t kMaxSkips = kProbeGroups * (kGateReasons + 2);
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_probe_skips_total",
+               .type = MetricType::kCounter,
+               .help = "Times that a group of probes was left out to spare the device, by reason. "
+                       "earlier_run: the one before still runs or has not gone; after_failure: "
+                       "jetmem-probe failed, and is tried ever more slowly.",
+               .labels = {"group", "reason"},
+               .max_series = kMaxSkips},
+    Descriptor{.name = "jetmem_probe_running",
+               .type = MetricType::kGauge,
+               .help = "1 while jetmem-probe runs for this group.",
+               .labels = {"group"},
+               .max_series = kProbeGroups},
+    Descriptor{.name = "jetmem_probe_interval_seconds",
+               .type = MetricType::kGauge,
+               .help = "Time between two probes of this group as it is in force: longer than the "
+                       "settings say after failures, and for CUDA where a probe makes the GPU's "
+                       "driver print errors. Missing where the group is switched off.",
+               .labels = {"group"},
+               .max_series = kProbeGroups},
+    Descriptor{.name = "jetmem_probe_side_effects_total",
+               .type = MetricType::kCounter,
+               .help =
+                   "Events in the kernel's log since boot while a probe ran, so probably its "
+                   "doing. They are in jetmem_kernel_events_total as origin=probe; when a probe "
+                   "with CUDA causes some, the next ones come at twice the interval."},
+};
+enum Metric : std::size_t { kSkips, kRunning, kInterval, kSideEffects };
+
+std::string words_of(Nanoseconds duration) {
+  return format_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
+}
+
+}  // namespace
+
+std::string_view ProbeProgram::skip_reason_name(std::size_t reason) {
+  if (reason == kEarlierRun) return "earlier_run";
+  if (reason == kAfterFailure) return "after_failure";
+  return gate_reason_name(static_cast<GateReason>(reason));
+}
+
+ProbeProgram::ProbeProgram(const ProgramContext& context, ProbeProgramOptions options)
+    : clock_(context.clock),
+      done_(context.done),
+      readings_(context.readings),
+      window_(context.probe_window),
+      options_(std::move(options)),
+      log_(context.log, context.clock, ProbeSource::kInfo.name),
+      news_(context.log, context.clock),
+      runner_(context.clock, context.spawner, [this](ProbeEnd end) { on_end(std::move(end)); }),
+      schedule_(options_.schedule),
+      page_size_(static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L))) {}
+
+ProbeProgram::~ProbeProgram() { sd_event_source_unref(timer_); }
+
+std::string_view ProbeProgram::source() const { return ProbeSource::kInfo.name; }
+
+Result<void> ProbeProgram::start(sd_event* event) {
+  int ok = sd_event_add_time(event, &timer_, CLOCK_BOOTTIME, 0, kSlackUs, on_timer, this);
+  if (ok >= 0) ok = sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
+  if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for probes", -ok));
+  schedule_.begin(clock_.boot());
+  return runner_.start(event);
+}
+
+void ProbeProgram::apply(const Settings& settings) {
+  settings_ = settings.probe;
+  runner_.set_paths(settings_.socket, settings_.program);
+  Nanoseconds interval = ProbeSource::kInfo.interval;
+  if (const SourceSettings* source = settings.find_source(this->source())) {
+    interval = source->interval;
+    enabled_ = source->enabled;
+  }
+  schedule_.set(interval, settings_.cuda, settings_.cuda_interval);
+  if (timer_ == nullptr) return;
+  if (!settings_.cuda) {
+    if (running_ == ProbeGroup::kCuda) {
+      runner_.kill();
+      running_.reset();
+      left_at_ = clock_.boot();
+    }
+    drop_line(ProbeGroup::kCuda);
+    of(ProbeGroup::kCuda).skipping.reset();
+  }
+  if (enabled_) schedule_.soon(clock_.boot());
+  arm();
+}
+
+void ProbeProgram::due() {
+  const Nanoseconds now = clock_.boot();
+  if (drop_old_lines(now)) tell_source(Nanoseconds(0));
+  schedule_.due(now);
+  step();
+}
+
+void ProbeProgram::stop() {
+  runner_.kill();
+  if (std::exchange(running_, std::nullopt)) left_at_ = clock_.boot();
+  schedule_.cancel();
+  turn_.reset();
+  told_wedged_ = false;
+  for (Group& group : groups_) {
+    group.line.clear();
+    group.skipping.reset();
+  }
+  look_at_window(clock_.boot());
+  arm();
+}
+
+pid_t ProbeProgram::pid() const { return runner_.runs_for() >= kWorthShowing ? runner_.pid() : -1; }
+
+int ProbeProgram::on_timer(sd_event_source*, std::uint64_t, void* self) {
+  static_cast<ProbeProgram*>(self)->step();
+  return 0;
+}
+
+// Nothing is started but from here, so never from within a callback of the run before.
+void ProbeProgram::step() {
+  const Nanoseconds now = clock_.boot();
+  look_at_window(now);
+  if (judge_at_ && now >= *judge_at_) judge_complaints();
+  if (schedule_.begin_cycle(now)) {
+    turn_ = ProbeGroup::kMemory;
+    turn_at_ = now;
+    why_skipped_.clear();
+  }
+  take_turns(now);
+  arm();
+}
+
+void ProbeProgram::take_turns(Nanoseconds now) {
+  bool ran = false;
+  while (turn_ && now >= turn_at_ && !ran) {
+    const ProbeGroup group = *turn_;
+    turn_.reset();
+    if (group == ProbeGroup::kMemory) turn_ = ProbeGroup::kCuda;
+    ran = try_to_run(group, now);
+  }
+  if (ran) why_skipped_.clear();
+  if (turn_ || why_skipped_.empty()) return;
+  done_(source(), fail(Errc::kSkipped, std::exchange(why_skipped_, {})), Nanoseconds(0));
+}
+
+bool ProbeProgram::try_to_run(ProbeGroup group, Nanoseconds now) {
+  if (!schedule_.wants(group, now)) {
+    if (schedule_.pauses(group, now)) ++of(group).skips[kAfterFailure];
+    return false;
+  }
+  if (runner_.running()) {
+    skip(group, kEarlierRun, "the run before it has not ended yet");
+    return false;
+  }
+  if (runner_.leaving()) {
+    const std::string process = "jetmem-probe " + std::to_string(runner_.leaving_pid());
+    skip(group, kEarlierRun, process + " was killed and is not gone yet");
+    // A moment after it was killed it is merely dying.
+    if (runner_.wedged()) say_wedged();
+    return false;
+  }
+  told_wedged_ = false;
+  const GateInputs machine = inputs();
+  const GateLimits limits{settings_.frame, settings_.min_available, settings_.min_free};
+  if (const auto closed = closed_gate(group, machine, limits)) {
+    skip(group, static_cast<std::size_t>(closed->reason), closed->words);
+    return false;
+  }
+  go_on(group);
+  schedule_.started(group, now);
+  auto started = run(group, machine);
+  if (started) return true;
+  const Errc code = started.error().code == Errc::kDenied ? Errc::kDenied : Errc::kUnavailable;
+  take_failure(group, {ProgramFailure::kNotStarted, code, std::move(started.error().message), {}});
+  return false;
+}
+
+Result<void> ProbeProgram::run(ProbeGroup group, const GateInputs& inputs) {
+  ProbeRequest request;
+  for (const std::string_view kind : probe_kinds(group)) request.kinds.emplace_back(kind);
+  request.frame_bytes = settings_.frame;
+  request.largest_runs = inputs.largest_runs;
+  const Nanoseconds now = clock_.boot();
+  if (group == ProbeGroup::kCuda) complaints_before_ = complaints();
+  if (auto ran = runner_.run(std::move(request), settings_.deadline); !ran) return ran;
+  look_at_window(now);
+  if (window_.begins) window_.begins(now);
+  window_of_ = group;
+  left_at_.reset();
+  running_ = group;
+  ++figures_.starts;
+  if (const std::string& why = runner_.fallback(); why != told_fallback_) {
+    told_fallback_ = why;
+    log_.say(LogLevel::kInfo, why.empty()
+                                  ? "jetmem-probe is systemd's now, with its rights"
+                                  : "jetmem-probe runs with the daemon's own rights: " + why);
+  }
+  return {};
+}
+
+void ProbeProgram::skip(ProbeGroup group, std::size_t reason, const std::string& words) {
+  Group& state = of(group);
+  ++state.skips[reason];
+  const std::string name(probe_group_name(group));
+  if (group == ProbeGroup::kMemory) why_skipped_ = words;
+  const bool same = state.skipping == reason;
+  if (!state.skipping) state.skips_in_a_row = 0;
+  ++state.skips_in_a_row;
+  state.skipping = reason;
+  if (same) return;
+  log_.say(LogLevel::kInfo, "probes of " + name + " are left out: " + words,
+           {{"JETMEM_REASON", std::string(skip_reason_name(reason))}});
+}
+
+void ProbeProgram::go_on(ProbeGroup group) {
+  Group& state = of(group);
+  if (!state.skipping) return;
+  log_.say(LogLevel::kInfo, "probes of " + std::string(probe_group_name(group)) +
+                                " go on, after being left out " +
+                                std::to_string(state.skips_in_a_row) + " times");
+  state.skipping.reset();
+}
+
+void ProbeProgram::say_wedged() {
+  std::string message = "jetmem-probe " + std::to_string(runner_.leaving_pid()) +
+                        " hangs in the kernel and cannot be killed: no other is started until it "
+                        "is gone";
+  why_skipped_.clear();
+  if (!std::exchange(told_wedged_, true)) {
+    figures_.failed(ProgramFailure::kWedged);
+    log_.say(LogLevel::kError, message);
+  }
+  done_(source(), fail(Errc::kTimeout, std::move(message)), Nanoseconds(0));
+}
+
+void ProbeProgram::on_end(ProbeEnd end) {
+  if (!running_) return;
+  const ProbeGroup group = *std::exchange(running_, std::nullopt);
+  const Nanoseconds now = clock_.boot();
+  left_at_ = now;
+  turn_at_ = now + options_.settle;
+  look_at_window(now);
+  if (end.failure) {
+    take_failure(group, std::move(*end.failure));
+  } else {
+    take_results(group, std::move(end));
+  }
+  arm();
+}
+
+void ProbeProgram::take_results(ProbeGroup group, ProbeEnd end) {
+  const Nanoseconds now = clock_.boot();
+  schedule_.succeeded(group, now);
+  Group& state = of(group);
+  if (!std::exchange(state.told_first, true)) news_.first(group, end.run);
+  for (const ProbeRun::Probe& probe : end.run.probes) note(probe, &end.run);
+  state.line = std::move(end.line);
+  state.line_at = now;
+  drop_old_lines(now);
+  tell_source(end.took);
+}
+
+void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure) {
+  figures_.failed(failure.kind);
+  const Nanoseconds pause = schedule_.failed(group, clock_.boot());
+  log_.say(LogLevel::kWarning, failure.message + "; probes of " +
+                                   std::string(probe_group_name(group)) + " are tried again in " +
+                                   words_of(pause));
+  if (failure.lost) {
+    failure.lost->reason = failure.message;
+    note(*failure.lost, nullptr);
+  }
+  // What it found before is no longer so; what the other group found still holds.
+  of(group).line.clear();
+  if (group == ProbeGroup::kCuda && tell_source(Nanoseconds(0))) return;
+  done_(source(), fail(failure.code, std::move(failure.message)), Nanoseconds(0));
+}
+
+void ProbeProgram::note(const ProbeRun::Probe& probe, const ProbeRun* run) {
+  const auto change = ledger_.result(probe, clock_.boot());
+  if (change) news_.result(probe, *change, inputs(), run);
+}
+
+void ProbeProgram::drop_line(ProbeGroup group) {
+  if (std::exchange(of(group).line, {}).empty()) return;
+  tell_source(Nanoseconds(0));
+}
+
+bool ProbeProgram::drop_old_lines(Nanoseconds now) {
+  bool dropped = false;
+  for (const ProbeGroup group : kGroups) {
+    Group& state = of(group);
+    const Nanoseconds worth = kStaleAfterIntervals * schedule_.interval(group);
+    if (state.line.empty() || now - state.line_at <= worth) continue;
+    state.line.clear();
+    dropped = true;
+  }
+  return dropped;
+}
+
+bool ProbeProgram::tell_source(Nanoseconds took) {
+  text_.clear();
+  for (const Group& group : groups_) {
+    if (!group.line.empty()) text_.append(group.line).append("\n");
+  }
+  if (text_.empty()) return false;
+  snapshot_.clear();
+  snapshot_.add(kPath, text_, 0);
+  done_(source(), &snapshot_, took);
+  return true;
+}
+
+void ProbeProgram::look_at_window(Nanoseconds now) {
+  if (!window_of_ || running_) return;
+  if (runner_.leaving() && left_at_ && now - *left_at_ < options_.window_patience) return;
+  if (window_.ended) window_.ended(now);
+  if (*window_of_ == ProbeGroup::kCuda) judge_at_ = now + options_.settle;
+  window_of_.reset();
+}
+
+void ProbeProgram::judge_complaints() {
+  judge_at_.reset();
+  const std::uint64_t events = complaints() - std::min(complaints_before_, complaints());
+  if (!schedule_.complained(events > 0)) return;
+  const std::string interval = words_of(schedule_.interval(ProbeGroup::kCuda));
+  if (events == 0) {
+    log_.say(LogLevel::kInfo,
+             "the probe with CUDA left no trace in the kernel's log: the next "
+             "ones come every " +
+                 interval);
+    return;
+  }
+  log_.say(LogLevel::kWarning, "the probe with CUDA made the kernel log " + std::to_string(events) +
+                                   " events: the next ones come only every " + interval);
+}
+
+void ProbeProgram::arm() {
+  if (timer_ == nullptr) return;
+  const Nanoseconds now = clock_.boot();
+  std::optional<Nanoseconds> next = schedule_.next();
+  const auto or_at = [&](Nanoseconds at) { next = std::min(next.value_or(at), at); };
+  if (turn_ && !running_) or_at(turn_at_);
+  if (judge_at_) or_at(*judge_at_);
+  if (window_of_ && !running_) or_at(now + kLook);
+  const Nanoseconds from_now = next ? std::max(*next - now, Nanoseconds(0)) : Nanoseconds(0);
+  sd_event_source_set_time_relative(timer_, static_cast<std::uint64_t>(from_now.count() / 1000));
+  sd_event_source_set_enabled(timer_, next ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+GateInputs ProbeProgram::inputs() const {
+  return readings_ == nullptr ? GateInputs{} : gate_inputs(*readings_, page_size_, clock_.boot());
+}
+
+void ProbeProgram::write(SampleWriter& out) const {
+  ProgramFigures figures = figures_;
+  figures.lines = runner_.lines();
+  figures.wedged = runner_.wedged();
+  write_program(out, name(), figures);
+  ledger_.write(out, clock_.boot());
+  for (const ProbeGroup group : kGroups) {
+    const std::string_view group_name = probe_group_name(group);
+    const Group& state = groups_[static_cast<std::size_t>(group)];
+    for (std::size_t reason = 0; reason < kSkipReasons; ++reason) {
+      out.put(kMetrics[kSkips], static_cast<double>(state.skips[reason]), group_name,
+              skip_reason_name(reason));
+    }
+    out.put(kMetrics[kRunning], running_ == group ? 1 : 0, group_name);
+    if (!enabled_ || (group == ProbeGroup::kCuda && !schedule_.cuda())) continue;
+    out.put(kMetrics[kInterval], to_seconds(schedule_.interval(group)), group_name);
+  }
+  if (window_.events) out.put(kMetrics[kSideEffects], static_cast<double>(complaints()));
+}
+
+std::span<const Descriptor> probe_program_metrics() { return kMetrics; }
+
+}  // namespace jetmem

@@ -1,0 +1,109 @@
+// One run of jetmem-probe at a time: asked for, watched, and its end judged.
+//
+// Under systemd the program is a unit of its own (jetmem-probe.socket), which may open the GPU's
+// devices; the daemon connects, says in one line what it wants, and reads until the end. Where
+// there is no such socket the daemon starts the program itself, with its own rights, as a stranger:
+// in a process group of its own, all of which is killed with it.
+//
+// It may be missing, crash, hang beyond SIGKILL, fork, print without end or print nonsense. Each is
+// an end with a reason, and with the step that it had begun, which is where the fault lies.
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/snapshot.h"
+#include "base/spawn.h"
+#include "collectors/probe/source.h"
+#include "daemon/child_output.h"
+#include "daemon/program_figures.h"
+#include "probes/request.h"
+
+namespace jetmem {
+
+struct ProbeFailure {
+  ProgramFailure kind = ProgramFailure::kEnded;
+  Errc code = Errc::kUnavailable;
+  std::string message;  // for people; printable
+  // What it had begun, as the failure of that kind of memory. Its error is "hung", "killed",
+  // "died" or "flood".
+  std::optional<ProbeRun::Probe> lost;
+};
+
+// How a run came to its end.
+struct ProbeEnd {
+  std::optional<ProbeFailure> failure;
+  // Without a failure:
+  std::string line;
+  ProbeRun run;
+  Nanoseconds took{0};
+};
+
+class ProbeRunner {
+ public:
+  using OnEnd = std::function<void(ProbeEnd)>;
+
+  ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end);
+  ~ProbeRunner();
+  ProbeRunner(const ProbeRunner&) = delete;
+  ProbeRunner& operator=(const ProbeRunner&) = delete;
+
+  Result<void> start(sd_event* event);
+  // Either may be empty; the program then is the one beside jetmemd.
+  void set_paths(std::string socket, std::string program);
+
+  // Not while one runs or is leaving. An error: none was started.
+  Result<void> run(ProbeRequest request, std::chrono::milliseconds deadline);
+  // Ends it; on_end is not called.
+  void kill();
+
+  bool running() const { return child_.running(); }
+  // Killed and not gone; for so long that it hangs in the kernel.
+  bool leaving() { return child_.leaving(); }
+  bool wedged() const { return child_.wedged(); }
+  pid_t leaving_pid() const { return child_.leaving_pid(); }
+  pid_t pid() const { return child_.pid(); }
+  // Of the run now.
+  Nanoseconds runs_for() const { return running() ? clock_.mono() - started_ : Nanoseconds(0); }
+  // Why the daemon starts the program itself; empty when it is systemd's.
+  const std::string& fallback() const { return fallback_; }
+  // Whole lines that were printed.
+  std::uint64_t lines() const { return lines_; }
+
+ private:
+  static int on_deadline(sd_event_source*, std::uint64_t, void* self);
+  enum class Connected { kYes, kNoSocket };
+  Result<Connected> connect_to_socket();
+  Result<void> spawn();
+  void on_output(std::string_view bytes);
+  void on_end(bool well, std::string how);
+  void end_badly(ProgramFailure kind, Errc code, std::string_view error, std::string how);
+  Result<void> take_result(const ProbeOutput& output, ProbeEnd& end) const;
+  void set_deadline(bool on);
+  std::string who() const;
+
+  const Clock& clock_;
+  OnEnd on_end_;
+  ChildOutput child_;
+  std::string socket_;
+  std::string program_;
+  sd_event_source* timer_ = nullptr;
+
+  ProbeRequest request_;
+  std::chrono::milliseconds deadline_{0};
+  Nanoseconds started_{0};  // mono clock
+  ByteBuffer text_;
+  bool from_socket_ = false;
+  bool knows_process_ = false;
+  std::string fallback_;
+  std::uint64_t lines_ = 0;
+};
+
+}  // namespace jetmem

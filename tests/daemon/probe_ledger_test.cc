@@ -1,0 +1,185 @@
+#include "daemon/probe_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "daemon/probe_news.h"
+#include "tests/daemon/program_running.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class ProbeLedgerTest : public testing::Test {
+ protected:
+  ProbeLedgerTest() : section(table.add_section("self")), news(log, clock) {}
+  static ProbeRun::Probe probe(const std::string& kind, ProbeState state,
+                               const std::string& error = "", const std::string& target = "") {
+    ProbeRun::Probe probe;
+    probe.kind = kind;
+    probe.target = target;
+    probe.state = state;
+    probe.error = error;
+    return probe;
+  }
+  void take(const ProbeRun::Probe& probe, const ProbeRun* run = nullptr) {
+    if (const auto change = ledger.result(probe, now)) news.result(probe, *change, memory, run);
+  }
+  double value(const std::string& key) {
+    SampleWriter out(table, section, now);
+    ledger.write(out, now);
+    out.finish();
+    return table.value_of(key);
+  }
+  ProbeLedger ledger;
+  SampleTable table;
+  std::size_t section;
+  Nanoseconds now = seconds(100);
+  GateInputs memory;
+  ManualClock clock;
+  KeptLog log;
+  ProbeNews news;
+};
+
+TEST_F(ProbeLedgerTest, CountsByStateAndError) {
+  take(probe("pinned", ProbeState::kOk));
+  now += seconds(60);
+  take(probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation"));
+  take(probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation"));
+  take(probe("pinned", ProbeState::kFailed));
+  const auto runs = [&](const std::string& state) {
+    return value("jetmem_probe_runs_total{kind=\"pinned\",state=\"" + state + "\",target=\"\"}");
+  };
+  EXPECT_EQ(runs("ok"), 1);
+  EXPECT_EQ(runs("failed"), 3);
+  EXPECT_EQ(runs("mismatch"), 0);
+  EXPECT_TRUE(std::isnan(runs("skipped"))) << "never met";
+  const auto failures = [&](const std::string& error) {
+    return value("jetmem_probe_failures_total{error=\"" + error +
+                 "\",kind=\"pinned\",target=\"\"}");
+  };
+  EXPECT_EQ(failures("cudaErrorMemoryAllocation"), 2);
+  EXPECT_EQ(failures("unknown"), 1);
+  EXPECT_EQ(value("jetmem_probe_seconds_since_success{kind=\"pinned\",target=\"\"}"), 60);
+}
+
+TEST_F(ProbeLedgerTest, WithoutASuccessThereIsNoTimeSinceOne) {
+  take(probe("device", ProbeState::kUnsupported));
+  EXPECT_TRUE(std::isnan(value("jetmem_probe_seconds_since_success{kind=\"device\",target=\"\"}")));
+  EXPECT_TRUE(std::isnan(value("jetmem_probe_mismatched_words_total{kind=\"device\",target=\"\"}")))
+      << "nothing was compared";
+}
+
+TEST_F(ProbeLedgerTest, MismatchesAddUp) {
+  ProbeRun::Probe bad = probe("managed", ProbeState::kMismatch, "mismatch");
+  ProbeRun::Rung warm_up;
+  warm_up.mismatches = 2;
+  bad.warm_up = warm_up;
+  bad.rungs.emplace_back().mismatches = 3;
+  bad.rungs.emplace_back();
+  take(bad);
+  take(bad);
+  EXPECT_EQ(value("jetmem_probe_mismatched_words_total{kind=\"managed\",target=\"\"}"), 10);
+}
+
+TEST_F(ProbeLedgerTest, ItsSizeIsBoundedWhateverItIsTold) {
+  for (std::size_t i = 0; i < ProbeLedger::kMaxEntries + 5; ++i) {
+    take(probe("dmabuf", ProbeState::kOk, "", "heap" + std::to_string(i)));
+  }
+  EXPECT_EQ(value("jetmem_probe_ledger_dropped_total"), 5);
+  for (std::size_t i = 0; i < ProbeLedger::kMaxErrors + 4; ++i) {
+    take(probe("dmabuf", ProbeState::kFailed, "E" + std::to_string(i), "heap0"));
+  }
+  EXPECT_EQ(value("jetmem_probe_failures_total{error=\"other\",kind=\"dmabuf\",target=\"heap0\"}"),
+            4);
+  EXPECT_EQ(table.sections()[section].dropped, 0U) << "the descriptors' bounds hold it all";
+}
+
+TEST_F(ProbeLedgerTest, WritingAllocatesNoNewShape) {
+  take(probe("host", ProbeState::kOk));
+  value("");
+  const std::uint64_t shape = table.shape();
+  take(probe("host", ProbeState::kOk));
+  value("");
+  EXPECT_EQ(table.shape(), shape);
+}
+
+TEST_F(ProbeLedgerTest, AChangeOfStateIsToldWithItsEvidence) {
+  memory.available_bytes = 300U << 20;
+  memory.free_bytes = 20U << 20;
+  memory.largest_runs = {{"a", 1U << 20}, {"linux,cma", 4U << 20}};
+  ProbeRun run;
+  run.after.gpu_hertz = 305e6;
+  run.after.emc_hertz = 2133e6;
+  run.after.temperature_celsius = 45.2;
+  run.after.hottest_zone = "tj\x1b-thermal";
+  take(probe("pinned", ProbeState::kOk), &run);
+  EXPECT_TRUE(log.entries.empty()) << "that it works at first is for the sum";
+  ProbeRun::Probe bad = probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation");
+  bad.failed_step = "allocate";
+  bad.failed_bytes = 65536;
+  bad.reason = "cudaHostAlloc: out of memory";
+  take(bad, &run);
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.entries[0],
+            "probe: pinned is failed, was ok; at allocate of 65536 bytes; "
+            "cudaErrorMemoryAllocation: cudaHostAlloc: out of memory; MemAvailable 300MiB, MemFree "
+            "20MiB, largest CMA run 4MiB in linux,cma, GPU 305MHz, EMC 2133MHz, tj?-thermal 45C");
+  EXPECT_EQ(log.whole[0].level, LogLevel::kError);
+  const std::vector<std::pair<std::string, std::string>> fields{
+      {"JETMEM_PROBE_KIND", "pinned"},
+      {"JETMEM_PROBE_TARGET", ""},
+      {"JETMEM_PROBE_STATE", "failed"},
+      {"JETMEM_PROBE_STEP", "allocate"},
+      {"JETMEM_PROBE_ERROR", "cudaErrorMemoryAllocation"},
+      {"JETMEM_SOURCE", "probe"}};
+  EXPECT_EQ(log.whole[0].fields, fields);
+  take(bad, &run);
+  EXPECT_EQ(log.entries.size(), 1U) << "not each time";
+  take(probe("pinned", ProbeState::kOk), &run);
+  ASSERT_EQ(log.entries.size(), 2U);
+  EXPECT_EQ(log.entries[1].rfind("probe: pinned is ok, was failed; MemAvailable", 0), 0U);
+  EXPECT_EQ(log.whole[1].level, LogLevel::kInfo);
+}
+
+TEST_F(ProbeLedgerTest, AFaultAtFirstIsToldToo) {
+  take(probe("host", ProbeState::kMismatch, "mismatch"));
+  take(probe("managed", ProbeState::kUnsupported));
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.whole[0].level, LogLevel::kError);
+}
+
+// A CMA heap is skipped whenever there is not room for four frames.
+TEST_F(ProbeLedgerTest, AHeapThatComesAndGoesIsToldOnce) {
+  for (int i = 0; i < 10; ++i) {
+    take(probe("dmabuf", i % 2 == 0 ? ProbeState::kOk : ProbeState::kSkipped, "", "linux,cma"));
+    now += minutes(5);
+  }
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.entries[0], "probe: dmabuf linux,cma is skipped, was ok");
+  take(probe("dmabuf", ProbeState::kFailed, "ENOMEM", "linux,cma"));
+  EXPECT_EQ(log.entries.size(), 2U);
+  take(probe("dmabuf", ProbeState::kSkipped, "", "linux,cma"));
+  take(probe("dmabuf", ProbeState::kOk, "", "linux,cma"));
+  ASSERT_EQ(log.entries.size(), 3U);
+  EXPECT_EQ(log.entries[2], "probe: dmabuf linux,cma is ok, was failed");
+}
+
+TEST_F(ProbeLedgerTest, TheFirstResultsAreSummedUp) {
+  ProbeRun run;
+  run.probes = {probe("host", ProbeState::kOk), probe("dmabuf", ProbeState::kOk, "", "system"),
+                probe("dmabuf", ProbeState::kUnsupported, "", "bad\n")};
+  run.probes[2].reason = "no such heap";
+  news.first(ProbeGroup::kMemory, run);
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.entries[0],
+            "probe, first results of memory: host ok, dmabuf system ok, dmabuf bad? unsupported "
+            "(no such heap)");
+}
+
+}  // namespace
+}  // namespace jetmem

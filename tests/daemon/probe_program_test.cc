@@ -1,0 +1,690 @@
+#include "daemon/probe_program.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <csignal>
+#include <sstream>
+
+#include "collectors/meminfo.h"
+#include "tests/daemon/program_running.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// In front of every stand-in: `$kinds` as asked for, and what a sound jetmem-probe says. result
+// STATE... gives one line, in which the kinds named have that state in place of "ok".
+constexpr const char* kPrologue = R"(
+here=$(dirname "$0")
+echo "$@" >> "$here/starts"
+kinds=$2
+is_cuda() { case $kinds in pinned*) return 0;; esac; return 1; }
+begin() { echo "jetmem-probe/1 pid $$"; echo "at conditions - before 0"; }
+result() {
+  printf '{"schema":"jetmem-probe/1","version":"t","pid":%d,' $$
+  printf '"started":{"boot_microseconds":1,"wall_microseconds":1},"seconds":0.1,'
+  printf '"frame_bytes":65536,"conditions":{"before":{"absent":{}},"after":{"absent":{}}},'
+  printf '"probes":['
+  separator=
+  for kind in $(echo "$kinds" | tr , ' '); do
+    state=ok
+    [ "$kind" = "$1" ] && state=$2
+    printf '%s{"kind":"%s","target":"","state":"%s"' "$separator" "$kind" "$state"
+    [ $state = failed ] && printf ',"reason":"out","failed_step":"allocate","failed_bytes":65536'
+    [ $state = failed ] && printf ',"error":"ENOMEM"'
+    printf ',"rungs":[],"ratios":[]}'
+    separator=,
+  done
+  printf ']}\n'
+}
+)";
+constexpr const char* kSound = "begin; result\n";
+
+class ProbeProgramTest : public ProgramRunning {
+ protected:
+  void SetUp() override {
+    options.schedule.first_memory = options.schedule.first_memory_spread = Nanoseconds(0);
+    options.schedule.first_cuda = options.schedule.first_cuda_spread = Nanoseconds(0);
+    options.schedule.most_jitter = Nanoseconds(0);
+    options.schedule.after_reload = options.schedule.between_runs = Nanoseconds(0);
+    options.settle = milliseconds(20);
+    settings.probe.socket = directory + "/socket";
+    settings.probe.deadline = seconds(5);
+    settings.probe.cuda = false;
+    settings.sources.push_back({"probe", true, minutes(5)});
+    readings.add(meminfo.reading_tag(), meminfo.reading_address());
+    memory(4U << 20);
+    // Whatever the machine's: the gates ask how long it has been up.
+    clock.ahead = hours(1);
+  }
+  void memory(std::uint64_t kilobytes) {
+    const std::string lines = "MemFree: " + std::to_string(kilobytes) +
+                              " kB\nMemAvailable: " + std::to_string(kilobytes) + " kB\n";
+    Snapshot snapshot;
+    snapshot.add("/proc/meminfo", lines, 0);
+    ASSERT_TRUE(meminfo.parse(snapshot, Nanoseconds(0)));
+    readings.set_valid(0, true);
+  }
+  // A new one in the old one's place, as an update does it.
+  void write_program(const std::string& body) {
+    const std::string path = script(kPrologue + body);
+    std::filesystem::rename(path, directory + "/jetmem-probe");
+    settings.probe.program = directory + "/jetmem-probe";
+  }
+  void make(const std::string& body = kSound) {
+    write_program(body);
+    make_with_program(settings.probe.program);
+  }
+  void make_with_program(const std::string& path) {
+    settings.probe.program = path;
+    ProgramContext context{
+        clock,
+        spawner,
+        log,
+        [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds) {
+          EXPECT_EQ(source, "probe");
+          ++answers;
+          error = {};
+          text.clear();
+          if (snapshot) {
+            text = (*snapshot)->find("/jetmem/probe").text;
+          } else {
+            error = snapshot.error();
+          }
+        },
+        &readings,
+        {[this](Nanoseconds) { windows += "("; }, [this](Nanoseconds) { windows += ")"; },
+         [this] { return events; }}};
+    program = std::make_unique<ProbeProgram>(context, options);
+    program->apply(settings);
+    ASSERT_TRUE(program->start(event));
+    section = table.add_section("self");
+  }
+  bool answered(int count) {
+    return run_until([&] { return answers >= count; });
+  }
+  // The next time that the source is due.
+  void later(Nanoseconds by = minutes(5)) {
+    clock.ahead += by;
+    program->due();
+  }
+  double figure(const std::string& key) {
+    SampleWriter out(table, section, clock.boot());
+    program->write(out);
+    out.finish();
+    return table.value_of(key);
+  }
+  double starts() { return figure("jetmem_program_starts_total{program=\"jetmem-probe\"}"); }
+  double failures(const std::string& reason) {
+    return figure("jetmem_program_failures_total{program=\"jetmem-probe\",reason=\"" + reason +
+                  "\"}");
+  }
+  double skips(const std::string& group, const std::string& reason) {
+    return figure("jetmem_probe_skips_total{group=\"" + group + "\",reason=\"" + reason + "\"}");
+  }
+  double interval(const std::string& group) {
+    return figure("jetmem_probe_interval_seconds{group=\"" + group + "\"}");
+  }
+  double lost(const std::string& kind, const std::string& error_name) {
+    return figure("jetmem_probe_failures_total{error=\"" + error_name + "\",kind=\"" + kind +
+                  "\",target=\"\"}");
+  }
+  std::vector<std::string> asked() const {
+    std::vector<std::string> lines;
+    std::ifstream file(directory + "/starts");
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+  UniqueFd listen() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    settings.probe.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(fd.get(), 4), 0);
+    return fd;
+  }
+  static void say(const UniqueFd& connection, const std::string& what) {
+    ASSERT_EQ(::write(connection.get(), what.data(), what.size()),
+              static_cast<ssize_t>(what.size()));
+  }
+  // It did not end well, and nothing is left of it.
+  void failed_as(const std::string& reason, const std::string& words) {
+    ASSERT_TRUE(answered(1));
+    EXPECT_NE(error.message.find(words), std::string::npos) << error.message;
+    EXPECT_EQ(failures(reason), 1);
+    double all = 0;
+    for (const char* other : {"not_started", "ended", "silent", "flood", "wedged", "garbage"}) {
+      all += failures(other);
+    }
+    EXPECT_EQ(all, 1) << "that and nothing else";
+    EXPECT_TRUE(log.has("; probes of memory are tried again in 5m")) << "it is said";
+    run_until([] { return ::waitpid(-1, nullptr, WNOHANG) == -1; }, 1000);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "it was reaped";
+    const double before = starts();
+    later(minutes(2));
+    run_for(50);
+    EXPECT_EQ(starts(), before) << "not again at once";
+    EXPECT_EQ(skips("memory", "after_failure"), 1);
+    // Mended, it is well at the next try.
+    write_program(kSound);
+    settings.probe.socket = directory + "/none";
+    program->apply(settings);
+    ASSERT_TRUE(run_until([this] { return !text.empty(); }));
+    EXPECT_EQ(interval("memory"), 300);
+  }
+
+  ProbeProgramOptions options;
+  Settings settings;
+  MeminfoSource meminfo;
+  Readings readings;
+  std::unique_ptr<ProbeProgram> program;
+  SampleTable table;
+  std::size_t section = 0;
+  int answers = 0;
+  Error error;
+  std::string text;
+  std::string windows;
+  std::uint64_t events = 0;
+};
+
+TEST_F(ProbeProgramTest, ItsLineIsTheSourcesText) {
+  make();
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.message, "");
+  ProbeRun run;
+  ASSERT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  ASSERT_TRUE(parse_probe_run(text.substr(0, text.size() - 1), run));
+  ASSERT_EQ(run.probes.size(), 2U);
+  EXPECT_EQ(asked(), std::vector<std::string>{"--kinds host,dmabuf --frame 12582912 --deadline 4 "
+                                              "--progress"});
+  EXPECT_EQ(starts(), 1);
+  EXPECT_EQ(figure("jetmem_probe_runs_total{kind=\"host\",state=\"ok\",target=\"\"}"), 1);
+  EXPECT_EQ(figure("jetmem_probe_running{group=\"memory\"}"), 0);
+  EXPECT_TRUE(std::isnan(interval("cuda"))) << "switched off";
+  EXPECT_EQ(windows, "()");
+  ASSERT_EQ(log.entries.size(), 2U);
+  EXPECT_EQ(log.entries[0].rfind("jetmem-probe runs with the daemon's own rights: connect to", 0),
+            0U);
+  EXPECT_EQ(log.entries[1], "probe, first results of memory: host ok, dmabuf ok");
+  later();
+  ASSERT_TRUE(answered(2));
+  EXPECT_EQ(log.entries.size(), 2U) << "no news";
+}
+
+TEST_F(ProbeProgramTest, ABootIsLeftAlone) {
+  options.schedule.first_memory = milliseconds(300);
+  make();
+  program->due();
+  run_for(150);
+  EXPECT_EQ(starts(), 0);
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(starts(), 1);
+}
+
+TEST_F(ProbeProgramTest, AReloadAsksAgain) {
+  make();
+  program->due();
+  ASSERT_TRUE(answered(1));
+  program->apply(settings);
+  ASSERT_TRUE(answered(2));
+}
+
+TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
+  settings.probe.cuda = true;
+  make();
+  program->due();
+  ASSERT_TRUE(answered(2));
+  ASSERT_EQ(asked().size(), 2U);
+  EXPECT_EQ(asked()[1].rfind("--kinds pinned,managed,device,registered,dmabuf_export,", 0), 0U);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "both hold";
+  EXPECT_NE(text.find("\"pinned\""), std::string::npos);
+  EXPECT_EQ(windows, "()()") << "never both";
+  later();
+  ASSERT_TRUE(answered(3));
+  run_for(100);
+  EXPECT_EQ(asked().size(), 3U) << "with CUDA only each hour";
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  later(hours(1));
+  EXPECT_TRUE(run_until([this] { return asked().size() == 5; }));
+}
+
+TEST_F(ProbeProgramTest, CudaSwitchedOffItsResultsAreGone) {
+  settings.probe.cuda = true;
+  make();
+  program->due();
+  ASSERT_TRUE(answered(2));
+  settings.probe.cuda = false;
+  program->apply(settings);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  EXPECT_EQ(text.find("\"pinned\""), std::string::npos);
+}
+
+TEST_F(ProbeProgramTest, CudaSwitchedOffWhileItRunsItIsKilled) {
+  settings.probe.cuda = true;
+  make("begin; is_cuda && sleep 100; result\n");
+  program->due();
+  ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 1; }));
+  settings.probe.cuda = false;
+  program->apply(settings);
+  ASSERT_TRUE(run_until([this] { return windows == "()()()"; })) << windows;
+  EXPECT_EQ(failures("ended") + failures("silent"), 0);
+}
+
+TEST_F(ProbeProgramTest, WhatIsTooOldIsDropped) {
+  settings.probe.cuda = true;
+  settings.probe.cuda_interval = minutes(10);
+  make();
+  program->due();
+  ASSERT_TRUE(answered(2));
+  memory(300U << 10);  // too little for CUDA only
+  for (int i = 1; i <= 5; ++i) {
+    later();
+    ASSERT_TRUE(answered(2 + i));
+    EXPECT_NE(text.find("\"pinned\""), std::string::npos) << i;
+  }
+  later();
+  EXPECT_TRUE(run_until([this] {
+    return text.find("\"pinned\"") == std::string::npos &&
+           text.find("\"host\"") != std::string::npos;
+  }));
+}
+
+// ---- what it may do wrong
+
+TEST_F(ProbeProgramTest, ItIsMissing) {
+  make_with_program(directory + "/nowhere");
+  program->due();
+  failed_as("not_started", "/nowhere: No such file or directory");
+}
+
+TEST_F(ProbeProgramTest, ItIsNotExecutable) {
+  write_program(kSound);
+  std::filesystem::permissions(settings.probe.program, std::filesystem::perms::owner_read);
+  make_with_program(settings.probe.program);
+  program->due();
+  failed_as("not_started", "Permission denied");
+}
+
+TEST_F(ProbeProgramTest, ItCrashesAtAStep) {
+  make("begin; echo 'at host - first_touch 65536'; kill -SEGV $$\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(lost("host", "died"), 1);
+  EXPECT_TRUE(log.has("probe: host is failed; at first_touch of 65536 bytes; died"))
+      << "as a state";
+  failed_as("ended", "was killed by signal 11; it was at host first_touch 65536 bytes");
+}
+
+TEST_F(ProbeProgramTest, ItIsKilledWhenMemoryRunsShort) {
+  make("begin; echo 'at dmabuf system allocate 65536'; kill -KILL $$\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(
+      figure("jetmem_probe_failures_total{error=\"killed\",kind=\"dmabuf\",target=\"system\"}"), 1);
+  failed_as("ended", "was killed by signal 9, not by jetmem: when memory runs short");
+}
+
+TEST_F(ProbeProgramTest, ItHangs) {
+  settings.probe.deadline = seconds(1);
+  make("trap '' TERM; begin; echo 'at host - allocate 65536'; sleep 100; sleep 100\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.code, Errc::kTimeout);
+  EXPECT_EQ(lost("host", "hung"), 1);
+  failed_as("silent", "did not end within 1s and was killed; it was at host allocate 65536 bytes");
+}
+
+// It has an alarm of its own, a little before.
+TEST_F(ProbeProgramTest, ItHangsAndEndsItself) {
+  settings.probe.deadline = seconds(2);
+  make("begin; echo 'at host - allocate 65536'; sleep 1; kill -ALRM $$\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(lost("host", "hung"), 1);
+  failed_as("silent", "did not end within 1s; it was at host allocate 65536 bytes");
+}
+
+TEST_F(ProbeProgramTest, ItForks) {
+  make("begin; sleep 1000 & echo $! > $here/child; result\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.message, "") << "its own end counts";
+  pid_t child = 0;
+  std::ifstream(directory + "/child") >> child;
+  ASSERT_GT(child, 0);
+  EXPECT_TRUE(run_until([&] { return !exists(child); })) << "what it started is gone";
+}
+
+TEST_F(ProbeProgramTest, ItForksAndHangs) {
+  settings.probe.deadline = seconds(1);
+  make("begin; sleep 1000 & echo $! > $here/child; wait\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  pid_t child = 0;
+  std::ifstream(directory + "/child") >> child;
+  EXPECT_TRUE(run_until([&] { return !exists(child); }));
+  failed_as("silent", "did not end within 1s");
+}
+
+TEST_F(ProbeProgramTest, ItPrintsMegabytes) {
+  make(
+      "begin; echo 'at host - allocate 65536'; yes 'at host - allocate 65536' | head -c 4000000\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.code, Errc::kTooLarge);
+  failed_as("flood", "printed more than 512KiB and was killed");
+}
+
+TEST_F(ProbeProgramTest, ItPrintsMegabytesWithoutALine) {
+  make("begin; head -c 4000000 /dev/zero\n");
+  program->due();
+  failed_as("flood", "printed more than 512KiB and was killed");
+}
+
+TEST_F(ProbeProgramTest, ItPrintsHalfALine) {
+  make("begin; echo 'at host - free 65536'; result | head -c 200\n");
+  program->due();
+  failed_as("ended", "ended and its result is not there, or was cut; it was at host free 65536");
+}
+
+TEST_F(ProbeProgramTest, ItPrintsNothing) {
+  make("exit 0\n");
+  program->due();
+  failed_as("ended", "jetmem-probe ended without a word");
+}
+
+TEST_F(ProbeProgramTest, ItEndsWellWithGarbage) {
+  make("printf 'Segmentation fault\\n\\033[31mcore'; exit 0\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.code, Errc::kMalformed);
+  failed_as("garbage", "ended well and printed no result");
+}
+
+TEST_F(ProbeProgramTest, ItEndsWellWithOtherJson) {
+  make("begin; echo '{\"schema\":\"jetmem-probe/1\",\"probes\":[1]}'\n");
+  program->due();
+  failed_as("garbage", "printed garbage: ");
+}
+
+TEST_F(ProbeProgramTest, ItTellsOfOtherKinds) {
+  make("begin; kinds=host,pinned; result\n");
+  program->due();
+  failed_as("garbage", "it was asked for dmabuf and says nothing of it");
+}
+
+TEST_F(ProbeProgramTest, ItTellsOfMoreKinds) {
+  make("begin; kinds=host,dmabuf,pinned; result\n");
+  program->due();
+  failed_as("garbage", "it was not asked for pinned");
+}
+
+TEST_F(ProbeProgramTest, ItRefusesItsArguments) {
+  make("echo \"jetmem-probe: unknown option '--progress'\" >&2; exit 2\n");
+  program->due();
+  failed_as("ended", "ended with status 2: jetmem-probe: unknown option '--progress'");
+}
+
+// A crash while the process ends, in a driver say, is a crash.
+TEST_F(ProbeProgramTest, ItCrashesAfterItsResult) {
+  make("begin; result; kill -ABRT $$\n");
+  program->due();
+  failed_as("ended", "was killed by signal 6");
+}
+
+TEST_F(ProbeProgramTest, WhatCudaBreaksCostsNothingElse) {
+  settings.probe.cuda = true;
+  make(
+      "begin; is_cuda && [ -e $here/broken ] && { echo 'at pinned - allocate 65536'; kill -SEGV "
+      "$$; }; "
+      "result\n");
+  program->due();
+  ASSERT_TRUE(answered(2));
+  std::ofstream(directory + "/broken") << "";
+  later(hours(1));
+  ASSERT_TRUE(run_until([this] { return failures("ended") == 1; }));
+  EXPECT_EQ(error.message, "") << "the source has what it had";
+  EXPECT_NE(text.find("\"host\""), std::string::npos);
+  EXPECT_EQ(text.find("\"pinned\""), std::string::npos) << "which is no longer so";
+  EXPECT_EQ(lost("pinned", "died"), 1);
+  EXPECT_EQ(figure("jetmem_probe_runs_total{kind=\"pinned\",state=\"failed\",target=\"\"}"), 1);
+  EXPECT_TRUE(log.has("probe: pinned is failed, was ok; at allocate of 65536 bytes; died"));
+  EXPECT_TRUE(log.has("probes of cuda are tried again in 1h"));
+  EXPECT_EQ(interval("memory"), 300);
+  later(hours(1));
+  ASSERT_TRUE(run_until([this] { return failures("ended") == 2; }));
+  EXPECT_EQ(interval("cuda"), 7200) << "ever more slowly";
+  later(hours(1));
+  run_for(150);
+  EXPECT_EQ(skips("cuda", "after_failure"), 1);
+  EXPECT_EQ(failures("ended"), 2);
+}
+
+// ---- when it is left alone
+
+TEST_F(ProbeProgramTest, AClosedGateIsASkipAndSaidOnce) {
+  memory(10U << 10);
+  make();
+  program->due();
+  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(error.code, Errc::kSkipped);
+  EXPECT_EQ(error.message, "MemAvailable is 10MiB, and 64MiB are wanted");
+  for (int i = 0; i < 3; ++i) later();
+  EXPECT_EQ(skips("memory", "low_available"), 4);
+  EXPECT_EQ(starts(), 0);
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.entries[0],
+            "probes of memory are left out: MemAvailable is 10MiB, and 64MiB are wanted");
+  readings.set_valid(0, false);
+  later();
+  EXPECT_EQ(skips("memory", "memory_unknown"), 1);
+  EXPECT_EQ(log.entries.size(), 2U) << "another reason";
+  memory(4U << 20);
+  later();
+  ASSERT_TRUE(run_until([this] { return !text.empty(); }));
+  EXPECT_TRUE(log.has("probes of memory go on, after being left out 5 times"));
+}
+
+TEST_F(ProbeProgramTest, TooLittleForCudaIsEnoughForTheRest) {
+  settings.probe.cuda = true;
+  memory(300U << 10);
+  make();
+  program->due();
+  ASSERT_TRUE(run_until([this] { return skips("cuda", "low_available") == 1; }));
+  EXPECT_EQ(answers, 1) << "nothing is said against the source";
+  EXPECT_EQ(error.message, "");
+  EXPECT_EQ(starts(), 1);
+  // Not an hour later but as soon as it can be.
+  memory(4U << 20);
+  later();
+  ASSERT_TRUE(answered(3));
+  EXPECT_EQ(starts(), 3);
+}
+
+TEST_F(ProbeProgramTest, NeverTwoAtATime) {
+  make("begin; sleep 0.5; result\n");
+  program->due();
+  ASSERT_EQ(starts(), 1);
+  later();
+  EXPECT_EQ(skips("memory", "earlier_run"), 1);
+  EXPECT_EQ(starts(), 1);
+  ASSERT_TRUE(run_until([this] { return !text.empty(); }));
+}
+
+TEST_F(ProbeProgramTest, SwitchedOffItIsKilled) {
+  make("begin; sleep 1000\n");
+  program->due();
+  run_for(50);
+  settings.sources[0].enabled = false;
+  program->apply(settings);
+  program->stop();
+  ASSERT_TRUE(run_until([this] { return windows == "()"; }));
+  EXPECT_EQ(answers, 0);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_TRUE(std::isnan(interval("memory")));
+  write_program(kSound);
+  settings.sources[0].enabled = true;
+  program->apply(settings);
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.message, "");
+}
+
+TEST_F(ProbeProgramTest, WhatTakesLongIsWorthShowing) {
+  make("begin; sleep 2.5; result\n");
+  program->due();
+  run_for(300);
+  EXPECT_EQ(program->pid(), -1);
+  run_for(1900);
+  EXPECT_GT(program->pid(), 0);
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(program->pid(), -1);
+}
+
+// ---- what it does to the kernel's log
+
+TEST_F(ProbeProgramTest, ComplaintsOfTheDriverSlowCudaDown) {
+  settings.probe.cuda = true;
+  make("begin; is_cuda && sleep 0.2; result\n");
+  int round = 0;
+  const auto run = [&](std::uint64_t new_events) {
+    later(hours(25));
+    ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 1; }));
+    events += new_events;
+    ++round;
+    ASSERT_TRUE(answered(2 * round));
+    run_for(100);
+  };
+  events = 7;  // of before
+  run(0);
+  EXPECT_EQ(interval("cuda"), 3600);
+  run(3);
+  EXPECT_EQ(interval("cuda"), 7200);
+  EXPECT_TRUE(
+      log.has("the probe with CUDA made the kernel log 3 events: the next ones come only "
+              "every 2h"));
+  run(1);
+  EXPECT_EQ(interval("cuda"), 4 * 3600);
+  run(0);
+  EXPECT_EQ(interval("cuda"), 7200);
+  EXPECT_TRUE(log.has("left no trace in the kernel's log: the next ones come every 2h"));
+  run(0);
+  EXPECT_EQ(interval("cuda"), 3600);
+  EXPECT_EQ(figure("jetmem_probe_side_effects_total"), 11);
+}
+
+TEST_F(ProbeProgramTest, ComplaintsDuringTheRunWithoutCudaAreNotCudas) {
+  settings.probe.cuda = true;
+  make("begin; is_cuda || sleep 0.2; result\n");
+  program->due();
+  run_for(50);
+  events = 5;
+  ASSERT_TRUE(answered(2));
+  run_for(100);
+  EXPECT_EQ(interval("cuda"), 3600);
+}
+
+// ---- behind systemd's socket
+
+TEST_F(ProbeProgramTest, TheSocketComesFirst) {
+  make();
+  const UniqueFd listener = listen();
+  program->due();
+  const UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  char request[512] = {};
+  ASSERT_GT(::read(connection.get(), request, sizeof request - 1), 0);
+  EXPECT_STREQ(request, "--kinds host,dmabuf --frame 12582912 --deadline 4 --progress\n");
+  const std::string file = script(std::string(kPrologue) + "begin; result\n");
+  const std::string answer = [&] {
+    FILE* pipe = ::popen((file + " --kinds host,dmabuf").c_str(), "r");
+    char bytes[4096];
+    const std::size_t n = ::fread(bytes, 1, sizeof bytes, pipe);
+    ::pclose(pipe);
+    return std::string(bytes, n);
+  }();
+  say(connection, answer.substr(0, answer.size() - 10));
+  run_for(50);
+  EXPECT_EQ(answers, 0) << "not before the end";
+  EXPECT_EQ(windows, "(");
+  say(connection, answer.substr(answer.size() - 10));
+  ::shutdown(connection.get(), SHUT_RDWR);
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.message, "");
+  EXPECT_EQ(windows, "()");
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_TRUE(log.has("first results"));
+}
+
+TEST_F(ProbeProgramTest, BehindASocketOneThatDies) {
+  make();
+  const UniqueFd listener = listen();
+  program->due();
+  UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  say(connection, "jetmem-probe/1 pid 0\nat host - allocate 65536\n");
+  connection.reset();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(lost("host", "died"), 1);
+  EXPECT_NE(error.message.find("; it was at host allocate 65536 bytes; the journal of its unit"),
+            std::string::npos)
+      << error.message;
+  EXPECT_EQ(failures("ended"), 1);
+}
+
+TEST_F(ProbeProgramTest, BehindASocketThatIsBusy) {
+  make();
+  const UniqueFd listener = listen();
+  ::listen(listener.get(), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  settings.probe.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  UniqueFd other(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  ::connect(other.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(failures("not_started"), 1) << "none is started beside it: " << error.message;
+  EXPECT_TRUE(asked().empty());
+}
+
+// One that hangs in a driver, and is not ours to kill: none is started before it is gone.
+TEST_F(ProbeProgramTest, OneThatIsWedgedIsLeftBehind) {
+  settings.probe.deadline = seconds(1);
+  options.window_patience = milliseconds(600);
+  make();
+  const UniqueFd listener = listen();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  program->due();
+  const UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  say(connection, "jetmem-probe/1 pid " + std::to_string(pid) + "\nat host - allocate 65536\n");
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(error.code, Errc::kTimeout);
+  EXPECT_EQ(windows, "(") << "it is not gone";
+  ASSERT_TRUE(run_until([this] { return windows == "()"; })) << "but not for ever";
+  later(hours(1));
+  EXPECT_EQ(error.code, Errc::kTimeout);
+  EXPECT_NE(error.message.find("hangs in the kernel"), std::string::npos) << error.message;
+  later(hours(1));
+  EXPECT_EQ(failures("wedged"), 1) << "one, however often it was looked at";
+  EXPECT_EQ(skips("memory", "earlier_run"), 2);
+  EXPECT_EQ(figure("jetmem_program_wedged{program=\"jetmem-probe\"}"), 1);
+  EXPECT_EQ(starts(), 1);
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  later(hours(1));
+  EXPECT_EQ(starts(), 2);
+  EXPECT_EQ(figure("jetmem_program_wedged{program=\"jetmem-probe\"}"), 0);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,268 @@
+"""jetmem-probe as the daemon runs it: the real one on this machine, and stand-ins that fail in every
+way. A reload has it run at once, so nobody waits for its interval."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+import unittest
+
+import jetmem_testing as jt
+import test_kernel_log as kernel_log
+
+PROBE = pathlib.Path(os.environ.get("JETMEM_PROBE") or
+                     pathlib.Path(jt.JETMEMD).parent.parent / "probes/program/jetmem-probe")
+CHEAP = "meminfo"
+
+# What each stand-in begins with: where it was started is noted, as the real one says where it is.
+PROLOGUE = f"""#!{sys.executable} -IS
+import os, signal, sys, time
+with open(os.path.dirname(os.path.abspath(__file__)) + "/starts", "a") as f:
+    f.write(f"{{os.getpid()}} {{' '.join(sys.argv[1:])}}\\n")
+def say(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+say(f"jetmem-probe/1 pid {{os.getpid()}}\\nat host - allocate 65536\\n")
+"""
+
+
+class Running(unittest.TestCase):
+    def setUp(self):
+        self.directory = jt.temp_directory(self)
+        self.program = self.directory / "jetmem-probe"
+
+    def write(self, body, mode=0o755):
+        new = self.directory / "new"
+        new.write_text(PROLOGUE + body)
+        new.chmod(mode)
+        os.rename(new, self.program)
+
+    def settings(self, program=None, extra="", enabled="true"):
+        return (f'probe: {{socket: "", program: "{program or self.program}", cuda: false, '
+                f"deadline: 5s{extra}}}\n"
+                f"sources:\n  probe: {{enabled: {enabled}}}\n  {CHEAP}: {{interval: 200ms}}\n")
+
+    def starts(self):
+        path = self.directory / "starts"
+        return [int(line.split()[0]) for line in path.read_text().splitlines()] \
+            if path.exists() else []
+
+    def failures(self, page, reason):
+        return page.value("jetmem_program_failures_total", program="jetmem-probe", reason=reason)
+
+    def run_with(self, settings, **options):
+        daemon = jt.Daemon(self, settings, **options)
+        daemon.wait_for_page("meminfo", lambda page: page.state(CHEAP) == "ok")
+        daemon.reload()
+        return daemon
+
+    def wait_for_failure(self, daemon, reason, seconds=jt.PATIENCE):
+        return daemon.wait_for_page(f"a failure: {reason}",
+                                    lambda page: self.failures(page, reason) == 1, seconds)
+
+    @staticmethod
+    def group_is_empty(group):
+        try:
+            os.killpg(group, 0)
+            return False
+        except ProcessLookupError:
+            return True
+
+    def assert_others_go_on(self, daemon):
+        before = daemon.scrape().value("jetmem_source_reads_total", source=CHEAP)
+        daemon.wait_for_page("others are read", lambda page: page.value(
+            "jetmem_source_reads_total", source=CHEAP) >= before + 3, 3)
+
+
+@unittest.skipUnless(PROBE.exists(), f"there is no {PROBE}")
+class TheRealOne(Running):
+    def test_host_memory_is_probed(self):
+        daemon = self.run_with(self.settings(PROBE))
+        page = daemon.wait_for_page("host", lambda page: page.value(
+            "jetmem_probe_runs_total", kind="host", target="", state="ok"))
+        self.assertEqual(page.state("probe"), "ok")
+        self.assertEqual(page.value("jetmem_probe_success", kind="host", target=""), 1)
+        self.assertLess(page.value("jetmem_probe_seconds_since_success", kind="host", target=""), 60)
+        self.assertEqual(page.value("jetmem_probe_mismatched_words_total", kind="host", target=""), 0)
+        self.assertEqual(page.value("jetmem_program_starts_total", program="jetmem-probe"), 1)
+        for labels, value in page.series("jetmem_program_failures_total", program="jetmem-probe"):
+            self.assertEqual(value, 0, labels)
+        daemon.wait_for_log("probe, first results of memory: host ok, dmabuf")
+        self.assertEqual(jt.children(daemon.pid, "jetmem-probe"), [])
+
+    def test_with_cuda_after_it(self):
+        # No sooner than five minutes after the start, whatever the settings say.
+        settings = self.settings(PROBE).replace("cuda: false", "cuda: true")
+        daemon = self.run_with(settings)
+        page = daemon.wait_for_page("host", lambda page: page.value(
+            "jetmem_probe_runs_total", kind="host", target="", state="ok"))
+        time.sleep(4)
+        page = daemon.scrape()
+        self.assertEqual(page.value("jetmem_program_starts_total", program="jetmem-probe"), 1)
+        self.assertEqual(page.value("jetmem_probe_interval_seconds", group="cuda"), 3600)
+        self.assertEqual(page.series("jetmem_probe_runs_total", kind="pinned"), [])
+
+    def test_the_daemon_does_not_grow(self):
+        daemon = self.run_with(self.settings(PROBE))
+
+        def runs(page):
+            return page.value("jetmem_probe_runs_total", kind="host", target="", state="ok") or 0
+        daemon.wait_for_page("first", lambda page: runs(page) == 1)
+        time.sleep(5)
+        # The second too may still need a little for itself.
+        daemon.reload()
+        daemon.wait_for_page("second", lambda page: runs(page) == 2)
+        time.sleep(1)
+        before = jt.resident_bytes(daemon.pid)
+        for count in range(3, 13):
+            daemon.reload()
+            daemon.wait_for_page(f"run {count}", lambda page, c=count: runs(page) == c)
+        time.sleep(1)
+        grown = jt.resident_bytes(daemon.pid) - before
+        print(f"\nmeasured: ten probes made the daemon grow by {grown >> 10} KiB from "
+              f"{before >> 10} KiB", file=sys.stderr, flush=True)
+        self.assertLess(grown, 512 << 10)
+
+    def test_its_own_bounds(self):
+        # What the daemon asks of it, by hand: it ends well and takes no more than its frame.
+        result = jt.run([PROBE, "--kinds", "host,dmabuf", "--frame", str(12 << 20), "--deadline",
+                         "20", "--progress"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        line = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual({probe["kind"] for probe in line["probes"]}, {"host", "dmabuf"})
+
+
+class Failing(Running):
+    def test_it_is_missing(self):
+        daemon = self.run_with(self.settings(self.directory / "nowhere"))
+        page = self.wait_for_failure(daemon, "not_started")
+        self.assertEqual(page.state("probe"), "failed")
+        daemon.wait_for_log("nowhere: No such file or directory; probes of memory are tried again "
+                            "in 5m")
+        self.assert_others_go_on(daemon)
+
+    def test_it_is_not_executable(self):
+        self.write("", mode=0o644)
+        daemon = self.run_with(self.settings())
+        page = self.wait_for_failure(daemon, "not_started")
+        self.assertEqual(page.state("probe"), "denied")
+        self.assert_others_go_on(daemon)
+
+    def test_it_hangs_and_forks(self):
+        self.write("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.fork()\ntime.sleep(1000)\n")
+        daemon = self.run_with(self.settings())
+        daemon.wait_for_page("it runs", lambda page: page.value(
+            "jetmem_probe_running", group="memory") == 1)
+        self.assert_others_go_on(daemon)
+        page = self.wait_for_failure(daemon, "silent")
+        self.assertEqual(page.state("probe"), "failed")
+        self.assertEqual(page.value("jetmem_probe_failures_total", kind="host", target="",
+                                    error="hung"), 1)
+        daemon.wait_for_log("did not end within 5s and was killed; it was at host allocate 65536 "
+                            "bytes")
+        pid, = self.starts()
+        jt.wait_for("it is gone", lambda: jt.process_state(pid) == "", 2)
+        jt.wait_for("its child is gone", lambda: self.group_is_empty(pid), 2)
+
+    def test_it_prints_garbage(self):
+        self.write("say('{\"schema\": \\x1b[31m}\\n')\n")
+        daemon = self.run_with(self.settings())
+        self.wait_for_failure(daemon, "garbage")
+        daemon.wait_for_log("jetmem-probe printed garbage: ")
+        self.assertNotIn("\x1b[31m}", daemon.log())
+        self.assert_others_go_on(daemon)
+
+    def test_it_floods(self):
+        self.write("while True:\n    say('at host - allocate 65536\\n' * 1000)\n")
+        daemon = jt.Daemon(self, self.settings())
+        before = jt.resident_bytes(daemon.pid)
+        daemon.reload()
+        self.wait_for_failure(daemon, "flood")
+        self.assertLess(jt.resident_bytes(daemon.pid) - before, 2 << 20)
+        self.assert_others_go_on(daemon)
+
+    def test_it_is_killed(self):
+        self.write("time.sleep(1000)\n")
+        daemon = self.run_with(self.settings())
+        pid, = jt.wait_for("it runs", self.starts)
+        os.kill(pid, signal.SIGKILL)
+        self.wait_for_failure(daemon, "ended")
+        daemon.wait_for_log("was killed by signal 9, not by jetmem")
+
+    def test_the_daemon_ends_and_so_does_it(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            (self.directory / "starts").unlink(missing_ok=True)
+            self.write("signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(1000)\n")
+            daemon = self.run_with(self.settings())
+            pid, = jt.wait_for("it runs", self.starts)
+            self.assertEqual(os.getpgid(pid), pid)
+            daemon.stop(number)
+            jt.wait_for("it is gone", lambda p=pid: jt.process_state(p) in ("", "Z"), 2)
+
+    def test_switched_off_it_is_gone(self):
+        self.write("time.sleep(1000)\n")
+        daemon = self.run_with(self.settings())
+        pid, = jt.wait_for("it runs", self.starts)
+        daemon.reload(self.settings(enabled="false"))
+        jt.wait_for("it is gone", lambda: jt.process_state(pid) == "", 2)
+        page = daemon.wait_for_page("off", lambda page: page.state("probe") == "disabled")
+        for labels, value in page.series("jetmem_program_failures_total", program="jetmem-probe"):
+            self.assertEqual(value, 0, labels)
+
+
+class KernelLog(Running):
+    def test_what_the_kernel_says_meanwhile_is_put_down_to_the_probe(self):
+        kmsg = kernel_log.KmsgStandIn(self)
+        self.write("time.sleep(3)\n")
+        daemon = jt.Daemon(self, kmsg.settings + self.settings())
+        kmsg.accept()
+        page = daemon.wait_for_page("the kernel log is followed",
+                                    lambda page: page.state("kernel_log") == "ok")
+        self.assertEqual(page.value("jetmem_probe_side_effects_total"), 0)
+
+        def events(page, origin):
+            return page.value("jetmem_kernel_events_total", kind="smmu_context_fault", origin=origin)
+        daemon.reload()
+        jt.wait_for("it runs", self.starts)
+        daemon.wait_for_page("it runs", lambda page: page.value(
+            "jetmem_probe_running", group="memory") == 1)
+        kmsg.put(kernel_log.FAULT.format(dev=12000000, iova=0x1000))
+        page = daemon.wait_for_page("the fault", lambda page: events(page, "probe") == 1)
+        self.assertEqual(events(page, "system"), 0)
+        daemon.wait_for_log("while jetmem's probe ran: ")
+        page = daemon.wait_for_page("side effects", lambda page: page.value(
+            "jetmem_probe_side_effects_total") == 1)
+        self.wait_for_failure(daemon, "ended")
+        time.sleep(2.5)  # what a device does with a freed buffer shows late
+        kmsg.put(kernel_log.FAULT.format(dev=12000000, iova=0x2000))
+        page = daemon.wait_for_page("the next fault", lambda page: events(page, "system") == 1)
+        self.assertEqual(events(page, "probe"), 1)
+
+
+class Untouched(Running):
+    def test_at_the_start_nothing_runs(self):
+        self.write("time.sleep(1000)\n")
+        daemon = jt.Daemon(self, self.settings())
+        time.sleep(5)
+        self.assertEqual(self.starts(), [])
+        self.assertEqual(daemon.scrape().state("probe"), "pending")
+        first, = jt.wait_for("the first run", self.starts, 40)
+        took = time.monotonic() - daemon.started
+        self.assertGreater(took, 19)
+        self.assertLess(took, 45)
+        self.assertEqual(os.getpgid(first), first)
+
+    def test_under_another_root_nothing_runs(self):
+        self.write("time.sleep(1000)\n")
+        daemon = jt.Daemon(self, self.settings(), root=jt.FIXTURES / "orin-nano-8gb")
+        daemon.reload()
+        time.sleep(3)
+        self.assertEqual(self.starts(), [])
+        self.assertIsNone(daemon.scrape().value("jetmem_program_starts_total",
+                                                program="jetmem-probe"))
+
+
+if __name__ == "__main__":
+    jt.main()
