@@ -71,7 +71,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
             "a.yaml:1:1: unknown key 'max_wedged'; did you mean 'reader.max_wedged'?\n");
   // Nothing is near: say what there is.
   EXPECT_EQ(errors_of("zzzzzzzzzzz: 2\n"),
-            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, tegrastats, sources\n");
+            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, tegrastats, probe, sources\n");
   EXPECT_EQ(errors_of("sources: {gpu-temperatures: {}}\n"),
             "a.yaml:1:11: unknown key 'sources.gpu-temperatures'; known here: meminfo, thermal, "
             "pagetypeinfo\n");
@@ -126,6 +126,15 @@ TEST(Load, BadValuesSayWhatIsAllowedAndWhatWasFound) {
        "1:36: sources.pagetypeinfo.interval must be a duration from 1m to 1h, found '59s'"},
       {"sources: {pagetypeinfo: {interval: 61m}}",
        "1:36: sources.pagetypeinfo.interval must be a duration from 1m to 1h, found '61m'"},
+      {"probe: {frame: 12}",
+       "1:16: probe.frame must be a size from 4KiB to 256MiB: '12' is not a size; write one like "
+       "512KiB or 64MiB"},
+      {"probe: {frame: 1KiB}",
+       "1:16: probe.frame must be a size from 4KiB to 256MiB, found '1KiB'"},
+      {"probe: {frame: 257MiB}",
+       "1:16: probe.frame must be a size from 4KiB to 256MiB, found '257MiB'"},
+      {"probe: {frame: [12MiB]}",
+       "1:16: probe.frame must be a size from 4KiB to 256MiB, found a list; write one like 12MiB"},
       {"sources: {meminfo: {enabled: yes}}",
        "1:30: sources.meminfo.enabled must be true or false, found 'yes'; write true"},
       {"sources: {meminfo: {enabled: Off}}",
@@ -360,6 +369,15 @@ kernel_log:
   soc: auto  # default
   process_lines: auto  # default
 tegrastats:
+  program: ""  # default
+probe:
+  frame: 12MiB  # default
+  cuda: true  # default
+  cuda_interval: 1h  # default
+  min_available: 512MiB  # default
+  min_free: 256MiB  # default
+  deadline: 1m  # default
+  socket: "/run/jetmem-probe/socket"  # default
   program: ""  # default
 sources:
   meminfo:

@@ -128,7 +128,8 @@ class LiveMachine(unittest.TestCase):
             self.assertEqual(page.value("jetmem_source_stale", source=source), 0)
             read_or_skipped = page.value("jetmem_source_reads_total", source=source) + \
                 page.skipped(source)
-            self.assertGreaterEqual(read_or_skipped, 1, source)
+            if source != "probe":  # waits half a minute, so as not to disturb a boot
+                self.assertGreaterEqual(read_or_skipped, 1, source)
             self.assertGreater(page.value("jetmem_source_interval_seconds", source=source), 0)
             self.assertEqual(page.value("jetmem_source_dropped_samples", source=source), 0)
             if page.state(source) == "ok":
