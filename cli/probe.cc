@@ -17,7 +17,7 @@
 #include "cli/probe_wanted.h"
 #include "probes/gates.h"
 #include "probes/request.h"
-#include "probes/run_helper.h"
+#include "probes/run_probe.h"
 
 namespace jetmem {
 namespace {
@@ -122,7 +122,7 @@ Result<void> run_all(const ProbeOptions& options, const WantedProbes& wanted,
     if (request.kinds.empty()) continue;
     const std::string name(probe_group_name(group));
     if (!go_on) {
-      told.skipped.push_back({name, "one_before", "the one before was stopped or hangs"});
+      told.skipped.push_back({name, "earlier_run", "the one before was stopped or hangs"});
       continue;
     }
     // Anew for each: the one before may have taken its time.
@@ -177,6 +177,13 @@ int run(const std::string& root, const ProbeOptions& options, bool says_what_to_
     }
     const std::string text = probe_text(told.runs, root.empty() ? grant : "");
     std::fputs(text.c_str(), stdout);
+    // Above on a terminal; here for whoever keeps the table.
+    if (!text.empty() && ::isatty(STDOUT_FILENO) == 0) {
+      for (const ToldProbes::Skipped& each : told.skipped) {
+        std::printf("left out: %s (%s): %s\n", each.group.c_str(), each.reason.c_str(),
+                    each.words.c_str());
+      }
+    }
   }
   if (signals) std::fflush(stdout);
   return probe_exit_status(told);
@@ -224,16 +231,17 @@ void add_probe_command(CLI::App& app, CommandContext& context) {
       "skipped: a heap without room for four frames, as far as is known.\n"
       "It takes memory for a moment: one buffer at a time, written, checked and given back. With "
       "CUDA\n"
-      "a context besides, some 100 MB; so not while MemAvailable is below 512MiB or MemFree below\n"
-      "256MiB, while the chip is throttled, while processes wait for memory, or within 5 minutes "
-      "of\n"
-      "the start. --bisect takes all it can get: a camera that starts meanwhile may find nothing.\n"
+      "a context besides, some 100 MB; so not while MemAvailable less free CMA is below 512MiB or\n"
+      "MemFree less free CMA below 256MiB, while the chip is throttled, while processes wait for\n"
+      "memory, or within 5 minutes of the start; host and dmabuf not below 64MiB or four buffers.\n"
+      "--bisect takes all it can get: a camera that starts meanwhile may find nothing.\n"
       "Times are those of the largest buffer; --json has every size, step and bandwidth. --root "
       "DIR\n"
       "runs nothing and shows what was captured. Needs no daemon.\n"
       "Exit status: 0 when nothing failed; 1 when a kind failed or mismatched, when the program "
       "did,\n"
-      "or when all that was asked for was left out or denied; 2 on a wrong command line.");
+      "or when nothing could be tried and something was left out or denied; 2 on a wrong command\n"
+      "line.");
   command->callback([what, options, &context] {
     const bool says_what = std::any_of(what.begin(), what.end(),
                                        [](const CLI::Option* each) { return each->count() > 0; });

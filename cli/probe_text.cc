@@ -194,7 +194,11 @@ std::string bisections(const std::vector<const Probe*>& probes) {
     }
     text += ", nothing larger than " + about(found.limit_bytes) + " was tried, " +
             (found.tries == 1 ? "1 try" : std::to_string(found.tries) + " tries");
-    if (!found.error.empty()) text += "; with more: " + found.error;
+    if (found.error == "ETIMEDOUT") {
+      text += "; there was no time for more";
+    } else if (!found.error.empty()) {
+      text += "; with more: " + found.error;
+    }
     out += wrapped(text, 2);
   }
   return out.empty() ? out : "\nlargest size:\n" + out;
@@ -211,7 +215,7 @@ bool is_known(const Conditions& now) {
 
 std::string conditions_row(const std::string& when, const Conditions& now) {
   std::string cpu = megahertz(now.cpu_min_hertz);
-  if (now.cpu_max_hertz != now.cpu_min_hertz) cpu += " to " + megahertz(now.cpu_max_hertz);
+  if (megahertz(now.cpu_max_hertz) != cpu) cpu += " to " + megahertz(now.cpu_max_hertz);
   const std::string heat = now.temperature_celsius ? format("%.1f", *now.temperature_celsius) : "-";
   const std::string mode = now.power_mode ? std::to_string(*now.power_mode) : "-";
   return format("%-13s %-12s %8s %8s %6s  %-5s ", when.c_str(), cpu.c_str(),
@@ -306,7 +310,7 @@ std::string probe_text(const std::vector<ProbeRun>& runs, const std::string& gra
            probe->state == ProbeState::kMismatch;
   });
   std::string out = tried.empty() ? "nothing could be tried\n" : table(tried);
-  out += troubles(all, ProbeState::kFailed) + troubles(all, ProbeState::kMismatch);
+  out += troubles(all, ProbeState::kMismatch) + troubles(all, ProbeState::kFailed);
   out += bisections(all);
   out += left_alone(all, ProbeState::kDenied, grant);
   out += left_alone(all, ProbeState::kUnsupported, {}) + left_alone(all, ProbeState::kSkipped, {});

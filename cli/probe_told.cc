@@ -78,15 +78,19 @@ std::string probe_json(const ToldProbes& told) {
 
 int probe_exit_status(const ToldProbes& told) {
   if (!told.errors.empty()) return kExitFailed;
+  bool tried = false;
   bool answered = false;
+  bool refused = false;
   for (const ProbeRun& run : told.runs) {
     for (const ProbeRun::Probe& probe : run.probes) {
       const ProbeState state = probe.state;
       if (state == ProbeState::kFailed || state == ProbeState::kMismatch) return kExitFailed;
-      answered = answered || state == ProbeState::kOk || state == ProbeState::kUnsupported;
+      tried = tried || state == ProbeState::kOk;
+      answered = answered || state == ProbeState::kUnsupported;
+      refused = refused || state == ProbeState::kDenied || state == ProbeState::kSkipped;
     }
   }
-  return answered ? kExitOk : kExitFailed;
+  return tried || (answered && !refused) ? kExitOk : kExitFailed;
 }
 
 }  // namespace jetmem

@@ -78,20 +78,23 @@ Result<BisectLimit> bisect_limit(const WantedProbes& wanted, const GateInputs& n
   if (force && wanted.limit) return BisectLimit{*wanted.limit, {}};
   const std::string hint =
       force ? "; --limit SIZE says how far to go" : "; --force --limit SIZE goes over that";
-  if (!now.available_bytes) {
+  // A buffer of a CMA heap comes out of CMA; jetmem-probe itself lowers the limit for udmabuf.
+  const bool with_cma = !wanted.kinds[static_cast<std::size_t>(ProbeGroup::kMemory)].empty();
+  const auto& available = with_cma ? now.available_with_cma_bytes : now.available_bytes;
+  const std::string name = with_cma ? "MemAvailable" : "MemAvailable less free CMA";
+  if (!available) {
     return fail(Errc::kUnavailable, "--bisect: MemAvailable is not known now" + hint);
   }
-  const std::uint64_t room =
-      *now.available_bytes > kLeftToOthers ? *now.available_bytes - kLeftToOthers : 0;
+  const std::uint64_t room = *available > kLeftToOthers ? *available - kLeftToOthers : 0;
   if (room < wanted.frame_bytes) {
     return fail(Errc::kUnavailable,
-                "--bisect: MemAvailable is " + std::to_string(*now.available_bytes >> 20) +
-                    "MiB, and " + format_size(kLeftToOthers) + " of it are left to others" + hint);
+                "--bisect: " + name + " is " + std::to_string(*available >> 20) + "MiB, and " +
+                    format_size(kLeftToOthers) + " of it are left to others" + hint);
   }
   BisectLimit limit;
   if (wanted.limit && *wanted.limit > room) {
-    limit.warning = "--limit: lowered to " + std::to_string(room >> 20) +
-                    "MiB, MemAvailable less " + format_size(kLeftToOthers) + hint;
+    limit.warning = "--limit: lowered to " + std::to_string(room >> 20) + "MiB, " + name +
+                    " less " + format_size(kLeftToOthers) + hint;
   }
   // Whole pages, of whatever size.
   limit.bytes = std::min(wanted.limit.value_or(room), room) & ~std::uint64_t{0xffff};

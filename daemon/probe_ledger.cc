@@ -25,7 +25,7 @@ constexpr std::array kMetrics{
                        "runs short the kernel takes it first), died, flood.",
                .labels = {"kind", "target", "error"},
                .max_series = kMax * (ProbeLedger::kMaxErrors + 1)},
-    Descriptor{.name = "jetmem_probe_seconds_since_success",
+    Descriptor{.name = "jetmem_probe_since_success_seconds",
                .type = MetricType::kGauge,
                .help = "Time since memory of this kind could last be had and used, suspend "
                        "included. Missing before the first success since the daemon started.",
@@ -48,16 +48,6 @@ enum Metric : std::size_t { kRuns, kFailures, kSinceSuccess, kMismatchedWords, k
 // Always shown, so that their growth from nothing is seen; the others from their first time on.
 bool is_always_shown(ProbeState state) {
   return state == ProbeState::kOk || state == ProbeState::kFailed || state == ProbeState::kMismatch;
-}
-
-std::optional<std::uint64_t> mismatches_of(const ProbeRun::Probe& probe) {
-  std::optional<std::uint64_t> words;
-  const auto add = [&](const ProbeRun::Rung& rung) {
-    if (rung.mismatches) words = words.value_or(0) + *rung.mismatches;
-  };
-  if (probe.warm_up) add(*probe.warm_up);
-  for (const ProbeRun::Rung& rung : probe.rungs) add(rung);
-  return words;
 }
 
 }  // namespace
@@ -96,7 +86,7 @@ std::optional<ProbeLedger::Change> ProbeLedger::result(const ProbeRun::Probe& pr
                                                        Nanoseconds now) {
   Entry* entry = find(probe.kind, probe.target);
   if (entry == nullptr) return std::nullopt;
-  if (const auto words = mismatches_of(probe)) {
+  if (const auto words = probe.mismatches()) {
     entry->mismatched_words = entry->mismatched_words.value_or(0) + *words;
   }
   if (probe.state == ProbeState::kOk) entry->success = now;

@@ -72,7 +72,7 @@ ProbeProgram::ProbeProgram(const ProgramContext& context, ProbeProgramOptions op
       options_(std::move(options)),
       log_(context.log, context.clock, ProbeSource::kInfo.name),
       news_(context.log, context.clock),
-      runner_(context.clock, context.spawner, [this](ProbeEnd end) { on_end(std::move(end)); }),
+      runner_(context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); }),
       schedule_(options_.schedule),
       page_size_(static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L))) {}
 
@@ -256,7 +256,7 @@ void ProbeProgram::say_wedged() {
   done_(source(), fail(Errc::kTimeout, std::move(message)), Nanoseconds(0));
 }
 
-void ProbeProgram::on_end(ProbeEnd end) {
+void ProbeProgram::on_end(ProbeRunEnd end) {
   if (!running_) return;
   const ProbeGroup group = *std::exchange(running_, std::nullopt);
   const Nanoseconds now = clock_.boot();
@@ -271,7 +271,7 @@ void ProbeProgram::on_end(ProbeEnd end) {
   arm();
 }
 
-void ProbeProgram::take_results(ProbeGroup group, ProbeEnd end) {
+void ProbeProgram::take_results(ProbeGroup group, ProbeRunEnd end) {
   const Nanoseconds now = clock_.boot();
   schedule_.succeeded(group, now);
   Group& state = of(group);

@@ -79,8 +79,8 @@ class ProbeProgram final : public Program {
   void skip(ProbeGroup group, std::size_t reason, const std::string& words);
   void go_on(ProbeGroup group);
   void say_wedged();
-  void on_end(ProbeEnd end);
-  void take_results(ProbeGroup group, ProbeEnd end);
+  void on_end(ProbeRunEnd end);
+  void take_results(ProbeGroup group, ProbeRunEnd end);
   void take_failure(ProbeGroup group, ProbeFailure failure);
   void note(const ProbeRun::Probe& probe, const ProbeRun* run);
   void drop_line(ProbeGroup group);

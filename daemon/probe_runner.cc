@@ -205,7 +205,7 @@ void ProbeRunner::on_end(bool well, std::string how) {
                       : "ended well and printed no result");
     return;
   }
-  ProbeEnd end;
+  ProbeRunEnd end;
   end.took = took;
   if (auto taken = take_result(output, end); !taken) {
     end_badly(ProgramFailure::kGarbage, Errc::kMalformed, "garbage",
@@ -220,7 +220,7 @@ void ProbeRunner::on_end(bool well, std::string how) {
 
 // Exactly the kinds that were asked for: a program of another version, or none of ours, might print
 // a line that looks right.
-Result<void> ProbeRunner::take_result(const ProbeOutput& output, ProbeEnd& end) const {
+Result<void> ProbeRunner::take_result(const ProbeOutput& output, ProbeRunEnd& end) const {
   if (auto parsed = parse_probe_run(output.result, end.run); !parsed) return parsed;
   // One in a state that is not known here was passed over.
   for (const std::string& kind : request_.kinds) {
@@ -254,7 +254,7 @@ void ProbeRunner::end_badly(ProgramFailure kind, Errc code, std::string_view err
                             std::string how) {
   set_deadline(false);
   const ProbeOutput output = split_probe_output(text_.view());
-  ProbeEnd end;
+  ProbeRunEnd end;
   end.took = clock_.mono() - started_;
   ProbeFailure& failure = end.failure.emplace();
   failure.kind = kind;

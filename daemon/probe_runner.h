@@ -38,7 +38,7 @@ struct ProbeFailure {
 };
 
 // How a run came to its end.
-struct ProbeEnd {
+struct ProbeRunEnd {
   std::optional<ProbeFailure> failure;
   // Without a failure:
   std::string line;
@@ -48,7 +48,7 @@ struct ProbeEnd {
 
 class ProbeRunner {
  public:
-  using OnEnd = std::function<void(ProbeEnd)>;
+  using OnEnd = std::function<void(ProbeRunEnd)>;
 
   ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end);
   ~ProbeRunner();
@@ -85,7 +85,7 @@ class ProbeRunner {
   void on_output(std::string_view bytes);
   void on_end(bool well, std::string how);
   void end_badly(ProgramFailure kind, Errc code, std::string_view error, std::string how);
-  Result<void> take_result(const ProbeOutput& output, ProbeEnd& end) const;
+  Result<void> take_result(const ProbeOutput& output, ProbeRunEnd& end) const;
   void set_deadline(bool on);
   std::string who() const;
 

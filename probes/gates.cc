@@ -70,6 +70,7 @@ GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanose
       return *bytes - std::min(*bytes, cma);
     };
     inputs.available_bytes = less_cma("MemAvailable");
+    inputs.available_with_cma_bytes = meminfo->find("MemAvailable");
     inputs.free_bytes = less_cma("MemFree");
   }
   if (const auto* throttle = readings.get<Throttle>()) inputs.throttling = throttle->throttling;

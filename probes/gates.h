@@ -33,6 +33,8 @@ struct GateInputs {
   // move, so it cannot have them.
   std::optional<std::uint64_t> available_bytes;
   std::optional<std::uint64_t> free_bytes;
+  // MemAvailable as it is: for what comes out of CMA.
+  std::optional<std::uint64_t> available_with_cma_bytes;
   std::optional<bool> throttling;      // absent: nothing here could tell
   std::optional<double> memory_stall;  // PSI some avg10, 0..1; absent: no PSI here
   Nanoseconds uptime{0};

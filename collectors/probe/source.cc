@@ -39,11 +39,11 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_probe_failed_bytes",
                .type = MetricType::kGauge,
                .help = "Size of the buffer with which the last probe of this kind failed, at which "
-                       "step and with which error; smaller ones went well. There only while it "
-                       "fails.",
+                       "step and with which error; smaller ones, where any were tried, went "
+                       "well. There only while it fails.",
                .labels = {"kind", "target", "step", "error"},
                .max_series = kTargets},
-    Descriptor{.name = "jetmem_probe_mismatched_words",
+    Descriptor{.name = "jetmem_probe_last_mismatched_words",
                .type = MetricType::kGauge,
                .help = "64-bit words that were not what CPU or GPU had written, in all buffers of "
                        "the last probe of this kind. Above 0 caches, IOMMU, driver or the memory "
@@ -212,13 +212,10 @@ void write_ladder(SampleWriter& out, const Probe& probe) {
 }
 
 void write_mismatches(SampleWriter& out, const Probe& probe) {
-  std::optional<double> words;
-  const auto add = [&](const Rung& rung) {
-    if (rung.mismatches) words = words.value_or(0) + static_cast<double>(*rung.mismatches);
-  };
-  if (probe.warm_up) add(*probe.warm_up);
-  for (const Rung& rung : probe.rungs) add(rung);
-  if (words) out.put(kMetrics[kMismatchedWords], *words, probe.kind, probe.target);
+  const auto words = probe.mismatches();
+  if (words) {
+    out.put(kMetrics[kMismatchedWords], static_cast<double>(*words), probe.kind, probe.target);
+  }
 }
 
 void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
@@ -324,6 +321,16 @@ void drop_superseded(std::vector<ProbeRun>& runs) {
 
 }  // namespace
 
+std::optional<std::uint64_t> ProbeRun::Probe::mismatches() const {
+  std::optional<std::uint64_t> words;
+  const auto add = [&](const Rung& rung) {
+    if (rung.mismatches) words = words.value_or(0) + *rung.mismatches;
+  };
+  if (warm_up) add(*warm_up);
+  for (const Rung& rung : rungs) add(rung);
+  return words;
+}
+
 std::string_view probe_state_name(ProbeState state) {
   static constexpr std::array<std::string_view, kProbeStates> kNames{
       "ok", "failed", "mismatch", "unsupported", "denied", "skipped"};
@@ -381,6 +388,7 @@ void ProbeSource::write(SampleWriter& out, WriteContext& context) const {
     for (const Probe& probe : run.probes) write_probe(out, context.absent, probe, run.frame_bytes);
     count("state_not_known", run.unknown_states);
     count("told_twice", run.repeated);
+    count("calls_left_out", run.calls_left_out);
     // What is told of a run as a whole has the group as its label: of two, the later counts.
     const auto is_same = [&](const ProbeRun& other) { return other.group() == run.group(); };
     if (std::none_of(reading_.runs.begin() + static_cast<std::ptrdiff_t>(i) + 1,

@@ -84,6 +84,9 @@ struct ProbeRun {
     std::vector<Ratio> ratios;
     std::optional<Bisection> bisection;
 
+    // Of all rungs; absent where it did not come to a comparison.
+    std::optional<std::uint64_t> mismatches() const;
+
     bool operator==(const Probe&) const = default;
   };
   struct Conditions {

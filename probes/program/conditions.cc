@@ -200,7 +200,8 @@ class Reader {
     const FileText file = read_small_file(path);
     const std::string name = "pmode:";
     if (file.error != 0) {
-      missing("power_mode", path + ": " + errno_name(file.error));
+      missing("power_mode",
+              file.error == ENOENT ? "no " + path : path + ": " + errno_name(file.error));
       return;
     }
     // "pmode:0002", and perhaps more words.

@@ -132,7 +132,11 @@ std::optional<std::string> area_of_heap(const std::string& heap,
 std::string why_spared(const std::string& heap, const Options& options) {
   if (options.any_heap) return "";
   const auto area = area_of_heap(heap, options.largest_runs);
-  if (!area) return "the largest contiguous run of its memory is not known";
+  if (!area) {
+    return "the largest contiguous run of its memory is not known (root may read it, in debugfs)";
+  }
+  // How large it is, is the question then.
+  if (options.bisect_limit > 0) return "";
   const std::uint64_t run = options.largest_runs.at(*area);
   const std::uint64_t wanted = kFramesWanted * ladder(options.frame_bytes).back();
   if (run >= wanted) return "";

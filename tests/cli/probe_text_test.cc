@@ -175,6 +175,9 @@ TEST(ProbeStatus, WhatFailedOrWasNotTried) {
   EXPECT_EQ(probe_exit_status(told), kExitOk);
   told.skipped.push_back({"cuda", "low_free", "words"});
   EXPECT_EQ(probe_exit_status(told), kExitOk);
+  // One that is unsupported does not hide that the others were refused.
+  told.runs[0].probes[0].state = ProbeState::kUnsupported;
+  EXPECT_EQ(probe_exit_status(told), kExitFailed);
   told.errors.push_back({"cuda", "crashed"});
   EXPECT_EQ(probe_exit_status(told), kExitFailed);
 }

@@ -73,6 +73,19 @@ TEST(BisectLimit, LeavesRoomToOthers) {
   EXPECT_EQ(bisect_limit(wanted, now, true)->warning, "");
 }
 
+TEST(BisectLimit, FreeCmaIsRoomForDmaHeapsOnly) {
+  GateInputs now;
+  now.available_bytes = 600 * kMiB;
+  now.available_with_cma_bytes = 1600 * kMiB;
+  WantedProbes wanted = *understand({.kinds = {"dmabuf"}, .bisect = true});
+  EXPECT_EQ(bisect_limit(wanted, now, false)->bytes, 1088 * kMiB);
+  wanted = *understand({.kinds = {"pinned"}, .bisect = true});
+  EXPECT_EQ(bisect_limit(wanted, now, false)->bytes, 88 * kMiB);
+  now.available_bytes = 500 * kMiB;
+  EXPECT_THAT(bisect_limit(wanted, now, false).error().message,
+              HasSubstr("MemAvailable less free CMA is 500MiB"));
+}
+
 TEST(BisectLimit, IsRefusedWithoutRoom) {
   WantedProbes wanted;
   wanted.frame_bytes = 12 * kMiB;

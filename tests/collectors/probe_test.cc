@@ -92,7 +92,7 @@ TEST_F(ProbeTest, FromTextToSamples) {
   const std::vector<std::string> expected{
       R"(jetmem_probe_success{kind="host",target=""})",
       R"(jetmem_probe_state{kind="host",state="ok",target=""})",
-      R"(jetmem_probe_mismatched_words{kind="host",target=""})",
+      R"(jetmem_probe_last_mismatched_words{kind="host",target=""})",
       R"(jetmem_probe_step_seconds{kind="host",step="allocate",target=""})",
       R"(jetmem_probe_step_seconds{kind="host",step="cpu_verify",target=""})",
       R"(jetmem_probe_step_bytes_per_second{kind="host",step="cpu_verify",target=""})",
@@ -102,7 +102,7 @@ TEST_F(ProbeTest, FromTextToSamples) {
       R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})",
       R"(jetmem_probe_state{kind="dmabuf",state="failed",target="linux,cma"})",
       R"(jetmem_probe_failed_bytes{error="ENOMEM",kind="dmabuf",step="cpu_write",target="linux,cma"})",
-      R"(jetmem_probe_mismatched_words{kind="dmabuf",target="linux,cma"})",
+      R"(jetmem_probe_last_mismatched_words{kind="dmabuf",target="linux,cma"})",
       R"(jetmem_probe_step_seconds{kind="dmabuf",step="allocate",target="linux,cma"})",
       R"(jetmem_probe_step_seconds{kind="dmabuf",step="free",target="linux,cma"})",
       R"(jetmem_probe_allocate_seconds{bytes="65536",kind="dmabuf",target="linux,cma"})",
@@ -129,7 +129,7 @@ TEST_F(ProbeTest, EveryStateAsItIs) {
   text(line(kCuda));
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
-  EXPECT_EQ(value(R"(jetmem_probe_mismatched_words{kind="pinned",target=""})"), 3);
+  EXPECT_EQ(value(R"(jetmem_probe_last_mismatched_words{kind="pinned",target=""})"), 3);
   EXPECT_EQ(value(R"(jetmem_probe_step_seconds{kind="pinned",step="cpu_verify",target=""})"), 0.125)
       << "looking was done, whatever was seen";
   for (const auto& [kind, state] : {std::pair("pinned", "mismatch"),
@@ -140,7 +140,7 @@ TEST_F(ProbeTest, EveryStateAsItIs) {
     EXPECT_EQ(value("jetmem_probe_state{" + labels + "\",state=\"" + state + "\",target=\"\"}"), 1);
     if (std::string_view(state) == "mismatch") continue;
     EXPECT_TRUE(is_absent("jetmem_probe_success{" + labels + "\",target=\"\"}")) << state;
-    EXPECT_TRUE(is_absent("jetmem_probe_mismatched_words{" + labels + "\",target=\"\"}")) << state;
+    EXPECT_TRUE(is_absent("jetmem_probe_last_mismatched_words{" + labels + "\",target=\"\"}")) << state;
   }
   EXPECT_EQ(value(R"(jetmem_probe_ratio{kind="pinned",ratio="a",target=""})"), 4.5);
   EXPECT_EQ(value(R"(jetmem_probe_worse_than_expected{kind="pinned",ratio="a",target=""})"), 0);

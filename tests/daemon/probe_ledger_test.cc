@@ -64,12 +64,12 @@ TEST_F(ProbeLedgerTest, CountsByStateAndError) {
   };
   EXPECT_EQ(failures("cudaErrorMemoryAllocation"), 2);
   EXPECT_EQ(failures("unknown"), 1);
-  EXPECT_EQ(value("jetmem_probe_seconds_since_success{kind=\"pinned\",target=\"\"}"), 60);
+  EXPECT_EQ(value("jetmem_probe_since_success_seconds{kind=\"pinned\",target=\"\"}"), 60);
 }
 
 TEST_F(ProbeLedgerTest, WithoutASuccessThereIsNoTimeSinceOne) {
   take(probe("device", ProbeState::kUnsupported));
-  EXPECT_TRUE(std::isnan(value("jetmem_probe_seconds_since_success{kind=\"device\",target=\"\"}")));
+  EXPECT_TRUE(std::isnan(value("jetmem_probe_since_success_seconds{kind=\"device\",target=\"\"}")));
   EXPECT_TRUE(std::isnan(value("jetmem_probe_mismatched_words_total{kind=\"device\",target=\"\"}")))
       << "nothing was compared";
 }

@@ -482,8 +482,9 @@ TEST_F(ProbeProgramTest, AClosedGateIsASkipAndSaidOnce) {
   EXPECT_EQ(skips("memory", "low_available"), 4);
   EXPECT_EQ(starts(), 0);
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_EQ(log.entries[0],
-            "probes of memory are left out: MemAvailable less free CMA is 10MiB, and 64MiB are wanted");
+  EXPECT_EQ(
+      log.entries[0],
+      "probes of memory are left out: MemAvailable less free CMA is 10MiB, and 64MiB are wanted");
   readings.set_valid(0, false);
   later();
   EXPECT_EQ(skips("memory", "memory_unknown"), 1);

@@ -116,6 +116,11 @@ TEST(ProbeHeaps, FourFramesMustBeFree) {
             "its largest free run is 47.9 MiB, and four frames (48.0 MiB) are wanted");
   options.largest_runs["reserved"] = 48U << 20;
   EXPECT_THAT(why_spared("reserved", options), IsEmpty());
+  options.largest_runs["reserved"] = 1;
+  options.bisect_limit = 1U << 30;  // how much there is, is the question
+  EXPECT_THAT(why_spared("reserved", options), IsEmpty());
+  EXPECT_THAT(why_spared("camera", options), HasSubstr("not known"));
+  options.bisect_limit = 0;
   options.largest_runs.clear();
   options.any_heap = true;
   EXPECT_THAT(why_spared("reserved", options), IsEmpty());

@@ -1,4 +1,4 @@
-#include "probes/run_helper.h"
+#include "probes/run_probe.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -270,7 +270,7 @@ ProbeEnd run_probe(Spawner& spawner, const ProbeCommand& command) {
   request.stranger = true;
   auto child = spawner.spawn(request);
   if (!child) {
-    end.error = std::move(child.error()).within("cannot be started");
+    end.error = std::move(child.error());
     return end;
   }
   out->theirs.reset();

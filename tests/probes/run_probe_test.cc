@@ -1,4 +1,4 @@
-#include "probes/run_helper.h"
+#include "probes/run_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
