@@ -196,8 +196,8 @@ class Reader {
   }
 
   void power_mode() {
-    const std::string path = root_ + "/var/lib/nvpmodel/status";
-    const FileText file = read_small_file(path);
+    const std::string path = "/var/lib/nvpmodel/status";
+    const FileText file = read_small_file(root_ + path);
     const std::string name = "pmode:";
     if (file.error != 0) {
       missing("power_mode",
