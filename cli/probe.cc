@@ -73,6 +73,7 @@ bool run_group(ProbeGroup group, const ProbeCommand& command, ToldProbes& told) 
   SystemSpawner spawner;
   ProbeEnd end = run_probe(spawner, command);
   if (!end.output.result.empty()) told.take(std::move(end.output.result), name);
+  if (!end.partial.empty()) told.take(std::move(end.partial), name);
   if (end.error) told.errors.push_back({name, "jetmem-probe " + end.error->message});
   return !end.stopped && end.left_behind < 0;
 }

@@ -264,7 +264,8 @@ void ProbeProgram::on_end(ProbeRunEnd end) {
   turn_at_ = now + options_.settle;
   look_at_window(now);
   if (end.failure) {
-    take_failure(group, std::move(*end.failure));
+    ProbeFailure failure = std::move(*end.failure);
+    take_failure(group, std::move(failure), std::move(end));
   } else {
     take_results(group, std::move(end));
   }
@@ -283,19 +284,26 @@ void ProbeProgram::take_results(ProbeGroup group, ProbeRunEnd end) {
   tell_source(end.took);
 }
 
-void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure) {
+void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRunEnd end) {
+  const Nanoseconds now = clock_.boot();
   figures_.failed(failure.kind);
-  const Nanoseconds pause = schedule_.failed(group, clock_.boot());
+  const Nanoseconds pause = schedule_.failed(group, now);
   log_.say(LogLevel::kWarning, failure.message + "; probes of " +
                                    std::string(probe_group_name(group)) + " are tried again in " +
                                    words_of(pause));
+  for (const ProbeRun::Probe& probe : end.run.probes) note(probe, &end.run);
   if (failure.lost) {
     failure.lost->reason = failure.message;
     note(*failure.lost, nullptr);
   }
-  // What it found before is no longer so; what the other group found still holds.
-  of(group).line.clear();
-  if (group == ProbeGroup::kCuda && tell_source(Nanoseconds(0))) return;
+  // What earlier runs found is no longer so; what this one was through with holds, and what the
+  // other group found.
+  Group& state = of(group);
+  state.line = std::move(end.line);
+  state.line_at = now;
+  const bool has_news = group == ProbeGroup::kCuda || !state.line.empty();
+  drop_old_lines(now);
+  if (has_news && tell_source(Nanoseconds(0))) return;
   done_(source(), fail(failure.code, std::move(failure.message)), Nanoseconds(0));
 }
 

@@ -81,7 +81,7 @@ class ProbeProgram final : public Program {
   void say_wedged();
   void on_end(ProbeRunEnd end);
   void take_results(ProbeGroup group, ProbeRunEnd end);
-  void take_failure(ProbeGroup group, ProbeFailure failure);
+  void take_failure(ProbeGroup group, ProbeFailure failure, ProbeRunEnd end = {});
   void note(const ProbeRun::Probe& probe, const ProbeRun* run);
   void drop_line(ProbeGroup group);
   bool drop_old_lines(Nanoseconds now);

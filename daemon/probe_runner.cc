@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "probes/partial.h"
 
 namespace jetmem {
 namespace {
@@ -230,11 +231,28 @@ Result<void> ProbeRunner::take_result(const ProbeOutput& output, ProbeRunEnd& en
       return fail(Errc::kMalformed, "it was asked for " + kind + " and says nothing of it");
     }
   }
-  for (const ProbeRun::Probe& probe : end.run.probes) {
+  return only_what_was_asked_for(end.run);
+}
+
+Result<void> ProbeRunner::only_what_was_asked_for(const ProbeRun& run) const {
+  for (const ProbeRun::Probe& probe : run.probes) {
     if (names(request_.kinds, probe.kind)) continue;
     return fail(Errc::kMalformed, "it was not asked for " + probe.kind);
   }
   return {};
+}
+
+// Of a run that ended badly: its result, if that was all that it still had to do, else the pieces
+// of it.
+void ProbeRunner::keep_what_is_sound(const ProbeOutput& output, ProbeRunEnd& end) const {
+  end.line = output.result;
+  if (end.line.empty()) end.line = partial_probe_result(text_.view(), end.took);
+  if (end.line.empty()) return;
+  const bool is_sound = parse_probe_run(end.line, end.run) && only_what_was_asked_for(end.run) &&
+                        !end.run.probes.empty();
+  if (is_sound) return;
+  end.line.clear();
+  end.run = {};
 }
 
 int ProbeRunner::on_deadline(sd_event_source*, std::uint64_t, void* self) {
@@ -260,11 +278,20 @@ void ProbeRunner::end_badly(ProgramFailure kind, Errc code, std::string_view err
   failure.kind = kind;
   failure.code = code;
   failure.message = who() + " " + std::move(how);
+  // Of what printed nonsense or without end nothing is believed.
+  if (kind == ProgramFailure::kEnded || kind == ProgramFailure::kSilent) {
+    keep_what_is_sound(output, end);
+  }
   // Having printed nonsense it was nowhere.
   if (kind != ProgramFailure::kGarbage && !output.where.empty()) {
     failure.message += "; it was at " + output.where;
     ProbeRun::Probe probe = probe_at(output.where);
-    if (names(request_.kinds, probe.kind)) {
+    // What it was through with was not what broke it.
+    const auto is_it = [&](const ProbeRun::Probe& kept) {
+      return kept.kind == probe.kind && kept.target == probe.target;
+    };
+    const bool is_kept = std::any_of(end.run.probes.begin(), end.run.probes.end(), is_it);
+    if (names(request_.kinds, probe.kind) && !is_kept) {
       probe.error = error;
       failure.lost = std::move(probe);
     }

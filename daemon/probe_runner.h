@@ -40,7 +40,8 @@ struct ProbeFailure {
 // How a run came to its end.
 struct ProbeRunEnd {
   std::optional<ProbeFailure> failure;
-  // Without a failure:
+  // The result. With a failure: what it was through with before that, as a result; empty where
+  // there is none.
   std::string line;
   ProbeRun run;
   Nanoseconds took{0};
@@ -86,6 +87,8 @@ class ProbeRunner {
   void on_end(bool well, std::string how);
   void end_badly(ProgramFailure kind, Errc code, std::string_view error, std::string how);
   Result<void> take_result(const ProbeOutput& output, ProbeRunEnd& end) const;
+  void keep_what_is_sound(const ProbeOutput& output, ProbeRunEnd& end) const;
+  Result<void> only_what_was_asked_for(const ProbeRun& run) const;
   void set_deadline(bool on);
   std::string who() const;
 

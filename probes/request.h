@@ -30,7 +30,8 @@ std::string probe_request_line(const ProbeRequest& request);
 inline constexpr std::size_t kMaxProbeOutput = 512U << 10;
 
 // Takes the output apart: "jetmem-probe/1 pid N", then "at KIND TARGET STEP BYTES" lines, then the
-// result, which is the last line and whole. TARGET is "-" where there is none.
+// result, which is the last line and whole. TARGET is "-" where there is none. The pieces between
+// them are for where there is no result (probes/partial.h).
 struct ProbeOutput {
   std::uint64_t pid = 0;  // 0: it did not come to say so
   std::string where;      // the last step begun: "pinned allocate 65536 bytes"; for people

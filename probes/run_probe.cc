@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "probes/partial.h"
 
 namespace jetmem {
 namespace {
@@ -67,7 +68,8 @@ class Running {
         child_(std::move(child)),
         out_(std::move(out)),
         errors_(std::move(errors)),
-        deadline_(Clock::now() + command.deadline) {}
+        started_(Clock::now()),
+        deadline_(started_ + command.deadline) {}
 
   ProbeEnd to_the_end() {
     ProbeEnd end;
@@ -89,6 +91,7 @@ class Running {
         break;
       }
     }
+    const Clock::time_point ended = Clock::now();
     const bool gone = end_group();
     // No more than pipes hold; what is left open by others is not waited for.
     while (text_.size() <= kMaxProbeOutput && error_bytes_ <= kMaxProbeOutput && read_some()) {
@@ -112,6 +115,9 @@ class Running {
         end.error = Error{Errc::kTooLarge, "printed more than " + format_size(kMaxProbeOutput) +
                                                " and was killed" + at(end.output)};
         break;
+    }
+    if (end.error && why != Why::kFlood && end.output.result.empty()) {
+      end.partial = partial_probe_result(text_, ended - started_);
     }
     if (!gone) {
       end.left_behind = child_.pid;
@@ -244,6 +250,7 @@ class Running {
   Child child_;
   UniqueFd out_;
   UniqueFd errors_;
+  Clock::time_point started_;
   Clock::time_point deadline_;
   Clock::time_point next_progress_{};
   std::size_t told_bytes_ = 0;

@@ -35,6 +35,9 @@ struct ProbeEnd {
   // What it came to say. Its result is a whole line also where there is an error: what was measured
   // before the program hung on its way out was measured.
   ProbeOutput output;
+  // Where there is an error and no result: what it had found until then, as a result
+  // (probes/partial.h). Empty: nothing.
+  std::string partial;
   // How it ended, unless well. For people: "crashed with SIGSEGV, ..."..
   std::optional<Error> error;
   bool stopped = false;    // by stop_fd

@@ -96,6 +96,22 @@ std::FILE* keep_stdout() {
   return out;
 }
 
+void tell(std::FILE* out, const char* what, const std::string& piece) {
+  std::fprintf(out, "%s %s\n", what, piece.c_str());
+  std::fflush(out);
+}
+
+// A library of a driver may crash or hang later on, which then costs only what it was at.
+void tell_results(Run& run, std::FILE* out) {
+  run.when_finished([out, told_gpu = false](const Result& result) mutable {
+    if (gpu_was_asked() && !told_gpu) {
+      told_gpu = true;
+      tell(out, "gpu", gpu_piece());
+    }
+    tell(out, "done", result_piece(result));
+  });
+}
+
 int run(std::vector<std::string> arguments) {
   fill_standard_descriptors();
   Asked asked = Asked::kByCommandLine;
@@ -134,9 +150,17 @@ int run(std::vector<std::string> arguments) {
   moments.started_wall_seconds = seconds_of(CLOCK_REALTIME);
   run.at("conditions", "", "before", 0);
   moments.before = read_conditions();
+  if (options.progress) {
+    tell(out, "begun", begun_piece(run, moments));
+    tell_results(run, out);
+  }
   for (const Kind& kind : kProbes) {
     const auto& wanted = options.kinds;
-    if (std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end()) kind.probe(run);
+    if (std::find(wanted.begin(), wanted.end(), kind.name) == wanted.end()) continue;
+    // Already loading a library may be its last.
+    run.at(kind.name, "", "start", 0);
+    kind.probe(run);
+    run.finish_results();
   }
   run.at("conditions", "", "after", 0);
   moments.after = read_conditions();

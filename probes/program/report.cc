@@ -114,17 +114,29 @@ void write(JsonWriter& out, const Gpu& gpu) {
   out.end_object();
 }
 
-}  // namespace
-
-std::string report(const Run& run, const Moments& moments) {
-  JsonWriter out;
-  out.begin_object().member("schema", kSchema).member("version", JETMEM_VERSION);
+void write_start(JsonWriter& out, const Moments& moments) {
+  out.member("schema", kSchema).member("version", JETMEM_VERSION);
   out.member("pid", static_cast<std::int64_t>(::getpid()));
   out.key("started").begin_object();
   // More digits than a duration needs: microseconds after years.
   out.member("boot_microseconds", static_cast<std::uint64_t>(moments.started_boot_seconds * 1e6));
   out.member("wall_microseconds", static_cast<std::uint64_t>(moments.started_wall_seconds * 1e6));
   out.end_object();
+}
+
+template <class T>
+std::string piece(const T& what) {
+  JsonWriter out;
+  write(out, what);
+  return out.text();
+}
+
+}  // namespace
+
+std::string report(const Run& run, const Moments& moments) {
+  JsonWriter out;
+  out.begin_object();
+  write_start(out, moments);
   out.member("seconds", moments.seconds);
   out.member("frame_bytes", run.options().frame_bytes);
   out.key("conditions").begin_object().key("before");
@@ -141,5 +153,20 @@ std::string report(const Run& run, const Moments& moments) {
   out.end_array().end_object();
   return out.text();
 }
+
+std::string begun_piece(const Run& run, const Moments& moments) {
+  JsonWriter out;
+  out.begin_object();
+  write_start(out, moments);
+  out.member("frame_bytes", run.options().frame_bytes);
+  out.key("before");
+  write(out, moments.before);
+  out.end_object();
+  return out.text();
+}
+
+std::string gpu_piece() { return piece(gpu()); }
+
+std::string result_piece(const Result& result) { return piece(result); }
 
 }  // namespace jetmem::probe

@@ -23,4 +23,10 @@ struct Moments {
 // Without a newline.
 std::string report(const Run& run, const Moments& moments);
 
+// Pieces of it for --progress, told as soon as they are known: whoever waits then has them also
+// where no report comes. What is known at the start, the GPU (once it was asked), and one result.
+std::string begun_piece(const Run& run, const Moments& moments);
+std::string gpu_piece();
+std::string result_piece(const Result& result);
+
 }  // namespace jetmem::probe

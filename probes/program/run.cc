@@ -111,7 +111,14 @@ void Recorder::fail(const char* step) {
   result_.reason = why_;
 }
 
+void Run::finish_results() {
+  for (; told_ < results_.size(); ++told_) {
+    if (tell_) tell_(results_[told_]);
+  }
+}
+
 Result& Run::add(std::string kind, std::string target) {
+  finish_results();
   results_.emplace_back();
   results_.back().kind = std::move(kind);
   results_.back().target = std::move(target);

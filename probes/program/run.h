@@ -95,6 +95,11 @@ class Run {
   // `contiguous`: of a CMA area, whose free pages other kinds cannot have.
   Result& bisect(std::string kind, std::string target, const Work& work, bool contiguous = false);
 
+  // Has each result told once nothing changes it any more: before the next is begun, and at
+  // finish_results().
+  void when_finished(std::function<void(const Result& result)> tell) { tell_ = std::move(tell); }
+  void finish_results();
+
   // Says on stdout where it is, where that was asked for: whoever waits can then tell where it
   // hangs or died.
   void at(std::string_view kind, std::string_view target, const char* step,
@@ -108,6 +113,8 @@ class Run {
   const Options& options_;
   std::FILE* out_;
   std::vector<Result> results_;
+  std::function<void(const Result&)> tell_;
+  std::size_t told_ = 0;
 };
 
 // The sizes of the ladder: from 64 KiB on four times as large each, the last is the frame.

@@ -44,6 +44,16 @@ result() {
   done
   printf ']}\n'
 }
+# The pieces of one, as far as they are told before it ends.
+begun() {
+  printf 'begun {"schema":"jetmem-probe/1","version":"t","pid":%d,' $$
+  printf '"started":{"boot_microseconds":1,"wall_microseconds":1},'
+  printf '"frame_bytes":65536,"before":{"absent":{}}}\n'
+}
+through() {
+  printf 'done {"kind":"%s","target":"","state":"ok","rungs":[{"bytes":65536,"mismatches":0,' $1
+  printf '"steps":[{"step":"allocate","seconds":0.5}]}],"ratios":[]}\n'
+}
 )";
 constexpr const char* kSound = "begin; result\n";
 
@@ -135,6 +145,21 @@ class ProbeProgramTest : public ProgramRunning {
   double lost(const std::string& kind, const std::string& error_name) {
     return figure("jetmem_probe_failures_total{error=\"" + error_name + "\",kind=\"" + kind +
                   "\",target=\"\"}");
+  }
+  double runs(const std::string& kind, const std::string& state) {
+    return figure("jetmem_probe_runs_total{kind=\"" + kind + "\",state=\"" + state +
+                  "\",target=\"\"}");
+  }
+  // The kinds that its text tells of.
+  std::vector<std::string> source_has() const {
+    std::vector<std::string> kinds;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      ProbeRun run;
+      EXPECT_TRUE(parse_probe_run(line, run)) << line;
+      for (const ProbeRun::Probe& probe : run.probes) kinds.push_back(probe.kind);
+    }
+    return kinds;
   }
   std::vector<std::string> asked() const {
     std::vector<std::string> lines;
@@ -434,11 +459,80 @@ TEST_F(ProbeProgramTest, ItRefusesItsArguments) {
   failed_as("ended", "ended with status 2: jetmem-probe: unknown option '--progress'");
 }
 
-// A crash while the process ends, in a driver say, is a crash.
+// A crash while the process ends, in a driver say, is a crash; what it found was found.
 TEST_F(ProbeProgramTest, ItCrashesAfterItsResult) {
   make("begin; result; kill -ABRT $$\n");
   program->due();
-  failed_as("ended", "was killed by signal 6");
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(failures("ended"), 1);
+  EXPECT_TRUE(log.has("was killed by signal 6"));
+  EXPECT_TRUE(log.has("; probes of memory are tried again in 5m"));
+  EXPECT_EQ(source_has(), (std::vector<std::string>{"host", "dmabuf"}));
+  EXPECT_EQ(runs("host", "ok"), 1);
+}
+
+// What was finished before is not lost with it.
+TEST_F(ProbeProgramTest, ItCrashesAtItsSecondKind) {
+  make(
+      "begin; begun; echo 'at host - free 65536'; through host; echo 'at dmabuf - start 0'; kill "
+      "-SEGV $$\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(source_has(), std::vector<std::string>{"host"});
+  EXPECT_EQ(runs("host", "ok"), 1);
+  EXPECT_LT(figure("jetmem_probe_since_success_seconds{kind=\"host\",target=\"\"}"), 60);
+  EXPECT_EQ(runs("dmabuf", "failed"), 1);
+  EXPECT_EQ(lost("dmabuf", "died"), 1);
+  EXPECT_TRUE(std::isnan(lost("host", "died")));
+  EXPECT_EQ(failures("ended"), 1);
+  EXPECT_TRUE(log.has("was killed by signal 11; it was at dmabuf start"));
+  EXPECT_TRUE(log.has("; probes of memory are tried again in 5m"));
+  EXPECT_TRUE(log.has("probe: dmabuf is failed; at start; died"));
+  later(minutes(2));
+  run_for(50);
+  EXPECT_EQ(starts(), 1) << "not again at once";
+}
+
+TEST_F(ProbeProgramTest, ItHangsAtItsLastKindOfCuda) {
+  settings.probe.cuda = true;
+  settings.probe.deadline = seconds(1);
+  make(
+      "begin; is_cuda || { result; exit; }; begun; echo 'gpu {\"state\":\"ok\"}'; for kind in "
+      "pinned managed device; do through $kind; done; echo 'at eglstream - allocate 65536'; "
+      "sleep 100\n");
+  program->due();
+  ASSERT_TRUE(answered(2));
+  EXPECT_EQ(failures("silent"), 1);
+  EXPECT_EQ(source_has(),
+            (std::vector<std::string>{"host", "dmabuf", "pinned", "managed", "device"}));
+  EXPECT_EQ(runs("device", "ok"), 1);
+  EXPECT_EQ(lost("eglstream", "hung"), 1);
+  EXPECT_TRUE(log.has("; probes of cuda are tried again in "));
+}
+
+TEST_F(ProbeProgramTest, WhatItWasThroughWithDidNotBreakIt) {
+  make("begin; begun; echo 'at host - free 65536'; through host; kill -SEGV $$\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(failures("ended"), 1);
+  EXPECT_EQ(runs("host", "ok"), 1);
+  EXPECT_EQ(runs("host", "failed"), 0);
+}
+
+TEST_F(ProbeProgramTest, ItWasThroughWithWhatNobodyAskedFor) {
+  make("begin; begun; through host; through pinned; kill -SEGV $$\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_TRUE(std::isnan(runs("host", "ok")));
+  failed_as("ended", "was killed by signal 11");
+}
+
+TEST_F(ProbeProgramTest, OfAFloodNothingIsBelieved) {
+  make("begin; begun; through host; yes 'at host - allocate 65536' | head -c 4000000\n");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(runs("host", "ok"), 0);
+  failed_as("flood", "printed more than 512KiB and was killed");
 }
 
 TEST_F(ProbeProgramTest, WhatCudaBreaksCostsNothingElse) {

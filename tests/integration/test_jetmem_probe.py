@@ -149,10 +149,34 @@ class Asked(Probe):
         pid = json.loads(lines[-1])["pid"]
         self.assertEqual(lines[0], f"jetmem-probe/1 pid {pid}")
         steps = ["allocate", "first_touch", "cpu_write", "cpu_verify", "free"]
-        self.assertEqual(lines[1:-1],
-                         ["at conditions - before 0"] +
+        self.assertEqual([line for line in lines[1:-1] if line.startswith("at ")],
+                         ["at conditions - before 0", "at host - start 0"] +
                          [f"at host - {step} {PAGE}" for step in steps] * 2 +
                          ["at conditions - after 0"])
+
+    def test_progress_tells_the_result_piece_by_piece(self):
+        done = jt.run([PROBE, "--progress"])
+        lines = done.stdout.splitlines()
+        result = json.loads(lines[-1])
+        pieces = [line.split(" ", 1) for line in lines[1:-1] if not line.startswith("at ")]
+        self.assertEqual([word for word, _ in pieces if word != "done"], ["begun", "gpu"])
+        self.assertEqual(pieces[0][0], "begun")
+        begun = json.loads(pieces[0][1])
+        self.assertEqual(begun.pop("before"), result["conditions"]["before"])
+        self.assertEqual(begun, {name: result[name] for name in (
+            "schema", "version", "pid", "started", "frame_bytes")})
+        self.assertEqual(json.loads(dict(pieces)["gpu"]), result["gpu"])
+        self.assertEqual([json.loads(text) for word, text in pieces if word == "done"],
+                         result["probes"])
+        self.assertLess(len(done.stdout), 512 * 1024 / 4, "far from what is taken for a flood")
+        # Each before the next is begun, of which it may not return.
+        words = [" ".join(line.split(" ")[:2]) for line in lines]
+        first = [i for i, line in enumerate(lines) if line.startswith('done {"kind":"host"')]
+        self.assertLess(first, [words.index("at dmabuf")])
+        self.assertLess(lines.index("at pinned - start 0"), words.index("at conditions", 3))
+
+    def test_without_progress_there_is_one_line(self):
+        self.probe("--kinds", "host,pinned", "--frame", PAGE)
 
     def ask(self, *parts, pause=0.0):
         """Over a socket, as systemd hands it over: stdin and stdout are one."""

@@ -217,6 +217,45 @@ class Endings(Probe):
         self.assertIn("printed no result", self.only_error(self.with_stand_in("exit 0")))
         self.assertIn("ended with status 7", self.only_error(self.with_stand_in("exit 7")))
 
+    # Of a run that is through with one kind, and cut while it told of the next.
+    PIECES = ("echo 'begun {}'\necho 'gpu {}'\n"
+              "echo 'done {}'\necho 'done {{'\necho 'at eglstream - start 0'\n").format(
+        json.dumps({"schema": "jetmem-probe/1", "version": "0.1.0", "pid": 4711,
+                    "started": {"boot_microseconds": 1, "wall_microseconds": 1},
+                    "frame_bytes": 12 << 20, "before": {"absent": {}}}),
+        json.dumps({"state": "ok", "name": "Orin", "start": []}),
+        json.dumps({"kind": "pinned", "target": "", "state": "ok", "ratios": [],
+                    "rungs": [{"bytes": 12 << 20, "mismatches": 0, "steps": [
+                        {"step": "allocate", "seconds": 0.00125}]}]}))
+
+    def test_what_it_was_through_with_is_not_lost(self):
+        for ending, error in (("kill -SEGV $$", "crashed with SIGSEGV"),
+                              ("sleep 100", "did not end within 1s"),
+                              ("exit 3", "ended with status 3")):
+            shown = self.with_stand_in(self.PIECES + ending, "--deadline", "1s",
+                                       kind="pinned,eglstream")
+            self.assertIn(f'{error}, while at "eglstream start"', self.only_error(shown))
+            run, = json.loads(shown.stdout)["runs"]
+            self.assertEqual([(p["kind"], p["state"]) for p in run["probes"]], [("pinned", "ok")])
+            self.assertEqual((run["pid"], run["gpu"]["name"]), (4711, "Orin"))
+            self.assertEqual(run["conditions"]["after"]["absent"]["gpu_hertz"],
+                             "the run did not come to its end")
+            self.assertLess(run["seconds"], 1 + jt.ONE_SECOND)
+            if "within" in error:
+                self.assertGreaterEqual(run["seconds"], 1)
+
+    def test_what_it_was_through_with_is_in_the_table(self):
+        shown = probe("--force", "--kind", "pinned,eglstream", "--program",
+                      stand_in(self, self.PIECES + "kill -SEGV $$"))
+        self.assertEqual(shown.returncode, 1)
+        self.assertRegex(shown.stdout, r"(?m)^pinned +ok +12MiB +1\.25ms")
+        self.assertIn('crashed with SIGSEGV, while at "eglstream start"', shown.stderr)
+
+    def test_of_a_flood_nothing_is_shown(self):
+        shown = self.with_stand_in(self.PIECES + "yes 'at eglstream - free 1'", kind="pinned")
+        self.assertIn("printed more than 512KiB", self.only_error(shown))
+        self.assertEqual(json.loads(shown.stdout)["runs"], [])
+
     def test_result_before_it_hung_on_its_way_out(self):
         shown = self.with_stand_in(f"echo '{OK}'\nsleep 100", "--deadline", "1s")
         self.assertIn("did not end within 1s", self.only_error(shown))
