@@ -25,8 +25,9 @@ Sizes search_largest(std::uint64_t frame, std::uint64_t limit, std::uint64_t pag
                      const std::function<Attempt(std::uint64_t bytes)>& attempt) {
   Sizes sizes;
   const auto goes_on = [&](std::uint64_t bytes) {
-    ++sizes.tries;
     const Attempt answer = attempt(bytes);
+    if (answer == Attempt::kNotMade) return false;
+    ++sizes.tries;
     if (answer == Attempt::kHad) sizes.largest = bytes;
     if (answer == Attempt::kNotHad) sizes.smallest = bytes;
     return answer != Attempt::kStop && sizes.tries < kMaxBisectTries;
@@ -58,29 +59,42 @@ std::uint64_t bisect_bound(std::uint64_t asked, std::optional<std::uint64_t> ava
 }
 
 Result& Run::bisect(std::string kind, std::string target, const Work& work, bool contiguous) {
-  const FileText meminfo = read_small_file("/proc/meminfo");
-  auto available = number_of(meminfo.text, "MemAvailable");
-  // In MemAvailable, too.
-  const std::uint64_t cma = contiguous ? 0 : number_of(meminfo.text, "CmaFree").value_or(0);
-  if (available) *available -= std::min(*available, cma);
-  const std::uint64_t limit = bisect_bound(options_.bisect_limit, available, page_size());
-  if (!available && meminfo.error != ENOENT) {
-    return leave_out(std::move(kind), std::move(target), State::kSkipped,
-                     "/proc/meminfo does not tell what is available");
+  // Nothing: it is not told how much may be taken.
+  const auto limit_now = [&]() -> std::optional<std::uint64_t> {
+    const FileText meminfo = read_small_file(options_.meminfo);
+    auto available = number_of(meminfo.text, "MemAvailable");
+    if (!available && meminfo.error != ENOENT) return std::nullopt;
+    // In MemAvailable, too.
+    const std::uint64_t cma = contiguous ? 0 : number_of(meminfo.text, "CmaFree").value_or(0);
+    if (available) *available -= std::min(*available, cma);
+    return bisect_bound(options_.bisect_limit, available, page_size());
+  };
+  const auto patience = std::chrono::milliseconds(1000) * options_.deadline_seconds;
+  const auto is_in_time = [&] {
+    return std::chrono::steady_clock::now() - began_ < patience / kPatienceShare;
+  };
+  const std::optional<std::uint64_t> limit = limit_now();
+  std::string why;
+  if (!limit) {
+    why = options_.meminfo + " does not tell what is available";
+  } else if (*limit == 0) {
+    why = "512 MiB are left alone, and no more is available";
+  } else if (!is_in_time()) {
+    why = "no time left";
   }
-  if (limit == 0) {
-    return leave_out(std::move(kind), std::move(target), State::kSkipped,
-                     "512 MiB are left alone, and no more is available");
+  if (!why.empty()) {
+    return leave_out(std::move(kind), std::move(target), State::kSkipped, std::move(why));
   }
   Result& result = add(std::move(kind), std::move(target));
   Result failed;
   bool stopped = false;
   bool in_time = true;
-  const auto began = std::chrono::steady_clock::now();
-  const auto patience = std::chrono::seconds(options_.deadline_seconds) / kPatienceShare;
+  bool has_shrunk = false;
   const auto attempt = [&](std::uint64_t bytes) {
-    in_time = std::chrono::steady_clock::now() - began < patience;
-    if (!in_time) return Attempt::kStop;
+    in_time = is_in_time();
+    // Others may have taken memory since, and shall have it.
+    has_shrunk = bytes > limit_now().value_or(0);
+    if (!in_time || has_shrunk) return Attempt::kNotMade;
     Result tried;
     tried.kind = result.kind;
     tried.target = result.target;
@@ -95,10 +109,16 @@ Result& Run::bisect(std::string kind, std::string target, const Work& work, bool
               (failed.state != State::kFailed || is_giving_back(failed.failed_step));
     return stopped ? Attempt::kStop : Attempt::kNotHad;
   };
-  const Sizes sizes = search_largest(options_.frame_bytes, limit, page_size(), attempt);
+  const Sizes sizes = search_largest(options_.frame_bytes, *limit, page_size(), attempt);
+  if (sizes.tries == 0) {
+    // Between the look before and the first try.
+    result.state = State::kSkipped;
+    result.reason = in_time ? "too little memory is available" : "no time left";
+    return result;
+  }
   Bisection& found = result.bisection.emplace();
   found.largest_bytes = sizes.largest;
-  found.limit_bytes = limit;
+  found.limit_bytes = has_shrunk ? std::max(sizes.largest, sizes.smallest) : *limit;
   found.tries = sizes.tries;
   found.error = failed.error;
   // Larger than the driver makes them at all.

@@ -19,7 +19,8 @@ struct Sizes {
 // First `frame`, or the limit where that is less; then twice as large each, up to the limit, or,
 // when already the frame fails, one page; then halfway between what is known, until that is within
 // 1 MiB or 1 %. All sizes are multiples of `page`.
-enum class Attempt { kHad, kNotHad, kStop };
+// kStop: tried, and no more; kNotMade: not even tried, and no more.
+enum class Attempt { kHad, kNotHad, kStop, kNotMade };
 Sizes search_largest(std::uint64_t frame, std::uint64_t limit, std::uint64_t page,
                      const std::function<Attempt(std::uint64_t bytes)>& attempt);
 

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <map>
 
 #include "probes/program/dmabuf_buffer.h"
 #include "probes/program/dmabuf_heaps.h"
@@ -42,7 +41,8 @@ void use(Recorder& recorder, std::uint64_t bytes, const Allocate& allocate) {
     memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.get(), 0);
     return recorder.call_errno("mmap", memory == MAP_FAILED ? errno : 0);
   });
-  recorder.step(step::kFirstTouch, bytes,
+  // The pages are there already: nothing of which a bandwidth could be told.
+  recorder.step(step::kFirstTouch, 0,
                 [&] { return accessed(recorder, buffer, [&] { touch_pages(memory, bytes); }); });
   recorder.step(step::kCpuWrite, bytes,
                 [&] { return accessed(recorder, buffer, [&] { pattern.write(memory, bytes); }); });
@@ -87,8 +87,7 @@ void not_opened(Run& run, const std::string& target, const Node& node) {
   result.error = node.error;
 }
 
-// `areas`: those that were tried already, and by which heap.
-void probe_heap(Run& run, const Heap& heap, std::map<std::string, std::string>& areas) {
+void probe_heap(Run& run, const Heap& heap, TriedAreas& tried) {
   const HeapMemory memory = memory_of_heap(heap.name);
   if (memory == HeapMemory::kProtected) {
     run.leave_out(kKind, heap.name, State::kUnsupported,
@@ -96,15 +95,9 @@ void probe_heap(Run& run, const Heap& heap, std::map<std::string, std::string>& 
     return;
   }
   if (memory == HeapMemory::kContiguous) {
-    const std::string why = why_spared(heap.name, run.options());
+    const std::string why = why_spared(heap.name, run.options(), tried);
     if (!why.empty()) {
       run.leave_out(kKind, heap.name, State::kSkipped, why);
-      return;
-    }
-    const auto area = area_of_heap(heap.name, run.options().largest_runs);
-    if (area && !areas.emplace(*area, heap.name).second) {
-      run.leave_out(kKind, heap.name, State::kSkipped,
-                    "the same memory as the heap " + areas[*area]);
       return;
     }
   } else if (run.options().bisect_limit > 0) {
@@ -141,8 +134,8 @@ void probe_heaps(Run& run) {
     result.error = errno_name(list.error);
     return;
   }
-  std::map<std::string, std::string> areas;
-  for (const Heap& heap : list.heaps) probe_heap(run, heap, areas);
+  TriedAreas tried;
+  for (const Heap& heap : list.heaps) probe_heap(run, heap, tried);
   if (!list.left_out.empty()) {
     run.leave_out(kKind, "", State::kSkipped, "left out of " + directory + ": " + list.left_out);
   } else if (list.heaps.empty()) {

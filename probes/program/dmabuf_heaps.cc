@@ -94,10 +94,10 @@ HeapList list_heaps(const std::string& directory) {
     }
   }
   if (more > 0) {
-    if (!list.left_out.empty()) list.left_out += ", ";
-    // Counting ends somewhere, too.
-    if (unread == kMaxEntries) list.left_out += "at least ";
-    list.left_out += std::to_string(more) + " more";
+    // In front, where it is not cut. Counting ends somewhere, too.
+    list.left_out = (unread == kMaxEntries ? "at least " : "") +
+                    std::to_string(std::min(named, kMaxNamed) + more) + " entries, such as " +
+                    list.left_out;
   }
   return list;
 }
@@ -142,6 +142,15 @@ std::string why_spared(const std::string& heap, const Options& options) {
   if (run >= wanted) return "";
   return "its largest free run is " + mebibytes(run) + ", and four frames (" + mebibytes(wanted) +
          ") are wanted";
+}
+
+std::string why_spared(const std::string& heap, const Options& options, TriedAreas& tried) {
+  std::string why = why_spared(heap, options);
+  if (!why.empty()) return why;
+  const auto area = area_of_heap(heap, options.largest_runs);
+  if (!area) return "";
+  const auto [first, is_new] = tried.emplace(*area, heap);
+  return is_new ? "" : "the same memory as the heap " + first->second;
 }
 
 }  // namespace jetmem::probe

@@ -32,7 +32,7 @@ enum class HeapMemory {
   kOrdinary,    // pages from anywhere: as harmless as malloc()
   kContiguous,  // of a CMA area or carve-out, which cameras and displays need too
   kProtected,   // not for the CPU. Never taken, whatever was asked for: a heap for protected video
-               // may freeze every process while it grows
+                // may freeze every process while it grows
 };
 // By its name: nothing else tells.
 HeapMemory memory_of_heap(const std::string& name);
@@ -46,5 +46,11 @@ std::optional<std::string> area_of_heap(const std::string& heap,
 
 // Why a contiguous heap is not to be tried; empty: it may be.
 std::string why_spared(const std::string& heap, const Options& options);
+
+// Of each area, the heap by which it was tried.
+using TriedAreas = std::map<std::string, std::string>;
+// As above, or because the heap is of an area that was tried already. An empty answer means that it
+// will be tried, and is noted in `tried`.
+std::string why_spared(const std::string& heap, const Options& options, TriedAreas& tried);
 
 }  // namespace jetmem::probe

@@ -27,6 +27,7 @@ struct Options {
   // Where tests put stand-ins.
   std::string heap_directory = "/dev/dma_heap";
   std::string udmabuf = "/dev/udmabuf";
+  std::string meminfo = "/proc/meminfo";
   std::string library_directory;  // of NvBufSurface, EGL: empty is the loader's search
 };
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cmath>
+
 #include "probes/program/gpu.h"
 #include "probes/program/json.h"
 
@@ -15,6 +17,12 @@ namespace {
 template <class T>
 void put(JsonWriter& out, const char* name, const std::optional<T>& value) {
   if (value) out.member(name, *value);
+}
+
+// As long as the schema lets words be.
+std::string words(const std::string& text) {
+  constexpr std::size_t kLongest = 300;
+  return text.size() <= kLongest ? text : text.substr(0, kLongest - 3) + "...";
 }
 
 void write(JsonWriter& out, const Conditions& conditions) {
@@ -62,7 +70,7 @@ void write(JsonWriter& out, const Rung& rung) {
 void write(JsonWriter& out, const Result& result) {
   out.begin_object().member("kind", result.kind).member("target", result.target);
   out.member("state", state_name(result.state));
-  if (result.state != State::kOk) out.member("reason", result.reason);
+  if (result.state != State::kOk) out.member("reason", words(result.reason));
   if (!result.failed_step.empty()) {
     out.member("failed_step", result.failed_step).member("failed_bytes", result.failed_bytes);
   }
@@ -76,7 +84,8 @@ void write(JsonWriter& out, const Result& result) {
   out.end_array();
   out.key("ratios").begin_array();
   for (const Ratio& ratio : result.ratios) {
-    out.begin_object().member("ratio", ratio.name).member("value", ratio.value);
+    out.begin_object().member("ratio", ratio.name);
+    out.member("value", ratio.value.value_or(std::nan("")));  // null
     out.member("expected", ratio.expected).member("judgement", ratio.judgement).end_object();
   }
   out.end_array();
@@ -91,7 +100,7 @@ void write(JsonWriter& out, const Result& result) {
 
 void write(JsonWriter& out, const Gpu& gpu) {
   out.begin_object().member("state", state_name(gpu.state));
-  if (gpu.state != State::kOk) out.member("reason", gpu.reason);
+  if (gpu.state != State::kOk) out.member("reason", words(gpu.reason));
   const auto version = [&](const char* name, const std::optional<int>& number) {
     if (!number) return;
     out.member(name, std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10));

@@ -65,10 +65,10 @@ struct Rung {
 
 // Two measurements of the same moment against each other, and what is to be thought of it.
 struct Ratio {
-  std::string name;  // "gpu_repeated_read_pinned_to_device"
-  double value = 0;
-  std::string expected;   // in words, from what this GPU's kind is known to do
-  std::string judgement;  // "as_expected", "worse_than_expected", "unknown"
+  std::string name;             // "gpu_repeated_read_pinned_to_device"
+  std::optional<double> value;  // none: `expected` says why it could not be measured
+  std::string expected;         // in words, from what this GPU's kind is known to do
+  std::string judgement;        // "as_expected", "worse_than_expected", "unknown"
 };
 
 struct Bisection {

@@ -91,8 +91,9 @@ class Run {
   // Finds the largest size, up to the limit that was asked for, with which `work` succeeds: for
   // --bisect, in place of climb(). `work` only takes memory and gives it back. The limit is cut to
   // what may be taken of this machine; a failure to allocate is no failure of the result, unless
-  // not even a page could be had. Its only rung is that of the largest size.
-  // `contiguous`: of a CMA area, whose free pages other kinds cannot have.
+  // not even a page could be had. Its only rung is that of the largest size. No try begins after
+  // half the deadline: the last one and the result must fit in. `contiguous`: of a CMA area, whose
+  // free pages other kinds cannot have.
   Result& bisect(std::string kind, std::string target, const Work& work, bool contiguous = false);
 
   // Has each result told once nothing changes it any more: before the next is begun, and at
@@ -112,6 +113,8 @@ class Run {
 
   const Options& options_;
   std::FILE* out_;
+  // The deadline is the run's, not each kind's.
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::vector<Result> results_;
   std::function<void(const Result&)> tell_;
   std::size_t told_ = 0;

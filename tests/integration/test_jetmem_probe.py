@@ -8,10 +8,12 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import stat
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -37,8 +39,8 @@ def is_sanitized():
 
 
 def start(*arguments, **options):
-    return subprocess.Popen([PROBE, *map(str, arguments)], preexec_fn=jt.die_with_parent,
-                            **{"stdin": subprocess.DEVNULL, **options})
+    return subprocess.Popen([PROBE, *map(str, arguments)],
+                            **{"preexec_fn": jt.die_with_parent, "stdin": subprocess.DEVNULL, **options})
 
 
 class Probe(unittest.TestCase):
@@ -233,6 +235,18 @@ class Hostile(Probe):
                 self.assertEqual(process.returncode, 1)
                 self.assertIn(b"could not be written", error)
 
+    def test_a_file_that_may_not_grow_is_an_error(self):
+        with tempfile.TemporaryFile() as out:
+            process = start("--kinds", "host", stdout=out, stderr=subprocess.PIPE, preexec_fn=lambda:
+                            resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)))
+            error = process.communicate(timeout=jt.PATIENCE)[1]
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"could not be written", error)
+        udmabuf = ["--kinds", "dmabuf", "--udmabuf", "/dev/null", "--frame", "65536"]
+        found = self.probe(*udmabuf, before=["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"])
+        failed = [p for p in found["probes"] if p["target"] == "udmabuf"][0]
+        self.assertEqual((failed["state"], failed["error"]), ("failed", "EFBIG"))
+
     def test_closed_descriptors(self):
         for closed in (">&-", "<&- >&-", "<&- >&- 2>&-"):
             done = jt.run(["sh", "-c", f'exec "$1" --kinds host,dmabuf {closed}', "sh", PROBE])
@@ -376,7 +390,7 @@ class FoldersWithOtherThings(Heaps):
     def test_thousands_of_entries(self):
         for i in range(3000):
             (self.folder / f"file{i}").write_text("")
-        self.assertRegex(self.heaps()[""]["reason"], r"at least \d+ more")
+        self.assertRegex(self.heaps()[""]["reason"], r"at least \d+ entries, such as ")
 
     def test_udmabuf_that_is_something_else(self):
         fifo = self.folder / "fifo"
@@ -439,6 +453,9 @@ class KernelsBehindThem(Heaps):
         found = self.heaps("--frame", 65536, "--udmabuf", "/dev/null", behaviour="ok")
         self.assertEqual({t: p["state"] for t, p in found.items()},
                          {"system": "ok", "udmabuf": "ok"})
+        for probe in found.values():  # the pages were there already
+            self.assertEqual([s["step"] for s in probe["rungs"][-1]["steps"]
+                              if "bytes_per_second" in s], ["cpu_write", "cpu_verify"])
         one = SYNC * 3
         self.assertEqual(self.asked(),
                          (["allocate 65536"] + one) * 2 + (["create 65536"] + one) * 2)

@@ -6,14 +6,27 @@ test_probe_cuda.py PROBE DRIVER_DIRECTORY
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
+import check_probe_schema
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 PROBE = os.path.abspath(sys.argv[1])
 DRIVER = os.path.abspath(sys.argv[2])
 KINDS = ("pinned", "managed", "device", "registered")
 FRAME = 3 << 20
+
+
+SCHEMA = jsonschema and jsonschema.Draft7Validator(
+    check_probe_schema.closed(json.loads(check_probe_schema.SCHEMA.read_text())))
 
 
 def run(fake, *arguments, driver=True):
@@ -23,6 +36,9 @@ def run(fake, *arguments, driver=True):
     done = subprocess.run([PROBE, "--kinds", ",".join(KINDS), "--frame", str(FRAME), *arguments],
                           env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"{fake}: {done.returncode} {done.stderr}"
+    if SCHEMA:
+        problems = list(check_probe_schema.problems_of(fake, done.stdout, SCHEMA))
+        assert not problems, problems
     line = json.loads(done.stdout.splitlines()[-1])
     return line, {probe["kind"]: probe for probe in line["probes"]}, done.stderr
 
@@ -37,6 +53,22 @@ def calls(probe):
 
 
 class ProbeCuda(unittest.TestCase):
+    @unittest.skipUnless(jsonschema, "python3-jsonschema is not installed: no line is held to it")
+    def test_every_line_is_held_to_the_schema(self):
+        line, _, _ = run("card")
+        line["gpu"]["start"][0]["calls"][0]["call"] = "x" * 65
+        text = json.dumps(line) + "\n"
+        self.assertEqual(len(list(check_probe_schema.problems_of("", text, SCHEMA))), 1)
+
+    def assert_not_measured(self, probes, *names, why):
+        """Of the ratios these have no value, and only these."""
+        ratios = {ratio["ratio"]: ratio for ratio in probes["pinned"]["ratios"]}
+        self.assertEqual(len(ratios), 4)
+        self.assertEqual({name for name in ratios if ratios[name]["value"] is None}, set(names))
+        for name in names:
+            self.assertEqual(ratios[name]["judgement"], "unknown")
+            self.assertEqual(ratios[name]["expected"], f"not measured: {why}")
+
     def assert_all(self, probes, state, reason):
         for kind in KINDS:
             self.assertEqual(probes[kind]["state"], state, kind)
@@ -131,8 +163,8 @@ class ProbeCuda(unittest.TestCase):
         self.assertEqual(probes["device"]["warm_up"]["mismatches"], 1)
         self.assertEqual(probes["pinned"]["state"], "mismatch")
         self.assertIn("1 of 393216 words came back changed", probes["pinned"]["reason"])
-        self.assertNotIn("cpu_read_pinned_to_pageable",
-                         [ratio["ratio"] for ratio in probes["pinned"]["ratios"]])
+        self.assert_not_measured(probes, "cpu_read_pinned_to_pageable",
+                                 why="the bytes came back changed")
         self.assertEqual(probes["registered"]["state"], "ok")
 
     def test_memory_that_runs_out_fails_with_its_size(self):
@@ -154,6 +186,49 @@ class ProbeCuda(unittest.TestCase):
             self.assertIn("after an earlier error of the GPU: words (cudaErrorIllegalAddress)",
                           probes[kind]["reason"])
 
+    def test_only_pages_that_are_yet_to_be_found_have_a_speed(self):
+        _, probes, _ = run("card")
+        for kind in ("pinned", "managed", "registered"):
+            steps = {step["step"]: step for step in probes[kind]["rungs"][-1]["steps"]}
+            self.assertEqual("bytes_per_second" in steps["first_touch"], kind != "pinned", kind)
+
+    def test_an_attribute_that_cannot_be_read_is_not_0(self):
+        _, probes, _ = run("card,nomanaged")
+        self.assertEqual(probes["managed"]["state"], "unsupported")
+        self.assertEqual(probes["managed"]["reason"],
+                         "the driver does not say whether this GPU has managed memory "
+                         "(cudaDevAttrManagedMemory)")
+
+    def test_a_driver_that_is_new_enough_is_not_called_too_old(self):
+        _, probes, _ = run("forbidden")
+        self.assert_all(probes, "denied", "may not open /dev/nvmap (EACCES)")
+        self.assert_all(probes, "denied", "cudaErrorInsufficientDriver")
+        self.assert_all(run("forbidden,olddriver")[1], "unsupported", "too old for this build")
+
+    def test_a_copy_to_the_gpu_that_fails_is_no_mismatch(self):
+        _, probes, _ = run("card,nocopyto")
+        self.assertEqual(probes["pinned"]["state"], "ok", probes["pinned"])
+        self.assert_not_measured(probes, "copy_pageable_to_pinned_to_gpu",
+                                 "copy_pageable_to_pinned_from_gpu",
+                                 why="cudaMemcpyAsync: cudaErrorInvalidValue")
+        self.assertEqual(probes["device"]["failed_step"], "copy_to_gpu")
+
+    def test_a_ratio_that_cannot_be_measured_says_why(self):
+        _, probes, _ = run("card,noevents")
+        self.assertEqual(probes["pinned"]["state"], "ok")
+        self.assert_not_measured(probes, "gpu_repeated_read_pinned_to_device",
+                                 why="cudaEventCreateWithFlags: cudaErrorMemoryAllocation")
+
+    def test_an_error_that_stays_is_told_of_what_made_it(self):
+        _, probes, _ = run("card,stickyread")
+        self.assertEqual(probes["pinned"]["state"], "failed")
+        self.assertEqual(probes["pinned"]["error"], "cudaErrorIllegalAddress")
+        self.assertIn("ratios", probes["pinned"]["reason"])
+        ratios = {ratio["ratio"]: ratio for ratio in probes["pinned"]["ratios"]}
+        self.assertEqual(ratios["gpu_repeated_read_pinned_to_device"]["expected"],
+                         "not measured: cudaEventRecord: cudaErrorIllegalAddress")
+        self.assertEqual(probes["device"]["state"], "failed")
+
     def test_no_driver(self):
         line, probes, _ = run("card", driver=False)
         self.assert_all(probes, "unsupported", "no CUDA driver on this machine")
@@ -161,7 +236,7 @@ class ProbeCuda(unittest.TestCase):
 
     def test_no_device_an_old_driver_no_code_and_the_toolkits_stand_in(self):
         self.assert_all(run("nodevice")[1], "unsupported", "cudaErrorNoDevice")
-        self.assert_all(run("olddriver")[1], "unsupported", "too old for this build (CUDA")
+        self.assert_all(run("olddriver")[1], "unsupported", "too old for this build, or is none (CUDA")
         self.assert_all(run("stub")[1], "unsupported", "stand-in")
         self.assert_all(run("card,nokernel")[1], "unsupported",
                         "no code for compute capability 9.0 (it has sm_53 sm_87)")

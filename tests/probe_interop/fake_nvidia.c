@@ -22,12 +22,14 @@ struct control {
   int no_egl_device;
   int spoil;        /* which field of a surface is not as expected; 0: none */
   int short_export; /* a DMA-BUF is a page short */
+  int fail_answer;  /* of the call of the driver that fails; 0: an unknown error */
   /* Told to the test. */
   int calls;
   char failed[64]; /* the call that failed */
   char misuse[128];
   int taken; /* what is not given back yet */
   char order[4096];
+  long anonymous_bytes; /* of this process when a frame was copied */
 };
 struct control fake_control;
 static struct control* const c = &fake_control;
@@ -40,12 +42,24 @@ static int fails(const char* call) {
   return 1;
 }
 int fake_call(const char* call) { return fails(call); }
+static int failure(void) { return c->fail_answer != 0 ? c->fail_answer : 999; }
+
+static long anonymous_bytes(void) {
+  char line[256];
+  long kibibytes = 0;
+  FILE* status = fopen("/proc/self/status", "r");
+  while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+    if (sscanf(line, "RssAnon: %ld kB", &kibibytes) == 1) break;
+  }
+  if (status != NULL) fclose(status);
+  return kibibytes * 1024;
+}
 
 static void misused(const char* how) {
   if (c->misuse[0] == 0) snprintf(c->misuse, sizeof c->misuse, "%s", how);
 }
 
-enum { kFailure = 999, kTimeout = 702, kGranule = 2 << 20 };
+enum { kTimeout = 702, kGranule = 2 << 20 };
 
 /* Memory that can be mapped again: of the GPU, of surfaces. */
 struct memory {
@@ -98,18 +112,18 @@ int cuGetErrorString(int error, const char** text) {
   return 0;
 }
 int cuCtxGetDevice(int* device) {
-  if (fails("cuCtxGetDevice")) return kFailure;
+  if (fails("cuCtxGetDevice")) return failure();
   *device = 0;
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  if (fails("cuDeviceGetAttribute")) return kFailure;
+  if (fails("cuDeviceGetAttribute")) return failure();
   if (attribute != 124 || device != 0) misused("attribute");
   *value = !c->no_dma_buf;
   return 0;
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  if (fails("cuMemAlloc")) return kFailure;
+  if (fails("cuMemAlloc")) return failure();
   *address = (uintptr_t)new_memory(bytes)->at;
   return 0;
 }
@@ -134,23 +148,23 @@ int cuMemFree_v2(uint64_t address) {
     if (presented && presented_at == m->at) misused("free of a presented frame");
     drop(m);
   }
-  return failing ? kFailure : 0;
+  return failing ? failure() : 0;
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void* stream) {
-  if (fails("cuMemcpyHtoDAsync")) return kFailure;
+  if (fails("cuMemcpyHtoDAsync")) return failure();
   if (stream == NULL) misused("not the probe's stream");
   memcpy((void*)(uintptr_t)to, from, bytes);
   return 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void* stream) {
-  if (fails("cuMemcpyDtoHAsync")) return kFailure;
+  if (fails("cuMemcpyDtoHAsync")) return failure();
   if (stream == NULL) misused("not the probe's stream");
   memcpy(to, (void*)(uintptr_t)from, bytes);
   return 0;
 }
 int cuStreamSynchronize(void* stream) {
   if (stream == NULL) misused("not the probe's stream");
-  return fails("cuStreamSynchronize") ? kFailure : 0;
+  return fails("cuStreamSynchronize") ? failure() : 0;
 }
 struct copy_2d {
   size_t from_x, from_y;
@@ -166,8 +180,9 @@ struct copy_2d {
   size_t to_pitch, width, height;
 };
 int cuMemcpy2DAsync_v2(const struct copy_2d* copy, void* stream) {
-  if (fails("cuMemcpy2DAsync")) return kFailure;
+  if (fails("cuMemcpy2DAsync")) return failure();
   if (stream == NULL) misused("not the probe's stream");
+  c->anonymous_bytes = anonymous_bytes();
   int is_array = copy->from_type == 3;
   const char* from = is_array ? copy->from_array : (void*)(uintptr_t)copy->from_device;
   if (is_array != c->array_frames) misused("type of a frame");
@@ -180,7 +195,7 @@ int cuMemcpy2DAsync_v2(const struct copy_2d* copy, void* stream) {
 #ifndef FAKE_OLD
 int cuMemGetHandleForAddressRange(void* handle, uint64_t address, size_t bytes, int type,
                                   unsigned long long flags) {
-  if (fails("cuMemGetHandleForAddressRange")) return kFailure;
+  if (fails("cuMemGetHandleForAddressRange")) return failure();
   struct memory* m = memory_at((void*)(uintptr_t)address);
   if (m == NULL || m->bytes != bytes || bytes % kGranule != 0 || type != 1 || flags != 0) {
     misused("export");
@@ -207,7 +222,7 @@ struct external_memory {
   unsigned flags;
 };
 int cuImportExternalMemory(void** memory, const struct external_memory* from) {
-  if (fails("cuImportExternalMemory")) return kFailure;
+  if (fails("cuImportExternalMemory")) return failure();
   if (c->import_answer != 0) return c->import_answer;
   if (from->type != 9 || from->flags != 0) misused("import");
   imported.fd = c->keeps_fd ? fcntl(from->handle.fd, F_DUPFD_CLOEXEC, 3) : from->handle.fd;
@@ -222,7 +237,7 @@ struct external_buffer {
 };
 int cuExternalMemoryGetMappedBuffer(uint64_t* address, void* memory,
                                     const struct external_buffer* part) {
-  if (fails("cuExternalMemoryGetMappedBuffer")) return kFailure;
+  if (fails("cuExternalMemoryGetMappedBuffer")) return failure();
   if (memory != &imported || part->offset != 0 || part->size != imported.bytes) misused("mapping");
   imported.at = mmap(NULL, imported.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, imported.fd, 0);
   imported.mapped = 1;
@@ -235,7 +250,7 @@ int cuDestroyExternalMemory(void* memory) {
   if (memory != &imported || imported.mapped) misused("destroyed while mapped");
   close(imported.fd);
   --c->taken;
-  return failing ? kFailure : 0;
+  return failing ? failure() : 0;
 }
 
 struct egl_frame {
@@ -251,7 +266,7 @@ static struct memory* surface_memory;
 static struct egl_frame frame_in_stream;
 static int acquired;
 int cuGraphicsEGLRegisterImage(void** resource, void* image, unsigned flags) {
-  if (fails("cuGraphicsEGLRegisterImage")) return kFailure;
+  if (fails("cuGraphicsEGLRegisterImage")) return failure();
   if (image != surface_memory || flags != 0) misused("registered no image");
   graphics.registered = 1;
   ++c->taken;
@@ -263,11 +278,11 @@ int cuGraphicsUnregisterResource(void* resource) {
   if (resource != &graphics || !graphics.registered) misused("unregistered twice");
   graphics.registered = 0;
   --c->taken;
-  return failing ? kFailure : 0;
+  return failing ? failure() : 0;
 }
 int cuGraphicsResourceGetMappedEglFrame(struct egl_frame* frame, void* resource, unsigned index,
                                         unsigned level) {
-  if (fails("cuGraphicsResourceGetMappedEglFrame")) return kFailure;
+  if (fails("cuGraphicsResourceGetMappedEglFrame")) return failure();
   if (index != 0 || level != 0) misused("no such plane");
   if (resource == &acquired) {
     *frame = frame_in_stream;
@@ -288,7 +303,7 @@ int cuGraphicsResourceGetMappedEglFrame(struct egl_frame* frame, void* resource,
 
 static int stream_is, consumer_is, producer_is;
 int cuEGLStreamConsumerConnect(void** connection, void* stream) {
-  if (fails("cuEGLStreamConsumerConnect")) return kFailure;
+  if (fails("cuEGLStreamConsumerConnect")) return failure();
   if (stream != &stream_is || !stream_is) misused("no stream");
   consumer_is = 1;
   ++c->taken;
@@ -296,7 +311,7 @@ int cuEGLStreamConsumerConnect(void** connection, void* stream) {
   return 0;
 }
 int cuEGLStreamProducerConnect(void** connection, void* stream, int width, int height) {
-  if (fails("cuEGLStreamProducerConnect")) return kFailure;
+  if (fails("cuEGLStreamProducerConnect")) return failure();
   if (stream != &stream_is || !consumer_is || width != 1024 || height < 16) misused("producer");
   producer_is = 1;
   ++c->taken;
@@ -304,7 +319,7 @@ int cuEGLStreamProducerConnect(void** connection, void* stream, int width, int h
   return 0;
 }
 int cuEGLStreamProducerPresentFrame(void** connection, struct egl_frame frame, void** stream) {
-  if (fails("cuEGLStreamProducerPresentFrame")) return kFailure;
+  if (fails("cuEGLStreamProducerPresentFrame")) return failure();
   if (*connection != &producer_is || *stream == NULL || frame.pitch != 4096) misused("present");
   frame_in_stream = frame;
   presented_at = frame.planes[0];
@@ -327,14 +342,14 @@ int cuEGLStreamConsumerReleaseFrame(void** connection, void* resource, void** st
   }
   acquired = 0;
   --c->taken;
-  return failing ? kFailure : 0;
+  return failing ? failure() : 0;
 }
 int cuEGLStreamConsumerDisconnect(void** connection) {
   int failing = fails("cuEGLStreamConsumerDisconnect");
   if (*connection != &consumer_is || !consumer_is || acquired) misused("consumer disconnected");
   consumer_is = 0;
   --c->taken;
-  return failing ? kFailure : 0;
+  return failing ? failure() : 0;
 }
 int cuEGLStreamProducerDisconnect(void** connection) {
   int failing = fails("cuEGLStreamProducerDisconnect");
@@ -343,7 +358,7 @@ int cuEGLStreamProducerDisconnect(void** connection) {
   /* A failure leaves it in doubt whether the frame is still somebody's. */
   if (!failing) presented = 0;
   --c->taken;
-  return failing ? kFailure : 0;
+  return failing ? failure() : 0;
 }
 
 /* libEGL.so.1 */

@@ -7,13 +7,17 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,12 +37,13 @@ namespace {
 // As fake_nvidia.c has it.
 struct Control {
   int fail_at, no_dma_buf, import_answer, keeps_fd, array_frames, no_egl_device, spoil,
-      short_export;
+      short_export, fail_answer;
   int calls;
   char failed[64];
   char misuse[128];
   int taken;
   char order[4096];
+  long anonymous_bytes;
 };
 
 jetmem::probe::Gpu the_gpu;
@@ -280,6 +285,105 @@ TEST_F(WithLibraries, ExportsWhatTheDriverLets) {
   const Result result = run(kExport);
   EXPECT_EQ(result.state, State::kUnsupported);
   EXPECT_EQ(result.reason, "the driver says that this GPU's memory cannot be a DMA-BUF");
+}
+
+// Only that the driver says no is a property of the machine.
+TEST_F(WithLibraries, WhatCannotBeAskedIsAFailure) {
+  for (const Kind& kind : {kExport, kImport}) {
+    for (const int call : {1, 2}) {
+      for (const int answer : {999, 1, 801}) {
+        *control_ = Control();
+        control_->fail_at = call;
+        control_->fail_answer = answer;
+        const Result result = run(kind);
+        const std::string failed = control_->failed;
+        SCOPED_TRACE(failed + " " + std::to_string(answer));
+        ASSERT_EQ(failed, call == 1 ? "cuCtxGetDevice" : "cuDeviceGetAttribute");
+        EXPECT_EQ(result.state, call == 2 && answer != 999 ? State::kUnsupported : State::kFailed);
+        EXPECT_EQ(result.error == "", result.state == State::kUnsupported) << result.error;
+        EXPECT_EQ(result.target, kind.result == 1 ? "cuda_export" : "");
+      }
+    }
+  }
+}
+
+// Each call of the driver that can be refused, with the state of its kind when it is.
+TEST_F(WithLibraries, WhatTheDriverRefusesIsUnsupported) {
+  std::map<std::string, State> states;
+  for (const Kind& kind : {kSurface, kStream}) {
+    *control_ = Control();
+    run(kind);
+    const int calls = control_->calls;
+    for (int call = 1; call <= calls; ++call) {
+      *control_ = Control();
+      control_->fail_at = call;
+      control_->fail_answer = 801;
+      const Result result = run(kind);
+      const std::string failed = control_->failed;
+      const std::string key = std::string(kind.label) + " " + failed;
+      EXPECT_TRUE(states.emplace(key, result.state).first->second == result.state) << key;
+      // See EveryFailureIsToldAndNothingIsKept.
+      const std::size_t kept = failed == "cuEGLStreamProducerDisconnect" ? 1 : 0;
+      descriptors_ += kept;
+      mappings_ += kept;
+    }
+  }
+  *control_ = Control();
+  for (const char* refused :
+       {"Surface cuGraphicsEGLRegisterImage", "Surface cuGraphicsResourceGetMappedEglFrame",
+        "Stream cuGraphicsResourceGetMappedEglFrame", "Stream cuEGLStreamConsumerConnect",
+        "Stream cuEGLStreamProducerConnect", "Stream cuEGLStreamProducerPresentFrame"}) {
+    EXPECT_EQ(states.at(refused), State::kUnsupported) << refused;
+  }
+  for (const char* failed : {"Stream cuMemAlloc", "Stream cuMemcpy2DAsync",
+                             "Stream cuStreamSynchronize", "Surface launch"}) {
+    EXPECT_EQ(states.at(failed), State::kFailed) << failed;
+  }
+}
+
+TEST_F(WithLibraries, NothingIsToldOfTheSpeedOfWhatMovesNothing) {
+  const Result result = run(kSurface);
+  ASSERT_THAT(result.rungs, SizeIs(1));
+  for (const Step& step : result.rungs[0].steps) {
+    const std::string name = step.step;
+    const bool moves = name == step::kCpuWrite || name == step::kGpuRmw || name == step::kCpuVerify;
+    EXPECT_EQ(step.bytes, moves ? 64U << 10 : 0U) << name;
+  }
+}
+
+TEST_F(WithLibraries, AStreamTakesTheCpuOneBufferOfTheFrame) {
+  options_.frame_bytes = 64U << 20;
+  long before = 0;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == "RssAnon:") status >> before;
+  }
+  EXPECT_EQ(run(kStream).state, State::kOk);
+  // The smaller sizes before it may not be quite gone yet.
+  EXPECT_LT(control_->anonymous_bytes - before * 1024, 112L << 20);
+  EXPECT_GT(control_->anonymous_bytes - before * 1024, 56L << 20);
+}
+
+TEST_F(WithLibraries, OfTwoHeapsOfOneAreaOneIsTaken) {
+  char folder[] = "/tmp/jetmem-interop-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  options_.heap_directory = folder;
+  options_.largest_runs["reserved"] = 1U << 30;
+  const std::string first = options_.heap_directory + "/default_cma_region";
+  const std::string second = options_.heap_directory + "/reserved";
+  const bool made = ::mknod(first.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0 &&
+                    ::mknod(second.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0;
+  if (made) run(kImport);
+  ::unlink(first.c_str());
+  ::unlink(second.c_str());
+  ::rmdir(folder);
+  if (!made) GTEST_SKIP() << "may not make device nodes";
+  ASSERT_GE(results_.size(), 2U);
+  EXPECT_EQ(results_[0].target, "default_cma_region");
+  EXPECT_NE(results_[0].state, State::kSkipped);
+  EXPECT_EQ(results_[1].target, "reserved");
+  EXPECT_EQ(results_[1].state, State::kSkipped);
+  EXPECT_EQ(results_[1].reason, "the same memory as the heap default_cma_region");
 }
 
 TEST_F(WithLibraries, AnExportThatIsShortIsAFailure) {

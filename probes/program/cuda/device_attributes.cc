@@ -32,8 +32,8 @@ bool note(Step& step, const char* call, cudaError_t answer) {
 }
 
 bool ask(Step& step, const char* call, cudaDeviceAttr attribute, int& value) {
-  return note(step, (std::string("cudaDeviceGetAttribute ") + call).c_str(),
-              cudaDeviceGetAttribute(&value, attribute, 0));
+  // By the attribute's name alone: both would be longer than a call's name may be.
+  return note(step, call, cudaDeviceGetAttribute(&value, attribute, 0));
 }
 
 void ask_driver(void* driver, Gpu& gpu, Step& step) {

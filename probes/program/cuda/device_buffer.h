@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "probes/program/cuda/driver.h"
 #include "probes/program/pattern.h"
@@ -27,6 +28,9 @@ class DeviceBuffer {
   // Copied from the GPU, and compared.
   bool verify(const Pattern& pattern, driver::Address address);
   bool free();
+  // What the CPU has of it, for whoever wants no second buffer of that size; write() and verify()
+  // are over then.
+  std::unique_ptr<std::uint64_t[]> take_copy() { return std::move(copy_); }
   // Somebody may still use it: it stays until this process ends.
   void keep() { address_ = 0; }
 

@@ -9,11 +9,8 @@ namespace jetmem::probe {
 
 void probe_dmabuf_export(Run& run) {
   const Driver driver(run.options().library_directory);
-  if (!can_be_tried(run, "dmabuf_export", driver, {"cuMemGetHandleForAddressRange"})) return;
-  if (const std::string reason = cannot_export(driver); !reason.empty()) {
-    run.leave_out("dmabuf_export", "", State::kUnsupported, reason);
-    return;
-  }
+  if (!can_be_tried(run, "dmabuf_export", driver, {})) return;
+  if (!can_export(run, "dmabuf_export", "", driver)) return;
   run.climb("dmabuf_export", "", [&](Recorder& recorder, std::uint64_t bytes) {
     DeviceBuffer memory(recorder, driver, bytes);
     Exported exported(recorder, driver);

@@ -72,7 +72,7 @@ void not_opened(Run& run, const std::string& target, const Node& node) {
   result.error = node.error;
 }
 
-void probe_heap(Run& run, const Driver& driver, const Heap& heap) {
+void probe_heap(Run& run, const Driver& driver, const Heap& heap, TriedAreas& tried) {
   const HeapMemory memory = memory_of_heap(heap.name);
   if (memory == HeapMemory::kProtected) {
     run.leave_out(kKind, heap.name, State::kUnsupported,
@@ -80,7 +80,7 @@ void probe_heap(Run& run, const Driver& driver, const Heap& heap) {
     return;
   }
   const bool is_contiguous = memory == HeapMemory::kContiguous;
-  const std::string why = is_contiguous ? why_spared(heap.name, run.options()) : "";
+  const std::string why = is_contiguous ? why_spared(heap.name, run.options(), tried) : "";
   if (!why.empty()) {
     run.leave_out(kKind, heap.name, State::kSkipped, why);
     return;
@@ -102,8 +102,9 @@ void probe_heap(Run& run, const Driver& driver, const Heap& heap) {
 
 // Where there are none, the kind dmabuf says why.
 void probe_heaps(Run& run, const Driver& driver) {
+  TriedAreas tried;
   for (const Heap& heap : list_heaps(run.options().heap_directory).heaps) {
-    if (heap.name != kUdmabuf && heap.name != kExported) probe_heap(run, driver, heap);
+    if (heap.name != kUdmabuf && heap.name != kExported) probe_heap(run, driver, heap, tried);
   }
 }
 
@@ -119,12 +120,7 @@ void probe_udmabuf(Run& run, const Driver& driver) {
 }
 
 void probe_exported(Run& run, const Driver& driver) {
-  std::string reason = driver.lacks({"cuMemGetHandleForAddressRange"});
-  if (reason.empty()) reason = cannot_export(driver);
-  if (!reason.empty()) {
-    run.leave_out(kKind, kExported, State::kUnsupported, reason);
-    return;
-  }
+  if (!can_export(run, kKind, kExported, driver)) return;
   run.climb(kKind, kExported, [&](Recorder& recorder, std::uint64_t bytes) {
     DeviceBuffer memory(recorder, driver, bytes);
     Exported exported(recorder, driver);

@@ -1,12 +1,12 @@
 // eglstream: frames handed over by an EGLStream, as a camera's library hands them to CUDA. Here the
 // GPU is at both ends: what the consumer is given must be what the producer presented.
 
-#include <cerrno>
-#include <new>
+#include <memory>
 #include <utility>
 
 #include "probes/program/cuda/device_buffer.h"
 #include "probes/program/cuda/egl.h"
+#include "probes/program/cuda/exported.h"
 #include "probes/program/cuda/work.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
@@ -88,7 +88,9 @@ class Stream {
 
  private:
   bool call(const char* name, driver::Result result) {
-    return driver_.call(recorder_, name, result);
+    const bool well = driver_.call(recorder_, name, result);
+    end_if_refused(recorder_, driver_, result);
+    return well;
   }
 
   // In the order in which frames and ends depend on each other. `note` is told of every call.
@@ -142,9 +144,6 @@ bool copy_frame(Recorder& recorder, const Driver& driver, const driver::EglFrame
                              " pitch " + std::to_string(frame.pitch),
                          "it is not the frame that was presented");
   }
-  to.reset(new (std::nothrow) std::uint64_t[std::uint64_t{rows} * kRowBytes / 8]);
-  if (to == nullptr) return recorder.call_errno("malloc", ENOMEM);
-  touch_pages(to.get(), std::uint64_t{rows} * kRowBytes);
   driver::Copy2D copy;
   if (is_pitch) {
     copy.from_type = driver::kMemoryDevice;
@@ -171,11 +170,12 @@ void use(Recorder& recorder, const Driver& driver, const Egl& egl, std::uint64_t
   Stream stream(recorder, driver, egl);
   Pattern pattern;
   driver::EglFrame frame;
-  std::unique_ptr<std::uint64_t[]> seen;
   memory.allocate();
   memory.write(pattern);
   memory.modify(memory.address());
   pattern.modify();
+  // Of what it holds no word is as it must be after the GPU's change.
+  std::unique_ptr<std::uint64_t[]> seen = memory.take_copy();
   recorder.step(step::kExport, 0,
                 [&] { return stream.connect(rows) && stream.present(memory.address(), rows); });
   recorder.step(step::kImport, 0, [&] { return stream.acquire(frame); });

@@ -7,17 +7,32 @@
 
 namespace jetmem::probe {
 
-std::string cannot_export(const Driver& driver) {
-  int device = 0;
-  int supported = 0;
-  driver::Result result = driver.cuCtxGetDevice(&device);
-  if (result != driver::kSuccess) return "cuCtxGetDevice: " + driver.name_of(result);
-  result = driver.cuDeviceGetAttribute(&supported, driver::kAttributeDmaBufSupported, device);
-  if (result != driver::kSuccess) {
-    return "the driver cannot say whether this GPU's memory can be a DMA-BUF: " +
-           driver.name_of(result);
+bool can_export(Run& run, const char* kind, const char* target, const Driver& driver) {
+  if (std::string lacks = driver.lacks({"cuMemGetHandleForAddressRange"}); !lacks.empty()) {
+    run.leave_out(kind, target, State::kUnsupported, std::move(lacks));
+    return false;
   }
-  return supported != 0 ? "" : "the driver says that this GPU's memory cannot be a DMA-BUF";
+  const auto failed = [&](const char* call, driver::Result result) {
+    const std::string error = driver.name_of(result);
+    run.leave_out(kind, target, State::kFailed, std::string(call) + ": " + error).error = error;
+    return false;
+  };
+  int device = 0;
+  driver::Result result = driver.cuCtxGetDevice(&device);
+  if (result != driver::kSuccess) return failed("cuCtxGetDevice", result);
+  int supported = 0;
+  result = driver.cuDeviceGetAttribute(&supported, driver::kAttributeDmaBufSupported, device);
+  if (result == driver::kInvalidValue || result == driver::kNotSupported) {
+    run.leave_out(kind, target, State::kUnsupported,
+                  "the driver cannot say whether this GPU's memory can be a DMA-BUF: " +
+                      driver.name_of(result));
+    return false;
+  }
+  if (result != driver::kSuccess) return failed("cuDeviceGetAttribute", result);
+  if (supported != 0) return true;
+  run.leave_out(kind, target, State::kUnsupported,
+                "the driver says that this GPU's memory cannot be a DMA-BUF");
+  return false;
 }
 
 Exported::~Exported() {

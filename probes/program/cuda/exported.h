@@ -5,8 +5,9 @@
 
 namespace jetmem::probe {
 
-// Why this GPU's driver exports no memory; empty when it does.
-std::string cannot_export(const Driver& driver);
+// Leaves a kind, or one target of it, out where this GPU's driver exports no memory, or cannot be
+// asked for that. True: it exports.
+bool can_export(Run& run, const char* kind, const char* target, const Driver& driver);
 
 class Exported {
  public:

@@ -86,8 +86,11 @@ void probe_managed(Run& run) {
     return;
   }
   if (!gpu_can("managed_memory")) {
+    const bool is_told = gpu().can.find("managed_memory") != gpu().can.end();
     run.leave_out("managed", "", State::kUnsupported,
-                  "this GPU has no managed memory (cudaDevAttrManagedMemory is 0)");
+                  is_told ? "this GPU has no managed memory (cudaDevAttrManagedMemory is 0)"
+                          : "the driver does not say whether this GPU has managed memory "
+                            "(cudaDevAttrManagedMemory)");
     return;
   }
   Managed managed;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "probes/program/cuda/driver.h"
+#include "probes/program/cuda/exported.h"
 #include "probes/program/cuda/nvbuf.h"
 #include "probes/program/cuda/work.h"
 #include "probes/program/gpu.h"
@@ -126,7 +127,9 @@ class Frame {
     return recorder_.call(name, answer == 0, answer == 0 ? "ok" : std::to_string(answer));
   }
   bool cuda(const char* name, driver::Result result) {
-    return driver_.call(recorder_, name, result);
+    const bool well = driver_.call(recorder_, name, result);
+    end_if_refused(recorder_, driver_, result);
+    return well;
   }
   template <class Note>
   void take_from_gpu(Note&& note) {
@@ -157,7 +160,8 @@ void use(Recorder& recorder, const Driver& driver, const nvbuf::Library& library
   Pattern pattern;
   recorder.step(step::kAllocate, 0, [&] { return frame.create(bytes); });
   recorder.step(step::kMap, 0, [&] { return frame.map(bytes); });
-  recorder.step(step::kFirstTouch, bytes, [&] {
+  // The pages are there already, and no sync is known to move any of their bytes: no bandwidth.
+  recorder.step(step::kFirstTouch, 0, [&] {
     if (!frame.sync_for_cpu()) return false;
     touch_pages(frame.memory(), bytes);
     return true;
@@ -166,12 +170,12 @@ void use(Recorder& recorder, const Driver& driver, const nvbuf::Library& library
     pattern.write(frame.memory(), bytes);
     return true;
   });
-  recorder.step(step::kToGpu, bytes, [&] { return frame.sync_for_device(); });
+  recorder.step(step::kToGpu, 0, [&] { return frame.sync_for_device(); });
   recorder.step(step::kImport, 0, [&] { return frame.give_to_gpu(); });
   gpu_modify(recorder, frame.for_gpu(), bytes);
   pattern.modify();
   // Only when the GPU has been seen to be done does the CPU look again.
-  recorder.step(step::kToCpu, bytes, [&] { return frame.sync_for_cpu(); });
+  recorder.step(step::kToCpu, 0, [&] { return frame.sync_for_cpu(); });
   recorder.step(step::kCpuVerify, bytes, [&] {
     recorder.mismatches(pattern.count_mismatches(frame.memory(), bytes));
     return true;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "probes/program/cuda/calls.h"
 #include "probes/program/cuda/host_buffer.h"
@@ -25,12 +26,37 @@ constexpr unsigned kMostPasses = 4096;
 // Below this a kernel's time is its launch's.
 constexpr double kLeastKernelSeconds = 200e-6;
 
-using Seconds = std::optional<double>;
+// How long something took, or which call failed and how: "cudaMalloc: cudaErrorMemoryAllocation".
+struct Measured {
+  double seconds = 0;
+  std::string why_not = "not tried";  // empty: it was measured
+  bool well() const { return why_not.empty(); }
+};
+Measured took(double seconds) { return {seconds, ""}; }
+Measured not_measured(std::string why) { return {0, std::move(why)}; }
+
+// Of several calls the first that failed; none is made after it.
+class Calls {
+ public:
+  template <class Call>
+  Calls& then(const char* name, Call&& call) {
+    if (!failed_.empty()) return *this;
+    const cudaError_t answer = call();
+    if (answer != cudaSuccess) failed_ = std::string(name) + ": " + cudaGetErrorName(answer);
+    return *this;
+  }
+  const std::string& failed() const { return failed_; }
+
+ private:
+  std::string failed_;
+};
 
 struct DeviceBuffer {
   void* memory = nullptr;
+  std::string why_not;
   explicit DeviceBuffer(std::uint64_t bytes) {
-    if (cudaMalloc(&memory, bytes) != cudaSuccess) memory = nullptr;
+    why_not = Calls().then("cudaMalloc", [&] { return cudaMalloc(&memory, bytes); }).failed();
+    if (!why_not.empty()) memory = nullptr;
   }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
@@ -40,11 +66,19 @@ struct DeviceBuffer {
 struct PinnedBuffer {
   void* memory = nullptr;
   void* for_gpu = nullptr;
+  std::string why_not;      // there is none
+  std::string why_not_gpu;  // the GPU has no address of it
   explicit PinnedBuffer(std::uint64_t bytes) {
-    if (cudaHostAlloc(&memory, bytes, cudaHostAllocMapped) != cudaSuccess) memory = nullptr;
-    if (memory == nullptr || cudaHostGetDevicePointer(&for_gpu, memory, 0) != cudaSuccess) {
-      for_gpu = nullptr;
-    }
+    Calls calls;
+    why_not = calls
+                  .then("cudaHostAlloc",
+                        [&] { return cudaHostAlloc(&memory, bytes, cudaHostAllocMapped); })
+                  .failed();
+    if (!why_not.empty()) memory = nullptr;
+    why_not_gpu = calls
+                      .then("cudaHostGetDevicePointer",
+                            [&] { return cudaHostGetDevicePointer(&for_gpu, memory, 0); })
+                      .failed();
   }
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
@@ -56,7 +90,9 @@ class Events {
  public:
   Events() {
     for (cudaEvent_t& event : events_) {
-      if (cudaEventCreateWithFlags(&event, cudaEventBlockingSync) != cudaSuccess) event = nullptr;
+      made_.then("cudaEventCreateWithFlags",
+                 [&] { return cudaEventCreateWithFlags(&event, cudaEventBlockingSync); });
+      if (!made_.failed().empty()) event = nullptr;
     }
   }
   Events(const Events&) = delete;
@@ -68,30 +104,33 @@ class Events {
   }
 
   template <class Launch>
-  Seconds time(Launch&& launch) {
+  Measured time(Launch&& launch) {
     float milliseconds = 0;
-    if (events_[0] == nullptr || events_[1] == nullptr ||
-        cudaEventRecord(events_[0], stream()) != cudaSuccess || launch() != cudaSuccess ||
-        cudaEventRecord(events_[1], stream()) != cudaSuccess ||
-        cudaEventSynchronize(events_[1]) != cudaSuccess ||
-        cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) != cudaSuccess) {
-      return std::nullopt;
-    }
-    return static_cast<double>(milliseconds) / 1e3;
+    Calls calls = made_;
+    calls.then("cudaEventRecord", [&] { return cudaEventRecord(events_[0], stream()); })
+        .then("launch", launch)
+        .then("cudaEventRecord", [&] { return cudaEventRecord(events_[1], stream()); })
+        .then("cudaEventSynchronize", [&] { return cudaEventSynchronize(events_[1]); })
+        .then("cudaEventElapsedTime",
+              [&] { return cudaEventElapsedTime(&milliseconds, events_[0], events_[1]); });
+    if (!calls.failed().empty()) return not_measured(calls.failed());
+    return took(static_cast<double>(milliseconds) / 1e3);
   }
 
  private:
+  Calls made_;
   cudaEvent_t events_[2] = {};
 };
 
-// `once` is a Seconds().
+// `once` is a Measured().
 template <class Once>
-Seconds best(Once&& once) {
-  Seconds least;
-  for (int i = 0; i <= kTimes; ++i) {
-    const Seconds took = once();
-    if (!took) return std::nullopt;
-    if (i > 0) least = std::min(least.value_or(*took), *took);
+Measured best(Once&& once) {
+  Measured least = once();
+  if (!least.well()) return least;
+  for (int i = 0; i < kTimes; ++i) {
+    Measured one = once();
+    if (!one.well()) return one;
+    if (i == 0 || one.seconds < least.seconds) least = std::move(one);
   }
   return least;
 }
@@ -107,8 +146,7 @@ std::uint64_t bytes_to_read(std::uint64_t bytes) {
 }
 
 // Of one pass.
-Seconds gpu_read(Events& events, const void* memory, std::uint64_t bytes, std::uint64_t* sum) {
-  if (memory == nullptr || sum == nullptr) return std::nullopt;
+Measured gpu_read(Events& events, const void* memory, std::uint64_t bytes, std::uint64_t* sum) {
   const auto passes_take = [&](unsigned passes) {
     return best([&] {
       return events.time([&] {
@@ -118,67 +156,91 @@ Seconds gpu_read(Events& events, const void* memory, std::uint64_t bytes, std::u
     });
   };
   unsigned passes = kLeastPasses;
-  Seconds took = passes_take(passes);
-  while (took && *took < kLeastKernelSeconds && passes < kMostPasses) {
+  Measured all = passes_take(passes);
+  while (all.well() && all.seconds < kLeastKernelSeconds && passes < kMostPasses) {
     passes *= 4;
-    took = passes_take(passes);
+    all = passes_take(passes);
   }
-  if (!took) return std::nullopt;
-  return *took / passes;
+  all.seconds /= passes;
+  return all;
 }
 
 // `mismatches`: words that were not what they should have been; no speed is worth telling then.
-Seconds cpu_read(const Pattern& pattern, const void* memory, std::uint64_t bytes,
-                 std::uint64_t& mismatches) {
-  return best([&]() -> Seconds {
+Measured cpu_read(const Pattern& pattern, const void* memory, std::uint64_t bytes,
+                  std::uint64_t& mismatches) {
+  return best([&] {
     const auto begin = std::chrono::steady_clock::now();
     mismatches = pattern.count_mismatches(memory, bytes);
-    if (mismatches != 0) return std::nullopt;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (mismatches != 0) return not_measured("the bytes came back changed");
+    return took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   });
 }
 
-Seconds copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind way) {
-  if (to == nullptr || from == nullptr) return std::nullopt;
-  return best([&]() -> Seconds {
+Measured copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind way) {
+  return best([&] {
     const auto begin = std::chrono::steady_clock::now();
-    if (cudaMemcpyAsync(to, from, bytes, way, stream()) != cudaSuccess ||
-        cudaStreamSynchronize(stream()) != cudaSuccess) {
-      return std::nullopt;
-    }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    Calls calls;
+    calls.then("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, way, stream()); })
+        .then("cudaStreamSynchronize", [] { return cudaStreamSynchronize(stream()); });
+    if (!calls.failed().empty()) return not_measured(calls.failed());
+    return took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   });
 }
 
 struct Times {
-  Seconds gpu_reads_pinned, gpu_reads_device;
-  Seconds cpu_reads_pinned, cpu_reads_pageable;
-  Seconds pinned_to_gpu, pinned_from_gpu;
-  Seconds pageable_to_gpu, pageable_from_gpu;
+  Measured gpu_reads_pinned, gpu_reads_device;
+  Measured cpu_reads_pinned, cpu_reads_pageable;
+  Measured pinned_to_gpu, pinned_from_gpu;
+  Measured pageable_to_gpu, pageable_from_gpu;
   std::uint64_t pinned_mismatches = 0;
 };
+
+// What was not copied there is not copied back: it would be somebody else's bytes.
+void copy_there_and_back(void* host, const DeviceBuffer& device, std::uint64_t bytes, Measured& to,
+                         Measured& from) {
+  to = device.why_not.empty() ? copy(device.memory, host, bytes, cudaMemcpyHostToDevice)
+                              : not_measured(device.why_not);
+  from = to.well() ? copy(host, device.memory, bytes, cudaMemcpyDeviceToHost) : to;
+}
 
 void measure_with_pinned(std::uint64_t bytes, Times& times) {
   const Pattern pattern;
   PinnedBuffer pinned(bytes);
-  if (pinned.memory == nullptr) return;
+  if (!pinned.why_not.empty()) {
+    for (Measured* each : {&times.gpu_reads_pinned, &times.cpu_reads_pinned, &times.pinned_to_gpu,
+                           &times.pinned_from_gpu}) {
+      *each = not_measured(pinned.why_not);
+    }
+    return;
+  }
   pattern.write(pinned.memory, bytes);
   {
     // A page more, for the sum.
     DeviceBuffer device(bytes + page_size());
     auto* words = static_cast<std::uint64_t*>(device.memory);
-    std::uint64_t* sum = words == nullptr ? nullptr : words + bytes / 8;
     Events events;
-    times.pinned_to_gpu = copy(device.memory, pinned.memory, bytes, cudaMemcpyHostToDevice);
-    times.pinned_from_gpu = copy(pinned.memory, device.memory, bytes, cudaMemcpyDeviceToHost);
+    copy_there_and_back(pinned.memory, device, bytes, times.pinned_to_gpu, times.pinned_from_gpu);
     const std::uint64_t read = bytes_to_read(bytes);
-    times.gpu_reads_pinned = gpu_read(events, pinned.for_gpu, read, sum);
-    times.gpu_reads_device = gpu_read(events, words, read, sum);
+    const std::string& why_not = device.why_not.empty() ? pinned.why_not_gpu : device.why_not;
+    if (why_not.empty()) {
+      std::uint64_t* const sum = words + bytes / 8;
+      times.gpu_reads_pinned = gpu_read(events, pinned.for_gpu, read, sum);
+      times.gpu_reads_device = gpu_read(events, words, read, sum);
+    } else {
+      times.gpu_reads_pinned = not_measured(why_not);
+    }
   }
-  // What went to the GPU and came back.
+  // What went to the GPU and came back, unless nobody can say what came back.
+  if (times.pinned_to_gpu.well() && !times.pinned_from_gpu.well()) {
+    times.cpu_reads_pinned = times.pinned_from_gpu;
+    return;
+  }
   times.cpu_reads_pinned = cpu_read(pattern, pinned.memory, bytes, times.pinned_mismatches);
   HostBuffer pageable;
-  if (pageable.allocate(bytes) != 0) return;
+  if (const int error = pageable.allocate(bytes)) {
+    times.cpu_reads_pageable = not_measured("mmap: " + errno_name(error));
+    return;
+  }
   pattern.write(pageable.get(), bytes);
   std::uint64_t mismatches = 0;
   times.cpu_reads_pageable = cpu_read(pattern, pageable.get(), bytes, mismatches);
@@ -186,11 +248,14 @@ void measure_with_pinned(std::uint64_t bytes, Times& times) {
 
 void measure_with_pageable(std::uint64_t bytes, Times& times) {
   HostBuffer pageable;
-  if (pageable.allocate(bytes) != 0) return;
+  if (const int error = pageable.allocate(bytes)) {
+    times.pageable_to_gpu = times.pageable_from_gpu = not_measured("mmap: " + errno_name(error));
+    return;
+  }
   touch_pages(pageable.get(), bytes);
-  DeviceBuffer device(bytes);
-  times.pageable_to_gpu = copy(device.memory, pageable.get(), bytes, cudaMemcpyHostToDevice);
-  times.pageable_from_gpu = copy(pageable.get(), device.memory, bytes, cudaMemcpyDeviceToHost);
+  const DeviceBuffer device(bytes);
+  copy_there_and_back(pageable.get(), device, bytes, times.pageable_to_gpu,
+                      times.pageable_from_gpu);
 }
 
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
@@ -250,7 +315,15 @@ void measure_ratios(const Run& run, Result& pinned) {
   Times times;
   measure_with_pinned(bytes, times);
   measure_with_pageable(bytes, times);
+  // What one call answered is in the ratios; what is left after that stays, and was made here.
   (void)cudaGetLastError();
+  const cudaError_t left = cudaDeviceSynchronize();
+  if (left != cudaSuccess) {
+    pinned.state = State::kFailed;
+    pinned.reason = std::string("after its ratios were measured: cudaDeviceSynchronize: ") +
+                    cudaGetErrorString(left) + " (" + cudaGetErrorName(left) + ")";
+    pinned.error = cudaGetErrorName(left);
+  }
   if (times.pinned_mismatches > 0) {
     pinned.state = State::kMismatch;
     pinned.reason = std::to_string(times.pinned_mismatches) + " of " + std::to_string(bytes / 8) +
@@ -259,10 +332,15 @@ void measure_ratios(const Run& run, Result& pinned) {
     pinned.failed_bytes = bytes;
     pinned.error = "mismatch";
   }
-  const auto add = [&](const char* name, const Seconds& one, const Seconds& other,
+  const auto add = [&](const char* name, const Measured& one, const Measured& other,
                        const Expected& expected) {
-    if (!one || !other || *other <= 0) return;
-    pinned.ratios.push_back(judge(name, *one / *other, expected));
+    std::string why_not = one.well() ? other.why_not : one.why_not;
+    if (why_not.empty() && other.seconds <= 0) why_not = "it took no time";
+    if (why_not.empty()) {
+      pinned.ratios.push_back(judge(name, one.seconds / other.seconds, expected));
+    } else {
+      pinned.ratios.push_back({name, std::nullopt, "not measured: " + why_not, kUnknown});
+    }
   };
   add("gpu_repeated_read_pinned_to_device", times.gpu_reads_pinned, times.gpu_reads_device,
       expected_gpu_read());

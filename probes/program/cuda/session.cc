@@ -80,9 +80,15 @@ class Start {
       return end(State::kUnsupported,
                  "libcuda.so.1 is the toolkit's stand-in, not a driver: " + named(answer));
     }
-    if (answer == cudaErrorInsufficientDriver) {
-      return end(State::kUnsupported, "the CUDA driver is too old for this build (" + cuda_build() +
-                                          "), or is none: " + named(answer));
+    // Some drivers say so also where they may not reach the GPU.
+    const bool is_old = gpu_.driver.value_or(0) < CUDART_VERSION;
+    const std::string closed =
+        answer == cudaErrorInsufficientDriver && !is_old ? forbidden() : std::string();
+    if (answer == cudaErrorInsufficientDriver && closed.empty()) {
+      return end(State::kUnsupported,
+                 (is_old ? "the CUDA driver is too old for this build, or is none ("
+                         : "CUDA calls the driver too old, which it is not for this build (") +
+                     cuda_build() + "): " + named(answer));
     }
     if (answer == cudaErrorNoKernelImageForDevice || answer == cudaErrorInvalidDeviceFunction) {
       return end(State::kUnsupported, "this build has no code for compute capability " +

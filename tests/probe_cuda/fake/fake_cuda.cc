@@ -3,19 +3,28 @@
 //
 //   nano, orin, card     which GPU: its abilities
 //   nodevice, olddriver, nokernel, stub     how it is not there
-//   oom                  cudaHostAlloc and cudaMalloc give no more than 1 MiB
-//   lies                 its kernel forgets the last word
+//   forbidden            olddriver's error of a driver that is new enough, behind closed device
+//   nodes nomanaged            its driver knows no attribute of managed memory oom cudaHostAlloc
+//   and cudaMalloc give no more than 1 MiB lies                 its kernel forgets the last word
 //   sticky               its kernel fails, and so does everything after
 //   noprefetch, noregister, noattach        that call answers an error
 //   nocopyback           copies from the GPU do nothing
 //   badcopy              copies from the GPU have one word changed
+//   nocopyto             copies to the GPU answer an error
+//   noevents             no events can be made
+//   stickyread           its kernel that reads fails, and so does everything after
 //   cached               its cache holds pinned memory, which else takes ten times as long
 //
 // It holds the probe to the rules that only hardware would: managed memory that is attached to the
 // stream kills a CPU that touches it, as does the GPU's own memory. What is against a rule, or not
 // given back at the end, is told on stderr.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -121,6 +130,19 @@ class AsGpu {
 
 }  // namespace
 
+// In the C library's place.
+extern "C" int open(const char* path, int flags, ...) {
+  std::va_list arguments;
+  va_start(arguments, flags);
+  const int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
+  va_end(arguments);
+  if (is("forbidden") && std::strcmp(path, "/dev/nvmap") == 0) {
+    errno = EACCES;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
 #define NAMES(_)                     \
   _(cudaSuccess)                     \
   _(cudaErrorInvalidValue)           \
@@ -147,12 +169,14 @@ cudaError_t cudaGetLastError() {
 }
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = 12060;
+  if (is("forbidden")) *version = CUDART_VERSION;
+  if (is("olddriver")) *version = CUDART_VERSION - 1000;
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
   if (is("nodevice")) return answer(cudaErrorNoDevice);
-  if (is("olddriver")) return answer(cudaErrorInsufficientDriver);
+  if (is("olddriver") || is("forbidden")) return answer(cudaErrorInsufficientDriver);
   if (is("stub")) return answer(static_cast<cudaError_t>(34));
   return cudaSuccess;
 }
@@ -172,8 +196,11 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     case 38:
       *value = 512 << 10;
       break;
-    case 19:
     case 83:
+      if (is("nomanaged")) return answer(cudaErrorInvalidValue);
+      *value = 1;
+      break;
+    case 19:
       *value = 1;
       break;
     case 89:
@@ -216,6 +243,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if ((flags & cudaEventBlockingSync) == 0) wrong("an event that spins");
+  if (is("noevents")) return answer(cudaErrorMemoryAllocation);
   *event = reinterpret_cast<cudaEvent_t>(&state);
   return answer(cudaSuccess);
 }
@@ -263,6 +291,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t) {
   if (state.sticky != cudaSuccess) return state.sticky;
   if (is("nocopyback") && way == cudaMemcpyDeviceToHost) return cudaSuccess;
+  if (is("nocopyto") && way == cudaMemcpyHostToDevice) return answer(cudaErrorInvalidValue);
   const AsGpu there(to);
   const AsGpu here(from);
   std::memcpy(to, from, bytes);
@@ -329,7 +358,8 @@ cudaError_t launch_read(const std::uint64_t* words, std::uint64_t, unsigned pass
   state.milliseconds = passes * (slow ? 0.01 : 0.001);
   if (!AsGpu(words).known() || !AsGpu(sum).known()) return answer(cudaErrorInvalidValue);
   state.busy = true;
-  return answer(cudaSuccess);
+  if (is("stickyread")) state.sticky = cudaErrorIllegalAddress;
+  return cudaSuccess;  // the next call is told
 }
 
 }  // namespace jetmem::probe

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <thread>
 #include <vector>
 
 #include "probes/program/run.h"
@@ -169,6 +172,64 @@ TEST(ProbeBisect, MemoryThatIsNotGivenBackEndsIt) {
   EXPECT_EQ(result.failed_bytes, 4 * kMiB);
   EXPECT_EQ(result.bisection->largest_bytes, 2 * kMiB);
   EXPECT_EQ(result.bisection->tries, 7U);
+}
+
+struct Limited {
+  Limited() {
+    options.frame_bytes = 64U << 10;
+    options.bisect_limit = 8 * kMiB;
+    options.deadline_seconds = 4;
+    options.meminfo = testing::TempDir() + "jetmem-probe-meminfo";
+    available(1024 * kMiB);
+  }
+  ~Limited() { std::remove(options.meminfo.c_str()); }
+  void available(std::uint64_t bytes) const {
+    std::ofstream(options.meminfo) << "MemAvailable: " << (bytes >> 10) << " kB\n";
+  }
+  Options options;
+};
+
+// Half of the deadline is a run's, not each target's.
+TEST(ProbeBisect, WhatIsNotReachedInTimeIsSkipped) {
+  const Limited limited;
+  probe::Run run(limited.options);
+  const auto slow = [](Recorder&, std::uint64_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  };
+  const Result first = run.bisect("device", "", slow);
+  EXPECT_EQ(first.state, State::kOk);
+  EXPECT_EQ(first.bisection->largest_bytes, 128U << 10);
+  EXPECT_EQ(first.bisection->tries, 2U);
+  EXPECT_EQ(first.bisection->error, "ETIMEDOUT");
+  const Result second = run.bisect("pinned", "", slow);
+  EXPECT_EQ(second.state, State::kSkipped);
+  EXPECT_EQ(second.reason, "no time left");
+  EXPECT_FALSE(second.bisection);
+}
+
+TEST(ProbeBisect, MemoryThatGoesMeanwhileIsALimit) {
+  const Limited limited;
+  probe::Run run(limited.options);
+  unsigned tries = 0;
+  const Result result = run.bisect("device", "", [&](Recorder&, std::uint64_t) {
+    if (++tries == 2) limited.available(513 * kMiB);
+  });
+  EXPECT_EQ(result.state, State::kOk);
+  EXPECT_EQ(result.bisection->largest_bytes, kMiB);
+  EXPECT_EQ(result.bisection->limit_bytes, kMiB);
+  EXPECT_EQ(result.bisection->tries, 5U);
+  EXPECT_EQ(tries, 5U);
+  EXPECT_THAT(result.bisection->error, IsEmpty());
+}
+
+TEST(ProbeBisect, WithoutKnowingWhatIsAvailableItStops) {
+  const Limited limited;
+  probe::Run run(limited.options);
+  const Result result = run.bisect("device", "", [&](Recorder&, std::uint64_t) {
+    std::ofstream(limited.options.meminfo) << "nothing";
+  });
+  EXPECT_EQ(result.bisection->largest_bytes, 64U << 10);
+  EXPECT_EQ(result.bisection->tries, 1U);
 }
 
 }  // namespace

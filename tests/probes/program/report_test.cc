@@ -68,5 +68,17 @@ TEST(ProbeReport, IsOneLineAndSaysNothingOfWhatWasNotMeasured) {
   }
 }
 
+TEST(ProbeReport, AReasonIsCutAndARatioWithoutValueIsNull) {
+  Options options;
+  probe::Run run(options);
+  run.leave_out("host", "", State::kFailed, std::string(300, 'a'));
+  Result& result = run.leave_out("pinned", "", State::kFailed, std::string(301, 'b'));
+  result.ratios.push_back({"r", std::nullopt, "not measured: x", "unknown"});
+  const std::string line = report(run, Moments());
+  EXPECT_THAT(line, HasSubstr("\"reason\":\"" + std::string(300, 'a') + "\""));
+  EXPECT_THAT(line, HasSubstr("\"reason\":\"" + std::string(297, 'b') + "...\""));
+  EXPECT_THAT(line, HasSubstr(R"({"ratio":"r","value":null,"expected":"not measured: x",)"));
+}
+
 }  // namespace
 }  // namespace jetmem::probe
