@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "collectors/probe/source.h"
+#include "probes/partial.h"
 
 namespace jetmem {
 namespace {
@@ -297,13 +298,21 @@ void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRun
     note(*failure.lost, nullptr);
   }
   // What earlier runs found is no longer so; what this one was through with holds, and what the
-  // other group found.
+  // other group found. What it was at failed.
   Group& state = of(group);
+  if (failure.lost) {
+    end.line = with_lost_probe(std::move(end.line), *failure.lost,
+                               {.cuda = group == ProbeGroup::kCuda,
+                                .frame_bytes = settings_.frame,
+                                .started_boot = now - end.took,
+                                .started_wall = clock_.wall() - end.took,
+                                .took = end.took});
+  }
   state.line = std::move(end.line);
   state.line_at = now;
-  const bool has_news = group == ProbeGroup::kCuda || !state.line.empty();
   drop_old_lines(now);
-  if (has_news && tell_source(Nanoseconds(0))) return;
+  tell_source(Nanoseconds(0));
+  if (!state.line.empty()) return;
   done_(source(), fail(failure.code, std::move(failure.message)), Nanoseconds(0));
 }
 
@@ -329,16 +338,19 @@ bool ProbeProgram::drop_old_lines(Nanoseconds now) {
   return dropped;
 }
 
-bool ProbeProgram::tell_source(Nanoseconds took) {
+void ProbeProgram::tell_source(Nanoseconds took) {
   text_.clear();
   for (const Group& group : groups_) {
     if (!group.line.empty()) text_.append(group.line).append("\n");
   }
-  if (text_.empty()) return false;
+  // What was told before must not stand on when none of it holds.
+  const bool has_results = !text_.empty();
+  if (!has_results && !has_told_) return;
+  has_told_ = has_results;
+  if (!has_results) text_.append("\n");
   snapshot_.clear();
   snapshot_.add(kPath, text_, 0);
   done_(source(), &snapshot_, took);
-  return true;
 }
 
 void ProbeProgram::look_at_window(Nanoseconds now) {

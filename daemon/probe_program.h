@@ -86,7 +86,7 @@ class ProbeProgram final : public Program {
   void drop_line(ProbeGroup group);
   bool drop_old_lines(Nanoseconds now);
   // False: there is nothing that still holds.
-  bool tell_source(Nanoseconds took);
+  void tell_source(Nanoseconds took);
   void look_at_window(Nanoseconds now);
   void judge_complaints();
   void arm();
@@ -119,6 +119,7 @@ class ProbeProgram final : public Program {
   std::string why_skipped_;
   std::string told_fallback_;
   bool told_wedged_ = false;
+  bool has_told_ = false;  // results, which the source shows
 
   // The kernel log's window: open from the start of a run until it is gone.
   std::optional<ProbeGroup> window_of_;

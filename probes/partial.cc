@@ -1,11 +1,11 @@
 #include "probes/partial.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/text.h"
 #include "collectors/probe/json.h"
-#include "collectors/probe/source.h"
 
 namespace jetmem {
 namespace {
@@ -132,6 +132,45 @@ std::string partial_probe_result(std::string_view text, std::chrono::duration<do
     if (is_whole) pieces.take(line);
   }
   return pieces.line();
+}
+
+std::string with_lost_probe(std::string line, const ProbeRun::Probe& lost, const LostRun& run) {
+  Json json;
+  if (auto parsed = parse_json(line, JsonBounds{}); parsed && parsed->is_object()) {
+    json = std::move(*parsed);
+  } else {
+    json = empty_run();
+    const auto microseconds = [](Nanoseconds since) {
+      return static_cast<std::uint64_t>(std::max<std::int64_t>(since.count() / 1000, 0));
+    };
+    json["started"]["boot_microseconds"] = microseconds(run.started_boot);
+    json["started"]["wall_microseconds"] = microseconds(run.started_wall);
+    json["frame_bytes"] = run.frame_bytes;
+    json["seconds"] = to_seconds(run.took);
+    for (const char* name : kConditions) json["conditions"]["before"]["absent"][name] = kWhyNoEnd;
+  }
+  if (run.cuda && !json.contains("gpu")) {
+    json["gpu"]["state"] = "failed";
+    json["gpu"]["reason"] = kWhyNoEnd;
+    json["gpu"]["start"] = Json::array();
+  }
+  Json probe = Json::object();
+  probe["kind"] = lost.kind;
+  probe["target"] = lost.target;
+  probe["state"] = probe_state_name(ProbeState::kFailed);
+  probe["reason"] = lost.reason;
+  if (!lost.failed_step.empty()) {
+    probe["failed_step"] = lost.failed_step;
+    probe["failed_bytes"] = lost.failed_bytes;
+  }
+  probe["error"] = lost.error;
+  probe["rungs"] = Json::array();
+  probe["ratios"] = Json::array();
+  json["probes"].push_back(std::move(probe));
+  std::string told = line_of(json);
+  ProbeRun parsed;
+  if (parse_probe_run(told, parsed)) return told;
+  return line;
 }
 
 }  // namespace jetmem

@@ -6,8 +6,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/clock.h"
+#include "collectors/probe/source.h"
 
 namespace jetmem {
 
@@ -16,5 +20,17 @@ namespace jetmem {
 // out; without a sound beginning, or with a GPU that is none, there is nothing.
 // `took`: from its start to its end, which it can no longer say itself.
 std::string partial_probe_result(std::string_view text, std::chrono::duration<double> took);
+
+// What jetmemd knows of a run of which there is nothing but where it ended.
+struct LostRun {
+  bool cuda = false;
+  std::uint64_t frame_bytes = 0;
+  Nanoseconds started_boot{0};
+  Nanoseconds started_wall{0};
+  Nanoseconds took{0};
+};
+// The line, or one for `run` where there is none, with what the program died or hung at, as a probe
+// that failed: whoever looks at the results must not take it for one that was never tried.
+std::string with_lost_probe(std::string line, const ProbeRun::Probe& lost, const LostRun& run);
 
 }  // namespace jetmem

@@ -368,12 +368,13 @@ Result<void> ProbeSource::parse(const Snapshot& snapshot, Nanoseconds /*read_tim
     if (lines.rest().empty() && text->back() != '\n') {
       return lines.malformed("expected a newline at its end: it was cut");
     }
+    if (line.empty()) continue;
     if (auto ok = parse_probe_run(line, reading_.runs.emplace_back()); !ok) {
       return tl::unexpected(std::move(ok.error()).within("line " + std::to_string(lines.number())));
     }
   }
-  if (reading_.runs.empty())
-    return fail(Errc::kMalformed, "expected a line of JSON, found nothing");
+  // An empty line alone says that nothing holds now; a file of nothing was cut.
+  if (text->empty()) return fail(Errc::kMalformed, "expected a line of JSON, found nothing");
   for (ProbeRun& run : reading_.runs) drop_calls(run);
   drop_superseded(reading_.runs);
   return {};

@@ -3,10 +3,11 @@
 //
 // The daemon runs the program now and then (daemon/probe_program.h) and hands over what it printed;
 // a captured tree holds that as /jetmem/probe: one line of JSON for each run whose results still
-// hold, the one without CUDA and the one with. Each kind is in one of them only.
+// hold, the one without CUDA and the one with. Each kind is in one of them only. An empty line
+// alone: no result holds.
 //
-// Format of a line: docs/probe.md and docs/probe-result.schema.json, "jetmem-probe/1";
-// probes/program/ report.cc writes it. Members that are not known here may come with later versions
+// Format of a line: docs/probe.md and docs/probe-result.schema.json, "jetmem-probe/1", which
+// report.cc of probes/program/ writes. Members that are not known here may come with later versions
 // and are passed over. Durations are in seconds, sizes in bytes.
 #pragma once
 
