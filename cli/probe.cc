@@ -82,7 +82,8 @@ Result<GateInputs> read_gates() {
   auto shot = OneShot::read({}, {"meminfo", "pressure", "throttle", "cma"});
   if (!shot) return tl::unexpected(std::move(shot.error()));
   const std::uint64_t page_size = Facts::of_this_machine().page_size.value_or(4096);
-  return gate_inputs((*shot)->sampler().readings(), page_size, (*shot)->now());
+  return gate_inputs((*shot)->sampler().readings(), source_states((*shot)->sampler()), page_size,
+                     (*shot)->now());
 }
 
 Result<void> run_all(const ProbeOptions& options, const WantedProbes& wanted,
@@ -234,7 +235,9 @@ void add_probe_command(CLI::App& app, CommandContext& context) {
       "CUDA\n"
       "a context besides, some 100 MB; so not while MemAvailable less free CMA is below 512MiB or\n"
       "MemFree less free CMA below 256MiB, while the chip is throttled, while processes wait for\n"
-      "memory, or within 5 minutes of the start; host and dmabuf not below 64MiB or four buffers.\n"
+      "memory (or where either should be known and is not), or within 5 minutes of the start; "
+      "host\n"
+      "and dmabuf not below 64MiB or four buffers.\n"
       "--bisect takes all it can get: a camera that starts meanwhile may find nothing.\n"
       "Times are those of the largest buffer; --json has every size, step and bandwidth. --root "
       "DIR\n"

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/small_file.h"
 #include "base/text.h"
 
 namespace jetmem {
@@ -28,6 +29,8 @@ constexpr Nanoseconds kDyingPatience = std::chrono::milliseconds(200);
 // Where there are no pidfds (before 5.3) one that was killed is looked at again, ever less often.
 constexpr Nanoseconds kFirstLook = std::chrono::milliseconds(20);
 constexpr Nanoseconds kLongestLook = std::chrono::minutes(1);
+// One that prints much on stderr is read so often, until there is nothing.
+constexpr Nanoseconds kErrorsPace = std::chrono::milliseconds(250);
 constexpr int kLastPatienceMs = 50;
 // 1 MiB, the largest default size of a pipe.
 constexpr int kLastReads = 16;
@@ -46,6 +49,12 @@ Result<Pipe> make_pipe(std::string_view program) {
   // Ours only: a program may not expect that a write would block.
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return pipe;
+}
+
+// Its name, as far as the kernel keeps it: 15 bytes.
+bool is_called(pid_t pid, std::string_view name) {
+  const auto comm = read_small_file("/proc/" + std::to_string(pid) + "/comm", 64);
+  return comm && !name.empty() && comm->starts_with(name.substr(0, 15));
 }
 
 std::string describe_status(int status) {
@@ -72,12 +81,19 @@ ChildOutput::~ChildOutput() {
   sd_event_source_unref(output_);
   sd_event_source_unref(gone_);
   sd_event_source_unref(timer_);
+  sd_event_source_unref(errors_ready_);
+  sd_event_source_unref(errors_timer_);
 }
 
 Result<void> ChildOutput::attach(sd_event* event) {
   event_ = event;
   int ok = sd_event_add_time(event_, &timer_, CLOCK_MONOTONIC, 0, kSlackUs, on_timer, this);
   if (ok >= 0) ok = sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
+  if (ok >= 0) {
+    ok = sd_event_add_time(event_, &errors_timer_, CLOCK_MONOTONIC, 0, kSlackUs, on_errors_timer,
+                           this);
+  }
+  if (ok >= 0) ok = sd_event_source_set_enabled(errors_timer_, SD_EVENT_OFF);
   if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for a program", -ok));
   return {};
 }
@@ -92,6 +108,7 @@ Result<void> ChildOutput::start(SpawnRequest request) {
   auto child = spawner_.spawn(request);
   if (!child) return tl::unexpected(std::move(child.error()));
   process_ = std::move(*child);
+  may_live_until_ = Nanoseconds(0);
   ours_ = true;
   stranger_ = request.stranger;
   auto ok = listen(std::move(out->mine), std::move(errors->mine));
@@ -103,6 +120,7 @@ Result<void> ChildOutput::start(SpawnRequest request) {
 Result<void> ChildOutput::read_from(UniqueFd connection) {
   if (running_ || leaving()) return fail(Errc::kUnavailable, "the one before is not gone yet");
   process_ = {};
+  may_live_until_ = Nanoseconds(0);
   ours_ = false;
   stranger_ = false;
   auto ok = listen(std::move(connection), UniqueFd());
@@ -110,9 +128,13 @@ Result<void> ChildOutput::read_from(UniqueFd connection) {
   return ok;
 }
 
-void ChildOutput::know_process(pid_t pid) {
+void ChildOutput::know_process(pid_t pid, std::string_view name, Nanoseconds until) {
   if (!running_ || ours_ || pid <= 1) return;
-  process_ = Child{pid, open_pidfd(pid)};
+  Child process{pid, open_pidfd(pid)};
+  // Waiting for somebody else's would be waiting for ever.
+  if (!is_called(pid, name)) return;
+  process_ = std::move(process);
+  may_live_until_ = until;
 }
 
 Result<void> ChildOutput::listen(UniqueFd out, UniqueFd errors) {
@@ -123,7 +145,11 @@ Result<void> ChildOutput::listen(UniqueFd out, UniqueFd errors) {
   wakes_ = 0;
   paced_ = false;
   flood_since_ = Nanoseconds(0);
-  const int ok = sd_event_add_io(event_, &output_, out_.get(), EPOLLIN, on_output, this);
+  int ok = sd_event_add_io(event_, &output_, out_.get(), EPOLLIN, on_output, this);
+  if (ok >= 0 && errors_.valid()) {
+    ok = sd_event_add_io(event_, &errors_ready_, errors_.get(), EPOLLIN, on_errors, this);
+    if (ok >= 0) ok = sd_event_source_set_enabled(errors_ready_, SD_EVENT_ONESHOT);
+  }
   if (ok < 0) return tl::unexpected(errno_error("wait for", "what a program prints", -ok));
   return {};
 }
@@ -221,11 +247,41 @@ ChildOutput::Read ChildOutput::read_some() {
   return Read::kMore;
 }
 
-void ChildOutput::read_errors() {
+int ChildOutput::on_errors(sd_event_source*, int, std::uint32_t, void* self) {
+  static_cast<ChildOutput*>(self)->look_for_errors();
+  return 0;
+}
+
+int ChildOutput::on_errors_timer(sd_event_source*, std::uint64_t, void* self) {
+  static_cast<ChildOutput*>(self)->look_for_errors();
+  return 0;
+}
+
+// While there is some it is looked at by the timer; then whenever there is some again.
+void ChildOutput::look_for_errors() {
+  const bool any = read_errors();
+  if (!errors_.valid()) return;
+  if (any) {
+    sd_event_source_set_time_relative(errors_timer_,
+                                      static_cast<std::uint64_t>(kErrorsPace.count() / 1000));
+  }
+  sd_event_source_set_enabled(any ? errors_timer_ : errors_ready_, SD_EVENT_ONESHOT);
+}
+
+void ChildOutput::close_errors() {
+  errors_ready_ = sd_event_source_unref(errors_ready_);
+  if (errors_timer_ != nullptr) sd_event_source_set_enabled(errors_timer_, SD_EVENT_OFF);
+  errors_.reset();
+}
+
+bool ChildOutput::read_errors() {
   std::array<char, kReadBytes> bytes;
+  bool any = false;
   for (int i = 0; errors_.valid() && i < kReadsPerWake; ++i) {
     const ssize_t n = ::read(errors_.get(), bytes.data(), bytes.size());
-    if (n <= 0) return;
+    if (n == 0) close_errors();
+    if (n <= 0) break;
+    any = true;
     const std::string_view text(bytes.data(), static_cast<std::size_t>(n));
     const std::string_view end = text.substr(text.size() - std::min(text.size(), kErrorBytes));
     if (error_text_.size() + end.size() > kErrorBytes) {
@@ -233,6 +289,7 @@ void ChildOutput::read_errors() {
     }
     error_text_.append(end);
   }
+  return any;
 }
 
 std::string ChildOutput::last_words() {
@@ -250,7 +307,7 @@ void ChildOutput::on_end_of_output() {
   if (!ours_) {
     close_pipes();
     running_ = false;
-    process_ = {};
+    wait_until_it_is_gone();
     callbacks_.ended(true, {});
     return;
   }
@@ -309,7 +366,7 @@ void ChildOutput::finish(int status) {
 void ChildOutput::close_pipes() {
   output_ = sd_event_source_unref(output_);
   out_.reset();
-  errors_.reset();
+  close_errors();
   if (timer_ != nullptr) sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
   paced_ = false;
   flood_since_ = Nanoseconds(0);
@@ -323,8 +380,14 @@ void ChildOutput::end_process() {
   read_errors();
   close_pipes();
   running_ = false;
+  wait_until_it_is_gone();
+}
+
+// Of ours that is the moment to kill it.
+void ChildOutput::wait_until_it_is_gone() {
   leaving_ = std::exchange(process_, {});
   leaving_ours_ = ours_;
+  leaving_until_ = may_live_until_;
   leaving_since_ = clock_.mono();
   look_pause_ = kFirstLook;
   if (leaving_.pid <= 0) return;
@@ -344,7 +407,9 @@ void ChildOutput::end_process() {
 bool ChildOutput::leaving() { return leaving_.pid > 0 && !leaving_is_gone(); }
 
 bool ChildOutput::wedged() const {
-  return !leaving_has_ended() && clock_.mono() - leaving_since_ >= kDyingPatience;
+  const Nanoseconds now = clock_.mono();
+  return !leaving_has_ended() && now - leaving_since_ >= kDyingPatience &&
+         now - leaving_until_ >= kDyingPatience;
 }
 
 bool ChildOutput::leaving_has_ended() const {

@@ -8,7 +8,9 @@
 // One that was killed and is not gone is waited for, without anybody being held up, and nothing is
 // started before it is gone: another would hang in the same place.
 //
-// Its stderr wakes nobody: the end of it is kept for the message that says how the program ended.
+// Of its stderr the end is kept, for the message that says how the program ended. It is read with
+// its output, and a few times a second where there is much of it, so that the program need not
+// wait.
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -66,8 +68,9 @@ class ChildOutput {
   Result<void> start(SpawnRequest request);
   // Takes the output of a process that somebody else started, from a socket.
   Result<void> read_from(UniqueFd connection);
-  // Which process that is, as far as it said so: waited for when it is given up on, never killed.
-  void know_process(pid_t pid);
+  // Which process that is, as far as it said so: waited for until it is gone, never killed. Not
+  // believed unless it is called by this name. It may rightly live until then (mono clock).
+  void know_process(pid_t pid, std::string_view name, Nanoseconds until);
   // Reads what is there, without waiting for the loop to say so.
   void read_now();
   // Ends it now, and all that it started if it is a stranger.
@@ -75,7 +78,8 @@ class ChildOutput {
 
   // Between start() and ended() or kill().
   bool running() const { return running_; }
-  // One was killed or given up on, and is not gone yet; wedged: for so long that it hangs.
+  // One was killed or given up on or closed its connection, and is not gone yet; wedged: for so
+  // long that it hangs.
   bool leaving();
   bool wedged() const;
   pid_t leaving_pid() const { return leaving_.pid; }
@@ -88,13 +92,17 @@ class ChildOutput {
 
  private:
   static int on_output(sd_event_source*, int, std::uint32_t, void* self);
+  static int on_errors(sd_event_source*, int, std::uint32_t, void* self);
+  static int on_errors_timer(sd_event_source*, std::uint64_t, void* self);
   static int on_process(sd_event_source*, int, std::uint32_t, void* self);
   static int on_timer(sd_event_source*, std::uint64_t, void* self);
   Result<void> listen(UniqueFd out, UniqueFd errors);
   Result<void> watch_process();
   enum class Read { kQuiet, kMore, kOver };
   Read read_some();
-  void read_errors();
+  bool read_errors();
+  void look_for_errors();
+  void close_errors();
   void pace();
   void on_end_of_output();
   bool reap(int& status);
@@ -104,6 +112,7 @@ class ChildOutput {
   bool leaving_is_gone();
   void look_again(Nanoseconds from_now);
   void end_process();
+  void wait_until_it_is_gone();
 
   const Clock& clock_;
   Spawner& spawner_;
@@ -112,11 +121,14 @@ class ChildOutput {
   sd_event_source* output_ = nullptr;
   sd_event_source* gone_ = nullptr;
   sd_event_source* timer_ = nullptr;
+  sd_event_source* errors_ready_ = nullptr;
+  sd_event_source* errors_timer_ = nullptr;
 
   bool running_ = false;
   bool ours_ = false;
   bool stranger_ = false;
   Child process_;
+  Nanoseconds may_live_until_{0};  // mono clock; 0: no longer than it takes to die
   UniqueFd out_;
   UniqueFd errors_;
   std::string error_text_;
@@ -124,6 +136,7 @@ class ChildOutput {
   Child leaving_;
   bool leaving_ours_ = false;
   Nanoseconds leaving_since_{0};  // mono clock
+  Nanoseconds leaving_until_{0};  // likewise
   Nanoseconds look_pause_{0};     // where there are no pidfds
 
   // Wake-ups within the present second.

@@ -272,7 +272,10 @@ void KernelLogFeed::tell_losses() {
 ProbeWindow KernelLogFeed::probe_window() {
   return {[this](Nanoseconds at) { log_.tally().probe_begins(at); },
           [this](Nanoseconds at) { log_.tally().probe_ended(at); },
-          [this] { return log_.tally().events(kernel_log::Origin::kProbe); }};
+          [this]() -> std::optional<std::uint64_t> {
+            if (!following()) return std::nullopt;
+            return log_.tally().events(kernel_log::Origin::kProbe);
+          }};
 }
 
 KernelLogReading KernelLogFeed::reading() {

@@ -156,7 +156,10 @@ void NvmlProgram::on_output(std::string_view bytes) {
   knows_process_ = true;
   if (!take_prefix(line, "pid ")) return;
   const auto pid = parse_u64(line);
-  if (pid && *pid < (1U << 22)) child_.know_process(static_cast<pid_t>(*pid));
+  if (pid && *pid < (1U << 22)) {
+    // Systemd ends it a little later; by then it should have ended itself.
+    child_.know_process(static_cast<pid_t>(*pid), name(), started_ + options_.deadline);
+  }
 }
 
 void NvmlProgram::on_end(bool well, std::string how) {

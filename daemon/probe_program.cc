@@ -22,14 +22,17 @@ constexpr Nanoseconds kLook = std::chrono::milliseconds(200);
 // A result is worth so many of its intervals, as other sources' are.
 constexpr int kStaleAfterIntervals = 3;
 constexpr std::array kGroups{ProbeGroup::kMemory, ProbeGroup::kCuda};
-constexpr std::uint16_t kMaxSkips = kProbeGroups * (kGateReasons + 2);
+constexpr std::uint16_t kMaxSkips = kProbeGroups * (kGateReasons + 3);
 
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_probe_skips_total",
                .type = MetricType::kCounter,
                .help = "Times that a group of probes was left out to spare the device, by reason. "
                        "earlier_run: the one before still runs or has not gone; after_failure: "
-                       "jetmem-probe failed, and is tried ever more slowly.",
+                       "jetmem-probe failed, and is tried ever more slowly; own_limit: without "
+                       "jetmem-probe.socket it would run within jetmemd's own memory limit, which "
+                       "is too tight; throttling_unknown, pressure_unknown: the source that "
+                       "should tell cannot now.",
                .labels = {"group", "reason"},
                .max_series = kMaxSkips},
     Descriptor{.name = "jetmem_probe_running",
@@ -49,7 +52,9 @@ constexpr std::array kMetrics{
                .help =
                    "Events in the kernel's log since boot while a probe ran, so probably its "
                    "doing. They are in jetmem_kernel_events_total as origin=probe; when a probe "
-                   "with CUDA causes some, the next ones come at twice the interval."},
+                   "with CUDA causes some, the next ones come at twice the interval. Missing while "
+                   "nobody follows that log: then nothing is known of it, and no interval "
+                   "changes for it."},
 };
 enum Metric : std::size_t { kSkips, kRunning, kInterval, kSideEffects };
 
@@ -62,6 +67,7 @@ std::string words_of(Nanoseconds duration) {
 std::string_view ProbeProgram::skip_reason_name(std::size_t reason) {
   if (reason == kEarlierRun) return "earlier_run";
   if (reason == kAfterFailure) return "after_failure";
+  if (reason == kOwnLimit) return "own_limit";
   return gate_reason_name(static_cast<GateReason>(reason));
 }
 
@@ -69,11 +75,14 @@ ProbeProgram::ProbeProgram(const ProgramContext& context, ProbeProgramOptions op
     : clock_(context.clock),
       done_(context.done),
       readings_(context.readings),
+      source_states_(context.source_states),
       window_(context.probe_window),
       options_(std::move(options)),
       log_(context.log, context.clock, ProbeSource::kInfo.name),
       news_(context.log, context.clock),
-      runner_(context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); }),
+      runner_(
+          context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); },
+          options_.root),
       schedule_(options_.schedule),
       page_size_(static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L))) {}
 
@@ -178,8 +187,10 @@ bool ProbeProgram::try_to_run(ProbeGroup group, Nanoseconds now) {
   }
   if (runner_.leaving()) {
     const std::string process = "jetmem-probe " + std::to_string(runner_.leaving_pid());
-    skip(group, kEarlierRun, process + " was killed and is not gone yet");
-    // A moment after it was killed it is merely dying.
+    skip(group, kEarlierRun,
+         process + (runner_.from_socket() ? ", of the run before, has not ended yet"
+                                          : " was killed and is not gone yet"));
+    // A moment after it was killed it is merely dying; one of systemd's has until its deadline.
     if (runner_.wedged()) say_wedged();
     return false;
   }
@@ -190,9 +201,13 @@ bool ProbeProgram::try_to_run(ProbeGroup group, Nanoseconds now) {
     skip(group, static_cast<std::size_t>(closed->reason), closed->words);
     return false;
   }
+  auto started = run(group, machine);
+  if (!started && started.error().code == Errc::kSkipped) {
+    skip(group, kOwnLimit, started.error().message);
+    return false;
+  }
   go_on(group);
   schedule_.started(group, now);
-  auto started = run(group, machine);
   if (started) return true;
   const Errc code = started.error().code == Errc::kDenied ? Errc::kDenied : Errc::kUnavailable;
   take_failure(group, {ProgramFailure::kNotStarted, code, std::move(started.error().message), {}});
@@ -247,8 +262,9 @@ void ProbeProgram::go_on(ProbeGroup group) {
 
 void ProbeProgram::say_wedged() {
   std::string message = "jetmem-probe " + std::to_string(runner_.leaving_pid()) +
-                        " hangs in the kernel and cannot be killed: no other is started until it "
-                        "is gone";
+                        " hangs in the kernel and " +
+                        (runner_.from_socket() ? "outlives its deadline" : "cannot be killed") +
+                        ": no other is started until it is gone";
   why_skipped_.clear();
   if (!std::exchange(told_wedged_, true)) {
     figures_.failed(ProgramFailure::kWedged);
@@ -363,7 +379,9 @@ void ProbeProgram::look_at_window(Nanoseconds now) {
 
 void ProbeProgram::judge_complaints() {
   judge_at_.reset();
-  const std::uint64_t events = complaints() - std::min(complaints_before_, complaints());
+  const auto all = complaints();
+  if (!all || !complaints_before_) return;
+  const std::uint64_t events = *all - std::min(*complaints_before_, *all);
   if (!schedule_.complained(events > 0)) return;
   const std::string interval = words_of(schedule_.interval(ProbeGroup::kCuda));
   if (events == 0) {
@@ -391,7 +409,8 @@ void ProbeProgram::arm() {
 }
 
 GateInputs ProbeProgram::inputs() const {
-  return readings_ == nullptr ? GateInputs{} : gate_inputs(*readings_, page_size_, clock_.boot());
+  return readings_ == nullptr ? GateInputs{}
+                              : gate_inputs(*readings_, source_states_, page_size_, clock_.boot());
 }
 
 void ProbeProgram::write(SampleWriter& out) const {
@@ -411,7 +430,7 @@ void ProbeProgram::write(SampleWriter& out) const {
     if (!enabled_ || (group == ProbeGroup::kCuda && !schedule_.cuda())) continue;
     out.put(kMetrics[kInterval], to_seconds(schedule_.interval(group)), group_name);
   }
-  if (window_.events) out.put(kMetrics[kSideEffects], static_cast<double>(complaints()));
+  if (const auto all = complaints()) out.put(kMetrics[kSideEffects], static_cast<double>(*all));
 }
 
 std::span<const Descriptor> probe_program_metrics() { return kMetrics; }

@@ -34,6 +34,8 @@ struct ProbeProgramOptions {
   Nanoseconds settle = std::chrono::seconds(3);
   // One that was killed and does not go no longer answers for what the kernel says.
   Nanoseconds window_patience = std::chrono::minutes(1);
+  // Where /proc and /sys/fs/cgroup are.
+  std::string root;
 };
 
 class ProbeProgram final : public Program {
@@ -53,10 +55,11 @@ class ProbeProgram final : public Program {
   std::uint64_t withheld() const override { return log_.withheld() + news_.withheld(); }
 
  private:
-  // The gates' reasons, and two of the program's own.
+  // The gates' reasons, and three of the program's own.
   static constexpr std::size_t kEarlierRun = kGateReasons;
   static constexpr std::size_t kAfterFailure = kGateReasons + 1;
-  static constexpr std::size_t kSkipReasons = kGateReasons + 2;
+  static constexpr std::size_t kOwnLimit = kGateReasons + 2;
+  static constexpr std::size_t kSkipReasons = kGateReasons + 3;
   static std::string_view skip_reason_name(std::size_t reason);
 
   struct Group {
@@ -91,11 +94,15 @@ class ProbeProgram final : public Program {
   void judge_complaints();
   void arm();
   GateInputs inputs() const;
-  std::uint64_t complaints() const { return window_.events ? window_.events() : 0; }
+  // Nothing while nobody follows the kernel's log.
+  std::optional<std::uint64_t> complaints() const {
+    return window_.events ? window_.events() : std::nullopt;
+  }
 
   const Clock& clock_;
   Program::Done done_;
   const Readings* readings_;
+  SourceStates source_states_;
   ProbeWindow window_;
   ProbeProgramOptions options_;
   ProgramLog log_;
@@ -123,9 +130,9 @@ class ProbeProgram final : public Program {
 
   // The kernel log's window: open from the start of a run until it is gone.
   std::optional<ProbeGroup> window_of_;
-  std::optional<Nanoseconds> left_at_;   // boot clock; when it was killed or ended
-  std::uint64_t complaints_before_ = 0;  // when the last run with CUDA began
-  std::optional<Nanoseconds> judge_at_;  // boot clock
+  std::optional<Nanoseconds> left_at_;              // boot clock; when it was killed or ended
+  std::optional<std::uint64_t> complaints_before_;  // when the last run with CUDA began
+  std::optional<Nanoseconds> judge_at_;             // boot clock
 };
 
 std::span<const Descriptor> probe_program_metrics();

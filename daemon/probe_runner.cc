@@ -13,6 +13,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "daemon/own_limit.h"
+#include "probes/gates.h"
 #include "probes/partial.h"
 
 namespace jetmem {
@@ -61,12 +63,13 @@ std::string signal_words(int number) { return "was killed by signal " + std::to_
 
 }  // namespace
 
-ProbeRunner::ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end)
+ProbeRunner::ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end, std::string root)
     : clock_(clock),
       on_end_(std::move(on_end)),
       child_(clock, spawner,
              {[this](std::string_view bytes) { on_output(bytes); },
-              [this](bool well, std::string how) { this->on_end(well, std::move(how)); }}) {}
+              [this](bool well, std::string how) { this->on_end(well, std::move(how)); }}),
+      root_(std::move(root)) {}
 
 ProbeRunner::~ProbeRunner() { sd_event_source_unref(timer_); }
 
@@ -140,6 +143,10 @@ Result<void> ProbeRunner::spawn() {
     return fail(Errc::kUnavailable,
                 "there is no jetmem-probe beside jetmemd, nor its socket: " + fallback_);
   }
+  const bool cuda = std::any_of(
+      request_.kinds.begin(), request_.kinds.end(),
+      [](const std::string& kind) { return probe_group_of(kind) == ProbeGroup::kCuda; });
+  if (auto room = own_room_for_probe(root_, request_.frame_bytes, cuda); !room) return room;
   SpawnRequest request;
   request.argv = {program};
   for (std::string& argument : probe_arguments(request_)) {
@@ -160,8 +167,9 @@ void ProbeRunner::on_output(std::string_view bytes) {
   lines_ += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
   if (text_.size() > kMaxProbeOutput) {
     child_.kill();
-    end_badly(ProgramFailure::kFlood, Errc::kTooLarge, "flood",
-              "printed more than " + format_size(kMaxProbeOutput) + " and was killed");
+    end_badly(
+        ProgramFailure::kFlood, Errc::kTooLarge, "flood",
+        "printed more than " + format_size(kMaxProbeOutput) + " and " + std::string(given_up()));
     return;
   }
   // Its first line says which process it is: of systemd's we know it from nowhere else.
@@ -170,7 +178,9 @@ void ProbeRunner::on_output(std::string_view bytes) {
   if (end == std::string_view::npos) return;
   knows_process_ = true;
   const std::uint64_t pid = split_probe_output(text_.view().substr(0, end + 1)).pid;
-  if (pid < kMaxPid) child_.know_process(static_cast<pid_t>(pid));
+  if (pid < kMaxPid) {
+    child_.know_process(static_cast<pid_t>(pid), "jetmem-probe", started_ + deadline_);
+  }
 }
 
 void ProbeRunner::on_end(bool well, std::string how) {
@@ -260,7 +270,8 @@ int ProbeRunner::on_deadline(sd_event_source*, std::uint64_t, void* self) {
   // If it was we who were away, its answer is there.
   runner->child_.read_now();
   if (!runner->child_.running()) return 0;
-  std::string how = "did not end within " + format_duration(runner->deadline_) + " and was killed";
+  std::string how = "did not end within " + format_duration(runner->deadline_) + " and ";
+  how += runner->given_up();
   const std::string words = runner->child_.last_words();
   runner->child_.kill();
   if (!words.empty()) how += ": " + words;

@@ -51,7 +51,8 @@ class ProbeRunner {
  public:
   using OnEnd = std::function<void(ProbeRunEnd)>;
 
-  ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end);
+  // `root`: where /proc and /sys/fs/cgroup are.
+  ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end, std::string root = {});
   ~ProbeRunner();
   ProbeRunner(const ProbeRunner&) = delete;
   ProbeRunner& operator=(const ProbeRunner&) = delete;
@@ -60,7 +61,8 @@ class ProbeRunner {
   // Either may be empty; the program then is the one beside jetmemd.
   void set_paths(std::string socket, std::string program);
 
-  // Not while one runs or is leaving. An error: none was started.
+  // Not while one runs or is leaving. An error: none was started; kSkipped: there is no socket, and
+  // within the daemon's own memory limit there is no room for it.
   Result<void> run(ProbeRequest request, std::chrono::milliseconds deadline);
   // Ends it; on_end is not called.
   void kill();
@@ -69,6 +71,8 @@ class ProbeRunner {
   // Killed and not gone; for so long that it hangs in the kernel.
   bool leaving() { return child_.leaving(); }
   bool wedged() const { return child_.wedged(); }
+  // True: nobody here may kill it, and it ends itself at its deadline.
+  bool from_socket() const { return from_socket_; }
   pid_t leaving_pid() const { return child_.leaving_pid(); }
   pid_t pid() const { return child_.pid(); }
   // Of the run now.
@@ -91,10 +95,12 @@ class ProbeRunner {
   Result<void> only_what_was_asked_for(const ProbeRun& run) const;
   void set_deadline(bool on);
   std::string who() const;
+  std::string_view given_up() const { return from_socket_ ? "was given up" : "was killed"; }
 
   const Clock& clock_;
   OnEnd on_end_;
   ChildOutput child_;
+  std::string root_;
   std::string socket_;
   std::string program_;
   sd_event_source* timer_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "base/clock.h"
 
@@ -12,8 +13,8 @@ namespace jetmem {
 struct ProbeWindow {
   std::function<void(Nanoseconds at)> begins;
   std::function<void(Nanoseconds at)> ended;
-  // Events put down to probes, since boot.
-  std::function<std::uint64_t()> events;
+  // Events put down to probes, since boot; nothing while nobody follows the log.
+  std::function<std::optional<std::uint64_t>()> events;
 };
 
 }  // namespace jetmem

@@ -42,7 +42,8 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_program_wedged",
                .type = MetricType::kGauge,
                .help =
-                   "1 while such a program hangs in the kernel although it was killed: a driver "
+                   "1 while such a program hangs in the kernel although it was killed, or should "
+                   "long have ended by itself: a driver "
                    "is stuck. No other is started until it is gone.",
                .labels = {"program"},
                .max_series = kMaxPrograms},

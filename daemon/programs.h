@@ -19,6 +19,7 @@
 #include "collectors/source.h"
 #include "config/settings.h"
 #include "daemon/probe_window.h"
+#include "probes/gates.h"
 
 namespace jetmem {
 
@@ -57,6 +58,7 @@ struct ProgramContext {
   Program::Done done;
   const Readings* readings = nullptr;  // the sampler's; null: nothing is known
   ProbeWindow probe_window{};
+  SourceStates source_states{};  // likewise
 };
 
 std::vector<std::unique_ptr<Program>> make_all_programs(const ProgramContext& context);

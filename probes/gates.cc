@@ -38,6 +38,21 @@ ClosedGate too_little(GateReason reason, std::string_view what, std::uint64_t by
                       mebibytes(wanted) + " are wanted"};
 }
 
+// Nothing when there is no such thing here, which closes no gate.
+std::optional<SourceState> why_unknown(const SourceStates& states, std::string_view source) {
+  const SourceState state = states ? states(source) : SourceState::kPending;
+  if (state == SourceState::kAbsent) return std::nullopt;
+  return state;
+}
+
+ClosedGate unknown(GateReason reason, std::string_view what, std::string_view source,
+                   SourceState state) {
+  std::string words(what);
+  words.append(" is not known: the source ").append(source).append(" is ");
+  words.append(state == SourceState::kOk ? "not up to date" : state_name(state));
+  return {reason, std::move(words)};
+}
+
 }  // namespace
 
 std::string_view probe_group_name(ProbeGroup group) {
@@ -59,7 +74,17 @@ std::vector<std::string_view> probe_kinds(ProbeGroup group) {
   return names;
 }
 
-GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanoseconds boot_now) {
+SourceStates source_states(const Sampler& sampler) {
+  return [&sampler](std::string_view source) {
+    for (std::size_t i = 0; i < sampler.size(); ++i) {
+      if (sampler.info(i).name == source) return sampler.status(i).state;
+    }
+    return SourceState::kPending;
+  };
+}
+
+GateInputs gate_inputs(const Readings& readings, const SourceStates& states,
+                       std::uint64_t page_size, Nanoseconds boot_now) {
   GateInputs inputs;
   inputs.uptime = boot_now;
   if (const auto* meminfo = readings.get<Meminfo>()) {
@@ -73,11 +98,19 @@ GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanose
     inputs.available_with_cma_bytes = meminfo->find("MemAvailable");
     inputs.free_bytes = less_cma("MemFree");
   }
-  if (const auto* throttle = readings.get<Throttle>()) inputs.throttling = throttle->throttling;
+  if (const auto* throttle = readings.get<Throttle>()) {
+    inputs.throttling = throttle->throttling;
+  } else {
+    inputs.throttling_unknown = why_unknown(states, ThrottleSource::kInfo.name);
+  }
   if (const auto* pressure = readings.get<Pressure>()) {
     if (pressure->memory && pressure->memory->some) {
       inputs.memory_stall = pressure->memory->some->average[0];
+    } else if (pressure->absent_reason[0] != "not_in_this_kernel") {
+      inputs.stall_unknown = SourceState::kFailed;  // of its files, that one
     }
+  } else {
+    inputs.stall_unknown = why_unknown(states, PressureSource::kInfo.name);
   }
   if (const auto* cma = readings.get<Cma>()) {
     for (const Cma::Area& area : cma->areas) {
@@ -93,7 +126,8 @@ GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanose
 
 std::string_view gate_reason_name(GateReason reason) {
   static constexpr std::array<std::string_view, kGateReasons> kNames{
-      "memory_unknown", "low_available", "low_free", "throttling", "pressure", "just_booted"};
+      "memory_unknown", "low_available", "low_free",           "throttling",
+      "pressure",       "just_booted",   "throttling_unknown", "pressure_unknown"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
@@ -117,6 +151,14 @@ std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs
   }
   if (inputs.throttling.value_or(false)) {
     return ClosedGate{GateReason::kThrottling, "the chip is being throttled"};
+  }
+  if (inputs.throttling_unknown) {
+    return unknown(GateReason::kThrottlingUnknown, "whether the chip is throttled",
+                   ThrottleSource::kInfo.name, *inputs.throttling_unknown);
+  }
+  if (inputs.stall_unknown) {
+    return unknown(GateReason::kPressureUnknown, "how long processes wait for memory",
+                   PressureSource::kInfo.name, *inputs.stall_unknown);
   }
   if (inputs.memory_stall && *inputs.memory_stall > kMostStall) {
     const auto percent = static_cast<int>(*inputs.memory_stall * 100);

@@ -1,11 +1,12 @@
 // Whether the machine can bear a probe now. Pure: from what the sources last read.
 //
 // What cannot be known on this kernel or board (no PSI before 4.20, nothing that throttles) does
-// not close a gate; what should be known and is not, does: a probe never guesses that there is
-// room.
+// not close a gate; what should be known and is not (its source failed, is old, was switched off)
+// does: a probe never guesses that there is room.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "collectors/sampler.h"
 #include "collectors/source.h"
 
 namespace jetmem {
@@ -35,14 +37,23 @@ struct GateInputs {
   std::optional<std::uint64_t> free_bytes;
   // MemAvailable as it is: for what comes out of CMA.
   std::optional<std::uint64_t> available_with_cma_bytes;
-  std::optional<bool> throttling;      // absent: nothing here could tell
-  std::optional<double> memory_stall;  // PSI some avg10, 0..1; absent: no PSI here
+  std::optional<bool> throttling;  // absent: nothing here could tell, or:
+  std::optional<SourceState> throttling_unknown;
+  std::optional<double> memory_stall;  // PSI some avg10, 0..1; absent: no PSI here, or:
+  // There is or may be such a figure, and it is not known now: why. kOk: the last one is too old.
+  std::optional<SourceState> stall_unknown;
   Nanoseconds uptime{0};
   // Largest free run of each CMA area of which it is known, in bytes; not more than is free of all.
   std::vector<std::pair<std::string, std::uint64_t>> largest_runs;
 };
+// The state of a source by its name. Only one that is absent needs no reading; where there is no
+// function none is known to be.
+using SourceStates = std::function<SourceState(std::string_view source)>;
+// As long as the sampler lives.
+SourceStates source_states(const Sampler& sampler);
 // `boot_now` is the boot clock's.
-GateInputs gate_inputs(const Readings& readings, std::uint64_t page_size, Nanoseconds boot_now);
+GateInputs gate_inputs(const Readings& readings, const SourceStates& states,
+                       std::uint64_t page_size, Nanoseconds boot_now);
 
 struct GateLimits {
   // Of whatever group: four of these are to be available, and never less than 64 MiB.
@@ -60,8 +71,10 @@ enum class GateReason : std::uint8_t {
   kThrottling,
   kPressure,    // processes wait for memory more than a tenth of the time
   kJustBooted,  // less than five minutes ago
+  kThrottlingUnknown,
+  kPressureUnknown,
 };
-inline constexpr std::size_t kGateReasons = 6;
+inline constexpr std::size_t kGateReasons = 8;
 std::string_view gate_reason_name(GateReason reason);
 
 struct ClosedGate {

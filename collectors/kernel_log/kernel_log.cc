@@ -69,7 +69,8 @@ void KernelLog::on_event(const Event& event) {
     if (kind != EventKind::kNone && count > 0) {
       // The kernel counts in an int; more is not its own.
       tally_.add_suppressed(kind,
-                            static_cast<std::uint64_t>(std::min<std::int64_t>(count, INT32_MAX)));
+                            static_cast<std::uint64_t>(std::min<std::int64_t>(count, INT32_MAX)),
+                            occurrence.time);
     }
   }
   if (on_event_) on_event_(event, occurrence);

@@ -90,6 +90,7 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   const EventKind kind = event.kind();
   KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
   ++counts.count[static_cast<std::size_t>(origin)];
+  last_origin_[static_cast<std::size_t>(kind)] = origin;
   if (before_start) ++counts.before_start;
   if (time && (!counts.last || *counts.last < *time)) counts.last = time;
 
@@ -109,10 +110,13 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   return occurrence;
 }
 
-void Tally::add_suppressed(EventKind kind, std::uint64_t count) {
+void Tally::add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time) {
   ++changes_;
+  const bool by_probe = last_origin_[static_cast<std::size_t>(kind)] == Origin::kProbe ||
+                        origin_of(time) == Origin::kProbe;
+  const Origin origin = by_probe ? Origin::kProbe : Origin::kSystem;
   KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
-  counts.count[static_cast<std::size_t>(Origin::kSystem)] += count;
+  counts.count[static_cast<std::size_t>(origin)] += count;
   counts.suppressed += count;
 }
 

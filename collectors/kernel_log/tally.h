@@ -73,8 +73,10 @@ class Tally {
 
   // `time` on the boot clock, absent where the log has none.
   Occurrence count(const Event& event, std::optional<Nanoseconds> time, bool before_start);
-  // The kernel left out this many messages of a kind.
-  void add_suppressed(EventKind kind, std::uint64_t count);
+  // The kernel left out this many messages of a kind, as it says at `time`: often only when the
+  // next of them comes, so they are put down to whatever the last of that kind was put down to,
+  // too.
+  void add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time);
 
   // Events from `from` on are the probe's, until it is said when it ended and for a moment longer:
   // what a device does with a freed buffer shows late.
@@ -145,6 +147,7 @@ class Tally {
                             bool& begins);
 
   std::array<KindCounts, kKindCount> kinds_;
+  std::array<Origin, kKindCount> last_origin_{};
   std::array<std::uint64_t, kGroups> incidents_{};
   std::vector<Entry> entries_;
   std::array<std::uint8_t, kKindCount> keys_of_kind_{};

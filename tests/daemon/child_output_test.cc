@@ -233,19 +233,17 @@ TEST_F(ChildOutputTest, FromASocket) {
 
 // Systemd's to kill and to reap, and all the same no other is asked for before it is gone.
 TEST_F(ChildOutputTest, FromASocketAProcessThatStaysIsWaitedFor) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::pause();
-    ::_exit(0);
-  }
+  const pid_t pid = start_named("jetmem-probe");
   int ends_of_it[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_of_it), 0);
   const UniqueFd theirs(ends_of_it[1]);
   ASSERT_TRUE(child->read_from(UniqueFd(ends_of_it[0])));
-  child->know_process(pid);
+  child->know_process(pid, "jetmem-probe", clock.mono() + std::chrono::milliseconds(400));
   child->kill();
   run_for(300);
   EXPECT_TRUE(child->leaving());
+  EXPECT_FALSE(child->wedged()) << "so long it may live";
+  run_for(400);
   EXPECT_TRUE(child->wedged());
   EXPECT_EQ(child->leaving_pid(), pid);
   EXPECT_TRUE(exists(pid)) << "it is not ours to kill";
@@ -255,6 +253,73 @@ TEST_F(ChildOutputTest, FromASocketAProcessThatStaysIsWaitedFor) {
   ::waitpid(pid, nullptr, 0);
   EXPECT_TRUE(start("echo one"));
   EXPECT_TRUE(ended());
+}
+
+TEST_F(ChildOutputTest, FromASocketOneThatClosesItIsWaitedFor) {
+  const pid_t pid = start_named("jetmem-probe");
+  int ends_of_it[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_of_it), 0);
+  UniqueFd theirs(ends_of_it[1]);
+  ASSERT_TRUE(child->read_from(UniqueFd(ends_of_it[0])));
+  child->know_process(pid, "jetmem-probe", clock.mono() + std::chrono::seconds(60));
+  theirs.reset();
+  ASSERT_TRUE(ended());
+  EXPECT_TRUE(well);
+  EXPECT_TRUE(child->leaving());
+  EXPECT_FALSE(child->wedged());
+  ::kill(pid, SIGKILL);
+  EXPECT_TRUE(run_until([this] { return !child->leaving(); }));
+  ::waitpid(pid, nullptr, 0);
+}
+
+// Whatever a connection says: for a thread of the kernel one would wait for ever.
+TEST_F(ChildOutputTest, FromASocketNotAnyProcessIsWaitedFor) {
+  for (const pid_t pid : {::getppid(), ::getpid(), 2}) {
+    int ends_of_it[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_of_it), 0);
+    const UniqueFd theirs(ends_of_it[1]);
+    ASSERT_TRUE(child->read_from(UniqueFd(ends_of_it[0])));
+    child->know_process(pid, "jetmem-probe", Nanoseconds(0));
+    child->kill();
+    EXPECT_FALSE(child->leaving()) << pid;
+  }
+}
+
+TEST_F(ChildOutputTest, MuchOnStderrHoldsNobodyUp) {
+  ASSERT_TRUE(start("head -c 300000 /dev/zero >&2; echo end >&2; echo one"));
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(text, "one\n");
+  EXPECT_EQ(how.substr(how.size() - 3), "end") << "by a crash it would be the reason";
+}
+
+TEST_F(ChildOutputTest, AFloodOnStderrWakesTheLoopSomeTimesASecond) {
+  ASSERT_TRUE(start("echo why >&2; sleep 0.2; echo one; yes >&2"));
+  ASSERT_TRUE(run_until([this] { return calls > 0; }));
+  turns = 0;
+  int events = 0;
+  const Nanoseconds end = clock.mono() + std::chrono::seconds(2);
+  while (clock.mono() < end) events += sd_event_run(event, 10'000) > 0 ? 1 : 0;
+  EXPECT_GT(events, 0);
+  EXPECT_LE(events, 20);
+}
+
+TEST_F(ChildOutputTest, QuietOnesWakeNobody) {
+  ASSERT_TRUE(start("echo why >&2; exec sleep 1000"));
+  run_for(800);
+  int events = 0;
+  const Nanoseconds end = clock.mono() + std::chrono::seconds(1);
+  while (clock.mono() < end) events += sd_event_run(event, 10'000) > 0 ? 1 : 0;
+  EXPECT_EQ(events, 0);
+  ASSERT_FALSE(child->last_words().empty());
+}
+
+TEST_F(ChildOutputTest, ClosedStderrWakesNobody) {
+  ASSERT_TRUE(start("exec 2>&-; exec sleep 1000"));
+  run_for(500);
+  int events = 0;
+  const Nanoseconds end = clock.mono() + std::chrono::milliseconds(500);
+  while (clock.mono() < end) events += sd_event_run(event, 10'000) > 0 ? 1 : 0;
+  EXPECT_EQ(events, 0);
 }
 
 TEST_F(ChildOutputTest, WithoutPidfdsItIsReapedAllTheSame) {

@@ -255,11 +255,7 @@ TEST_F(NvmlProgramTest, OneThatWasWedgedWhenItWasSwitchedOff) {
   options.deadline = milliseconds(200);
   make(std::move(options));
   const UniqueFd listener = listen();
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::pause();
-    ::_exit(0);
-  }
+  const pid_t pid = start_named("jetmem-nvml");
   program->due();
   const UniqueFd connection(::accept(listener.get(), nullptr, nullptr));
   const std::string head = "jetmem-nvml 1\npid " + std::to_string(pid) + "\nlibrary ok x\n";
@@ -286,11 +282,7 @@ TEST_F(NvmlProgramTest, OneThatIsWedgedIsLeftBehind) {
   options.deadline = milliseconds(200);
   make(std::move(options));
   const UniqueFd listener = listen();
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::pause();
-    ::_exit(0);
-  }
+  const pid_t pid = start_named("jetmem-nvml");
   program->due();
   const UniqueFd connection(::accept(listener.get(), nullptr, nullptr));
   const std::string head = "jetmem-nvml 1\npid " + std::to_string(pid) + "\nlibrary ok x\n";

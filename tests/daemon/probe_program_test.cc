@@ -68,6 +68,7 @@ class ProbeProgramTest : public ProgramRunning {
     settings.probe.socket = directory + "/socket";
     settings.probe.deadline = seconds(5);
     settings.probe.cuda = false;
+    options.root = directory;
     settings.sources.push_back({"probe", true, minutes(5)});
     readings.add(meminfo.reading_tag(), meminfo.reading_address());
     memory(4U << 20);
@@ -111,7 +112,8 @@ class ProbeProgramTest : public ProgramRunning {
         },
         &readings,
         {[this](Nanoseconds) { windows += "("; }, [this](Nanoseconds) { windows += ")"; },
-         [this] { return events; }}};
+         [this] { return events; }},
+        [this](std::string_view) { return others; }};
     program = std::make_unique<ProbeProgram>(context, options);
     program->apply(settings);
     ASSERT_TRUE(program->start(event));
@@ -217,7 +219,8 @@ class ProbeProgramTest : public ProgramRunning {
   Error error;
   std::string text;
   std::string windows;
-  std::uint64_t events = 0;
+  std::optional<std::uint64_t> events = 0;
+  SourceState others = SourceState::kAbsent;  // throttle, pressure
 };
 
 TEST_F(ProbeProgramTest, ItsLineIsTheSourcesText) {
@@ -605,6 +608,37 @@ TEST_F(ProbeProgramTest, TooLittleForCudaIsEnoughForTheRest) {
   EXPECT_EQ(starts(), 3);
 }
 
+TEST_F(ProbeProgramTest, WhatShouldBeKnownAndIsNotHoldsCuda) {
+  settings.probe.cuda = true;
+  others = SourceState::kFailed;
+  make();
+  program->due();
+  ASSERT_TRUE(run_until([this] { return skips("cuda", "throttling_unknown") == 1; }));
+  EXPECT_EQ(starts(), 1);
+}
+
+// Without the socket it is charged to the daemon.
+TEST_F(ProbeProgramTest, WithinItsOwnLimitItIsNotStarted) {
+  std::filesystem::create_directories(directory + "/proc/self");
+  std::filesystem::create_directories(directory + "/sys/fs/cgroup");
+  std::ofstream(directory + "/proc/self/cgroup") << "0::/\n";
+  std::ofstream(directory + "/sys/fs/cgroup/memory.max") << (64U << 20) << "\n";
+  std::ofstream(directory + "/sys/fs/cgroup/memory.current") << (4U << 20) << "\n";
+  make();
+  program->due();
+  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(error.code, Errc::kSkipped);
+  EXPECT_EQ(error.message,
+            "jetmemd's own unit leaves only 60MiB, and 88 are wanted: enable jetmem-probe.socket, "
+            "which has limits of its own");
+  EXPECT_EQ(skips("memory", "own_limit"), 1);
+  EXPECT_EQ(starts(), 0);
+  EXPECT_EQ(windows, "");
+  const UniqueFd listener = listen();
+  later();
+  EXPECT_EQ(starts(), 1) << "systemd's is not";
+}
+
 TEST_F(ProbeProgramTest, NeverTwoAtATime) {
   make("begin; sleep 0.5; result\n");
   program->due();
@@ -653,7 +687,7 @@ TEST_F(ProbeProgramTest, ComplaintsOfTheDriverSlowCudaDown) {
   const auto run = [&](std::uint64_t new_events) {
     later(hours(25));
     ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 1; }));
-    events += new_events;
+    *events += new_events;
     ++round;
     ASSERT_TRUE(answered(2 * round));
     run_for(100);
@@ -674,6 +708,20 @@ TEST_F(ProbeProgramTest, ComplaintsOfTheDriverSlowCudaDown) {
   run(0);
   EXPECT_EQ(interval("cuda"), 3600);
   EXPECT_EQ(figure("jetmem_probe_side_effects_total"), 11);
+}
+
+TEST_F(ProbeProgramTest, ALogThatNobodyFollowsSaysNothing) {
+  settings.probe.cuda = true;
+  events.reset();
+  make("begin; is_cuda && sleep 0.2; result\n");
+  program->due();
+  ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 1; }));
+  EXPECT_TRUE(std::isnan(figure("jetmem_probe_side_effects_total")));
+  events = 5;  // of before: it is followed from now on
+  ASSERT_TRUE(answered(2));
+  run_for(100);
+  EXPECT_EQ(interval("cuda"), 3600);
+  EXPECT_EQ(figure("jetmem_probe_side_effects_total"), 5);
 }
 
 TEST_F(ProbeProgramTest, ComplaintsDuringTheRunWithoutCudaAreNotCudas) {
@@ -748,22 +796,45 @@ TEST_F(ProbeProgramTest, BehindASocketThatIsBusy) {
   EXPECT_TRUE(asked().empty());
 }
 
+// The result is there, and the process is on its way out, or stuck there.
+TEST_F(ProbeProgramTest, BehindASocketOneThatLivesOnIsAskedForLater) {
+  settings.probe.deadline = seconds(60);
+  make();
+  const UniqueFd listener = listen();
+  const pid_t pid = start_named("jetmem-probe");
+  program->due();
+  UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  say(connection, "jetmem-probe/1 pid " + std::to_string(pid) + "\nat host - allocate 65536\n");
+  run_for(50);
+  connection.reset();
+  ASSERT_TRUE(answered(1));
+  run_for(300);
+  later(hours(1));
+  EXPECT_EQ(skips("memory", "earlier_run"), 1);
+  EXPECT_EQ(failures("wedged"), 0) << "it has a minute";
+  EXPECT_EQ(failures("not_started"), 0);
+  EXPECT_TRUE(log.has(", of the run before, has not ended yet"));
+  EXPECT_FALSE(log.has("was killed"));
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  later(hours(1));
+  EXPECT_EQ(starts(), 2);
+}
+
 // One that hangs in a driver, and is not ours to kill: none is started before it is gone.
 TEST_F(ProbeProgramTest, OneThatIsWedgedIsLeftBehind) {
   settings.probe.deadline = seconds(1);
   options.window_patience = milliseconds(600);
   make();
   const UniqueFd listener = listen();
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::pause();
-    ::_exit(0);
-  }
+  const pid_t pid = start_named("jetmem-probe");
   program->due();
   const UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   say(connection, "jetmem-probe/1 pid " + std::to_string(pid) + "\nat host - allocate 65536\n");
   ASSERT_TRUE(answered(1));
   EXPECT_EQ(error.code, Errc::kTimeout);
+  EXPECT_NE(error.message.find("did not end within 1s and was given up"), std::string::npos)
+      << error.message;
   EXPECT_EQ(windows, "(") << "it is not gone";
   ASSERT_TRUE(run_until([this] { return windows == "()"; })) << "but not for ever";
   later(hours(1));

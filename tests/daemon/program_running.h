@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
@@ -69,6 +70,24 @@ class ProgramRunning : public testing::Test {
   }
   void run_for(int milliseconds) {
     run_until([] { return false; }, milliseconds);
+  }
+  // A process of this name that only waits; to be killed and reaped.
+  static pid_t start_named(const char* name) {
+    int ends[2];
+    if (::pipe(ends) != 0) return -1;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::prctl(PR_SET_NAME, name);
+      ::close(ends[0]);
+      ::close(ends[1]);
+      ::pause();
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    char byte;
+    EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "it has its name";
+    ::close(ends[0]);
+    return pid;
   }
   static bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
 

@@ -11,6 +11,8 @@
 namespace jetmem {
 namespace {
 
+SourceState absent(std::string_view /*source*/) { return SourceState::kAbsent; }
+
 // A machine that can bear anything.
 GateInputs idle() {
   GateInputs inputs;
@@ -37,6 +39,61 @@ TEST(Gates, WhatAKernelDoesNotTellClosesNothing) {
   inputs.throttling.reset();
   inputs.memory_stall.reset();
   EXPECT_EQ(reason(ProbeGroup::kCuda, inputs), "open");
+}
+
+// "No such thing here" and "cannot tell now" look alike to whoever only asks for the reading.
+TEST(Gates, WhatShouldBeKnownAndIsNotClosesThem) {
+  Meminfo meminfo;
+  ASSERT_TRUE(parse_meminfo("MemFree: 4194304 kB\nMemAvailable: 4194304 kB\n", meminfo));
+  Throttle throttle;
+  Pressure pressure;
+  pressure.memory.emplace().some.emplace();
+  Readings readings;
+  readings.add(Readings::tag<Meminfo>(), &meminfo);
+  readings.add(Readings::tag<Throttle>(), &throttle);
+  readings.add(Readings::tag<Pressure>(), &pressure);
+  for (std::size_t i = 0; i < 3; ++i) readings.set_valid(i, true);
+  const auto closed = [&](const SourceStates& states) {
+    return closed_gate(ProbeGroup::kCuda,
+                       gate_inputs(readings, states, 4096, std::chrono::hours(1)), {});
+  };
+  EXPECT_FALSE(closed({})) << "both are known; that not all could be read is no reason";
+  for (const SourceState state : {SourceState::kPending, SourceState::kOk, SourceState::kDenied,
+                                  SourceState::kFailed, SourceState::kDisabled}) {
+    const auto is = [&](std::string_view wanted) {
+      return [=](std::string_view source) { return source == wanted ? state : SourceState::kOk; };
+    };
+    readings.set_valid(1, false);
+    auto gate = closed(is("throttle"));
+    ASSERT_TRUE(gate) << state_name(state);
+    EXPECT_EQ(gate_reason_name(gate->reason), "throttling_unknown");
+    readings.set_valid(1, true);
+    readings.set_valid(2, false);
+    gate = closed(is("pressure"));
+    ASSERT_TRUE(gate) << state_name(state);
+    EXPECT_EQ(gate_reason_name(gate->reason), "pressure_unknown");
+    readings.set_valid(2, true);
+  }
+  readings.set_valid(1, false);
+  readings.set_valid(2, false);
+  EXPECT_FALSE(closed(absent)) << "this board and kernel have neither";
+  EXPECT_TRUE(closed({})) << "nobody knows";
+  EXPECT_FALSE(closed_gate(ProbeGroup::kMemory, gate_inputs(readings, {}, 4096, {}), {}));
+  const auto disabled = [](std::string_view) { return SourceState::kDisabled; };
+  EXPECT_EQ(closed(disabled)->words,
+            "whether the chip is throttled is not known: the source throttle is disabled");
+  readings.set_valid(1, true);
+  const auto ok = [](std::string_view) { return SourceState::kOk; };
+  EXPECT_EQ(closed(ok)->words,
+            "how long processes wait for memory is not known: the source pressure is not up to "
+            "date");
+  // One file of three.
+  readings.set_valid(2, true);
+  pressure.memory.reset();
+  pressure.absent_reason[0] = "denied";
+  EXPECT_EQ(gate_reason_name(closed(ok)->reason), "pressure_unknown");
+  pressure.absent_reason[0] = "not_in_this_kernel";
+  EXPECT_FALSE(closed(ok));
 }
 
 TEST(Gates, MemoryThatIsNotKnownIsNotTaken) {
@@ -130,13 +187,13 @@ TEST(Gates, AreFilledFromWhatWasRead) {
   readings.add(Readings::tag<Pressure>(), &pressure);
   readings.add(Readings::tag<Cma>(), &cma);
 
-  GateInputs inputs = gate_inputs(readings, 4096, std::chrono::seconds(7));
+  GateInputs inputs = gate_inputs(readings, absent, 4096, std::chrono::seconds(7));
   EXPECT_FALSE(inputs.available_bytes || inputs.free_bytes || inputs.throttling ||
                inputs.memory_stall);
   EXPECT_TRUE(inputs.largest_runs.empty());
 
   for (std::size_t i = 0; i < 4; ++i) readings.set_valid(i, true);
-  inputs = gate_inputs(readings, 4096, std::chrono::seconds(7));
+  inputs = gate_inputs(readings, absent, 4096, std::chrono::seconds(7));
   EXPECT_EQ(inputs.available_bytes, 2048U << 10);
   EXPECT_EQ(inputs.free_bytes, 1024U << 10);
   EXPECT_EQ(inputs.throttling, true);
@@ -146,7 +203,7 @@ TEST(Gates, AreFilledFromWhatWasRead) {
   EXPECT_EQ(inputs.largest_runs[0].first, "linux,cma");
   EXPECT_EQ(inputs.largest_runs[0].second, 65536U);
   cma.free_bytes = 4096;  // the rest is lent to pages that can move
-  EXPECT_EQ(gate_inputs(readings, 4096, {}).largest_runs[0].second, 4096U);
+  EXPECT_EQ(gate_inputs(readings, absent, 4096, {}).largest_runs[0].second, 4096U);
 }
 
 TEST(Gates, FreeCmaIsNoRoomForWhatCannotMove) {
@@ -156,7 +213,7 @@ TEST(Gates, FreeCmaIsNoRoomForWhatCannotMove) {
   Readings readings;
   readings.add(Readings::tag<Meminfo>(), &meminfo);
   readings.set_valid(0, true);
-  const GateInputs inputs = gate_inputs(readings, 4096, {});
+  const GateInputs inputs = gate_inputs(readings, absent, 4096, {});
   EXPECT_EQ(inputs.available_bytes, 1024U << 10);
   EXPECT_EQ(inputs.free_bytes, 0U);
 }

@@ -11,7 +11,7 @@ SavedLog example() {
   event.set_text("comm", "cam \"1\"\xff\n");
   event.set_number("pid", 4);
   tally.count(event, std::chrono::seconds(3), true);
-  tally.add_suppressed(EventKind::kMcError, 7);
+  tally.add_suppressed(EventKind::kMcError, 7, std::chrono::seconds(5));
   SavedLog saved;
   saved.boot_id = "11111111-2222-3333-4444-555555555555";
   saved.kernel_cursor = "s=1;i=1";

@@ -194,9 +194,25 @@ TEST(Tally, WhatTheProbeBringsAboutIsPutDownToIt) {
 TEST(Tally, SuppressedMessagesAreAdded) {
   Tally tally;
   tally.count(smmu_fault("vic"), seconds(1), false);
-  tally.add_suppressed(EventKind::kSmmuContextFault, 83);
+  tally.add_suppressed(EventKind::kSmmuContextFault, 83, seconds(2));
   EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kSystem), 84U);
   EXPECT_EQ(tally.suppressed(EventKind::kSmmuContextFault), 83U);
+}
+
+TEST(Tally, SuppressedMessagesAreTheProbesThatMadeThem) {
+  constexpr EventKind kKind = EventKind::kSmmuContextFault;
+  Tally tally;
+  tally.probe_begins(seconds(10));
+  tally.add_suppressed(kKind, 500, seconds(11));
+  EXPECT_EQ(tally.events(kKind, Origin::kProbe), 500U) << "in its window";
+  tally.count(smmu_fault("vic"), seconds(12), false);
+  tally.probe_ended(seconds(13));
+  tally.add_suppressed(kKind, 40, seconds(900));
+  EXPECT_EQ(tally.events(kKind, Origin::kProbe), 541U) << "said when the next one came";
+  tally.count(smmu_fault("vic"), seconds(900), false);
+  tally.add_suppressed(kKind, 3, seconds(905));
+  EXPECT_EQ(tally.events(kKind, Origin::kSystem), 4U);
+  EXPECT_EQ(tally.events(kKind, Origin::kProbe), 541U);
 }
 
 TEST(Tally, NamesFromOutsideAreMadePrintableAndCut) {
