@@ -126,7 +126,8 @@ void Daemon::set_up_sources() {
          [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds took) {
            on_answer(source, std::move(snapshot), took);
          },
-         &sampler_->readings(), kernel_log_feed_->probe_window(), source_states(*sampler_)});
+         &sampler_->readings(), kernel_log_feed_->probe_window(), source_states(*sampler_),
+         directory_from("RUNTIME_DIRECTORY")});
   }
   apply(settings_);
 }

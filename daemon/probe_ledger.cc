@@ -1,5 +1,8 @@
 #include "daemon/probe_ledger.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/text.h"
 
 namespace jetmem {
@@ -7,6 +10,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 64;
 constexpr Nanoseconds kLately = std::chrono::hours(6);
+constexpr Nanoseconds kDay = std::chrono::hours(24);
 constexpr std::uint16_t kMax = ProbeLedger::kMaxEntries;
 
 constexpr std::array kMetrics{
@@ -27,8 +31,10 @@ constexpr std::array kMetrics{
                .max_series = kMax * (ProbeLedger::kMaxErrors + 1)},
     Descriptor{.name = "jetmem_probe_since_success_seconds",
                .type = MetricType::kGauge,
-               .help = "Time since memory of this kind could last be had and used, suspend "
-                       "included. Missing before the first success since the daemon started.",
+               .help =
+                   "Time since memory of this kind could last be had and used, suspend "
+                   "included. Missing before the first success since the daemon started, and while "
+                   "its group is switched off.",
                .labels = {"kind", "target"},
                .max_series = kMax},
     Descriptor{.name = "jetmem_probe_mismatched_words_total",
@@ -40,8 +46,9 @@ constexpr std::array kMetrics{
                .max_series = kMax},
     Descriptor{.name = "jetmem_probe_ledger_dropped_total",
                .type = MetricType::kCounter,
-               .help = "Results not counted because there were more kinds and targets than jetmem "
-                       "keeps."},
+               .help =
+                   "Results not counted because their kind is none that jetmem-probe has, or there "
+                   "were more new targets within a day than jetmem takes."},
 };
 enum Metric : std::size_t { kRuns, kFailures, kSinceSuccess, kMismatchedWords, kDropped };
 
@@ -54,18 +61,67 @@ bool is_always_shown(ProbeState state) {
 
 ProbeLedger::ProbeLedger() { entries_.reserve(kMaxEntries); }
 
-ProbeLedger::Entry* ProbeLedger::find(std::string_view kind, std::string_view target) {
-  const std::string shown_kind = printable(kind, kLongestName);
-  const std::string shown_target = printable(target, kLongestName);
+bool ProbeLedger::is_known(std::string_view kind, std::string_view target) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.kind == kind && entry.target == target;
+  });
+}
+
+std::size_t ProbeLedger::new_today(Nanoseconds now) const {
+  return now - day_ >= kDay ? 0 : new_targets_;
+}
+
+bool ProbeLedger::takes(const ProbeRun& run, Nanoseconds now) const {
+  std::size_t new_targets = new_today(now);
+  std::size_t targets = 0;
+  for (const ProbeRun::Probe& probe : run.probes) {
+    if (!probe_group_of(probe.kind)) return false;
+    if (probe.target.empty()) continue;
+    ++targets;
+    if (!is_known(probe.kind, printable(probe.target, kLongestName))) ++new_targets;
+  }
+  return new_targets <= kNewTargetsPerDay && targets <= kMaxTargets;
+}
+
+ProbeLedger::Entry* ProbeLedger::find(std::string_view kind, std::string_view target,
+                                      Nanoseconds now) {
+  std::string shown_kind = printable(kind, kLongestName);
+  std::string shown_target = printable(target, kLongestName);
   for (Entry& entry : entries_) {
     if (entry.kind == shown_kind && entry.target == shown_target) return &entry;
   }
-  if (entries_.size() == kMaxEntries) {
-    ++dropped_;
-    return nullptr;
+  Entry* entry = add(std::move(shown_kind), std::move(shown_target), now);
+  if (entry == nullptr) ++dropped_;
+  return entry;
+}
+
+ProbeLedger::Entry* ProbeLedger::add(std::string kind, std::string target, Nanoseconds now) {
+  const auto group = probe_group_of(kind);
+  if (!group) return nullptr;
+  if (!target.empty()) {
+    if (now - day_ >= kDay) {
+      day_ = now;
+      new_targets_ = 0;
+    }
+    if (new_targets_ == kNewTargetsPerDay) return nullptr;
+    ++new_targets_;
+    const auto has_target = [](const Entry& entry) { return !entry.target.empty(); };
+    const auto targets = std::count_if(entries_.begin(), entries_.end(), has_target);
+    if (static_cast<std::size_t>(targets) == kMaxTargets) {
+      // Of those seen together the newest goes first.
+      const auto oldest = std::min_element(entries_.rbegin(), entries_.rend(),
+                                           [&](const Entry& one, const Entry& other) {
+                                             if (!has_target(one)) return false;
+                                             return !has_target(other) || one.seen < other.seen;
+                                           });
+      entries_.erase(std::next(oldest).base());
+    }
   }
-  entries_.push_back({shown_kind, shown_target, {}, {}, {}, {}, 0, {}, {}, {}});
-  return &entries_.back();
+  Entry& entry = entries_.emplace_back();
+  entry.kind = std::move(kind);
+  entry.target = std::move(target);
+  entry.group = *group;
+  return &entry;
 }
 
 void ProbeLedger::count_error(Entry& entry, std::string_view error) {
@@ -84,8 +140,9 @@ void ProbeLedger::count_error(Entry& entry, std::string_view error) {
 
 std::optional<ProbeLedger::Change> ProbeLedger::result(const ProbeRun::Probe& probe,
                                                        Nanoseconds now) {
-  Entry* entry = find(probe.kind, probe.target);
+  Entry* entry = find(probe.kind, probe.target, now);
   if (entry == nullptr) return std::nullopt;
+  entry->seen = now;
   if (const auto words = probe.mismatches()) {
     entry->mismatched_words = entry->mismatched_words.value_or(0) + *words;
   }
@@ -105,7 +162,7 @@ std::optional<ProbeLedger::Change> ProbeLedger::result(const ProbeRun::Probe& pr
   return change;
 }
 
-void ProbeLedger::write(SampleWriter& out, Nanoseconds now) const {
+void ProbeLedger::write(SampleWriter& out, Nanoseconds now, SwitchedOn on) const {
   const auto put = [&](Metric metric, const Entry& entry, double value, auto... label) {
     out.put(kMetrics[metric], value, entry.kind, entry.target, label...);
   };
@@ -121,7 +178,8 @@ void ProbeLedger::write(SampleWriter& out, Nanoseconds now) const {
     if (entry.other_errors > 0) {
       put(kFailures, entry, static_cast<double>(entry.other_errors), std::string_view("other"));
     }
-    if (entry.success) put(kSinceSuccess, entry, to_seconds(now - *entry.success));
+    const bool is_on = on[static_cast<std::size_t>(entry.group)];
+    if (entry.success && is_on) put(kSinceSuccess, entry, to_seconds(now - *entry.success));
     if (entry.mismatched_words) {
       put(kMismatchedWords, entry, static_cast<double>(*entry.mismatched_words));
     }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/facts.h"
+#include "base/small_file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "collectors/probe/source.h"
@@ -22,7 +24,9 @@ constexpr Nanoseconds kLook = std::chrono::milliseconds(200);
 // A result is worth so many of its intervals, as other sources' are.
 constexpr int kStaleAfterIntervals = 3;
 constexpr std::array kGroups{ProbeGroup::kMemory, ProbeGroup::kCuda};
-constexpr std::uint16_t kMaxSkips = kProbeGroups * (kGateReasons + 3);
+constexpr std::uint16_t kMaxSkips = kProbeGroups * (kGateReasons + 4);
+// By then one behind systemd's socket has said which process it is.
+constexpr Nanoseconds kIntroduction = std::chrono::seconds(1);
 
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_probe_skips_total",
@@ -32,7 +36,8 @@ constexpr std::array kMetrics{
                        "jetmem-probe failed, and is tried ever more slowly; own_limit: without "
                        "jetmem-probe.socket it would run within jetmemd's own memory limit, which "
                        "is too tight; throttling_unknown, pressure_unknown: the source that "
-                       "should tell cannot now.",
+                       "should tell cannot now; switched_off: it ran when the settings switched "
+                       "it off, and was ended.",
                .labels = {"group", "reason"},
                .max_series = kMaxSkips},
     Descriptor{.name = "jetmem_probe_running",
@@ -47,6 +52,12 @@ constexpr std::array kMetrics{
                        "driver print errors. Missing where the group is switched off.",
                .labels = {"group"},
                .max_series = kProbeGroups},
+    Descriptor{.name = "jetmem_probe_age_seconds",
+               .type = MetricType::kGauge,
+               .help = "Time since what is shown of this group was measured, suspend included. "
+                       "Missing while nothing is shown of it.",
+               .labels = {"group"},
+               .max_series = kProbeGroups},
     Descriptor{.name = "jetmem_probe_side_effects_total",
                .type = MetricType::kCounter,
                .help =
@@ -56,7 +67,7 @@ constexpr std::array kMetrics{
                    "nobody follows that log: then nothing is known of it, and no interval "
                    "changes for it."},
 };
-enum Metric : std::size_t { kSkips, kRunning, kInterval, kSideEffects };
+enum Metric : std::size_t { kSkips, kRunning, kInterval, kAge, kSideEffects };
 
 std::string words_of(Nanoseconds duration) {
   return format_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
@@ -68,6 +79,7 @@ std::string_view ProbeProgram::skip_reason_name(std::size_t reason) {
   if (reason == kEarlierRun) return "earlier_run";
   if (reason == kAfterFailure) return "after_failure";
   if (reason == kOwnLimit) return "own_limit";
+  if (reason == kSwitchedOff) return "switched_off";
   return gate_reason_name(static_cast<GateReason>(reason));
 }
 
@@ -84,7 +96,9 @@ ProbeProgram::ProbeProgram(const ProgramContext& context, ProbeProgramOptions op
           context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); },
           options_.root),
       schedule_(options_.schedule),
-      page_size_(static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L))) {}
+      page_size_(static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L))) {
+  if (!context.runtime_directory.empty()) state_file_ = context.runtime_directory + "/probe.json";
+}
 
 ProbeProgram::~ProbeProgram() { sd_event_source_unref(timer_); }
 
@@ -94,7 +108,9 @@ Result<void> ProbeProgram::start(sd_event* event) {
   int ok = sd_event_add_time(event, &timer_, CLOCK_BOOTTIME, 0, kSlackUs, on_timer, this);
   if (ok >= 0) ok = sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
   if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for probes", -ok));
-  schedule_.begin(clock_.boot());
+  started_ = clock_.boot();
+  schedule_.begin(started_);
+  restore();
   return runner_.start(event);
 }
 
@@ -113,6 +129,8 @@ void ProbeProgram::apply(const Settings& settings) {
       runner_.kill();
       running_.reset();
       left_at_ = clock_.boot();
+      count_switched_off(ProbeGroup::kCuda);
+      keep();
     }
     drop_line(ProbeGroup::kCuda);
     of(ProbeGroup::kCuda).skipping.reset();
@@ -130,7 +148,11 @@ void ProbeProgram::due() {
 
 void ProbeProgram::stop() {
   runner_.kill();
-  if (std::exchange(running_, std::nullopt)) left_at_ = clock_.boot();
+  if (const auto group = std::exchange(running_, std::nullopt)) {
+    left_at_ = clock_.boot();
+    if (!enabled_) count_switched_off(*group);
+    keep();
+  }
   schedule_.cancel();
   turn_.reset();
   told_wedged_ = false;
@@ -154,6 +176,7 @@ void ProbeProgram::step() {
   const Nanoseconds now = clock_.boot();
   look_at_window(now);
   if (judge_at_ && now >= *judge_at_) judge_complaints();
+  if (keep_at_ && now >= *keep_at_) keep();
   if (schedule_.begin_cycle(now)) {
     turn_ = ProbeGroup::kMemory;
     turn_at_ = now;
@@ -194,6 +217,11 @@ bool ProbeProgram::try_to_run(ProbeGroup group, Nanoseconds now) {
     if (runner_.wedged()) say_wedged();
     return false;
   }
+  if (is_left_behind()) {
+    const std::string process = "jetmem-probe " + std::to_string(left_behind_->pid);
+    skip(group, kEarlierRun, process + " of an earlier jetmemd is not gone yet");
+    return false;
+  }
   told_wedged_ = false;
   const GateInputs machine = inputs();
   const GateLimits limits{settings_.frame, settings_.min_available, settings_.min_free};
@@ -228,6 +256,8 @@ Result<void> ProbeProgram::run(ProbeGroup group, const GateInputs& inputs) {
   left_at_.reset();
   running_ = group;
   ++figures_.starts;
+  keep();
+  if (runner_.pid() <= 0) keep_at_ = now + kIntroduction;
   if (const std::string& why = runner_.fallback(); why != told_fallback_) {
     told_fallback_ = why;
     log_.say(LogLevel::kInfo, why.empty()
@@ -258,6 +288,56 @@ void ProbeProgram::go_on(ProbeGroup group) {
                                 " go on, after being left out " +
                                 std::to_string(state.skips_in_a_row) + " times");
   state.skipping.reset();
+}
+
+// Not a skip of the usual kind: there is none to come that could go on.
+void ProbeProgram::count_switched_off(ProbeGroup group) {
+  ++of(group).skips[kSwitchedOff];
+  log_.say(LogLevel::kInfo, "the probe of " + std::string(probe_group_name(group)) +
+                                " that ran was ended: it is switched off now");
+}
+
+void ProbeProgram::restore() {
+  if (state_file_.empty()) {
+    log_.say(LogLevel::kInfo,
+             "when was probed last does not outlive a restart: no RUNTIME_DIRECTORY");
+    return;
+  }
+  boot_id_ = Facts::of_this_machine().boot_id.value_or("");
+  if (boot_id_.empty()) {
+    log_.say(LogLevel::kInfo, "when was probed last does not outlive a restart: no boot ID");
+    return;
+  }
+  const auto text = read_small_file(state_file_, KeptProbes::kMaxBytes);
+  if (!text && text.error().code == Errc::kAbsent) return;
+  const auto state = text ? parse_probe_state(*text) : tl::unexpected(text.error());
+  if (!state) {
+    log_.say(LogLevel::kWarning, "when was probed last is not known: " + state_file_ + ": " +
+                                     printable(state.error().message));
+    return;
+  }
+  if (state->boot_id != boot_id_) return;  // its times are another clock's
+  schedule_.restore(state->schedule, clock_.boot());
+  left_behind_ = state->process;
+}
+
+void ProbeProgram::keep() {
+  keep_at_.reset();
+  if (state_file_.empty() || boot_id_.empty()) return;
+  KeptProbes state{boot_id_, schedule_.save(), {}};
+  state.process = find_probe_process(runner_.leaving() ? runner_.leaving_pid() : runner_.pid());
+  if (!state.process && is_left_behind()) state.process = left_behind_;
+  const auto written = replace_small_file(state_file_, to_text(state));
+  if (!written && !std::exchange(told_state_trouble_, true)) {
+    log_.say(LogLevel::kError, "after a restart it will not be known when was probed last: " +
+                                   written.error().message);
+  }
+  if (written) told_state_trouble_ = false;
+}
+
+bool ProbeProgram::is_left_behind() {
+  if (left_behind_ && find_probe_process(left_behind_->pid) != left_behind_) left_behind_.reset();
+  return left_behind_.has_value();
 }
 
 void ProbeProgram::say_wedged() {
@@ -291,23 +371,45 @@ void ProbeProgram::on_end(ProbeRunEnd end) {
 
 void ProbeProgram::take_results(ProbeGroup group, ProbeRunEnd end) {
   const Nanoseconds now = clock_.boot();
+  if (const auto named = take_names(end.run, now); !named) {
+    take_failure(group,
+                 {ProgramFailure::kGarbage,
+                  Errc::kMalformed,
+                  "jetmem-probe printed garbage: " + named.error().message,
+                  {}},
+                 {});
+    return;
+  }
   schedule_.succeeded(group, now);
   Group& state = of(group);
   if (!std::exchange(state.told_first, true)) news_.first(group, end.run);
   for (const ProbeRun::Probe& probe : end.run.probes) note(probe, &end.run);
   state.line = std::move(end.line);
   state.line_at = now;
+  keep();
   drop_old_lines(now);
   tell_source(end.took);
+}
+
+// Neither takes anything of what the other refuses.
+Result<void> ProbeProgram::take_names(const ProbeRun& run, Nanoseconds now) {
+  if (ledger_.takes(run, now)) return names_.take(run, now);
+  return fail(Errc::kTooLarge, "it names more new targets than are taken in a day");
 }
 
 void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRunEnd end) {
   const Nanoseconds now = clock_.boot();
   figures_.failed(failure.kind);
   const Nanoseconds pause = schedule_.failed(group, now);
+  keep();
   log_.say(LogLevel::kWarning, failure.message + "; probes of " +
                                    std::string(probe_group_name(group)) + " are tried again in " +
                                    words_of(pause));
+  if (!take_names(end.run, now)) {
+    end.line.clear();
+    end.run = {};
+    failure.lost.reset();
+  }
   for (const ProbeRun::Probe& probe : end.run.probes) note(probe, &end.run);
   if (failure.lost) {
     failure.lost->reason = failure.message;
@@ -346,7 +448,7 @@ bool ProbeProgram::drop_old_lines(Nanoseconds now) {
   bool dropped = false;
   for (const ProbeGroup group : kGroups) {
     Group& state = of(group);
-    const Nanoseconds worth = kStaleAfterIntervals * schedule_.interval(group);
+    const Nanoseconds worth = kStaleAfterIntervals * schedule_.set_interval(group);
     if (state.line.empty() || now - state.line_at <= worth) continue;
     state.line.clear();
     dropped = true;
@@ -383,6 +485,7 @@ void ProbeProgram::judge_complaints() {
   if (!all || !complaints_before_) return;
   const std::uint64_t events = *all - std::min(*complaints_before_, *all);
   if (!schedule_.complained(events > 0)) return;
+  keep();
   const std::string interval = words_of(schedule_.interval(ProbeGroup::kCuda));
   if (events == 0) {
     log_.say(LogLevel::kInfo,
@@ -402,6 +505,7 @@ void ProbeProgram::arm() {
   const auto or_at = [&](Nanoseconds at) { next = std::min(next.value_or(at), at); };
   if (turn_ && !running_) or_at(turn_at_);
   if (judge_at_) or_at(*judge_at_);
+  if (keep_at_) or_at(*keep_at_);
   if (window_of_ && !running_) or_at(now + kLook);
   const Nanoseconds from_now = next ? std::max(*next - now, Nanoseconds(0)) : Nanoseconds(0);
   sd_event_source_set_time_relative(timer_, static_cast<std::uint64_t>(from_now.count() / 1000));
@@ -416,9 +520,11 @@ GateInputs ProbeProgram::inputs() const {
 void ProbeProgram::write(SampleWriter& out) const {
   ProgramFigures figures = figures_;
   figures.lines = runner_.lines();
-  figures.wedged = runner_.wedged();
+  // One of an earlier daemon has had its time by then.
+  const Nanoseconds now = clock_.boot();
+  figures.wedged = runner_.wedged() || (left_behind_ && now - started_ > settings_.deadline);
   write_program(out, name(), figures);
-  ledger_.write(out, clock_.boot());
+  ledger_.write(out, now, {enabled_, enabled_ && schedule_.cuda()});
   for (const ProbeGroup group : kGroups) {
     const std::string_view group_name = probe_group_name(group);
     const Group& state = groups_[static_cast<std::size_t>(group)];
@@ -427,6 +533,9 @@ void ProbeProgram::write(SampleWriter& out) const {
               skip_reason_name(reason));
     }
     out.put(kMetrics[kRunning], running_ == group ? 1 : 0, group_name);
+    if (has_told_ && !state.line.empty()) {
+      out.put(kMetrics[kAge], to_seconds(now - state.line_at), group_name);
+    }
     if (!enabled_ || (group == ProbeGroup::kCuda && !schedule_.cuda())) continue;
     out.put(kMetrics[kInterval], to_seconds(schedule_.interval(group)), group_name);
   }

@@ -18,9 +18,11 @@
 #include "base/snapshot.h"
 #include "config/settings.h"
 #include "daemon/probe_ledger.h"
+#include "daemon/probe_names.h"
 #include "daemon/probe_news.h"
 #include "daemon/probe_runner.h"
 #include "daemon/probe_schedule.h"
+#include "daemon/probe_state.h"
 #include "daemon/program_figures.h"
 #include "daemon/programs.h"
 #include "probes/gates.h"
@@ -55,11 +57,12 @@ class ProbeProgram final : public Program {
   std::uint64_t withheld() const override { return log_.withheld() + news_.withheld(); }
 
  private:
-  // The gates' reasons, and three of the program's own.
+  // The gates' reasons, and four of the program's own.
   static constexpr std::size_t kEarlierRun = kGateReasons;
   static constexpr std::size_t kAfterFailure = kGateReasons + 1;
   static constexpr std::size_t kOwnLimit = kGateReasons + 2;
-  static constexpr std::size_t kSkipReasons = kGateReasons + 3;
+  static constexpr std::size_t kSwitchedOff = kGateReasons + 3;
+  static constexpr std::size_t kSkipReasons = kGateReasons + 4;
   static std::string_view skip_reason_name(std::size_t reason);
 
   struct Group {
@@ -81,9 +84,15 @@ class ProbeProgram final : public Program {
   Result<void> run(ProbeGroup group, const GateInputs& inputs);
   void skip(ProbeGroup group, std::size_t reason, const std::string& words);
   void go_on(ProbeGroup group);
+  void count_switched_off(ProbeGroup group);
+  // Over a restart of the daemon.
+  void restore();
+  void keep();
+  bool is_left_behind();
   void say_wedged();
   void on_end(ProbeRunEnd end);
   void take_results(ProbeGroup group, ProbeRunEnd end);
+  Result<void> take_names(const ProbeRun& run, Nanoseconds now);
   void take_failure(ProbeGroup group, ProbeFailure failure, ProbeRunEnd end = {});
   void note(const ProbeRun::Probe& probe, const ProbeRun* run);
   void drop_line(ProbeGroup group);
@@ -110,6 +119,7 @@ class ProbeProgram final : public Program {
   ProbeRunner runner_;
   ProbeSchedule schedule_;
   ProbeLedger ledger_;
+  ProbeNames names_;
   ProgramFigures figures_;
   ProbeSettings settings_;
   bool enabled_ = true;
@@ -117,7 +127,16 @@ class ProbeProgram final : public Program {
   std::array<Group, kProbeGroups> groups_;
   Snapshot snapshot_;
   std::string text_;
+  // The source has the groups' lines, and nothing was said against it since.
   sd_event_source* timer_ = nullptr;
+
+  std::string state_file_;  // empty: nothing is kept
+  std::string boot_id_;
+  bool told_state_trouble_ = false;
+  // Of a daemon before this one, and still there when last looked for.
+  std::optional<ProbeProcess> left_behind_;
+  Nanoseconds started_{0};              // boot clock
+  std::optional<Nanoseconds> keep_at_;  // boot clock; which process it is was not known yet
 
   std::optional<ProbeGroup> running_;
   // Whose turn it is in the present cycle, not before when; and why the source has nothing of it.

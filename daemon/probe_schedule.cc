@@ -12,6 +12,8 @@ constexpr Nanoseconds kFirstCudaPause = std::chrono::hours(1);
 constexpr Nanoseconds kLongestPause = std::chrono::hours(6);
 // Of a probe that makes the driver complain, unless the settings ask for a longer one.
 constexpr Nanoseconds kLongestCudaInterval = std::chrono::hours(24);
+// From the shortest interval to the longest.
+constexpr std::uint64_t kMostDoublings = 11;
 constexpr int kJitterShare = 10;
 // Whoever is asked on the grid of an interval, with jitter, comes a little early as often as late.
 constexpr int kSlackShare = 4;
@@ -30,8 +32,8 @@ Nanoseconds share(Nanoseconds of, double part) {
 
 ProbeSchedule::ProbeSchedule(ProbeScheduleOptions options)
     : options_(std::move(options)),
-      groups_{{{std::nullopt, Nanoseconds(0), Backoff(kFirstPause, kLongestPause)},
-               {std::nullopt, Nanoseconds(0), Backoff(kFirstCudaPause, kLongestPause)}}} {
+      groups_{{{{}, {}, {}, false, Backoff(kFirstPause, kLongestPause)},
+               {{}, {}, {}, false, Backoff(kFirstCudaPause, kLongestPause)}}} {
   if (!options_.random) options_.random = chance();
 }
 
@@ -50,11 +52,15 @@ void ProbeSchedule::due(Nanoseconds now) {
   if (at_) return;
   const Nanoseconds jitter = std::min(options_.most_jitter, interval_ / kJitterShare);
   at_ = std::max(now + share(jitter, random()), first_memory_);
+  const Group& memory = of(ProbeGroup::kMemory);
+  if (memory.restored) at_ = std::max(*at_, *memory.last + interval_);
 }
 
 void ProbeSchedule::soon(Nanoseconds now) {
   for (Group& group : groups_) group.pause = Nanoseconds(0);
-  at_ = std::max(now + options_.after_reload, last_end_ + options_.between_runs);
+  const Nanoseconds at = std::max(now + options_.after_reload, last_end_ + options_.between_runs);
+  // Asked again and again it still comes.
+  at_ = std::min(at_.value_or(at), at);
 }
 
 bool ProbeSchedule::begin_cycle(Nanoseconds now) {
@@ -63,14 +69,40 @@ bool ProbeSchedule::begin_cycle(Nanoseconds now) {
   return true;
 }
 
+ProbeSchedule::Saved ProbeSchedule::save() const {
+  Saved saved;
+  for (std::size_t i = 0; i < kProbeGroups; ++i) {
+    saved.groups[i] = {groups_[i].last, groups_[i].pause, groups_[i].failure};
+  }
+  saved.doublings = doublings_;
+  return saved;
+}
+
+void ProbeSchedule::restore(const Saved& saved, Nanoseconds now) {
+  for (std::size_t i = 0; i < kProbeGroups; ++i) {
+    const Saved::Group& from = saved.groups[i];
+    Group& to = groups_[i];
+    if (!from.last) continue;
+    to.last = std::min(*from.last, now);
+    to.restored = true;
+    to.pause = std::min(from.pause, kLongestPause);
+    const Nanoseconds failure = std::min(from.failure, kLongestPause);
+    while (to.failure < failure) to.failure = to.backoff.next();
+  }
+  doublings_ = static_cast<unsigned>(std::min(saved.doublings, kMostDoublings));
+}
+
 bool ProbeSchedule::wants(ProbeGroup group, Nanoseconds now) const {
   const bool is_cuda = group == ProbeGroup::kCuda;
   if (is_cuda && !cuda_) return false;
   const Group& state = of(group);
-  if (!state.last) return !is_cuda || now >= first_cuda_;
+  if (is_cuda && now < first_cuda_) return false;
+  if (!state.last) return true;
   // Memory's own interval is the daemon's to keep.
   const Nanoseconds rest = is_cuda ? interval(group) : state.pause;
-  return now >= *state.last + rest - std::min(interval_, rest) / kSlackShare;
+  const Nanoseconds slack =
+      state.restored ? Nanoseconds(0) : std::min(interval_, rest) / kSlackShare;
+  return now >= *state.last + rest - slack;
 }
 
 bool ProbeSchedule::pauses(ProbeGroup group, Nanoseconds now) const {
@@ -81,11 +113,14 @@ bool ProbeSchedule::pauses(ProbeGroup group, Nanoseconds now) const {
   return group == ProbeGroup::kMemory || now >= *state.last + cuda_interval_;
 }
 
-void ProbeSchedule::started(ProbeGroup group, Nanoseconds now) { of(group).last = now; }
+void ProbeSchedule::started(ProbeGroup group, Nanoseconds now) {
+  of(group).last = now;
+  of(group).restored = false;
+}
 
 void ProbeSchedule::succeeded(ProbeGroup group, Nanoseconds now) {
   last_end_ = now;
-  of(group).pause = Nanoseconds(0);
+  of(group).pause = of(group).failure = Nanoseconds(0);
   of(group).backoff.reset();
 }
 
@@ -93,7 +128,8 @@ Nanoseconds ProbeSchedule::failed(ProbeGroup group, Nanoseconds now) {
   last_end_ = now;
   Group& state = of(group);
   state.last = now;
-  state.pause = state.backoff.next();
+  state.restored = false;
+  state.pause = state.failure = state.backoff.next();
   return interval(group);
 }
 

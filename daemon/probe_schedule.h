@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -46,6 +47,25 @@ class ProbeSchedule {
   void soon(Nanoseconds now);
   void cancel() { at_.reset(); }
 
+  // What a restart of the daemon must not forget. Nothing in it need be true.
+  struct Saved {
+    struct Group {
+      std::optional<Nanoseconds> last;
+      Nanoseconds pause{0};    // in force
+      Nanoseconds failure{0};  // the one after the last failure; 0: it was none
+
+      bool operator==(const Group&) const = default;
+    };
+    std::array<Group, kProbeGroups> groups;
+    std::uint64_t doublings = 0;
+
+    bool operator==(const Saved&) const = default;
+  };
+  Saved save() const;
+  // After begin(). A daemon that dies again and again probes no more often than one that lives:
+  // each group waits for its interval, whatever the first times say.
+  void restore(const Saved& saved, Nanoseconds now);
+
   // When a cycle is to begin: first memory, then CUDA if it wants.
   std::optional<Nanoseconds> next() const { return at_; }
   // Whether it begins now; only once each.
@@ -65,13 +85,15 @@ class ProbeSchedule {
   bool cuda() const { return cuda_; }
   // In force, with what pauses add.
   Nanoseconds interval(ProbeGroup group) const;
-  // As set: results are worth three of these.
+  // As set, without pauses and doublings: results are worth three of these.
   Nanoseconds set_interval(ProbeGroup group) const;
 
  private:
   struct Group {
     std::optional<Nanoseconds> last;  // its last start, or its end if it failed
     Nanoseconds pause{0};             // after a failure
+    Nanoseconds failure{0};           // what the backoff said last
+    bool restored = false;            // `last` was another daemon's
     Backoff backoff;
   };
   const Group& of(ProbeGroup group) const { return groups_[static_cast<std::size_t>(group)]; }

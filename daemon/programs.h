@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,8 @@ struct ProgramContext {
   const Readings* readings = nullptr;  // the sampler's; null: nothing is known
   ProbeWindow probe_window{};
   SourceStates source_states{};  // likewise
+  // Memory, and kept over a restart; empty: nothing is kept.
+  std::string runtime_directory{};
 };
 
 std::vector<std::unique_ptr<Program>> make_all_programs(const ProgramContext& context);

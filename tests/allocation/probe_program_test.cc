@@ -16,7 +16,8 @@ TEST_F(ProbeAllocation, NoneForWhatIsShownEachRound) {
                         log,
                         [](std::string_view, Result<const Snapshot*>, Nanoseconds) {},
                         nullptr,
-                        {{}, {}, [] { return std::uint64_t{7}; }}},
+                        {{}, {}, [] { return std::uint64_t{7}; }},
+                        directory},
                        {});
   ASSERT_TRUE(program.start(event));
   program.apply({});

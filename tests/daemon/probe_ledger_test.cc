@@ -87,7 +87,7 @@ TEST_F(ProbeLedgerTest, MismatchesAddUp) {
 }
 
 TEST_F(ProbeLedgerTest, ItsSizeIsBoundedWhateverItIsTold) {
-  for (std::size_t i = 0; i < ProbeLedger::kMaxEntries + 5; ++i) {
+  for (std::size_t i = 0; i < ProbeLedger::kNewTargetsPerDay + 5; ++i) {
     take(probe("dmabuf", ProbeState::kOk, "", "heap" + std::to_string(i)));
   }
   EXPECT_EQ(value("jetmem_probe_ledger_dropped_total"), 5);
@@ -97,6 +97,72 @@ TEST_F(ProbeLedgerTest, ItsSizeIsBoundedWhateverItIsTold) {
   EXPECT_EQ(value("jetmem_probe_failures_total{error=\"other\",kind=\"dmabuf\",target=\"heap0\"}"),
             4);
   EXPECT_EQ(table.sections()[section].dropped, 0U) << "the descriptors' bounds hold it all";
+}
+
+// Hostile, and every day of a year.
+TEST_F(ProbeLedgerTest, NamesWithoutEndTakeNobodysPlace) {
+  take(probe("dmabuf", ProbeState::kOk, "", "system"));
+  for (int day = 0; day < 365; ++day, now += hours(24)) {
+    for (int i = 0; i < 100; ++i) {
+      take(probe("dmabuf", ProbeState::kOk, "", std::to_string(day) + "-" + std::to_string(i)));
+      take(probe("kind" + std::to_string(i), ProbeState::kOk));
+      if (i % 20 == 0) take(probe("dmabuf", ProbeState::kOk, "", "system"));
+    }
+  }
+  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"system\"}"),
+            1 + 365 * 5);
+  for (const ProbeGroup group : {ProbeGroup::kMemory, ProbeGroup::kCuda}) {
+    for (const std::string_view kind : probe_kinds(group)) {
+      const std::string name(kind);
+      take(probe(name, ProbeState::kOk));
+      EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"" + name + "\",state=\"ok\",target=\"\"}"),
+                1);
+    }
+  }
+  take(probe("dmabuf", ProbeState::kOk, "", "vidmem"));
+  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"vidmem\"}"), 1)
+      << "the day after it has room";
+  EXPECT_TRUE(
+      std::isnan(value("jetmem_probe_runs_total{kind=\"kind1\",state=\"ok\",target=\"\"}")));
+  EXPECT_EQ(table.sections()[section].dropped, 0U);
+  // All kinds that there are not, and of the targets what is beyond a day's; "system" is one.
+  EXPECT_EQ(value("jetmem_probe_ledger_dropped_total"), 365 * (100 + 100 - 32) + 1);
+}
+
+TEST_F(ProbeLedgerTest, ItSaysBeforehandWhatItTakes) {
+  ProbeRun run;
+  for (std::size_t i = 0; i < ProbeLedger::kNewTargetsPerDay; ++i) {
+    run.probes.push_back(probe("dmabuf", ProbeState::kOk, "", std::to_string(i)));
+  }
+  EXPECT_TRUE(ledger.takes(run, now));
+  run.probes.push_back(probe("host", ProbeState::kOk));
+  EXPECT_TRUE(ledger.takes(run, now));
+  run.probes.push_back(probe("dmabuf", ProbeState::kOk, "", "one too many"));
+  EXPECT_FALSE(ledger.takes(run, now));
+  run.probes.pop_back();
+  for (const auto& each : run.probes) take(each);
+  EXPECT_TRUE(ledger.takes(run, now)) << "known by now";
+  run.probes.front().target = "another";
+  EXPECT_FALSE(ledger.takes(run, now));
+  EXPECT_TRUE(ledger.takes(run, now + hours(25)));
+  run.probes = {probe("hosts", ProbeState::kOk)};
+  EXPECT_FALSE(ledger.takes(run, now + hours(25)));
+  EXPECT_EQ(value("jetmem_probe_ledger_dropped_total"), 0);
+}
+
+TEST_F(ProbeLedgerTest, WhatIsSwitchedOffHasNoTimeSinceASuccess) {
+  take(probe("host", ProbeState::kOk));
+  take(probe("pinned", ProbeState::kOk));
+  const auto since = [&](const std::string& kind, ProbeLedger::SwitchedOn on) {
+    SampleWriter out(table, section, now);
+    ledger.write(out, now, on);
+    out.finish();
+    return table.value_of("jetmem_probe_since_success_seconds{kind=\"" + kind + "\",target=\"\"}");
+  };
+  EXPECT_EQ(since("pinned", {true, true}), 0);
+  EXPECT_TRUE(std::isnan(since("pinned", {true, false})));
+  EXPECT_EQ(since("host", {true, false}), 0);
+  EXPECT_TRUE(std::isnan(since("host", {false, false})));
 }
 
 TEST_F(ProbeLedgerTest, WritingAllocatesNoNewShape) {

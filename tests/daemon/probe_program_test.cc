@@ -113,7 +113,7 @@ class ProbeProgramTest : public ProgramRunning {
         &readings,
         {[this](Nanoseconds) { windows += "("; }, [this](Nanoseconds) { windows += ")"; },
          [this] { return events; }},
-        [this](std::string_view) { return others; }};
+        [this](std::string_view) { return others; }, runtime_directory};
     program = std::make_unique<ProbeProgram>(context, options);
     program->apply(settings);
     ASSERT_TRUE(program->start(event));
@@ -208,6 +208,7 @@ class ProbeProgramTest : public ProgramRunning {
     EXPECT_EQ(interval("memory"), 300);
   }
 
+  std::string runtime_directory = directory;
   ProbeProgramOptions options;
   Settings settings;
   MeminfoSource meminfo;
@@ -305,6 +306,8 @@ TEST_F(ProbeProgramTest, CudaSwitchedOffWhileItRunsItIsKilled) {
   program->apply(settings);
   ASSERT_TRUE(run_until([this] { return windows == "()()()"; })) << windows;
   EXPECT_EQ(failures("ended") + failures("silent"), 0);
+  EXPECT_EQ(skips("cuda", "switched_off"), 1);
+  EXPECT_TRUE(log.has("the probe of cuda that ran was ended: it is switched off now"));
 }
 
 TEST_F(ProbeProgramTest, WhatIsTooOldIsDropped) {
@@ -658,6 +661,8 @@ TEST_F(ProbeProgramTest, SwitchedOffItIsKilled) {
   program->stop();
   ASSERT_TRUE(run_until([this] { return windows == "()"; }));
   EXPECT_EQ(answers, 0);
+  EXPECT_EQ(skips("memory", "switched_off"), 1);
+  EXPECT_TRUE(log.has("the probe of memory that ran was ended"));
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_TRUE(std::isnan(interval("memory")));
   write_program(kSound);
@@ -676,6 +681,171 @@ TEST_F(ProbeProgramTest, WhatTakesLongIsWorthShowing) {
   EXPECT_GT(program->pid(), 0);
   ASSERT_TRUE(answered(1));
   EXPECT_EQ(program->pid(), -1);
+}
+
+// ---- what is shown, and for how long
+
+TEST_F(ProbeProgramTest, ItsAgeIsShown) {
+  settings.probe.cuda = true;
+  make("begin; [ -e $here/bad ] && exit 1; result\n");
+  const auto age = [this](const std::string& group) {
+    return figure("jetmem_probe_age_seconds{group=\"" + group + "\"}");
+  };
+  const auto since = [this] {
+    return figure("jetmem_probe_since_success_seconds{kind=\"pinned\",target=\"\"}");
+  };
+  EXPECT_TRUE(std::isnan(age("memory")));
+  program->due();
+  ASSERT_TRUE(answered(2));
+  clock.ahead += minutes(2);
+  EXPECT_NEAR(age("memory"), 120, 2);
+  EXPECT_NEAR(age("cuda"), 120, 2);
+  EXPECT_NEAR(since(), 120, 2);
+  settings.probe.cuda = false;
+  program->apply(settings);
+  EXPECT_TRUE(std::isnan(age("cuda")));
+  EXPECT_TRUE(std::isnan(since())) << "it cannot succeed";
+  ASSERT_TRUE(answered(4));  // without CUDA's, and anew
+  EXPECT_LT(age("memory"), 60);
+  std::ofstream(directory + "/bad") << "x";
+  later();
+  ASSERT_TRUE(answered(5));
+  EXPECT_TRUE(std::isnan(age("memory"))) << "nothing is shown";
+}
+
+// Doubled for what it makes the driver print, its results are still as old as they are.
+TEST_F(ProbeProgramTest, AResultIsWorthThreeOfTheIntervalsThatWereSet) {
+  settings.probe.cuda = true;
+  make("begin; is_cuda && sleep 0.2; result\n");
+  for (int i = 0; i < 4; ++i) {
+    later(hours(25));
+    ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 1; }));
+    ++events;
+    ASSERT_TRUE(answered(2 * i + 2));
+    run_for(100);
+  }
+  EXPECT_EQ(interval("cuda"), 16 * 3600);
+  const auto has = [this](const char* kind) { return text.find(kind) != std::string::npos; };
+  text.clear();
+  later(hours(2));
+  ASSERT_TRUE(run_until([&] { return has("\"host\""); }));
+  EXPECT_TRUE(has("\"pinned\""));
+  text.clear();
+  later(hours(1) + minutes(1));
+  EXPECT_TRUE(run_until([&] { return has("\"host\""); }));
+  EXPECT_FALSE(has("\"pinned\""));
+}
+
+// Each time another heap: hostile, or out of its mind.
+TEST_F(ProbeProgramTest, NamesWithoutEndAreGarbage) {
+  make("begin; result | sed \"s/\\\"dmabuf\\\",\\\"target\\\":\\\"/&$$/\"\n");
+  int taken = 0;
+  for (int i = 0; i < 40; ++i) {
+    const int before = answers;
+    later();
+    ASSERT_TRUE(answered(before + 1));
+    if (!error.message.empty()) break;
+    ++taken;
+  }
+  EXPECT_EQ(taken, 32);
+  EXPECT_EQ(error.message,
+            "jetmem-probe printed garbage: it names more new targets than are taken in a day");
+  EXPECT_EQ(failures("garbage"), 1);
+}
+
+// ---- over a restart of the daemon
+
+TEST_F(ProbeProgramTest, ARestartProbesNoEarlier) {
+  settings.probe.cuda = true;
+  make();
+  program->due();
+  ASSERT_TRUE(answered(2));
+  clock.ahead += minutes(1);
+  make();
+  program->due();
+  run_for(100);
+  EXPECT_EQ(starts(), 0);
+  clock.ahead += minutes(4);
+  program->due();
+  ASSERT_TRUE(answered(3));
+  run_for(100);
+  EXPECT_EQ(starts(), 1) << "without CUDA";
+  make();
+  program->apply(settings);
+  ASSERT_TRUE(answered(4)) << "whoever reloads gets it";
+  EXPECT_EQ(starts(), 1);
+}
+
+TEST_F(ProbeProgramTest, WithoutADirectoryNothingIsKept) {
+  runtime_directory.clear();
+  make();
+  EXPECT_TRUE(log.has("when was probed last does not outlive a restart: no RUNTIME_DIRECTORY"));
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_FALSE(std::filesystem::exists("/probe.json"));
+  make();
+  program->due();
+  ASSERT_TRUE(answered(2));
+}
+
+TEST_F(ProbeProgramTest, WhatWasKeptMayBeGarbageOrAnotherBoots) {
+  std::ofstream(directory + "/probe.json") << "{\x1b";
+  make();
+  EXPECT_TRUE(log.has("when was probed last is not known: " + directory + "/probe.json: "));
+  program->due();
+  ASSERT_TRUE(answered(1));
+  KeptProbes state;
+  state.boot_id = "another";
+  state.schedule.groups[0] = {clock.boot(), hours(6), hours(6)};
+  log.entries.clear();
+  std::ofstream(directory + "/probe.json") << to_text(state);
+  make();
+  EXPECT_TRUE(log.entries.empty());
+  program->due();
+  ASSERT_TRUE(answered(2));
+}
+
+// Behind systemd's socket it outlives the daemon.
+TEST_F(ProbeProgramTest, OneLeftBehindByAnEarlierDaemonIsWaitedFor) {
+  make();
+  UniqueFd listener = listen();
+  const std::string path = directory + "/there";
+  std::filesystem::create_directory(path);
+  std::ofstream(path + "/jetmem-probe") << "#!/bin/sh\nsleep 1000 & wait\n";
+  std::filesystem::permissions(path + "/jetmem-probe", std::filesystem::perms::owner_all);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::setpgid(0, 0);
+    ::execl((path + "/jetmem-probe").c_str(), "jetmem-probe", nullptr);
+    ::_exit(1);
+  }
+  program->due();
+  UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  say(connection, "jetmem-probe/1 pid " + std::to_string(pid) + "\nat host - allocate 65536\n");
+  run_for(1300);  // it is written down once it has said who it is
+  // The daemon dies: nobody stops anything.
+  std::filesystem::copy_file(directory + "/probe.json", directory + "/kept");
+  program.reset();
+  std::filesystem::rename(directory + "/kept", directory + "/probe.json");
+  listener.reset();
+  settings.probe.socket = directory + "/none";
+  clock.ahead += hours(1);
+  make();
+  program->due();
+  run_for(50);
+  EXPECT_EQ(starts(), 0);
+  EXPECT_EQ(skips("memory", "earlier_run"), 1);
+  EXPECT_TRUE(
+      log.has("jetmem-probe " + std::to_string(pid) + " of an earlier jetmemd is not gone"));
+  clock.ahead += minutes(5);
+  EXPECT_EQ(figure("jetmem_program_wedged{program=\"jetmem-probe\"}"), 1);
+  ::kill(-pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  const int before = answers;
+  program->due();
+  ASSERT_TRUE(answered(before + 1));
+  EXPECT_EQ(starts(), 1);
+  EXPECT_EQ(figure("jetmem_program_wedged{program=\"jetmem-probe\"}"), 0);
 }
 
 // ---- what it does to the kernel's log

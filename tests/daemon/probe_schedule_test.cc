@@ -102,8 +102,90 @@ TEST_F(ProbeScheduleTest, AReloadAsksSoonButNotAtOnceAgain) {
   schedule.soon(now);
   EXPECT_EQ(*schedule.next(), now + seconds(5)) << "after the run before";
   EXPECT_TRUE(schedule.wants(kMemory, now + seconds(5)));
+  EXPECT_TRUE(schedule.begin_cycle(now + seconds(5)));
   schedule.soon(now + minutes(1));
   EXPECT_EQ(*schedule.next(), now + minutes(1) + seconds(1));
+}
+
+TEST_F(ProbeScheduleTest, ReloadsWithoutEndPutNothingOff) {
+  ProbeSchedule schedule = make(0.0);
+  const Nanoseconds now = start + hours(1);
+  for (int i = 0; i < 20; ++i) schedule.soon(now + std::chrono::milliseconds(500) * i);
+  EXPECT_EQ(*schedule.next(), now + seconds(1));
+}
+
+// Each daemon lives for a minute, and probes as soon as it may.
+TEST_F(ProbeScheduleTest, ADaemonThatDiesAgainAndAgainProbesNoMoreOften) {
+  std::optional<ProbeSchedule::Saved> saved;
+  std::array<std::vector<Nanoseconds>, 2> runs;
+  for (int life = 0; life < 240; ++life, start += minutes(1)) {
+    ProbeSchedule schedule = make(0.0);
+    if (saved) schedule.restore(*saved, start);
+    schedule.due(start);
+    for (Nanoseconds now = start; now < start + minutes(1); now += seconds(1)) {
+      if (!schedule.begin_cycle(now)) continue;
+      for (const ProbeGroup group : {kMemory, kCuda}) {
+        if (!schedule.wants(group, now)) continue;
+        runs[static_cast<std::size_t>(group)].push_back(now);
+        schedule.started(group, now);
+        schedule.succeeded(group, now);
+      }
+    }
+    saved = schedule.save();
+  }
+  ASSERT_GT(runs[0].size(), 30U);
+  for (std::size_t i = 1; i < runs[0].size(); ++i) {
+    EXPECT_GE(runs[0][i] - runs[0][i - 1], minutes(5));
+  }
+  EXPECT_TRUE(runs[1].empty()) << "none lived for its first delay";
+}
+
+TEST_F(ProbeScheduleTest, ARestartForgetsNothing) {
+  ProbeSchedule before = make(0.0);
+  Nanoseconds now = start + hours(1);
+  before.failed(kMemory, now);
+  before.failed(kMemory, now);
+  before.started(kCuda, now);
+  before.succeeded(kCuda, now);
+  before.complained(true);
+  start = now + minutes(1);
+  ProbeSchedule after = make(0.0);
+  after.restore(before.save(), start);
+  EXPECT_EQ(after.save(), before.save());
+  EXPECT_EQ(after.interval(kMemory), minutes(10));
+  EXPECT_FALSE(after.wants(kMemory, now + minutes(9)));
+  EXPECT_TRUE(after.pauses(kMemory, now + minutes(9)));
+  EXPECT_TRUE(after.wants(kMemory, now + minutes(10)));
+  EXPECT_FALSE(after.wants(kCuda, now + hours(2) - seconds(1))) << "doubled";
+  EXPECT_TRUE(after.wants(kCuda, now + hours(2)));
+  EXPECT_EQ(after.failed(kMemory, now), minutes(20)) << "it goes on where it was";
+}
+
+TEST_F(ProbeScheduleTest, WhatWasKeptLongAgoDoesNotShortenTheFirstDelay) {
+  ProbeSchedule before = make(0.0);
+  before.started(kMemory, start);
+  before.started(kCuda, start);
+  start += hours(9);
+  ProbeSchedule after = make(0.0);
+  after.restore(before.save(), start);
+  after.due(start);
+  EXPECT_EQ(*after.next(), start + seconds(20));
+  EXPECT_FALSE(after.wants(kCuda, start + minutes(4)));
+  EXPECT_TRUE(after.wants(kCuda, start + minutes(5)));
+}
+
+// The file need not be true: it puts nothing off for more than a day.
+TEST_F(ProbeScheduleTest, NothingThatWasKeptCanStopItForGood) {
+  ProbeSchedule::Saved saved;
+  for (auto& group : saved.groups) group = {hours(1'000'000), hours(1'000'000), hours(1'000'000)};
+  saved.doublings = UINT64_MAX;
+  ProbeSchedule schedule = make(0.0);
+  schedule.restore(saved, start);
+  EXPECT_TRUE(schedule.wants(kMemory, start + hours(6)));
+  EXPECT_TRUE(schedule.wants(kCuda, start + hours(24)));
+  for (int i = 0; i < 12; ++i) schedule.complained(false);
+  schedule.succeeded(kCuda, start);
+  EXPECT_EQ(schedule.interval(kCuda), hours(1));
 }
 
 TEST_F(ProbeScheduleTest, AReloadDoesNotBringCudaForward) {
