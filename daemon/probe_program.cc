@@ -236,6 +236,8 @@ bool ProbeProgram::try_to_run(ProbeGroup group, Nanoseconds now) {
   }
   go_on(group);
   schedule_.started(group, now);
+  keep();
+  if (started && runner_.pid() <= 0) keep_at_ = now + kIntroduction;
   if (started) return true;
   const Errc code = started.error().code == Errc::kDenied ? Errc::kDenied : Errc::kUnavailable;
   take_failure(group, {ProgramFailure::kNotStarted, code, std::move(started.error().message), {}});
@@ -256,8 +258,6 @@ Result<void> ProbeProgram::run(ProbeGroup group, const GateInputs& inputs) {
   left_at_.reset();
   running_ = group;
   ++figures_.starts;
-  keep();
-  if (runner_.pid() <= 0) keep_at_ = now + kIntroduction;
   if (const std::string& why = runner_.fallback(); why != told_fallback_) {
     told_fallback_ = why;
     log_.say(LogLevel::kInfo, why.empty()

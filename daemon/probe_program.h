@@ -127,7 +127,6 @@ class ProbeProgram final : public Program {
   std::array<Group, kProbeGroups> groups_;
   Snapshot snapshot_;
   std::string text_;
-  // The source has the groups' lines, and nothing was said against it since.
   sd_event_source* timer_ = nullptr;
 
   std::string state_file_;  // empty: nothing is kept

@@ -357,6 +357,8 @@ Result<void> ProbeSource::parse(const Snapshot& snapshot, Nanoseconds /*read_tim
   }
   if (!text) return tl::unexpected(text.error());
   reading_.runs.clear();
+  // An empty line alone: no result holds now. A file of nothing was cut.
+  if (*text == "\n") return {};
   Lines lines(*text);
   std::string_view line;
   while (lines.next(line)) {
@@ -368,12 +370,10 @@ Result<void> ProbeSource::parse(const Snapshot& snapshot, Nanoseconds /*read_tim
     if (lines.rest().empty() && text->back() != '\n') {
       return lines.malformed("expected a newline at its end: it was cut");
     }
-    if (line.empty()) continue;
     if (auto ok = parse_probe_run(line, reading_.runs.emplace_back()); !ok) {
       return tl::unexpected(std::move(ok.error()).within("line " + std::to_string(lines.number())));
     }
   }
-  // An empty line alone says that nothing holds now; a file of nothing was cut.
   if (text->empty()) return fail(Errc::kMalformed, "expected a line of JSON, found nothing");
   for (ProbeRun& run : reading_.runs) drop_calls(run);
   drop_superseded(reading_.runs);

@@ -17,6 +17,7 @@ TEST_F(ProbeAllocation, NoneForWhatIsShownEachRound) {
                         [](std::string_view, Result<const Snapshot*>, Nanoseconds) {},
                         nullptr,
                         {{}, {}, [] { return std::uint64_t{7}; }},
+                        {},
                         directory},
                        {});
   ASSERT_TRUE(program.start(event));

@@ -140,7 +140,8 @@ TEST_F(ProbeTest, EveryStateAsItIs) {
     EXPECT_EQ(value("jetmem_probe_state{" + labels + "\",state=\"" + state + "\",target=\"\"}"), 1);
     if (std::string_view(state) == "mismatch") continue;
     EXPECT_TRUE(is_absent("jetmem_probe_success{" + labels + "\",target=\"\"}")) << state;
-    EXPECT_TRUE(is_absent("jetmem_probe_last_mismatched_words{" + labels + "\",target=\"\"}")) << state;
+    EXPECT_TRUE(is_absent("jetmem_probe_last_mismatched_words{" + labels + "\",target=\"\"}"))
+        << state;
   }
   EXPECT_EQ(value(R"(jetmem_probe_ratio{kind="pinned",ratio="a",target=""})"), 4.5);
   EXPECT_EQ(value(R"(jetmem_probe_worse_than_expected{kind="pinned",ratio="a",target=""})"), 0);
@@ -297,6 +298,9 @@ TEST_F(ProbeTest, WhatWasCutIsRefused) {
   EXPECT_EQ(fixture.error_message(), "line 1: expected a newline at its end: it was cut");
   text("");
   EXPECT_EQ(fixture.error_message(), "expected a line of JSON, found nothing");
+  text("\n");
+  EXPECT_TRUE(fixture.run()) << "no result holds";
+  EXPECT_TRUE(fixture.source.reading().runs.empty());
   text(line(kMemory) + "\n");
   EXPECT_EQ(fixture.error_message().substr(0, 16), "line 2: not JSON");
   text(line(kMemory) + line(kMemory) + line(kMemory) + line(kMemory) + line(kMemory));

@@ -185,7 +185,9 @@ class ProbeProgramTest : public ProgramRunning {
   // It did not end well, and nothing is left of it.
   void failed_as(const std::string& reason, const std::string& words) {
     ASSERT_TRUE(answered(1));
-    EXPECT_NE(error.message.find(words), std::string::npos) << error.message;
+    // Said, and in the source's state where nothing is known of any kind.
+    EXPECT_TRUE(log.has(words) || error.message.find(words) != std::string::npos)
+        << words << ": " << error.message;
     EXPECT_EQ(failures(reason), 1);
     double all = 0;
     for (const char* other : {"not_started", "ended", "silent", "flood", "wedged", "garbage"}) {
@@ -369,7 +371,8 @@ TEST_F(ProbeProgramTest, ItHangs) {
   make("trap '' TERM; begin; echo 'at host - allocate 65536'; sleep 100; sleep 100\n");
   program->due();
   ASSERT_TRUE(answered(1));
-  EXPECT_EQ(error.code, Errc::kTimeout);
+  // Shown as what failed, not left out as if it had never been tried.
+  EXPECT_NE(text.find("\"state\":\"failed\""), std::string::npos) << text;
   EXPECT_EQ(lost("host", "hung"), 1);
   failed_as("silent", "did not end within 1s and was killed; it was at host allocate 65536 bytes");
 }
@@ -411,7 +414,7 @@ TEST_F(ProbeProgramTest, ItPrintsMegabytes) {
       "begin; echo 'at host - allocate 65536'; yes 'at host - allocate 65536' | head -c 4000000\n");
   program->due();
   ASSERT_TRUE(answered(1));
-  EXPECT_EQ(error.code, Errc::kTooLarge);
+  EXPECT_NE(text.find("\"state\":\"failed\""), std::string::npos) << text;
   failed_as("flood", "printed more than 512KiB and was killed");
 }
 
@@ -484,7 +487,8 @@ TEST_F(ProbeProgramTest, ItCrashesAtItsSecondKind) {
       "-SEGV $$\n");
   program->due();
   ASSERT_TRUE(answered(1));
-  EXPECT_EQ(source_has(), std::vector<std::string>{"host"});
+  EXPECT_EQ(source_has(), (std::vector<std::string>{"host", "dmabuf"}));
+  EXPECT_NE(text.find("\"error\":\"died\""), std::string::npos) << text;
   EXPECT_EQ(runs("host", "ok"), 1);
   EXPECT_LT(figure("jetmem_probe_since_success_seconds{kind=\"host\",target=\"\"}"), 60);
   EXPECT_EQ(runs("dmabuf", "failed"), 1);
@@ -510,7 +514,8 @@ TEST_F(ProbeProgramTest, ItHangsAtItsLastKindOfCuda) {
   ASSERT_TRUE(answered(2));
   EXPECT_EQ(failures("silent"), 1);
   EXPECT_EQ(source_has(),
-            (std::vector<std::string>{"host", "dmabuf", "pinned", "managed", "device"}));
+            (std::vector<std::string>{"host", "dmabuf", "pinned", "managed", "device",
+                                      "eglstream"}));
   EXPECT_EQ(runs("device", "ok"), 1);
   EXPECT_EQ(lost("eglstream", "hung"), 1);
   EXPECT_TRUE(log.has("; probes of cuda are tried again in "));
@@ -554,7 +559,7 @@ TEST_F(ProbeProgramTest, WhatCudaBreaksCostsNothingElse) {
   ASSERT_TRUE(run_until([this] { return failures("ended") == 1; }));
   EXPECT_EQ(error.message, "") << "the source has what it had";
   EXPECT_NE(text.find("\"host\""), std::string::npos);
-  EXPECT_EQ(text.find("\"pinned\""), std::string::npos) << "which is no longer so";
+  EXPECT_NE(text.find("\"state\":\"failed\""), std::string::npos) << text;
   EXPECT_EQ(lost("pinned", "died"), 1);
   EXPECT_EQ(figure("jetmem_probe_runs_total{kind=\"pinned\",state=\"failed\",target=\"\"}"), 1);
   EXPECT_TRUE(log.has("probe: pinned is failed, was ok; at allocate of 65536 bytes; died"));
@@ -720,8 +725,8 @@ TEST_F(ProbeProgramTest, AResultIsWorthThreeOfTheIntervalsThatWereSet) {
   for (int i = 0; i < 4; ++i) {
     later(hours(25));
     ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 1; }));
-    ++events;
-    ASSERT_TRUE(answered(2 * i + 2));
+    events = *events + 1;
+    ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 0; }));
     run_for(100);
   }
   EXPECT_EQ(interval("cuda"), 16 * 3600);
@@ -809,16 +814,7 @@ TEST_F(ProbeProgramTest, WhatWasKeptMayBeGarbageOrAnotherBoots) {
 TEST_F(ProbeProgramTest, OneLeftBehindByAnEarlierDaemonIsWaitedFor) {
   make();
   UniqueFd listener = listen();
-  const std::string path = directory + "/there";
-  std::filesystem::create_directory(path);
-  std::ofstream(path + "/jetmem-probe") << "#!/bin/sh\nsleep 1000 & wait\n";
-  std::filesystem::permissions(path + "/jetmem-probe", std::filesystem::perms::owner_all);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::setpgid(0, 0);
-    ::execl((path + "/jetmem-probe").c_str(), "jetmem-probe", nullptr);
-    ::_exit(1);
-  }
+  const pid_t pid = start_named("jetmem-probe");
   program->due();
   UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   say(connection, "jetmem-probe/1 pid " + std::to_string(pid) + "\nat host - allocate 65536\n");
@@ -839,7 +835,7 @@ TEST_F(ProbeProgramTest, OneLeftBehindByAnEarlierDaemonIsWaitedFor) {
       log.has("jetmem-probe " + std::to_string(pid) + " of an earlier jetmemd is not gone"));
   clock.ahead += minutes(5);
   EXPECT_EQ(figure("jetmem_program_wedged{program=\"jetmem-probe\"}"), 1);
-  ::kill(-pid, SIGKILL);
+  ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   const int before = answers;
   program->due();
@@ -853,13 +849,11 @@ TEST_F(ProbeProgramTest, OneLeftBehindByAnEarlierDaemonIsWaitedFor) {
 TEST_F(ProbeProgramTest, ComplaintsOfTheDriverSlowCudaDown) {
   settings.probe.cuda = true;
   make("begin; is_cuda && sleep 0.2; result\n");
-  int round = 0;
   const auto run = [&](std::uint64_t new_events) {
     later(hours(25));
     ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 1; }));
     *events += new_events;
-    ++round;
-    ASSERT_TRUE(answered(2 * round));
+    ASSERT_TRUE(run_until([this] { return figure("jetmem_probe_running{group=\"cuda\"}") == 0; }));
     run_for(100);
   };
   events = 7;  // of before
@@ -945,9 +939,7 @@ TEST_F(ProbeProgramTest, BehindASocketOneThatDies) {
   connection.reset();
   ASSERT_TRUE(answered(1));
   EXPECT_EQ(lost("host", "died"), 1);
-  EXPECT_NE(error.message.find("; it was at host allocate 65536 bytes; the journal of its unit"),
-            std::string::npos)
-      << error.message;
+  EXPECT_TRUE(log.has("; it was at host allocate 65536 bytes; the journal of its unit"));
   EXPECT_EQ(failures("ended"), 1);
 }
 
@@ -1002,9 +994,7 @@ TEST_F(ProbeProgramTest, OneThatIsWedgedIsLeftBehind) {
   const UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   say(connection, "jetmem-probe/1 pid " + std::to_string(pid) + "\nat host - allocate 65536\n");
   ASSERT_TRUE(answered(1));
-  EXPECT_EQ(error.code, Errc::kTimeout);
-  EXPECT_NE(error.message.find("did not end within 1s and was given up"), std::string::npos)
-      << error.message;
+  EXPECT_TRUE(log.has("did not end within 1s and was given up"));
   EXPECT_EQ(windows, "(") << "it is not gone";
   ASSERT_TRUE(run_until([this] { return windows == "()"; })) << "but not for ever";
   later(hours(1));
