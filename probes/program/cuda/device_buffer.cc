@@ -31,16 +31,20 @@ bool DeviceBuffer::settle(Recorder& recorder, const Driver& driver,
 }
 
 bool DeviceBuffer::allocate() {
-  return recorder_.step(step::kAllocate, 0, [&] {
+  recorder_.step(step::kAllocate, 0, [&] {
     allocated_ = (bytes_ + kPiece - 1) / kPiece * kPiece;
-    copy_.reset(new (std::nothrow) std::uint64_t[bytes_ / 8]);
-    if (copy_ == nullptr) return recorder_.call_errno("malloc", ENOMEM);
-    touch_pages(copy_.get(), bytes_);  // so that its first use is not measured with the copying
     if (driver_.call(recorder_, "cuMemAlloc", driver_.cuMemAlloc_v2(&address_, allocated_))) {
       return true;
     }
     address_ = 0;
     return false;
+  });
+  // The host's copy, touched so that its first use is not measured with the copying.
+  return recorder_.step(step::kMap, 0, [&] {
+    copy_.reset(new (std::nothrow) std::uint64_t[bytes_ / 8]);
+    if (copy_ == nullptr) return recorder_.call_errno("malloc", ENOMEM);
+    touch_pages(copy_.get(), bytes_);
+    return true;
   });
 }
 
