@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -163,7 +164,7 @@ int run(const std::string& root, const ProbeOptions& options, bool says_what_to_
     }
     ok = run_all(options, *wanted, signals, told);
   }
-  if (!ok) told.errors.push_back({"", ok.error().message});
+  if (!ok) told.errors.push_back({"", printable(ok.error().message, 1000)});
   for (const ToldProbes::Skipped& each : told.skipped) {
     say(each.group + " was left out (" + each.reason + "): " + each.words);
   }

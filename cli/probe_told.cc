@@ -35,6 +35,9 @@ Result<void> read_captured_probes(const std::string& directory, ToldProbes& told
     if (error.code == Errc::kAbsent) error.message += ": no probe was captured";
     return tl::unexpected(std::move(error));
   }
+  if (file.text == "\n") {
+    return fail(Errc::kAbsent, "/jetmem/probe: no result held when this was captured");
+  }
   Lines lines(file.text);
   std::string_view line;
   while (lines.next(line)) {
@@ -73,7 +76,7 @@ std::string probe_json(const ToldProbes& told) {
     entry["error"] = each.error;
     out["errors"].push_back(std::move(entry));
   }
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 int probe_exit_status(const ToldProbes& told) {

@@ -313,11 +313,12 @@ void ChildOutput::on_end_of_output() {
   }
   // on_process() comes as soon as it is gone; without pidfds that moment is waited for here.
   int status = 0;
-  for (int i = 0; !process_.pidfd.valid() && i < kLastPatienceMs; ++i) {
+  for (int i = 0; i < kLastPatienceMs; ++i) {
     if (reap(status)) {
       finish(status);
       return;
     }
+    if (process_.pidfd.valid()) break;
     ::usleep(200);
   }
   look_again(kDyingPatience);

@@ -19,6 +19,8 @@ namespace {
 constexpr std::string_view kPath = "/jetmem/probe";
 constexpr std::uint64_t kSlackUs = 50'000;
 constexpr Nanoseconds kWorthShowing = std::chrono::seconds(2);
+// One that an earlier daemon left behind is looked for so often.
+constexpr Nanoseconds kLookLeftBehind = std::chrono::seconds(5);
 // One that was killed is looked for so often, until its window is closed.
 constexpr Nanoseconds kLook = std::chrono::milliseconds(200);
 // A result is worth so many of its intervals, as other sources' are.
@@ -111,7 +113,9 @@ Result<void> ProbeProgram::start(sd_event* event) {
   started_ = clock_.boot();
   schedule_.begin(started_);
   restore();
-  return runner_.start(event);
+  if (auto started = runner_.start(event); !started) return started;
+  arm();
+  return {};
 }
 
 void ProbeProgram::apply(const Settings& settings) {
@@ -141,7 +145,13 @@ void ProbeProgram::apply(const Settings& settings) {
 
 void ProbeProgram::due() {
   const Nanoseconds now = clock_.boot();
-  if (drop_old_lines(now)) tell_source(Nanoseconds(0));
+  const bool dropped = drop_old_lines(now);
+  const bool holds = std::any_of(groups_.begin(), groups_.end(),
+                                 [](const Group& group) { return !group.line.empty(); });
+  // Nothing else is told while memory is left alone: what holds must not go stale with it.
+  if (dropped || (holds && schedule_.pauses(ProbeGroup::kMemory, now))) {
+    tell_source(Nanoseconds(0));
+  }
   schedule_.due(now);
   step();
 }
@@ -160,6 +170,7 @@ void ProbeProgram::stop() {
     group.line.clear();
     group.skipping.reset();
   }
+  has_told_ = false;  // the source has dropped all by then
   look_at_window(clock_.boot());
   arm();
 }
@@ -175,6 +186,7 @@ int ProbeProgram::on_timer(sd_event_source*, std::uint64_t, void* self) {
 void ProbeProgram::step() {
   const Nanoseconds now = clock_.boot();
   look_at_window(now);
+  (void)is_left_behind();
   if (judge_at_ && now >= *judge_at_) judge_complaints();
   if (keep_at_ && now >= *keep_at_) keep();
   if (schedule_.begin_cycle(now)) {
@@ -319,6 +331,7 @@ void ProbeProgram::restore() {
   if (state->boot_id != boot_id_) return;  // its times are another clock's
   schedule_.restore(state->schedule, clock_.boot());
   left_behind_ = state->process;
+  (void)is_left_behind();  // most are gone by now
 }
 
 void ProbeProgram::keep() {
@@ -405,7 +418,9 @@ void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRun
   log_.say(LogLevel::kWarning, failure.message + "; probes of " +
                                    std::string(probe_group_name(group)) + " are tried again in " +
                                    words_of(pause));
-  if (!take_names(end.run, now)) {
+  ProbeRun named = end.run;
+  if (failure.lost) named.probes.push_back(*failure.lost);
+  if (!take_names(named, now)) {
     end.line.clear();
     end.run = {};
     failure.lost.reset();
@@ -431,7 +446,9 @@ void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRun
   drop_old_lines(now);
   tell_source(Nanoseconds(0));
   if (!state.line.empty()) return;
-  done_(source(), fail(failure.code, std::move(failure.message)), Nanoseconds(0));
+  // "Denied" would take along what still holds of the other group.
+  const Errc code = has_told_ ? Errc::kUnavailable : failure.code;
+  done_(source(), fail(code, std::move(failure.message)), Nanoseconds(0));
 }
 
 void ProbeProgram::note(const ProbeRun::Probe& probe, const ProbeRun* run) {
@@ -468,6 +485,7 @@ void ProbeProgram::tell_source(Nanoseconds took) {
   if (!has_results) text_.append("\n");
   snapshot_.clear();
   snapshot_.add(kPath, text_, 0);
+  told_at_ = clock_.boot();
   done_(source(), &snapshot_, took);
 }
 
@@ -506,6 +524,7 @@ void ProbeProgram::arm() {
   if (turn_ && !running_) or_at(turn_at_);
   if (judge_at_) or_at(*judge_at_);
   if (keep_at_) or_at(*keep_at_);
+  if (left_behind_) or_at(now + kLookLeftBehind);
   if (window_of_ && !running_) or_at(now + kLook);
   const Nanoseconds from_now = next ? std::max(*next - now, Nanoseconds(0)) : Nanoseconds(0);
   sd_event_source_set_time_relative(timer_, static_cast<std::uint64_t>(from_now.count() / 1000));
@@ -525,6 +544,10 @@ void ProbeProgram::write(SampleWriter& out) const {
   figures.wedged = runner_.wedged() || (left_behind_ && now - started_ > settings_.deadline);
   write_program(out, name(), figures);
   ledger_.write(out, now, {enabled_, enabled_ && schedule_.cuda()});
+  // The source drops what was told too long ago.
+  const bool is_shown =
+      has_told_ &&
+      now - told_at_ <= kStaleAfterIntervals * schedule_.set_interval(ProbeGroup::kMemory);
   for (const ProbeGroup group : kGroups) {
     const std::string_view group_name = probe_group_name(group);
     const Group& state = groups_[static_cast<std::size_t>(group)];
@@ -533,7 +556,7 @@ void ProbeProgram::write(SampleWriter& out) const {
               skip_reason_name(reason));
     }
     out.put(kMetrics[kRunning], running_ == group ? 1 : 0, group_name);
-    if (has_told_ && !state.line.empty()) {
+    if (is_shown && !state.line.empty()) {
       out.put(kMetrics[kAge], to_seconds(now - state.line_at), group_name);
     }
     if (!enabled_ || (group == ProbeGroup::kCuda && !schedule_.cuda())) continue;

@@ -144,7 +144,8 @@ class ProbeProgram final : public Program {
   std::string why_skipped_;
   std::string told_fallback_;
   bool told_wedged_ = false;
-  bool has_told_ = false;  // results, which the source shows
+  bool has_told_ = false;   // results, which the source shows
+  Nanoseconds told_at_{0};  // boot clock
 
   // The kernel log's window: open from the start of a run until it is gone.
   std::optional<ProbeGroup> window_of_;

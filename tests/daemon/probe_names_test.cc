@@ -68,9 +68,13 @@ TEST(ProbeNames, EachLabelCounts) {
   EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) {
     run.probes[0].ratios = {{word(i), 1.0, "", ""}};
   }));
-  EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) { run.gpu.emplace().driver = word(i); }));
   EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) {
-    run.gpu.emplace().start = {{word(i), 0.1, {}, {}}};
+    run.gpu = ProbeRun::Gpu{};
+    run.gpu->driver = word(i);
+  }));
+  EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) {
+    run.gpu = ProbeRun::Gpu{};
+    run.gpu->start = {{word(i), 0.1, {}, {}}};
   }));
 }
 
