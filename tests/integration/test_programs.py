@@ -318,13 +318,17 @@ class Failing(Running):
         self.assertEqual(self.of(page, "lost_lines_total", reason="too_long"), 1)
 
     def test_it_writes_only_to_stderr(self):
-        # More than its pipe holds, so that it waits for ever.
-        daemon = self.daemon("sys.stderr.write('oh no\\n' * 100000)\n" + PRINTS)
+        # More than its pipe holds: that is read, and it is silent all the same.
+        daemon = self.daemon("sys.stderr.write('oh no\\n' * 100000)\ntime.sleep(1000)\n")
         time.sleep(1)
         begin = cpu_seconds(daemon.pid)
         self.wait_for_failure(daemon, "silent", SILENCE + 6)
         self.assertLess(cpu_seconds(daemon.pid) - begin, 0.5)
         self.assertRegex(daemon.log(), "printed no line for 8s and was ended: .*oh no")
+
+    def test_what_it_writes_to_stderr_does_not_hold_it_up(self):
+        daemon = self.daemon("sys.stderr.write('oh no\\n' * 100000)\n" + PRINTS)
+        daemon.wait_for_page("lines", lambda page: (self.of(page, "lines_total") or 0) >= 3)
 
     def test_it_prints_garbage(self):
         daemon = self.daemon(
