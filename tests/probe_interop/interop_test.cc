@@ -26,6 +26,7 @@
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
+#include "tests/temp_dir.h"
 
 using testing::Each;
 using testing::HasSubstr;
@@ -365,18 +366,14 @@ TEST_F(WithLibraries, AStreamTakesTheCpuOneBufferOfTheFrame) {
 }
 
 TEST_F(WithLibraries, OfTwoHeapsOfOneAreaOneIsTaken) {
-  char folder[] = "/tmp/jetmem-interop-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder), nullptr);
-  options_.heap_directory = folder;
+  const TempDir folder;
+  options_.heap_directory = folder.path();
   options_.largest_runs["reserved"] = 1U << 30;
   const std::string first = options_.heap_directory + "/default_cma_region";
   const std::string second = options_.heap_directory + "/reserved";
   const bool made = ::mknod(first.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0 &&
                     ::mknod(second.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0;
   if (made) run(kImport);
-  ::unlink(first.c_str());
-  ::unlink(second.c_str());
-  ::rmdir(folder);
   if (!made) GTEST_SKIP() << "may not make device nodes";
   ASSERT_GE(results_.size(), 2U);
   EXPECT_EQ(results_[0].target, "default_cma_region");
