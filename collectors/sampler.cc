@@ -227,7 +227,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   ++entry.status.reads;
   const Nanoseconds now = clock_.boot();
   entry.absent.reset();
-  WriteContext context{root_.facts(), readings_, entry.absent};
+  WriteContext context{root_.facts(), readings_, entry.absent, now};
   {
     SampleWriter writer(table_, entry.section, now);
     entry.source->write(writer, context);
@@ -331,7 +331,7 @@ void Sampler::finish_round() {
   if (std::exchange(derive_, false)) {
     for (Derived& derived : derived_) {
       derived.absent.reset();
-      WriteContext context{root_.facts(), readings_, derived.absent};
+      WriteContext context{root_.facts(), readings_, derived.absent, now};
       SampleWriter writer(table_, derived.section, now);
       derived.derivation->write(writer, context);
     }

@@ -123,6 +123,7 @@ struct WriteContext {
   const Facts& facts;
   const Readings& readings;
   AbsentValues& absent;
+  Nanoseconds now{0};  // boot clock
 };
 
 class Source {
@@ -162,13 +163,18 @@ class SourceOf : public Source {
 };
 
 // Readings put together into something that no single file says (health/). Written after the
-// sources of a round, whenever one of them was read.
+// sources of a round, whenever one of them was read: so up to every second, and as often for a
+// reading that did not change.
 class Derivation {
  public:
   virtual ~Derivation() = default;
   virtual std::string_view name() const = 0;
+  // The sources without which it is blind: who judges by its metrics must know.
+  virtual std::span<const std::string_view> sources() const = 0;
   virtual std::span<const Descriptor> metrics() const = 0;
-  virtual void write(SampleWriter& out, WriteContext& context) const = 0;
+  // What it remembers of earlier rounds (a trend) is a member of it, and bounded. Must not allocate
+  // when nothing but values changed.
+  virtual void write(SampleWriter& out, WriteContext& context) = 0;
 };
 
 }  // namespace jetmem

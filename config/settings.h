@@ -79,6 +79,27 @@ struct ProbeSettings {
   bool operator==(const ProbeSettings&) const = default;
 };
 
+// The rules by which the daemon judges what it sees, and how.
+struct RulesSettings {
+  bool shipped = true;
+  std::string directory = "/etc/jetmem/rules.d";  // *.yaml below it; a missing one is none
+  std::chrono::milliseconds interval{15'000};
+  std::uint64_t memory = 2U << 20;  // bytes of the series' past
+  std::string runbooks = "/usr/share/doc/jetmem/runbooks";
+  bool operator==(const RulesSettings&) const = default;
+};
+
+// What is done when an alert fires, beside telling it. Nothing, by default.
+struct AlertsSettings {
+  std::string program;  // run for each alert that fires or resolves; empty: none
+  std::string socket;   // told of each in its place; empty: none
+  std::chrono::milliseconds deadline{30'000};
+  bool compact = false;  // ask the kernel to compact memory when it is fragmented
+  std::chrono::milliseconds compact_interval{std::chrono::hours(1)};
+  std::string compact_socket = "/run/jetmem-compact/socket";
+  bool operator==(const AlertsSettings&) const = default;
+};
+
 struct SourceSettings {
   std::string name;
   bool enabled = true;
@@ -93,6 +114,8 @@ struct Settings {
   KernelLogSettings kernel_log;
   TegrastatsSettings tegrastats;
   ProbeSettings probe;
+  RulesSettings rules;
+  AlertsSettings alerts;
   std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
 
   const SourceSettings* find_source(std::string_view name) const;

@@ -96,7 +96,7 @@ void Daemon::set_up_sources() {
     kernel_log_index_ = i;
   }
   sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
-                                       make_all_derivations(), Sampler::Options{});
+                                       make_all_derivations(health_options_), Sampler::Options{});
   processes_section_ = table_.add_section("processes of jetmem");
   self_section_ = table_.add_section("jetmemd");
   for (std::size_t i = 0; i < sampler_->size(); ++i) schedule_.add(sampler_->info(i).interval);
@@ -171,6 +171,7 @@ void Daemon::set_up_boot_history() {
 void Daemon::apply(const Settings& settings) {
   settings_ = settings;
   log_.set_level(effective_level(settings.log.level, options_.verbosity));
+  health_options_.frame = settings.probe.frame;
   reader_->set_limits(settings.reader.deadline, settings.reader.max_wedged);
   kernel_log_feed_->set_accept_user_records(settings.kernel_log.accept_user_records);
   for (std::size_t i = 0; i < sampler_->size(); ++i) {

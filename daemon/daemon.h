@@ -35,6 +35,7 @@
 #include "daemon/service_manager.h"
 #include "daemon/source_log.h"
 #include "daemon/web.h"
+#include "health/options.h"
 
 namespace jetmem {
 
@@ -95,6 +96,7 @@ class Daemon {
   SystemClock clock_;
   SystemSpawner spawner_;
   SampleTable table_;
+  HealthOptions health_options_;
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<reader::Client> reader_;
   KernelLogSource* kernel_log_ = nullptr;  // the sampler's

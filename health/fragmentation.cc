@@ -44,6 +44,7 @@ constexpr std::array kMetrics{
 };
 enum Metric { kUnusable, kFragmentation, kLargestOutsideCma, kFreeCmaKnown };
 
+constexpr std::array<std::string_view, 2> kSources{"buddyinfo", "zoneinfo"};
 constexpr std::string_view kIncluded = "included";
 constexpr std::string_view kExcluded = "excluded";
 constexpr double kWouldSucceed = -1;
@@ -124,9 +125,11 @@ void without_cma(std::span<std::uint64_t> counts, std::uint64_t pages) {
   }
 }
 
+std::span<const std::string_view> Fragmentation::sources() const { return kSources; }
+
 std::span<const Descriptor> Fragmentation::metrics() const { return kMetrics; }
 
-void Fragmentation::write(SampleWriter& out, WriteContext& context) const {
+void Fragmentation::write(SampleWriter& out, WriteContext& context) {
   const auto* buddyinfo = context.readings.get<Buddyinfo>();
   if (buddyinfo == nullptr) return;
   const auto* zoneinfo = context.readings.get<Zoneinfo>();

@@ -44,8 +44,9 @@ void without_cma(std::span<std::uint64_t> counts, std::uint64_t free_cma_pages);
 class Fragmentation final : public Derivation {
  public:
   std::string_view name() const override { return "fragmentation"; }
+  std::span<const std::string_view> sources() const override;
   std::span<const Descriptor> metrics() const override;
-  void write(SampleWriter& out, WriteContext& context) const override;
+  void write(SampleWriter& out, WriteContext& context) override;
 };
 
 }  // namespace jetmem

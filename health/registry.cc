@@ -4,7 +4,8 @@
 
 namespace jetmem {
 
-std::vector<std::unique_ptr<Derivation>> make_all_derivations() {
+std::vector<std::unique_ptr<Derivation>> make_all_derivations(
+    [[maybe_unused]] const HealthOptions& options) {
   std::vector<std::unique_ptr<Derivation>> derivations;
   derivations.push_back(std::make_unique<Fragmentation>());
   return derivations;

@@ -71,7 +71,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
             "a.yaml:1:1: unknown key 'max_wedged'; did you mean 'reader.max_wedged'?\n");
   // Nothing is near: say what there is.
   EXPECT_EQ(errors_of("zzzzzzzzzzz: 2\n"),
-            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, tegrastats, probe, sources\n");
+            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, tegrastats, probe, rules, alerts, sources\n");
   EXPECT_EQ(errors_of("sources: {gpu-temperatures: {}}\n"),
             "a.yaml:1:11: unknown key 'sources.gpu-temperatures'; known here: meminfo, thermal, "
             "pagetypeinfo\n");
@@ -379,6 +379,19 @@ probe:
   deadline: 1m  # default
   socket: "/run/jetmem-probe/socket"  # default
   program: ""  # default
+rules:
+  shipped: true  # default
+  directory: "/etc/jetmem/rules.d"  # default
+  interval: 15s  # default
+  memory: 2MiB  # default
+  runbooks: "/usr/share/doc/jetmem/runbooks"  # default
+alerts:
+  program: ""  # default
+  socket: ""  # default
+  deadline: 30s  # default
+  compact: false  # default
+  compact_interval: 1h  # default
+  compact_socket: "/run/jetmem-compact/socket"  # default
 sources:
   meminfo:
     enabled: true  # default
