@@ -98,9 +98,12 @@ void Daemon::set_up_sources() {
   sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
                                        make_all_derivations(health_options_), Sampler::Options{});
   processes_section_ = table_.add_section("processes of jetmem");
+  judge_section_ = table_.add_section("alerts");
   self_section_ = table_.add_section("jetmemd");
   for (std::size_t i = 0; i < sampler_->size(); ++i) schedule_.add(sampler_->info(i).interval);
   processes_entry_ = schedule_.add(kProcessesInterval);
+  judge_entry_ = schedule_.add(settings_.rules.interval);
+  judge_ = std::make_unique<Judge>(clock_, log_, *sampler_, nullptr);
 
   reader::ClientOptions reader;
   // Another root is nothing that systemd's reader could serve.
@@ -182,6 +185,8 @@ void Daemon::apply(const Settings& settings) {
     if (i == kernel_log_index_ && !source->enabled) kernel_log_feed_->stop();
     set_retry_interval(i);
   }
+  judge_->apply(settings.rules);
+  schedule_.set_interval(judge_entry_, judge_->interval(), clock_.boot());
   for (const std::unique_ptr<Program>& program : programs_) {
     program->apply(settings);
     const SourceSettings* source = settings.find_source(program->source());
@@ -332,6 +337,7 @@ void Daemon::round(Nanoseconds now) {
   ++counters_.rounds;
   counters_.missed_rounds = schedule_.missed();
   counters_.last_round_time = clock_.mono() - begin;
+  judge_due_ = std::find(due_.begin(), due_.end(), judge_entry_) != due_.end();
   publish(now);
   readiness_.beat(now);
   service_manager_.progressed(clock_.mono());
@@ -447,6 +453,11 @@ void Daemon::publish(Nanoseconds now) {
     SampleWriter out(table_, self_section_, now);
     write_self(out, counters_);
     for (const std::unique_ptr<Program>& program : programs_) program->write(out);
+  }
+  if (std::exchange(judge_due_, false)) judge_->step(table_);
+  {
+    SampleWriter out(table_, judge_section_, now);
+    judge_->write(out);
   }
   // Numbered by itself, not by the round: an answer of the reader makes a new page of the same
   // round, and whoever caches by the number must see it.

@@ -25,6 +25,7 @@
 #include "config/load.h"
 #include "config/settings.h"
 #include "daemon/boot_keeper.h"
+#include "daemon/judge.h"
 #include "daemon/kernel_log_feed.h"
 #include "daemon/page_box.h"
 #include "daemon/programs.h"
@@ -110,6 +111,10 @@ class Daemon {
   // When /dev/kmsg was asked for last, and how long to wait before it is again.
   Nanoseconds last_kmsg_try_{-3'600'000'000'000};
   Nanoseconds kmsg_pause_{0};
+  std::unique_ptr<Judge> judge_;
+  std::size_t judge_entry_ = 0;  // of the schedule
+  std::size_t judge_section_ = 0;
+  bool judge_due_ = false;
   SourceLog source_log_;
   ServiceManager service_manager_;
   Schedule schedule_;

@@ -1,0 +1,204 @@
+#include "daemon/judge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "health/rules/check.h"
+#include "health/rules/metric_catalog.h"
+
+namespace jetmem {
+namespace {
+
+constexpr auto kGauge = MetricType::kGauge;
+constexpr auto kCounter = MetricType::kCounter;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_alert_state",
+               .type = kGauge,
+               .help = "State of the alert on this device: 0 inactive, 1 pending, 2 firing; the "
+                       "worst of its series. jetmem alerts says which.",
+               .labels = {"alert", "severity"},
+               .max_series = kMaxRules},
+    Descriptor{.name = "jetmem_alert_unknown",
+               .type = kGauge,
+               .help =
+                   "1 while nobody can say whether the alert should fire: a source that it needs "
+                   "is denied, failed, stale or switched off. 0 otherwise.",
+               .labels = {"alert", "severity"},
+               .max_series = kMaxRules},
+    Descriptor{.name = "jetmem_alert_transitions_total",
+               .type = kCounter,
+               .help = "Alerts that became pending or firing, or ended. Fast growth means that a "
+                       "threshold lies where the value moves anyway: give it a clear."},
+    Descriptor{.name = "jetmem_alerts_dropped_total",
+               .type = kCounter,
+               .help = "Alerts not followed because their rule had too many at a time."},
+    Descriptor{.name = "jetmem_rules",
+               .type = kGauge,
+               .help = "Rules that are judged. 0: nothing would ever be told."},
+    Descriptor{.name = "jetmem_rules_mistakes",
+               .type = kGauge,
+               .help = "Mistakes in the rules as they were read last; the journal of jetmemd and "
+                       "jetmem rules check have them. Above 0 not all that was written is judged."},
+    Descriptor{.name = "jetmem_rules_series",
+               .type = kGauge,
+               .help = "Series that rules mention and whose past is kept."},
+    Descriptor{.name = "jetmem_rules_series_refused",
+               .type = kGauge,
+               .help = "Series that rules mention and that had no room within rules.memory: they "
+                       "are not judged."},
+    Descriptor{.name = "jetmem_rules_memory_bytes",
+               .type = kGauge,
+               .help = "Memory that the series' past takes, at most rules.memory."},
+    Descriptor{.name = "jetmem_rules_steps_total",
+               .type = kCounter,
+               .help = "Times that all rules were judged. Must grow steadily: standing still, no "
+                       "alert is to be expected from this device."},
+    Descriptor{.name = "jetmem_rules_step_seconds",
+               .type = kGauge,
+               .help = "How long the last judgement of all rules took."},
+};
+enum Metric {
+  kState,
+  kUnknown,
+  kTransitions,
+  kDropped,
+  kRules,
+  kMistakes,
+  kSeries,
+  kRefused,
+  kMemory,
+  kSteps,
+  kStepSeconds,
+};
+
+LogLevel level_of(const Transition& transition) {
+  if (transition.change != Change::kFiring) return LogLevel::kInfo;
+  switch (transition.rule->severity) {
+    case Severity::kInfo:
+      return LogLevel::kInfo;
+    case Severity::kWarning:
+      return LogLevel::kWarning;
+    case Severity::kCritical:
+      return LogLevel::kError;
+  }
+  return LogLevel::kError;
+}
+
+}  // namespace
+
+std::span<const Descriptor> Judge::metrics() { return kMetrics; }
+
+Judge::Judge(const Clock& clock, Log& log, const Sampler& sampler, Told told)
+    : clock_(clock), log_(log), sampler_(sampler), told_(std::move(told)) {}
+
+bool Judge::apply(const RulesSettings& settings) {
+  const RuleFiles local = read_rule_files(settings.directory);
+  std::vector<ConfigText> texts;
+  if (settings.shipped) texts.assign(shipped_rules().begin(), shipped_rules().end());
+  for (const ConfigText& text : local.views()) texts.push_back(text);
+  ParsedRules parsed = load_rules(texts, MetricCatalog::of_jetmem(), settings.interval);
+  parsed.errors.insert(parsed.errors.begin(), local.errors.begin(), local.errors.end());
+  mistakes_ = parsed.errors.size();
+  for (const ConfigError& error : parsed.errors) {
+    log_.error("rules: " + describe(error), {{"JETMEM_CONFIG_FILE", error.file}});
+  }
+  if (!parsed.errors.empty() && loaded_) {
+    log_.error("the rules have mistakes: those in force are kept");
+    return false;
+  }
+  if (!parsed.errors.empty()) log_.error("the rules have mistakes: the others are judged");
+  loaded_ = true;
+  settings_ = settings;
+  std::optional<RuleEngine::Saved> before;
+  if (engine_) before = engine_->save(true);
+  feed_.reset();
+  engine_ = std::make_unique<RuleEngine>(
+      std::move(parsed.rules),
+      RuleEngine::Options{settings.interval, static_cast<std::size_t>(settings.memory)});
+  feed_ = std::make_unique<TableFeed>(*engine_);
+  // No time was lost: the next step comes when it would have.
+  if (before) engine_->restore(*before, before->last_step);
+  return true;
+}
+
+void Judge::take_blind_sources() {
+  blind_sources_.resize(sampler_.size());
+  for (std::size_t i = 0; i < sampler_.size(); ++i) {
+    const SourceStatus& status = sampler_.status(i);
+    const bool is_blind = status.stale || status.state == SourceState::kFailed ||
+                          status.state == SourceState::kDenied ||
+                          status.state == SourceState::kDisabled;
+    std::string& reason = blind_sources_[i];
+    if (!is_blind) {
+      reason.clear();
+      continue;
+    }
+    reason.assign("source ").append(sampler_.info(i).name).append(" is ");
+    reason.append(status.stale ? std::string_view("stale") : state_name(status.state));
+  }
+}
+
+std::string_view Judge::blind(std::string_view metric) const {
+  const auto known = MetricCatalog::of_jetmem().find(metric);
+  if (!known) return {};
+  for (const std::string_view source : known->sources) {
+    for (std::size_t i = 0; i < blind_sources_.size(); ++i) {
+      if (sampler_.info(i).name == source && !blind_sources_[i].empty()) return blind_sources_[i];
+    }
+  }
+  return {};
+}
+
+void Judge::step(const SampleTable& table, bool provisional) {
+  if (!engine_) return;
+  const Nanoseconds begin = clock_.mono();
+  take_blind_sources();
+  feed_->scrape(table, clock_.boot(), provisional);
+  engine_->judge(this);
+  for (const Transition& transition : engine_->transitions()) {
+    ++transitions_;
+    const Rule& rule = *transition.rule;
+    const ValueUnit unit = value_unit(rule.when.front());
+    std::string message = rule.name + " " + std::string(change_name(transition.change)) + ": " +
+                          fill_text(rule.texts.summary, transition.value, unit, transition.labels);
+    if (!transition.reason.empty()) message += " (" + transition.reason + ")";
+    log_.write({level_of(transition),
+                std::move(message),
+                {{"JETMEM_ALERT", rule.name},
+                 {"JETMEM_SEVERITY", std::string(severity_name(rule.severity))}}});
+    if (told_) told_(transition);
+  }
+  last_duration_ = clock_.mono() - begin;
+}
+
+void Judge::write(SampleWriter& out) const {
+  if (!engine_) return;
+  std::uint64_t dropped = 0;
+  const auto& rules = engine_->rules().rules;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const RuleEngine::Judged& judged = engine_->judged(i);
+    const std::string_view severity = severity_name(rules[i].severity);
+    out.put(kMetrics[kState], static_cast<int>(judged.state()), rules[i].name, severity);
+    dropped += judged.dropped;
+  }
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    out.put(kMetrics[kUnknown], engine_->judged(i).blind.empty() ? 0 : 1, rules[i].name,
+            severity_name(rules[i].severity));
+  }
+  const auto put = [&](Metric metric, auto value) {
+    out.put(kMetrics[metric], static_cast<double>(value));
+  };
+  put(kTransitions, transitions_);
+  put(kDropped, dropped);
+  put(kRules, rules.size());
+  put(kMistakes, mistakes_);
+  put(kSeries, engine_->series_count());
+  put(kRefused, engine_->refused_series());
+  put(kMemory, engine_->bytes());
+  put(kSteps, engine_->steps());
+  out.put(kMetrics[kStepSeconds], to_seconds(last_duration_));
+}
+
+}  // namespace jetmem

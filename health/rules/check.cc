@@ -1,0 +1,151 @@
+#include "health/rules/check.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "health/rules/texts.h"
+
+namespace jetmem {
+namespace {
+
+// What Prometheus itself puts on an alert, and on everything that it scrapes.
+constexpr std::array<std::string_view, 5> kReserved{"alertname", "alertstate", "severity",
+                                                    "instance", "job"};
+
+class Checker {
+ public:
+  Checker(const Rule& rule, const MetricCatalog& catalog, std::chrono::milliseconds interval)
+      : rule_(rule), catalog_(catalog), interval_(interval) {}
+
+  std::vector<ConfigError> check() && {
+    std::vector<std::string_view> first_labels;
+    for (std::size_t i = 0; i < rule_.when.size(); ++i) {
+      const auto metric = check_condition(rule_.when[i]);
+      if (!metric) continue;
+      const auto labels = metric->labels();
+      if (i == 0) first_labels = labels;
+      for (const std::string& label : rule_.when[i].on) {
+        check_label(rule_.when[i].on_at, "on", label, labels, rule_.when[i].metric);
+        if (i > 0 && !first_labels.empty()) {
+          check_label(rule_.when[i].on_at, "on", label, first_labels, rule_.when[0].metric);
+        }
+      }
+    }
+    check_text(rule_.texts.summary, rule_.texts.summary_at, "summary", first_labels);
+    check_text(rule_.texts.cause, rule_.texts.cause_at, "cause", first_labels);
+    check_text(rule_.texts.remedy, rule_.texts.remedy_at, "remedy", first_labels);
+    return std::move(errors_);
+  }
+
+ private:
+  void add(Position at, std::string_view key, std::string message) {
+    errors_.push_back({rule_.file, at.line, at.column, rule_.name + "." + std::string(key),
+                       rule_.name + ": " + std::move(message)});
+  }
+
+  void check_label(Position at, std::string_view key, const std::string& label,
+                   const std::vector<std::string_view>& labels, const std::string& metric) {
+    if (std::find(labels.begin(), labels.end(), label) != labels.end()) return;
+    std::string message = metric + " has no label '" + printable(label, 60) + "'";
+    const std::string_view near = nearest_name(label, labels);
+    if (!near.empty()) {
+      message.append("; did you mean '").append(near).append("'?");
+    } else if (labels.empty()) {
+      message.append("; it has none");
+    } else {
+      message.append("; it has");
+      const char* separator = " ";
+      for (const std::string_view each : labels) {
+        message.append(separator).append(each);
+        separator = ", ";
+      }
+    }
+    add(at, key, std::move(message));
+  }
+
+  std::optional<MetricCatalog::Metric> check_condition(const Condition& condition) {
+    const auto metric = catalog_.find(condition.metric);
+    if (!metric) {
+      const auto names = catalog_.names();
+      const std::string_view near = nearest_name(condition.metric, names);
+      add(condition.metric_at, "metric",
+          "no source declares the metric '" + printable(condition.metric, 100) + "'" +
+              (near.empty() ? "; docs/metrics.md lists them"
+                            : "; did you mean '" + std::string(near) + "'?"));
+      return std::nullopt;
+    }
+    const auto labels = metric->labels();
+    for (const LabelMatcher& matcher : condition.labels) {
+      check_label(matcher.at, "labels", matcher.label, labels, condition.metric);
+    }
+    for (const std::string_view label : labels) {
+      if (std::find(kReserved.begin(), kReserved.end(), label) == kReserved.end()) continue;
+      add(condition.metric_at, "metric",
+          condition.metric + " has the label '" + std::string(label) +
+              "', which Prometheus uses for alerts: rules cannot be made of it");
+    }
+    check_function(condition, *metric);
+    return metric;
+  }
+
+  void check_function(const Condition& condition, const MetricCatalog::Metric& metric) {
+    const Function f = condition.function;
+    const std::string name(function_name(f));
+    if ((f == Function::kRate || f == Function::kIncrease) && !metric.is_counter()) {
+      add(condition.function_at, "function",
+          name + " is of counters, and " + condition.metric + " is a gauge; use " +
+              (f == Function::kRate ? "slope" : "delta"));
+    }
+    if ((f == Function::kDelta || f == Function::kSlope || f == Function::kPredict) &&
+        metric.is_counter()) {
+      add(condition.function_at, "function",
+          name + " is of gauges, and " + condition.metric + " is a counter; use " +
+              (f == Function::kDelta ? "increase" : "rate"));
+    }
+    if (condition.window > std::chrono::milliseconds(0) && condition.window < 2 * interval_) {
+      add(condition.metric_at, "window",
+          "a window of " + format_duration(condition.window) +
+              " is too short where rules are judged every " + format_duration(interval_) +
+              "; take at least " + format_duration(2 * interval_));
+    }
+  }
+
+  void check_text(const std::string& text, Position at, std::string_view key,
+                  const std::vector<std::string_view>& labels) {
+    for (const TextPart& part : split_text(text)) {
+      if (part.kind == TextPart::Kind::kUnknown) {
+        add(at, key,
+            std::string(key) + " has {{" + printable(part.text, 60) +
+                "}}; there are {{ value }} and {{ labels.NAME }}");
+      } else if (part.kind == TextPart::Kind::kLabel) {
+        check_label(at, key, std::string(part.text), labels, rule_.when[0].metric);
+      }
+    }
+  }
+
+  const Rule& rule_;
+  const MetricCatalog& catalog_;
+  const std::chrono::milliseconds interval_;
+  std::vector<ConfigError> errors_;
+};
+
+}  // namespace
+
+std::vector<ConfigError> check_rule(const Rule& rule, const MetricCatalog& catalog,
+                                    std::chrono::milliseconds interval) {
+  return Checker(rule, catalog, interval).check();
+}
+
+ParsedRules load_rules(std::span<const ConfigText> files, const MetricCatalog& catalog,
+                       std::chrono::milliseconds interval) {
+  ParsedRules parsed = parse_rules(files);
+  std::erase_if(parsed.rules.rules, [&](const Rule& rule) {
+    auto errors = check_rule(rule, catalog, interval);
+    std::move(errors.begin(), errors.end(), std::back_inserter(parsed.errors));
+    return !errors.empty();
+  });
+  return parsed;
+}
+
+}  // namespace jetmem

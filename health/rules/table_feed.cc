@@ -1,0 +1,69 @@
+#include "health/rules/table_feed.h"
+
+#include <algorithm>
+
+namespace jetmem {
+namespace {
+
+// As Prometheus would have them: an empty label is none.
+Labels labels_of(const SampleTable::Slot& slot) {
+  Labels labels;
+  const std::size_t first = slot.descriptor->is_pattern() ? 1 : 0;
+  for (std::size_t i = first; i < slot.label_count; ++i) {
+    std::string value = slot.labels[i].shown();
+    if (!value.empty()) labels.emplace_back(slot.descriptor->labels[i - first], std::move(value));
+  }
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+}  // namespace
+
+void TableFeed::find_places(const SampleTable& table, Nanoseconds now) {
+  shape_ = table.shape();
+  places_.clear();
+  engine_.forget_refused();
+  for (Known& known : known_) known.there = false;
+  // Some may be from before a restart.
+  known_.resize(engine_.series_end(), {false, now});
+  const auto& sections = table.sections();
+  for (std::size_t s = 0; s < sections.size(); ++s) {
+    for (std::size_t i = 0; i < sections[s].slots.size(); ++i) {
+      const SampleTable::Slot& slot = sections[s].slots[i];
+      if (slot.is_duplicate || !engine_.mentions(slot.family)) continue;
+      const auto id = engine_.series(slot.family, labels_of(slot));
+      if (!id) continue;
+      known_.resize(engine_.series_end(), {false, now});
+      // A second series of the same name and labels is not on the page either.
+      if (known_[*id].there) continue;
+      known_[*id].there = true;
+      places_.push_back({s, i, *id});
+    }
+  }
+  gone_.clear();
+  for (std::size_t id = 0; id < known_.size(); ++id) {
+    if (!known_[id].there && engine_.is_series(static_cast<RuleEngine::SeriesId>(id))) {
+      gone_.push_back(static_cast<RuleEngine::SeriesId>(id));
+    }
+  }
+}
+
+void TableFeed::scrape(const SampleTable& table, Nanoseconds now, bool provisional) {
+  if (shape_ != table.shape()) find_places(table, now);
+  engine_.begin(now, provisional);
+  for (const Place& place : places_) {
+    engine_.set(place.series, table.sections()[place.section].values[place.slot]);
+    known_[place.series].last = now;
+  }
+  std::erase_if(gone_, [&](RuleEngine::SeriesId id) {
+    if (now - known_[id].last > engine_.reach()) {
+      engine_.remove(id);
+      known_[id] = Known();
+      return true;
+    }
+    engine_.set_stale(id);
+    return false;
+  });
+}
+
+}  // namespace jetmem
