@@ -10,7 +10,8 @@
 
 namespace jetmem {
 
-enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarning, kError };
+// Critical: an alert of that severity; nothing else is.
+enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarning, kError, kCritical };
 
 struct LogEntry {
   LogLevel level = LogLevel::kInfo;
@@ -18,6 +19,8 @@ struct LogEntry {
   std::string message;
   // Structured fields for the journal: {"JETMEM_SOURCE", "thermal"}.
   std::vector<std::pair<std::string, std::string>> fields;
+  // Written whatever the level that is logged.
+  bool always = false;
 };
 
 class Log {
@@ -36,7 +39,7 @@ class Log {
 
  private:
   void put(LogLevel level, std::string& message, Fields fields) {
-    write({level, std::move(message), {fields.begin(), fields.end()}});
+    write({level, std::move(message), {fields.begin(), fields.end()}, false});
   }
 };
 

@@ -44,6 +44,8 @@ std::string_view log_level_name(LogLevel level) {
       return "warning";
     case LogLevel::kError:
       return "error";
+    case LogLevel::kCritical:
+      return "critical";
   }
   return "unknown";
 }

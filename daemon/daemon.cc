@@ -443,7 +443,8 @@ void Daemon::publish(Nanoseconds now) {
   counters_.log_written = log_.written();
   counters_.log_dropped = log_.dropped();
   counters_.log_failed = log_.failed();
-  counters_.log_withheld = source_log_.withheld() + kernel_log_feed_->withheld();
+  counters_.log_withheld =
+      source_log_.withheld() + kernel_log_feed_->withheld() + judge_->withheld();
   for (const std::unique_ptr<Program>& program : programs_) {
     counters_.log_withheld += program->withheld();
   }

@@ -73,25 +73,12 @@ enum Metric {
   kStepSeconds,
 };
 
-LogLevel level_of(const Transition& transition) {
-  if (transition.change != Change::kFiring) return LogLevel::kInfo;
-  switch (transition.rule->severity) {
-    case Severity::kInfo:
-      return LogLevel::kInfo;
-    case Severity::kWarning:
-      return LogLevel::kWarning;
-    case Severity::kCritical:
-      return LogLevel::kError;
-  }
-  return LogLevel::kError;
-}
-
 }  // namespace
 
 std::span<const Descriptor> Judge::metrics() { return kMetrics; }
 
 Judge::Judge(const Clock& clock, Log& log, const Sampler& sampler, Told told)
-    : clock_(clock), log_(log), sampler_(sampler), told_(std::move(told)) {}
+    : clock_(clock), log_(log), sampler_(sampler), told_(std::move(told)), alert_log_(log) {}
 
 bool Judge::apply(const RulesSettings& settings) {
   const RuleFiles local = read_rule_files(settings.directory);
@@ -113,6 +100,8 @@ bool Judge::apply(const RulesSettings& settings) {
   settings_ = settings;
   std::optional<RuleEngine::Saved> before;
   if (engine_) before = engine_->save(true);
+  alert_log_.forget();
+  alert_log_.set_runbooks(settings.runbooks);
   feed_.reset();
   engine_ = std::make_unique<RuleEngine>(
       std::move(parsed.rules),
@@ -159,17 +148,10 @@ void Judge::step(const SampleTable& table, bool provisional) {
   engine_->judge(this);
   for (const Transition& transition : engine_->transitions()) {
     ++transitions_;
-    const Rule& rule = *transition.rule;
-    const ValueUnit unit = value_unit(rule.when.front());
-    std::string message = rule.name + " " + std::string(change_name(transition.change)) + ": " +
-                          fill_text(rule.texts.summary, transition.value, unit, transition.labels);
-    if (!transition.reason.empty()) message += " (" + transition.reason + ")";
-    log_.write({level_of(transition),
-                std::move(message),
-                {{"JETMEM_ALERT", rule.name},
-                 {"JETMEM_SEVERITY", std::string(severity_name(rule.severity))}}});
+    alert_log_.tell(transition);
     if (told_) told_(transition);
   }
+  alert_log_.catch_up(clock_.boot());
   last_duration_ = clock_.mono() - begin;
 }
 

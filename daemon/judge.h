@@ -15,6 +15,7 @@
 #include "base/sample.h"
 #include "collectors/sampler.h"
 #include "config/settings.h"
+#include "daemon/alert_log.h"
 #include "health/rules/engine.h"
 #include "health/rules/table_feed.h"
 
@@ -39,6 +40,8 @@ class Judge final : private Blindness {
   // the kernel has just logged an error: an alert need not wait for the next step then.
   void step(const SampleTable& table, bool provisional = false);
 
+  // Entries that the journal was spared.
+  std::uint64_t withheld() const { return alert_log_.withheld(); }
   void write(SampleWriter& out) const;
   static std::span<const Descriptor> metrics();
 
@@ -50,6 +53,7 @@ class Judge final : private Blindness {
   Log& log_;
   const Sampler& sampler_;
   Told told_;
+  AlertLog alert_log_;
   RulesSettings settings_;
   bool loaded_ = false;
   std::size_t mistakes_ = 0;  // in the rules as they were read last

@@ -35,6 +35,8 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
       return spdlog::level::warn;
     case LogLevel::kError:
       return spdlog::level::err;
+    case LogLevel::kCritical:
+      return spdlog::level::critical;
   }
   return spdlog::level::info;
 }
@@ -82,8 +84,9 @@ class JournalSink final : public spdlog::sinks::base_sink<spdlog::details::null_
  private:
   static int priority(spdlog::level::level_enum level) {
     switch (level) {
-      case spdlog::level::err:
       case spdlog::level::critical:
+        return LOG_CRIT;
+      case spdlog::level::err:
         return LOG_ERR;
       case spdlog::level::warn:
         return LOG_WARNING;
@@ -118,9 +121,24 @@ class StderrWriter final : public SpdlogWriter {
  public:
   using SpdlogWriter::SpdlogWriter;
   bool write(const LogEntry& entry) override {
-    const bool ok = SpdlogWriter::write(entry) && std::ferror(stderr) == 0;
+    bool ok = SpdlogWriter::write(entry);
+    // What journalctl -x would say: a terminal has no fields to look it up in.
+    for (const auto& [name, value] : entry.fields) {
+      const char* label = label_of(name);
+      if (label != nullptr && entry.always)
+        std::fprintf(stderr, "    %s: %s\n", label, value.c_str());
+    }
+    ok = ok && std::ferror(stderr) == 0;
     std::clearerr(stderr);
     return ok;
+  }
+
+ private:
+  static const char* label_of(std::string_view field) {
+    if (field == "JETMEM_CAUSE") return "likely cause";
+    if (field == "JETMEM_REMEDY") return "remedy";
+    if (field == "JETMEM_RUNBOOK") return "runbook";
+    return nullptr;
   }
 };
 

@@ -22,7 +22,7 @@ Scribe::Scribe(std::unique_ptr<LogWriter> writer, LogLevel level)
 Scribe::~Scribe() { stop(std::chrono::milliseconds(300)); }
 
 void Scribe::write(LogEntry entry) {
-  if (entry.level < level_.load()) return;
+  if (entry.level < level_.load() && !entry.always) return;
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->queue.size() >= kMaxQueue) {
