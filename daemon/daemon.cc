@@ -103,7 +103,12 @@ void Daemon::set_up_sources() {
   for (std::size_t i = 0; i < sampler_->size(); ++i) schedule_.add(sampler_->info(i).interval);
   processes_entry_ = schedule_.add(kProcessesInterval);
   judge_entry_ = schedule_.add(settings_.rules.interval);
-  judge_ = std::make_unique<Judge>(clock_, log_, *sampler_, nullptr);
+  Judge::Options judge;
+  if (root_.is_live()) {
+    judge.runtime_directory = directory_from("RUNTIME_DIRECTORY");
+    judge.boot_id = own_facts_.boot_id.value_or("");
+  }
+  judge_ = std::make_unique<Judge>(std::move(judge), clock_, log_, *sampler_, nullptr);
 
   reader::ClientOptions reader;
   // Another root is nothing that systemd's reader could serve.
@@ -151,6 +156,7 @@ void Daemon::set_up_kernel_log() {
       std::make_unique<KernelLogFeed>(std::move(options), root_, clock_, spawner_, log_, [this] {
         if (!kernel_log_feed_->following()) return;
         show_kernel_log();
+        judge_early_ = judge_->may_step_early();
         publish(clock_.boot());
       });
 }
@@ -207,6 +213,7 @@ int Daemon::run() {
   service_manager_.stopping();
   kernel_log_feed_->finish();
   log_.info("stopping");
+  judge_->finish();
   if (boot_keeper_ && boot_keeper_->keeps()) {
     boot_keeper_->finish(run_end(ask_system_state(kSystemStatePatience)));
   }
@@ -337,7 +344,7 @@ void Daemon::round(Nanoseconds now) {
   ++counters_.rounds;
   counters_.missed_rounds = schedule_.missed();
   counters_.last_round_time = clock_.mono() - begin;
-  judge_due_ = std::find(due_.begin(), due_.end(), judge_entry_) != due_.end();
+  if (std::find(due_.begin(), due_.end(), judge_entry_) != due_.end()) judge_due_ = true;
   publish(now);
   readiness_.beat(now);
   service_manager_.progressed(clock_.mono());
@@ -455,7 +462,13 @@ void Daemon::publish(Nanoseconds now) {
     write_self(out, counters_);
     for (const std::unique_ptr<Program>& program : programs_) program->write(out);
   }
-  if (std::exchange(judge_due_, false)) judge_->step(table_);
+  // What the kernel has just logged need not wait for the grid.
+  const bool early = std::exchange(judge_early_, false);
+  if (judge_due_) {
+    judge_due_ = !judge_->step(table_);
+  } else if (early) {
+    judge_->step(table_, true);
+  }
   {
     SampleWriter out(table_, judge_section_, now);
     judge_->write(out);

@@ -115,6 +115,7 @@ class Daemon {
   std::size_t judge_entry_ = 0;  // of the schedule
   std::size_t judge_section_ = 0;
   bool judge_due_ = false;
+  bool judge_early_ = false;
   SourceLog source_log_;
   ServiceManager service_manager_;
   Schedule schedule_;

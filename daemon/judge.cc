@@ -58,6 +58,10 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_rules_step_seconds",
                .type = kGauge,
                .help = "How long the last judgement of all rules took."},
+    Descriptor{.name = "jetmem_alert_keep_failures_total",
+               .type = kCounter,
+               .help = "Times that alerts could not be written to, or read from, the file in which "
+                       "they outlive a restart of jetmemd: after one they would begin anew."},
 };
 enum Metric {
   kState,
@@ -71,14 +75,21 @@ enum Metric {
   kMemory,
   kSteps,
   kStepSeconds,
+  kKeepFailures,
 };
 
 }  // namespace
 
 std::span<const Descriptor> Judge::metrics() { return kMetrics; }
 
-Judge::Judge(const Clock& clock, Log& log, const Sampler& sampler, Told told)
-    : clock_(clock), log_(log), sampler_(sampler), told_(std::move(told)), alert_log_(log) {}
+Judge::Judge(Options options, const Clock& clock, Log& log, const Sampler& sampler, Told told)
+    : clock_(clock),
+      log_(log),
+      sampler_(sampler),
+      told_(std::move(told)),
+      alert_log_(log),
+      keeper_(std::move(options.runtime_directory), std::move(options.boot_id), log),
+      started_(clock.boot()) {}
 
 bool Judge::apply(const RulesSettings& settings) {
   const RuleFiles local = read_rule_files(settings.directory);
@@ -96,7 +107,7 @@ bool Judge::apply(const RulesSettings& settings) {
     return false;
   }
   if (!parsed.errors.empty()) log_.error("the rules have mistakes: the others are judged");
-  loaded_ = true;
+  const bool is_first = !std::exchange(loaded_, true);
   settings_ = settings;
   std::optional<RuleEngine::Saved> before;
   if (engine_) before = engine_->save(true);
@@ -108,7 +119,11 @@ bool Judge::apply(const RulesSettings& settings) {
       RuleEngine::Options{settings.interval, static_cast<std::size_t>(settings.memory)});
   feed_ = std::make_unique<TableFeed>(*engine_);
   // No time was lost: the next step comes when it would have.
-  if (before) engine_->restore(*before, before->last_step);
+  if (before) {
+    engine_->restore(*before, before->last_step);
+  } else if (is_first) {
+    if (const auto kept = keeper_.load()) engine_->restore(*kept, clock_.boot());
+  }
   return true;
 }
 
@@ -118,6 +133,7 @@ void Judge::take_blind_sources() {
     const SourceStatus& status = sampler_.status(i);
     const bool is_blind = status.stale || status.state == SourceState::kFailed ||
                           status.state == SourceState::kDenied ||
+                          status.state == SourceState::kPending ||
                           status.state == SourceState::kDisabled;
     std::string& reason = blind_sources_[i];
     if (!is_blind) {
@@ -140,8 +156,22 @@ std::string_view Judge::blind(std::string_view metric) const {
   return {};
 }
 
-void Judge::step(const SampleTable& table, bool provisional) {
-  if (!engine_) return;
+// At most for a moment: what hangs does not hold up the rest.
+bool Judge::waits_for_sources() const {
+  constexpr Nanoseconds kPatience = std::chrono::seconds(5);
+  if (engine_->steps() > 0 || clock_.boot() - started_ >= kPatience) return false;
+  for (std::size_t i = 0; i < sampler_.size(); ++i) {
+    const SourceStatus& status = sampler_.status(i);
+    // A program takes its time.
+    if (sampler_.info(i).access == Access::kProgram || !status.skipped.empty()) continue;
+    if (status.state == SourceState::kPending) return true;
+  }
+  return false;
+}
+
+bool Judge::step(const SampleTable& table, bool provisional) {
+  if (!engine_) return true;
+  if (waits_for_sources()) return false;
   const Nanoseconds begin = clock_.mono();
   take_blind_sources();
   feed_->scrape(table, clock_.boot(), provisional);
@@ -152,7 +182,19 @@ void Judge::step(const SampleTable& table, bool provisional) {
     if (told_) told_(transition);
   }
   alert_log_.catch_up(clock_.boot());
+  keeper_.keep(*engine_, clock_.boot());
   last_duration_ = clock_.mono() - begin;
+  return true;
+}
+
+bool Judge::may_step_early() const {
+  constexpr Nanoseconds kPause = std::chrono::seconds(1);
+  return engine_ && clock_.boot() - engine_->last_step() >= kPause;
+}
+
+void Judge::finish() {
+  alert_log_.forget();
+  if (engine_) keeper_.finish(*engine_);
 }
 
 void Judge::write(SampleWriter& out) const {
@@ -181,6 +223,7 @@ void Judge::write(SampleWriter& out) const {
   put(kMemory, engine_->bytes());
   put(kSteps, engine_->steps());
   out.put(kMetrics[kStepSeconds], to_seconds(last_duration_));
+  put(kKeepFailures, keeper_.failures());
 }
 
 }  // namespace jetmem

@@ -15,6 +15,7 @@
 #include "base/sample.h"
 #include "collectors/sampler.h"
 #include "config/settings.h"
+#include "daemon/alert_keeper.h"
 #include "daemon/alert_log.h"
 #include "health/rules/engine.h"
 #include "health/rules/table_feed.h"
@@ -25,8 +26,12 @@ class Judge final : private Blindness {
  public:
   using Told = std::function<void(const Transition&)>;
 
+  struct Options {
+    std::string runtime_directory;  // where alerts outlive a restart; empty: nowhere
+    std::string boot_id;
+  };
   // `told` is called for each transition, after the journal was.
-  Judge(const Clock& clock, Log& log, const Sampler& sampler, Told told);
+  Judge(Options options, const Clock& clock, Log& log, const Sampler& sampler, Told told);
 
   // Reads the rules and begins to judge by them; state and past of rules that stay are kept. What
   // is wrong with a rule is logged with its place. At the start the other rules are judged; later
@@ -36,9 +41,16 @@ class Judge final : private Blindness {
   // The grid's next moment is not before this.
   std::chrono::milliseconds interval() const { return settings_.interval; }
 
-  // One step over what the table has now. Once more within the grid's interval (`provisional`) when
-  // the kernel has just logged an error: an alert need not wait for the next step then.
-  void step(const SampleTable& table, bool provisional = false);
+  // One step over what the table has now. False: not yet; the daemon has just started, and sources
+  // that are still to answer would be taken for gone. Once more within the grid's interval
+  // (`provisional`) when the kernel has just logged an error: an alert need not wait for the next
+  // step then.
+  bool step(const SampleTable& table, bool provisional = false);
+
+  // Whether a step was long enough ago for one before its time.
+  bool may_step_early() const;
+  // At the end: keeps what a restart must not forget.
+  void finish();
 
   // Entries that the journal was spared.
   std::uint64_t withheld() const { return alert_log_.withheld(); }
@@ -48,18 +60,21 @@ class Judge final : private Blindness {
  private:
   std::string_view blind(std::string_view metric) const override;
   void take_blind_sources();
+  bool waits_for_sources() const;
 
   const Clock& clock_;
   Log& log_;
   const Sampler& sampler_;
   Told told_;
   AlertLog alert_log_;
+  AlertKeeper keeper_;
   RulesSettings settings_;
   bool loaded_ = false;
   std::size_t mistakes_ = 0;  // in the rules as they were read last
   std::unique_ptr<RuleEngine> engine_;
   std::unique_ptr<TableFeed> feed_;
   std::vector<std::string> blind_sources_;  // by source; empty: it is not
+  const Nanoseconds started_;
   Nanoseconds last_duration_{0};
   std::uint64_t transitions_ = 0;
 };

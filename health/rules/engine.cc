@@ -543,7 +543,7 @@ void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
   }
   std::sort(times.begin(), times.end());
   times.erase(std::unique(times.begin(), times.end()), times.end());
-  while (!times.empty() && times.back() >= milliseconds(now)) times.pop_back();
+  while (!times.empty() && times.back() > milliseconds(now)) times.pop_back();
 
   struct Past {
     SeriesId id;
