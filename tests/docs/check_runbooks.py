@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Holds docs/runbooks to what there is: a page that names what does not exist is worse than none at 3 a.m.
+
+check_runbooks.py [ROOT]
+
+Each page has its headings in order; every metric and label in it is in docs/metrics.md, every
+subcommand and option of jetmem in cli/, every source and kind of event in its reference; every rule
+of config/rules has its page, with each of its thresholds at the value that ships, and every page its
+rule. docs/health.md may name only metrics that there are.
+
+Exits 1 with a line for each violation.
+"""
+
+import pathlib
+import re
+import sys
+
+HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
+OPTIONAL = "False alarms"
+MOST_LINES = 62
+# A metric, with labels where they follow; ending in _ or *, the beginning of several.
+METRIC = re.compile(r"\bjetmem_[A-Za-z0-9_]+\*?(?:\{[^}\n]*\})?")
+
+
+class Metrics:
+    """{name: labels} of docs/metrics.md; a name there may hold one *."""
+
+    def __init__(self, text):
+        self.exact, self.patterns = {}, []
+        for name, labels in re.findall(r"^\| `(jetmem_[\w*]+)` \| \w+ \| ([^|]*) \|", text, re.M):
+            if "*" in name:
+                self.patterns.append(re.compile(re.escape(name).replace(r"\*", r"\w+")))
+            else:
+                self.exact[name] = set(re.findall(r"`(\w+)`", labels))
+
+    def problem_of(self, text):
+        name, _, labels = text.partition("{")
+        if name.endswith(("_", "*")):
+            head = name.rstrip("*")
+            return None if any(each.startswith(head) for each in self.exact) else f"no metric begins with {head}"
+        if name not in self.exact:
+            known = any(each.fullmatch(name) for each in self.patterns)
+            return None if known else f"no metric {name}"
+        for label in re.findall(r"\w+", re.sub(r'"[^"]*"', "", labels)):
+            if label not in self.exact[name]:
+                return f"{name} has no label {label}"
+        return None
+
+
+def alternatives(pattern):
+    """Each text that a pattern of grep -E stands for, as far as groups and | go."""
+    depth, parts, start = 0, [], 0
+    for at, char in enumerate(pattern):
+        depth += (char == "(") - (char == ")")
+        if char == "|" and not depth:
+            parts.append(pattern[start:at])
+            start = at + 1
+    for part in [*parts, pattern[start:]]:
+        if (open_at := part.find("(")) < 0:
+            yield part
+            continue
+        depth, close = 0, open_at
+        for close in range(open_at, len(part)):
+            depth += (part[close] == "(") - (part[close] == ")")
+            if not depth:
+                break
+        for middle in alternatives(part[open_at + 1 : close]):
+            yield from alternatives(part[:open_at] + middle + part[close + 1 :])
+
+
+def problems_of_greps(code, metrics):
+    """What is looked for among metrics must be part of one's name."""
+    for options, pattern in re.findall(r"/?metrics\b[^|\n]*\| grep (-\w+ )?'?([^'\n]+)", code):
+        for each in [] if "v" in options else set(alternatives(pattern.strip())):
+            name = re.match(r"\w*", each.lstrip("^")).group()
+            fits = str.startswith if each.startswith("^") else str.__contains__
+            if not any(fits(metric, name) for metric in metrics.exact):
+                yield f"grep finds no metric by {each}"
+
+
+class Rules:
+    """The rules and thresholds of config/rules/*.yaml, read line by line: these files are ours, and plain."""
+
+    def __init__(self, files):
+        self.rules, self.thresholds = {}, {}
+        for file in files:
+            section = rule = threshold = None
+            for line in file.read_text().splitlines():
+                if top := re.match(r"(\w+):", line):
+                    section, rule, threshold = top.group(1), None, None
+                elif section == "thresholds":
+                    threshold = self.take_threshold(line, threshold)
+                elif section == "rules" and not line.lstrip().startswith("#"):
+                    if start := re.match(r"  - alert: (\w+)", line):
+                        rule = self.rules.setdefault(start.group(1), {"file": file.name, "uses": set()})
+                    elif rule is not None:
+                        if said := re.match(r"    (severity|runbook): ([\w-]+)", line):
+                            rule[said.group(1)] = said.group(2)
+                        rule["uses"] |= set(re.findall(r":\s*\"?\$(\w+)", line))
+
+    def take_threshold(self, line, threshold):
+        if start := re.match(r"  (\w+):\s*(?:\{\s*value:\s*)?([^\s,}]*)", line):
+            threshold = start.group(1)
+            self.thresholds[threshold] = start.group(2).strip("\"'")
+        elif (value := re.match(r"    value:\s*(\S+)", line)) and threshold:
+            self.thresholds[threshold] = value.group(1).strip("\"'")
+        return threshold
+
+
+class Program:
+    """jetmem's subcommands and options, from its sources."""
+
+    def __init__(self, root):
+        self.commands = set(re.findall(r"\badd_(\w+)_command\(", (root / "cli" / "commands.h").read_text()))
+        self.options = set()
+        for file in (root / "cli").glob("*.cc"):
+            for literal in re.findall(r'"([^"\n]*)"', file.read_text()):
+                self.options |= set(re.findall(r"--[a-z][a-z-]*", literal))
+
+    def problems_of(self, code, sources):
+        # A shell command ends at a pipe, a semicolon or a comment.
+        for words in re.findall(r"(?<![\w/.'-])jetmem ([a-z][^|;#>\n]*)", code):
+            command, *rest = words.split()
+            if command not in self.commands:
+                yield f"jetmem has no subcommand {command}"
+                continue
+            for option in rest:
+                if option.startswith("--") and option.split("=")[0] not in self.options:
+                    yield f"jetmem {command} has no option {option}"
+            if "--only" in rest[:-1]:
+                for source in rest[rest.index("--only") + 1].split(","):
+                    if source not in sources and source != "SOURCE":
+                        yield f"there is no source {source}"
+
+
+def code_of(text):
+    """What stands in blocks, less the comments there, and between backticks."""
+    blocks = [line.split(" # ")[0] for line in re.findall(r"^ {4}(.*)$", text, re.M)]
+    return "\n".join(blocks + re.findall(r"`([^`]+)`", text))
+
+
+def problems_of_shape(text):
+    lines = text.splitlines()
+    if not re.fullmatch(r"# Jetmem[A-Z]\w+", lines[0]):
+        yield f"begins with {lines[0]!r}, not with the name of its alert"
+    sentence = lines[2] if len(lines) > 2 and not lines[1] else ""
+    if not sentence.endswith(".") or (len(lines) > 3 and lines[3]):
+        yield "has no single line that says what the alert says"
+    found = re.findall(r"^## (.*)$", text, re.M)
+    if found not in (HEADINGS, [*HEADINGS, OPTIONAL]):
+        yield f"has the headings {', '.join(found)}; wanted: {', '.join(HEADINGS)}, and then {OPTIONAL} or none"
+    for heading, body in re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, re.M):
+        if not body.strip():
+            yield f"says nothing under {heading}"
+    if len(lines) > MOST_LINES:
+        yield f"has {len(lines)} lines, more than {MOST_LINES}"
+
+
+def problems_of_rule(page, text, rules):
+    alert = re.match(r"# (\w+)", text)
+    rule = rules.rules.get(alert.group(1)) if alert else None
+    if rule is None:
+        yield "there is no such rule in config/rules"
+        return
+    if rule.get("runbook") != page.stem:
+        yield f"its rule points to {rule.get('runbook')}"
+    block = re.search(r"^    thresholds:\n((?:      .*\n?)+)", text, re.M)
+    named = {}
+    for line in block.group(1).splitlines() if block else []:
+        if entry := re.match(r"      (\w+): \S+\s+# shipped: ([^\s,]+)", line):
+            named[entry.group(1)] = entry.group(2)
+        else:
+            yield f"cannot read {line.strip()!r}: wanted NAME: VALUE  # shipped: VALUE"
+    for name in sorted(rule["uses"] - set(named)):
+        yield f"says nothing of the threshold {name}"
+    for name, value in named.items():
+        if name not in rule["uses"]:
+            yield f"its rule has no threshold {name}"
+        elif rules.thresholds.get(name) != value:
+            yield f"{name} ships as {rules.thresholds.get(name)}, not as {value}"
+    for name in re.findall(r"disable: \[(\w+)\]", text):
+        if name != alert.group(1):
+            yield f"disables {name}"
+
+
+def problems_of_index(pages, rules, text):
+    rows = re.findall(r"^\| \[(\w+)\]\(([\w-]+\.md)\) \| (\w+) \| .+ \|$", text, re.M)
+    listed = {file: (alert, severity) for alert, file, severity in rows}
+    for page in pages:
+        alert, severity = listed.pop(page.name, (None, None))
+        if alert is None:
+            yield f"does not list {page.name}"
+        elif not page.read_text().startswith(f"# {alert}\n"):
+            yield f"{page.name} is not of {alert}"
+        elif alert in rules.rules and rules.rules[alert].get("severity") != severity:
+            yield f"{alert} is {rules.rules[alert].get('severity')}, not {severity}"
+    for file in listed:
+        yield f"lists {file}, which is not there"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
+    folder = root / "docs" / "runbooks"
+    reference = (root / "docs" / "metrics.md").read_text()
+    metrics = Metrics(reference)
+    sources = set(re.findall(r"^## Source (\w+)$", reference, re.M))
+    kinds = set(re.findall(r"^\| `(\w+)` \|", (root / "docs" / "kernel-events.md").read_text(), re.M))
+    rules = Rules(sorted((root / "config" / "rules").glob("*.yaml")))
+    program = Program(root)
+    index = folder / "README.md"
+    pages = sorted(set(folder.glob("*.md")) - {index})
+
+    found = []
+    for file in [*pages, index, root / "docs" / "health.md"]:
+        text = file.read_text()
+        problems = []
+        if file in pages:
+            problems += problems_of_shape(text)
+            problems += problems_of_rule(file, text, rules)
+        problems += filter(None, map(metrics.problem_of, sorted(set(METRIC.findall(text)))))
+        problems += program.problems_of(code_of(text), sources)
+        problems += problems_of_greps(code_of(text), metrics)
+        kind_words = re.findall(r"JETMEM_EVENT_KIND=(\w+)|jetmem_kernel_events_total\{kind=\"(\w+)\"", text)
+        problems += [f"there is no kind of event {kind}" for kind in {a or b for a, b in kind_words} - kinds]
+        for alert in sorted(set(re.findall(r"\bJetmem[A-Z]\w+", text)) - set(rules.rules)):
+            if not text.startswith(f"# {alert}\n"):
+                problems.append(f"there is no rule {alert}")
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            if not (file.parent / link).exists():
+                problems.append(f"links to {link}, which is not there")
+        found += [f"{file.relative_to(root)}: {each}" for each in problems]
+    found += [f"docs/runbooks/README.md: {each}" for each in problems_of_index(pages, rules, index.read_text())]
+    for name, rule in rules.rules.items():
+        if not (folder / f"{rule.get('runbook')}.md").exists():
+            found.append(f"config/rules/{rule['file']}: {name}: there is no page docs/runbooks/{rule.get('runbook')}.md")
+    for what, least in (("pages", len(pages)), ("metrics", len(metrics.exact)), ("rules", len(rules.rules)),
+                        ("subcommands", len(program.commands)), ("sources", len(sources)), ("kinds", len(kinds))):
+        if least < 5:
+            found.append(f"found only {least} {what}: are they still written like this?")
+    print("\n".join(found) if found else f"{len(pages)} runbooks say what there is")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
