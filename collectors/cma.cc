@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 9> kPaths{
     "/sys/kernel/debug/cma/*/used",
     "/sys/kernel/debug/cma/*/maxchunk",
 };
-constexpr std::size_t kMaxAreas = 64;
+constexpr std::size_t kMaxAreas = Cma::kMaxAreas;
 
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_cma_areas",

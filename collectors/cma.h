@@ -40,6 +40,7 @@
 namespace jetmem {
 
 struct Cma {
+  static constexpr std::size_t kMaxAreas = 64;
   struct Area {
     std::string name;
     // In pages. Absent: not readable here.

@@ -31,6 +31,15 @@ constexpr std::array kMetrics{
                        "series were dropped and jetmem is blind there.",
                .labels = {"source"},
                .max_series = kMaxSources},
+    Descriptor{.name = "jetmem_source_blind",
+               .type = kGauge,
+               .help = "1 when jetmem cannot see what it should: the source is there, and its last "
+                       "reading failed or is too old; jetmem sources and the journal say why. "
+                       "Missing for a source that this machine has not, that is switched off, "
+                       "or that is left alone to spare the device; denied is 0 and told by "
+                       "jetmem_source_state.",
+               .labels = {"source"},
+               .max_series = kMaxSources},
     Descriptor{.name = "jetmem_source_reads_total",
                .type = kCounter,
                .help = "Times a source was asked for, successfully or not.",
@@ -86,6 +95,7 @@ constexpr std::array kMetrics{
 enum Metric {
   kState,
   kStale,
+  kBlind,
   kReads,
   kErrors,
   kSkipped,
@@ -105,6 +115,16 @@ SourceState state_of(Errc error) {
   if (error == Errc::kAbsent) return SourceState::kAbsent;
   if (error == Errc::kDenied) return SourceState::kDenied;
   return SourceState::kFailed;
+}
+
+// Whether it should see and does not; nothing where there is nothing to see, or where it looks away
+// on purpose: then old data is no fault.
+std::optional<bool> is_blind(const SourceStatus& status) {
+  if (status.state == SourceState::kFailed) return true;
+  if (status.state == SourceState::kDenied) return false;
+  const bool on_purpose = status.stale && !status.skipped.empty();
+  if (status.state != SourceState::kOk || on_purpose) return std::nullopt;
+  return status.stale;
 }
 
 }  // namespace
@@ -355,6 +375,7 @@ void Sampler::write_own_series(Nanoseconds now) {
     }
     if (status.state == SourceState::kDisabled) continue;
     out.put(kMetrics[kStale], status.stale ? 1 : 0, name);
+    if (const auto blind = is_blind(status)) out.put(kMetrics[kBlind], *blind ? 1 : 0, name);
     put_absent(name, entry.absent);
     const SampleTable::Section& section = table_.sections()[entry.section];
     out.put(kMetrics[kDropped], static_cast<double>(section.dropped + section.duplicates), name);

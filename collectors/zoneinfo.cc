@@ -1,5 +1,6 @@
 #include "collectors/zoneinfo.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -99,6 +100,7 @@ constexpr unsigned kRequired = bit(kIsFree) | bit(kIsMin) | bit(kIsLow) | bit(kI
 constexpr std::string_view kNodeStats = "\n  per-node stats\n";
 constexpr std::string_view kFirstField = "\n  pages free ";
 constexpr std::string_view kPagesets = "pagesets";
+constexpr std::string_view kProtection = "protection: (";
 
 bool begins(const char* p, const char* end, std::string_view prefix) {
   return static_cast<std::size_t>(end - p) >= prefix.size() &&
@@ -109,6 +111,7 @@ bool begins(const char* p, const char* end, std::string_view prefix) {
 struct Fields {
   std::array<std::uint64_t, kFieldCount> values{};
   unsigned seen = 0;
+  std::optional<std::uint64_t> protection;
 
   std::optional<std::uint64_t> get(Field field) const {
     return (seen & bit(field)) != 0 ? std::optional(values[field]) : std::nullopt;
@@ -204,6 +207,9 @@ class Parser {
         expected = *field + 1U;
       } else if (begins(p, end, kPagesets)) {
         return {};
+      } else if (begins(p, end, kProtection)) {
+        const char* const list = p + kProtection.size();
+        fields.protection = most_of_list({list, static_cast<std::size_t>(end - list)});
       }
       p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
     }
@@ -220,6 +226,17 @@ class Parser {
       return static_cast<Field>(first);
     }
     return std::nullopt;
+  }
+
+  // The largest of "0, 0, 5673, 5673)\n"; nothing for anything else.
+  static std::optional<std::uint64_t> most_of_list(std::string_view rest) {
+    std::uint64_t most = 0;
+    do {
+      const auto value = take_u64(rest);
+      if (!value || *value > kMaxPages) return std::nullopt;
+      most = std::max(most, *value);
+    } while (take_prefix(rest, ", "));
+    return take_prefix(rest, ")\n") ? std::optional(most) : std::nullopt;
   }
 
   Result<void> number(const char* p, Field field, const char* line, Fields& fields) const {
@@ -259,6 +276,7 @@ class Parser {
     zone.promo = fields.get(kIsPromo);
     zone.cma = fields.get(kIsCma);
     zone.free_cma = fields.get(kIsFreeCma);
+    zone.protection = fields.protection;
   }
 
   Result<void> refuse_twins() const {

@@ -24,6 +24,7 @@
 // memory are printed from 4.12 on and end with the protection line. Fields are taken by name
 // wherever they stand between the zone's first line and "pagesets"; unknown lines are passed over,
 // and so is a paragraph "Node 0, per-node stats" (proposed upstream in place of the lines above).
+// A protection line that is not in this format is passed over too.
 //
 // Since 5.0 the kernel adds the boost to what it prints as min, low and high (min_wmark_pages and
 // its kin in include/linux/mmzone.h), and its own checks use these sums: a boost of 6463 pages on
@@ -56,6 +57,8 @@ struct Zoneinfo {
     std::optional<std::uint64_t> promo;
     std::optional<std::uint64_t> cma;
     std::optional<std::uint64_t> free_cma;
+    // The most of its protection line: kept here from requests that may use higher zones.
+    std::optional<std::uint64_t> protection;
 
     bool is_populated() const { return managed > 0; }
     bool operator==(const Zone&) const = default;

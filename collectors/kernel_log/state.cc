@@ -19,16 +19,18 @@ Json entry_json(const Entry& entry) {
   for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
     parts.push_back(entry.parts[i].view());
   }
-  return {{"kind", info.name},
-          {"origin", static_cast<int>(entry.origin)},
-          {"other", entry.other},
-          {"parts", std::move(parts)},
-          {"count", entry.count},
-          {"first", time_json(entry.first)},
-          {"last", time_json(entry.last)},
-          {"told", entry.told},
-          {"tell_at", entry.tell_at.count()},
-          {"tell_pause", entry.tell_pause.count()}};
+  Json json{{"kind", info.name},
+            {"origin", static_cast<int>(entry.origin)},
+            {"other", entry.other},
+            {"parts", std::move(parts)},
+            {"count", entry.count},
+            {"first", time_json(entry.first)},
+            {"last", time_json(entry.last)},
+            {"told", entry.told},
+            {"tell_at", entry.tell_at.count()},
+            {"tell_pause", entry.tell_pause.count()}};
+  if (entry.largest_pages > 0) json["largest_pages"] = entry.largest_pages;
+  return json;
 }
 
 // Of the boot clock: a number that can be counted with.
@@ -73,6 +75,10 @@ Entry entry_of(const Json& json) {
     entry.parts[i++].set(part.get_ref<const std::string&>());
   }
   entry.count = count_of(json.at("count"));
+  // Of few kinds, and earlier versions did not keep it.
+  if (const auto it = json.find("largest_pages"); it != json.end()) {
+    entry.largest_pages = count_of(*it);
+  }
   entry.first = time_of(json.at("first"));
   entry.last = time_of(json.at("last"));
   entry.told = count_of(json.at("told"));

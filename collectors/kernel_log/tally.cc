@@ -97,6 +97,12 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   Entry& entry = entry_of(event, origin);
   ++entry.count;
   if (entry.other) ++others_;
+  if (kind == EventKind::kCmaAllocFailure) {
+    const std::int64_t pages = event.number("pages").value_or(0);
+    if (pages > 0) {
+      entry.largest_pages = std::max(entry.largest_pages, static_cast<std::uint64_t>(pages));
+    }
+  }
   if (time) {
     if (!entry.first || *time < *entry.first) entry.first = time;
     if (!entry.last || *time > *entry.last) entry.last = time;

@@ -46,6 +46,8 @@ struct Entry {
   std::uint64_t hash = 0;
 
   std::uint64_t count = 0;
+  // Of failed CMA allocations: the most pages that were asked for. 0: never told.
+  std::uint64_t largest_pages = 0;
   std::optional<Nanoseconds> first;  // boot clock
   std::optional<Nanoseconds> last;
   // What was said about it already (EventLog): the count then, and when the next word is due.

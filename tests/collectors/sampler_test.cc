@@ -259,6 +259,51 @@ TEST_F(SamplerTest, AnAnswerThatItWasSkippedIsNoFailure) {
   EXPECT_EQ(sampler_->status(0).state, SourceState::kFailed);
 }
 
+// What should be seen and is not; a source that there is not, or that is not to be read, is no
+// blindness.
+TEST_F(SamplerTest, BlindIsWhatFailedOrIsOldAndNothingElse) {
+  constexpr const char* kBlind = "jetmem_source_blind{source=\"meminfo\"}";
+  sampler_->finish_round();
+  EXPECT_TRUE(std::isnan(value(kBlind))) << "pending";
+  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
+  round();
+  EXPECT_EQ(value(kBlind), 0);
+  tree_.write("proc/meminfo", "garbage\n");
+  round();
+  EXPECT_EQ(value(kBlind), 1) << "at once, though its last values still stand";
+  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
+  round();
+  EXPECT_EQ(value(kBlind), 0);
+  clock_.advance(seconds(4));
+  sampler_->finish_round();
+  EXPECT_EQ(state("ok"), 1);
+  EXPECT_EQ(value(kBlind), 1) << "nobody reads it any more";
+  sampler_->reject(0, {Errc::kDenied, "not ours"});
+  sampler_->finish_round();
+  EXPECT_EQ(value(kBlind), 0) << "denied has a series of its own";
+  sampler_->reject(0, {Errc::kAbsent, "no such file"});
+  sampler_->finish_round();
+  EXPECT_TRUE(std::isnan(value(kBlind))) << "absent";
+  round();
+  sampler_->set_enabled(0, false);
+  sampler_->finish_round();
+  EXPECT_TRUE(std::isnan(value(kBlind))) << "disabled";
+}
+
+TEST_F(SamplerTest, OldDataOfWhatIsLeftAloneOnPurposeIsNoBlindness) {
+  constexpr const char* kBlind = "jetmem_source_blind{source=\"meminfo\"}";
+  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
+  round();
+  sampler_->skip(0, "it would take too long");
+  clock_.advance(seconds(4));
+  sampler_->finish_round();
+  EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 1);
+  EXPECT_TRUE(std::isnan(value(kBlind)));
+  sampler_->reject(0, {Errc::kTimeout, "hangs"});
+  sampler_->finish_round();
+  EXPECT_EQ(value(kBlind), 1) << "what failed is a fault, whatever was skipped before";
+}
+
 TEST_F(SamplerTest, TruncatedTextIsNotParsed) {
   Snapshot snapshot;
   snapshot.add("/proc/meminfo", "MemFree: 4 kB\n", 0);

@@ -220,6 +220,27 @@ TEST(Zoneinfo, FieldsMayComeInAnyOrderAmongUnknownOnes) {
   EXPECT_EQ(z.zones[0].free_cma, 5U);
 }
 
+TEST(Zoneinfo, TheMostThatAZoneKeepsFromRequestsForHigherOnes) {
+  Zoneinfo out;
+  ASSERT_TRUE(parse_zoneinfo(kLinux49, out));
+  EXPECT_EQ(out.zones[0].protection, 2001U) << "behind the counters";
+  ASSERT_TRUE(parse_zoneinfo(kLinux515, out));
+  EXPECT_EQ(out.zones[0].protection, 5673U);
+  ASSERT_TRUE(parse_zoneinfo(kLinux618, out));
+  EXPECT_EQ(out.zones[0].protection, 0U);
+  ASSERT_TRUE(parse_zoneinfo(kMinimal, out));
+  EXPECT_EQ(out.zones[0].protection, std::nullopt);
+  ASSERT_TRUE(parse_zoneinfo(std::string(kMinimal) + "        protection: (5, 7, 6)\n", out));
+  EXPECT_EQ(out.zones[0].protection, 7U);
+  for (const char* const list :
+       {"", "5", "5,6)", "5, )", "-1)", "5) 6", "99999999999999999999)", "4503599627370497)"}) {
+    const std::string text =
+        std::string(kMinimal) + "        protection: (" + std::string(list) + "\n";
+    ASSERT_TRUE(parse_zoneinfo(text, out)) << list;
+    EXPECT_EQ(out.zones[0].protection, std::nullopt) << list;
+  }
+}
+
 TEST(Zoneinfo, ANodesOwnParagraphIsNoZone) {
   const Zoneinfo z =
       parsed("Node 0, per-node stats\n      nr_inactive_anon 2783\n" + std::string(kMinimal) +

@@ -49,6 +49,30 @@ TEST(SavedLog, SurvivesTheRoundTrip) {
   EXPECT_EQ(tally.events(EventKind::kMcError, Origin::kSystem), 7U);
 }
 
+TEST(SavedLog, KeepsTheLargestCmaRequestAndDoesWithoutOne) {
+  Tally tally;
+  Event event(EventKind::kCmaAllocFailure);
+  event.set_text("area", "camera");
+  event.set_number("pages", 12288);
+  tally.count(event, std::chrono::seconds(3), true);
+  SavedLog saved = example();
+  saved.tally = tally.save();
+  const std::string text = to_text(saved);
+  const auto read = parse_saved_log(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->tally.entries[0].largest_pages, 12288U);
+  // As an earlier version wrote it.
+  const std::string_view field = "\"largest_pages\":12288,";
+  std::string without = text;
+  without.erase(without.find(field), field.size());
+  const auto old = parse_saved_log(without);
+  ASSERT_TRUE(old) << old.error().message;
+  EXPECT_EQ(old->tally.entries[0].largest_pages, 0U);
+  std::string negative = text;
+  negative.replace(negative.find("12288"), 5, "-1");
+  EXPECT_FALSE(parse_saved_log(negative));
+}
+
 TEST(SavedLog, RefusesWhatIsNotWholeOrNotItsOwn) {
   const std::string text = to_text(example());
   EXPECT_FALSE(parse_saved_log(""));

@@ -215,6 +215,28 @@ TEST(Tally, SuppressedMessagesAreTheProbesThatMadeThem) {
   EXPECT_EQ(tally.events(kKind, Origin::kProbe), 541U);
 }
 
+TEST(Tally, TheLargestCmaRequestThatFailedByAreaAndOrigin) {
+  Tally tally;
+  const auto fails = [&](std::string_view area, std::int64_t pages, Nanoseconds at) {
+    Event event(EventKind::kCmaAllocFailure);
+    event.set_text("area", area);
+    event.set_text("errno", "ENOMEM");
+    if (pages > 0) event.set_number("pages", pages);
+    return tally.count(event, at, false).entry->largest_pages;
+  };
+  EXPECT_EQ(fails("camera", 0, seconds(1)), 0U) << "the size was cut off";
+  EXPECT_EQ(fails("camera", 2048, seconds(1)), 2048U);
+  EXPECT_EQ(fails("camera", 12288, seconds(2)), 12288U);
+  EXPECT_EQ(fails("camera", 16, seconds(3)), 12288U);
+  EXPECT_EQ(fails("codec", 16, seconds(4)), 16U);
+  tally.probe_begins(seconds(5));
+  EXPECT_EQ(fails("camera", 99999, seconds(6)), 99999U);
+  EXPECT_EQ(tally.entries()[0].largest_pages, 12288U) << "the probe's is its own";
+  Event other(EventKind::kPageAllocFailure);
+  other.set_number("pages", 7);
+  EXPECT_EQ(tally.count(other, seconds(7), false).entry->largest_pages, 0U);
+}
+
 TEST(Tally, NamesFromOutsideAreMadePrintableAndCut) {
   Tally tally;
   tally.count(oom_kill("a\x1b[31m\xff" + std::string(300, 'x'), 1), seconds(1), false);

@@ -1,0 +1,73 @@
+#include "health/throttling.h"
+
+#include <algorithm>
+#include <array>
+
+#include "collectors/sysfs_text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_throttling_level",
+               .type = MetricType::kGauge,
+               .help = "How the chip is slowed down now: 0 not at all; 1 slowed; 2 slowed hard, a "
+                       "clock cut by more than half of its steps or an alert at its deepest. What "
+                       "does it: jetmem_throttle_active."},
+};
+
+constexpr std::array<std::string_view, 2> kSources{"throttle", "thermal"};
+
+bool cuts_a_clock(std::string_view type) {
+  return starts_with(type, "cpufreq-") || starts_with(type, "devfreq-") ||
+         starts_with(type, "thermal-cpufreq-") || starts_with(type, "thermal-devfreq-") ||
+         ends_with(type, "-balanced");
+}
+
+bool is_heavy(std::string_view type) { return type == "heavy" || ends_with(type, "-heavy"); }
+
+}  // namespace
+
+std::optional<ThrottlingLevel> throttling_level(const Thermal::CoolingDevice& device) {
+  if (!device.state || kind_of_cooling(device.type) != Throttle::Kind::kThrottle) {
+    return std::nullopt;
+  }
+  const std::uint64_t state = *device.state;
+  if (state == 0) return ThrottlingLevel::kNone;
+  if (is_heavy(device.type)) return ThrottlingLevel::kHard;
+  const std::uint64_t deepest = device.max_state.value_or(0);
+  if (deepest == 0) return ThrottlingLevel::kSlowed;
+  const bool hard =
+      cuts_a_clock(device.type) ? state > deepest / 2 : deepest >= 2 && state >= deepest;
+  return hard ? ThrottlingLevel::kHard : ThrottlingLevel::kSlowed;
+}
+
+std::optional<ThrottlingLevel> throttling_level(const Throttle* throttle, const Thermal* thermal) {
+  std::optional<ThrottlingLevel> seen;
+  if (throttle != nullptr && throttle->throttling) {
+    seen = *throttle->throttling ? ThrottlingLevel::kSlowed : ThrottlingLevel::kNone;
+  }
+  if (thermal == nullptr) return seen;
+  for (const Thermal::CoolingDevice& device : thermal->cooling) {
+    const auto level = throttling_level(device);
+    // That one device is at rest says nothing of those that could not be read.
+    if (level && *level != ThrottlingLevel::kNone) seen = std::max(seen, level);
+  }
+  return seen;
+}
+
+std::span<const std::string_view> Throttling::sources() const { return kSources; }
+
+std::span<const Descriptor> Throttling::metrics() const { return kMetrics; }
+
+void Throttling::write(SampleWriter& out, WriteContext& context) {
+  const auto level =
+      throttling_level(context.readings.get<Throttle>(), context.readings.get<Thermal>());
+  if (level) {
+    out.put(kMetrics[0], static_cast<double>(*level));
+  } else {
+    context.absent.add("inputs_unknown");
+  }
+}
+
+}  // namespace jetmem
