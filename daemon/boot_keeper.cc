@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/small_file.h"
 #include "base/text.h"
 #include "collectors/boot/story.h"
 
@@ -30,6 +31,7 @@ constexpr Nanoseconds kNewsPause = std::chrono::minutes(1);
 constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
 // Of marks from before the start; the rest is told by their number.
 constexpr std::size_t kMostMarksTold = 20;
+constexpr std::size_t kMostOfStarts = 4096;
 
 // `journalctl MESSAGE_ID=...` shows all of one kind.
 constexpr const char* kDeviceRestarted = "d644ab837fd14767b5b757d285a78ddf";
@@ -60,6 +62,7 @@ Moment BootKeeper::now() const {
 
 void BootKeeper::start() {
   wall_offset_ = clock_.wall() - clock_.boot();
+  note_start();
   if (options_.directory.empty()) {
     log_.info("no history of boots is kept: no STATE_DIRECTORY");
     return;
@@ -85,6 +88,30 @@ void BootKeeper::start() {
   log_.warning("the history of boots is not known yet: the disk has not answered for " +
                    std::to_string(kStartPatience.count()) + " ms; it is waited for",
                {{"MESSAGE_ID", kTrouble}});
+}
+
+// In memory, so that no start is lost, however short the run.
+void BootKeeper::note_start() {
+  if (options_.runtime_directory.empty() || !options_.boot_id) return;
+  const std::string file = options_.runtime_directory + "/" + std::string(boot::kStartsFile);
+  boot::Starts starts;
+  const auto text = read_small_file(file, kMostOfStarts);
+  if (text) {
+    if (auto ok = boot::parse_starts(*text, starts); !ok) {
+      log_.warning("earlier starts in this boot are not known: " + file + ": " + ok.error().message,
+                   {{"MESSAGE_ID", kTrouble}});
+      starts = {};
+    }
+  } else if (text.error().code != Errc::kAbsent) {
+    log_.warning("earlier starts in this boot are not known: " + text.error().message,
+                 {{"MESSAGE_ID", kTrouble}});
+  }
+  starts.add(*options_.boot_id, clock_.boot());
+  if (const auto ok = replace_small_file(file, to_text(starts)); !ok) {
+    log_.warning("this start will not be counted by the next: " + ok.error().message,
+                 {{"MESSAGE_ID", kTrouble}});
+  }
+  starts_ = std::move(starts);
 }
 
 // False: the disk has not answered yet.
@@ -350,13 +377,15 @@ bool BootKeeper::follow_clock() {
   return true;
 }
 
-void BootKeeper::look_at_clock() {
+// True when it was set.
+bool BootKeeper::look_at_clock() {
   const bool was_set = follow_clock();
-  if (!begun_) return;
+  if (!begun_) return was_set;
   history_.boots.back().last = now();
-  if (!was_set) return;
+  if (!was_set) return false;
   set_moments();
   dirty_ = true;
+  return true;
 }
 
 // A clock that is set late tells when the moments of this boot were: it may have been wrong without
@@ -373,15 +402,15 @@ void BootKeeper::set_moments() {
 }
 
 bool BootKeeper::round() {
-  look_at_clock();
-  if (!keeps()) return false;
+  const bool was_set = look_at_clock();
+  if (!keeps()) return was_set;
   const bool begins = !begun_ && begin(std::chrono::milliseconds(0));
-  if (!begun_) return false;
+  if (!begun_) return was_set;
   if (!told_ && clock_.boot() - started_ >= kTellLate) tell();
   const bool marked = look_for_marks(kMarksPatience);
   const Nanoseconds since = clock_.boot() - saved_;
   if (since >= kSignOfLife || (dirty_ && since >= kNewsPause)) save();
-  return tell_trouble() || marked || begins;
+  return tell_trouble() || marked || begins || was_set;
 }
 
 // Once when it begins and once when it ends. True when it grew.
@@ -442,6 +471,8 @@ void BootKeeper::finish(RunEnd how) {
 BootHistoryView BootKeeper::view() const {
   BootHistoryView view;
   view.boot_time = std::chrono::duration_cast<std::chrono::seconds>(wall_offset_).count();
+  view.wall_offset = wall_offset_;
+  if (starts_) view.starts = &*starts_;
   if (!begun_) return view;
   view.history = &history_;
   view.failed_writes = writer_->counts().failed;

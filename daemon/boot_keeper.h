@@ -30,6 +30,8 @@ struct BootKeeperOptions {
   std::string settings;  // a digest of those in force
   std::string version;
   std::function<void()> before_reading;  // for tests: a disk that is slow
+  // systemd's RUNTIME_DIRECTORY, for the times of starts; empty: they are not known.
+  std::string runtime_directory{};
 };
 
 class BootKeeper {
@@ -45,8 +47,8 @@ class BootKeeper {
   // What the boot source read.
   void observe(const BootFacts& facts);
   void set_settings(const std::string& digest);
-  // Every ten seconds or so: new marks, the sign of life, what is told late. True when there is
-  // something new to show.
+  // Every ten seconds or so: new marks, the sign of life, what is told late, the wall clock. True
+  // when there is something new to show.
   bool round();
   // The last word: on the disk when this returns, or given up.
   void finish(boot::RunEnd how);
@@ -59,6 +61,7 @@ class BootKeeper {
   StateWriter::Counts writes() const { return writer_->counts(); }
 
  private:
+  void note_start();
   bool begin(std::chrono::milliseconds patience);
   bool begin_run();
   void note(boot::What what, const std::string& value);
@@ -69,7 +72,7 @@ class BootKeeper {
   void tell();
   bool tell_trouble();
   bool follow_clock();
-  void look_at_clock();
+  bool look_at_clock();
   void set_moments();
   void save();
   boot::Moment now() const;
@@ -83,6 +86,7 @@ class BootKeeper {
   DiskQuestion<MarksLook> marks_;
   bool begun_ = false;  // the history is known, and has this run
   boot::History history_;
+  std::optional<boot::Starts> starts_;
   // By What: what was known last, in this boot or before.
   std::array<std::string, boot::kWhats> known_;
   bool is_new_ = true;          // no history before this run

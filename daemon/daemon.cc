@@ -166,6 +166,7 @@ void Daemon::set_up_boot_history() {
   BootKeeperOptions options;
   // On the disk: it tells of what no memory outlives.
   options.directory = directory_from("STATE_DIRECTORY");
+  options.runtime_directory = directory_from("RUNTIME_DIRECTORY");
   options.boot_id = own_facts_.boot_id;
   options.settings = digest_of(settings_);
   options.version = kVersion;

@@ -1,11 +1,15 @@
 #include "health/registry.h"
 
 #include "health/bandwidth.h"
+#include "health/clock_leaps.h"
 #include "health/cma_health.h"
 #include "health/fragmentation.h"
 #include "health/memory_health.h"
 #include "health/memory_pressure.h"
+#include "health/probe_baseline.h"
+#include "health/recent_events.h"
 #include "health/throttling.h"
+#include "health/trends.h"
 
 namespace jetmem {
 
@@ -17,6 +21,10 @@ std::vector<std::unique_ptr<Derivation>> make_all_derivations(const HealthOption
   derivations.push_back(std::make_unique<MemoryPressure>());
   derivations.push_back(std::make_unique<Throttling>());
   derivations.push_back(std::make_unique<Bandwidth>());
+  derivations.push_back(std::make_unique<Trends>());
+  derivations.push_back(std::make_unique<RecentEvents>());
+  derivations.push_back(std::make_unique<ProbeBaseline>());
+  derivations.push_back(std::make_unique<ClockLeaps>());
   return derivations;
 }
 

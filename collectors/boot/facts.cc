@@ -15,9 +15,20 @@ namespace {
 using boot::What;
 
 constexpr auto& kPaths = kBootPaths;
-enum Path : std::size_t { kOsrelease, kCommandLine, kL4t, kPowerMode, kHistory, kMarks, kBackend };
+enum Path : std::size_t {
+  kOsrelease,
+  kCommandLine,
+  kL4t,
+  kPowerMode,
+  kHistory,
+  kMarks,
+  kBackend,
+  kStarts,
+  kUptime
+};
 
 constexpr std::size_t kMaxWord = 64;
+constexpr std::uint64_t kMaxUptime = 100ULL * 365 * 86400;  // seconds
 
 // A name as the kernel prints it: letters, digits and a few signs, of a likely length.
 bool is_word(std::string_view text) {
@@ -158,6 +169,29 @@ class Parser {
     }
   }
 
+  void uptime() {
+    const auto text = text_of(kPaths[kUptime]);
+    if (!text) return;
+    std::string_view rest = *text;
+    const auto seconds = take_u64(rest);
+    // The number's end shows that it was not cut.
+    const bool is_whole = seconds && *seconds < kMaxUptime && take_prefix(rest, ".") &&
+                          rest.find('\n') != std::string_view::npos;
+    if (is_whole) {
+      out_.uptime = std::chrono::seconds(*seconds);
+    } else {
+      out_.absent.add("malformed");
+    }
+  }
+
+  void starts() {
+    const auto text = text_of(kPaths[kStarts]);
+    if (!text) return;
+    if (boot::parse_starts(*text, out_.starts)) return;
+    out_.starts = {};
+    out_.absent.add("malformed");
+  }
+
   // Its JSON is read only where it is another than before.
   void history() {
     const FileText file = snapshot_.find(kPaths[kHistory]);
@@ -252,7 +286,8 @@ bool BootFacts::same_as(const BootFacts& other) const {
          pstore_listed == other.pstore_listed && archive_listed == other.archive_listed &&
          pstore_cut == other.pstore_cut && archive_cut == other.archive_cut &&
          records == other.records && history == other.history &&
-         history_error.has_value() == other.history_error.has_value() && marks == other.marks;
+         history_error.has_value() == other.history_error.has_value() && marks == other.marks &&
+         starts == other.starts && uptime == other.uptime;
 }
 
 Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& out) {
@@ -263,10 +298,15 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   out.pstore_listed = out.archive_listed = false;
   out.pstore_cut = out.archive_cut = false;
   out.absent.reset();
+  out.uptime.reset();
+  out.starts.boot.clear();
+  out.starts.at.clear();
   Parser parser(snapshot, out);
   parser.values();
   parser.reset();
   parser.pstore();
+  parser.uptime();
+  if (with_history) parser.starts();
   if (with_history) parser.history();
   bool any = !out.reset_reason.empty() || !out.backend.empty() || out.pstore_listed ||
              out.archive_listed || !out.records.empty() || !out.history_error;

@@ -13,6 +13,9 @@
 //       what is watched for change. Of the command line only a digest of 24 bits is ever kept: it
 //       may hold secrets.
 //   /var/lib/jetmem/boots.json, marks.jsonl      where no daemon hands its history over
+//   /run/jetmem/starts                           starts.h; as these
+//   /proc/uptime                                 "12345.67 45678.90": seconds since boot. For a
+//       captured tree: a live machine's clock is asked itself
 //
 // Reading reset_reason looks at one register. A value that the kernel has no name for costs a
 // warning with a stack in its log (pmc.c: WARN_ON) each time, so it is read once only by each
@@ -29,19 +32,21 @@
 #include "collectors/boot/history.h"
 #include "collectors/boot/marks.h"
 #include "collectors/boot/pstore.h"
+#include "collectors/boot/starts.h"
 #include "collectors/source.h"
 
 namespace jetmem {
 
 // Besides what gather.h finds.
-inline constexpr std::array<std::string_view, 7> kBootPaths{
-    "/proc/sys/kernel/osrelease",
-    "/proc/cmdline",
-    "/etc/nv_tegra_release",
-    "/var/lib/nvpmodel/status",
-    "/var/lib/jetmem/boots.json",
-    "/var/lib/jetmem/marks.jsonl",
-    "/sys/module/pstore/parameters/backend"};
+inline constexpr std::array<std::string_view, 9> kBootPaths{"/proc/sys/kernel/osrelease",
+                                                            "/proc/cmdline",
+                                                            "/etc/nv_tegra_release",
+                                                            "/var/lib/nvpmodel/status",
+                                                            "/var/lib/jetmem/boots.json",
+                                                            "/var/lib/jetmem/marks.jsonl",
+                                                            "/sys/module/pstore/parameters/backend",
+                                                            "/run/jetmem/starts",
+                                                            "/proc/uptime"};
 
 struct BootFacts {
   static constexpr std::size_t kMaxRecords = 48;
@@ -63,6 +68,11 @@ struct BootFacts {
   boot::History history;
   std::optional<Error> history_error{Error{Errc::kAbsent, "not read"}};
   boot::Marks marks;
+  boot::Starts starts;  // no boot: not read
+  std::optional<Nanoseconds> uptime;
+  // Wall clock minus boot clock, as the daemon last saw it: a second's change at least. Absent
+  // where nobody follows the clock.
+  std::optional<Nanoseconds> wall_offset;
 
   // Values that could not be had, by reason.
   AbsentValues absent;

@@ -90,6 +90,15 @@ constexpr std::array kMetrics{
                        "removes them.",
                .labels = {"place", "kind"},
                .max_series = 2 * kPstoreKinds},
+    Descriptor{.name = "jetmem_boot_uptime_seconds",
+               .type = MetricType::kGauge,
+               .help = "Seconds since boot, time in suspend included, as of the last reading: up "
+                       "to some minutes ago (setting sources.boot.interval)."},
+    Descriptor{.name = "jetmem_recent_starts",
+               .type = MetricType::kGauge,
+               .help = "Starts of jetmemd within the last hour in this boot, the present one "
+                       "included; 16 stands for that many or more. Above 1 somebody restarts it, "
+                       "or it is killed or crashes: journalctl -u jetmemd says which."},
 };
 enum Metric : std::size_t {
   kBootTime,
@@ -106,6 +115,8 @@ enum Metric : std::size_t {
   kHistoryErrors,
   kBackendInfo,
   kRecords,
+  kUptime,
+  kRecentStarts,
 };
 
 double number(std::uint64_t count) { return static_cast<double>(count); }
@@ -165,8 +176,28 @@ const SourceInfo BootSource::kInfo{
 
 Result<void> BootSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   auto ok = parse_boot(snapshot, !history_, reading_);
-  if (ok && history_) view_ = history_(reading_);
+  if (ok && history_) {
+    view_ = history_(reading_);
+    reading_.wall_offset = view_->wall_offset;
+  }
   return ok;
+}
+
+void BootSource::write_starts(SampleWriter& out, WriteContext& context) const {
+  const auto uptime = context.facts.live ? std::optional(context.now) : reading_.uptime;
+  if (!uptime) {
+    context.absent.add("uptime_unknown");
+    return;
+  }
+  out.put(kMetrics[kUptime], to_seconds(*uptime));
+  const boot::Starts* starts = view_ ? view_->starts : &reading_.starts;
+  const auto& boot_id = context.facts.boot_id;
+  // A file of another boot says nothing of this one.
+  if (starts == nullptr || starts->boot.empty() || (boot_id && *boot_id != starts->boot)) {
+    context.absent.add("starts_unknown");
+  } else {
+    out.put(kMetrics[kRecentStarts], number(starts->recent(*uptime)));
+  }
 }
 
 void BootSource::write(SampleWriter& out, WriteContext& context) const {
@@ -185,6 +216,7 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
     out.put(kMetrics[kResetReason], 1, reading_.reset_reason, level.empty() ? "unknown" : level,
             reset_cause_name(cause_of_reset(reading_.reset_reason)));
   }
+  write_starts(out, context);
   const boot::History* history = view_ ? view_->history : nullptr;
   if (!view_ && !reading_.history_error) history = &reading_.history;
   if (history != nullptr) {

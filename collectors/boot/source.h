@@ -16,6 +16,8 @@ struct BootHistoryView {
   const boot::History* history = nullptr;
   // When this boot began, by the clock as it is now.
   std::optional<std::int64_t> boot_time;
+  std::optional<Nanoseconds> wall_offset;  // wall clock minus boot clock
+  const boot::Starts* starts = nullptr;    // null: not known
   std::uint64_t failed_writes = 0;
   std::uint64_t bad_files = 0;
   std::uint64_t bad_marks = 0;
@@ -35,6 +37,8 @@ class BootSource final : public SourceOf<BootFacts> {
   }
 
  private:
+  void write_starts(SampleWriter& out, WriteContext& context) const;
+
   std::function<BootHistoryView(const BootFacts&)> history_;
   std::optional<BootHistoryView> view_;
 };

@@ -133,6 +133,12 @@ void Tally::probe_ended(Nanoseconds at) {
   next_probe_ = (next_probe_ + 1) % probes_.size();
 }
 
+bool Tally::probed_since(Nanoseconds from) const {
+  return std::any_of(probes_.begin(), probes_.end(), [&](const ProbeWindow& probe) {
+    return probe.used && (!probe.to || *probe.to + kProbeEcho >= from);
+  });
+}
+
 Origin Tally::origin_of(std::optional<Nanoseconds> time) const {
   if (!time) return Origin::kSystem;
   const bool probing = std::any_of(probes_.begin(), probes_.end(), [&](const ProbeWindow& probe) {

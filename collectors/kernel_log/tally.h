@@ -84,6 +84,8 @@ class Tally {
   // what a device does with a freed buffer shows late.
   void probe_begins(Nanoseconds from);
   void probe_ended(Nanoseconds at);
+  // Whether any of the last few ran, or may still have shown, after `from`.
+  bool probed_since(Nanoseconds from) const;
 
   std::uint64_t events(EventKind kind, Origin origin) const {
     return kinds_[static_cast<std::size_t>(kind)].count[static_cast<std::size_t>(origin)];

@@ -22,6 +22,8 @@
 
 namespace jetmem {
 
+class ShownGroups;
+
 struct ProcessKey {
   std::string command;
   std::string unit;
@@ -53,6 +55,10 @@ struct Processes {
   std::uint64_t left_out = 0;   // beyond the bounds
   std::uint64_t malformed = 0;  // could not be understood
   bool hidden = false;          // not even process 1 is to be seen: hidepid
+
+  // Which of them have series, with all that they hold: a view of the source's own, as of when it
+  // last wrote them; null: there is none.
+  const ShownGroups* shown = nullptr;
 
   // Whether the sums are of all processes.
   bool whole() const { return denied == 0 && left_out == 0 && malformed == 0 && !hidden; }

@@ -48,13 +48,17 @@ void ShownGroups::update(const std::vector<Processes::Group>& groups,
   track_newcomers(groups);
   admit(boot);
   for (Shown& one : tracked_) {
-    if (one.used) one.growth.add(mono, bytes[one.group]);
+    if (!one.used) continue;
+    one.bytes = bytes[one.group];
+    one.growth.add(mono, one.bytes);
   }
   first_ = false;
+  ++readings_;
 }
 
 void ShownGroups::forget_growth() {
   for (Shown& one : tracked_) one.growth.clear();
+  ++kind_;
 }
 
 void ShownGroups::rank(const std::vector<Processes::Group>& groups,

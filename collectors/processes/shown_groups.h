@@ -49,6 +49,7 @@ class ShownGroups {
   struct Shown {
     ProcessKey key;
     std::uint32_t group = 0;  // its index in this reading
+    std::uint64_t bytes = 0;  // in this reading
     std::size_t rank = 0;
     Growth growth;
     unsigned readings = 0;  // in a row among the largest, before it was shown
@@ -65,6 +66,9 @@ class ShownGroups {
   std::size_t held_back() const { return held_back_; }
   // What the bytes are made of has changed: rates begin anew.
   void forget_growth();
+  // Change with each update(), and with each forget_growth().
+  std::uint64_t readings() const { return readings_; }
+  std::uint64_t kind() const { return kind_; }
 
  private:
   static constexpr std::size_t kKept = 40;
@@ -84,6 +88,8 @@ class ShownGroups {
   Nanoseconds day_{0};
   std::size_t new_today_ = 0;
   std::size_t held_back_ = 0;
+  std::uint64_t readings_ = 0;
+  std::uint64_t kind_ = 0;
 };
 
 }  // namespace jetmem

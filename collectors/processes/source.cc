@@ -120,6 +120,7 @@ const SourceInfo ProcessesSource::kInfo{
 ProcessesSource::ProcessesSource() : ProcessesSource(kSystemClock) {}
 
 Result<void> ProcessesSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  reading_.shown = &shown_;
   return parse_processes(snapshot, reading_);
 }
 

@@ -51,13 +51,15 @@ class Device {
   }
   BootKeeper start(const std::string& directory, const std::string& settings = "aaaaaa") {
     log.entries.clear();
-    BootKeeper keeper({directory, id_, settings, "0.1.0", before_reading}, clock, log);
+    BootKeeper keeper({directory, id_, settings, "0.1.0", before_reading, runtime_directory}, clock,
+                      log);
     keeper.start();
     return keeper;
   }
   ManualClock clock;
   Recorder log;
   std::function<void()> before_reading;
+  std::string runtime_directory;
 
  private:
   std::string id_;
@@ -653,6 +655,53 @@ TEST_F(BootKeeperTest, NobodySaidWhetherItWasAShutdown) {
                       "stop, and systemd did not say"),
       nullptr)
       << device.log.all();
+}
+
+// Killed again and again within a second, each time before anything is on the disk.
+TEST_F(BootKeeperTest, NoStartOfACrashLoopIsLost) {
+  TempDir run;
+  Device device("a");
+  device.runtime_directory = run.path();
+  for (std::size_t i = 1; i <= 20; ++i) {
+    BootKeeper keeper = device.start(directory.path());
+    const BootHistoryView view = keeper.view();
+    ASSERT_NE(view.starts, nullptr);
+    EXPECT_EQ(view.starts->recent(device.clock.boot()), std::min<std::size_t>(i, 16));
+    device.clock.advance(std::chrono::milliseconds(700));
+  }
+  device.clock.advance(hours(1));
+  BootKeeper keeper = device.start(directory.path());
+  EXPECT_EQ(keeper.view().starts->recent(device.clock.boot()), 1U);
+  // Of another boot, and of nobody.
+  Device next("b");
+  next.runtime_directory = run.path();
+  EXPECT_EQ(next.start(directory.path()).view().starts->at.size(), 1U);
+  run.write("starts", "torn");
+  BootKeeper after = next.start(directory.path());
+  EXPECT_EQ(after.view().starts->at.size(), 1U);
+  EXPECT_NE(next.log.find("earlier starts in this boot are not known"), nullptr);
+}
+
+TEST_F(BootKeeperTest, StartsAreKnownWithoutADisk) {
+  TempDir run;
+  Device device("a");
+  device.runtime_directory = run.path();
+  EXPECT_NE(device.start("").view().starts, nullptr);
+  EXPECT_EQ(device.start("").view().starts->at.size(), 2U);
+  device.runtime_directory.clear();
+  EXPECT_EQ(device.start("").view().starts, nullptr) << "not known is not 1";
+}
+
+TEST_F(BootKeeperTest, AClockThatIsSetIsShownAtOnce) {
+  Device device("a");
+  BootKeeper keeper = device.start("");
+  EXPECT_EQ(keeper.view().wall_offset, kWall);
+  device.clock.advance(seconds(10));
+  EXPECT_FALSE(keeper.round());
+  device.clock.set_wall(kWall + hours(2));
+  EXPECT_TRUE(keeper.round());
+  EXPECT_EQ(keeper.view().wall_offset, kWall + hours(2) - seconds(30));
+  EXPECT_FALSE(keeper.round());
 }
 
 TEST_F(BootKeeperTest, MarksAreNotReadWhileSomebodyAddsOne) {

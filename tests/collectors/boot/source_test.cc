@@ -341,6 +341,68 @@ TEST_F(BootGather, FindsTheControllerWhereverItIs) {
   EXPECT_EQ(facts.reset_reason, "SENSOR");
 }
 
+TEST_F(BootSourceTest, UptimeIsTheClocksOrTheCaptures) {
+  fixture.file("/proc/cmdline", "quiet\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(get("jetmem_boot_uptime_seconds")));
+  EXPECT_EQ(absent("uptime_unknown"), 1U);
+  for (const std::string_view text : {"123", "123.4", "x\n", "99999999999.00 1.00\n", ""}) {
+    SCOPED_TRACE(text);
+    fixture.clear();
+    fixture.file("/proc/cmdline", "quiet\n");
+    fixture.file("/proc/uptime", text);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_TRUE(std::isnan(get("jetmem_boot_uptime_seconds")));
+    EXPECT_EQ(absent("malformed"), 1U);
+  }
+  fixture.clear();
+  fixture.file("/proc/cmdline", "quiet\n");
+  fixture.file("/proc/uptime", "4712.34 15000.00\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boot_uptime_seconds"), 4712);
+  // Live, the file is some minutes older than the clock: it is not looked at.
+  fixture.facts.live = true;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boot_uptime_seconds"), 0) << "the fixture's clock";
+}
+
+TEST_F(BootSourceTest, RecentStartsOfThisBoot) {
+  const auto run = [&](std::string_view starts) {
+    fixture.clear();
+    fixture.file("/proc/cmdline", "quiet\n");
+    fixture.file("/proc/uptime", "10000.00 1.00\n");
+    if (!starts.empty()) fixture.file("/run/jetmem/starts", starts);
+    ASSERT_TRUE(fixture.run());
+  };
+  run("");
+  EXPECT_TRUE(std::isnan(get("jetmem_recent_starts")));
+  EXPECT_EQ(absent("starts_unknown"), 1U);
+  run("b00t\n12\n6399\n6401\n9000\n9990\n");
+  EXPECT_EQ(get("jetmem_recent_starts"), 3);
+  run("b00t\n12\n");
+  EXPECT_EQ(get("jetmem_recent_starts"), 0);
+  fixture.facts.boot_id = "another";
+  run("b00t\n9990\n");
+  EXPECT_TRUE(std::isnan(get("jetmem_recent_starts"))) << "of another boot";
+  run("another\n99");
+  EXPECT_TRUE(std::isnan(get("jetmem_recent_starts"))) << "it was cut";
+  EXPECT_EQ(absent("malformed"), 1U);
+
+  // What the daemon tells counts, not a file.
+  boot::Starts starts;
+  starts.add("another", std::chrono::seconds(9998));
+  starts.add("another", std::chrono::seconds(9999));
+  fixture.source.set_history([&](const BootFacts&) {
+    BootHistoryView view;
+    view.starts = &starts;
+    view.wall_offset = std::chrono::seconds(77);
+    return view;
+  });
+  run("another\n9990\n");
+  EXPECT_EQ(get("jetmem_recent_starts"), 2);
+  EXPECT_EQ(reading().wall_offset, std::chrono::seconds(77));
+}
+
 TEST(BootOfBoards, AreUnderstood) {
   struct Board {
     const char* name;

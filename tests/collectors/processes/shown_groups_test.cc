@@ -171,5 +171,19 @@ TEST(GrowthTest, LargeFiguresLoseNothing) {
   EXPECT_NEAR(*growth.rate(), 1.0 / 60, 1e-9);
 }
 
+// What a trend over hours (health/) goes by.
+TEST_F(ShownGroupsTest, TellsWhatIsNewAndWhatItIsMadeOf) {
+  read({{"a", 7}, {"b", 9}});
+  EXPECT_EQ(shown.all()[0].bytes, 9U);
+  EXPECT_EQ(shown.all()[1].bytes, 7U);
+  const auto readings = shown.readings();
+  const auto kind = shown.kind();
+  read({{"a", 8}, {"b", 9}});
+  EXPECT_NE(shown.readings(), readings);
+  EXPECT_EQ(shown.kind(), kind);
+  shown.forget_growth();
+  EXPECT_NE(shown.kind(), kind);
+}
+
 }  // namespace
 }  // namespace jetmem

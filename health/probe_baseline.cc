@@ -1,0 +1,131 @@
+#include "health/probe_baseline.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "collectors/boot/digest.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_probe_slowness_ratio",
+               .type = MetricType::kGauge,
+               .help = "Time of the last probe of this kind, all steps with a whole frame, as a "
+                       "multiple of the median of earlier ones at the same clocks and power mode. "
+                       "3: taking memory costs three times what it did, because the kernel has to "
+                       "find or move it first or somebody keeps the memory busy. Absent until "
+                       "jetmemd saw five to compare with, and after a probe that failed.",
+               .labels = {"kind", "target"},
+               .max_series = ProbeBaseline::kTargets},
+};
+
+constexpr std::array<std::string_view, 1> kSources{"probe"};
+constexpr float kClockSlack = 0.1F;
+
+bool is_near(float a, float b) {
+  if (a == 0 || b == 0) return a == b;
+  return std::abs(a - b) <= kClockSlack * std::max(a, b);
+}
+
+}  // namespace
+
+ProbeBaseline::ProbeBaseline() = default;
+
+std::span<const std::string_view> ProbeBaseline::sources() const { return kSources; }
+
+std::span<const Descriptor> ProbeBaseline::metrics() const { return kMetrics; }
+
+bool ProbeBaseline::Run::is_comparable(const Run& other) const {
+  return frame == other.frame && steps == other.steps && power_mode == other.power_mode &&
+         is_near(cpu_hertz, other.cpu_hertz) && is_near(gpu_hertz, other.gpu_hertz) &&
+         is_near(emc_hertz, other.emc_hertz);
+}
+
+// Absent where no whole frame was had and used from begin to end.
+std::optional<ProbeBaseline::Run> ProbeBaseline::run_of(const ProbeRun& run,
+                                                        const ProbeRun::Probe& probe) {
+  if (probe.state != ProbeState::kOk || probe.rungs.empty()) return std::nullopt;
+  const ProbeRun::Rung& frame = probe.rungs.back();
+  if (frame.bytes < run.frame_bytes || frame.steps.empty()) return std::nullopt;
+  Run out;
+  out.frame = frame.bytes;
+  out.steps = digest32({});
+  for (const ProbeRun::Step& step : frame.steps) {
+    out.seconds += step.seconds;
+    out.steps = digest32(step.step, digest32(" ", out.steps));
+  }
+  const auto hertz = [](const std::optional<double>& clock) {
+    return static_cast<float>(clock.value_or(0));
+  };
+  out.cpu_hertz = hertz(run.after.cpu_max_hertz);
+  out.emc_hertz = hertz(run.after.emc_hertz);
+  if (run.has_gpu) out.gpu_hertz = hertz(run.after.gpu_hertz);
+  const std::uint64_t mode = run.after.power_mode.value_or(UINT64_MAX);
+  if (mode <= INT32_MAX) out.power_mode = static_cast<std::int32_t>(mode);
+  return out;
+}
+
+ProbeBaseline::Target& ProbeBaseline::target_of(const ProbeRun::Probe& probe) {
+  for (Target& target : targets_) {
+    if (target.kind == probe.kind && target.target == probe.target) return target;
+  }
+  if (targets_.size() < kTargets) {
+    Target& target = targets_.emplace_back();
+    target.kind = probe.kind;
+    target.target = probe.target;
+    return target;
+  }
+  // The one not seen for longest makes room.
+  Target& oldest =
+      *std::min_element(targets_.begin(), targets_.end(),
+                        [](const Target& a, const Target& b) { return a.seen < b.seen; });
+  oldest = Target{};
+  oldest.kind = probe.kind;
+  oldest.target = probe.target;
+  return oldest;
+}
+
+void ProbeBaseline::take(Target& target, const Run& run) {
+  std::array<double, kRuns> past;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < target.count; ++i) {
+    if (target.runs[i].is_comparable(run)) past[count++] = target.runs[i].seconds;
+  }
+  target.runs[target.next] = run;
+  target.next = (target.next + 1) % kRuns;
+  target.count = std::min(target.count + 1, kRuns);
+  if (count < kLeast) return;
+  const auto middle = past.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  std::nth_element(past.begin(), middle, past.begin() + static_cast<std::ptrdiff_t>(count));
+  if (*middle > 0) target.ratio = run.seconds / *middle;
+}
+
+void ProbeBaseline::write(SampleWriter& out, WriteContext& context) {
+  const auto* reading = context.readings.get<ProbeReading>();
+  if (reading == nullptr) return;
+  for (const ProbeRun& run : reading->runs) {
+    for (const ProbeRun::Probe& probe : run.probes) {
+      // Of what this machine has not, there is nothing to tell.
+      if (probe.state == ProbeState::kUnsupported || probe.state == ProbeState::kDenied) continue;
+      Target& target = target_of(probe);
+      target.seen = context.now;
+      // The same run is told until there is another.
+      if (target.started != run.started_boot || target.pid != run.pid) {
+        target.started = run.started_boot;
+        target.pid = run.pid;
+        target.ratio.reset();
+        const auto taken = run_of(run, probe);
+        target.has_frame = taken.has_value();
+        if (taken) take(target, *taken);
+      }
+      if (target.ratio) {
+        out.put(kMetrics[0], *target.ratio, probe.kind, probe.target);
+      } else {
+        context.absent.add(target.has_frame ? "too_few_comparable_runs" : "no_whole_frame");
+      }
+    }
+  }
+}
+
+}  // namespace jetmem

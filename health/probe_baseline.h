@@ -1,0 +1,68 @@
+// Whether jetmem's probe has become slow against its own past.
+//
+// The time of a probe is that of all steps with a whole frame together. It is compared to those of
+// earlier runs at equal conditions only: same frame, same steps, same power mode, and the clocks of
+// CPU, memory and (of runs with CUDA) GPU within a tenth, each as it was when the run ended. A
+// clock or mode that is not told is equal to none that is.
+//
+// Of each kind of memory the last kRuns runs are remembered. Nothing of it outlives a restart.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectors/probe/source.h"
+
+namespace jetmem {
+
+class ProbeBaseline final : public Derivation {
+ public:
+  static constexpr std::size_t kRuns = 32;
+  static constexpr std::size_t kLeast = 5;  // earlier runs to compare with
+  static constexpr std::size_t kTargets = 48;
+
+  ProbeBaseline();
+
+  std::string_view name() const override { return "probe_baseline"; }
+  std::span<const std::string_view> sources() const override;
+  std::span<const Descriptor> metrics() const override;
+  void write(SampleWriter& out, WriteContext& context) override;
+
+ private:
+  struct Run {
+    double seconds = 0;
+    std::uint64_t frame = 0;
+    std::uint32_t steps = 0;  // a digest of their names
+    std::int32_t power_mode = -1;
+    // 0: not told.
+    float cpu_hertz = 0;
+    float gpu_hertz = 0;
+    float emc_hertz = 0;
+
+    bool is_comparable(const Run& other) const;
+  };
+  struct Target {
+    std::string kind;
+    std::string target;
+    std::array<Run, kRuns> runs{};
+    std::size_t count = 0;
+    std::size_t next = 0;
+    // Of the run seen last.
+    Nanoseconds started{-1};
+    std::uint64_t pid = 0;
+    Nanoseconds seen{0};
+    bool has_frame = false;
+    std::optional<double> ratio;
+  };
+
+  static std::optional<Run> run_of(const ProbeRun& run, const ProbeRun::Probe& probe);
+  Target& target_of(const ProbeRun::Probe& probe);
+  static void take(Target& target, const Run& run);
+
+  std::vector<Target> targets_;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,257 @@
+#include "health/recent_events.h"
+
+#include <algorithm>
+
+#include "collectors/kernel_log/source.h"
+#include "collectors/vmstat.h"
+
+namespace jetmem {
+namespace {
+
+using kernel_log::Entry;
+using kernel_log::EventKind;
+using kernel_log::Origin;
+using kernel_log::Tally;
+
+constexpr auto kGauge = MetricType::kGauge;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_smmu_recent_faults",
+               .type = kGauge,
+               .help = "Faults of this client's memory accesses within the last minute, but for "
+                       "those while jetmem's probe ran; 0 for one that had some before. "
+                       "client=unknown: the kernel did not tell whose, or only counted them (its "
+                       "rate limit); client=other: one of too many to tell apart. Usually a buffer "
+                       "freed while a device still used it; thousands a minute are a storm that "
+                       "costs the CPU.",
+               .labels = {"smmu", "client"},
+               .max_series = RecentFaults::kMostClients + 2},
+    Descriptor{.name = "jetmem_fragmentation_evidence",
+               .type = kGauge,
+               .help = "How many kinds of evidence of fragmented memory jetmem saw in the last ten "
+                       "minutes: compactions that failed, programs stalled in an allocation, "
+                       "failed allocations of more than one page (these only where the kernel log "
+                       "is read). 0: free memory may be in small pieces, but nobody suffers."},
+};
+enum Metric : std::size_t { kFaults, kEvidence };
+
+constexpr std::array<std::string_view, 2> kSources{"kernel_log", "vmstat"};
+
+constexpr Nanoseconds kBucket = std::chrono::seconds(5);
+constexpr Nanoseconds kRecent = std::chrono::minutes(1);
+constexpr Nanoseconds kEvidenceLasts = std::chrono::minutes(10);
+constexpr Nanoseconds kVmstatAge = std::chrono::seconds(30);
+constexpr std::array kFaultKinds{EventKind::kSmmuContextFault, EventKind::kSmmuGlobalFault,
+                                 EventKind::kSmmuV3Event};
+enum Reserved : std::size_t { kUnknown, kOther };
+enum Evidence : std::size_t { kCompactFail, kAllocStall, kAllocFailure };
+
+bool is_fault(const Entry& entry) {
+  return std::find(kFaultKinds.begin(), kFaultKinds.end(), entry.kind) != kFaultKinds.end() &&
+         entry.origin == Origin::kSystem;
+}
+
+// What the kernel only counted: it has no entry.
+std::uint64_t suppressed(const Tally& tally) {
+  std::uint64_t all = 0;
+  for (const EventKind kind : kFaultKinds) all += tally.events(kind, Origin::kSystem);
+  for (const Entry& entry : tally.entries()) {
+    if (is_fault(entry)) all -= std::min(all, entry.count);
+  }
+  return all;
+}
+
+// Of more than one page: how many, and when the last was.
+struct FailedAllocations {
+  std::uint64_t count = 0;
+  std::optional<Nanoseconds> last;
+};
+
+FailedAllocations failed_allocations(const Tally& tally) {
+  FailedAllocations all;
+  for (const Entry& entry : tally.entries()) {
+    if (entry.kind != EventKind::kPageAllocFailure || entry.origin != Origin::kSystem) continue;
+    // Order 0 is no memory at all. Of "other" and "unknown" it is not known.
+    const std::string_view order = entry.parts[1].view();
+    if (order.empty() || order[0] < '1' || order[0] > '9') continue;
+    all.count += entry.count;
+    if (entry.last && (!all.last || *entry.last > *all.last)) all.last = entry.last;
+  }
+  return all;
+}
+
+// allocstall is printed for each zone since 4.8.
+std::optional<std::uint64_t> stalls(const Vmstat& vmstat) {
+  std::optional<std::uint64_t> sum;
+  for (const Vmstat::Field& field : vmstat.fields) {
+    const std::string_view name = field.name;
+    if (name == "allocstall" || name.substr(0, 11) == "allocstall_") {
+      sum = sum.value_or(0) + field.value;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+RecentFaults::RecentFaults() {
+  clients_.reserve(kMostClients + 2);
+  seen_.reserve(Tally::kMaxKeys + kernel_log::kOrigins * kernel_log::kKindCount);
+  for (const std::string_view name : {"unknown", "other"}) {
+    Client& client = clients_.emplace_back();
+    client.smmu.set(name);
+    client.client.set(name);
+  }
+}
+
+// Whether the tally is the one looked at before, and not long ago: else what has been counted since
+// is not known to be recent.
+bool RecentFaults::is_continued(const Tally& tally) const {
+  const std::vector<Entry>& entries = tally.entries();
+  if (entries.size() < seen_.size()) return false;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (entries[i].hash != seen_[i].hash || entries[i].count < seen_[i].count) return false;
+  }
+  return true;
+}
+
+RecentFaults::Client& RecentFaults::client_of(const Entry& entry) {
+  for (Client& client : clients_) {
+    if (client.smmu.view() == entry.parts[0].view() &&
+        client.client.view() == entry.parts[1].view()) {
+      return client;
+    }
+  }
+  if (clients_.size() == kMostClients + 2) return clients_[kOther];
+  Client& client = clients_.emplace_back();
+  client.smmu = entry.parts[0];
+  client.client = entry.parts[1];
+  return client;
+}
+
+void RecentFaults::add(Client& client, Nanoseconds when, std::uint64_t count) {
+  const std::int64_t id = when / kBucket;
+  auto& bucket = client.buckets[static_cast<std::size_t>(id) % client.buckets.size()];
+  // One that is newer already: what is a minute older than it is not recent.
+  if (bucket.id > id) return;
+  if (bucket.id != id) bucket = {id, 0};
+  bucket.count += count;
+}
+
+std::uint64_t RecentFaults::recent(const Client& client, Nanoseconds now) {
+  const std::int64_t id = now / kBucket;
+  std::uint64_t sum = 0;
+  for (const Client::Bucket& bucket : client.buckets) {
+    const auto kept = static_cast<std::int64_t>(client.buckets.size());
+    if (bucket.id > id - kept && bucket.id <= id) sum += bucket.count;
+  }
+  return sum;
+}
+
+void RecentFaults::look(const Tally& tally, bool live, Nanoseconds now) {
+  const bool continued = looked_ && now - *looked_ <= kRecent && is_continued(tally);
+  looked_ = now;
+  const std::uint64_t suppressed_now = suppressed(tally);
+  if (continued && suppressed_now > suppressed_) {
+    add(clients_[kUnknown], now, suppressed_now - suppressed_);
+  }
+  suppressed_ = suppressed_now;
+  const std::vector<Entry>& entries = tally.entries();
+  const std::size_t known = continued ? seen_.size() : 0;
+  seen_.resize(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& entry = entries[i];
+    const std::uint64_t before = i < known ? seen_[i].count : 0;
+    seen_[i] = {entry.hash, entry.count};
+    if (!is_fault(entry) || (i < known && entry.count == before)) continue;
+    // Seen once, it stays.
+    Client& client = client_of(entry);
+    const auto is_recent = [&](const std::optional<Nanoseconds>& at) {
+      return at && now - *at < kRecent;
+    };
+    if (!live) {
+      // A captured log's times are on a clock of its own: what comes while we look is new.
+      if (continued) add(client, now, entry.count - before);
+      continue;
+    }
+    if (!is_recent(entry.last)) continue;
+    // Of those that came before us only the last is known to be recent, if not even the first is.
+    const bool all = continued || is_recent(entry.first);
+    add(client, std::min(*entry.last, now), all ? entry.count - before : 1);
+  }
+}
+
+std::span<const std::string_view> RecentEvents::sources() const { return kSources; }
+
+std::span<const Descriptor> RecentEvents::metrics() const { return kMetrics; }
+
+void RecentEvents::Watched::see(std::optional<std::uint64_t> now_count, Nanoseconds now,
+                                bool counts) {
+  // Backwards is another counter: it begins anew.
+  if (counts && count && now_count && *now_count > *count) grew = now;
+  count = now_count;
+}
+
+void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
+  const auto* reading = context.readings.get<KernelLogReading>();
+  if (reading == nullptr) return;
+  const bool is_first = faults_.is_first();
+  // What is in the log from before is still coming.
+  if (is_first && !reading->log->is_caught_up()) {
+    context.absent.add("log_not_read_yet");
+    return;
+  }
+  faults_.look(reading->log->tally(), context.facts.live, context.now);
+  if (is_first && !context.facts.live) {
+    context.absent.add("needs_two_readings");
+    return;
+  }
+  for (const RecentFaults::Client& client : faults_.clients()) {
+    if (&client == &faults_.clients()[kOther] && !RecentFaults::had_any(client)) continue;
+    const std::uint64_t count = RecentFaults::recent(client, context.now);
+    out.put(kMetrics[kFaults], static_cast<double>(count), client.smmu.view(),
+            client.client.view());
+  }
+}
+
+void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
+  const auto* vmstat = context.readings.get<Vmstat>();
+  if (vmstat == nullptr) return;
+  const auto* reading = context.readings.get<KernelLogReading>();
+  const Tally* tally =
+      reading != nullptr && reading->log->is_caught_up() ? &reading->log->tally() : nullptr;
+  const bool is_first = !looked_ || context.now - *looked_ > kEvidenceLasts;
+  // What vmstat tells may be some seconds old.
+  const bool probed = tally != nullptr && tally->probed_since(context.now - kVmstatAge);
+  if (is_first) evidence_ = {};
+  looked_ = context.now;
+  evidence_[kCompactFail].see(vmstat->find("compact_fail"), context.now, !probed);
+  evidence_[kAllocStall].see(stalls(*vmstat), context.now, !probed);
+  if (tally != nullptr) {
+    const FailedAllocations failed = failed_allocations(*tally);
+    Watched& watched = evidence_[kAllocFailure];
+    if (context.facts.live) {
+      watched.grew = failed.last;
+    } else {
+      watched.see(failed.count, context.now, true);
+    }
+  } else {
+    context.absent.add("kernel_log_not_read");
+  }
+  const auto count = std::count_if(evidence_.begin(), evidence_.end(), [&](const Watched& one) {
+    return one.grew && context.now - *one.grew < kEvidenceLasts;
+  });
+  // That nothing grew is known from the second reading on only.
+  if (is_first && count == 0) {
+    context.absent.add("needs_two_readings");
+    return;
+  }
+  out.put(kMetrics[kEvidence], static_cast<double>(count));
+}
+
+void RecentEvents::write(SampleWriter& out, WriteContext& context) {
+  write_faults(out, context);
+  write_evidence(out, context);
+}
+
+}  // namespace jetmem

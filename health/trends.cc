@@ -1,0 +1,183 @@
+#include "health/trends.h"
+
+#include <algorithm>
+
+#include "collectors/meminfo.h"
+#include "collectors/nvmap.h"
+#include "collectors/processes/shown_groups.h"
+
+namespace jetmem {
+namespace {
+
+constexpr auto kGauge = MetricType::kGauge;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_trend_bytes_per_second",
+               .type = kGauge,
+               .help = "How fast this grows (below 0: shrinks), by the values of the last two "
+                       "hours, one a minute; steps and short peaks leave it alone. Absent unless "
+                       "jetmem saw half an hour of it and a line explains it well "
+                       "(jetmem_trend_fit_ratio of 0.7 and more): then something leaks, or is "
+                       "still filling up.",
+               .labels = {"of"},
+               .max_series = 3},
+    Descriptor{.name = "jetmem_trend_fit_ratio",
+               .type = kGauge,
+               .help = "How well a line explains the last two hours: 1 steady growth or shrinking, "
+                       "0 none, only noise, steps or coming and going. Below 0.7 no slope is told.",
+               .labels = {"of"},
+               .max_series = 3},
+    Descriptor{.name = "jetmem_trend_exhaustion_seconds",
+               .type = kGauge,
+               .help = "When MemAvailable is at 0 if it goes on shrinking as in the last two "
+                       "hours. Absent when it does not shrink steadily, or not within 30 days. "
+                       "jetmem_process_group_trend_bytes_per_second and the nvmap trends say who "
+                       "grows.",
+               .labels = {"of"}},
+    Descriptor{.name = "jetmem_process_group_trend_bytes_per_second",
+               .type = kGauge,
+               .help = "How fast the memory of these processes (resident, GPU and DMA-BUFs "
+                       "together) grows, by the values of the last two hours; absent unless a line "
+                       "explains them well. What grows for hours leaks, or fills a cache without a "
+                       "bound.",
+               .labels = {"command", "unit", "container"},
+               .max_series = ShownGroups::kMost},
+};
+enum Metric : std::size_t { kSlope, kFit, kExhaustion, kGroupSlope };
+
+constexpr std::array<std::string_view, 3> kSources{"meminfo", "nvmap", "processes"};
+constexpr std::array<std::string_view, 3> kOf{"MemAvailable", "NvMapMemUsed", "nvmap_orphans"};
+constexpr double kFurthest = 30 * 86400.0;
+// One in a second's round; as many more as rounds are apart.
+constexpr Nanoseconds kEach = std::chrono::seconds(1);
+
+constexpr std::string_view kTooFew = "too_few_values";
+constexpr std::string_view kNoFit = "no_steady_trend";
+
+// Absent where a heap's orphans are not known: a part would look like growth when the rest comes.
+std::optional<std::uint64_t> orphan_bytes(const Nvmap& nvmap) {
+  std::optional<std::uint64_t> sum;
+  for (const Nvmap::Heap& heap : nvmap.heaps) {
+    if (!heap.orphan_bytes) return std::nullopt;
+    sum = sum.value_or(0) + *heap.orphan_bytes;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Trends::Trends() : scratch_(Trend::make_scratch()) {}
+
+std::span<const std::string_view> Trends::sources() const { return kSources; }
+
+std::span<const Descriptor> Trends::metrics() const { return kMetrics; }
+
+void Trends::add_figures(WriteContext& context) {
+  const auto add = [&](Of of, const std::optional<std::uint64_t>& bytes) {
+    there_[of] = bytes.has_value();
+    if (bytes) figures_[of].add(context.now, static_cast<double>(*bytes));
+  };
+  const auto* meminfo = context.readings.get<Meminfo>();
+  add(kMemAvailable, meminfo == nullptr ? std::nullopt : meminfo->find(kOf[kMemAvailable]));
+  add(kNvMapMemUsed, meminfo == nullptr ? std::nullopt : meminfo->find(kOf[kNvMapMemUsed]));
+  const auto* nvmap = context.readings.get<Nvmap>();
+  add(kNvmapOrphans, nvmap == nullptr ? std::nullopt : orphan_bytes(*nvmap));
+  if (nvmap != nullptr && !there_[kNvmapOrphans]) context.absent.add("orphans_not_known");
+}
+
+void Trends::add_groups(WriteContext& context) {
+  for (Group& group : groups_) group.shown = false;
+  const auto* processes = context.readings.get<Processes>();
+  if (processes == nullptr || processes->shown == nullptr) return;
+  // A walk that was cut saw the older processes only.
+  if (processes->left_out > 0) {
+    context.absent.add("walk_cut");
+    return;
+  }
+  const ShownGroups& all = *processes->shown;
+  const bool is_new = all.readings() != groups_reading_;
+  if (all.kind() != groups_kind_) {
+    for (Group& group : groups_) group.trend.clear();
+  }
+  groups_reading_ = all.readings();
+  groups_kind_ = all.kind();
+  for (const ShownGroups::Shown& one : all.all()) {
+    if (!one.used || !one.shown) continue;
+    Group& group = group_of(one.key);
+    group.shown = true;
+    group.seen = context.now;
+    if (is_new) group.trend.add(context.now, static_cast<double>(one.bytes));
+  }
+}
+
+// The one not seen for longest makes room: at most ShownGroups::kMost are seen in a round.
+Trends::Group& Trends::group_of(const ProcessKey& key) {
+  Group* oldest = nullptr;
+  for (Group& group : groups_) {
+    if (group.seen >= Nanoseconds(0) && group.key == key) return group;
+    if (!group.shown && (oldest == nullptr || group.seen < oldest->seen)) oldest = &group;
+  }
+  oldest->key = key;
+  oldest->trend.clear();
+  return *oldest;
+}
+
+void Trends::compute(Nanoseconds now) {
+  std::int64_t most = 1 + (now - computed_) / kEach;
+  computed_ = now;
+  const std::size_t all = kFigures + kGroups;
+  for (std::size_t n = 0; n < all && most > 0; ++n) {
+    Trend& one = trend(next_);
+    next_ = (next_ + 1) % all;
+    if (!one.is_due()) continue;
+    one.compute(scratch_);
+    --most;
+  }
+}
+
+void Trends::write_figures(SampleWriter& out, WriteContext& context) const {
+  for (std::size_t of = 0; of < kFigures; ++of) {
+    if (!there_[of]) continue;
+    const auto& line = figures_[of].line();
+    if (!line) {
+      context.absent.add(kTooFew);
+      continue;
+    }
+    out.put(kMetrics[kFit], line->fit, kOf[of]);
+    const TrendLine* good = figures_[of].good_line();
+    if (good == nullptr) {
+      context.absent.add(kNoFit);
+      continue;
+    }
+    out.put(kMetrics[kSlope], good->slope, kOf[of]);
+    if (of != kMemAvailable) continue;
+    const double seconds = good->slope < 0 ? good->last / -good->slope : kFurthest + 1;
+    if (seconds <= kFurthest) {
+      out.put(kMetrics[kExhaustion], seconds, kOf[of]);
+    } else {
+      context.absent.add("no_exhaustion_within_30_days");
+    }
+  }
+}
+
+void Trends::write_groups(SampleWriter& out, WriteContext& context) const {
+  for (const Group& group : groups_) {
+    if (!group.shown) continue;
+    if (const TrendLine* good = group.trend.good_line()) {
+      out.put(kMetrics[kGroupSlope], good->slope, group.key.command, group.key.unit,
+              group.key.container);
+    } else {
+      context.absent.add(group.trend.line() ? kNoFit : kTooFew);
+    }
+  }
+}
+
+void Trends::write(SampleWriter& out, WriteContext& context) {
+  add_figures(context);
+  add_groups(context);
+  compute(context.now);
+  write_figures(out, context);
+  write_groups(out, context);
+}
+
+}  // namespace jetmem

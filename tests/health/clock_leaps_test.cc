@@ -1,0 +1,92 @@
+#include "health/clock_leaps.h"
+
+#include <gtest/gtest.h>
+
+#include "collectors/boot/facts.h"
+#include "tests/health/derivation_fixture.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::string_view kLeap = "jetmem_clock_recent_leap_seconds";
+constexpr Nanoseconds kOffset = seconds(1763690000);
+
+class ClockLeapsTest : public testing::Test {
+ protected:
+  ClockLeapsTest() { fixture.reading(facts); }
+  void see(Nanoseconds offset) {
+    facts.wall_offset = offset;
+    fixture.now += seconds(10);
+    fixture.write();
+  }
+
+  BootFacts facts;
+  DerivationFixture<ClockLeaps> fixture;
+};
+
+TEST_F(ClockLeapsTest, ALeapIsShownForTenMinutes) {
+  see(kOffset);
+  EXPECT_EQ(fixture.get(kLeap), 0);
+  see(kOffset - seconds(90));
+  EXPECT_EQ(fixture.get(kLeap), 90) << "back is a leap as well";
+  see(kOffset - seconds(60));
+  EXPECT_EQ(fixture.get(kLeap), 90) << "the largest";
+  for (int i = 0; i < 56; ++i) see(kOffset - seconds(60));
+  EXPECT_EQ(fixture.get(kLeap), 90);
+  for (int i = 0; i < 5; ++i) see(kOffset - seconds(60));
+  EXPECT_EQ(fixture.get(kLeap), 0);
+}
+
+TEST_F(ClockLeapsTest, OfSeveralTheLargest) {
+  see(kOffset);
+  Nanoseconds offset = kOffset;
+  for (const int by : {90, 30, 20, 10, 5}) see(offset += seconds(by));
+  EXPECT_EQ(fixture.get(kLeap), 90);
+  for (const int by : {100, 30, 20, 10, 5}) see(offset += seconds(by));
+  EXPECT_EQ(fixture.get(kLeap), 100);
+  see(offset += seconds(30));
+  see(offset += seconds(200));
+  fixture.now -= seconds(10);  // at the same moment
+  see(offset += seconds(30));
+  EXPECT_EQ(fixture.get(kLeap), 200);
+}
+
+TEST_F(ClockLeapsTest, SlewingIsNone) {
+  for (int i = 0; i < 100; ++i) see(kOffset + milliseconds(1010) * i);
+  EXPECT_EQ(fixture.get(kLeap), 0);
+}
+
+TEST_F(ClockLeapsTest, TheFirstSettingIsNone) {
+  see(Nanoseconds(0));  // 1970
+  see(kOffset);
+  EXPECT_EQ(fixture.get(kLeap), 0);
+  see(Nanoseconds(0));
+  EXPECT_EQ(fixture.get(kLeap), to_seconds(kOffset)) << "back to 1970";
+  fixture.now += minutes(11);
+  see(Nanoseconds(0));
+  EXPECT_EQ(fixture.get(kLeap), 0);
+  see(kOffset);
+  EXPECT_EQ(fixture.get(kLeap), to_seconds(kOffset)) << "no first setting any more";
+}
+
+TEST_F(ClockLeapsTest, SetTwiceLeaps) {
+  see(Nanoseconds(0));
+  see(kOffset);
+  see(kOffset + hours(1));
+  EXPECT_EQ(fixture.get(kLeap), 3600);
+}
+
+TEST_F(ClockLeapsTest, NothingWhereNobodyFollowsTheClock) {
+  facts.wall_offset.reset();
+  fixture.write();
+  EXPECT_EQ(fixture.series(), 0U);
+  EXPECT_EQ(fixture.absent_for("clock_not_followed"), 1U);
+}
+
+}  // namespace
+}  // namespace jetmem

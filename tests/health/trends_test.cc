@@ -1,0 +1,211 @@
+#include "health/trends.h"
+
+#include <gtest/gtest.h>
+
+#include "collectors/meminfo.h"
+#include "collectors/nvmap.h"
+#include "collectors/processes/shown_groups.h"
+#include "tests/health/derivation_fixture.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::string_view kAvailable = "jetmem_trend_bytes_per_second{of=\"MemAvailable\"}";
+constexpr std::string_view kAvailableFit = "jetmem_trend_fit_ratio{of=\"MemAvailable\"}";
+constexpr std::string_view kExhaustion = "jetmem_trend_exhaustion_seconds{of=\"MemAvailable\"}";
+constexpr std::string_view kOrphans = "jetmem_trend_bytes_per_second{of=\"nvmap_orphans\"}";
+
+std::string group_key(std::string_view command) {
+  return "jetmem_process_group_trend_bytes_per_second{command=\"" + std::string(command) +
+         "\",container=\"\",unit=\"a.service\"}";
+}
+
+class TrendsTest : public testing::Test {
+ protected:
+  TrendsTest() {
+    meminfo.fields = {{"MemAvailable", 4096 * kMiB, true, nullptr},
+                      {"NvMapMemUsed", 512 * kMiB, true, nullptr}};
+    nvmap.heaps.resize(2);
+    nvmap.heaps[0].orphan_bytes = 0;
+    nvmap.heaps[1].orphan_bytes = kMiB;
+    processes.shown = &shown;
+    fixture.reading(meminfo);
+    fixture.reading(nvmap);
+    fixture.reading(processes);
+  }
+
+  void set_groups(const std::vector<std::pair<std::string, std::uint64_t>>& groups) {
+    processes.groups.clear();
+    bytes.clear();
+    for (const auto& [name, size] : groups) {
+      processes.groups.push_back({{name, "a.service", ""}, 1, 0, 0});
+      bytes.push_back(size);
+    }
+  }
+  // As the source does after each of its readings.
+  void read_processes() { shown.update(processes.groups, bytes, fixture.now, fixture.now); }
+  void minute() {
+    for (int second = 0; second < 60; second += 5) {
+      fixture.now += seconds(5);
+      fixture.write();
+    }
+  }
+
+  Meminfo meminfo;
+  Nvmap nvmap;
+  Processes processes;
+  ShownGroups shown;
+  std::vector<std::uint64_t> bytes;
+  DerivationFixture<Trends> fixture;
+};
+
+TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
+  for (int i = 0; i < 29; ++i) {
+    meminfo.fields[0].value -= 6 * kMiB;
+    *nvmap.heaps[1].orphan_bytes += 2 * kMiB;
+    minute();
+  }
+  EXPECT_FALSE(fixture.has(kAvailableFit));
+  EXPECT_EQ(fixture.absent_for("too_few_values"), 3U);
+  for (int i = 0; i < 10; ++i) {
+    meminfo.fields[0].value -= 6 * kMiB;
+    *nvmap.heaps[1].orphan_bytes += 2 * kMiB;
+    minute();
+  }
+  EXPECT_NEAR(fixture.get(kAvailable), -0.1 * kMiB, 1);
+  EXPECT_GT(fixture.get(kAvailableFit), 0.95);
+  const double left = static_cast<double>(meminfo.fields[0].value) / (0.1 * kMiB);
+  EXPECT_NEAR(fixture.get(kExhaustion), left, 70);
+  EXPECT_NEAR(fixture.get(kOrphans), 2.0 * kMiB / 60, 1);
+  // NvMapMemUsed does not move.
+  EXPECT_EQ(fixture.get("jetmem_trend_fit_ratio{of=\"NvMapMemUsed\"}"), 0);
+  EXPECT_FALSE(fixture.has("jetmem_trend_bytes_per_second{of=\"NvMapMemUsed\"}"));
+  EXPECT_EQ(fixture.absent_for("no_steady_trend"), 1U);
+}
+
+TEST_F(TrendsTest, NoEndThatIsFarOffOrNeverComes) {
+  for (int i = 0; i < 60; ++i) {
+    meminfo.fields[0].value -= 64 * 1024;  // 4 GiB last 45 days
+    minute();
+  }
+  EXPECT_TRUE(fixture.has(kAvailable));
+  EXPECT_FALSE(fixture.has(kExhaustion));
+  EXPECT_EQ(fixture.absent_for("no_exhaustion_within_30_days"), 1U);
+  for (int i = 0; i < 125; ++i) {
+    meminfo.fields[0].value += kMiB;
+    minute();
+  }
+  EXPECT_GT(fixture.get(kAvailable), 0);
+  EXPECT_FALSE(fixture.has(kExhaustion));
+}
+
+TEST_F(TrendsTest, NothingOfASourceThatIsBlind) {
+  for (int i = 0; i < 40; ++i) {
+    meminfo.fields[0].value -= kMiB;
+    *nvmap.heaps[1].orphan_bytes += kMiB;
+    minute();
+  }
+  ASSERT_TRUE(fixture.has(kAvailable));
+  ASSERT_TRUE(fixture.has(kOrphans));
+  fixture.set_valid(0, false);
+  nvmap.heaps[0].orphan_bytes.reset();
+  minute();
+  EXPECT_FALSE(fixture.has(kAvailable)) << "what was is not what is";
+  EXPECT_FALSE(fixture.has(kAvailableFit));
+  EXPECT_FALSE(fixture.has(kExhaustion));
+  EXPECT_FALSE(fixture.has(kOrphans)) << "a part is not the sum";
+  EXPECT_EQ(fixture.absent_for("orphans_not_known"), 1U);
+}
+
+TEST_F(TrendsTest, GroupsHaveTheirOwn) {
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    set_groups({{"camera", 100 * kMiB + i * 3 * kMiB}, {"model", 900 * kMiB}});
+    read_processes();
+    minute();
+  }
+  EXPECT_NEAR(fixture.get(group_key("camera")), 3.0 * kMiB / 60, 1);
+  EXPECT_FALSE(fixture.has(group_key("model")));
+  // One that is gone has none.
+  set_groups({{"model", 900 * kMiB}});
+  read_processes();
+  minute();
+  EXPECT_FALSE(fixture.has(group_key("camera")));
+  EXPECT_GT(fixture.series(), 0U);
+}
+
+TEST_F(TrendsTest, AReadingIsTakenOnce) {
+  // Read each ten minutes: the values between are not seen again and again.
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    set_groups({{"camera", 100 * kMiB + i * kMiB}});
+    read_processes();
+    for (int n = 0; n < 10; ++n) minute();
+  }
+  EXPECT_FALSE(fixture.has(group_key("camera"))) << "12 values, not 120";
+  EXPECT_GE(fixture.absent_for("too_few_values"), 1U);
+}
+
+TEST_F(TrendsTest, WhatBytesAreMadeOfChanges) {
+  std::uint64_t size = 100 * kMiB;
+  const auto minutes_of = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      set_groups({{"camera", size += kMiB}});
+      read_processes();
+      minute();
+    }
+  };
+  minutes_of(40);
+  ASSERT_TRUE(fixture.has(group_key("camera")));
+  shown.forget_growth();  // GPU memory can be read from now on
+  size += 1000 * kMiB;
+  minutes_of(20);
+  EXPECT_FALSE(fixture.has(group_key("camera")));
+  minutes_of(20);
+  EXPECT_NEAR(fixture.get(group_key("camera")), 1.0 * kMiB / 60, 1);
+  // A walk that was cut saw only some of them.
+  processes.left_out = 1;
+  minute();
+  EXPECT_FALSE(fixture.has(group_key("camera")));
+  EXPECT_EQ(fixture.absent_for("walk_cut"), 1U);
+}
+
+TEST_F(TrendsTest, GroupsComeAndGoWithoutEnd) {
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    std::vector<std::pair<std::string, std::uint64_t>> groups;
+    for (std::uint64_t n = 0; n < 25; ++n) {
+      groups.emplace_back("job" + std::to_string(n < 5 ? n : i / 7 * 100 + n),
+                          (100 + n + i) * kMiB);
+    }
+    set_groups(groups);
+    read_processes();
+    minute();
+  }
+  std::size_t shown_now = 0;
+  for (const ShownGroups::Shown& one : shown.all()) shown_now += one.used && one.shown ? 1 : 0;
+  EXPECT_LE(shown_now, ShownGroups::kMost);
+  EXPECT_LE(fixture.series(), ShownGroups::kMost + 7);
+}
+
+TEST_F(TrendsTest, TheShapeStays) {
+  set_groups({{"camera", 100 * kMiB}, {"model", 900 * kMiB}});
+  for (int i = 0; i < 40; ++i) {
+    meminfo.fields[0].value -= 6 * kMiB;
+    for (std::uint64_t& size : bytes) size += kMiB;
+    read_processes();
+    minute();
+  }
+  const std::uint64_t changes = fixture.shape_changes();
+  for (int i = 0; i < 40; ++i) {
+    meminfo.fields[0].value -= 6 * kMiB;
+    for (std::uint64_t& size : bytes) size += kMiB;
+    read_processes();
+    minute();
+  }
+  EXPECT_EQ(fixture.shape_changes(), changes);
+}
+
+}  // namespace
+}  // namespace jetmem
