@@ -104,7 +104,10 @@ Result<Child> SystemSpawner::spawn(const SpawnRequest& request) {
   // A fixed, small environment: nothing of ours leaks, nothing of ours steers the child.
   static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
   static char lang[] = "LC_ALL=C.UTF-8";
-  char* const envp[] = {path, lang, nullptr};
+  std::vector<char*> envp{path, lang};
+  for (const std::string& variable : request.environment)
+    envp.push_back(const_cast<char*>(variable.c_str()));
+  envp.push_back(nullptr);
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -115,7 +118,7 @@ Result<Child> SystemSpawner::spawn(const SpawnRequest& request) {
   const pid_t pid = ::fork();
   if (pid < 0) return tl::unexpected(errno_error("start", request.argv[0], errno));
   if (pid == 0) {
-    const int error = become_child(request, argv.data(), envp, parent, write_end.get());
+    const int error = become_child(request, argv.data(), envp.data(), parent, write_end.get());
     ssize_t ignored = ::write(write_end.get(), &error, sizeof error);
     (void)ignored;
     ::_exit(127);

@@ -21,6 +21,8 @@ struct SpawnRequest {
   // Descriptors to hand over: {ours, number in the child}. The rest is closed; 0, 1 and 2 are
   // /dev/null unless they are named here.
   std::vector<std::pair<int, int>> descriptors;
+  // "NAME=value", on top of the fixed PATH and LC_ALL, which is all that others get.
+  std::vector<std::string> environment = {};
   // It is no program of jetmem's: it leads a process group of its own, so that what it starts ends
   // with it, and when memory runs short the kernel's choice does not spare it as it does the
   // daemon.

@@ -21,5 +21,6 @@ void add_nvmap_command(CLI::App& app, CommandContext& context);
 void add_boots_command(CLI::App& app, CommandContext& context);
 void add_mark_command(CLI::App& app, CommandContext& context);
 void add_probe_command(CLI::App& app, CommandContext& context);
+void add_compact_command(CLI::App& app, CommandContext& context);
 
 }  // namespace jetmem

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   jetmem::add_boots_command(app, context);
   jetmem::add_mark_command(app, context);
   jetmem::add_probe_command(app, context);
+  jetmem::add_compact_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

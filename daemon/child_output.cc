@@ -104,7 +104,8 @@ Result<void> ChildOutput::start(SpawnRequest request) {
   if (!out) return tl::unexpected(std::move(out.error()));
   auto errors = make_pipe(request.argv[0]);
   if (!errors) return tl::unexpected(std::move(errors.error()));
-  request.descriptors = {{out->theirs.get(), 1}, {errors->theirs.get(), 2}};
+  request.descriptors.emplace_back(out->theirs.get(), 1);
+  request.descriptors.emplace_back(errors->theirs.get(), 2);
   auto child = spawner_.spawn(request);
   if (!child) return tl::unexpected(std::move(child.error()));
   process_ = std::move(*child);
@@ -204,6 +205,10 @@ int ChildOutput::on_timer(sd_event_source*, std::uint64_t, void* self) {
     int status = 0;
     if (child->reap(status)) {
       child->finish(status);
+      return 0;
+    }
+    if (child->may_close_output_) {
+      if (child->gone_ == nullptr) child->look_again(kDyingPatience);
       return 0;
     }
     child->end_process();

@@ -63,8 +63,11 @@ class ChildOutput {
 
   // To be called once, before anything is started.
   Result<void> attach(sd_event* event);
+  // One that is run for what it does may send its output elsewhere and go on. Else that is an end.
+  void let_it_close_its_output() { may_close_output_ = true; }
 
-  // Starts a program; not while one runs or is leaving. Its stdin is /dev/null.
+  // Starts a program; not while one runs or is leaving. Its stdin is /dev/null unless the request
+  // has another.
   Result<void> start(SpawnRequest request);
   // Takes the output of a process that somebody else started, from a socket.
   Result<void> read_from(UniqueFd connection);
@@ -127,6 +130,7 @@ class ChildOutput {
   bool running_ = false;
   bool ours_ = false;
   bool stranger_ = false;
+  bool may_close_output_ = false;
   Child process_;
   Nanoseconds may_live_until_{0};  // mono clock; 0: no longer than it takes to die
   UniqueFd out_;

@@ -1,0 +1,45 @@
+// One change of an alert as somebody outside the daemon is told of it: texts in place, every part
+// printable and of bounded length, whoever wrote it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "health/rules/transition.h"
+
+namespace jetmem {
+
+struct AlertNews {
+  // Of each part, in bytes; what is longer is cut. A metric has at most 5 labels.
+  static constexpr std::size_t kMaxName = 100;
+  static constexpr std::size_t kMaxLabelValue = 300;
+  static constexpr std::size_t kMaxText = 2000;
+  static constexpr std::size_t kMaxLabels = 8;
+
+  std::string alert;
+  std::string severity;
+  Change change = Change::kFiring;
+  double value = 0;
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::string summary;  // with values in place of {{ ... }}, as the next two
+  std::string cause;
+  std::string remedy;
+  std::string runbook;   // where its page is
+  std::string reason;    // of unknown and silenced
+  Nanoseconds since{0};  // how long it has been active
+};
+
+// What the transition itself says; the texts are whoever's who renders them.
+AlertNews alert_news(const Transition& transition);
+
+// One object in one line, with its newline: alert, severity, state, value (null when it is not a
+// number), labels, summary, cause, remedy, runbook, since_seconds; reason where there is one.
+std::string alert_json(const AlertNews& news);
+
+// JETMEM_ALERT, _SEVERITY, _STATE, _VALUE, _SUMMARY, _RUNBOOK and _LABEL_<NAME>, as "NAME=value".
+std::vector<std::string> alert_environment(const AlertNews& news);
+
+}  // namespace jetmem
