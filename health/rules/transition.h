@@ -31,6 +31,7 @@ std::string_view change_name(Change change);
 struct Transition {
   const Rule* rule = nullptr;
   Change change = Change::kPending;
+  AlertState from = AlertState::kInactive;  // before the change
   // The labels of the series that the rule's first condition found, sorted by name.
   std::vector<std::pair<std::string, std::string>> labels;
   double value = 0;             // of the first condition, when last seen

@@ -1,0 +1,74 @@
+#include "daemon/alert_actions.h"
+
+#include <utility>
+
+#include "health/rules/texts.h"
+
+namespace jetmem {
+
+AlertActions::AlertActions(const Clock& clock, Spawner& spawner, Log& log,
+                           CompactionOptions options)
+    : hook_(clock, spawner, log), compaction_(clock, spawner, log, std::move(options)) {}
+
+Result<void> AlertActions::start(sd_event* event) {
+  if (auto started = hook_.start(event); !started) return started;
+  return compaction_.start(event);
+}
+
+void AlertActions::apply(const Settings& settings) {
+  runbooks_ = settings.rules.runbooks;
+  hook_.apply(settings.alerts);
+  compaction_.apply(settings.alerts);
+}
+
+void AlertActions::tell(const Transition& transition) {
+  compaction_.tell(transition);
+  if (!hook_.on() || !AlertHook::tells(transition.change)) return;
+  // What never fired was never told, so nobody waits for its end.
+  if (transition.change != Change::kFiring && transition.from != AlertState::kFiring) return;
+  const RuleTexts& texts = transition.rule->texts;
+  const ValueUnit unit = value_unit(transition.rule->when.front());
+  const auto fill = [&](const std::string& text) {
+    return fill_text(text, transition.value, unit, transition.labels);
+  };
+  AlertNews news = alert_news(transition);
+  news.summary = fill(texts.summary);
+  news.cause = fill(texts.cause);
+  news.remedy = fill(texts.remedy);
+  if (!texts.runbook.empty()) news.runbook = runbooks_ + "/" + texts.runbook + ".md";
+  hook_.tell(std::move(news));
+}
+
+void AlertActions::begin_with(const RuleEngine& engine) {
+  compaction_.forget();
+  const auto& rules = engine.rules().rules;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    for (const RuleEngine::Instance& instance : engine.judged(i).instances) {
+      if (instance.state != AlertState::kFiring) continue;
+      Transition transition;
+      transition.rule = &rules[i];
+      transition.change = Change::kFiring;
+      transition.labels = engine.labels_of(instance);
+      transition.value = instance.value;
+      transition.at = engine.last_step();
+      transition.active_since = instance.active_since;
+      compaction_.tell(transition);
+    }
+  }
+}
+
+void AlertActions::stop() {
+  hook_.stop();
+  compaction_.stop();
+}
+
+void AlertActions::write(SampleWriter& out) const {
+  hook_.write(out);
+  compaction_.write(out);
+}
+
+std::vector<std::span<const Descriptor>> AlertActions::metrics() {
+  return {alert_hook_metrics(), compaction_metrics()};
+}
+
+}  // namespace jetmem
