@@ -16,6 +16,11 @@ class Clock {
   virtual Nanoseconds boot() const = 0;
   // Since 1970, leaps: only to show.
   virtual Nanoseconds wall() const = 0;
+
+  // Seconds of boot() and wall() in one of the kernel's: 1 unless a story is told fast.
+  virtual double speed() const { return 1; }
+  // What the kernel's CLOCK_BOOTTIME shows when boot() comes to `boot`: a timer is armed with it.
+  virtual Nanoseconds real_until(Nanoseconds boot) const { return boot; }
 };
 
 class SystemClock final : public Clock {
@@ -23,6 +28,29 @@ class SystemClock final : public Clock {
   Nanoseconds mono() const override;
   Nanoseconds boot() const override;
   Nanoseconds wall() const override;
+};
+
+// Runs fast from now on, for a machine whose files are played just as fast: then hours of it pass
+// in seconds. mono() stays the kernel's, as what jetmem itself does takes its own time: reads,
+// answers, pauses between two pages.
+class FastClock final : public Clock {
+ public:
+  // `real` is to outlive it. Slower than 1 is taken for 1.
+  FastClock(const Clock& real, double speed);
+
+  Nanoseconds mono() const override { return real_.mono(); }
+  Nanoseconds boot() const override;
+  // A leap of the real one is a leap of this one, as large.
+  Nanoseconds wall() const override;
+  double speed() const override { return speed_; }
+  Nanoseconds real_until(Nanoseconds boot) const override;
+
+ private:
+  Nanoseconds gained(Nanoseconds real_boot) const;
+
+  const Clock& real_;
+  double speed_;
+  Nanoseconds start_;
 };
 
 // Stands still until it is moved.

@@ -343,7 +343,9 @@ void Sampler::finish_round() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     if (entry.status.last_success < Nanoseconds(0) || entry.status.stale) continue;
-    if (now - entry.status.last_success <= kStaleAfterIntervals * entry.status.patience) continue;
+    Nanoseconds patience = kStaleAfterIntervals * entry.status.patience;
+    if (entry.status.state == SourceState::kOk) patience = std::max(patience, options_.answer_time);
+    if (now - entry.status.last_success <= patience) continue;
     drop(entry, i);
     entry.status.stale = true;
     if (on_change_) on_change_(entry.source->info(), entry.status);

@@ -56,6 +56,8 @@ class Sampler {
   struct Options {
     // Off for one-shot use: a duration or an age means nothing there.
     bool with_timing = true;
+    // An answer may be under way for so long, however short the interval is; not after a failure.
+    Nanoseconds answer_time{0};
   };
   // Called when a source's state or staleness changed, or a skip began or ended.
   using OnChange = std::function<void(const SourceInfo&, const SourceStatus&)>;

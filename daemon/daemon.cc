@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <utility>
@@ -33,6 +34,8 @@ constexpr Nanoseconds kFirstKmsgPause = std::chrono::milliseconds(500);
 // is no longer served.
 constexpr int kStallRounds = 5;
 constexpr Nanoseconds kStallLimit = std::chrono::seconds(10);
+// With a fast clock three intervals of it may be over before jetmem-reader gets to run.
+constexpr Nanoseconds kAnswerTime = std::chrono::seconds(1);
 
 LogLevel effective_level(LogLevel configured, int verbosity) {
   const int level = std::max(0, static_cast<int>(configured) - verbosity);
@@ -74,6 +77,7 @@ Daemon::Daemon(DaemonOptions options, Settings settings, Root root, Scribe& scri
       settings_(std::move(settings)),
       root_(std::move(root)),
       log_(scribe),
+      clock_(system_clock_, options_.speed),
       source_log_(scribe, clock_) {
   set_up_sources();
 }
@@ -95,8 +99,10 @@ void Daemon::set_up_sources() {
     kernel_log_ = kernel_log;
     kernel_log_index_ = i;
   }
+  Sampler::Options options;
+  if (clock_.speed() != 1) options.answer_time = at_speed(kAnswerTime);
   sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
-                                       make_all_derivations(health_options_), Sampler::Options{});
+                                       make_all_derivations(health_options_), options);
   processes_section_ = table_.add_section("processes of jetmem");
   judge_section_ = table_.add_section("alerts");
   self_section_ = table_.add_section("jetmemd");
@@ -201,6 +207,11 @@ void Daemon::apply(const Settings& settings) {
   }
 }
 
+// What takes so long in the real world, on the daemon's clock.
+Nanoseconds Daemon::at_speed(Nanoseconds real) const {
+  return Nanoseconds(std::llround(static_cast<double>(real.count()) * clock_.speed()));
+}
+
 int Daemon::run() {
   if (!set_up_events()) return 1;
   if (boot_keeper_) boot_keeper_->start();
@@ -257,7 +268,8 @@ bool Daemon::set_up_events() {
   if (ok >= 0) ok = sd_event_add_signal(event_, nullptr, SIGHUP, hup, this);
   if (ok >= 0) ok = sd_event_add_io(event_, nullptr, reader_->fd(), EPOLLIN, answer, this);
   if (ok >= 0) {
-    const auto slack = static_cast<std::uint64_t>(kTimerSlack / std::chrono::microseconds(1));
+    const auto slack =
+        static_cast<std::uint64_t>(std::max(1.0, to_seconds(kTimerSlack) * 1e6 / clock_.speed()));
     ok = sd_event_add_time(event_, &timer_, CLOCK_BOOTTIME, 0, slack, tick, this);
   }
   if (ok >= 0) ok = sd_event_source_set_enabled(timer_, SD_EVENT_OFF);
@@ -308,7 +320,8 @@ void Daemon::start_web() {
 
 void Daemon::arm_timer() {
   next_due_ = schedule_.next();
-  sd_event_source_set_time(timer_, static_cast<std::uint64_t>(next_due_.count() / 1000));
+  const auto at = std::chrono::ceil<std::chrono::microseconds>(clock_.real_until(next_due_));
+  sd_event_source_set_time(timer_, static_cast<std::uint64_t>(at.count()));
   sd_event_source_set_enabled(timer_, SD_EVENT_ONESHOT);
 }
 
@@ -516,7 +529,9 @@ void Daemon::set_retry_interval(std::size_t i) {
     interval = std::max(interval, kRetryInterval);
   }
   schedule_.set_interval(i, interval, clock_.boot());
-  readiness_.set_patience(std::max(kStallLimit, kStallRounds * schedule_.shortest_interval()));
+  // Whether the loop hangs has nothing to do with how fast its clock runs.
+  readiness_.set_patience(
+      std::max(at_speed(kStallLimit), kStallRounds * schedule_.shortest_interval()));
 }
 
 // "Sampling: 6 ok, 1 absent (cma), 1 denied (pagetypeinfo)"; and what /readyz goes by.

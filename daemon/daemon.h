@@ -46,6 +46,8 @@ struct DaemonOptions {
   std::function<Loaded<LoadedSettings>()> load;
   // -v on the command line: more than the settings ask for.
   int verbosity = 0;
+  // Of the clock: seconds of a played machine in one. Only of another root than the live one.
+  double speed = 1;
 };
 
 class Daemon {
@@ -84,6 +86,7 @@ class Daemon {
   void make_up_round();
   void tell_reader_kind();
   void arm_timer();
+  Nanoseconds at_speed(Nanoseconds real) const;
   void on_source_change(const SourceInfo& info, const SourceStatus& status);
   void set_retry_interval(std::size_t i);
   void update_status_text();
@@ -94,7 +97,8 @@ class Daemon {
   // Of this machine, whatever the root: for what jetmem itself uses.
   Facts own_facts_ = Facts::of_this_machine();
   Scribe& log_;
-  SystemClock clock_;
+  SystemClock system_clock_;
+  FastClock clock_;  // as fast as the machine is played
   SystemSpawner spawner_;
   SampleTable table_;
   HealthOptions health_options_;

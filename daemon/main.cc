@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "base/version.h"
 #include "collectors/registry.h"
@@ -22,8 +24,16 @@ constexpr std::chrono::milliseconds kScribePatience{300};
 struct Arguments {
   std::vector<std::string> config;
   std::string root;
+  double speed = 1;
   int verbosity = 0;
 };
+
+constexpr double kMostSpeed = 1000;
+
+bool is_this_machine(const std::string& root) {
+  std::error_code error;
+  return root.empty() || std::filesystem::equivalent(root, "/", error);
+}
 
 int run(const Arguments& arguments) {
   auto settings = load_named_or_default(arguments.config, known_sources());
@@ -41,7 +51,15 @@ int run(const Arguments& arguments) {
     }
     root = std::move(*other);
   }
+  if (arguments.speed != 1 && is_this_machine(arguments.root)) {
+    std::fputs(
+        "jetmemd: --speed: only together with --root DIR of a played machine; the time of this "
+        "machine cannot be hurried\n",
+        stderr);
+    return kExitUsage;
+  }
   DaemonOptions options;
+  options.speed = arguments.speed;
   options.root_directory = arguments.root;
   options.load = [files = arguments.config] {
     return load_named_or_default(files, known_sources());
@@ -80,6 +98,11 @@ int main(int argc, char** argv) {
          "--root", arguments.root,
          "Sample below this directory (a fixture, scenario or captured bundle) instead of /")
       ->type_name("DIR");
+  app.add_option("--speed", arguments.speed,
+                 "With --root: its clock runs so many times as fast, as the machine there is\n"
+                 "played (tests/scenarios/player.py); 1 to 1000, default 1")
+      ->type_name("X")
+      ->check(CLI::Range(1.0, jetmem::kMostSpeed));
   app.add_flag("-v,--verbose", arguments.verbosity, "Log more; twice for everything");
   app.footer(
       "Serves /metrics, /healthz and /readyz where http.listen says (127.0.0.1:10743).\n"

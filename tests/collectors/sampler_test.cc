@@ -76,6 +76,32 @@ TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
   EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "failed", "stale", "ok"}));
 }
 
+// With a fast clock an answer may be under way for many intervals. A failure is told at once, and
+// what was read before it gets no older than ever.
+TEST_F(SamplerTest, AnAnswerUnderWayMakesNothingStale) {
+  std::vector<std::unique_ptr<Source>> sources;
+  sources.push_back(std::make_unique<MeminfoSource>());
+  Sampler::Options options;
+  options.answer_time = seconds(60);
+  SampleTable table;
+  Sampler sampler(root_, clock_, table, std::move(sources), {}, options);
+  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
+  sampler.collect(0);
+  clock_.advance(seconds(60));
+  sampler.finish_round();
+  EXPECT_EQ(table.value_of(kFree), 4096);
+  clock_.advance(seconds(1));
+  sampler.finish_round();
+  EXPECT_TRUE(std::isnan(table.value_of(kFree)));
+
+  sampler.collect(0);
+  tree_.write("proc/meminfo", "garbage\n");
+  clock_.advance(seconds(4));
+  sampler.collect(0);
+  sampler.finish_round();
+  EXPECT_TRUE(std::isnan(table.value_of(kFree)));
+}
+
 // A reload that shortens the interval makes nothing old that was in time.
 TEST_F(SamplerTest, StalenessGoesByTheIntervalTheReadingWasMadeUnder) {
   tree_.write("proc/meminfo", "MemFree: 4 kB\n");

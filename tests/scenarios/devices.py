@@ -106,6 +106,17 @@ class Devices:
         if self._tree.text(path) is not None:
             self._tree.set(path, f"{int(self._tree.text(path)) + delta * 1024}\n")
 
+    def add_orphan(self, kib):
+        """A buffer that no client has any more, but a DMA-BUF or a mapping holds."""
+        path = f"{NVMAP}/iovmm/orphan_handles"
+        for file, change in ((path, self._with_orphan), (CLIENTS, _with_total), (f"{NVMAP}/stats/total_memory", _with_bytes)):
+            if self._tree.text(file) is not None:
+                self._tree.set(file, change(self._tree.text(file), kib))
+
+    def _with_orphan(self, text, kib):
+        kernel_address = self._machine.rng.getrandbits(32)
+        return text + f"{0:8}   {kib:8}K {0xd000b03:8x} {1:6} {0:6} {1:6} {kernel_address:016x}\n"
+
     def resident(self, pid):
         """Resident pages of a process; None where the fixture has not got it."""
         text = self._tree.text(f"/proc/{pid}/statm")
@@ -191,6 +202,16 @@ class Devices:
         base = self._base_files.setdefault(path, int(m[2]))
         available = self._machine.files.fields(self._machine)["MemAvailable"]
         self._tree.set(path, f"{m[1]}{base * available // self._base_available}{m[3]}")
+
+
+def _with_total(text, kib):
+    *lines, last = text.splitlines()
+    m = re.fullmatch(r"total\s+(\d+)K", last)
+    return "\n".join([*lines, _resized(last, m[1], int(m[1]) + kib) if m else last]) + "\n"
+
+
+def _with_bytes(text, kib):
+    return f"{int(text) + kib * 1024}\n"
 
 
 def _resized(line, old, new):

@@ -1,8 +1,13 @@
 """Lists of free blocks by order, as the buddy allocator keeps them."""
 
 
+import operator
+
+_SIZES = tuple(1 << order for order in range(32))
+
+
 def pages(counts):
-    return sum(n << order for order, n in enumerate(counts))
+    return sum(map(operator.mul, counts, _SIZES))
 
 
 def take(counts, want):

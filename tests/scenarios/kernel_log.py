@@ -36,7 +36,10 @@ class KernelLog:
         keys = f" SUBSYSTEM=platform\n DEVICE=+platform:{device}\n" if device else ""
         self._text += f"{level},{self._seq},{self._now},-;{escaped}\n{keys}"
         self._seq += 1
-        self._tree.set(self.PATH, self._text)
+
+    def lose(self, records):
+        """So many records were overwritten before anybody read them: their numbers are missing."""
+        self._seq += records
 
     def limited(self, function, times, second, show, burst=10, window=5):
         """`times` events of a printk that the kernel limits to `burst` lines each `window` seconds:

@@ -14,6 +14,7 @@ import free_lists
 from devices import Devices
 from kernel_log import KernelLog
 from memory_files import MemoryFiles
+from meters import Meters
 from pressure import Pressure
 from tegrastats import Tegrastats
 
@@ -47,7 +48,8 @@ class Machine:
         self.areas = cma.areas_of(tree)
         self.cma = self.areas[0] if self.areas else None
         self.devices = Devices(tree, self)
-        self._tegrastats = Tegrastats(tree, self, self.devices)
+        self.meters = Meters(tree, self)
+        self.tegrastats = Tegrastats(tree, self, self.devices)
         stalls = sum(v for name, v in self.vm.items() if name.startswith("allocstall_"))
         self._work = (stalls, self.vm["pgscan_kswapd"] + 8 * self.vm["pgscan_direct"])
 
@@ -57,7 +59,8 @@ class Machine:
     # ------------------------------------------------------------------------------ free memory
 
     def free_in(self, zone, *kinds):
-        return sum(free_lists.pages(c) for kind, c in self.free[zone].items() if not kinds or kind in kinds)
+        lists = self.free[zone]
+        return sum(map(free_lists.pages, map(lists.__getitem__, kinds) if kinds else lists.values()))
 
     @property
     def free_pages(self):
@@ -205,6 +208,17 @@ class Machine:
             self.vm[name] += n
         self._zspages(int(n * ZRAM_RATIO))
 
+    def swap_in(self, n):
+        """Programs touch n pages that lie in swap."""
+        for part in chunks(min(n, self.swap_total - self.swap_free)):
+            self.need(part)
+            self._lru_more("anon", self._take(part, "Movable"), active=0.5)
+            self.vm["nr_anon_pages"] += part
+            self.swap_free += part
+            for name in ("pswpin", "pgfault", "pgmajfault", "workingset_refault_anon"):
+                self.vm[name] += part
+            self._zspages(-int(part * ZRAM_RATIO))
+
     def _zspages(self, n):
         if "nr_zspages" not in self.vm:
             return
@@ -283,6 +297,28 @@ class Machine:
         zone = list(self.zones)[-1]
         self._give({zone: n}, "Unmovable" if n < 1000 else "Movable", largest=8)
         self.files.nvmap_used_kb -= self.kb(n)
+
+    def grow_slab(self, n):
+        """The kernel takes n pages at once, without waiting for reclaim: an interrupt's packets."""
+        self._take(n, "Unmovable")
+        self.vm["nr_slab_unreclaimable"] += n
+
+    def shrink_slab(self, n):
+        self._give({list(self.zones)[-1]: n}, "Unmovable", largest=3)
+        self.vm["nr_slab_unreclaimable"] -= n
+
+    def splinter(self, largest):
+        """Outside CMA no free block is larger than 2^largest pages: single pages in use lie between."""
+        for lists in self.free.values():
+            for kind, counts in lists.items():
+                if kind != "CMA":
+                    free_lists.cap(counts, largest)
+
+    def below_min(self):
+        """How many free pages the last zone lacks to its last watermark; negative: has above it. CMA's
+        are not for everybody."""
+        zone = list(self.zones)[-1]
+        return self.zones[zone]["min"] - (self.free_in(zone) - self.free_in(zone, "CMA"))
 
     # -------------------------------------------------------------------------------------- CMA
 
@@ -364,8 +400,8 @@ class Machine:
 
     # ------------------------------------------------------------------------------------- time
 
-    def tick(self, seconds=1):
-        """A second goes by: what any machine does, and all files."""
+    def tick(self, seconds=1, render=True):
+        """A second goes by: what any machine does, and all files, unless nobody is to see them."""
         self.second += seconds
         self.log.at(self.second)
         v, some = self.vm, self.rng.randrange
@@ -381,6 +417,11 @@ class Machine:
         for name in ("nr_dirtied", "nr_written"):
             v[name] += some(0, 20)
         self.pressure.tick(seconds)
+        if render:
+            self.render_all()
+
+    def render_all(self):
+        self.pressure.render()
         if self.tree.text("/dev/kmsg") is not None:
             self.log.render()
         self.render()
@@ -392,7 +433,7 @@ class Machine:
             self.tree.set(f"{path}/used", f"{area.used}\n")
             self.tree.set(f"{path}/maxchunk", f"{area.largest_run}\n")
         self.devices.render()
-        self._tegrastats.render()
+        self.tegrastats.render()
 
 
 def chunks(n, size=4096):

@@ -21,7 +21,8 @@ class MemoryFiles:
         self.vm = {name: int(value) for name, value in (line.split() for line in tree.text("/proc/vmstat").splitlines())}
         self._zoneinfo = tree.text("/proc/zoneinfo").splitlines()
         self.zones = self._read_zones()
-        self._pagetypeinfo = tree.text("/proc/pagetypeinfo").splitlines()
+        self._zone_lines = self._zone_template()
+        self._pagetypeinfo = [_pagetype_part(line) for line in tree.text("/proc/pagetypeinfo").splitlines()]
         self.free, self.blocks, self.pages_per_block = self._read_types()
 
     def _read_zones(self):
@@ -42,7 +43,7 @@ class MemoryFiles:
 
     def _read_types(self):
         free, blocks, names = {}, {}, []
-        for line in self._pagetypeinfo:
+        for line in self._tree.text("/proc/pagetypeinfo").splitlines():
             if m := re.fullmatch(r"Pages per block: +(\d+)", line):
                 per_block = int(m[1])
             elif line.startswith("Number of blocks type"):
@@ -74,28 +75,31 @@ class MemoryFiles:
             if name in self.vm:
                 self.vm[name] = sum(z[name] for z in self.zones.values())
 
-    def _pagetype_line(self, line):
-        if m := re.fullmatch(r"(Node +0, zone +(\w+), type +(\w+) ).*", line):
-            return m[1] + "".join(f"{n:6} " for n in self.free[m[2]][m[3]])
-        if m := re.fullmatch(r"(Node 0, zone +(\w+) ).*", line):
-            return m[1] + "".join(f"{n:12} " for n in self.blocks[m[2]].values())
-        return line
+    def _pagetype_line(self, part):
+        head, zone, kind = part
+        if kind:
+            return head + "".join(f"{n:6} " for n in self.free[zone][kind])
+        return head + "".join(f"{n:12} " for n in self.blocks[zone].values()) if zone else head
 
-    def _zoneinfo_text(self):
+    def _zone_template(self):
+        """zoneinfo's lines as (text, counters, name): the number behind the text is counters[name]."""
         out, zone, at_node = [], None, False
         for line in self._zoneinfo:
+            part = (line, None, None)
             if m := re.fullmatch(r"Node 0, zone +(\w+)", line):
                 zone, at_node = self.zones.get(m[1]), False
             elif "per-node stats" in line:
                 at_node = True
             elif m := re.fullmatch(r"(  pages free +)\d+", line):
                 at_node = False
-                line = m[1] + str(zone["nr_free_pages"] if zone else 0)
+                part = (m[1], zone, "nr_free_pages") if zone else (m[1] + "0", None, None)
             elif m := re.fullmatch(r"      (\w+) +\d+", line):
-                values = self.vm if at_node else zone
-                line = f"      {m[1]:<12} {values[m[1]]}"
-            out.append(line)
-        return "\n".join(out) + "\n"
+                part = (f"      {m[1]:<12} ", self.vm if at_node else zone, m[1])
+            out.append(part)
+        return out
+
+    def _zoneinfo_text(self):
+        return "".join(f"{text}{counters[name]}\n" if name else text + "\n" for text, counters, name in self._zone_lines)
 
     def _meminfo_line(self, line, fields):
         name = line.split(":")[0]
@@ -126,3 +130,12 @@ class MemoryFiles:
         cache = vm["nr_active_file"] + vm["nr_inactive_file"]
         slab = vm["nr_slab_reclaimable"] + vm.get("nr_kernel_misc_reclaimable", 0)
         return max(0, machine.free_pages - reserve + cache - min(cache // 2, low) + slab - min(slab // 2, low))
+
+
+def _pagetype_part(line):
+    """(what stands before the numbers, zone, type); a line without numbers of ours is its own text."""
+    if m := re.fullmatch(r"(Node +0, zone +(\w+), type +(\w+) ).*", line):
+        return m[1], m[2], m[3]
+    if m := re.fullmatch(r"(Node 0, zone +(\w+) ).*", line):
+        return m[1], m[2], None
+    return line, None, None

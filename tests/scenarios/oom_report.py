@@ -34,6 +34,21 @@ def show(machine, asker, tasks, victim):
            f"file-rss:{kb(victim['file'])}kB, shmem-rss:0kB, UID:{victim['uid']} pgtables:{victim['pgtables_kb']}kB oom_score_adj:0")
 
 
+def page_failure(machine, pid, comm, order, mode):
+    """What it prints when it has no such block (5.15: warn_alloc() of mm/page_alloc.c)."""
+    say = machine.log.print
+    release = machine.tree.text("/proc/sys/kernel/osrelease").strip()
+    build = (machine.tree.text("/proc/sys/kernel/version") or "#1").split()[0]
+    say(4, f"{comm}: page allocation failure: order:{order}, mode:{mode}, nodemask=(null),cpuset=/,mems_allowed=0")
+    say(4, f"CPU: {machine.rng.randrange(machine.cpus)} PID: {pid} Comm: {comm} Tainted: G           OE     {release} {build}")
+    say(4, "Hardware name: " + hardware(machine.tree))
+    say(4, "Call trace:")
+    for line in ("dump_backtrace+0x0/0x1d0", "show_stack+0x30/0x40", "dump_stack_lvl+0x68/0x84", "dump_stack+0x18/0x34", "warn_alloc+0x114/0x190",
+                 "__alloc_pages_slowpath.constprop.0+0xa94/0xb1c", "__alloc_pages+0x2c8/0x340", "kmalloc_order+0x48/0x100", "kmalloc_order_trace+0x3c/0x110"):
+        say(4, " " + line)
+    memory(machine, say)
+
+
 def hardware(tree):
     """As UEFI tells it: maker, board, and its own version."""
     model = (tree.text("/proc/device-tree/model") or "NVIDIA Jetson").rstrip("\0")

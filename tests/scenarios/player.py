@@ -13,13 +13,16 @@ rendered from that one model, so the files always agree. Files are replaced by a
 the other, just as a real machine's are read one after the other. A scenario is a file beside this one
 that says what happens when. Same scenario, base and --seed: same bytes.
 
-A scenario takes about 2 minutes of the machine; --speed 10 tells it in 12 seconds. After its end the
-machine stays as it is, until Ctrl-C. With --run a program, jetmemd mostly, is started with
-`--root DIR` and the arguments given; both end together, and DIR, when it is a temporary one, goes.
+A scenario takes from 2 minutes of the machine to more than an hour (slow-leak); --speed 10 tells two
+minutes in 12 seconds. After its end the machine stays as it is, until Ctrl-C. With --run a program,
+jetmemd mostly, is started with `--root DIR`, the same --speed where it is above 1, and the arguments
+given; both end together, and DIR, when it is a temporary one, goes.
 
 To write a scenario: a file NAME.py with a first docstring line that says what happens, and a
 generator story(m) that changes the machine `m` and yields once for each second: None, or a line for
-the person who watches. test_scenarios.py plays it and checks every second of it.
+the person who watches. A function before(tree), where there is one, changes what was so before: the
+manifest, for one, which a program reads at its start only. test_scenarios.py plays it and checks every
+second of it; rules.py says which rule's condition comes true in which scenario, and when.
 
 Python 3.8 or later, nothing else.
 """
@@ -32,12 +35,16 @@ if sys.version_info < (3, 8):  # said before what older ones cannot even parse
 import argparse
 import ctypes
 import importlib
+import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+
+# Nobody reads a played machine more often than this.
+WRITES_PER_SECOND = 50
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -46,7 +53,8 @@ from machine import Machine  # noqa: E402  (beside this file)
 from tree import Tree  # noqa: E402
 
 DEFAULT_BASE = HERE.parent / "fixtures" / "orin-nano-8gb"
-SCENARIOS = ("cma-exhaustion", "leak", "thermal-throttle", "smmu-storm", "oom")
+SCENARIOS = ("cma-exhaustion", "cma-full", "leak", "slow-leak", "fragmentation", "thrash", "oom", "language-model", "smmu-storm",
+             "thermal-throttle", "power-supply", "probe-trouble", "blind")
 
 
 def scenario(name):
@@ -70,25 +78,36 @@ class Player:
 
     def __init__(self, name, root, seed=1):
         self.tree = Tree(root)
+        told = scenario(name)
+        if hasattr(told, "before"):
+            told.before(self.tree)
         self.machine = Machine(self.tree, seed)
-        self._story = scenario(name).story(self.machine)
+        self._story = told.story(self.machine)
         self.over = False
 
-    def step(self):
+    def step(self, render=True):
         """One second of the machine; what there is to say of it, or None. Beyond the story's end the
-        machine stays as it is."""
+        machine stays as it is. Without `render` no file is made of it: the next one that is has all."""
         if self.over:
             return None
         try:
             said = next(self._story)
         except StopIteration:
             self.over = True
+            self.machine.render_all()
             return None
-        self.machine.tick()
+        self.machine.tick(render=render)
         return said
 
     def write(self):
         self.tree.flush()
+
+
+def in_memory():
+    """Where temporary files are no disk's work, unless somebody named a place; None: where they always are."""
+    shared = pathlib.Path("/dev/shm")
+    usable = "TMPDIR" not in os.environ and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 64 << 20
+    return shared if usable else None
 
 
 def die_with_parent():
@@ -102,10 +121,13 @@ def tell(second, text):
 def play(player, arguments, child):
     """Until the end, the given number of steps, or the child's end; returns the exit status."""
     begin, done = time.monotonic(), 0
+    every = arguments.every or max(1, round(arguments.speed / WRITES_PER_SECOND))
     while arguments.steps is None or done < arguments.steps:
-        said = player.step()
-        player.write()
         done += 1
+        show = done % every == 0 or done == arguments.steps
+        said = player.step(render=show)
+        if show or player.over:
+            player.write()
         if said and not arguments.quiet:
             tell(player.machine.second, said)
         if player.over and done == player.machine.second + 1 and not arguments.quiet:
@@ -147,6 +169,8 @@ def parse(arguments):
     parser.add_argument("--base", type=pathlib.Path, default=DEFAULT_BASE, help="the tree to begin with")
     parser.add_argument("--out", type=pathlib.Path, help="play in this folder, which must not exist yet (default: a temporary one)")
     parser.add_argument("--speed", type=positive, default=1.0, help="seconds of the machine in each second (default: 1)")
+    parser.add_argument("--every", type=int, metavar="N", help="write only every N-th second of the machine (default: at most "
+                        f"{WRITES_PER_SECOND} times a second)")
     parser.add_argument("--steps", type=int, help="end after so many seconds of the machine")
     parser.add_argument("--step-to", type=int, metavar="T", help="write the moment T seconds into the story, and end")
     parser.add_argument("--seed", type=int, default=1, help="another course of the same story")
@@ -159,6 +183,8 @@ def parse(arguments):
     if options.scenario not in SCENARIOS:
         parser.error(f"which scenario? One of {', '.join(SCENARIOS)}" if options.scenario is None
                      else f"no scenario {options.scenario!r}; there are {', '.join(SCENARIOS)}")
+    if options.every is not None and options.every < 1:
+        parser.error("--every must be at least 1")
     if options.step_to is not None and options.out is None:
         parser.error("--step-to needs --out")
     if unsuited(options.base):
@@ -183,7 +209,7 @@ def main(arguments):
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays one
             signal.signal(number, end)
-    temporary = tempfile.mkdtemp(prefix="jetmem-scenario-") if options.out is None else None
+    temporary = tempfile.mkdtemp(prefix="jetmem-scenario-", dir=in_memory()) if options.out is None else None
     out = options.out or pathlib.Path(temporary) / options.base.name
     child, status = None, 0
     try:
@@ -195,7 +221,11 @@ def main(arguments):
             player.write()
             return 0
         if options.run:
-            child = subprocess.Popen([options.run[0], "--root", str(out), *options.run[1:]], preexec_fn=die_with_parent)
+            # What was so before the story: the program reads a part of it only once.
+            player.write()
+            # Its clock runs as fast as the machine's.
+            speed = ["--speed", f"{options.speed:g}"] if options.speed > 1 else []
+            child = subprocess.Popen([options.run[0], "--root", str(out), *speed, *options.run[1:]], preexec_fn=die_with_parent)
         elif temporary and not options.quiet:
             print(f"player: playing in {out}", file=sys.stderr)
         status = play(player, options, child)

@@ -36,6 +36,9 @@ class Pressure:
                 for name, window in WINDOWS:
                     keep = math.exp(-seconds / window)
                     line[name] = line[name] * keep + 100 * share * (1 - keep)
+
+    def render(self):
+        for resource, lines in self._lines.items():
             text = "".join(f"{kind} avg10={v['avg10']:.2f} avg60={v['avg60']:.2f} avg300={v['avg300']:.2f} total={v['total']}\n"
                            for kind, v in lines.items())
             self._tree.set(f"/proc/pressure/{resource}", text)

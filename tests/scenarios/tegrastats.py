@@ -22,6 +22,11 @@ class Tegrastats:
         self._zones = {re.sub("-(thermal|therm|Die)(-fan-est)?$|-fan-est$", "", zone): path for zone, path in devices.zones.items()}
         self._clocks = devices.gpu_mhz()
 
+    def cut(self):
+        """Its file ends in the middle of a line, and nothing more comes: the disk is full."""
+        self._tree.set(PATH, "\n".join(self._lines[-1:])[:40])
+        self._base = None
+
     def render(self):
         if self._base is None:
             return
@@ -40,6 +45,8 @@ class Tegrastats:
         swap = mem["SwapTotal"] - mem["SwapFree"]
         line = re.sub(r"\bSWAP \d+/(\d+MB) \(cached \d+MB\)", rf"SWAP {swap // 1024}/\1 (cached {mem.get('SwapCached', 0) // 1024}MB)", line)
         line = re.sub(r"\b(\w+)@(-?[\d.]+)C(?:/(-?[\d.]+)C)?", self._temperature, line)
+        if self._machine.meters.emc:
+            line = re.sub(r"\bEMC_FREQ \d+%@\d+", "EMC_FREQ {}%@{}".format(*self._machine.meters.emc), line)
         clocks = self._devices.gpu_mhz()
         if clocks != self._clocks:
             line = re.sub(r"(GR3D_FREQ [^@ ]*@\[)([\d,]+)", lambda m: m[1] + ",".join([str(clocks[0])] * len(m[2].split(","))), line)

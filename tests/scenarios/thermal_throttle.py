@@ -1,7 +1,10 @@
 """The fan is blocked: past the passive trip at 99 C the GPU's clock is cut, until the air flows again.
+
+For two minutes the cut clock holds the temperature, near the critical trip.
 """
 
 LIMIT = 99.0
+BLOCKED = 150  # seconds
 ZONES = {"gpu": 1.0, "cpu": 0.6, "soc0": -1.2, "soc1": 0.4, "soc2": -2.5}  # above or below the GPU's
 
 
@@ -10,10 +13,10 @@ def story(m):
     yield from m.quiet(5)
     hot = m.devices.base_celsius("gpu-thermal")
     cut = 0
-    for second in range(108):
-        blocked = second < 60
+    for second in range(BLOCKED + 48):
+        blocked = second < BLOCKED
         # Less clock, less heat: near the limit the cut holds the temperature.
-        room = (112.0 if blocked else 64.0) - 4.0 * cut
+        room = (117.0 if blocked else 64.0) - 4.0 * cut
         hot += (room - hot) * (0.045 if blocked else 0.05)
         m.devices.heat(**{zone: hot + off - 1.0 for zone, off in ZONES.items()})
         m.devices.hottest()
@@ -29,9 +32,9 @@ def story(m):
         m.pressure.stalls("cpu", min(0.6, 0.12 + 0.1 * cut))
         if second == 0:
             yield "the fan stands still"
-        elif second == 60:
+        elif second == BLOCKED:
             yield f"the fan turns again, at {hot:.0f} C and {cut} steps of the GPU's clock"
         else:
-            yield "throttling" if cut == 1 and blocked and second < 60 else None
+            yield "throttling" if cut == 1 and blocked and second < BLOCKED else None
     yield "as it was"
     yield from m.quiet(5)

@@ -18,6 +18,8 @@ class Tree:
     def text(self, path):
         """The file's text, or None where this machine has no such file."""
         if path not in self._texts:
+            if any(path.startswith(gone + "/") for gone in self._removed):
+                return None
             file = self._file(path)
             self._texts[path] = file.read_text() if file.is_file() else None
         return self._texts[path]

@@ -1,0 +1,104 @@
+"""jetmemd --speed: hours of a played machine in seconds. Its intervals, ages and stale logic go by the
+fast clock; what jetmemd itself does, and whether it hangs, by the real one."""
+
+import os
+import signal
+import time
+import unittest
+
+import jetmem_testing as jt
+
+BOARD = "orin-nano-8gb"
+SPEED = 100
+SECONDS = 4
+INTERVAL = 5
+SOURCES = ("meminfo", "vmstat", "zoneinfo", "buddyinfo", "pressure", "thermal", "cma", "tegrastats", "kernel_log")
+SETTINGS = "sources:\n" + "".join(f"  {source}: {{interval: {INTERVAL}s}}\n" for source in SOURCES)
+
+
+class Refused(unittest.TestCase):
+    def refused(self, *arguments):
+        result = jt.run([jt.JETMEMD, *arguments])
+        self.assertEqual(result.returncode, 2, result.stderr)
+        return result.stderr
+
+    def test_of_this_machine(self):
+        self.assertIn("--speed: only together with --root DIR", self.refused("--speed", "10"))
+        for same in ("/", "//", "/proc/..", "/./"):
+            self.assertIn("the time of this machine cannot be hurried", self.refused("--root", same, "--speed", "10"))
+
+    def test_out_of_range(self):
+        for value in ("0", "0.5", "1001", "-3", "fast", ""):
+            self.assertIn("--speed", self.refused("--root", jt.FIXTURES / BOARD, "--speed", value), value)
+
+
+class Fast(unittest.TestCase):
+    def test_hours_in_seconds(self):
+        root = jt.copy_of_fixture(self, BOARD)
+        daemon = jt.Daemon(self, SETTINGS, root=root, arguments=("--speed", SPEED))
+        first = daemon.wait_until_read()
+        begin = time.monotonic()
+        pages = []
+        while time.monotonic() < begin + SECONDS:
+            time.sleep(0.1)
+            page = daemon.scrape()
+            pages.append(page)
+            self.assertEqual(page.value("jetmem_sampling_stalled"), 0)
+            self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
+            self.assertEqual(daemon.request("GET", "/readyz")[0], 200)
+            for source in SOURCES:
+                self.assertEqual(page.value("jetmem_source_stale", source=source), 0, source)
+                self.assertIsNotNone(page.value("jetmem_source_age_seconds", source=source), source)
+        last = pages[-1]
+        passed = (time.monotonic() - begin) * SPEED
+        for source in SOURCES:
+            reads = last.value("jetmem_source_reads_total", source=source) - first.value("jetmem_source_reads_total", source=source)
+            # A machine that is busy with other work may miss some.
+            self.assertGreater(reads, 0.5 * passed / INTERVAL, source)
+            # The kernel's log is shown at the beginning of a round, and when jetmem-reader answered.
+            times = 2 if source == "kernel_log" else 1
+            self.assertLess(reads, times * (1.1 * passed / INTERVAL + 2), source)
+            self.assertEqual(last.value("jetmem_source_interval_seconds", source=source), INTERVAL)
+            # What a read takes is real time.
+            self.assertLess(last.value("jetmem_source_duration_seconds", source=source), 1, source)
+        ages = sorted(page.value("jetmem_page_age_seconds") for page in pages)
+        self.assertLess(ages[len(ages) // 2], 3 * INTERVAL)
+        self.assertLess(last.value("jetmem_round_duration_seconds"), 1)
+        jt.measured(f"{passed:.0f} s of the machine at speed {SPEED}", time.monotonic() - begin)
+
+    def test_a_pause_of_the_real_machine_is_no_hang(self):
+        """Half a second in which jetmemd does not get to run are eight minutes at this speed: nothing
+        is stale for that, and no page is withheld."""
+        root = jt.copy_of_fixture(self, BOARD)
+        daemon = jt.Daemon(self, SETTINGS, root=root, arguments=("--speed", 1000))
+        daemon.wait_until_read()
+        for _ in range(3):
+            os.kill(daemon.pid, signal.SIGSTOP)
+            time.sleep(0.5)
+            os.kill(daemon.pid, signal.SIGCONT)
+            page = daemon.scrape()
+            self.assertEqual(page.value("jetmem_sampling_stalled"), 0)
+            for source in SOURCES:
+                self.assertEqual(page.value("jetmem_source_stale", source=source), 0, source)
+
+    def test_what_fails_is_stale_no_later_than_ever(self):
+        root = jt.copy_of_fixture(self, BOARD)
+        daemon = jt.Daemon(self, SETTINGS, root=root, arguments=("--speed", SPEED))
+        daemon.wait_until_read()
+        jt.replace_file(root / "proc/meminfo", b"garbage\n")
+        daemon.wait_for_page("meminfo failed", lambda p: p.state("meminfo") == "failed")
+        # Three intervals are 0.15 s.
+        daemon.wait_for_page("and is stale", lambda p: p.value("jetmem_source_stale", source="meminfo") == 1, 0.7)
+
+    def test_without_it_nothing_changes(self):
+        root = jt.copy_of_fixture(self, BOARD)
+        daemon = jt.Daemon(self, SETTINGS, root=root, arguments=("--speed", 1))
+        first = daemon.wait_until_read()
+        time.sleep(1)
+        page = daemon.scrape()
+        self.assertLessEqual(page.value("jetmem_source_reads_total", source="meminfo")
+                             - first.value("jetmem_source_reads_total", source="meminfo"), 1)
+
+
+if __name__ == "__main__":
+    jt.main()

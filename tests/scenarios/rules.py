@@ -1,0 +1,58 @@
+"""Which scenario makes which shipped rule's condition true, and from which of its seconds on.
+
+RULES[rule] = (scenario, second). The second is the one from which what the rule looks for is in the
+files of tests/fixtures/orin-nano-8gb as they are played (--seed 1); the rule's windows, `for` and what a
+trend needs to be believed come on top. Conditions hold to the end of the scenario, behind which the
+machine stays as it is, but for those in UNTIL. test_rules.py looks.
+"""
+
+RULES = {
+    "JetmemCmaExhausted": ("cma-full", 87),
+    "JetmemCmaFreeLow": ("cma-full", 87),
+    "JetmemCmaFragmented": ("cma-exhaustion", 95),
+    "JetmemCmaAllocationFailing": ("cma-exhaustion", 69),
+    "JetmemBuddyFragmented": ("fragmentation", 41),
+    "JetmemBelowWatermark": ("fragmentation", 421),
+    "JetmemMemoryLow": ("leak", 89),
+    "JetmemMemoryLeak": ("slow-leak", 61),
+    "JetmemGpuFreeHidden": ("language-model", 23),
+    "JetmemSwapThrash": ("thrash", 43),
+    "JetmemMemoryStall": ("thrash", 54),
+    "JetmemOomKill": ("oom", 62),
+    "JetmemPageAllocationFailure": ("fragmentation", 61),
+    "JetmemNvmapOrphansGrowing": ("slow-leak", 61),
+    "JetmemNvmapCap": ("language-model", 68),
+    "JetmemEmcSaturated": ("language-model", 48),
+    "JetmemSmmuFault": ("smmu-storm", 11),
+    "JetmemSmmuStorm": ("smmu-storm", 26),
+    "JetmemMemoryControllerError": ("smmu-storm", 11),
+    "JetmemThrottling": ("thermal-throttle", 27),
+    "JetmemThermalNearTrip": ("thermal-throttle", 28),
+    "JetmemOverCurrent": ("power-supply", 16),
+    "JetmemProbeFailing": ("probe-trouble", 2701),
+    "JetmemProbeMismatch": ("probe-trouble", 2701),
+    "JetmemProbeSlow": ("probe-trouble", 2701),
+    "JetmemSourceBlind": ("blind", 0),
+    "JetmemSourceDenied": ("blind", 0),
+    "JetmemTegrastatsStale": ("blind", 21),
+    "JetmemKernelLogLost": ("blind", 41),
+    "JetmemDeviceRebootedUncleanly": ("power-supply", 0),
+}
+
+# The last second of a condition that does not hold to the end. What is counted (rate, increase)
+# stops growing with the story.
+UNTIL = {
+    "JetmemBelowWatermark": 510,
+    "JetmemMemoryLeak": 4860,
+    "JetmemNvmapOrphansGrowing": 4860,
+    "JetmemSwapThrash": 462,
+    "JetmemSmmuFault": 106,
+    "JetmemSmmuStorm": 106,
+    "JetmemThrottling": 160,
+    "JetmemThermalNearTrip": 156,
+    "JetmemOverCurrent": 415,
+}
+
+# No file shows these: jetmemd itself has to be started again and again in one boot, with a state
+# directory of its own, and its wall clock has to leap under it.
+LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockLeapt")
