@@ -1,5 +1,5 @@
-// What is done when an alert changes, beside telling it: the site's hook and the remedy. All of it off
-// until the settings say otherwise, and nothing of it under another root.
+// What is done when an alert changes, beside telling it: the site's hook and the remedy. All of it
+// off until the settings say otherwise, and nothing of it under another root.
 #pragma once
 
 #include <systemd/sd-event.h>

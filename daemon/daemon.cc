@@ -109,12 +109,7 @@ void Daemon::set_up_sources() {
   for (std::size_t i = 0; i < sampler_->size(); ++i) schedule_.add(sampler_->info(i).interval);
   processes_entry_ = schedule_.add(kProcessesInterval);
   judge_entry_ = schedule_.add(settings_.rules.interval);
-  Judge::Options judge;
-  if (root_.is_live()) {
-    judge.runtime_directory = directory_from("RUNTIME_DIRECTORY");
-    judge.boot_id = own_facts_.boot_id.value_or("");
-  }
-  judge_ = std::make_unique<Judge>(std::move(judge), clock_, log_, *sampler_, nullptr);
+  set_up_alerts();
 
   reader::ClientOptions reader;
   // Another root is nothing that systemd's reader could serve.
@@ -167,6 +162,26 @@ void Daemon::set_up_kernel_log() {
       });
 }
 
+void Daemon::set_up_alerts() {
+  Judge::Options options;
+  if (root_.is_live()) {
+    options.runtime_directory = directory_from("RUNTIME_DIRECTORY");
+    options.boot_id = own_facts_.boot_id.value_or("");
+    CompactionOptions compaction;
+    compaction.runtime_directory = options.runtime_directory;
+    compaction.boot_id = options.boot_id;
+    compaction.probe_runs = [this] {
+      return table_.value_of("jetmem_probe_running{group=\"memory\"}") > 0 ||
+             table_.value_of("jetmem_probe_running{group=\"cuda\"}") > 0;
+    };
+    alert_actions_ = std::make_unique<AlertActions>(clock_, spawner_, log_, std::move(compaction));
+  }
+  judge_ = std::make_unique<Judge>(std::move(options), clock_, log_, *sampler_,
+                                   [this](const Transition& transition) {
+                                     if (alert_actions_) alert_actions_->tell(transition);
+                                   });
+}
+
 void Daemon::set_up_boot_history() {
   if (!root_.is_live()) return;
   BootKeeperOptions options;
@@ -198,7 +213,10 @@ void Daemon::apply(const Settings& settings) {
     if (i == kernel_log_index_ && !source->enabled) kernel_log_feed_->stop();
     set_retry_interval(i);
   }
-  judge_->apply(settings.rules);
+  if (alert_actions_) alert_actions_->apply(settings);
+  if (judge_->apply(settings.rules) && alert_actions_) {
+    alert_actions_->begin_with(judge_->engine());
+  }
   schedule_.set_interval(judge_entry_, judge_->interval(), clock_.boot());
   for (const std::unique_ptr<Program>& program : programs_) {
     program->apply(settings);
@@ -232,6 +250,7 @@ int Daemon::run() {
   if (web_) web_->stop();
   reader_.reset();
   for (const std::unique_ptr<Program>& program : programs_) program->stop();
+  if (alert_actions_) alert_actions_->stop();
   return status < 0 ? 1 : status;
 }
 
@@ -276,6 +295,12 @@ bool Daemon::set_up_events() {
   if (ok < 0) {
     log_.error("cannot set up the event loop: " + errno_error("set up", "sd-event", -ok).message);
     return false;
+  }
+  if (alert_actions_) {
+    if (auto started = alert_actions_->start(event_); !started) {
+      log_.error(started.error().message);
+      return false;
+    }
   }
   if (auto started = kernel_log_feed_->start(event_); !started) {
     log_.error(started.error().message);
@@ -466,6 +491,7 @@ void Daemon::publish(Nanoseconds now) {
   counters_.log_failed = log_.failed();
   counters_.log_withheld =
       source_log_.withheld() + kernel_log_feed_->withheld() + judge_->withheld();
+  if (alert_actions_) counters_.log_withheld += alert_actions_->withheld();
   for (const std::unique_ptr<Program>& program : programs_) {
     counters_.log_withheld += program->withheld();
   }
@@ -486,6 +512,7 @@ void Daemon::publish(Nanoseconds now) {
   {
     SampleWriter out(table_, judge_section_, now);
     judge_->write(out);
+    if (alert_actions_) alert_actions_->write(out);
   }
   // Numbered by itself, not by the round: an answer of the reader makes a new page of the same
   // round, and whoever caches by the number must see it.

@@ -24,6 +24,7 @@
 #include "collectors/sampler.h"
 #include "config/load.h"
 #include "config/settings.h"
+#include "daemon/alert_actions.h"
 #include "daemon/boot_keeper.h"
 #include "daemon/judge.h"
 #include "daemon/kernel_log_feed.h"
@@ -68,6 +69,7 @@ class Daemon {
   void set_up_sources();
   void set_up_kernel_log();
   void set_up_boot_history();
+  void set_up_alerts();
   bool set_up_events();
   void start_web();
   void apply(const Settings& settings);
@@ -116,7 +118,8 @@ class Daemon {
   Nanoseconds last_kmsg_try_{-3'600'000'000'000};
   Nanoseconds kmsg_pause_{0};
   std::unique_ptr<Judge> judge_;
-  std::size_t judge_entry_ = 0;  // of the schedule
+  std::unique_ptr<AlertActions> alert_actions_;  // none under another root
+  std::size_t judge_entry_ = 0;                  // of the schedule
   std::size_t judge_section_ = 0;
   bool judge_due_ = false;
   bool judge_early_ = false;

@@ -38,6 +38,9 @@ class Judge final : private Blindness {
   // the rules in force stay, and false is returned.
   bool apply(const RulesSettings& settings);
 
+  // There once apply() was true.
+  const RuleEngine& engine() const { return *engine_; }
+
   // The grid's next moment is not before this.
   std::chrono::milliseconds interval() const { return settings_.interval; }
 

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "collectors/registry.h"
 #include "collectors/sampler.h"
+#include "daemon/alert_actions.h"
 #include "daemon/judge.h"
 #include "daemon/programs.h"
 #include "daemon/self.h"
@@ -44,8 +45,11 @@ std::vector<MetricGroup> all_groups() {
     groups.push_back({"Derived: " + std::string(derivation->name()),
                       "Put together from the readings of several sources.", derivation->metrics()});
   }
-  groups.push_back({"Alerts", "What the rules say of this device, judged on it.",
-                    Judge::metrics()});
+  groups.push_back(
+      {"Alerts", "What the rules say of this device, judged on it.", Judge::metrics()});
+  for (const auto metrics : AlertActions::metrics()) {
+    groups.push_back({"What alerts have done", "Only while the settings ask for it.", metrics});
+  }
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", self_metrics()});
   for (const auto metrics : program_metrics()) {
