@@ -67,6 +67,7 @@ struct LabelMatcher {
 struct Threshold {
   double value = 0;
   std::string name;  // of the threshold that it was written as ("$name"); empty: a number
+  Position at;
 };
 
 struct Condition {
@@ -104,6 +105,7 @@ struct Rule {
   std::chrono::milliseconds hold{0};  // `for`
   std::chrono::milliseconds keep_firing_for{0};
   std::vector<std::string> unless;
+  std::vector<Position> unless_at;  // of each of these
   RuleTexts texts;
   std::string file;
   Position at;
@@ -140,6 +142,9 @@ struct ParsedRules {
 // `files` in order; a later file may change a threshold's value or disable rules of an earlier one,
 // and nothing else of it.
 ParsedRules parse_rules(std::span<const ConfigText> files);
+
+// In the order of files and lines.
+void sort_errors(std::span<const ConfigText> files, std::vector<ConfigError>& errors);
 
 // The rules that jetmem ships, compiled in (config/rules/*.yaml).
 std::span<const ConfigText> shipped_rules();

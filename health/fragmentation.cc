@@ -35,6 +35,11 @@ constexpr std::array kMetrics{
                        "how much of the free memory is CMA's.",
                .labels = {"node", "zone"},
                .max_series = kMaxZoneSeries},
+    Descriptor{.name = "jetmem_buddy_best_order_outside_cma",
+               .type = kGauge,
+               .help = "The largest jetmem_buddy_largest_order_outside_cma of all zones: what the "
+                       "machine can give a driver in one piece, whichever zone it is from. Absent "
+                       "when it is not known of each zone."},
     Descriptor{.name = "jetmem_buddy_free_cma_known",
                .type = kGauge,
                .help = "1 when zoneinfo says how much of the zone's free memory lies in contiguous "
@@ -42,7 +47,7 @@ constexpr std::array kMetrics{
                .labels = {"node", "zone"},
                .max_series = kMaxZoneSeries},
 };
-enum Metric { kUnusable, kFragmentation, kLargestOutsideCma, kFreeCmaKnown };
+enum Metric { kUnusable, kFragmentation, kLargestOutsideCma, kBestOutsideCma, kFreeCmaKnown };
 
 constexpr std::array<std::string_view, 2> kSources{"buddyinfo", "zoneinfo"};
 constexpr std::string_view kIncluded = "included";
@@ -133,6 +138,8 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
   const auto* buddyinfo = context.readings.get<Buddyinfo>();
   if (buddyinfo == nullptr) return;
   const auto* zoneinfo = context.readings.get<Zoneinfo>();
+  std::optional<unsigned> best;
+  bool all_known = true;
   for (const Buddyinfo::Zone& zone : buddyinfo->zones) {
     const std::string_view name = zone.id.name;
     write_indices(out, zone.id, zone.counts(), kIncluded);
@@ -142,6 +149,7 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
     out.put(kMetrics[kFreeCmaKnown], known ? 1 : 0, zone.id.node, name);
     if (!known) {
       context.absent.add("free_cma_unknown", 2 * zone.orders + 1);
+      all_known = false;
       continue;
     }
     Buddyinfo::Zone outside = zone;
@@ -149,9 +157,15 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
     write_indices(out, zone.id, outside.counts(), kExcluded);
     if (const auto largest = outside.largest_free_order()) {
       out.put(kMetrics[kLargestOutsideCma], *largest, zone.id.node, name);
+      best = std::max(best.value_or(0), *largest);
     } else {
       context.absent.add("no_free_block_outside_cma");
     }
+  }
+  if (!all_known) {
+    context.absent.add("free_cma_unknown");
+  } else if (best) {
+    out.put(kMetrics[kBestOutsideCma], *best);
   }
 }
 

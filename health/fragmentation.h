@@ -40,7 +40,8 @@ std::optional<double> fragmentation_index(std::span<const std::uint64_t> counts,
 void without_cma(std::span<std::uint64_t> counts, std::uint64_t free_cma_pages);
 
 // Buddyinfo and Zoneinfo put together, zone by zone. Not written for a zone: what leaves CMA out
-// where zoneinfo does not say how many free pages are CMA's.
+// where zoneinfo does not say how many free pages are CMA's. The best of all zones only where that
+// is known of each.
 class Fragmentation final : public Derivation {
  public:
   std::string_view name() const override { return "fragmentation"; }

@@ -1,6 +1,7 @@
 #include "health/rules/check.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -12,6 +13,10 @@ namespace {
 // What Prometheus itself puts on an alert, and on everything that it scrapes.
 constexpr std::array<std::string_view, 5> kReserved{"alertname", "alertstate", "severity",
                                                     "instance", "job"};
+// What is longer was not meant to be a name; looking for a near one would take long.
+constexpr std::size_t kMaxTyped = 100;
+// Of all files together: who has more mends these first.
+constexpr std::size_t kMaxErrors = 200;
 
 class Checker {
  public:
@@ -19,22 +24,19 @@ class Checker {
       : rule_(rule), catalog_(catalog), interval_(interval) {}
 
   std::vector<ConfigError> check() && {
-    std::vector<std::string_view> first_labels;
+    std::optional<Labels> first;  // nothing: its metric is not known, which is said
     for (std::size_t i = 0; i < rule_.when.size(); ++i) {
-      const auto metric = check_condition(rule_.when[i]);
-      if (!metric) continue;
-      const auto labels = metric->labels();
-      if (i == 0) first_labels = labels;
-      for (const std::string& label : rule_.when[i].on) {
-        check_label(rule_.when[i].on_at, "on", label, labels, rule_.when[i].metric);
-        if (i > 0 && !first_labels.empty()) {
-          check_label(rule_.when[i].on_at, "on", label, first_labels, rule_.when[0].metric);
-        }
+      const Condition& condition = rule_.when[i];
+      const auto metric = check_condition(condition);
+      if (i == 0 && metric) first = labels_of_alert(condition, *metric);
+      for (const std::string& label : condition.on) {
+        if (metric) check_label(condition.on_at, "on", label, metric->labels(), condition.metric);
+        if (i > 0 && first) check_label(condition.on_at, "on", label, *first, of_first());
       }
     }
-    check_text(rule_.texts.summary, rule_.texts.summary_at, "summary", first_labels);
-    check_text(rule_.texts.cause, rule_.texts.cause_at, "cause", first_labels);
-    check_text(rule_.texts.remedy, rule_.texts.remedy_at, "remedy", first_labels);
+    check_text(rule_.texts.summary, rule_.texts.summary_at, "summary", first);
+    check_text(rule_.texts.cause, rule_.texts.cause_at, "cause", first);
+    check_text(rule_.texts.remedy, rule_.texts.remedy_at, "remedy", first);
     return std::move(errors_);
   }
 
@@ -44,11 +46,29 @@ class Checker {
                        rule_.name + ": " + std::move(message)});
   }
 
+  using Labels = std::vector<std::string_view>;
+
+  // Of the first condition. absent() has no series: only what is matched by one value is known.
+  static Labels labels_of_alert(const Condition& condition, const MetricCatalog::Metric& metric) {
+    if (condition.function != Function::kAbsent) return metric.labels();
+    Labels labels;
+    for (const LabelMatcher& matcher : condition.labels) {
+      if (matcher.equal && matcher.values.size() == 1) labels.push_back(matcher.label);
+    }
+    return labels;
+  }
+  std::string of_first() const {
+    const Condition& condition = rule_.when[0];
+    const bool is_absent = condition.function == Function::kAbsent;
+    return is_absent ? "absent(" + condition.metric + ")" : condition.metric;
+  }
+
   void check_label(Position at, std::string_view key, const std::string& label,
-                   const std::vector<std::string_view>& labels, const std::string& metric) {
+                   const Labels& labels, const std::string& metric) {
     if (std::find(labels.begin(), labels.end(), label) != labels.end()) return;
     std::string message = metric + " has no label '" + printable(label, 60) + "'";
-    const std::string_view near = nearest_name(label, labels);
+    const std::string_view near =
+        label.size() > kMaxTyped ? std::string_view() : nearest_name(label, labels);
     if (!near.empty()) {
       message.append("; did you mean '").append(near).append("'?");
     } else if (labels.empty()) {
@@ -68,7 +88,9 @@ class Checker {
     const auto metric = catalog_.find(condition.metric);
     if (!metric) {
       const auto names = catalog_.names();
-      const std::string_view near = nearest_name(condition.metric, names);
+      const std::string_view near = condition.metric.size() > kMaxTyped
+                                        ? std::string_view()
+                                        : nearest_name(condition.metric, names);
       add(condition.metric_at, "metric",
           "no source declares the metric '" + printable(condition.metric, 100) + "'" +
               (near.empty() ? "; docs/metrics.md lists them"
@@ -112,14 +134,14 @@ class Checker {
   }
 
   void check_text(const std::string& text, Position at, std::string_view key,
-                  const std::vector<std::string_view>& labels) {
+                  const std::optional<Labels>& labels) {
     for (const TextPart& part : split_text(text)) {
       if (part.kind == TextPart::Kind::kUnknown) {
         add(at, key,
             std::string(key) + " has {{" + printable(part.text, 60) +
                 "}}; there are {{ value }} and {{ labels.NAME }}");
-      } else if (part.kind == TextPart::Kind::kLabel) {
-        check_label(at, key, std::string(part.text), labels, rule_.when[0].metric);
+      } else if (part.kind == TextPart::Kind::kLabel && labels) {
+        check_label(at, key, std::string(part.text), *labels, of_first());
       }
     }
   }
@@ -140,11 +162,24 @@ std::vector<ConfigError> check_rule(const Rule& rule, const MetricCatalog& catal
 ParsedRules load_rules(std::span<const ConfigText> files, const MetricCatalog& catalog,
                        std::chrono::milliseconds interval) {
   ParsedRules parsed = parse_rules(files);
+  std::size_t found = 0;
   std::erase_if(parsed.rules.rules, [&](const Rule& rule) {
+    // Not looked at is not known to be right.
+    if (found > kMaxErrors) return true;
     auto errors = check_rule(rule, catalog, interval);
+    found += errors.size();
     std::move(errors.begin(), errors.end(), std::back_inserter(parsed.errors));
+    if (found > kMaxErrors) {
+      parsed.errors.push_back(
+          {rule.file,
+           0,
+           0,
+           {},
+           "has more than " + std::to_string(kMaxErrors) + " errors; mend these first"});
+    }
     return !errors.empty();
   });
+  sort_errors(files, parsed.errors);
   return parsed;
 }
 

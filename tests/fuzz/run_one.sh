@@ -4,6 +4,8 @@
 # name matches (fuzz_meminfo: every file called meminfo). With CORPUS, a folder, its inputs are used
 # too, new ones are kept there, and a crash is left beside it.
 #
+# fuzz_rules begins with the rules that ship.
+#
 # Targets of the kernel's log (fuzz_kernel_log_oom) take tests/fixtures/kernel-log/oom.txt, whole and
 # line by line, and the messages of JETMEM_CORPUS/kernel-log.jsonl where that is set.
 set -eu
@@ -29,6 +31,7 @@ case "$name" in
   *) files=$name ;;
 esac
 n=0
+if [ "$name" = rules ]; then fixtures=$(dirname "$0")/../../config; fi
 for pattern in $files; do
   for file in $(find "$fixtures" -type f \( -name "$pattern" -o -path "*/$pattern/*" \) | sort | head -n 200); do
     n=$((n + 1))

@@ -1,0 +1,185 @@
+#include "config/rule_condition.h"
+
+#include <algorithm>
+#include <array>
+
+namespace jetmem {
+namespace {
+
+using Kind = YamlNode::Kind;
+using std::chrono::milliseconds;
+
+constexpr std::array<std::string_view, 14> kNames{
+    "metric", "labels",   "not_labels", "function", "window",       "ahead", "above",
+    "below",  "at_least", "at_most",    "equal_to", "not_equal_to", "clear", "on"};
+constexpr milliseconds kLeastWindow{2000};
+constexpr milliseconds kMostAhead{std::chrono::hours(24 * 30)};
+constexpr std::size_t kMaxLabelBytes = 200;
+
+class ConditionParser {
+ public:
+  ConditionParser(const YamlNode& node, RuleProblems& problems)
+      : node_(node),
+        problems_(problems),
+        fields_(problems),
+        map_(problems, node, "when", kNames, "a condition") {}
+
+  std::optional<Condition> parse(bool first) && {
+    if (!map_.is_map()) return std::nullopt;
+    const YamlNode* metric = map_.get("metric");
+    if (metric == nullptr) {
+      problems_.add(node_.at, "when.metric", "a condition needs a metric: 'metric: NAME'");
+      return std::nullopt;
+    }
+    out_.metric = fields_.word(*metric, "metric").value_or("");
+    out_.metric_at = metric->at;
+    take_labels("labels", true);
+    take_labels("not_labels", false);
+    if (const YamlNode* function = map_.get("function")) {
+      out_.function_at = function->at;
+      if (const auto f = fields_.choice(*function, "function", kFunctions)) {
+        out_.function = *f;
+      } else {
+        is_function_unknown_ = true;
+      }
+    }
+    take_times();
+    take_comparison();
+    take_clear();
+    take_on(first);
+    return std::move(out_);
+  }
+
+ private:
+  void take_labels(const std::string& key, bool equal) {
+    const YamlNode* node = map_.get(key);
+    if (node == nullptr || node->kind == Kind::kRefused) return;
+    if (node->kind != Kind::kMap || node->items.empty() || node->items.size() > kMaxRuleListItems) {
+      problems_.add(node->at, key,
+                    key + " must be a map of 1 to " + std::to_string(kMaxRuleListItems) +
+                        " labels, such as {name: value}");
+      return;
+    }
+    for (std::size_t i = 0; i < node->keys.size(); ++i) {
+      take_label(node->keys[i], node->items[i], key, equal);
+    }
+  }
+
+  void take_label(const YamlNode& name, const YamlNode& node, const std::string& key, bool equal) {
+    if (name.kind != Kind::kScalar || !is_rule_word(name.text)) {
+      problems_.add(name.at, key, "the name of a label must be letters, digits and '_'");
+      return;
+    }
+    LabelMatcher matcher{name.text, equal, {}, name.at};
+    const std::string full = key + "." + name.text;
+    const std::size_t before = problems_.count();
+    for (auto& [value, at] : fields_.words(node, full)) {
+      if (value.size() > kMaxLabelBytes || printable(value, kMaxLabelBytes) != value) {
+        problems_.add(at, full,
+                      "the value of a label must be printable and of at most " +
+                          std::to_string(kMaxLabelBytes) + " bytes");
+      }
+      matcher.values.push_back(std::move(value));
+    }
+    if (matcher.values.empty() && problems_.count() == before && node.kind != Kind::kRefused) {
+      problems_.add(name.at, full, "label '" + name.text + "' needs a value");
+    }
+    const bool is_twice =
+        std::any_of(out_.labels.begin(), out_.labels.end(),
+                    [&](const LabelMatcher& other) { return other.label == matcher.label; });
+    if (is_twice) {
+      problems_.add(name.at, full, "label '" + name.text + "' is matched twice; keep one");
+    }
+    out_.labels.push_back(std::move(matcher));
+  }
+
+  void take_times() {
+    const bool windowed = out_.function != Function::kNone && out_.function != Function::kAbsent;
+    const std::string name(function_name(out_.function));
+    const YamlNode* window = map_.get("window");
+    if (const auto length = fields_.duration(map_, "window", kMaxWindow)) {
+      out_.window = *length;
+      if (!windowed && !is_function_unknown_) {
+        problems_.add(window->at, "window", "window belongs to a function over time, such as rate");
+      } else if (*length < kLeastWindow) {
+        problems_.add(window->at, "window", "window must be at least 2s");
+      }
+    } else if (windowed && window == nullptr) {
+      problems_.add(node_.at, "window", name + " needs a window, such as 5m");
+    }
+    const YamlNode* ahead = map_.get("ahead");
+    if (const auto length = fields_.duration(map_, "ahead", kMostAhead)) {
+      out_.ahead = *length;
+      if (out_.function != Function::kPredict && !is_function_unknown_) {
+        problems_.add(ahead->at, "ahead", "ahead belongs to the function predict");
+      }
+    } else if (out_.function == Function::kPredict && ahead == nullptr) {
+      problems_.add(node_.at, "ahead", "predict needs ahead: in which time, such as 4h");
+    }
+  }
+
+  void take_comparison() {
+    const bool is_absent = out_.function == Function::kAbsent;
+    for (const auto& each : kComparisons) {
+      const YamlNode* value = map_.get(each.name);
+      if (value == nullptr) continue;
+      const std::string key(each.name);
+      if (is_absent) {
+        problems_.add(value->at, key, "absent compares nothing: remove '" + key + "'");
+      } else if (out_.comparison) {
+        problems_.add(value->at, key,
+                      "a condition compares once; '" +
+                          std::string(comparison_name(*out_.comparison)) + "' is there already");
+      }
+      out_.comparison = each.value;
+      if (const auto threshold = fields_.number(*value, key)) out_.threshold = *threshold;
+    }
+    // Where a key is unknown, it is probably that one.
+    if (!is_absent && !out_.comparison && map_.ok()) {
+      problems_.add(node_.at, "when",
+                    "a condition needs a comparison: one of " + join_names(names_of(kComparisons)));
+    }
+  }
+
+  void take_clear() {
+    const YamlNode* clear = map_.get("clear");
+    if (clear == nullptr) return;
+    if (const auto threshold = fields_.number(*clear, "clear")) out_.clear = *threshold;
+    if (out_.function == Function::kAbsent) {
+      problems_.add(clear->at, "clear", "absent compares nothing: remove 'clear'");
+    } else if (out_.comparison == Comparison::kEqual || out_.comparison == Comparison::kNotEqual) {
+      problems_.add(clear->at, "clear", "clear needs above, below, at_least or at_most");
+    }
+  }
+
+  void take_on(bool first) {
+    const YamlNode* on = map_.get("on");
+    if (on == nullptr) return;
+    out_.on_at = on->at;
+    for (auto& [label, at] : fields_.words(*on, "on")) {
+      if (!is_rule_word(label)) {
+        problems_.add(at, "on", "the name of a label must be letters, digits and '_'");
+      }
+      out_.on.push_back(std::move(label));
+    }
+    if (first) problems_.add(on->at, "on", "on belongs to the second and later conditions");
+    if (out_.function == Function::kAbsent) {
+      problems_.add(on->at, "on", "absent cannot be tied to labels; remove on");
+    }
+  }
+
+  const YamlNode& node_;
+  RuleProblems& problems_;
+  RuleFields fields_;
+  const RuleMap map_;
+  Condition out_;
+  bool is_function_unknown_ = false;
+};
+
+}  // namespace
+
+std::optional<Condition> parse_condition(const YamlNode& node, bool first, RuleProblems& problems) {
+  return ConditionParser(node, problems).parse(first);
+}
+
+}  // namespace jetmem

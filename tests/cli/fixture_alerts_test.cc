@@ -1,0 +1,86 @@
+// What the shipped rules say of each board of tests/fixtures when nothing on it changes for twenty
+// minutes: silence but for what is really in the tree.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/one_shot.h"
+#include "health/rules/check.h"
+#include "health/rules/table_feed.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Board {
+  const char* name;
+  std::set<std::string> fires;  // "JetmemSourceDenied cma"
+};
+
+const Board kBoards[] = {
+    // Captured without root.
+    {"agx-orin",
+     {"JetmemSourceDenied cma", "JetmemSourceDenied kernel_log", "JetmemSourceDenied nvmap",
+      "JetmemSourceDenied pagetypeinfo"}},
+    // The largest piece of its small area is 11 MiB; a frame is 12.
+    {"nano-4gb", {"JetmemCmaFragmented 1"}},
+    {"orin", {}},
+    // Its last probe got no pinned memory; its log has a refused request of 48 MiB, and the largest
+    // run is 36.
+    {"orin-nano-8gb", {"JetmemCmaFragmented linux,cma", "JetmemProbeFailing pinned"}},
+    {"raspberry-pi-5", {}},
+    {"thor", {}},
+    {"x86-pc", {}},
+    // A refused request of 95 MiB, and a largest run of 80.
+    {"xavier-nx", {"JetmemCmaFragmented linux,cma"}},
+};
+
+std::string shown(const Rule& rule, const Labels& labels) {
+  std::string out = rule.name;
+  for (const auto& [name, value] : labels) {
+    // Part of the rule's own condition, and so nothing new.
+    const bool is_asked =
+        std::any_of(rule.when[0].labels.begin(), rule.when[0].labels.end(),
+                    [&](const LabelMatcher& m) { return m.equal && m.label == name; });
+    if (!is_asked) out.append(" ").append(value);
+  }
+  return out;
+}
+
+class FixtureAlerts : public testing::TestWithParam<Board> {};
+
+TEST_P(FixtureAlerts, AreThoseOfWhatTheTreeHolds) {
+  const auto shot = OneShot::read(std::string(JETMEM_FIXTURES) + "/" + GetParam().name, {});
+  ASSERT_TRUE(shot) << shot.error().message;
+  ParsedRules parsed = load_rules(shipped_rules(), MetricCatalog::of_jetmem(), 15s);
+  ASSERT_TRUE(parsed.errors.empty()) << describe(parsed.errors);
+  RuleEngine engine(std::move(parsed.rules), {});
+  TableFeed feed(engine);
+  std::set<std::string> fired;
+  std::set<std::string> pending;
+  for (int step = 0; step < 80; ++step) {
+    feed.scrape((*shot)->table(), 1h + step * 15s);
+    engine.judge();
+    pending.clear();
+    for (std::size_t r = 0; r < engine.rules().rules.size(); ++r) {
+      for (const RuleEngine::Instance& instance : engine.judged(r).instances) {
+        const std::string name = shown(engine.rules().rules[r], engine.labels_of(instance));
+        (instance.state == AlertState::kFiring ? fired : pending).insert(name);
+      }
+    }
+  }
+  EXPECT_EQ(fired, GetParam().fires);
+  EXPECT_TRUE(pending.empty()) << *pending.begin() << " would fire if this went on";
+  EXPECT_EQ(engine.refused_series(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Boards, FixtureAlerts, testing::ValuesIn(kBoards), [](const auto& board) {
+  std::string name = board.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace jetmem

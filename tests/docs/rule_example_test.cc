@@ -1,0 +1,51 @@
+// The rule that docs/write-a-rule.md shows loads beside those that ship, and means what is said.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "health/rules/check.h"
+#include "health/rules/promql.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(RuleExample, LoadsBesideTheShippedRules) {
+  const std::string text = read(std::string(JETMEM_DOCS) + "/examples/50-local.yaml");
+  const auto shipped = shipped_rules();
+  std::vector<ConfigText> files(shipped.begin(), shipped.end());
+  files.push_back({"50-local.yaml", text});
+  const ParsedRules parsed = load_rules(files, MetricCatalog::of_jetmem(), 15s);
+  EXPECT_TRUE(parsed.errors.empty()) << describe(parsed.errors);
+
+  const Rule* low = parsed.rules.find("JetmemMemoryLow");
+  ASSERT_NE(low, nullptr);
+  EXPECT_EQ(low->when[0].threshold.value, 0.03);
+  EXPECT_EQ(low->when[0].clear->value, 0.04);
+  EXPECT_EQ(parsed.rules.find("JetmemCmaFreeLow"), nullptr);
+
+  const Rule* mine = parsed.rules.find("SwapRunsOut");
+  ASSERT_NE(mine, nullptr);
+  const std::string page = read(std::string(JETMEM_DOCS) + "/write-a-rule.md");
+  // The page breaks it into lines.
+  std::string shown;
+  for (const char c : page) {
+    if (c != '\n' && c != ' ') shown += c;
+  }
+  std::string expression = promql_expression(*mine);
+  std::erase(expression, ' ');
+  EXPECT_NE(shown.find(expression), std::string::npos)
+      << "write-a-rule.md does not show " << promql_expression(*mine);
+}
+
+}  // namespace
+}  // namespace jetmem

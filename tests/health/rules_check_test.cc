@@ -1,0 +1,170 @@
+// Whether rules make sense for what is measured: each mistake, with place, key and nearest name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "health/rules/check.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_used_ratio",
+               .type = MetricType::kGauge,
+               .help = "h",
+               .labels = {"area", "origin"},
+               .worst = Worst::kMax},
+    Descriptor{.name = "jetmem_events_total",
+               .type = MetricType::kCounter,
+               .help = "h",
+               .labels = {"kind"}},
+    Descriptor{.name = "jetmem_meminfo_*_bytes", .type = MetricType::kGauge, .help = "h"},
+    Descriptor{.name = "jetmem_alert_state",
+               .type = MetricType::kGauge,
+               .help = "h",
+               .labels = {"severity"}},
+};
+constexpr std::array<std::string_view, 1> kSources{"meminfo"};
+
+std::string errors_of(std::string_view when, std::string_view texts = "summary: s",
+                      std::chrono::milliseconds interval = 15s) {
+  MetricCatalog catalog;
+  catalog.add(kMetrics, kSources);
+  const std::string text = "rules:\n- alert: Full\n  severity: info\n  " + std::string(texts) +
+                           "\n  when:\n  - " + std::string(when) + "\n";
+  const std::array files{ConfigText{"a.yaml", text}};
+  const ParsedRules parsed = load_rules(files, catalog, interval);
+  EXPECT_EQ(parsed.rules.rules.empty(), !parsed.errors.empty());
+  std::string out;
+  for (const ConfigError& error : parsed.errors) {
+    out.append(out.empty() ? "" : "\n")
+        .append(error.file + ":" + std::to_string(error.line) + ":" + std::to_string(error.column))
+        .append(" [" + error.key + "] " + error.message);
+  }
+  return out;
+}
+
+TEST(RulesCheck, WhatMakesSense) {
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, above: 1, labels: {area: x}}",
+                      "summary: \"{{ labels.area }} {{value}} {{ labels.origin }}\""),
+            "");
+  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: rate, window: 30s, above: 1}"), "");
+  EXPECT_EQ(
+      errors_of("{metric: jetmem_meminfo_MemFree_bytes, function: slope, window: 5m, below: 0}"),
+      "");
+  EXPECT_EQ(errors_of("{metric: jetmem_used_max_1m_ratio, above: 1}"), "") << "a worst value";
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, above: 1}\n  - {metric: jetmem_used_ratio, "
+                      "above: 2, on: [area, origin]}"),
+            "");
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: absent, labels: {area: x}}",
+                      "summary: \"{{ labels.area }}\""),
+            "");
+}
+
+TEST(RulesCheck, AMetricThatNoSourceDeclares) {
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ration, above: 1}"),
+            "a.yaml:6:14 [Full.metric] Full: no source declares the metric 'jetmem_used_ration'; "
+            "did you mean 'jetmem_used_ratio'?");
+  EXPECT_EQ(errors_of("{metric: node_load1, above: 1}"),
+            "a.yaml:6:14 [Full.metric] Full: no source declares the metric 'node_load1'; "
+            "docs/metrics.md lists them");
+  // What it would have for labels nobody knows: nothing is said of those in texts.
+  EXPECT_EQ(errors_of("{metric: node_load1, above: 1}", "summary: \"{{ labels.area }}\""),
+            "a.yaml:6:14 [Full.metric] Full: no source declares the metric 'node_load1'; "
+            "docs/metrics.md lists them");
+  EXPECT_THAT(errors_of("{metric: " + std::string(5000, 'x') + ", above: 1}"),
+              HasSubstr("no source declares the metric 'xxx"));
+}
+
+TEST(RulesCheck, ALabelThatTheMetricLacks) {
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, above: 1, labels: {aera: x}}"),
+            "a.yaml:6:52 [Full.labels] Full: jetmem_used_ratio has no label 'aera'; did you mean "
+            "'area'?");
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, above: 1, not_labels: {zzzzzzz: x}}"),
+            "a.yaml:6:56 [Full.labels] Full: jetmem_used_ratio has no label 'zzzzzzz'; it has "
+            "area, origin");
+  EXPECT_EQ(errors_of("{metric: jetmem_meminfo_MemFree_bytes, above: 1, labels: {zone: x}}"),
+            "a.yaml:6:63 [Full.labels] Full: jetmem_meminfo_MemFree_bytes has no label 'zone'; it "
+            "has none");
+  EXPECT_THAT(errors_of("{metric: jetmem_alert_state, above: 1}"),
+              HasSubstr("which Prometheus uses for alerts"));
+}
+
+TEST(RulesCheck, OnNeedsTheLabelOnBothSides) {
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, above: 1}\n  - {metric: jetmem_events_total, "
+                      "function: increase, window: 5m, above: 0, on: [area]}"),
+            "a.yaml:7:81 [Full.on] Full: jetmem_events_total has no label 'area'; it has kind");
+  EXPECT_EQ(errors_of("{metric: jetmem_meminfo_MemFree_bytes, above: 1}\n  - {metric: "
+                      "jetmem_used_ratio, above: 0, on: [area]}"),
+            "a.yaml:7:47 [Full.on] Full: jetmem_meminfo_MemFree_bytes has no label 'area'; it has "
+            "none");
+  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: absent}\n  - {metric: "
+                      "jetmem_events_total, above: 0, on: [kind]}"),
+            "a.yaml:7:49 [Full.on] Full: absent(jetmem_events_total) has no label 'kind'; it has "
+            "none");
+}
+
+TEST(RulesCheck, AFunctionOfTheOtherKind) {
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: rate, window: 5m, above: 1}"),
+            "a.yaml:6:43 [Full.function] Full: rate is of counters, and jetmem_used_ratio is a "
+            "gauge; use slope");
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: increase, window: 5m, above: 1}"),
+            "a.yaml:6:43 [Full.function] Full: increase is of counters, and jetmem_used_ratio is a "
+            "gauge; use delta");
+  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: slope, window: 5m, above: 1}"),
+            "a.yaml:6:45 [Full.function] Full: slope is of gauges, and jetmem_events_total is a "
+            "counter; use rate");
+  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: delta, window: 5m, above: 1}"),
+            "a.yaml:6:45 [Full.function] Full: delta is of gauges, and jetmem_events_total is a "
+            "counter; use increase");
+  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: predict, ahead: 1h, window: 5m, "
+                      "above: 1}"),
+            "a.yaml:6:45 [Full.function] Full: predict is of gauges, and jetmem_events_total is a "
+            "counter; use rate");
+}
+
+TEST(RulesCheck, AWindowThatHoldsTooFewSteps) {
+  const std::string_view rate =
+      "{metric: jetmem_events_total, function: rate, window: 29s, above: 1}";
+  EXPECT_EQ(errors_of(rate),
+            "a.yaml:6:14 [Full.window] Full: a window of 29s is too short where rules are judged "
+            "every 15s; take at least 30s");
+  EXPECT_EQ(errors_of(rate, "summary: s", 10s), "");
+}
+
+TEST(RulesCheck, TextsWithWhatIsNotThere) {
+  const std::string_view good = "{metric: jetmem_used_ratio, above: 1}";
+  EXPECT_EQ(errors_of(good, "summary: \"{{ labels.aera }}\""),
+            "a.yaml:4:12 [Full.summary] Full: jetmem_used_ratio has no label 'aera'; did you mean "
+            "'area'?");
+  EXPECT_EQ(errors_of(good, "summary: s\n  cause: \"{{ foo }}\""),
+            "a.yaml:5:10 [Full.cause] Full: cause has {{foo}}; there are {{ value }} and {{ "
+            "labels.NAME }}");
+  EXPECT_THAT(errors_of(good, "summary: s\n  remedy: \"{{ value\""), HasSubstr("[Full.remedy]"));
+  EXPECT_THAT(errors_of(good, "summary: \"{{ $value }}\""), HasSubstr("summary has {{$value}}"));
+  // absent() knows only what was asked for.
+  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: absent, labels: {area: [x, y]}}",
+                      "summary: \"{{ labels.area }}\""),
+            "a.yaml:4:12 [Full.summary] Full: absent(jetmem_used_ratio) has no label 'area'; it "
+            "has none");
+}
+
+TEST(RulesCheck, ErrorsAreBounded) {
+  MetricCatalog catalog;
+  catalog.add(kMetrics, kSources);
+  std::string text = "rules:\n";
+  for (int i = 0; i < 900; ++i) {
+    text += "- {alert: R" + std::to_string(i) +
+            ", severity: info, summary: s, when: [{metric: jetmem_used, above: 1}]}\n";
+  }
+  const std::array files{ConfigText{"a.yaml", text}};
+  const ParsedRules parsed = load_rules(files, catalog, 15s);
+  EXPECT_EQ(parsed.errors.size(), 202U);
+  EXPECT_EQ(parsed.errors.front().message, "has more than 200 errors; mend these first");
+  EXPECT_TRUE(parsed.rules.rules.empty());
+}
+
+}  // namespace
+}  // namespace jetmem

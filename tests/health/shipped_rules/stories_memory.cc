@@ -1,0 +1,239 @@
+// config/rules/cma.yaml and memory.yaml.
+#include "tests/health/shipped_rules/story.h"
+
+namespace jetmem {
+
+std::vector<Story> memory_stories() {
+  return {
+      {.rule = "JetmemCmaExhausted",
+       .fires = R"(
+    0s      cma_used_ratio{area="linux,cma"} = 60%    -> inactive
+    15s     cma_used_ratio{area="linux,cma"} = 95%    -> pending
+    1m                                                -> pending
+    1m15s                                             -> firing
+    2m      cma_used_ratio{area="linux,cma"} = 90%    -> firing
+    2m15s   cma_used_ratio{area="linux,cma"} = 89.9%  -> inactive
+    5m      cma_used_ratio{area="linux,cma"} = 94%    -> inactive)",
+       .labels = "area=linux,cma",
+       .summary = "CMA area linux,cma is 95% taken by drivers: the next camera, codec or display "
+                  "buffer from it is refused",
+       // A camera that runs, a probe's frame for a step, a source that goes and comes back; CmaFree
+       // small because programs borrow the area.
+       .quiet = R"(
+    0s      cma_used_ratio{area="linux,cma"} = 94.9%; cma_free_ratio = 6%  -> inactive
+    10m     cma_used_ratio{area="linux,cma"} = 99%    -> pending
+    10m15s  cma_used_ratio{area="linux,cma"} = 94.9%  -> inactive
+    20m     cma_used_ratio{area="linux,cma"} = gone   -> inactive
+    30m     cma_used_ratio{area="linux,cma"} = 94.9%  -> inactive)"},
+
+      {.rule = "JetmemCmaFreeLow",
+       .fires = R"(
+    0s      cma_free_ratio = 4.9%   -> pending
+    9m45s                           -> pending
+    10m                             -> firing
+    11m     cma_free_ratio = 5%     -> inactive)",
+       .labels = "",
+       .summary = "Only 4.9% of CMA is free by the kernel's count: contiguous requests are slow, "
+                  "and fail if drivers hold the rest",
+       // The page cache borrows nearly all of it for some minutes; a board without CMA has none.
+       .quiet = R"(
+    0s      cma_free_ratio = 5%     -> inactive
+    10m     cma_free_ratio = 1%     -> pending
+    19m45s                          -> pending
+    20m     cma_free_ratio = 40%    -> inactive
+    30m     cma_free_ratio = gone   -> inactive
+    50m                             -> inactive)"},
+
+      {.rule = "JetmemCmaFragmented",
+       .fires = R"(
+    0s      cma_frame_fit_ratio{area="linux,cma"} = 0.35; cma_frame_fit_ratio{area=other} = 4  -> pending
+    1m45s                                                 -> pending
+    2m                                                    -> firing
+    3m      cma_frame_fit_ratio{area="linux,cma"} = 1     -> inactive)",
+       .labels = "area=linux,cma",
+       .summary = "The largest free piece of CMA area linux,cma is 35% of the largest frame or "
+                  "request: a camera that asks now is refused",
+       // Exactly one frame fits; buffers come and go; where the largest run is unknown there is
+       // none.
+       .quiet = R"(
+    0s      cma_frame_fit_ratio{area="linux,cma"} = 1     -> inactive
+    10m     cma_frame_fit_ratio{area="linux,cma"} = 0.5   -> pending
+    11m45s                                                -> pending
+    12m     cma_frame_fit_ratio{area="linux,cma"} = 3     -> inactive
+    20m     cma_frame_fit_ratio{area="linux,cma"} = gone  -> inactive)"},
+
+      {.rule = "JetmemCmaAllocationFailing",
+       .fires = R"(
+    0s      kernel_events_total{kind=cma_alloc_failure,origin=system} = 0   -> inactive
+    15s                                                                     -> inactive
+    5m      kernel_events_total{kind=cma_alloc_failure,origin=system} = 1   -> firing
+    14m45s                                                                  -> firing
+    15m                                                                     -> inactive)",
+       .labels = "kind=cma_alloc_failure origin=system",
+       .summary = "The kernel refused a driver contiguous memory (cma_alloc) within the last ten "
+                  "minutes",
+       // What was in the log before jetmem started, jetmem's own probes, and a reboot.
+       .quiet = R"(
+    0s      kernel_events_total{kind=cma_alloc_failure,origin=system} = 27; kernel_events_total{kind=cma_alloc_failure,origin=probe} = 1  -> inactive
+    5m      kernel_events_total{kind=cma_alloc_failure,origin=probe} = 9; kernel_events_total{kind=cma_busy,origin=system} = 50           -> inactive
+    20m     kernel_events_total{kind=cma_alloc_failure,origin=system} = 0   -> inactive
+    40m                                                                     -> inactive)"},
+
+      {.rule = "JetmemBuddyFragmented",
+       .fires = R"(
+    0s      buddy_best_order_outside_cma = 5; fragmentation_evidence = 0    -> inactive
+    1m      fragmentation_evidence = 1                                      -> pending
+    5m45s                                                                   -> pending
+    6m                                                                      -> firing
+    7m      buddy_best_order_outside_cma = 6                                -> inactive)",
+       .labels = "",
+       .summary = "The largest free block outside CMA is of order 5, and requests for larger ones "
+                  "fail or wait",
+       // Stalls under load with blocks left; splinters after a page cache fill that hurt nobody; a
+       // DMA zone of the smallest blocks beside a zone that has larger ones.
+       .quiet = R"(
+    0s      buddy_best_order_outside_cma = 6; fragmentation_evidence = 3; buddy_largest_order_outside_cma{node=0,zone=DMA} = 2  -> inactive
+    20m     buddy_best_order_outside_cma = 2; fragmentation_evidence = 0    -> inactive
+    40m     fragmentation_evidence = 1                                      -> pending
+    44m45s                                                                  -> pending
+    45m     buddy_best_order_outside_cma = 7                                -> inactive)"},
+
+      {.rule = "JetmemBelowWatermark",
+       .fires = R"(
+    0s      zone_watermark_distance_bytes{node=0,zone=Normal,watermark=min,request=unmovable} = -3MiB; memory_pressure_level = 1  -> pending
+    15s                                  -> pending
+    30s                                  -> firing
+    1m      zone_watermark_distance_bytes{node=0,zone=Normal,watermark=min,request=unmovable} = 0  -> inactive)",
+       .labels = "node=0 request=unmovable watermark=min zone=Normal",
+       .summary =
+           "Zone Normal (node 0) is -3MiB from its last reserve: drivers that allocate there "
+           "wait or fail",
+       // A DMA zone full of CMA beside a roomy one, as on a Nano; kswapd at work with the reserve
+       // whole; movable requests; one step below min.
+       .quiet = R"(
+    0s      zone_watermark_distance_bytes{node=0,zone=DMA,watermark=min,request=unmovable} = -20MiB; memory_pressure_level = 0  -> inactive
+    10m     zone_watermark_distance_bytes{node=0,zone=DMA,watermark=min,request=unmovable} = 0; memory_pressure_level = 2       -> inactive
+    11m     zone_watermark_distance_bytes{node=0,zone=DMA,watermark=low,request=unmovable} = -9MiB; zone_watermark_distance_bytes{node=0,zone=DMA,watermark=min,request=movable} = -1MiB  -> inactive
+    20m     zone_watermark_distance_bytes{node=0,zone=DMA,watermark=min,request=unmovable} = -1MiB  -> pending
+    20m15s  zone_watermark_distance_bytes{node=0,zone=DMA,watermark=min,request=unmovable} = 9MiB   -> inactive
+    30m     memory_pressure_level = gone; zone_watermark_distance_bytes{node=0,zone=DMA,watermark=min,request=unmovable} = -1MiB  -> inactive)"},
+
+      {.rule = "JetmemMemoryLow",
+       .fires = R"(
+    0s      memory_available_ratio = 4.9%  -> pending
+    45s                                    -> pending
+    1m                                     -> firing
+    2m      memory_available_ratio = 7.9%  -> firing
+    3m      memory_available_ratio = 8%    -> inactive
+    4m      memory_available_ratio = 5%    -> inactive)",
+       .labels = "",
+       .summary = "Only 4.9% of memory is available: the OOM killer is near",
+       // A page cache that fills makes MemFree small, not what is available; a model that loads.
+       .quiet = R"(
+    0s      memory_available_ratio = 5%; memory_free_ratio = 1%  -> inactive
+    10m     memory_available_ratio = 2%    -> pending
+    10m45s                                 -> pending
+    11m     memory_available_ratio = 6%    -> inactive
+    20m     memory_available_ratio = gone  -> inactive)"},
+
+      {.rule = "JetmemMemoryLeak",
+       .fires = R"(
+    0s      trend_exhaustion_seconds{of=MemAvailable} = 5h    -> pending
+    14m45s                                                    -> pending
+    15m                                                       -> firing
+    20m     trend_exhaustion_seconds{of=MemAvailable} = gone  -> inactive)",
+       .labels = "of=MemAvailable",
+       .summary = "Memory falls steadily and is used up in 5h 0m 0s",
+       // A slow loss, a model that loads for some minutes, no fit at all.
+       .quiet = R"(
+    0s      trend_exhaustion_seconds{of=MemAvailable} = 12h   -> inactive
+    30m     trend_exhaustion_seconds{of=MemAvailable} = 20m   -> pending
+    44m45s                                                    -> pending
+    45m     trend_exhaustion_seconds{of=MemAvailable} = gone  -> inactive
+    2h                                                        -> inactive)"},
+
+      {.rule = "JetmemGpuFreeHidden",
+       .fires = R"(
+    0s      memory_free_ratio = 3%; gpu_free_hidden_ratio = 90%; memory_available_ratio = 40%  -> pending
+    14m45s                              -> pending
+    15m                                 -> firing
+    16m     memory_free_ratio = 5%      -> inactive)",
+       .labels = "",
+       .summary = "CUDA sees only 3% of memory as free although much more is available",
+       // Free enough; hidden not enough; a PC, whose GPU has memory of its own and no such series.
+       .quiet = R"(
+    0s      memory_free_ratio = 5%; gpu_free_hidden_ratio = 90%; memory_available_ratio = 50%    -> inactive
+    20m     memory_free_ratio = 3%; gpu_free_hidden_ratio = 80%; memory_available_ratio = 50%    -> inactive
+    40m     memory_free_ratio = 3%; gpu_free_hidden_ratio = 81%; memory_available_ratio = 20%    -> inactive
+    60m     memory_free_ratio = 1%; gpu_free_hidden_ratio = gone; memory_available_ratio = 50%   -> inactive
+    90m                                                                                          -> inactive)"},
+
+      {.rule = "JetmemSwapThrash",
+       .fires = R"(
+    0s      vmstat_pswpin_total = 100000; memory_pressure_level = 2  -> inactive
+    15s     vmstat_pswpin_total += 600/s   -> inactive
+    30s                                    -> inactive
+    10m                                    -> firing
+    11m     memory_pressure_level = 1      -> inactive)",
+       .labels = "",
+       .summary = "600 pages a second come back from swap while programs wait for memory",
+       // As much swapping without a stall, a stall without swapping, and a reboot.
+       .quiet = R"(
+    0s      vmstat_pswpin_total = 1000; memory_pressure_level = 1    -> inactive
+    15s     vmstat_pswpin_total += 2000/s                            -> inactive
+    20m     vmstat_pswpin_total += 499/s                             -> inactive
+    30m     memory_pressure_level = 2                                -> inactive
+    40m     vmstat_pswpin_total = 0                                  -> inactive
+    50m                                                              -> inactive)"},
+
+      {.rule = "JetmemMemoryStall",
+       .fires = R"(
+    0s      pressure_stall_ratio{resource=memory,kind=full,window=60s} = 10.1% -> pending
+    45s                                                                       -> pending
+    1m                                                                        -> firing
+    2m      pressure_stall_ratio{resource=memory,kind=full,window=60s} = 10%  -> inactive)",
+       .labels = "kind=full resource=memory window=60s",
+       .summary = "Nothing could run for 10.1% of the last minute, because everything waited for "
+                  "memory",
+       // One task waits, the disk is slow, a stall of moments.
+       .quiet = R"(
+    0s      pressure_stall_ratio{resource=memory,kind=full,window=60s} = 10%; pressure_stall_ratio{resource=memory,kind=some,window=60s} = 60%  -> inactive
+    5m      pressure_stall_ratio{resource=io,kind=full,window=60s} = 80%; pressure_stall_ratio{resource=memory,kind=full,window=10s} = 40%      -> inactive
+    10m     pressure_stall_ratio{resource=memory,kind=full,window=60s} = 12%  -> pending
+    10m45s                                                                    -> pending
+    11m     pressure_stall_ratio{resource=memory,kind=full,window=60s} = 9%   -> inactive)"},
+
+      {.rule = "JetmemOomKill",
+       .fires = R"(
+    0s      kernel_events_total{kind=oom_kill,origin=system} = 3; kernel_events_total{kind=oom_no_victim,origin=system} = 0  -> inactive
+    1m      kernel_events_total{kind=oom_kill,origin=system} = 4   -> firing
+    10m45s                                                         -> firing
+    11m                                                            -> inactive)",
+       .labels = "kind=oom_kill origin=system",
+       .summary = "The machine ran out of memory within the last ten minutes (oom_kill)",
+       // jetmem's probe, which the kernel takes first; a container at its own limit; a reboot.
+       .quiet = R"(
+    0s      kernel_events_total{kind=oom_kill,origin=system} = 3; kernel_events_total{kind=oom_no_victim,origin=system} = 0  -> inactive
+    5m      kernel_events_total{kind=oom_kill,origin=probe} = 1; kernel_events_total{kind=oom_kill_memcg,origin=system} = 7  -> inactive
+    6m      kernel_events_total{kind=oom_kill,origin=probe} = 2    -> inactive
+    20m     kernel_events_total{kind=oom_kill,origin=system} = 0   -> inactive
+    30m     kernel_events_total{kind=oom_kill,origin=system} = gone -> inactive)"},
+
+      {.rule = "JetmemPageAllocationFailure",
+       .fires = R"(
+    0s      kernel_events_total{kind=page_alloc_failure,origin=system} = 0  -> inactive
+    1m      kernel_events_total{kind=page_alloc_failure,origin=system} = 1  -> firing
+    10m45s                                                                  -> firing
+    11m                                                                     -> inactive)",
+       .labels = "kind=page_alloc_failure origin=system",
+       .summary = "The kernel could not give a driver or program the pages it asked for",
+       .quiet = R"(
+    0s      kernel_events_total{kind=page_alloc_failure,origin=system} = 12 -> inactive
+    5m      kernel_events_total{kind=page_alloc_failure,origin=probe} = 1   -> inactive
+    6m      kernel_events_total{kind=page_alloc_failure,origin=probe} = 5   -> inactive
+    20m     kernel_events_total{kind=page_alloc_failure,origin=system} = 0  -> inactive
+    40m                                                                     -> inactive)"},
+  };
+}
+
+}  // namespace jetmem
