@@ -1,9 +1,8 @@
 #include "health/rules/engine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
-
-#include "base/sample.h"
 
 namespace jetmem {
 namespace {
@@ -11,14 +10,6 @@ namespace {
 constexpr Nanoseconds kLookback = std::chrono::milliseconds(SeriesStore::kLookback);
 
 std::int64_t milliseconds(Nanoseconds t) { return t.count() / 1'000'000; }
-
-std::string key_of(std::string_view metric, const Labels& labels) {
-  std::string key(metric);
-  for (const auto& [name, value] : labels) {
-    key.append("\xff").append(name).append("\xfe").append(value);
-  }
-  return key;
-}
 
 std::chrono::milliseconds longest_window(const RuleSet& rules) {
   std::chrono::milliseconds longest{SeriesStore::kLookback};
@@ -28,33 +19,11 @@ std::chrono::milliseconds longest_window(const RuleSet& rules) {
   return longest;
 }
 
-std::string_view value_of(const Labels& labels, std::string_view name) {
-  for (const auto& [label, value] : labels) {
-    if (label == name) return value;
-  }
-  return {};
-}
-
-// What absent() gives as labels: those that must be equal to one value.
-Labels labels_of_absent(const Condition& condition) {
-  Labels labels;
-  for (const LabelMatcher& matcher : condition.labels) {
-    if (matcher.equal && matcher.values.size() == 1 && !matcher.values.front().empty()) {
-      labels.emplace_back(matcher.label, matcher.values.front());
-    }
-  }
-  std::sort(labels.begin(), labels.end());
-  return labels;
-}
-
 bool holds(const Condition& condition, double value, bool to_stop) {
   if (!condition.comparison) return true;
   const Threshold& threshold = to_stop && condition.clear ? *condition.clear : condition.threshold;
   return compare(value, *condition.comparison, threshold.value);
 }
-
-// A rule with `for: 0` fires in the step in which it begins.
-Nanoseconds hold_of(const Rule& rule) { return rule.hold; }
 
 }  // namespace
 
@@ -77,7 +46,9 @@ RuleEngine::RuleEngine(RuleSet rules, Options options)
   for (std::size_t r = 0; r < n; ++r) {
     const Rule& rule = rules_.rules[r];
     for (std::size_t c = 0; c < rule.when.size(); ++c) {
-      selectors_[r].push_back({&rule, &rule.when[c], {}, {}});
+      Selector selector{&rule, &rule.when[c], {}, {}};
+      if (c > 0) selector.absent_tie = tie_of(rule.when[c], labels_of_absent(rule.when[0]));
+      selectors_[r].push_back(std::move(selector));
       by_metric_[rule.when[c].metric].emplace_back(r, c);
       if (rule.when[c].clear) has_clear_[r] = true;
     }
@@ -94,132 +65,6 @@ RuleEngine::RuleEngine(RuleSet rules, Options options)
 
 bool RuleEngine::mentions(std::string_view metric) const {
   return by_metric_.find(std::string(metric)) != by_metric_.end();
-}
-
-bool RuleEngine::matches(const Condition& condition, const Labels& labels) {
-  for (const LabelMatcher& matcher : condition.labels) {
-    const std::string_view value = value_of(labels, matcher.label);
-    const bool is_one =
-        std::find(matcher.values.begin(), matcher.values.end(), value) != matcher.values.end();
-    if (is_one != matcher.equal) return false;
-  }
-  return true;
-}
-
-std::uint32_t RuleEngine::intern(const Labels& labels) {
-  std::string key = key_of({}, labels);
-  if (const auto at = label_ids_.find(key); at != label_ids_.end()) return at->second;
-  const auto id = static_cast<std::uint32_t>(labels_.size());
-  label_bytes_ += 2 * key.size() + sizeof(Labels);
-  labels_.push_back(labels);
-  label_ids_.emplace(std::move(key), id);
-  return id;
-}
-
-void RuleEngine::forget_unused_labels() {
-  const std::vector<Labels> old = std::exchange(labels_, {});
-  label_ids_.clear();
-  label_bytes_ = 0;
-  std::vector<std::optional<std::uint32_t>> now(old.size());
-  const auto move = [&](std::uint32_t& id) {
-    if (!now[id]) now[id] = intern(old[id]);
-    id = *now[id];
-  };
-  for (Series& series : series_) {
-    if (series.used) move(series.identity);
-  }
-  for (std::vector<Selector>& of_rule : selectors_) {
-    for (Selector& selector : of_rule) {
-      for (Member& member : selector.members) {
-        move(member.identity);
-        move(member.tie);
-      }
-      for (std::uint32_t& tie : selector.first_ties) move(tie);
-    }
-  }
-  for (std::uint32_t& id : absent_identity_) move(id);
-  for (Judged& judged : judged_) {
-    for (Instance& instance : judged.instances) move(instance.identity);
-    for (Seen& seen : judged.conditions) {
-      if (seen.worst) move(seen.worst_identity);
-    }
-  }
-}
-
-std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
-                                                       const Labels& labels) {
-  const auto selectors = by_metric_.find(std::string(metric));
-  if (selectors == by_metric_.end()) return std::nullopt;
-  std::string key = key_of(metric, labels);
-  if (const auto at = series_by_key_.find(key); at != series_by_key_.end()) return at->second;
-
-  std::vector<std::pair<std::size_t, std::size_t>> wanted;
-  std::chrono::milliseconds window{0};
-  bool looked_back = false;
-  for (const auto& [r, c] : selectors->second) {
-    const Condition& condition = *selectors_[r][c].condition;
-    if (!matches(condition, labels)) continue;
-    wanted.emplace_back(r, c);
-    window = std::max(window, condition.window);
-    looked_back |= condition.window.count() > 0;
-  }
-  if (wanted.empty()) return std::nullopt;
-  const auto has_room = [&] {
-    return bytes() + 2 * key.size() + sizeof(Series) <= options_.memory;
-  };
-  if (!has_room()) forget_unused_labels();
-  const auto ring = has_room() ? store_.add(window) : std::nullopt;
-  if (!ring) {
-    ++refused_;
-    return std::nullopt;
-  }
-  SeriesId id = static_cast<SeriesId>(series_.size());
-  if (free_series_.empty()) {
-    series_.emplace_back();
-  } else {
-    id = free_series_.back();
-    free_series_.pop_back();
-  }
-  const std::uint32_t identity = intern(labels);
-  series_[id] = {*ring, identity, std::string(metric), true, looked_back};
-  series_by_key_.emplace(std::move(key), id);
-  const auto tie = [&](const std::vector<std::string>& on) {
-    Labels values;
-    for (const std::string& name : on) values.emplace_back(name, value_of(labels, name));
-    return intern(values);
-  };
-  for (const auto& [r, c] : wanted) {
-    Selector& selector = selectors_[r][c];
-    selector.members.push_back({id, identity, tie(selector.condition->on)});
-    if (c != 0) continue;
-    for (Selector& other : selectors_[r]) {
-      if (&other != &selector) other.first_ties.push_back(tie(other.condition->on));
-    }
-  }
-  return id;
-}
-
-void RuleEngine::remove(SeriesId id) {
-  Series& series = series_[id];
-  series_by_key_.erase(key_of(series.metric, labels_[series.identity]));
-  for (const auto& [r, c] : by_metric_.at(series.metric)) {
-    std::vector<Member>& members = selectors_[r][c].members;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (members[i].series != id) continue;
-      const auto at = static_cast<std::ptrdiff_t>(i);
-      members.erase(members.begin() + at);
-      if (c == 0) {
-        for (std::size_t other = 1; other < selectors_[r].size(); ++other) {
-          auto& ties = selectors_[r][other].first_ties;
-          ties.erase(ties.begin() + at);
-        }
-      }
-      break;
-    }
-  }
-  store_.remove(series.ring);
-  series = Series();
-  free_series_.push_back(id);
 }
 
 void RuleEngine::begin(Nanoseconds now, bool provisional) {
@@ -247,7 +92,7 @@ void RuleEngine::see(Seen& seen, const Condition& condition, double value,
                      std::uint32_t identity) const {
   ++seen.series;
   if (holds(condition, value, false)) ++seen.holding;
-  bool is_worse = !seen.worst.has_value();
+  bool is_worse = !seen.worst || std::isnan(*seen.worst);
   if (!is_worse && condition.comparison) {
     const Comparison c = *condition.comparison;
     const bool upwards = c == Comparison::kAbove || c == Comparison::kAtLeast;
@@ -308,14 +153,13 @@ void RuleEngine::look_at_other(std::size_t index, std::size_t c) {
     seen.holding = start_ties_.any ? 1 : 0;
   }
   const bool tied = !condition.on.empty() && !is_absent;
+  const bool front_is_absent = selector.rule->when.front().function == Function::kAbsent;
   std::sort(start_ties_.keys.begin(), start_ties_.keys.end());
   std::sort(hold_ties_.keys.begin(), hold_ties_.keys.end());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const auto is_tied = [&](const Ties& ties) {
       if (!tied) return ties.any;
-      // An absent() in front has no series, and so no labels to tie by.
-      const std::uint32_t tie =
-          i < selector.first_ties.size() ? selector.first_ties[i] : UINT32_MAX;
+      const std::uint32_t tie = front_is_absent ? selector.absent_tie : selector.first_ties[i];
       return std::binary_search(ties.keys.begin(), ties.keys.end(), tie);
     };
     rows_[i].start = rows_[i].start && is_tied(start_ties_);
@@ -421,9 +265,10 @@ void RuleEngine::advance(std::size_t index, const Blindness* blindness) {
       instance.ended.reset();
     } else if (end(instance, index, blindness)) {
       judged.instances.erase(judged.instances.begin() + static_cast<std::ptrdiff_t>(i));
+      labels_may_be_unused_ = true;
       continue;
     }
-    if (instance.state == AlertState::kPending && step_ - instance.active_since >= hold_of(rule)) {
+    if (instance.state == AlertState::kPending && step_ - instance.active_since >= rule.hold) {
       instance.state = AlertState::kFiring;
       instance.firing_since = step_;
       tell(index, Change::kFiring, instance);
@@ -491,95 +336,6 @@ void RuleEngine::tell(std::size_t index, Change change, const Instance& instance
   transition.active_since = instance.active_since;
   transition.reason = std::move(reason);
   transitions_.push_back(std::move(transition));
-}
-
-std::vector<std::pair<Labels, double>> RuleEngine::values_of(const Condition& condition) {
-  std::vector<std::pair<Labels, double>> out;
-  for (const std::vector<Selector>& of_rule : selectors_) {
-    for (const Selector& selector : of_rule) {
-      if (selector.condition != &condition) continue;
-      for (const Member& member : selector.members) {
-        if (const auto found = value(condition, member.series)) {
-          out.emplace_back(labels_[member.identity], *found);
-        }
-      }
-      if (condition.function != Function::kAbsent) continue;
-      if (out.empty()) {
-        out.emplace_back(labels_of_absent(condition), 1);
-      } else {
-        out.clear();
-      }
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-RuleEngine::Saved RuleEngine::save(bool with_past) const {
-  Saved saved;
-  saved.last_step = last_step_;
-  for (std::size_t r = 0; r < judged_.size(); ++r) {
-    for (const Instance& instance : judged_[r].instances) {
-      saved.alerts.push_back({rules_.rules[r].name, labels_of(instance), instance});
-    }
-  }
-  if (!with_past) return saved;
-  for (const Series& series : series_) {
-    if (!series.used || !series.looked_back) continue;
-    SavedSeries out{series.metric, labels_[series.identity], {}};
-    for (std::size_t i = 0; i < store_.columns_of(series.ring); ++i) {
-      const TimedValue sample = store_.column(series.ring, i);
-      if (!SeriesStore::is_gap(sample.value)) out.samples.push_back(sample);
-    }
-    saved.series.push_back(std::move(out));
-  }
-  return saved;
-}
-
-void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
-  std::vector<std::int64_t> times;
-  for (const SavedSeries& series : saved.series) {
-    for (const TimedValue& sample : series.samples) times.push_back(sample.at);
-  }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
-  while (!times.empty() && times.back() > milliseconds(now)) times.pop_back();
-
-  struct Past {
-    SeriesId id;
-    const SavedSeries* saved;
-    std::size_t next = 0;
-  };
-  std::vector<Past> pasts;
-  for (const SavedSeries& series : saved.series) {
-    if (const auto id = this->series(series.metric, series.labels)) pasts.push_back({*id, &series});
-  }
-  for (const std::int64_t time : times) {
-    store_.begin(time, false);
-    for (Past& past : pasts) {
-      const auto& samples = past.saved->samples;
-      if (past.next == samples.size() || samples[past.next].at != time) continue;
-      const double value = samples[past.next++].value;
-      // A stale mark is a NaN, of whatever bits a file gave back.
-      if (value == value) {
-        set(past.id, value);
-      } else {
-        set_stale(past.id);
-      }
-    }
-  }
-  const Nanoseconds away = std::max(Nanoseconds(0), now - saved.last_step);
-  for (const SavedAlert& alert : saved.alerts) {
-    for (std::size_t r = 0; r < rules_.rules.size(); ++r) {
-      if (rules_.rules[r].name != alert.rule) continue;
-      if (judged_[r].instances.size() == kMaxInstances) continue;
-      Instance instance = alert.instance;
-      instance.identity = intern(alert.labels);
-      if (instance.state == AlertState::kPending) instance.active_since += away;
-      judged_[r].instances.push_back(instance);
-    }
-  }
-  last_step_ = saved.last_step;
 }
 
 }  // namespace jetmem

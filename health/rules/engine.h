@@ -63,7 +63,7 @@ class RuleEngine {
   // To be called before the series of a new shape are asked for.
   void forget_refused() { refused_ = 0; }
   std::size_t series_count() const { return store_.series(); }
-  std::size_t bytes() const { return store_.bytes() + label_bytes_; }
+  std::size_t bytes() const { return store_.bytes() + label_bytes_ + series_bytes_; }
 
   void begin(Nanoseconds now, bool provisional = false);
   void set(SeriesId id, double value) { store_.set(series_[id].ring, value); }
@@ -140,8 +140,10 @@ class RuleEngine {
     const Rule* rule = nullptr;
     const Condition* condition = nullptr;
     std::vector<Member> members;
-    // Of a later condition's `on`: the same labels of the first condition's members.
+    // Of a later condition's `on`: the same labels of the first condition's members, and of an
+    // absent() in front.
     std::vector<std::uint32_t> first_ties;
+    std::uint32_t absent_tie = 0;
   };
   struct Series {
     SeriesStore::Id ring = 0;
@@ -149,6 +151,7 @@ class RuleEngine {
     std::string metric;
     bool used = false;
     bool looked_back = false;  // by a function
+    std::size_t bytes = 0;     // beside its ring and its labels
   };
   struct Row {
     std::uint32_t identity = 0;
@@ -162,7 +165,9 @@ class RuleEngine {
   };
 
   static bool matches(const Condition& condition, const Labels& labels);
+  static Labels labels_of_absent(const Condition& condition);
   std::uint32_t intern(const Labels& labels);
+  std::uint32_t tie_of(const Condition& condition, const Labels& labels);
   void forget_unused_labels();
   std::optional<double> value(const Condition& condition, SeriesId id);
   void judge_rule(std::size_t index, const Blindness* blindness);
@@ -195,6 +200,8 @@ class RuleEngine {
   std::vector<Labels> labels_;
   std::unordered_map<std::string, std::uint32_t> label_ids_;
   std::size_t label_bytes_ = 0;
+  std::size_t series_bytes_ = 0;
+  bool labels_may_be_unused_ = false;
   std::size_t refused_ = 0;
 
   std::vector<Judged> judged_;

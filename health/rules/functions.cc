@@ -107,6 +107,15 @@ double average(std::span<const TimedValue> samples) {
   return std::isinf(mean) ? mean : mean + lost;
 }
 
+// NaN only where all are.
+template <class Beyond>
+double extreme(std::span<const TimedValue> samples, Beyond beyond) {
+  while (samples.size() > 1 && std::isnan(samples.front().value)) samples = samples.subspan(1);
+  double out = samples.front().value;
+  for (const TimedValue& sample : samples) out = beyond(sample.value, out) ? sample.value : out;
+  return out;
+}
+
 }  // namespace
 
 std::optional<double> over_window(Function function, std::span<const TimedValue> samples,
@@ -127,20 +136,10 @@ std::optional<double> over_window(Function function, std::span<const TimedValue>
     }
     case Function::kAverage:
       return average(samples);
-    case Function::kMinimum: {
-      double out = samples.front().value;
-      for (const TimedValue& sample : samples) {
-        if (sample.value < out || std::isnan(out)) out = sample.value;
-      }
-      return out;
-    }
-    case Function::kMaximum: {
-      double out = samples.front().value;
-      for (const TimedValue& sample : samples) {
-        if (sample.value > out || std::isnan(out)) out = sample.value;
-      }
-      return out;
-    }
+    case Function::kMinimum:
+      return extreme(samples, [](double a, double b) { return a < b; });
+    case Function::kMaximum:
+      return extreme(samples, [](double a, double b) { return a > b; });
     case Function::kChanges: {
       double changes = 0;
       for (std::size_t i = 1; i < samples.size(); ++i) {

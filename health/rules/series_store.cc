@@ -1,6 +1,7 @@
 #include "health/rules/series_store.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -39,9 +40,13 @@ std::size_t SeriesStore::capacity_for(std::chrono::milliseconds window) const {
   return static_cast<std::size_t>(reach / interval_.count()) + 3;
 }
 
+std::size_t SeriesStore::bytes_for(std::chrono::milliseconds window) const {
+  return std::min(capacity_for(window), times_.size()) * sizeof(double) + sizeof(Ring);
+}
+
 std::optional<SeriesStore::Id> SeriesStore::add(std::chrono::milliseconds window) {
   const std::size_t capacity = std::min(capacity_for(window), times_.size());
-  const std::size_t bytes = capacity * sizeof(double) + sizeof(Ring);
+  const std::size_t bytes = bytes_for(window);
   if (bytes_ + bytes > limit_) return std::nullopt;
   Id id = static_cast<Id>(rings_.size());
   if (free_.empty()) {
@@ -109,21 +114,36 @@ std::optional<double> SeriesStore::now(Id id) const {
 
 void SeriesStore::collect(Id id, std::chrono::milliseconds window,
                           std::vector<TimedValue>& out) const {
-  out.clear();
   const std::int64_t oldest = time() - window.count();
   const Ring& ring = rings_[id];
-  const std::size_t n = columns_of(id);
-  const std::uint64_t first = columns_ - n;
-  // Two positions that walk around their rings: no division for each sample.
+  std::size_t n = columns_of(id);
+  std::uint64_t first = columns_ - n;
+  // The window's first column: another rule may look back further than this one.
+  for (std::size_t step = std::bit_floor(n); step > 0; step /= 2) {
+    if (step <= n && times_[(first + step - 1) % times_.size()] < oldest) {
+      first += step;
+      n -= step;
+    }
+  }
+  out.resize(n);
+  // Two positions that walk around their rings: no division for each sample. Each sample is
+  // written, and the next one over it where it is none.
   std::size_t t = first % times_.size();
   std::size_t v = first % ring.values.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    const double value = ring.values[v];
-    if (times_[t] >= oldest && !is_gap(value) && !is_stale(value))
-      out.push_back({times_[t], value});
-    if (++t == times_.size()) t = 0;
-    if (++v == ring.values.size()) v = 0;
+  std::size_t found = 0;
+  for (std::size_t left = n; left > 0;) {
+    const std::size_t run = std::min({left, times_.size() - t, ring.values.size() - v});
+    for (std::size_t i = 0; i < run; ++i) {
+      const double value = ring.values[v + i];
+      out[found] = {times_[t + i], value};
+      const std::uint64_t bits = bits_of(value);
+      found += static_cast<std::size_t>((bits != kGapBits) & (bits != kStaleBits));
+    }
+    left -= run;
+    t = t + run == times_.size() ? 0 : t + run;
+    v = v + run == ring.values.size() ? 0 : v + run;
   }
+  out.resize(found);
 }
 
 }  // namespace jetmem

@@ -24,6 +24,8 @@ class SeriesStore {
 
   // A series whose past is wanted for `window`. Nothing when there is no memory left for it.
   std::optional<Id> add(std::chrono::milliseconds window);
+  // What it would take.
+  std::size_t bytes_for(std::chrono::milliseconds window) const;
   void remove(Id id);
 
   // Opens the column of this moment, milliseconds, later than the one before. A `provisional` one

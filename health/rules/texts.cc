@@ -68,6 +68,8 @@ std::string humanize(double value) {
 std::string humanize_duration(double value) {
   if (is_special(value)) return special(value);
   if (value == 0) return four_digits(value) + "s";
+  // More whole seconds than a number can count.
+  if (std::abs(value) >= 9e18) return four_digits(value) + "s";
   if (std::abs(value) >= 1) {
     const char* sign = value < 0 ? "-" : "";
     const double whole = std::abs(value);
@@ -141,7 +143,7 @@ std::string show_value(double value, ValueUnit unit) {
     case ValueUnit::kBytesPerSecond:
       return humanize1024(value) + "B/s";
     case ValueUnit::kRatio:
-      return is_special(value) ? special(value) : four_digits(value * 100) + "%";
+      return (is_special(value) ? special(value) : four_digits(value * 100)) + "%";
     case ValueUnit::kSeconds:
       return humanize_duration(value);
     case ValueUnit::kPlain:

@@ -1,0 +1,360 @@
+"""A real Prometheus scrapes and judges; the samples that it stored, judged by jetmem at the server's
+own times, give the same values and the same alerts. And hours of imported samples, queried.
+
+What the server stored is read with `promtool tsdb dump`, which shows stale marks as NaN: the scripted
+exporter itself never says NaN. Values are compared with ==.
+"""
+
+import http.client
+import http.server
+import json
+import math
+import pathlib
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+
+import equality as eq
+
+RUN_SECONDS = 24
+CONFIG = """
+global: {scrape_interval: 500ms, scrape_timeout: 400ms, evaluation_interval: 500ms}
+rule_files: [rules.yml]
+scrape_configs:
+  - job_name: jetmem
+    static_configs: [{targets: ["127.0.0.1:%d"]}]
+"""
+
+
+def exporter_page(n):
+    """What the nth scrape sees. None: it fails. The first scrapes are quiet: a server tells ALERTS
+    only from its third evaluation on."""
+    lines = ["# TYPE jetmem_level gauge", "# TYPE jetmem_x_total counter"]
+    a = [1, 1, 1, 1, 1, 1, 1, 9, 9, 9, 6, 6, 4, 9, 2, 7, 2, 7, 9, 9][n % 20] if n > 7 else 1
+    lines.append(f'jetmem_level{{area="a"}} {a}')
+    # Vanishes and returns, once for a single scrape.
+    if n not in (14, *range(20, 27)):
+        lines.append(f'jetmem_level{{area="b"}} {9 if 10 <= n < 32 else 0.5}')
+    # A counter that begins anew, twice.
+    x = n * 3.7 if n < 15 else (n - 15) * 2 if n < 28 else (n - 27) * 0.1
+    lines.append(f'jetmem_x_total{{area="a"}} {x!r}')
+    if n > 9:
+        lines.append(f'jetmem_x_total{{area="b"}} {1000 + n * n}')
+    lines.append(f"jetmem_hot_level {1 if 16 <= n % 40 < 22 else 0}")
+    if n in (18, 30, 31):
+        return None
+    return "\n".join(lines) + "\n"
+
+
+METRICS = [{"name": "jetmem_level", "type": "gauge", "labels": ["area"]},
+           {"name": "jetmem_x_total", "type": "counter", "labels": ["area"]},
+           {"name": "jetmem_hot_level", "type": "gauge", "labels": []}]
+
+
+def rule(name, *conditions, **others):
+    others = {key.replace("for_", "for"): value for key, value in others.items()}
+    return {"alert": name, "severity": "info", "when": list(conditions), "summary": "x", **others}
+
+
+def level(**others):
+    return {"metric": "jetmem_level", **others}
+
+
+def counter(**others):
+    return {"metric": "jetmem_x_total", **others}
+
+
+RULES = [
+    rule("Early", level(above="5"), unless="Hot"),
+    rule("Hot", {"metric": "jetmem_hot_level", "above": "0"}),
+    rule("Now", level(above="5")),
+    rule("Held", level(above="5"), for_="1s"),
+    rule("Clear", level(at_least="9", clear="6")),
+    rule("ClearHeld", level(at_least="9", clear="5"), for_="500ms", keep_firing_for="1s"),
+    rule("Kept", level(above="8"), keep_firing_for="1500ms"),
+    rule("Late", level(above="5"), unless=["Clear", "Gone"]),
+    rule("Two", level(above="5"), counter(function="rate", window="3s", above="0", on="area")),
+    rule("Gone", level(function="absent", labels={"area": "b"}), for_="1s"),
+    rule("With", level(above="0"), level(function="absent", labels={"area": "b"})),
+    *[rule(f.title(), counter(function=f, window="4s", above="7"), for_="1s")
+      for f in ("rate", "increase", "average", "changes", "minimum", "maximum")],
+    *[rule(f.title(), level(function=f, window="4s", above="1", **more))
+      for f, more in (("delta", {}), ("slope", {}), ("predict", {"ahead": "10s"}))],
+]
+
+
+class Exporter:
+    def __init__(self):
+        owner = self
+        self.count = 0
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                page = exporter_page(owner.count)
+                owner.count += 1
+                body = (page or "broken").encode()
+                self.send_response(200 if page else 500)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Prometheus:
+    def __init__(self, directory):
+        self.directory = directory
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        with open(directory / "log", "wb") as log:
+            self.process = subprocess.Popen(
+                ["prometheus", f"--config.file={directory}/prometheus.yml",
+                 f"--storage.tsdb.path={directory}/data",
+                 f"--web.listen-address=127.0.0.1:{self.port}"], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, cwd=directory, preexec_fn=eq.die_with_parent)
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        deadline = time.monotonic() + 60
+        while True:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError((directory / "log").read_text())
+            try:
+                self.get("/-/ready")
+                return
+            except (OSError, AssertionError, http.client.HTTPException):
+                self.connection.close()
+                time.sleep(0.05)
+
+    def get(self, path):
+        self.connection.request("GET", path)
+        answer = self.connection.getresponse()
+        body = answer.read()
+        if answer.status != 200:
+            raise AssertionError(f"{path}: {answer.status} {body[:300]}")
+        return body
+
+    def api(self, path, **parameters):
+        return json.loads(self.get(f"/api/v1/{path}?" + urllib.parse.urlencode(parameters)))["data"]
+
+    def stop(self):
+        self.connection.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+def own(labels):
+    """Without what a scrape or a rule puts on."""
+    return {k: v for k, v in labels.items()
+            if k not in ("__name__", "instance", "job", "alertname", "alertstate", "severity")}
+
+
+def key(labels):
+    return tuple(sorted(labels.items()))
+
+
+def dump(directory):
+    """{labels: {milliseconds: value}} of everything stored."""
+    done = eq.run(["promtool", "tsdb", "dump", directory / "data"])
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    found = {}
+    for line in done.stdout.splitlines():
+        labels, value, at = re.fullmatch(r"\{(.*)\} (\S+) (\d+)", line).groups()
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        found.setdefault(key(labels), {})[int(at)] = float(value)
+    return found
+
+
+class Live(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for program in ("prometheus", "promtool"):
+            if not shutil.which(program):
+                raise unittest.SkipTest(f"needs the program {program} (Debian package prometheus)")
+
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-equality-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def export(self, rules, metrics):
+        play = {"interval_ms": 500, "metrics": metrics, "times": [], "series": []}
+        return eq.replay(self.directory, rules, play)[0]
+
+    def played(self, group):
+        """(stored samples, {time: {expression: [(labels, value)]}}) after a run of the server."""
+        exported = self.export(RULES, METRICS)
+        rules = json.loads(eq.prometheus_rules(exported, group))
+        # When the server judged, as a series.
+        rules["groups"][0]["rules"].append({"record": "judged", "expr": "vector(1)"})
+        (self.directory / "rules.yml").write_text(json.dumps(rules))
+        exporter = Exporter()
+        self.addCleanup(exporter.stop)
+        (self.directory / "prometheus.yml").write_text(CONFIG % exporter.port)
+        server = Prometheus(self.directory)
+        self.addCleanup(server.stop)
+        time.sleep(RUN_SECONDS)
+        expressions = sorted({value for each in exported for value in each["values"]})
+        end = time.time()
+        judged, = server.api("query", query="judged[1h]", time=end)["result"]
+        values = {}
+        for at, _ in judged["values"]:
+            values[round(at * 1000)] = {
+                expression: server.api("query", query=expression, time=f"{at:.3f}")["result"]
+                for expression in expressions}
+        server.stop()
+        return dump(self.directory), values
+
+    def test_scraped_and_judged(self):
+        for attempt in range(4):
+            stored, values = self.played(f"jetmem{attempt}")
+            scrapes = sorted(next(s for k, s in stored.items() if ("__name__", "up") in k))
+            judged = sorted(values)
+            # A scrape that is still being stored when rules are judged belongs to neither side.
+            near = min(at - max((s for s in scrapes if s <= at), default=0) for at in judged)
+            if near >= 40:
+                break
+            shutil.rmtree(self.directory / "data")
+        self.compare(stored, values, scrapes, judged)
+
+    def compare(self, stored, values, scrapes, judged):
+        times = sorted({*scrapes, *judged})
+        series, stale = [], 0
+        for labels, samples in stored.items():
+            name = dict(labels)["__name__"]
+            if not name.startswith("jetmem_"):
+                continue
+            played = [None if at not in samples else "stale" if math.isnan(samples[at])
+                      else samples[at] for at in times]
+            self.assertLessEqual(set(samples), {*times}, "every sample is of a scrape")
+            stale += played.count("stale")
+            series.append({"metric": name, "labels": own(dict(labels)), "values": played})
+        play = {"interval_ms": 200, "metrics": METRICS, "times": times, "series": series,
+                "judge": [at in values for at in times]}
+        exported, steps = eq.replay(self.directory, RULES, play)
+
+        alerts = {at: set() for at in judged}
+        for labels, samples in stored.items():
+            labels = dict(labels)
+            if labels["__name__"] != "ALERTS":
+                continue
+            for at, value in samples.items():
+                if not math.isnan(value) and at in alerts:
+                    alerts[at].add((labels["alertname"], labels["alertstate"], key(own(labels))))
+        compared, states = 0, set()
+        for step in steps:
+            for rule_out, conditions in zip(exported, step["values"]):
+                for expression, found in zip(rule_out["values"], conditions):
+                    expected = {key(own(s["metric"])): float(s["value"][1])
+                                for s in values[step["at"]][expression]}
+                    self.assertEqual({key(labels): value for labels, value in found}, expected,
+                                     (expression, step["at"]))
+                    compared += len(expected)
+            if step["at"] < judged[3]:
+                continue
+            found = {(a["alert"], a["state"], key(a["labels"])) for a in step["alerts"]}
+            self.assertEqual(found, alerts[step["at"]], f"at {step['at']}")
+            states |= {(alert, state) for alert, state, _ in found}
+        print(f"\n{len(steps)} evaluations of a server, {compared} values, {len(states)} of alerts "
+              f"and states, {stale} stale marks", flush=True)
+        self.assertGreater(len(steps), 30)
+        self.assertGreater(stale, 8)
+        for name in ("Early", "Hot", "Now", "Held", "Clear", "Kept", "Late", "Two", "Gone", "With",
+                     "Rate"):
+            self.assertIn((name, "firing"), states)
+        for name in ("Held", "ClearHeld", "Gone", "Rate"):
+            self.assertIn((name, "pending"), states)
+
+
+class Imported(unittest.TestCase):
+    """Three hours at 15 s with gaps and resets, windows of an hour."""
+
+    INTERVAL, STEPS, SERIES = 15, 720, 6
+
+    setUpClass = Live.setUpClass
+    setUp = Live.setUp
+    export = Live.export
+
+    def make(self, r, begin):
+        times = [begin + i * self.INTERVAL for i in range(self.STEPS)]
+        series, text = [], ""
+        for name in ("jetmem_long_total", "jetmem_long_bytes"):
+            counting = name.endswith("_total")
+            text += f"# TYPE {name.removesuffix('_total')} {'counter' if counting else 'gauge'}\n"
+            for s in range(self.SERIES):
+                value, values = r.uniform(0, 1e9), []
+                for _ in times:
+                    if counting:
+                        value = 0.0 if r.random() < 0.01 else value + r.choice([0, 1, r.random()])
+                    else:
+                        value += r.gauss(0, 10.0 ** s)
+                    values.append(None if r.random() < 0.03 * s else value)
+                text += "".join(f'{name}{{area="{s}"}} {value!r} {at}\n'
+                                for at, value in zip(times, values) if value is not None)
+                series.append({"metric": name, "labels": {"area": str(s)}, "values": values})
+        return times, series, text + "# EOF\n"
+
+    def test_windows_of_an_hour(self):
+        begin = (int(time.time()) - 5 * 3600) // self.INTERVAL * self.INTERVAL
+        times, series, text = self.make(random.Random(7), begin)
+        (self.directory / "series.txt").write_text(text)
+        done = eq.run(["promtool", "tsdb", "create-blocks-from", "openmetrics",
+                       self.directory / "series.txt", self.directory / "data"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        metrics = [{"name": "jetmem_long_total", "type": "counter", "labels": ["area"]},
+                   {"name": "jetmem_long_bytes", "type": "gauge", "labels": ["area"]}]
+        conditions = [{"metric": "jetmem_long_total", "function": f} for f in (
+            "rate", "increase", "average", "minimum", "maximum", "changes")]
+        conditions += [{"metric": "jetmem_long_bytes", "function": f} for f in (
+            "delta", "slope", "predict", "average", "minimum", "maximum", "changes")]
+        for condition in conditions:
+            condition.update(window="1h", above="0")
+            if condition["function"] == "predict":
+                condition["ahead"] = "4h"
+        conditions.append({"metric": "jetmem_long_bytes", "above": "0"})
+        rules = [rule(f"R{i}", condition) for i, condition in enumerate(conditions)]
+        play = {"interval_ms": self.INTERVAL * 1000, "metrics": metrics, "series": series,
+                "times": [at * 1000 for at in times]}
+        exported, steps = eq.replay(self.directory, rules, play)
+        (self.directory / "prometheus.yml").write_text("global: {}\n")
+        server = Prometheus(self.directory)
+        self.addCleanup(server.stop)
+        compared = 0
+        for index, each in enumerate(exported):
+            expression, = each["values"]
+            answer = server.api("query_range", query=expression, start=times[0], end=times[-1],
+                                step=self.INTERVAL)["result"]
+            expected = {(own(s["metric"])["area"], round(at * 1000)): float(value)
+                        for s in answer for at, value in s["values"]}
+            found = {(labels["area"], step["at"]): value for step in steps
+                     for labels, value in step["values"][index][0]}
+            self.assertEqual(found, expected, expression)
+            compared += len(found)
+        print(f"\n{compared} values of {len(exported)} expressions over {self.STEPS} steps",
+              flush=True)
+        self.assertGreater(compared, 50_000)
+
+
+if __name__ == "__main__":
+    eq.main()

@@ -1,0 +1,363 @@
+"""Cases for the edges of the semantics, each with the steps at which an alert is seen in a state."""
+
+from cases import Batch, Case
+
+GAP, STALE = None, "stale"
+CASES = []
+
+
+def case(function):
+    CASES.append((function.__name__, function))
+    return function
+
+
+class Written:
+    """One case on a grid of 15 s. `expect`: {(alert, state): [steps]}."""
+
+    def __init__(self, steps, interval=15_000):
+        self.batch = Batch(interval, steps)
+        self.case = Case()
+        self.batch.cases = [self.case]
+        self.batch.expected = {}
+
+    def metric(self, name, *labels):
+        kind = "counter" if name.endswith("_total") else "gauge"
+        self.case.metrics.append({"name": name, "type": kind, "labels": list(labels)})
+
+    def series(self, metric, values, **labels):
+        if all(m["name"] != metric for m in self.case.metrics):
+            self.metric(metric, *sorted(labels))
+        values = list(values) + [GAP] * (self.batch.steps - len(values))
+        self.case.series.append({"metric": metric, "labels": labels, "values": values})
+
+    def rule(self, name, *when, **others):
+        others = {key.replace("for_", "for"): value for key, value in others.items()}
+        self.case.rules.append({"alert": name, "severity": "info", "when": list(when),
+                                "summary": "{{ value }}", **others})
+
+    def expect(self, alert, state, steps):
+        self.batch.expected[alert, state] = list(steps)
+
+
+def when(metric, **others):
+    return {"metric": metric, **others}
+
+
+@case
+def counter_reset_inside_and_at_the_edges():
+    w = Written(20)
+    # The window of 1m at step 8 reaches from step 4 to 8: resets before it, on its first sample,
+    # inside, on its last.
+    w.series("jetmem_x_total", [10 + i if i < 6 else i - 6 for i in range(20)])
+    w.series("jetmem_y_total", [5, 9, 3, 3, 0, 0, 7, 7, 1, 2, 3, 0, 0, 0, 9, 8, 7, 6, 5, 4])
+    for function in ("rate", "increase"):
+        for metric in ("jetmem_x_total", "jetmem_y_total"):
+            w.rule(f"C{function}{metric[7]}",
+                   when(metric, function=function, window="1m", above="0"))
+    # A first value of 0 is a start: five samples, four steps of one.
+    w.expect("Cincreasex", "firing", range(1, 20))
+    return w
+
+
+@case
+def extrapolation_limits():
+    w = Written(40)
+    # The window reaches further than 1.1 intervals beyond the first and the last sample, and less.
+    w.series("jetmem_a_total", [100 + 3 * i for i in range(40)])
+    w.series("jetmem_late_total", [GAP] * 12 + [1000 + i for i in range(28)])
+    w.series("jetmem_ends_total", [1000 + i for i in range(12)])
+    # Extrapolated to no less than zero: 0, and next to it.
+    w.series("jetmem_zero_total", [GAP] * 9 + [0, 10, 20, 30, 40])
+    w.series("jetmem_near_total", [GAP] * 9 + [2, 10, 20, 30, 40])
+    w.series("jetmem_negative_total", [GAP] * 9 + [-3, 10, 20])
+    w.series("jetmem_d_bytes", [GAP] * 9 + [2, 10, 20, -30, 40])
+    for name in ("a", "late", "ends", "zero", "near", "negative"):
+        for window in ("1m", "76s", "77s", "5m", "31s500ms"):
+            for function in ("rate", "increase"):
+                w.rule(f"X{name}{window}{function}", when(f"jetmem_{name}_total", function=function,
+                                                          window=window, above="0"))
+    for window in ("1m", "76s", "5m"):
+        w.rule(f"D{window}", when("jetmem_d_bytes", function="delta", window=window, above="0"))
+    w.expect("Xlate1mrate", "firing", range(13, 40))
+    w.expect("Xends1mrate", "firing", range(1, 15))
+    return w
+
+
+@case
+def window_includes_both_ends():
+    w = Written(12)
+    # The peak of step 3 is seen by a window of 1m at step 7, exactly a minute later; not at step 8.
+    w.series("jetmem_peak_bytes", [0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0])
+    w.rule("Peak", when("jetmem_peak_bytes", function="maximum", window="1m", above="5"))
+    w.rule("PeakLess", when("jetmem_peak_bytes", function="maximum", window="59s999ms", above="5"))
+    w.expect("Peak", "firing", range(3, 8))
+    w.expect("PeakLess", "firing", range(3, 7))
+    return w
+
+
+@case
+def lookback_of_exactly_five_minutes():
+    w = Written(30)
+    w.series("jetmem_once_bytes", [GAP, GAP, 7])
+    w.rule("Once", when("jetmem_once_bytes", above="5"))
+    w.rule("Gone", when("jetmem_once_bytes", function="absent"))
+    w.expect("Once", "firing", range(2, 23))  # 20 steps of 15 s later it is still found
+    w.expect("Gone", "firing", [0, 1, *range(23, 30)])
+    return w
+
+
+@case
+def lookback_of_a_grid_that_does_not_divide_five_minutes():
+    w = Written(50, 7000)
+    w.series("jetmem_once_bytes", [GAP, 7])
+    w.rule("Once", when("jetmem_once_bytes", above="5"))
+    w.expect("Once", "firing", range(1, 44))
+    return w
+
+
+@case
+def stale_then_back():
+    w = Written(20)
+    values = [9, 9, STALE, GAP, GAP, 9, 9, STALE, 9, STALE, STALE, GAP, 9]
+    w.series("jetmem_x_bytes", values + [STALE])
+    w.rule("Now", when("jetmem_x_bytes", above="5"))
+    w.rule("Held", when("jetmem_x_bytes", above="5"), for_="15s")
+    # A window does not see the mark, but the samples around it.
+    w.rule("Over", when("jetmem_x_bytes", function="minimum", window="1m", above="5"))
+    w.rule("Count", when("jetmem_x_bytes", function="changes", window="5m", at_least="0"))
+    w.rule("Absent", when("jetmem_x_bytes", function="absent"))
+    w.expect("Now", "firing", [0, 1, 5, 6, 8, 12])
+    w.expect("Held", "pending", [0, 5, 8, 12])
+    w.expect("Held", "firing", [1, 6])
+    w.expect("Over", "firing", range(0, 17))
+    w.expect("Absent", "firing", [2, 3, 4, 7, 9, 10, 11, *range(13, 20)])
+    return w
+
+
+@case
+def for_reached_exactly():
+    w = Written(14)
+    values = [0, 9, 9, 9, 9, 9, 0, 9, 9, 9, 0, 9, 9, 9]
+    w.series("jetmem_x_bytes", values)
+    condition = when("jetmem_x_bytes", above="5")
+    w.rule("Zero", condition, for_="0s")
+    w.rule("None", condition)
+    w.rule("Exact", condition, for_="30s")
+    w.rule("Beyond", condition, for_="30001ms")
+    w.rule("Before", condition, for_="29999ms")
+    up = [i for i, v in enumerate(values) if v]
+    w.expect("Zero", "firing", up)
+    w.expect("Zero", "pending", [])
+    w.expect("None", "firing", up)
+    w.expect("Exact", "pending", [1, 2, 7, 8, 11, 12])
+    w.expect("Exact", "firing", [3, 4, 5, 9, 13])
+    w.expect("Beyond", "firing", [4, 5])
+    w.expect("Before", "firing", [3, 4, 5, 9, 13])
+    return w
+
+
+@case
+def clear_on_its_edges():
+    w = Written(16)
+    values = [0, 95, 94, 90, 91, 90, 89.99, 90, 94, 95, 90, 80, 96, STALE, 94, 95]
+    w.series("jetmem_x_bytes", values)
+    w.rule("AtLeast", when("jetmem_x_bytes", at_least="95", clear="90"))
+    w.rule("Above", when("jetmem_x_bytes", above="95", clear="90"))
+    w.rule("Kept", when("jetmem_x_bytes", at_least="95", clear="90"), keep_firing_for="30s")
+    w.rule("Held", when("jetmem_x_bytes", at_least="95", clear="90"), for_="15s")
+    w.rule("Below", when("jetmem_x_bytes", below="90", clear="94"))
+    w.expect("AtLeast", "firing", [1, 2, 3, 4, 5, 9, 10, 12, 15])
+    w.expect("Above", "firing", [12])
+    # Kept firing when it falls to 89.99, and held again by the 90 after it.
+    w.expect("Kept", "firing", [*range(1, 16)])
+    # The threshold to stop at does not keep what is only pending.
+    w.expect("Held", "firing", [])
+    w.expect("Held", "pending", [1, 9, 12, 15])
+    w.expect("Below", "firing", [0, 6, 7, 11])
+    return w
+
+
+@case
+def clear_of_a_later_condition():
+    w = Written(10)
+    w.series("jetmem_x_bytes", [9] * 10, area="a")
+    w.series("jetmem_x_bytes", [9] * 10, area="b")
+    w.series("jetmem_y_bytes", [0, 95, 92, 92, 89, 92, 95, 92, 92, 80], area="a")
+    w.series("jetmem_y_bytes", [92] * 10, area="b")
+    w.rule("Tied", when("jetmem_x_bytes", above="5"),
+           when("jetmem_y_bytes", at_least="95", clear="90", on="area"))
+    w.rule("Any", when("jetmem_x_bytes", above="5"),
+           when("jetmem_y_bytes", at_least="95", clear="90"))
+    w.expect("Tied", "firing", [1, 2, 3, 6, 7, 8])
+    w.expect("Any", "firing", sorted([*range(1, 10)] * 2))
+    return w
+
+
+@case
+def keep_firing_for_reached_exactly():
+    w = Written(16)
+    values = [0, 9, 0, 0, 0, 0, 9, 0, 9, 0, 0, 0, 0, 0, 0, 0]
+    w.series("jetmem_x_bytes", values)
+    condition = when("jetmem_x_bytes", above="5")
+    w.rule("Exact", condition, keep_firing_for="30s")
+    w.rule("Beyond", condition, keep_firing_for="30001ms")
+    # A pending alert is not kept.
+    w.rule("Pending", condition, for_="30s", keep_firing_for="30s")
+    w.expect("Exact", "firing", [1, 2, 3, 6, 7, 8, 9, 10])
+    w.expect("Beyond", "firing", [1, 2, 3, 4, 6, 7, 8, 9, 10, 11])
+    w.expect("Pending", "pending", [1, 6, 8])
+    return w
+
+
+@case
+def kept_while_its_series_is_gone():
+    w = Written(12)
+    w.series("jetmem_x_bytes", [9, 9, STALE, GAP, GAP, GAP, 9, 0, 0, 0, 0, 0])
+    w.rule("Kept", when("jetmem_x_bytes", above="5"), keep_firing_for="1m")
+    w.expect("Kept", "firing", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    return w
+
+
+@case
+def unless_in_both_orders():
+    w = Written(14)
+    w.series("jetmem_x_bytes", [9] * 14)
+    w.series("jetmem_hot_level", [0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 1, 1, 0])
+    hot = when("jetmem_hot_level", above="0")
+    x = when("jetmem_x_bytes", above="5")
+    # A rule before what silences it sees the step before.
+    w.rule("Early", x, unless="Hot")
+    w.rule("Hot", hot)
+    w.rule("Late", x, unless="Hot")
+    w.rule("LateHeld", x, unless="Hot", for_="30s")
+    w.rule("LateKept", x, unless="Hot", keep_firing_for="30s")
+    # Pending does not silence.
+    w.rule("HotLater", hot, for_="30s")
+    w.rule("ByPending", x, unless="HotLater")
+    w.rule("ByTwo", x, unless=["HotLater", "Hot"])
+    w.expect("Hot", "firing", [2, 3, 7, 10, 11, 12])
+    w.expect("Late", "firing", [0, 1, 4, 5, 6, 8, 9, 13])
+    w.expect("Early", "firing", [0, 1, 2, 5, 6, 7, 9, 10])
+    w.expect("LateHeld", "firing", [6])
+    w.expect("LateKept", "firing", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13])
+    w.expect("ByPending", "firing", [*range(0, 12), 13])
+    w.expect("ByTwo", "firing", [0, 1, 4, 5, 6, 8, 9, 13])
+    return w
+
+
+@case
+def unless_of_each_other_and_of_a_chain():
+    w = Written(14)
+    w.series("jetmem_x_bytes", [9, 9, 9, 9, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9])
+    w.series("jetmem_y_bytes", [0, 96, 92, 92, 92, 89, 0, 96, 92, 92, 96, 0, 0, 0])
+    x = when("jetmem_x_bytes", above="5")
+    w.rule("First", x, unless="Second")
+    w.rule("Second", x, unless="First")
+    # Silenced by one that silences itself away, and by one that hysteresis holds.
+    w.rule("Holds", when("jetmem_y_bytes", at_least="95", clear="90"), unless="Last")
+    w.rule("Quiet", x, unless="Holds")
+    w.rule("Last", x, unless="Quiet")
+    w.expect("First", "firing", [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+    w.expect("Second", "firing", [])
+    w.expect("Holds", "firing", [1, 7, 10])
+    return w
+
+
+@case
+def one_of_two_series_resolves():
+    w = Written(10)
+    w.series("jetmem_x_bytes", [9, 9, 9, 9, 0, 0, 9, 9, 9, 9], area="a")
+    w.series("jetmem_x_bytes", [9, 9, 9, 9, 9, 9, 9, 9, STALE], area="b")
+    w.series("jetmem_x_bytes", [0, 0, 9, 0, 0, 0, 0, 9, 9, 9], area="c")
+    w.rule("Each", when("jetmem_x_bytes", above="5"), for_="15s")
+    w.expect("Each", "pending", [0, 0, 2, 6, 7])
+    w.expect("Each", "firing", [1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 7, 8, 8, 9, 9])
+    return w
+
+
+@case
+def labels_of_every_kind():
+    w = Written(4)
+    values = ["", 'q"uo"te', "back\\slash\\", "a.b", "axb", "(a|b)", "a|b", "^$", "[x]", "größe",
+              "日本", "new\nline", "{{ value }}", "tab\t", "a", "'", "`"]
+    w.metric("jetmem_x_bytes", "area", "kind")
+    for value in values:
+        w.series("jetmem_x_bytes", [9] * 4, **({"area": value} if value else {}))
+        if value:
+            w.series("jetmem_x_bytes", [9] * 4, area=value, kind="k")
+    w.series("jetmem_y_bytes", [9] * 4, area="größe")
+    w.series("jetmem_y_bytes", [9] * 4, area='q"uo"te')
+    for i, value in enumerate(values):
+        for key in ("labels", "not_labels"):
+            w.rule(f"One{i}{key}", when("jetmem_x_bytes", above="5", **{key: {"area": value}}))
+            w.rule(f"Two{i}{key}", when("jetmem_x_bytes", above="5",
+                                        **{key: {"area": [value, "a|b"], "kind": ["", "other"]}}))
+    w.rule("All", when("jetmem_x_bytes", above="5", labels={"area": values}))
+    w.rule("NotAll", when("jetmem_x_bytes", above="5", not_labels={"area": values}))
+    w.rule("Tied", when("jetmem_x_bytes", above="5"), when("jetmem_y_bytes", above="5", on="area"),
+           summary="{{ labels.area }} of {{ labels.kind }}")
+    w.rule("Gone", when("jetmem_z_bytes", function="absent", labels={"area": 'q"\\', "kind": ""}))
+    w.metric("jetmem_z_bytes", "area", "kind")
+    w.expect("All", "firing", sorted(list(range(4)) * 33))
+    w.expect("NotAll", "firing", [])
+    w.expect("Tied", "firing", sorted(list(range(4)) * 4))
+    w.expect("Gone", "firing", range(4))
+    return w
+
+
+@case
+def ties_of_an_absent_in_front():
+    w = Written(12)
+    # The series was there; its labels are not those of absent().
+    w.series("jetmem_x_bytes", [1, 1, STALE, GAP, GAP, GAP, 1, STALE], area="a", kind="k")
+    w.series("jetmem_y_bytes", [9] * 5 + [0] * 7, area="a", kind="k")
+    w.series("jetmem_y_bytes", [9] * 4 + [0] * 6 + [9, 9], area="a", kind="l")
+    w.series("jetmem_y_bytes", [0] * 3 + [9] * 5 + [0] * 4)
+    absent = {"function": "absent"}
+    w.rule("ByArea", when("jetmem_x_bytes", labels={"area": "a"}, **absent),
+           when("jetmem_y_bytes", above="5", on="area"))
+    w.rule("ByKind", when("jetmem_x_bytes", labels={"area": "a"}, **absent),
+           when("jetmem_y_bytes", above="5", on="kind"))
+    w.rule("Any", when("jetmem_x_bytes", **absent), when("jetmem_y_bytes", above="5"))
+    w.rule("Later", when("jetmem_y_bytes", above="5"), when("jetmem_x_bytes", **absent))
+    w.expect("ByArea", "firing", [2, 3, 4, 10, 11])
+    w.expect("ByKind", "firing", [3, 4, 5, 7])
+    return w
+
+
+@case
+def not_a_number():
+    w = Written(12)
+    values = [1, "NaN", 9, "+Inf", 9, "-Inf", 0, -0.0, "NaN", "NaN", 3, 9]
+    w.series("jetmem_x_bytes", values)
+    w.series("jetmem_x_total", [abs(v) if not isinstance(v, str) else v for v in values])
+    for name in ("above", "below", "at_least", "at_most", "equal_to", "not_equal_to"):
+        w.rule(f"Now{name}", when("jetmem_x_bytes", **{name: "0"}))
+        for function in ("delta", "slope", "average", "minimum", "maximum", "changes"):
+            w.rule(f"{function.title()}{name}",
+                   when("jetmem_x_bytes", function=function, window="45s", **{name: "0"}))
+        for function in ("rate", "increase"):
+            w.rule(f"{function.title()}{name}",
+                   when("jetmem_x_total", function=function, window="45s", **{name: "0"}))
+    w.expect("Nownot_equal_to", "firing", [0, 1, 2, 3, 4, 5, 8, 9, 10, 11])
+    return w
+
+
+@case
+def texts_in_every_unit():
+    w = Written(40)
+    values = [0, 1, -1, 0.5, 1023, 1024, 1536, 1e6, 12345, 99999, 1e9, 123456789, 1e15, 1e21, 1e28,
+              0.001, 0.00123, 1e-9, 1e-20, 59.9, 60, 61, 3599, 3600, 90061, 86400, -3700, -0.25,
+              0.93, 0.9999, 0.99999, 12.5, "NaN", "+Inf", "-Inf", 999.9, 999.95, 1000, 1e-27, -59.5]
+    for unit in ("bytes", "seconds", "ratio", "bytes_per_second", "things"):
+        name = f"jetmem_x_{unit}"
+        w.series(name, [v if isinstance(v, str) or unit != "seconds" or v < 9e18 else 7
+                        for v in values], area="a")
+        w.rule("Shown" + unit.title().replace("_", ""), when(name, not_equal_to="-77"),
+               summary="is {{ value }} of {{labels.area}}, {{ labels.area }}")
+    w.batch.every_annotation = True
+    return w
+
+
+def all_batches():
+    return [(name, function().batch) for name, function in CASES]
