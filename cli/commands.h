@@ -22,5 +22,7 @@ void add_boots_command(CLI::App& app, CommandContext& context);
 void add_mark_command(CLI::App& app, CommandContext& context);
 void add_probe_command(CLI::App& app, CommandContext& context);
 void add_compact_command(CLI::App& app, CommandContext& context);
+void add_alerts_command(CLI::App& app, CommandContext& context);
+void add_rules_command(CLI::App& app, CommandContext& context);
 
 }  // namespace jetmem

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   app.add_option("--root", context.root,
                  "Read below this directory (a fixture or a captured bundle) instead of /")
       ->type_name("DIR");
+  jetmem::add_alerts_command(app, context);
   jetmem::add_metrics_command(app, context);
   jetmem::add_sources_command(app, context);
   jetmem::add_config_command(app, context);
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
   jetmem::add_mark_command(app, context);
   jetmem::add_probe_command(app, context);
   jetmem::add_compact_command(app, context);
+  jetmem::add_rules_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

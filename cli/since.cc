@@ -143,14 +143,4 @@ std::string local_time_short(Nanoseconds wall, Nanoseconds of) {
   return formatted(parts, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S");
 }
 
-std::string utc_time(Nanoseconds wall) {
-  const std::time_t t = whole_seconds(wall);
-  std::tm parts{};
-  ::gmtime_r(&t, &parts);
-  const auto ms = duration_cast<std::chrono::milliseconds>(wall - seconds(t)).count();
-  std::array<char, 8> fraction;
-  std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(ms % 1000));
-  return formatted(parts, "%Y-%m-%dT%H:%M:%S") + fraction.data();
-}
-
 }  // namespace jetmem

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/utc_time.h"
 
 namespace jetmem {
 
@@ -26,7 +27,5 @@ Result<Since> parse_since(std::string_view text, Nanoseconds now);
 std::string local_time(Nanoseconds wall);
 // "02:11:47", with the date where it is not that of `of`.
 std::string local_time_short(Nanoseconds wall, Nanoseconds of);
-// "2026-11-20T02:11:47.123Z".
-std::string utc_time(Nanoseconds wall);
 
 }  // namespace jetmem

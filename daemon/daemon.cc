@@ -70,6 +70,21 @@ std::string directory_from(const char* variable) {
   return std::string(all.substr(0, all.find(':')));
 }
 
+// So that `jetmem alerts` finds the daemon also where no port is open. Read-only, and what it shows
+// any local user may read on the port as well: hence open to all.
+void add_api_socket(WebOptions& options) {
+  const std::string directory = directory_from("RUNTIME_DIRECTORY");
+  const auto is_unix = [](const ListenAddress& address) {
+    return address.family == ListenAddress::Family::kUnix;
+  };
+  if (directory.empty() || std::any_of(options.listen.begin(), options.listen.end(), is_unix))
+    return;
+  auto address = parse_listen_address("unix:" + directory + "/api.socket");
+  if (!address) return;
+  options.open_socket = address->host;
+  options.listen.push_back(std::move(*address));
+}
+
 }  // namespace
 
 Daemon::Daemon(DaemonOptions options, Settings settings, Root root, Scribe& scribe)
@@ -157,7 +172,7 @@ void Daemon::set_up_kernel_log() {
       std::make_unique<KernelLogFeed>(std::move(options), root_, clock_, spawner_, log_, [this] {
         if (!kernel_log_feed_->following()) return;
         show_kernel_log();
-        judge_early_ = judge_->may_step_early();
+        judge_early_ = true;
         publish(clock_.boot());
       });
 }
@@ -215,7 +230,7 @@ void Daemon::apply(const Settings& settings) {
   }
   if (alert_actions_) alert_actions_->apply(settings);
   if (judge_->apply(settings.rules) && alert_actions_) {
-    alert_actions_->begin_with(judge_->engine());
+    alert_actions_->begin_with(*judge_->engine());
   }
   schedule_.set_interval(judge_entry_, judge_->interval(), clock_.boot());
   for (const std::unique_ptr<Program>& program : programs_) {
@@ -316,13 +331,14 @@ bool Daemon::set_up_events() {
 }
 
 void Daemon::start_web() {
-  if (settings_.http.listen.empty()) return;
   WebOptions options;
   options.listen = settings_.http.listen;
+  add_api_socket(options);
+  if (options.listen.empty()) return;
   options.max_connections = settings_.http.max_connections;
   options.idle_timeout = settings_.http.idle_timeout;
   web_ = std::make_unique<Web>(
-      std::move(options), clock_, pages_, readiness_,
+      std::move(options), clock_, pages_, alerts_, readiness_,
       [this](const ListenAddress& address, const std::optional<Error>& error) {
         if (error) {
           log_.error(error->message, {{"JETMEM_ADDRESS", address.text()}});
@@ -502,13 +518,17 @@ void Daemon::publish(Nanoseconds now) {
     write_self(out, counters_);
     for (const std::unique_ptr<Program>& program : programs_) program->write(out);
   }
-  // What the kernel has just logged need not wait for the grid.
-  const bool early = std::exchange(judge_early_, false);
+  bool judged = false;
   if (judge_due_) {
-    judge_due_ = !judge_->step(table_);
-  } else if (early) {
-    judge_->step(table_, true);
+    judged = judge_->step(table_);
+    judge_due_ = !judged;
+    judge_early_ = judge_due_;
+  } else if (judge_early_ && judge_->may_step_early()) {
+    // What the kernel has just logged need not wait for the grid.
+    judged = judge_->step(table_, true);
+    judge_early_ = false;
   }
+  if (judged) publish_alerts();
   {
     SampleWriter out(table_, judge_section_, now);
     judge_->write(out);
@@ -520,6 +540,18 @@ void Daemon::publish(Nanoseconds now) {
   fill_page(table_, now, ++pages_published_, page);
   counters_.hidden_series = page.layout->hidden();
   pages_.publish();
+}
+
+void Daemon::publish_alerts() {
+  const RuleEngine* engine = judge_->engine();
+  if (engine == nullptr) return;
+  if (!alerts_texts_ || alerts_texts_read_ != judge_->times_read()) {
+    alerts_texts_ = std::make_shared<const AlertsTexts>(AlertsTexts{
+        engine->rules(), judge_->mistakes(), engine->interval(), settings_.rules.runbooks});
+    alerts_texts_read_ = judge_->times_read();
+  }
+  take_alerts(*engine, alerts_texts_, clock_.wall() - clock_.boot(), alerts_.back());
+  alerts_.publish();
 }
 
 // Once for each change: a reader of the daemon's own rights explains what is denied.

@@ -84,6 +84,7 @@ class Daemon {
   void on_kernel_log_answer(Result<const Snapshot*> snapshot);
   void show_kernel_log();
   void publish(Nanoseconds now);
+  void publish_alerts();
   // A loop that did not get to run for a while reads what is due before it judges what is stale.
   void make_up_round();
   void tell_reader_kind();
@@ -135,6 +136,9 @@ class Daemon {
   std::uint64_t pages_published_ = 0;
   std::string told_fallback_;
   PageBox pages_;
+  AlertsBox alerts_;
+  std::shared_ptr<const AlertsTexts> alerts_texts_;
+  std::uint64_t alerts_texts_read_ = 0;  // Judge::times_read() of them
   Readiness readiness_;
   std::unique_ptr<Web> web_;
 

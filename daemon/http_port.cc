@@ -77,7 +77,9 @@ MHD_Result on_request(void* responder, MHD_Connection* connection, const char* u
 Result<std::unique_ptr<HttpPort>> HttpPort::open(const ListenAddress& address,
                                                  const WebOptions& options,
                                                  const Responder& responder) {
-  auto listener = listen_on(address);
+  const bool is_open = address.family == ListenAddress::Family::kUnix &&
+                       !options.open_socket.empty() && address.host == options.open_socket;
+  auto listener = listen_on(address, is_open ? SocketUsers::kEverybody : SocketUsers::kGroup);
   if (!listener) return tl::unexpected<Error>(std::move(listener).error());
   std::unique_ptr<HttpPort> port(new HttpPort(std::move(*listener), options, responder));
   if (!port->start_daemon()) {

@@ -99,6 +99,8 @@ bool Judge::apply(const RulesSettings& settings) {
   ParsedRules parsed = load_rules(texts, MetricCatalog::of_jetmem(), settings.interval);
   parsed.errors.insert(parsed.errors.begin(), local.errors.begin(), local.errors.end());
   mistakes_ = parsed.errors.size();
+  mistake_list_ = parsed.errors;
+  ++times_read_;
   for (const ConfigError& error : parsed.errors) {
     log_.error("rules: " + describe(error), {{"JETMEM_CONFIG_FILE", error.file}});
   }

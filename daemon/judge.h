@@ -38,9 +38,6 @@ class Judge final : private Blindness {
   // the rules in force stay, and false is returned.
   bool apply(const RulesSettings& settings);
 
-  // There once apply() was true.
-  const RuleEngine& engine() const { return *engine_; }
-
   // The grid's next moment is not before this.
   std::chrono::milliseconds interval() const { return settings_.interval; }
 
@@ -58,6 +55,13 @@ class Judge final : private Blindness {
   // Entries that the journal was spared.
   std::uint64_t withheld() const { return alert_log_.withheld(); }
   void write(SampleWriter& out) const;
+
+  // For who shows what it found: null before the first rules.
+  const RuleEngine* engine() const { return engine_.get(); }
+  // Of the rules as they were read last, and how often that was.
+  const std::vector<ConfigError>& mistakes() const { return mistake_list_; }
+  std::uint64_t times_read() const { return times_read_; }
+
   static std::span<const Descriptor> metrics();
 
  private:
@@ -74,6 +78,8 @@ class Judge final : private Blindness {
   RulesSettings settings_;
   bool loaded_ = false;
   std::size_t mistakes_ = 0;  // in the rules as they were read last
+  std::vector<ConfigError> mistake_list_;
+  std::uint64_t times_read_ = 0;
   std::unique_ptr<RuleEngine> engine_;
   std::unique_ptr<TableFeed> feed_;
   std::vector<std::string> blind_sources_;  // by source; empty: it is not

@@ -14,7 +14,6 @@ namespace jetmem {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr mode_t kSocketMode = 0660;
 
 union AnyAddress {
   sockaddr any;
@@ -100,7 +99,8 @@ void Listener::close() {
   fd_.reset();
 }
 
-Result<Listener> listen_on(const ListenAddress& address) {
+Result<Listener> listen_on(const ListenAddress& address, SocketUsers users) {
+  const mode_t mode = users == SocketUsers::kEverybody ? 0666 : 0660;
   AnyAddress raw;
   socklen_t length = fill(address, raw);
   const bool is_unix = address.family == ListenAddress::Family::kUnix;
@@ -112,7 +112,7 @@ Result<Listener> listen_on(const ListenAddress& address) {
   const int on = 1;
   if (is_unix) {
     // Linux takes the file's mode from here: at no moment is it open to more people.
-    if (::fchmod(out.fd_.get(), kSocketMode) != 0) return refuse(address, errno);
+    if (::fchmod(out.fd_.get(), mode) != 0) return refuse(address, errno);
   } else {
     ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   }
@@ -139,7 +139,7 @@ Result<Listener> listen_on(const ListenAddress& address) {
     out.device_ = made.st_dev;
     out.inode_ = made.st_ino;
     // The umask may have taken bits away.
-    if (::chmod(address.host.c_str(), kSocketMode) != 0) return refuse(address, errno);
+    if (::chmod(address.host.c_str(), mode) != 0) return refuse(address, errno);
   }
   if (::listen(out.fd_.get(), kBacklog) != 0) return refuse(address, errno);
   if (!is_unix) {

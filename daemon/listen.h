@@ -9,6 +9,9 @@
 
 namespace jetmem {
 
+// Who may connect to a Unix socket: its owner and group, or everybody on this machine.
+enum class SocketUsers { kGroup, kEverybody };
+
 class Listener {
  public:
   Listener() = default;
@@ -22,7 +25,7 @@ class Listener {
   const ListenAddress& address() const { return address_; }
 
  private:
-  friend Result<Listener> listen_on(const ListenAddress& address);
+  friend Result<Listener> listen_on(const ListenAddress& address, SocketUsers users);
   void close();
 
   UniqueFd fd_;
@@ -31,8 +34,9 @@ class Listener {
   std::uint64_t inode_ = 0;
 };
 
-// Non-blocking and close-on-exec. A Unix socket gets mode 0660; a socket file that nobody answers
-// on is removed first. Errors read "listen on 127.0.0.1:10743: Address already in use (...)".
-Result<Listener> listen_on(const ListenAddress& address);
+// Non-blocking and close-on-exec. A Unix socket gets mode 0660, or 0666 for everybody; a socket
+// file that nobody answers on is removed first. Errors read "listen on 127.0.0.1:10743: Address
+// already in use (...)".
+Result<Listener> listen_on(const ListenAddress& address, SocketUsers users = SocketUsers::kGroup);
 
 }  // namespace jetmem

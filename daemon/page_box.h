@@ -1,35 +1,53 @@
-// Hands the loop's newest page to the web thread: three pages, one for each side and one between.
-// Neither side ever waits: the loop always has a page to fill, the web thread always has one to
-// read, and a page that is overtaken before it was looked at is simply filled again.
+// Hands the newest of something from the loop to the web thread: three of them, one for each side
+// and one between. Neither side ever waits: the loop always has one to fill, the web thread always
+// has one to read, and one that is overtaken before it was looked at is simply filled again.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
+#include "report/alerts_now.h"
 #include "report/exposition.h"
 
 namespace jetmem {
 
-class PageBox {
+// `Shared` is T's pointer to what rarely changes: it goes along from one to the next, so that the
+// one that comes back to be filled need not build the same again.
+template <class T, auto Shared>
+class NewestBox {
  public:
-  // For exactly one producing thread. The page is the producer's until publish().
-  Page& back() { return pages_[back_]; }
-  void publish();
+  // For exactly one producing thread. It is the producer's until publish().
+  T& back() { return all_[back_]; }
+  void publish() {
+    auto shared = all_[back_].*Shared;
+    const auto mine = static_cast<std::uint8_t>(back_ | kFresh);
+    back_ = between_.exchange(mine, std::memory_order_acq_rel) & kIndex;
+    if (all_[back_].*Shared != shared) all_[back_].*Shared = std::move(shared);
+  }
 
-  // For exactly one consuming thread: the newest page published, or one never filled. Valid and
+  // For exactly one consuming thread: the newest one published, or one never filled. Valid and
   // unchanged until the next call.
-  const Page& latest();
+  const T& latest() {
+    if ((between_.load(std::memory_order_relaxed) & kFresh) != 0) {
+      front_ = between_.exchange(front_, std::memory_order_acq_rel) & kIndex;
+    }
+    return all_[front_];
+  }
 
  private:
-  // The index of the page in between, and whether the consumer has not seen it yet.
+  // The index of the one in between, and whether the consumer has not seen it yet.
   static constexpr std::uint8_t kFresh = 4;
   static constexpr std::uint8_t kIndex = 3;
 
-  std::array<Page, 3> pages_;
+  std::array<T, 3> all_;
   std::uint8_t back_ = 0;   // the producer's
   std::uint8_t front_ = 1;  // the consumer's
   std::atomic<std::uint8_t> between_{2};
 };
+
+using PageBox = NewestBox<Page, &Page::layout>;
+using AlertsBox = NewestBox<AlertsNow, &AlertsNow::texts>;
 
 }  // namespace jetmem

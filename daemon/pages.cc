@@ -12,6 +12,9 @@ namespace {
 
 constexpr const char* kPlainText = "text/plain; charset=utf-8";
 constexpr const char* kExposition = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kJson = "application/json";
+// Steps of judgement that may be late before what the last one found is no longer told.
+constexpr int kMissedSteps = 3;
 constexpr const char* kHtml = "text/html; charset=utf-8";
 
 Answer text_answer(unsigned code, std::string text) {
@@ -29,6 +32,7 @@ Answer landing_page() {
       kVersion +
       "</h1>\n<p>Watches the memory of this device.</p>\n<ul>\n"
       "<li><a href=\"/metrics\">/metrics</a>: everything measured, for Prometheus</li>\n"
+      "<li><a href=\"/api/v1/alerts\">/api/v1/alerts</a>: what the rules found, as JSON</li>\n"
       "<li><a href=\"/healthz\">/healthz</a>: whether the daemon is alive</li>\n"
       "<li><a href=\"/readyz\">/readyz</a>: whether it can read its sources</li>\n"
       "</ul>\n</body>\n</html>\n");
@@ -74,18 +78,24 @@ Answer Pages::route(const Request& request) {
   }
   if (request.has_body) return text_answer(413, "Requests have no body here.\n");
   if (request.path == "/metrics") return metrics_page(request);
+  if (request.path == "/api/v1/alerts") return alerts_page();
   if (request.path == "/healthz") return health_page();
   if (request.path == "/readyz") return readiness_page();
   if (request.path == "/") return landing_page();
-  return text_answer(404, "No such page. There are / /metrics /healthz /readyz\n");
+  return text_answer(404, "No such page. There are / /metrics /api/v1/alerts /healthz /readyz\n");
+}
+
+Nanoseconds Pages::age(const Page& page) const {
+  const Nanoseconds now = clock_.boot();
+  if (page.taken < Nanoseconds(0)) return now - started_;
+  // The page may be a moment younger than our look at the clock.
+  return std::max(Nanoseconds(0), now - page.taken);
 }
 
 Answer Pages::metrics_page(const Request& request) {
   const Page& page = box_.latest();
-  const Nanoseconds now = clock_.boot();
   const bool is_filled = page.taken >= Nanoseconds(0);
-  // The page may be a moment younger than our look at the clock.
-  const Nanoseconds age = is_filled ? std::max(Nanoseconds(0), now - page.taken) : now - started_;
+  const Nanoseconds age = this->age(page);
   const bool stalled = age > readiness_.patience();
   const Page* served = is_filled && !stalled ? &page : nullptr;
 
@@ -100,6 +110,32 @@ Answer Pages::metrics_page(const Request& request) {
     if (out.body) out.add("Content-Encoding", "gzip");
   }
   if (!out.body) out.body = body_.plain(served, tail_);
+  return out;
+}
+
+// What was judged before the loop stalled may no longer be so.
+Answer Pages::alerts_page() {
+  const Nanoseconds age = this->age(box_.latest());
+  if (age > readiness_.patience()) {
+    return text_answer(503, "sampling has stopped: last page " + seconds_text(age) +
+                                " ago, limit " + seconds_text(readiness_.patience()) +
+                                "; nobody can say now what fires\n");
+  }
+  const AlertsNow& now = alerts_.latest();
+  if (!now.texts) return text_answer(503, "the rules have not been judged yet\n");
+  const Nanoseconds judged = clock_.boot() - now.judged;
+  if (judged > readiness_.patience() + kMissedSteps * now.texts->interval) {
+    return text_answer(503, "the rules were last judged " + seconds_text(judged) +
+                                " ago; nobody can say now what fires\n");
+  }
+  if (!alerts_body_ || now.judged != alerts_judged_ || now.texts != alerts_texts_) {
+    alerts_body_ = std::make_shared<const std::string>(alerts_json(alerts_answer(now)));
+    alerts_judged_ = now.judged;
+    alerts_texts_ = now.texts;
+  }
+  Answer out;
+  out.body = alerts_body_;
+  out.add("Content-Type", kJson);
   return out;
 }
 

@@ -38,25 +38,34 @@ struct Answer {
 
 class Pages {
  public:
-  Pages(const Clock& clock, PageBox& box, const Readiness& readiness, WebMetrics& metrics)
-      : clock_(clock), box_(box), readiness_(readiness), metrics_(metrics) {}
+  Pages(const Clock& clock, PageBox& box, AlertsBox& alerts, const Readiness& readiness,
+        WebMetrics& metrics)
+      : clock_(clock), box_(box), alerts_(alerts), readiness_(readiness), metrics_(metrics) {}
 
   Answer answer(const Request& request);
 
  private:
   Answer route(const Request& request);
   Answer metrics_page(const Request& request);
+  Answer alerts_page();
   Answer health_page();
   Answer readiness_page();
+  // How old the newest page is, or for how long there has been none.
+  Nanoseconds age(const Page& page) const;
   // Why the loop is not alive; empty when it is.
   std::string loop_trouble() const;
 
   const Clock& clock_;
   PageBox& box_;
+  AlertsBox& alerts_;
   const Readiness& readiness_;
   WebMetrics& metrics_;
   MetricsBody body_;
   std::string tail_;
+  // Of a step of judgement, rendered once however often it is asked for.
+  std::shared_ptr<const std::string> alerts_body_;
+  std::shared_ptr<const AlertsTexts> alerts_texts_;
+  Nanoseconds alerts_judged_{0};
   // Until the first page comes, its age is counted from here.
   const Nanoseconds started_ = clock_.boot();
 };

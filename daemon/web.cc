@@ -33,12 +33,12 @@ int poll_timeout(Nanoseconds patience) {
 
 }  // namespace
 
-Web::Web(WebOptions options, const Clock& clock, PageBox& box, const Readiness& readiness,
-         OnListen on_listen)
+Web::Web(WebOptions options, const Clock& clock, PageBox& box, AlertsBox& alerts,
+         const Readiness& readiness, OnListen on_listen)
     : options_(std::move(options)),
       clock_(clock),
       on_listen_(std::move(on_listen)),
-      pages_(clock, box, readiness, metrics_),
+      pages_(clock, box, alerts, readiness, metrics_),
       responder_([this](const Request& request) {
         unsigned connections = 0;
         for (const Endpoint& endpoint : endpoints_) {

@@ -1,8 +1,9 @@
-// The web thread: /metrics, /healthz, /readyz and a landing page over HTTP, read-only.
+// The web thread: /metrics, /api/v1/alerts, /healthz, /readyz and a landing page over HTTP,
+// read-only.
 //
-// One thread polls everything and sleeps when nothing happens. It shares three things with the
-// loop, all lock-free: the page box, the readiness, and a word to stop. So a slow client cannot
-// hold up the loop, and a stuck loop cannot keep the web thread from saying so.
+// One thread polls everything and sleeps when nothing happens. It shares four things with the
+// loop, all lock-free: the boxes of pages and of alerts, the readiness, and a word to stop. So a
+// slow client cannot hold up the loop, and a stuck loop cannot keep the web thread from saying so.
 #pragma once
 
 #include <functional>
@@ -32,8 +33,8 @@ class Web {
   using OnListen = std::function<void(const ListenAddress&, const std::optional<Error>&)>;
 
   // All references must outlive this object.
-  Web(WebOptions options, const Clock& clock, PageBox& box, const Readiness& readiness,
-      OnListen on_listen);
+  Web(WebOptions options, const Clock& clock, PageBox& box, AlertsBox& alerts,
+      const Readiness& readiness, OnListen on_listen);
   ~Web() { stop(); }
   Web(const Web&) = delete;
   Web& operator=(const Web&) = delete;

@@ -17,8 +17,8 @@ namespace jetmem {
 class WebMetrics {
  public:
   // Any path may be asked for, so only known ones get a series; the rest is "other".
-  static constexpr std::array<std::string_view, 5> kPaths{"/", "/healthz", "/metrics", "/readyz",
-                                                          "other"};
+  static constexpr std::array<std::string_view, 6> kPaths{"/",        "/api/v1/alerts", "/healthz",
+                                                          "/metrics", "/readyz",        "other"};
   static constexpr std::array<unsigned, 5> kCodes{200, 404, 405, 413, 503};
 
   WebMetrics() : section_(table_.add_section("web")) {}

@@ -76,6 +76,16 @@ TEST_F(ListenUnix, TheSocketIsForTheGroupAndGoesWithTheListener) {
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
+TEST_F(ListenUnix, OrForEverybody) {
+  const mode_t before = ::umask(0077);
+  const auto listener = listen_on(address_, SocketUsers::kEverybody);
+  ::umask(before);
+  ASSERT_TRUE(listener) << listener.error().message;
+  struct stat made {};
+  ASSERT_EQ(::stat(path().c_str(), &made), 0);
+  EXPECT_EQ(made.st_mode & 07777, 0666U);
+}
+
 TEST_F(ListenUnix, AStaleSocketIsReplacedAndALiveOneIsNot) {
   {
     // As a killed daemon leaves it: the file without the process.

@@ -40,9 +40,10 @@ class PagesTest : public ::testing::Test {
   std::size_t section_ = table_.add_section("test");
   std::uint64_t round_ = 0;
   PageBox box_;
+  AlertsBox alerts_;
   Readiness readiness_;
   WebMetrics metrics_;
-  Pages pages_{clock_, box_, readiness_, metrics_};
+  Pages pages_{clock_, box_, alerts_, readiness_, metrics_};
 };
 
 std::string header(const Answer& answer, std::string_view name) {
@@ -195,6 +196,49 @@ TEST(WebMetricsTable, EverySeriesIsDeclared) {
   for (const Descriptor& d : web_metrics()) {
     EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(d.name) + " ")) << d.name;
   }
+}
+
+TEST_F(PagesTest, AlertsAreToldOnlyWhileTheyAreFresh) {
+  sample(1);
+  Answer answer = get("/api/v1/alerts");
+  EXPECT_EQ(answer.code, 503U);
+  EXPECT_EQ(*answer.body, "the rules have not been judged yet\n");
+
+  RuleEngine engine({}, {});
+  const auto texts = std::make_shared<const AlertsTexts>(AlertsTexts{{}, {}, seconds(15), ""});
+  const auto judge = [&] {
+    engine.begin(clock_.boot());
+    engine.judge();
+    take_alerts(engine, texts, Nanoseconds(0), alerts_.back());
+    alerts_.publish();
+  };
+  judge();
+  answer = get("/api/v1/alerts");
+  EXPECT_EQ(answer.code, 200U);
+  EXPECT_EQ(header(answer, "Content-Type"), "application/json");
+  EXPECT_EQ(header(answer, "Cache-Control"), "no-store");
+  EXPECT_THAT(*answer.body, HasSubstr("\"schema\": \"jetmem-alerts/1\""));
+  // Made once for each step.
+  EXPECT_EQ(get("/api/v1/alerts").body, answer.body);
+  clock_.advance(seconds(5));
+  judge();
+  EXPECT_NE(get("/api/v1/alerts").body, answer.body);
+  EXPECT_EQ(pages_.answer({.method = "POST", .path = "/api/v1/alerts"}).code, 405U);
+
+  // As /metrics judges it.
+  clock_.advance(seconds(11));
+  answer = get("/api/v1/alerts");
+  EXPECT_EQ(answer.code, 503U);
+  EXPECT_THAT(*answer.body, HasSubstr("sampling has stopped: last page 16 s ago"));
+
+  // It samples again, and nothing is judged.
+  sample(1);
+  EXPECT_EQ(get("/api/v1/alerts").code, 200U);
+  clock_.advance(seconds(60));
+  sample(1);
+  answer = get("/api/v1/alerts");
+  EXPECT_EQ(answer.code, 503U);
+  EXPECT_THAT(*answer.body, HasSubstr("the rules were last judged 71 s ago"));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class WebTest : public ::testing::Test {
 
   void start(std::vector<std::string> listen = {"127.0.0.1:0"}) {
     for (const std::string& text : listen) options_.listen.push_back(*parse_listen_address(text));
-    web_ = std::make_unique<Web>(options_, clock_, box_, readiness_,
+    web_ = std::make_unique<Web>(options_, clock_, box_, alerts_, readiness_,
                                  [this](const ListenAddress&, const std::optional<Error>& error) {
                                    ++(error ? told_failures_ : told_successes_);
                                  });
@@ -64,6 +64,7 @@ class WebTest : public ::testing::Test {
   std::size_t section_ = table_.add_section("test");
   std::uint64_t round_ = 0;
   PageBox box_;
+  AlertsBox alerts_;
   Readiness readiness_;
   WebOptions options_;
   std::vector<std::string> failures_;

@@ -11,7 +11,10 @@ import jetmem_testing as jt
 COMMANDS = ([jt.JETMEM], [jt.JETMEM, "metrics"], [jt.JETMEM, "sources"], [jt.JETMEM, "config"],
             [jt.JETMEM, "config", "check"], [jt.JETMEM, "config", "show"],
             [jt.JETMEM, "decode"], [jt.JETMEM, "decode", "kernel-log"], [jt.JETMEM, "events"],
-            [jt.JETMEM, "boots"], [jt.JETMEM, "mark"], [jt.JETMEM, "probe"],
+            [jt.JETMEM, "boots"], [jt.JETMEM, "alerts"], [jt.JETMEM, "rules"],
+            [jt.JETMEM, "rules", "check"], [jt.JETMEM, "rules", "list"],
+            [jt.JETMEM, "rules", "export"], [jt.JETMEM, "rules", "explain"],
+            [jt.JETMEM, "mark"], [jt.JETMEM, "probe"],
             [jt.JETMEMD], [jt.READER])
 SHORT = {jt.JETMEM: "jetmem", jt.JETMEMD: "jetmemd", jt.READER: "jetmem-reader"}
 
@@ -344,7 +347,7 @@ class HelpAndVersion(unittest.TestCase):
                 self.assertEqual((shown.returncode, shown.stderr), (0, ""))
                 self.assertRegex(shown.stdout, r"(?i)usage: ")
                 self.assertIn("--help", shown.stdout)
-                if len(command) > 1 and command[1:] != ["config"]:
+                if len(command) > 1 and command[1:] not in (["config"], ["rules"]):
                     self.assertIn("Exit status: 0", shown.stdout)
 
     def test_version(self):
@@ -365,7 +368,9 @@ class HelpAndVersion(unittest.TestCase):
                           ["sources", "--only"], ["config"], ["config", "nonsense"], ["--root"],
                           ["decode", "nonsense"], ["decode", "kernel-log", "a", "b"],
                           ["events", "surplus"], ["events", "--since"],
-                          ["events", "--since", "soon"]):
+                          ["events", "--since", "soon"], ["rules"], ["rules", "nonsense"],
+                          ["rules", "explain"], ["alerts", "surplus"],
+                          ["alerts", "--daemon", "nonsense"]):
             with self.subTest(arguments=arguments):
                 refused = jt.run([jt.JETMEM, *arguments])
                 self.assertEqual((refused.returncode, refused.stdout), (2, ""))

@@ -55,7 +55,7 @@ const RuleSet& shipped_rule_set() {
   return rules;
 }
 
-Device::Device(std::string_view rule) : engine_(shipped_rule_set(), {}) {
+StoryDevice::StoryDevice(std::string_view rule) : engine_(shipped_rule_set(), {}) {
   const auto& rules = engine_.rules().rules;
   while (index_ < rules.size() && rules[index_].name != rule) ++index_;
   if (index_ == rules.size()) {
@@ -65,7 +65,7 @@ Device::Device(std::string_view rule) : engine_(shipped_rule_set(), {}) {
   seen_.resize(rules[index_].when.size());
 }
 
-std::vector<Device::Line> Device::lines_of(std::string_view story) {
+std::vector<StoryDevice::Line> StoryDevice::lines_of(std::string_view story) {
   std::vector<Line> out;
   Lines lines(story);
   std::string_view text;
@@ -93,7 +93,7 @@ std::vector<Device::Line> Device::lines_of(std::string_view story) {
   return out;
 }
 
-void Device::apply(const std::string& setting) {
+void StoryDevice::apply(const std::string& setting) {
   std::string_view text = setting;
   const std::size_t brace = text.find('{');
   const std::size_t close = text.find('}');
@@ -128,7 +128,7 @@ void Device::apply(const std::string& setting) {
   }
 }
 
-void Device::step() {
+void StoryDevice::step() {
   engine_.begin(kBegin + now_);
   for (auto& [key, series] : series_) {
     if (series.gone) {
@@ -145,7 +145,7 @@ void Device::step() {
   for (auto& [key, series] : series_) series.value += 15 * series.per_second;
 }
 
-bool Device::play(const Line& line, bool quiet) {
+bool StoryDevice::play(const Line& line, bool quiet) {
   // More of the same moment: it is judged from the next step on.
   if (began_ && line.at == now_) {
     for (const std::string& setting : line.settings) apply(setting);
@@ -173,7 +173,7 @@ bool Device::play(const Line& line, bool quiet) {
   }
 }
 
-std::string Device::labels() const {
+std::string StoryDevice::labels() const {
   std::string out;
   for (const RuleEngine::Instance& instance : engine_.judged(index_).instances) {
     if (instance.state != AlertState::kFiring) continue;
@@ -185,7 +185,7 @@ std::string Device::labels() const {
   return out;
 }
 
-std::string Device::summary() const {
+std::string StoryDevice::summary() const {
   const Rule& rule = engine_.rules().rules[index_];
   for (const RuleEngine::Instance& instance : engine_.judged(index_).instances) {
     if (instance.state != AlertState::kFiring) continue;
@@ -195,7 +195,7 @@ std::string Device::summary() const {
   return {};
 }
 
-std::optional<std::string> Device::unseen() const {
+std::optional<std::string> StoryDevice::unseen() const {
   const Rule& rule = engine_.rules().rules[index_];
   for (std::size_t c = 0; c < seen_.size(); ++c) {
     if (!seen_[c]) return rule.when[c].metric;
@@ -203,7 +203,7 @@ std::optional<std::string> Device::unseen() const {
   return std::nullopt;
 }
 
-std::string Device::firing() const {
+std::string StoryDevice::firing() const {
   std::string out;
   const auto& rules = engine_.rules().rules;
   for (std::size_t r = 0; r < rules.size(); ++r) {

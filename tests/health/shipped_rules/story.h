@@ -40,9 +40,9 @@ std::vector<Story> all_stories();
 // The shipped rules, in one set with no mistake; those with one are missing.
 const RuleSet& shipped_rule_set();
 
-class Device {
+class StoryDevice {
  public:
-  explicit Device(std::string_view rule);
+  explicit StoryDevice(std::string_view rule);
 
   struct Line {
     std::string text;  // for messages

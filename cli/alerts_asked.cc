@@ -1,0 +1,51 @@
+#include "cli/alerts_asked.h"
+
+#include "cli/daemon_client.h"
+#include "cli/judged_now.h"
+#include "cli/rule_input.h"
+
+namespace jetmem {
+namespace {
+
+Result<AlertsAsked> from_daemon(const AlertsWanted& wanted, const Settings& settings) {
+  std::vector<ListenAddress> addresses = daemon_addresses(settings.http.listen);
+  if (!wanted.daemon.empty()) {
+    auto named = parse_listen_address(wanted.daemon);
+    if (!named) return tl::unexpected(std::move(named.error()).within("--daemon"));
+    addresses = {std::move(*named)};
+  }
+  auto reply = ask_daemon(addresses, "/api/v1/alerts");
+  if (!reply) return tl::unexpected(std::move(reply.error()));
+  AlertsAsked out;
+  out.from = reply->from.text();
+  auto answer = parse_alerts(reply->body);
+  if (!answer) return tl::unexpected(std::move(answer.error()).within(out.from));
+  out.answer = std::move(*answer);
+  out.json = alerts_json(out.answer);
+  return out;
+}
+
+Result<AlertsAsked> from_one_look(const AlertsWanted& wanted, const Settings& settings) {
+  auto shot = OneShot::read(wanted.root, {});
+  if (!shot) return tl::unexpected(std::move(shot.error()));
+  AlertsAsked out;
+  out.answer = judged_now(**shot, rules_in_force(settings.rules), settings.rules);
+  out.json = alerts_json(out.answer);
+  return out;
+}
+
+}  // namespace
+
+Result<AlertsAsked> ask_for_alerts(const AlertsWanted& wanted, const Settings& settings) {
+  if (!wanted.root.empty() && !wanted.daemon.empty()) {
+    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
+  }
+  if (!wanted.root.empty()) return from_one_look(wanted, settings);
+  auto told = from_daemon(wanted, settings);
+  if (told || !wanted.daemon.empty()) return told;
+  auto seen = from_one_look(wanted, settings);
+  if (seen) seen->why_not_asked = std::move(told.error().message);
+  return seen;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,33 @@
+// What the rules found: from the daemon when one answers, else judged now.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/one_shot.h"
+#include "config/rules.h"
+#include "config/settings.h"
+#include "report/alerts.h"
+
+namespace jetmem {
+
+struct AlertsWanted {
+  std::string root;                 // judged now, below it; empty: the daemon is asked
+  std::string daemon;               // asked and nobody else; empty: where it usually is
+  std::vector<std::string> config;  // settings files
+};
+
+struct AlertsAsked {
+  AlertsAnswer answer;
+  std::string json;           // of the answer
+  std::string from;           // "unix:/run/jetmem/api.socket"; empty: judged now
+  std::string why_not_asked;  // of the daemon, where it was tried; empty otherwise
+};
+
+// Errors: the daemon that was named does not answer; the root cannot be read.
+Result<AlertsAsked> ask_for_alerts(const AlertsWanted& wanted, const Settings& settings);
+
+}  // namespace jetmem

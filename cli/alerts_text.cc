@@ -1,0 +1,212 @@
+#include "cli/alerts_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+#include "cli/event_text.h"
+#include "cli/exit_codes.h"
+#include "cli/since.h"
+
+namespace jetmem {
+namespace {
+
+using Answer = AlertsAnswer;
+
+constexpr std::size_t kIndent = 4;
+constexpr std::size_t kMaxMistakes = 5;
+
+std::string span_text(double seconds) {
+  // Whole seconds: nobody reads the rest.
+  const double whole = std::isfinite(seconds) ? std::clamp(std::round(seconds), 0.0, 1e10) : 0;
+  return format_duration(std::chrono::seconds(static_cast<std::int64_t>(whole)));
+}
+
+Nanoseconds wall_ns(double seconds) {
+  return std::chrono::round<Nanoseconds>(
+      std::chrono::duration<double>(std::clamp(seconds, 0.0, 9e9)));
+}
+
+std::string labels_text(const Labels& labels) {
+  std::string out;
+  for (const auto& [name, value] : labels) {
+    out.append(out.empty() ? "" : ",").append(name).append("=\"").append(value).append("\"");
+  }
+  return out;
+}
+
+std::string_view color_of(const Answer::Rule& rule, std::string_view state) {
+  if (state == "firing") {
+    if (rule.severity == "critical") return "\x1b[1;31m";
+    return rule.severity == "warning" ? "\x1b[1;33m" : "\x1b[1;36m";
+  }
+  if (state == "pending") return "\x1b[33m";
+  return state == "unknown" ? "\x1b[35m" : "";
+}
+
+std::string head(const Answer::Rule& rule, std::string_view state, const Labels& labels,
+                 const AlertsTextOptions& options) {
+  std::string word(state == "inactive" ? "quiet" : state);
+  if (state == "firing" || state == "unknown") {
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  }
+  const std::string_view color = options.color ? color_of(rule, state) : "";
+  std::string out(color);
+  out.append(word);
+  if (!color.empty()) out.append("\x1b[0m");
+  out.append(word.size() < 8 ? 8 - word.size() : 1, ' ').append(rule.severity);
+  out.append(rule.severity.size() < 9 ? 9 - rule.severity.size() : 1, ' ').append(rule.name);
+  if (!labels.empty()) out.append(" ").append(labels_text(labels));
+  return out.append("\n");
+}
+
+std::string since_text(const Answer& answer, double seconds) {
+  std::string out;
+  if (answer.judged_wall) out = local_time(wall_ns(*answer.judged_wall - seconds)) + ", ";
+  return out + "for " + span_text(seconds);
+}
+
+std::string block(const Answer& answer, const Answer::Rule& rule, const Answer::Alert& alert,
+                  const AlertsTextOptions& options) {
+  std::string out = head(rule, alert.state, alert.labels, options);
+  if (alert.state == "unknown") {
+    std::string text = "its source went blind: nobody knows whether it still holds";
+    if (!rule.blind.empty()) text += " (" + rule.blind + ")";
+    return out + wrapped(text, kIndent);
+  }
+  out += wrapped(alert.summary, kIndent);
+  std::string value = "Value " + alert.shown;
+  if (answer.one_look) {
+    value += " now";
+    if (!rule.needs_past.empty()) value += "; " + rule.needs_past;
+  } else {
+    value += ", since " + since_text(answer, alert.active_seconds);
+    if (alert.state == "pending") {
+      value += "; fires once it has held for " + span_text(rule.hold_seconds);
+    }
+    if (alert.kept) {
+      value += "; no longer so, kept for " + span_text(rule.keep_firing_seconds) + " after its end";
+    }
+  }
+  out += wrapped(value + ".", kIndent);
+  if (!rule.blind.empty()) out += wrapped("Not all of it is seen: " + rule.blind + ".", kIndent);
+  if (!alert.cause.empty()) out += wrapped("Cause: " + alert.cause, kIndent);
+  if (!alert.remedy.empty()) out += wrapped("Remedy: " + alert.remedy, kIndent);
+  if (!rule.runbook.empty()) out += wrapped("Runbook: " + rule.runbook, kIndent);
+  return out;
+}
+
+std::string unknown_rule(const Answer::Rule& rule, const AlertsTextOptions& options) {
+  std::string out = head(rule, "unknown", {}, options);
+  if (!rule.blind.empty()) out += wrapped(rule.blind, kIndent);
+  if (!rule.needs_past.empty()) out += wrapped(rule.needs_past, kIndent);
+  return out;
+}
+
+std::string quiet_rule(const Answer::Rule& rule, const AlertsTextOptions& options) {
+  std::string out = head(rule, "inactive", {}, options);
+  if (rule.silenced) {
+    std::string by;
+    for (const std::string& name : rule.unless) by += (by.empty() ? "" : " or ") + name;
+    out += wrapped("silenced: " + by + " fires", kIndent);
+  }
+  for (const Answer::Condition& condition : rule.conditions) {
+    out += wrapped(condition.text + ": " + standing(condition), kIndent);
+  }
+  return out;
+}
+
+std::string summary(const Answer& answer) {
+  std::string text;
+  const auto add = [&](std::string_view state, const char* one, const char* many) {
+    const std::uint64_t count = answer.count(state);
+    if (count == 0) return;
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? one : many);
+  };
+  add("firing", " fires", " fire");
+  add("pending", " is pending", " are pending");
+  add("unknown", " could not be judged", " could not be judged");
+  add("inactive", " is quiet", " are quiet");
+  const std::uint64_t all = answer.rules.size() + answer.rules_left_out;
+  if (all == 0) return "There are no rules: nothing will ever be told.";
+  return counted(all, "rule") + ": " + text + ".";
+}
+
+std::string mistakes_text(const Answer& answer) {
+  if (answer.mistakes.empty()) return {};
+  const std::uint64_t all = answer.mistakes.size() + answer.mistakes_left_out;
+  std::string out = wrapped("The rules have " + counted(all, "mistake") +
+                                ", so not all that was written is judged (jetmem rules check):",
+                            0);
+  for (std::size_t i = 0; i < std::min(answer.mistakes.size(), kMaxMistakes); ++i) {
+    const Answer::Mistake& mistake = answer.mistakes[i];
+    std::string where = mistake.file;
+    if (mistake.line > 0) {
+      where += ":" + std::to_string(mistake.line) + ":" + std::to_string(mistake.column);
+    }
+    out += wrapped(where + ": " + mistake.message, kIndent);
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string standing(const Answer::Condition& condition) {
+  if (!condition.worst) {
+    return condition.series == 0 ? "no value" : counted(condition.series, "series") + " there";
+  }
+  std::string out = "now " + condition.shown;
+  if (!condition.labels.empty()) out += " (" + labels_text(condition.labels) + ")";
+  if (condition.series > 1 || condition.holding > 0) {
+    out += "; so for " + std::to_string(condition.holding) + " of " +
+           std::to_string(condition.series) + " series";
+  }
+  return out;
+}
+
+std::string who_judged(const Answer& answer, const std::string& from) {
+  if (answer.one_look) return "judged from one look, without jetmemd";
+  std::string out = "judged by jetmemd (" + from + ")";
+  if (answer.judged_wall) out += " at " + local_time(wall_ns(*answer.judged_wall));
+  return out + ", every " + span_text(answer.interval_seconds);
+}
+
+std::string alerts_text(const Answer& answer, const AlertsTextOptions& options) {
+  std::string out;
+  for (const Answer::Rule& rule : answer.rules) {
+    std::string text;
+    for (const Answer::Alert& alert : rule.alerts) {
+      text += block(answer, rule, alert, options);
+    }
+    if (rule.state == "unknown" && rule.alerts.empty()) text = unknown_rule(rule, options);
+    if (rule.state == "inactive" && options.all) text = quiet_rule(rule, options);
+    if (rule.dropped > 0) {
+      text += wrapped(counted(rule.dropped, "alert") + " more of this rule not followed", kIndent);
+    }
+    if (!text.empty()) out += text + "\n";
+  }
+  out += mistakes_text(answer);
+  if (answer.alerts_left_out + answer.rules_left_out > 0) {
+    out += wrapped("Not shown: " + counted(answer.alerts_left_out, "alert") + ", " +
+                       counted(answer.rules_left_out, "rule") + ".",
+                   0);
+  }
+  std::string last = summary(answer) + " " + who_judged(answer, options.from) + ".";
+  const std::size_t at = summary(answer).size() + 1;
+  last[at] = 'J';
+  return out + wrapped(last, 0);
+}
+
+int alerts_status(const Answer& answer) {
+  if (answer.count("firing") > 0) return kExitFailed;
+  const bool past_is_wanted =
+      std::any_of(answer.rules.begin(), answer.rules.end(),
+                  [](const Answer::Rule& rule) { return !rule.needs_past.empty(); });
+  const bool all_told = answer.count("unknown") == 0 && !past_is_wanted &&
+                        answer.mistakes.empty() && answer.rules_left_out == 0 &&
+                        !answer.rules.empty();
+  return all_told ? kExitOk : kExitUnknown;
+}
+
+}  // namespace jetmem

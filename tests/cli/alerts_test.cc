@@ -1,0 +1,202 @@
+// jetmem alerts and jetmem rules without a daemon: what one look can tell, and what it cannot.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/alerts_text.h"
+#include "cli/daemon_client.h"
+#include "cli/exit_codes.h"
+#include "tests/cli/command_run.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kMeminfo =
+    "MemTotal:        1048576 kB\nMemFree:          524288 kB\nMemAvailable:     700000 kB\n";
+
+class Alerts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_.write("root/proc/meminfo", kMeminfo);
+    directory_.write("settings.yaml",
+                     "rules: {shipped: false, directory: " + directory_.file("rules") + "}\n");
+  }
+  // One rule on the conditions given.
+  void rule(const std::string& when, const std::string& more = "") {
+    directory_.write("rules/test.yaml",
+                     "rules:\n  - alert: TestRule\n    severity: warning\n"
+                     "    when: [" +
+                         when + "]\n" + more +
+                         "    summary: \"{{ value }}\"\n    cause: the cause\n"
+                         "    remedy: the remedy\n    runbook: test\n");
+  }
+  CommandRun run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--root", directory_.file("root"), "--config",
+                                       directory_.file("settings.yaml")});
+    return run_command(arguments[0] == "alerts" ? add_alerts_command : add_rules_command,
+                       arguments);
+  }
+  // What one look says of the rule.
+  nlohmann::json look() {
+    last_ = run({"alerts", "--json"});
+    return nlohmann::json::parse(last_.out)["rules"][0];
+  }
+
+  static constexpr const char* kHolds = "{metric: jetmem_meminfo_MemFree_bytes, above: 1MiB}";
+  static constexpr const char* kDoesNot = "{metric: jetmem_meminfo_MemFree_bytes, above: 1GiB}";
+  static constexpr const char* kWindow =
+      "{metric: jetmem_meminfo_MemFree_bytes, function: average, window: 5m, above: 1MiB}";
+  TempDir directory_;
+  CommandRun last_;
+};
+
+TEST_F(Alerts, WhatHoldsFires) {
+  rule(kHolds);
+  const CommandRun text = run({"alerts"});
+  EXPECT_EQ(text.status, kExitFailed);
+  EXPECT_EQ(text.err, "");
+  EXPECT_EQ(text.out,
+            "FIRING  warning  TestRule\n    512MiB\n    Value 512MiB now.\n    Cause: the cause\n"
+            "    Remedy: the remedy\n    Runbook: /usr/share/doc/jetmem/runbooks/test.md\n\n"
+            "1 rule: 1 fires. Judged from one look, without jetmemd.\n");
+  EXPECT_EQ(look()["state"], "firing");
+}
+
+TEST_F(Alerts, WhatDoesNotHoldIsQuiet) {
+  rule(kDoesNot);
+  const CommandRun text = run({"alerts"});
+  EXPECT_EQ(text.status, kExitOk);
+  EXPECT_EQ(text.out, "1 rule: 1 is quiet. Judged from one look, without jetmemd.\n");
+  EXPECT_THAT(run({"alerts", "--all"}).out,
+              HasSubstr("quiet   warning  TestRule\n    jetmem_meminfo_MemFree_bytes is above "
+                        "1GiB: now 512MiB\n"));
+}
+
+TEST_F(Alerts, WhatMustHoldForAWhileWouldBePending) {
+  rule(kHolds, "    for: 10m\n");
+  EXPECT_EQ(look()["state"], "pending");
+  EXPECT_EQ(last_.status, kExitUnknown);
+  EXPECT_THAT(run({"alerts"}).out, HasSubstr("would be pending: fires once this has held for 10m"));
+}
+
+TEST_F(Alerts, AWindowCannotBeJudgedFromOneLook) {
+  rule(kWindow);
+  const auto json = look();
+  EXPECT_EQ(json["state"], "unknown");
+  EXPECT_EQ(json["needs_past"], "avg_over_time(jetmem_meminfo_MemFree_bytes[5m]) needs 5m of past");
+  EXPECT_EQ(json["alerts"].size(), 0U);
+  EXPECT_EQ(json["conditions"][0]["worst"], nullptr);
+  EXPECT_EQ(last_.status, kExitUnknown);
+  // Unless something else certainly does not hold.
+  rule(std::string(kWindow) + ", " + kDoesNot);
+  EXPECT_EQ(look()["state"], "inactive");
+  EXPECT_EQ(last_.status, kExitOk);
+}
+
+TEST_F(Alerts, BetweenTheThresholdsNobodyKnows) {
+  rule("{metric: jetmem_meminfo_MemFree_bytes, above: 1GiB, clear: 1MiB}");
+  EXPECT_EQ(look()["state"], "unknown");
+  EXPECT_EQ(last_.status, kExitUnknown);
+}
+
+TEST_F(Alerts, WhatIsNotHereIsQuietAndWhatIsBlindIsUnknown) {
+  rule("{metric: jetmem_pressure_stall_ratio, above: 0}");
+  EXPECT_EQ(look()["state"], "inactive");
+  directory_.write("root/proc/pressure/memory", "garbage\n");
+  const auto json = look();
+  EXPECT_EQ(json["state"], "unknown");
+  EXPECT_EQ(json["blind"], "source pressure is failed");
+  EXPECT_EQ(last_.status, kExitUnknown);
+}
+
+TEST_F(Alerts, AMistakeIsSaidAndNotAllIsTold) {
+  rule(kDoesNot);
+  directory_.write("rules/wrong.yaml", "rules:\n  - alert: Wrong\n");
+  const CommandRun text = run({"alerts"});
+  EXPECT_EQ(text.status, kExitUnknown);
+  EXPECT_THAT(text.out, HasSubstr("The rules have "));
+  EXPECT_THAT(text.out, HasSubstr("wrong.yaml:2:"));
+}
+
+TEST_F(Alerts, WithoutRulesNothingIsFine) {
+  const CommandRun text = run({"alerts"});
+  EXPECT_EQ(text.status, kExitUnknown);
+  EXPECT_THAT(text.out, HasSubstr("There are no rules"));
+}
+
+TEST_F(Alerts, CheckCountsMistakes) {
+  rule("{metric: jetmem_presure_stall_ratio, above: 1}");
+  const CommandRun wrong = run({"rules", "check"});
+  EXPECT_EQ(wrong.status, kExitFailed);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_THAT(wrong.err, HasSubstr("rules/test.yaml:4:"));
+  EXPECT_THAT(wrong.err, HasSubstr("1 mistake; right: 0 rules in 1 file\n"));
+  // A part must not pass for all.
+  const CommandRun refused = run({"rules", "export"});
+  EXPECT_EQ(refused.status, kExitFailed);
+  EXPECT_EQ(refused.out, "");
+  rule(kHolds);
+  EXPECT_EQ(run({"rules", "check"}).out, "ok: 1 rule in 1 file\n");
+  const CommandRun nowhere = run({"rules", "check", directory_.file("nowhere")});
+  EXPECT_EQ(nowhere.status, kExitFailed);
+  EXPECT_THAT(nowhere.err, HasSubstr("there is no such file"));
+}
+
+TEST_F(Alerts, ExplainHasWordsValuesAndPromQl) {
+  directory_.write("rules/a.yaml", "thresholds:\n  much: {value: 1MiB, what: A little.}\n");
+  rule("{metric: jetmem_meminfo_MemFree_bytes, above: $much}", "    for: 1m\n");
+  const CommandRun run = this->run({"rules", "explain", "TestRule"});
+  EXPECT_EQ(run.status, kExitOk);
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, HasSubstr("Fires for each series of which this holds for 1m:\n  1. "
+                                 "jetmem_meminfo_MemFree_bytes is above 1MiB (much)\n     now "
+                                 "512MiB; so for 1 of 1 series\n"));
+  EXPECT_THAT(run.out, HasSubstr("  much = 1MiB, set in "));
+  EXPECT_THAT(run.out, HasSubstr("PromQL:\n  jetmem_meminfo_MemFree_bytes > 1048576\n"));
+  EXPECT_THAT(run.out, HasSubstr("Now: pending: would be pending"));
+  const CommandRun typo = this->run({"rules", "explain", "TestRul"});
+  EXPECT_EQ(typo.status, kExitUsage);
+  EXPECT_THAT(typo.err, HasSubstr("did you mean 'TestRule'?"));
+}
+
+TEST(AlertsOfADaemon, NobodyThereIsSaid) {
+  const TempDir directory;
+  const std::string address = "unix:" + directory.file("none.socket");
+  const CommandRun run = run_command(add_alerts_command, {"alerts", "--daemon", address});
+  EXPECT_EQ(run.status, kExitUnknown);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err, "jetmem alerts: no daemon answers at " + address +
+                         ": is jetmemd running? See systemctl status jetmemd\n");
+  const CommandRun typo = run_command(add_alerts_command, {"alerts", "--daemon", "localhost"});
+  EXPECT_EQ(typo.status, kExitUsage);
+}
+
+TEST(AlertsOfADaemon, TheSocketIsAskedFirst) {
+  const std::vector<ListenAddress> listen{{.host = "127.0.0.1", .port = 10743},
+                                          {.host = "127.0.0.1", .port = 0}};
+  const auto addresses = daemon_addresses(listen);
+  ASSERT_EQ(addresses.size(), 2U);
+  EXPECT_EQ(addresses[0].text(), "unix:/run/jetmem/api.socket");
+  EXPECT_EQ(addresses[1].text(), "127.0.0.1:10743");
+}
+
+TEST(AlertsText, ColourMarksTheWordsAndNothingElse) {
+  AlertsAnswer answer;
+  AlertsAnswer::Rule& rule = answer.rules.emplace_back();
+  rule.name = "A";
+  rule.severity = "critical";
+  rule.state = "firing";
+  rule.alerts.emplace_back().state = "firing";
+  EXPECT_THAT(alerts_text(answer, {.color = true, .all = false, .from = "x"}),
+              HasSubstr("\x1b[1;31mFIRING\x1b[0m  critical A\n"));
+  EXPECT_THAT(alerts_text(answer, {.color = false, .all = false, .from = "x"}),
+              Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace jetmem

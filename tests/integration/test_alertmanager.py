@@ -1,0 +1,262 @@
+"""The Prometheus side: the exported rules, the dead-man's switch, the Alertmanager example.
+
+promtool judges the rule files; a real Alertmanager (Debian's prometheus-alertmanager) runs the
+example with its waits shortened, and a webhook counts what arrives.
+"""
+
+import http.server
+import json
+import pathlib
+import re
+import shutil
+import threading
+import time
+import unittest
+import urllib.request
+
+import jetmem_testing as jt
+
+FOLDER = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
+DEAD_MAN = FOLDER / "dead-man.rules.yml"
+ALERTMANAGER = FOLDER / "alertmanager.yml"
+
+DEAD_MAN_TEST = """
+rule_files: [%s]
+evaluation_interval: 15s
+tests:
+  - name: a device that answers and judges is quiet
+    interval: 15s
+    input_series:
+      - series: up{job="jetmem",instance="a"}
+        values: 1x80
+      - series: jetmem_sampling_stalled{job="jetmem",instance="a"}
+        values: 0x80
+      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+        values: 5+1x80
+    alert_rule_test:
+      - {eval_time: 15m, alertname: JetmemDeviceDown}
+      - {eval_time: 15m, alertname: JetmemNothingScraped}
+      - {eval_time: 15m, alertname: JetmemSamplingStalled}
+      - {eval_time: 15m, alertname: JetmemNoSamples}
+      - {eval_time: 15m, alertname: JetmemRulesStandStill}
+    promql_expr_test:
+      - expr: count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})
+        eval_time: 15m
+        exp_samples: [{value: 1}]
+  - name: gone, and of two only that one
+    interval: 15s
+    input_series:
+      - series: up{job="jetmem",instance="a"}
+        values: 1x20 0x60
+      - series: up{job="jetmem",instance="b"}
+        values: 1x80
+      - series: jetmem_rules_steps_total{job="jetmem",instance="b"}
+        values: 5+1x80
+    promql_expr_test:
+      - expr: count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})
+        eval_time: 9m
+        exp_samples: []
+      - expr: ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}
+        eval_time: 15m
+        exp_samples:
+          - labels: ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a",job="jetmem",severity="critical"}
+            value: 1
+  - name: answers, but has stopped sampling
+    interval: 15s
+    input_series:
+      - series: up{job="jetmem",instance="a"}
+        values: 1x80
+      - series: jetmem_sampling_stalled{job="jetmem",instance="a"}
+        values: 0x20 1x60
+      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+        values: 5+1x20 stale
+    promql_expr_test:
+      - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
+        eval_time: 12m
+        exp_samples:
+          - {labels: '{alertname="JetmemSamplingStalled"}', value: 1}
+          - {labels: '{alertname="JetmemNoSamples"}', value: 1}
+  - name: samples, and no longer judges
+    interval: 15s
+    input_series:
+      - series: up{job="jetmem",instance="a"}
+        values: 1x80
+      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+        values: 5+1x20 25x60
+    promql_expr_test:
+      - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
+        eval_time: 15m
+        exp_samples:
+          - {labels: '{alertname="JetmemRulesStandStill"}', value: 1}
+  - name: nothing is scraped at all
+    interval: 15s
+    input_series:
+      - series: up{job="another"}
+        values: 1x80
+    promql_expr_test:
+      - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
+        eval_time: 15m
+        exp_samples:
+          - {labels: '{alertname="JetmemNothingScraped"}', value: 1}
+"""
+
+
+class RuleFiles(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("promtool"):
+            raise unittest.SkipTest("needs the program promtool (Debian package prometheus)")
+
+    def test_promtool_accepts_them(self):
+        for name in ("jetmem.rules.yml", "dead-man.rules.yml"):
+            shown = jt.run(["promtool", "check", "rules", FOLDER / name])
+            self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+            self.assertIn("SUCCESS", shown.stdout)
+
+    def test_the_checked_in_file_is_what_is_exported(self):
+        settings = jt.temp_directory(self) / "settings.yaml"
+        settings.write_text("rules: {directory: /nowhere}\n")
+        shown = jt.run([jt.JETMEM, "rules", "export", "--config", settings])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertEqual(shown.stdout, (FOLDER / "jetmem.rules.yml").read_text())
+
+    def test_dead_man(self):
+        test = jt.temp_directory(self) / "dead-man-test.yml"
+        test.write_text(DEAD_MAN_TEST % DEAD_MAN)
+        shown = jt.run(["promtool", "test", "rules", test])
+        self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+
+    def test_alertmanager_names_alerts_that_exist(self):
+        there = set(re.findall(r"- alert: (\w+)", (FOLDER / "jetmem.rules.yml").read_text() +
+                               DEAD_MAN.read_text()))
+        named = set(re.findall(r"Jetmem\w+", ALERTMANAGER.read_text()))
+        self.assertGreater(len(named), 5)
+        self.assertEqual(named - there, set())
+
+
+class Webhook:
+    """Keeps every message that comes, by path."""
+
+    def __init__(self, test):
+        self.messages = []
+        messages = self.messages
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                messages.append((self.path.strip("/"), json.loads(body)))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        jt.at_end(test, self.server.server_close)
+        jt.at_end(test, self.server.shutdown)
+
+    def firing(self, receiver):
+        """[(instance, alert names)] of each message that this receiver got."""
+        return [(m["groupLabels"].get("instance"),
+                 sorted(a["labels"]["alertname"] for a in m["alerts"] if a["status"] == "firing"))
+                for path, m in list(self.messages) if path == receiver]
+
+
+class Alertmanager(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for program in ("prometheus-alertmanager", "amtool"):
+            if not shutil.which(program):
+                raise unittest.SkipTest(f"needs {program} (Debian package prometheus-alertmanager)")
+
+    def test_example_is_right(self):
+        shown = jt.run(["amtool", "check-config", ALERTMANAGER])
+        self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+
+    def start(self, webhook):
+        text = ALERTMANAGER.read_text().replace("127.0.0.1:9099", f"127.0.0.1:{webhook.port}")
+        # As it is, but in seconds.
+        for slow, fast in (("group_wait: 30s", "group_wait: 2s"), ("group_wait: 10s", "group_wait: 2s"),
+                           ("group_wait: 5m", "group_wait: 2s"),
+                           ("group_interval: 5m", "group_interval: 3s"),
+                           ("group_interval: 1m", "group_interval: 1s"),
+                           ("repeat_interval: 1m", "repeat_interval: 2s")):
+            self.assertIn(slow, text)
+            text = text.replace(slow, fast)
+        directory = jt.temp_directory(self)
+        (directory / "alertmanager.yml").write_text(text)
+        port = jt.free_port()
+        log = directory / "log"
+        with open(log, "wb") as out:
+            process = jt.subprocess.Popen(
+                ["prometheus-alertmanager", f"--config.file={directory}/alertmanager.yml",
+                 f"--storage.path={directory}/data", f"--web.listen-address=127.0.0.1:{port}",
+                 "--cluster.listen-address="],
+                stdin=jt.subprocess.DEVNULL, stdout=out, stderr=out, cwd=directory,
+                preexec_fn=jt.die_with_parent)
+        self.addCleanup(process.wait, jt.PATIENCE)
+        self.addCleanup(process.kill)
+
+        def ready():
+            if process.poll() is not None:
+                raise AssertionError("alertmanager ended:\n" + log.read_text())
+            try:
+                return self.ask(port, "/-/ready") is not None
+            except OSError:
+                return False
+        jt.wait_for("alertmanager is ready", ready)
+        return port
+
+    def ask(self, port, path, body=None):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}",
+                                         json.dumps(body).encode() if body else None,
+                                         {"Content-Type": "application/json"})
+        with opener.open(request, timeout=jt.PATIENCE) as got:
+            return got.read()
+
+    @staticmethod
+    def alert(name, severity, instance=None, **labels):
+        labels.update({"alertname": name, "severity": severity})
+        if instance:
+            labels.update({"job": "jetmem", "instance": instance})
+        return {"labels": labels, "annotations": {"summary": name}}
+
+    def test_one_message_per_device_and_what_follows_is_quiet(self):
+        webhook = Webhook(self)
+        port = self.start(webhook)
+        self.ask(port, "/api/v2/alerts", [
+            self.alert("JetmemThrottling", "warning", "a"),
+            self.alert("JetmemProbeSlow", "warning", "a", kind="host", target="small"),
+            self.alert("JetmemSwapThrash", "warning", "a"),
+            self.alert("JetmemOomKill", "critical", "a"),
+            # Slow, and nothing slows it: told.
+            self.alert("JetmemProbeSlow", "warning", "b", kind="host", target="small"),
+            self.alert("JetmemSmmuStorm", "critical", "b", client="vi"),
+            self.alert("JetmemSmmuFault", "warning", "b", client="vi"),
+            self.alert("JetmemMemoryLow", "critical", "c"),
+            self.alert("JetmemMemoryLeak", "warning", "c"),
+            self.alert("JetmemDeviceDown", "critical", "d"),
+            self.alert("JetmemThrottling", "warning", "d"),
+            self.alert("JetmemClockLeapt", "info", "a"),
+            self.alert("JetmemWatchdog", "none"),
+        ])
+        jt.wait_for("the heartbeat beats", lambda: len(webhook.firing("heartbeat")) >= 3)
+        jt.wait_for("the slowest message", lambda: webhook.firing("log"))
+        # Long enough for whatever would come twice.
+        time.sleep(5)
+        self.assertEqual(sorted(webhook.firing("team")),
+                         [("a", ["JetmemSwapThrash", "JetmemThrottling"]),
+                          ("b", ["JetmemProbeSlow"])])
+        self.assertEqual(sorted(webhook.firing("pager")),
+                         [("a", ["JetmemOomKill"]), ("b", ["JetmemSmmuStorm"]),
+                          ("c", ["JetmemMemoryLow"]), ("d", ["JetmemDeviceDown"])])
+        self.assertEqual(webhook.firing("log"), [("a", ["JetmemClockLeapt"])])
+        self.assertEqual({tuple(names) for _, names in webhook.firing("heartbeat")},
+                         {("JetmemWatchdog",)})
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,208 @@
+"""jetmem alerts and jetmem rules against a real daemon, with rules of the test's own."""
+
+import json
+import pathlib
+import re
+import signal
+import stat
+import time
+import unittest
+
+import jetmem_testing as jt
+
+BOARD = "orin-nano-8gb"
+RULES = """
+thresholds:
+  little:
+    value: 1GiB
+    what: Less free memory than this is little.
+rules:
+  - alert: TestLow
+    severity: critical
+    when:
+      - metric: jetmem_meminfo_MemFree_bytes
+        below: $little
+    summary: "Only {{ value }} free"
+    cause: "The test took it."
+    remedy: "Wait."
+    runbook: test-low
+  - alert: TestLasting
+    severity: warning
+    when:
+      - metric: jetmem_meminfo_MemTotal_bytes
+        above: 1B
+    for: 1h
+    summary: "{{ value }} in all"
+    cause: c
+    remedy: r
+  - alert: TestPast
+    severity: info
+    when:
+      - metric: jetmem_meminfo_MemFree_bytes
+        function: minimum
+        window: 1m
+        below: 1B
+    summary: s
+    cause: c
+    remedy: r
+"""
+
+
+def settings(rules, more=""):
+    return f"rules: {{shipped: false, directory: {rules}, interval: 1s}}\n{more}" + jt.FAST
+
+
+class WithADaemon(unittest.TestCase):
+    def setUp(self):
+        self.root = jt.copy_of_fixture(self, BOARD)
+        self.rules = jt.temp_directory(self)
+        (self.rules / "test.yaml").write_text(RULES)
+        self.set_free(4 << 20)
+        self.runtime = jt.temp_directory(self)
+
+    def set_free(self, kib):
+        path = self.root / "proc/meminfo"
+        text = re.sub(r"MemFree: +\d+ kB", f"MemFree: {kib} kB", path.read_text())
+        jt.replace_file(path, text.encode())
+
+    def start(self, more="", **options):
+        return jt.Daemon(self, settings(self.rules, more), root=self.root,
+                         environment={"RUNTIME_DIRECTORY": str(self.runtime)}, **options)
+
+    def alerts(self, address, *arguments):
+        return jt.run([jt.JETMEM, "alerts", "--daemon", address, *arguments])
+
+    def states(self, address):
+        shown = self.alerts(address, "--json")
+        return {rule["alert"]: rule["state"] for rule in json.loads(shown.stdout)["rules"]}
+
+    def test_an_alert_comes_and_goes(self):
+        daemon = self.start()
+        address = f"127.0.0.1:{daemon.port}"
+        jt.wait_for("judged", lambda: self.alerts(address).returncode == 0)
+        self.assertEqual(self.states(address), {"TestLow": "inactive", "TestLasting": "pending",
+                                                "TestPast": "inactive"})
+        self.set_free(1 << 10)
+        shown = jt.wait_for("fires", lambda: (lambda s: s.returncode == 1 and s)(
+            self.alerts(address)))
+        self.assertEqual(shown.stderr, "")
+        self.assertRegex(shown.stdout, r"^FIRING  critical TestLow\n    Only 1MiB free\n"
+                                       r"    Value 1MiB, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, for ")
+        self.assertIn("Remedy: Wait.\n    Runbook: /usr/share/doc/jetmem/runbooks/test-low.md",
+                      shown.stdout)
+        self.assertIn("pending warning  TestLasting", shown.stdout)
+        self.assertIn("judged by jetmemd", shown.stdout.replace("Judged", "judged"))
+        self.assertNotIn("\x1b", shown.stdout)
+        self.assertEqual(daemon.scrape().value("jetmem_alert_state", alert="TestLow",
+                                               severity="critical"), 2)
+        explained = jt.run([jt.JETMEM, "rules", "explain", "TestLow", "--daemon", address,
+                            "--config", daemon.settings_file])
+        self.assertEqual((explained.returncode, explained.stderr), (0, ""))
+        self.assertIn("now 1MiB; so for 1 of 1 series", explained.stdout)
+        self.assertIn("PromQL:\n  jetmem_meminfo_MemFree_bytes < 1073741824\n", explained.stdout)
+        self.set_free(4 << 20)
+        jt.wait_for("ended", lambda: self.alerts(address).returncode == 0)
+
+    def test_json_is_the_daemons_answer(self):
+        daemon = self.start()
+        address = f"127.0.0.1:{daemon.port}"
+        jt.wait_for("judged", lambda: self.alerts(address).returncode == 0)
+        status, headers, body = daemon.request("GET", "/api/v1/alerts")
+        self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
+        served = json.loads(body)
+        shown = json.loads(self.alerts(address, "--json").stdout)
+        self.assertEqual(served["schema"], "jetmem-alerts/1")
+        for answer in (served, shown):
+            del answer["judged"]
+            for rule in answer["rules"]:
+                for alert in rule["alerts"]:
+                    del alert["active_seconds"], alert["active_since"]
+        self.assertEqual(shown, served)
+
+    def test_the_socket_of_systemds_directory_without_a_port(self):
+        daemon = self.start("http: {listen: []}\n", wait=False)
+        socket = self.runtime / "api.socket"
+        jt.wait_for("the socket is there", socket.exists)
+        self.assertEqual(stat.S_IMODE(socket.stat().st_mode), 0o666)
+        jt.wait_for("judged", lambda: self.alerts(f"unix:{socket}").returncode == 0)
+        daemon.stop()
+        self.assertFalse(socket.exists())
+
+    def test_another_unix_address_is_enough(self):
+        own = self.runtime / "own.socket"
+        self.start(f"http: {{listen: ['unix:{own}']}}\n", wait=False)
+        jt.wait_for("the socket is there", own.exists)
+        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o660)
+        self.assertFalse((self.runtime / "api.socket").exists())
+
+    def test_a_daemon_that_hangs_holds_nobody_up(self):
+        daemon = self.start()
+        address = f"127.0.0.1:{daemon.port}"
+        self.set_free(1 << 10)
+        jt.wait_for("fires", lambda: self.alerts(address).returncode == 1)
+        daemon.send(signal.SIGSTOP)
+        begin = time.monotonic()
+        shown = self.alerts(address)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual((shown.returncode, shown.stdout), (3, ""))
+        self.assertIn("no answer within ", shown.stderr)
+        daemon.send(signal.SIGCONT)
+
+    def test_a_reload_takes_new_rules_and_says_mistakes(self):
+        daemon = self.start()
+        address = f"127.0.0.1:{daemon.port}"
+        jt.wait_for("judged", lambda: self.alerts(address).returncode == 0)
+        (self.rules / "b.yaml").write_text("rules:\n  - alert: Wrong\n")
+        daemon.reload()
+        shown = jt.wait_for("the mistake is told", lambda: (lambda s: s.returncode == 3 and s)(
+            self.alerts(address)))
+        self.assertIn("b.yaml:2:", shown.stdout)
+        checked = jt.run([jt.JETMEM, "rules", "check", self.rules])
+        self.assertEqual((checked.returncode, checked.stdout), (1, ""))
+        self.assertIn("b.yaml:2:", checked.stderr)
+        (self.rules / "b.yaml").write_text(RULES.replace("Test", "More").replace("little", "few"))
+        daemon.reload()
+        jt.wait_for("the new rules", lambda: "MoreLow" in self.states(address))
+
+
+class WithoutADaemon(unittest.TestCase):
+    def test_judged_from_one_look(self):
+        rules = jt.temp_directory(self)
+        (rules / "test.yaml").write_text(RULES)
+        config = rules / "settings.conf"
+        config.write_text(settings(rules))
+        shown = jt.run([jt.JETMEM, "alerts", "--root", jt.FIXTURES / BOARD, "--config", config])
+        self.assertEqual(shown.stderr, "")
+        self.assertIn("needs 1m of past", shown.stdout)
+        self.assertIn("would be pending: fires once this has held for 1h", shown.stdout)
+        self.assertIn(shown.returncode, (1, 3))
+
+    def test_shipped_rules_on_every_board(self):
+        for board in jt.BOARDS:
+            shown = jt.run([jt.JETMEM, "alerts", "--json", "--root", jt.FIXTURES / board])
+            self.assertIn(shown.returncode, (0, 1, 3), shown.stderr)
+            answer = json.loads(shown.stdout)
+            self.assertEqual(answer["mistakes"], [], board)
+            self.assertEqual(answer["judged"]["by"], "one look")
+
+    def test_documented_field_by_field(self):
+        text = (pathlib.Path(__file__).parents[2] / "docs/api.md").read_text()
+        shown = jt.run([jt.JETMEM, "alerts", "--json", "--root", jt.FIXTURES / BOARD])
+
+        def fields(node):
+            if isinstance(node, dict):
+                for key, value in node.items():
+                    if key == "labels":
+                        continue
+                    yield key
+                    yield from fields(value)
+            elif isinstance(node, list):
+                for each in node:
+                    yield from fields(each)
+        names = set(fields(json.loads(shown.stdout)))
+        self.assertGreater(len(names), 25)
+        self.assertEqual({name for name in names if f"`{name}`" not in text}, set())
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,161 @@
+#include "report/alerts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/alerts_now.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+
+constexpr std::string_view kRules = R"(
+rules:
+  - alert: Quiet
+    severity: info
+    when: [{metric: jetmem_other, above: 0}]
+    summary: s
+    cause: c
+    remedy: r
+  - alert: Waiting
+    severity: warning
+    when: [{metric: jetmem_x_bytes, above: 100B}]
+    for: 1m
+    summary: s
+    cause: c
+    remedy: r
+  - alert: Loud
+    severity: critical
+    when: [{metric: jetmem_x_bytes, above: 100B}]
+    summary: "{{ value }} in {{ labels.area }}"
+    cause: "of {{ labels.area }}"
+    remedy: r
+    runbook: loud
+)";
+
+class Blind final : public Blindness {
+ public:
+  std::string_view blind(std::string_view metric) const override {
+    return metric == "jetmem_other" ? "source other is denied" : std::string_view();
+  }
+};
+
+class AlertsTest : public ::testing::Test {
+ protected:
+  static RuleSet rules() {
+    const ConfigText file{"test.yaml", kRules};
+    ParsedRules parsed = parse_rules({&file, 1});
+    EXPECT_EQ(describe(parsed.errors), "");
+    return std::move(parsed.rules);
+  }
+  void step(seconds at, double value, const Blindness* blindness = nullptr) {
+    engine_.begin(at);
+    engine_.set(*engine_.series("jetmem_x_bytes", {{"area", "a"}}), value);
+    engine_.judge(blindness);
+    take_alerts(engine_, texts_, seconds(1'790'000'000), now_);
+  }
+
+  RuleEngine engine_{rules(), {}};
+  std::shared_ptr<const AlertsTexts> texts_ = std::make_shared<const AlertsTexts>(
+      AlertsTexts{rules(), {{"bad.yaml", 3, 5, "", "no such thing"}}, seconds(15), "/books"});
+  AlertsNow now_;
+};
+
+TEST_F(AlertsTest, AStepAsAnAnswer) {
+  step(seconds(15), 1024);
+  step(seconds(30), 2048, std::make_unique<Blind>().get());
+  const AlertsAnswer answer = alerts_answer(now_);
+  ASSERT_EQ(answer.rules.size(), 3U);
+  EXPECT_EQ(answer.rules[0].name, "Loud");
+  EXPECT_EQ(answer.rules[0].state, "firing");
+  EXPECT_EQ(answer.rules[1].name, "Waiting");
+  EXPECT_EQ(answer.rules[1].state, "pending");
+  EXPECT_EQ(answer.rules[2].name, "Quiet");
+  EXPECT_EQ(answer.rules[2].state, "unknown");
+  EXPECT_EQ(answer.rules[2].blind, "source other is denied");
+  EXPECT_EQ(answer.rules[0].runbook, "/books/loud.md");
+  ASSERT_EQ(answer.rules[0].alerts.size(), 1U);
+  const AlertsAnswer::Alert& alert = answer.rules[0].alerts[0];
+  EXPECT_EQ(alert.summary, "2kiB in a");
+  EXPECT_EQ(alert.cause, "of a");
+  EXPECT_EQ(alert.active_seconds, 15);
+  EXPECT_EQ(alert.labels, (Labels{{"area", "a"}}));
+  EXPECT_EQ(answer.judged_wall, 1'790'000'030);
+
+  const auto json = nlohmann::json::parse(alerts_json(answer));
+  EXPECT_EQ(json["schema"], "jetmem-alerts/1");
+  EXPECT_EQ(json["judged"]["time"], "2026-09-21T14:13:50.000Z");
+  EXPECT_EQ(json["counts"],
+            (nlohmann::json{{"firing", 1}, {"pending", 1}, {"unknown", 1}, {"inactive", 0}}));
+  EXPECT_EQ(json["rules"][0]["alerts"][0]["active_since"], "2026-09-21T14:13:35.000Z");
+  EXPECT_EQ(json["mistakes"][0]["line"], 3);
+}
+
+// Whatever was there before in the place that is filled.
+TEST_F(AlertsTest, WhatEndedIsGone) {
+  step(seconds(15), 1024);
+  step(seconds(30), 0);
+  const AlertsAnswer answer = alerts_answer(now_);
+  for (const AlertsAnswer::Rule& rule : answer.rules) {
+    EXPECT_EQ(rule.state, "inactive");
+    EXPECT_TRUE(rule.alerts.empty());
+  }
+}
+
+TEST_F(AlertsTest, ThereAndBackIsTheSame) {
+  step(seconds(15), 1024);
+  step(seconds(30), INFINITY, std::make_unique<Blind>().get());
+  const std::string json = alerts_json(alerts_answer(now_));
+  const auto read = parse_alerts(json);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(alerts_json(*read), json);
+  EXPECT_EQ(read->rules[0].alerts[0].shown, "+InfB");
+}
+
+TEST(AlertsJson, AnswersOfOthersAreRefused) {
+  EXPECT_FALSE(parse_alerts("<html>").has_value());
+  EXPECT_FALSE(parse_alerts("[]").has_value());
+  EXPECT_FALSE(parse_alerts("").has_value());
+  const auto other = parse_alerts(R"({"schema": "jetmem-alerts/2\u001b[2J"})");
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().message.find('\x1b'), std::string::npos);
+}
+
+TEST(AlertsJson, AHostileAnswerHurtsNobody) {
+  const auto read = parse_alerts(
+      "{\"schema\": \"jetmem-alerts/1\", \"judged\": 7, \"mistakes\": {\"a\": 1}, \"rules\": "
+      "[null, "
+      "3, [], {\"alert\": \"\\u001b[31mred\", \"state\": [], \"conditions\": \"x\", \"alerts\": "
+      "[{\"value\": {}, \"labels\": [1]}], \"unless\": {}}], \"left_out\": []}");
+  ASSERT_TRUE(read.has_value());
+  ASSERT_EQ(read->rules.size(), 4U);
+  EXPECT_EQ(read->rules[3].name, "?[31mred");
+  EXPECT_EQ(read->rules[3].alerts.size(), 1U);
+}
+
+TEST(AlertsJson, TooMuchIsCutAndCounted) {
+  AlertsAnswer answer;
+  for (int i = 0; i < 1000; ++i) {
+    AlertsAnswer::Rule& rule = answer.rules.emplace_back();
+    rule.name = "Rule" + std::to_string(i);
+    rule.summary = rule.cause = rule.remedy = std::string(600, 'x');
+    for (int c = 0; c < 8; ++c) {
+      AlertsAnswer::Condition& condition = rule.conditions.emplace_back();
+      condition.text = condition.expression = std::string(300, 'y');
+    }
+  }
+  const std::string json = alerts_json(answer);
+  EXPECT_LE(json.size(), kMaxAlertsJson);
+  const auto read = parse_alerts(json);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_GT(read->rules.size(), 100U);
+  EXPECT_EQ(read->rules.size() + read->rules_left_out, 1000U);
+}
+
+}  // namespace
+}  // namespace jetmem
