@@ -21,10 +21,10 @@ class ShippedRule : public testing::TestWithParam<Story> {};
 
 TEST_P(ShippedRule, Fires) {
   const Story& story = GetParam();
-  Device device(story.rule);
+  StoryDevice device(story.rule);
   bool fired = false;
   std::string last;
-  for (const Device::Line& line : Device::lines_of(story.fires)) {
+  for (const StoryDevice::Line& line : StoryDevice::lines_of(story.fires)) {
     if (!device.play(line)) return;
     EXPECT_EQ(alert_state_name(device.state()), line.state) << line.text;
     if (!fired && device.state() == AlertState::kFiring) {
@@ -40,8 +40,8 @@ TEST_P(ShippedRule, Fires) {
 
 TEST_P(ShippedRule, StaysQuietOnAHealthyBusyDevice) {
   const Story& story = GetParam();
-  Device device(story.rule);
-  for (const Device::Line& line : Device::lines_of(story.quiet)) {
+  StoryDevice device(story.rule);
+  for (const StoryDevice::Line& line : StoryDevice::lines_of(story.quiet)) {
     if (!device.play(line, true)) return;
     EXPECT_EQ(alert_state_name(device.state()), line.state) << line.text;
     EXPECT_NE(line.state, "firing");
@@ -80,8 +80,8 @@ constexpr std::string_view kBusyDay = R"(
     2h   -> inactive)";
 
 TEST(ShippedRules, AreQuietOnABusyDay) {
-  Device device("JetmemMemoryLow");
-  for (const Device::Line& line : Device::lines_of(kBusyDay)) {
+  StoryDevice device("JetmemMemoryLow");
+  for (const StoryDevice::Line& line : StoryDevice::lines_of(kBusyDay)) {
     if (!device.play(line, true)) return;
   }
 }
@@ -94,8 +94,8 @@ TEST(ShippedRules, EachHasItsStories) {
   std::set<std::string_view> told;
   for (const Story& story : all_stories()) {
     EXPECT_TRUE(told.insert(story.rule).second) << story.rule << " is told twice";
-    EXPECT_FALSE(Device::lines_of(story.fires).empty()) << story.rule;
-    EXPECT_FALSE(Device::lines_of(story.quiet).empty()) << story.rule;
+    EXPECT_FALSE(StoryDevice::lines_of(story.fires).empty()) << story.rule;
+    EXPECT_FALSE(StoryDevice::lines_of(story.quiet).empty()) << story.rule;
   }
   EXPECT_EQ(told, rules);
 }
