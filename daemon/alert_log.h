@@ -1,6 +1,9 @@
 // What the journal is told of alerts: an entry for each transition, with cause, remedy and runbook
 // in its fields. An alert that flaps is told a few times, then as a digest; what it ends in is
 // always told.
+//
+// What is only pending cannot use up the room of what fires, nor can all the others together that
+// of a critical alert which begins to fire.
 #pragma once
 
 #include <array>
@@ -19,10 +22,14 @@ class AlertLog {
   // Entries for one alert (a rule and its labels) within kWindow; and for all together.
   static constexpr std::uint32_t kPerAlert = 6;
   static constexpr std::uint32_t kOfAll = 120;
+  // Of these, how many may tell what never fired; and those left to critical alerts that fire.
+  static constexpr std::uint32_t kMinorPerAlert = 3;
+  static constexpr std::uint32_t kMinorOfAll = 60;
+  static constexpr std::uint32_t kLeftToCritical = 20;
   static constexpr Nanoseconds kWindow = std::chrono::minutes(10);
   static constexpr std::size_t kMaxTracks = 256;
 
-  explicit AlertLog(Log& log) : log_(log) {}
+  explicit AlertLog(Log& log) : log_(log) { tracks_.reserve(kMaxTracks); }
   void set_runbooks(std::string directory) { runbooks_ = std::move(directory); }
 
   void tell(const Transition& transition);
@@ -43,6 +50,10 @@ class AlertLog {
     Transition last;
   };
   Track& track_of(const Transition& transition);
+  void begin_window(Nanoseconds now);
+  void say_lost();
+  bool has_room(const Transition& transition) const;
+  bool may_tell(const Track& track, const Transition& transition) const;
   void write(const Transition& transition, std::uint32_t held_back);
 
   Log& log_;
@@ -51,6 +62,7 @@ class AlertLog {
   Nanoseconds window_{0};
   std::uint32_t in_window_ = 0;
   std::uint64_t withheld_ = 0;
+  std::uint64_t lost_ = 0;  // held back, and their alert was given up: not even in a digest
 };
 
 // The entry for a transition, complete.

@@ -645,6 +645,8 @@ void Daemon::reload() {
     apply(applicable_without_restart(settings_, loaded->values));
     if (boot_keeper_) boot_keeper_->set_settings(digest_of(settings_));
     log_.info("settings reloaded");
+    // New rules are judged before somebody asks what they say.
+    judge_early_ = true;
   }
   publish(clock_.boot());
   arm_timer();

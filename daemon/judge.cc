@@ -10,6 +10,9 @@
 namespace jetmem {
 namespace {
 
+// Else a broken file could drown the rest of the log.
+constexpr std::size_t kMaxMistakesTold = 50;
+
 constexpr auto kGauge = MetricType::kGauge;
 constexpr auto kCounter = MetricType::kCounter;
 
@@ -101,8 +104,14 @@ bool Judge::apply(const RulesSettings& settings) {
   mistakes_ = parsed.errors.size();
   mistake_list_ = parsed.errors;
   ++times_read_;
-  for (const ConfigError& error : parsed.errors) {
+  const std::size_t told = std::min(parsed.errors.size(), kMaxMistakesTold);
+  for (std::size_t i = 0; i < told; ++i) {
+    const ConfigError& error = parsed.errors[i];
     log_.error("rules: " + describe(error), {{"JETMEM_CONFIG_FILE", error.file}});
+  }
+  if (told < mistakes_) {
+    log_.error("rules: and " + std::to_string(mistakes_ - told) +
+               " more mistakes: jetmem rules check names them all");
   }
   if (!parsed.errors.empty() && loaded_) {
     log_.error("the rules have mistakes: those in force are kept");
@@ -112,7 +121,11 @@ bool Judge::apply(const RulesSettings& settings) {
   const bool is_first = !std::exchange(loaded_, true);
   settings_ = settings;
   std::optional<RuleEngine::Saved> before;
-  if (engine_) before = engine_->save(true);
+  if (engine_) {
+    before = engine_->save(true);
+    steps_before_ += engine_->steps();
+    dropped_before_ = dropped();
+  }
   alert_log_.forget();
   alert_log_.set_runbooks(settings.runbooks);
   feed_.reset();
@@ -120,23 +133,30 @@ bool Judge::apply(const RulesSettings& settings) {
       std::move(parsed.rules),
       RuleEngine::Options{settings.interval, static_cast<std::size_t>(settings.memory)});
   feed_ = std::make_unique<TableFeed>(*engine_);
+  refused_told_ = 0;
+  dropped_told_.assign(engine_->rules().rules.size(), false);
   // No time was lost: the next step comes when it would have.
   if (before) {
     engine_->restore(*before, before->last_step);
   } else if (is_first) {
-    if (const auto kept = keeper_.load()) engine_->restore(*kept, clock_.boot());
+    before = keeper_.load(clock_.boot());
+    if (before) engine_->restore(*before, clock_.boot());
   }
+  if (before) say_what_is_no_longer_judged(*before);
   return true;
 }
 
 void Judge::take_blind_sources() {
   blind_sources_.resize(sampler_.size());
+  was_there_.resize(sampler_.size());
   for (std::size_t i = 0; i < sampler_.size(); ++i) {
     const SourceStatus& status = sampler_.status(i);
-    const bool is_blind = status.stale || status.state == SourceState::kFailed ||
-                          status.state == SourceState::kDenied ||
-                          status.state == SourceState::kPending ||
-                          status.state == SourceState::kDisabled;
+    if (status.state == SourceState::kOk) was_there_[i] = true;
+    // What a board does not have is no blindness; what it had a moment ago is.
+    const bool is_blind =
+        status.stale || (status.state == SourceState::kAbsent && was_there_[i]) ||
+        status.state == SourceState::kFailed || status.state == SourceState::kDenied ||
+        status.state == SourceState::kPending || status.state == SourceState::kDisabled;
     std::string& reason = blind_sources_[i];
     if (!is_blind) {
       reason.clear();
@@ -174,6 +194,7 @@ bool Judge::waits_for_sources() const {
 bool Judge::step(const SampleTable& table, bool provisional) {
   if (!engine_) return true;
   if (waits_for_sources()) return false;
+  if (provisional && !may_step_early()) return true;
   const Nanoseconds begin = clock_.mono();
   take_blind_sources();
   feed_->scrape(table, clock_.boot(), provisional);
@@ -185,6 +206,7 @@ bool Judge::step(const SampleTable& table, bool provisional) {
   }
   alert_log_.catch_up(clock_.boot());
   keeper_.keep(*engine_, clock_.boot());
+  say_what_is_left_out();
   last_duration_ = clock_.mono() - begin;
   return true;
 }
@@ -194,6 +216,48 @@ bool Judge::may_step_early() const {
   return engine_ && clock_.boot() - engine_->last_step() >= kPause;
 }
 
+// Once for each: whoever reads the log later must find why an alert never came.
+void Judge::say_what_is_left_out() {
+  if (const std::size_t refused = engine_->refused_series(); refused > refused_told_) {
+    refused_told_ = refused;
+    log_.warning("rules: " + std::to_string(refused) +
+                     " series had no room within rules.memory and are not judged: raise it, or "
+                     "shorten the windows of rules",
+                 {{"JETMEM_CONFIG_KEY", "rules.memory"}});
+  }
+  const auto& rules = engine_->rules().rules;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (engine_->judged(i).dropped == 0 || dropped_told_[i]) continue;
+    dropped_told_[i] = true;
+    log_.warning("rules: " + rules[i].name + " has more than " +
+                     std::to_string(RuleEngine::kMaxInstances) +
+                     " alerts at a time: the others are not followed",
+                 {{"JETMEM_ALERT", rules[i].name}});
+  }
+}
+
+// Else the last that was heard of such an alert is that it fires.
+void Judge::say_what_is_no_longer_judged(const RuleEngine::Saved& before) {
+  std::string_view last;  // one rule's alerts follow each other
+  for (const RuleEngine::SavedAlert& alert : before.alerts) {
+    if (alert.rule == last || engine_->rules().find(alert.rule) != nullptr) continue;
+    last = alert.rule;
+    const AlertState state = alert.instance.state;
+    const auto was = state == AlertState::kInactive ? "unknown" : alert_state_name(state);
+    log_.info(printable(alert.rule, 100) + " was " + std::string(was) +
+                  ", and is judged no longer: its rule is no more",
+              {{"JETMEM_ALERT", printable(alert.rule, 100)}});
+  }
+}
+
+std::uint64_t Judge::dropped() const {
+  std::uint64_t dropped = dropped_before_;
+  for (std::size_t i = 0; i < engine_->rules().rules.size(); ++i) {
+    dropped += engine_->judged(i).dropped;
+  }
+  return dropped;
+}
+
 void Judge::finish() {
   alert_log_.forget();
   if (engine_) keeper_.finish(*engine_);
@@ -201,29 +265,30 @@ void Judge::finish() {
 
 void Judge::write(SampleWriter& out) const {
   if (!engine_) return;
-  std::uint64_t dropped = 0;
   const auto& rules = engine_->rules().rules;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const RuleEngine::Judged& judged = engine_->judged(i);
     const std::string_view severity = severity_name(rules[i].severity);
+    // Nobody has looked yet: an alert that was kept is known, the others' absence is not.
+    if (engine_->steps() == 0 && judged.instances.empty()) continue;
     out.put(kMetrics[kState], static_cast<int>(judged.state()), rules[i].name, severity);
-    dropped += judged.dropped;
   }
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    out.put(kMetrics[kUnknown], engine_->judged(i).blind.empty() ? 0 : 1, rules[i].name,
-            severity_name(rules[i].severity));
+  for (std::size_t i = 0; i < rules.size() && engine_->steps() > 0; ++i) {
+    const RuleEngine::Judged& judged = engine_->judged(i);
+    const bool unknown = !judged.blind.empty() || !judged.unknown.empty();
+    out.put(kMetrics[kUnknown], unknown ? 1 : 0, rules[i].name, severity_name(rules[i].severity));
   }
   const auto put = [&](Metric metric, auto value) {
     out.put(kMetrics[metric], static_cast<double>(value));
   };
   put(kTransitions, transitions_);
-  put(kDropped, dropped);
+  put(kDropped, dropped());
   put(kRules, rules.size());
   put(kMistakes, mistakes_);
   put(kSeries, engine_->series_count());
   put(kRefused, engine_->refused_series());
   put(kMemory, engine_->bytes());
-  put(kSteps, engine_->steps());
+  put(kSteps, steps_before_ + engine_->steps());
   out.put(kMetrics[kStepSeconds], to_seconds(last_duration_));
   put(kKeepFailures, keeper_.failures());
 }

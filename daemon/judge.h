@@ -47,7 +47,7 @@ class Judge final : private Blindness {
   // step then.
   bool step(const SampleTable& table, bool provisional = false);
 
-  // Whether a step was long enough ago for one before its time.
+  // Whether the last step was long enough ago for one before its time, and in this grid.
   bool may_step_early() const;
   // At the end: keeps what a restart must not forget.
   void finish();
@@ -67,6 +67,9 @@ class Judge final : private Blindness {
  private:
   std::string_view blind(std::string_view metric) const override;
   void take_blind_sources();
+  void say_what_is_left_out();
+  void say_what_is_no_longer_judged(const RuleEngine::Saved& before);
+  std::uint64_t dropped() const;
   bool waits_for_sources() const;
 
   const Clock& clock_;
@@ -83,6 +86,12 @@ class Judge final : private Blindness {
   std::unique_ptr<RuleEngine> engine_;
   std::unique_ptr<TableFeed> feed_;
   std::vector<std::string> blind_sources_;  // by source; empty: it is not
+  std::vector<bool> was_there_;             // by source: it gave a reading before
+  std::size_t refused_told_ = 0;            // the most series without room that were told
+  std::vector<bool> dropped_told_;          // by rule
+  // Of engines that are no more.
+  std::uint64_t steps_before_ = 0;
+  std::uint64_t dropped_before_ = 0;
   const Nanoseconds started_;
   Nanoseconds last_duration_{0};
   std::uint64_t transitions_ = 0;

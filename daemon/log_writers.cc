@@ -123,10 +123,11 @@ class StderrWriter final : public SpdlogWriter {
   bool write(const LogEntry& entry) override {
     bool ok = SpdlogWriter::write(entry);
     // What journalctl -x would say: a terminal has no fields to look it up in.
+    bool fires = false;
     for (const auto& [name, value] : entry.fields) {
+      fires |= name == "JETMEM_ALERT_STATE" && value == "firing";
       const char* label = label_of(name);
-      if (label != nullptr && entry.always)
-        std::fprintf(stderr, "    %s: %s\n", label, value.c_str());
+      if (label != nullptr && fires) std::fprintf(stderr, "    %s: %s\n", label, value.c_str());
     }
     ok = ok && std::ferror(stderr) == 0;
     std::clearerr(stderr);

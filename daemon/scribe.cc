@@ -25,7 +25,7 @@ void Scribe::write(LogEntry entry) {
   if (entry.level < level_.load() && !entry.always) return;
   {
     const std::lock_guard lock(shared_->mutex);
-    if (shared_->queue.size() >= kMaxQueue) {
+    if (shared_->queue.size() >= kMaxQueue + (entry.always ? kLeftToAlerts : 0)) {
       ++shared_->dropped;
       return;
     }

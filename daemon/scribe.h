@@ -26,6 +26,8 @@ class LogWriter {
 class Scribe final : public Log {
  public:
   static constexpr std::size_t kMaxQueue = 1024;
+  // Beyond that, for entries that are written whatever the level.
+  static constexpr std::size_t kLeftToAlerts = 128;
 
   explicit Scribe(std::unique_ptr<LogWriter> writer, LogLevel level = LogLevel::kInfo);
   ~Scribe() override;

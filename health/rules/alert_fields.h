@@ -1,4 +1,4 @@
-// Names of the fields in which an alert's labels are told, to the journal and to programs.
+// How an alert's labels and texts are told, to the journal and to programs.
 #pragma once
 
 #include <string>
@@ -6,7 +6,11 @@
 
 namespace jetmem {
 
-// "JETMEM_LABEL_AREA" for the label area.
+// "JETMEM_LABEL_AREA" for the label area. Of any text a name that the journal takes.
 std::string label_field(std::string_view label);
+
+// A text of a rule, which may have several lines, in one: without control characters, and cut where
+// it is longer.
+std::string one_line(std::string_view text, std::size_t max_bytes);
 
 }  // namespace jetmem

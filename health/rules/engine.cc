@@ -181,15 +181,6 @@ bool RuleEngine::is_silenced(std::size_t index) const {
                      [&](std::size_t other) { return is_firing(other, index); });
 }
 
-std::string_view RuleEngine::blind_reason(const Rule& rule, const Blindness* blindness) const {
-  if (blindness == nullptr) return {};
-  for (const Condition& condition : rule.when) {
-    const std::string_view reason = blindness->blind(condition.metric);
-    if (!reason.empty()) return reason;
-  }
-  return {};
-}
-
 void RuleEngine::judge_rule(std::size_t index, const Blindness* blindness) {
   Judged& judged = judged_[index];
   for (Seen& seen : judged.conditions) seen = Seen();
@@ -217,15 +208,37 @@ void RuleEngine::judge_rule(std::size_t index, const Blindness* blindness) {
     }
   }
   advance(index, blindness);
-  end_unknown(index);
+  end_unknown(index, blindness);
 }
 
-bool RuleEngine::has_value(std::size_t index, std::uint32_t identity) {
-  const Selector& selector = selectors_[index][0];
-  for (const Member& member : selector.members) {
-    if (member.identity == identity) return value(*selector.condition, member.series).has_value();
+const RuleEngine::Member* RuleEngine::member_of(std::size_t index, std::uint32_t identity) const {
+  for (const Member& member : selectors_[index][0].members) {
+    if (member.identity == identity) return &member;
   }
-  return false;
+  return nullptr;
+}
+
+// Of an alert whose conditions do not hold: the blind source for which nobody can tell whether they
+// would. Empty where what was seen is enough to say that they do not.
+std::string_view RuleEngine::unseen_reason(std::size_t index, const Instance& instance,
+                                           const Blindness* blindness) {
+  if (blindness == nullptr) return {};
+  const std::vector<Condition>& conditions = rules_.rules[index].when;
+  const std::vector<Seen>& seen = judged_[index].conditions;
+  if (conditions[0].function == Function::kAbsent) {
+    if (seen[0].series > 0) return {};
+  } else {
+    const Member* member = member_of(index, instance.identity);
+    const auto now = member != nullptr ? value(conditions[0], member->series) : std::nullopt;
+    if (!now) return blindness->blind(conditions[0].metric);
+    if (!holds(conditions[0], *now, has_clear_[index])) return {};
+  }
+  for (std::size_t c = 1; c < conditions.size(); ++c) {
+    if (seen[c].series > 0 || conditions[c].function == Function::kAbsent) continue;
+    const std::string_view reason = blindness->blind(conditions[c].metric);
+    if (!reason.empty()) return reason;
+  }
+  return {};
 }
 
 // AlertingRule.Eval of Prometheus' rules/alerting.go.
@@ -285,11 +298,14 @@ bool RuleEngine::end(Instance& instance, std::size_t index, const Blindness* bli
     if (!instance.ended) instance.ended = step_;
     if (step_ - *instance.ended < rule.keep_firing_for) return false;
   }
-  const std::string_view reason =
-      has_value(index, instance.identity) ? std::string_view() : blind_reason(rule, blindness);
+  const std::string_view reason = unseen_reason(index, instance, blindness);
   if (!reason.empty()) {
     tell(index, Change::kUnknown, instance, std::string(reason));
-    if (judged.unknown.size() < kMaxInstances) judged.unknown.push_back(labels_of(instance));
+    // It is followed no further, so there is room: at most as many as there are alerts at a time.
+    const Labels& labels = labels_of(instance);
+    const bool is_known =
+        std::find(judged.unknown.begin(), judged.unknown.end(), labels) != judged.unknown.end();
+    if (!is_known && judged.unknown.size() < kMaxInstances) judged.unknown.push_back(labels);
   } else if (judged.silenced) {
     std::string by;
     for (const std::size_t other : unless_[index]) {
@@ -304,24 +320,27 @@ bool RuleEngine::end(Instance& instance, std::size_t index, const Blindness* bli
 }
 
 // What was unknown is known again: either it is an alert again, or it can be called resolved now.
-void RuleEngine::end_unknown(std::size_t index) {
+void RuleEngine::end_unknown(std::size_t index, const Blindness* blindness) {
   Judged& judged = judged_[index];
+  const Condition& first = rules_.rules[index].when[0];
   std::erase_if(judged.unknown, [&](const Labels& labels) {
-    for (const Row& row : rows_) {
-      if (labels_[row.identity] != labels) continue;
-      const bool is_active =
-          std::any_of(judged.instances.begin(), judged.instances.end(),
-                      [&](const Instance& instance) { return instance.identity == row.identity; });
-      if (is_active) return true;
-      if (!has_value(index, row.identity)) return false;
-      Instance instance;
-      instance.identity = row.identity;
-      instance.value = row.value;
-      instance.active_since = step_;
-      tell(index, Change::kResolved, instance, "its source is seen again");
-      return true;
+    for (const Instance& instance : judged.instances) {
+      if (labels_of(instance) == labels) return true;
     }
-    return false;
+    if (!judged.blind.empty()) return false;
+    Instance instance;
+    instance.state = AlertState::kFiring;
+    instance.active_since = step_;
+    instance.identity = intern(labels);
+    const Member* member = member_of(index, instance.identity);
+    const auto now = member != nullptr ? value(first, member->series) : std::nullopt;
+    if (!now && blindness != nullptr && !blindness->blind(first.metric).empty()) return false;
+    // It is there, and will have a value when its window has enough of it.
+    if (!now && member != nullptr && store_.now(series_[member->series].ring)) return false;
+    instance.value = now.value_or(std::nan(""));
+    tell(index, Change::kResolved, instance,
+         now ? "its source is seen again" : "its source is seen again, without it");
+    return true;
   });
 }
 
@@ -330,6 +349,8 @@ void RuleEngine::tell(std::size_t index, Change change, const Instance& instance
   Transition transition;
   transition.rule = &rules_.rules[index];
   transition.change = change;
+  if (change == Change::kFiring) transition.from = AlertState::kPending;
+  if (change > Change::kFiring) transition.from = instance.state;
   transition.labels = labels_of(instance);
   transition.value = instance.value;
   transition.at = step_;

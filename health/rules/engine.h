@@ -111,7 +111,7 @@ class RuleEngine {
   struct SavedAlert {
     std::string rule;
     Labels labels;
-    Instance instance;
+    Instance instance;  // inactive: one of Judged::unknown
   };
   struct SavedSeries {
     std::string metric;
@@ -178,10 +178,11 @@ class RuleEngine {
   bool is_firing(std::size_t index, std::size_t seen_from) const;
   void advance(std::size_t index, const Blindness* blindness);
   bool end(Instance& instance, std::size_t index, const Blindness* blindness);
-  void end_unknown(std::size_t index);
+  void end_unknown(std::size_t index, const Blindness* blindness);
   void tell(std::size_t index, Change change, const Instance& instance, std::string reason = {});
-  bool has_value(std::size_t index, std::uint32_t identity);
-  std::string_view blind_reason(const Rule& rule, const Blindness* blindness) const;
+  std::string_view unseen_reason(std::size_t index, const Instance& instance,
+                                 const Blindness* blindness);
+  const Member* member_of(std::size_t index, std::uint32_t identity) const;
 
   const RuleSet rules_;
   const Options options_;

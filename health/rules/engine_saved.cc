@@ -12,6 +12,11 @@ RuleEngine::Saved RuleEngine::save(bool with_past) const {
     for (const Instance& instance : judged_[r].instances) {
       saved.alerts.push_back({rules_.rules[r].name, labels_of(instance), instance});
     }
+    for (const Labels& labels : judged_[r].unknown) {
+      Instance unknown;
+      unknown.state = AlertState::kInactive;
+      saved.alerts.push_back({rules_.rules[r].name, labels, unknown});
+    }
   }
   if (!with_past) return saved;
   for (const Series& series : series_) {
@@ -34,7 +39,7 @@ void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
   std::sort(times.begin(), times.end());
   times.erase(std::unique(times.begin(), times.end()), times.end());
   const std::int64_t present = now.count() / 1'000'000;
-  while (!times.empty() && times.back() >= present) times.pop_back();
+  while (!times.empty() && times.back() > present) times.pop_back();
 
   struct Past {
     SeriesId id;
@@ -63,6 +68,10 @@ void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
   for (const SavedAlert& alert : saved.alerts) {
     for (std::size_t r = 0; r < rules_.rules.size(); ++r) {
       if (rules_.rules[r].name != alert.rule) continue;
+      if (alert.instance.state == AlertState::kInactive) {
+        if (judged_[r].unknown.size() < kMaxInstances) judged_[r].unknown.push_back(alert.labels);
+        continue;
+      }
       if (judged_[r].instances.size() == kMaxInstances) continue;
       Instance instance = alert.instance;
       instance.identity = intern(alert.labels);

@@ -1,8 +1,9 @@
 #include "health/rules/message_catalog.h"
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 
+#include "base/text.h"
 #include "health/rules/alert_fields.h"
 #include "health/rules/texts.h"
 
@@ -21,17 +22,72 @@ void append_hex(std::string& out, std::uint64_t number) {
   for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[number >> shift & 15];
 }
 
-// journalctl puts the entry's fields in place of @FIELD@.
+constexpr std::size_t kWidth = 76;
+constexpr std::size_t kMaxParagraph = 4096;
+
+// "@NAME@" of the rule's own would be taken for a field.
+void append_plain(std::string& out, std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    const bool is_field = text[i] == '@' && i + 1 < text.size() &&
+                          ((text[i + 1] >= 'A' && text[i + 1] <= 'Z') || text[i + 1] == '_');
+    if (is_field) out += ' ';
+  }
+}
+
+// journalctl puts the entry's fields in place of @FIELD@; a field's name may have no digit there.
 std::string with_fields(std::string_view text) {
   std::string out;
   for (const TextPart& part : split_text(text)) {
-    if (part.kind == TextPart::Kind::kPlain) out.append(part.text);
+    if (part.kind == TextPart::Kind::kPlain) append_plain(out, part.text);
     if (part.kind == TextPart::Kind::kValue) out.append("@JETMEM_VALUE_SHOWN@");
     if (part.kind == TextPart::Kind::kLabel) {
       out.append("@").append(label_field(part.text)).append("@");
     }
   }
   return out;
+}
+
+// A line that begins with one of # ; - would be a comment or the next entry. So no line begins with
+// anything but a letter, a digit or a field.
+void append_line(std::string& out, std::string_view line) {
+  const char first = line.empty() ? ' ' : line.front();
+  const bool is_plain = first == '@' || is_digit(first) || (first >= 'a' && first <= 'z') ||
+                        (first >= 'A' && first <= 'Z');
+  if (!is_plain) out += ' ';
+  out.append(line).append("\n");
+}
+
+// How much of a line it takes: what a field holds is most often short.
+std::size_t width(std::string_view word) {
+  constexpr std::size_t kOfField = 8;
+  const std::size_t at = word.find("@JETMEM_");
+  return at == std::string_view::npos ? word.size() : at + kOfField;
+}
+
+// Lines as short as a terminal has them, where words allow it.
+void append_paragraph(std::string& out, std::string_view label, std::string_view text) {
+  const std::string all = one_line(std::string(label) + with_fields(text), kMaxParagraph);
+  out += '\n';
+  std::string line;
+  std::size_t used = 0;
+  std::string_view rest = all;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    if (!line.empty() && used + 1 + width(word) > kWidth) {
+      append_line(out, line);
+      line.clear();
+      used = 0;
+    }
+    if (!line.empty()) {
+      line += ' ';
+      ++used;
+    }
+    line.append(word);
+    used += width(word);
+  }
+  if (!line.empty()) append_line(out, line);
 }
 
 }  // namespace
@@ -54,17 +110,13 @@ std::string message_catalog(const RuleSet& rules) {
   for (const Rule& rule : rules.rules) {
     out.append("\n-- ").append(alert_message_id(rule.name)).append("\n");
     out.append("Subject: ").append(rule.name).append(" (").append(severity_name(rule.severity));
-    out.append("): @JETMEM_ALERT_STATE@\nDefined-By: jetmem\n\n");
-    out.append(with_fields(rule.texts.summary)).append("\n");
-    if (!rule.texts.cause.empty()) {
-      out.append("\nLikely cause: ").append(with_fields(rule.texts.cause)).append("\n");
-    }
-    if (!rule.texts.remedy.empty()) {
-      out.append("\nRemedy: ").append(with_fields(rule.texts.remedy)).append("\n");
-    }
+    out.append("): @JETMEM_ALERT_STATE@\nDefined-By: jetmem\n");
+    append_paragraph(out, {}, rule.texts.summary);
+    if (!rule.texts.cause.empty()) append_paragraph(out, "Likely cause: ", rule.texts.cause);
+    if (!rule.texts.remedy.empty()) append_paragraph(out, "Remedy: ", rule.texts.remedy);
     if (!rule.texts.runbook.empty()) out.append("\nRunbook: @JETMEM_RUNBOOK@\n");
-    out.append("\n`jetmem rules explain ").append(rule.name);
-    out.append("` says what it looks at and what that is now.\n");
+    out.append("\nWhat it looks at, and what that is now:\n    jetmem rules explain ");
+    out.append(rule.name).append("\n");
   }
   return out;
 }

@@ -1,8 +1,12 @@
 #include "health/rules/saved.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 
@@ -16,15 +20,10 @@ constexpr std::size_t kMaxAlerts = 4096;
 constexpr std::size_t kMaxSeries = 16'384;
 constexpr std::size_t kMaxSamples = 100'000;  // of one series
 constexpr std::size_t kMaxLabelBytes = 512;
+constexpr std::uint64_t kMaxTime = INT64_MAX / 4;
 
 [[noreturn]] void refuse(const char* what, const Json& json) {
   throw Json::other_error::create(501, what, &json);
-}
-
-Json labels_json(const Labels& labels) {
-  Json out = Json::object();
-  for (const auto& [name, value] : labels) out[name] = value;
-  return out;
 }
 
 std::string text_of(const Json& json) {
@@ -43,19 +42,29 @@ Labels labels_of(const Json& json) {
 
 std::int64_t integer_of(const Json& json) {
   if (!json.is_number_integer()) refuse("not a whole number", json);
+  // Times of the boot clock: none is negative, but that of a daemon that never judged.
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > kMaxTime) refuse("not a time", json);
   const auto number = json.get<std::int64_t>();
-  if (std::abs(number) > INT64_MAX / 4) refuse("not a time", json);
+  if (number < -1) refuse("not a time", json);
   return number;
 }
 
+// JSON has no word for what is no number.
 double number_of(const Json& json) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    if (text == "+Inf") return std::numeric_limits<double>::infinity();
+    if (text == "-Inf") return -std::numeric_limits<double>::infinity();
+  }
   if (!json.is_number()) refuse("not a number", json);
   return json.get<double>();
 }
 
 AlertState state_of(const Json& json) {
   const std::string name = text_of(json);
-  for (const AlertState state : {AlertState::kPending, AlertState::kFiring}) {
+  for (const AlertState state :
+       {AlertState::kInactive, AlertState::kPending, AlertState::kFiring}) {
     if (name == alert_state_name(state)) return state;
   }
   refuse("not a state", json);
@@ -101,45 +110,138 @@ KeptAlerts from_json(const Json& json) {
   kept.saved.last_step = Nanoseconds(integer_of(json.at("last_step")));
   const Json& alerts = json.at("alerts");
   const Json& series = json.at("series");
-  if (alerts.size() > kMaxAlerts || series.size() > kMaxSeries) refuse("too many", json);
+  if (!alerts.is_array() || alerts.size() > kMaxAlerts) refuse("not alerts", alerts);
+  if (!series.is_array() || series.size() > kMaxSeries) refuse("not series", series);
   for (const Json& alert : alerts) kept.saved.alerts.push_back(alert_of(alert));
   for (const Json& one : series) kept.saved.series.push_back(series_of(one));
+  // Nothing was seen after the last step.
+  for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
+    const RuleEngine::Instance& instance = alert.instance;
+    const Nanoseconds latest = std::max(
+        {instance.active_since, instance.firing_since, instance.ended.value_or(Nanoseconds(0))});
+    if (latest > kept.saved.last_step) refuse("later than the last step", json);
+  }
   return kept;
+}
+
+// Written piece by piece: a tree of all samples would take many times their memory.
+class Writer {
+ public:
+  std::string out;
+
+  void number(double value) {
+    if (std::isnan(value)) {
+      out += "\"NaN\"";
+    } else if (std::isinf(value)) {
+      out += value > 0 ? "\"+Inf\"" : "\"-Inf\"";
+    } else {
+      digits(value);
+      // Else it would come back as a whole number, and -0 as 0.
+      if (out.find_first_of(".e", last_) == std::string::npos) out += ".0";
+    }
+  }
+  void number(std::int64_t value) { digits(value); }
+  void text(std::string_view text) {
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  void labels(const Labels& labels) {
+    const char* separator = "{";
+    for (const auto& [name, value] : labels) {
+      out += std::exchange(separator, ",");
+      text(name);
+      out += ':';
+      text(value);
+    }
+    out += labels.empty() ? "{}" : "}";
+  }
+
+ private:
+  template <class Number>
+  void digits(Number value) {
+    last_ = out.size();
+    std::array<char, 32> buffer{};
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+    out.append(buffer.data(), end.ptr);
+  }
+  std::size_t last_ = 0;
+};
+
+void write_alert(Writer& json, const RuleEngine::SavedAlert& alert) {
+  const RuleEngine::Instance& instance = alert.instance;
+  json.out += "{\"rule\":";
+  json.text(alert.rule);
+  json.out += ",\"labels\":";
+  json.labels(alert.labels);
+  json.out += ",\"state\":";
+  json.text(alert_state_name(instance.state));
+  json.out += ",\"active_since\":";
+  json.number(instance.active_since.count());
+  json.out += ",\"firing_since\":";
+  json.number(instance.firing_since.count());
+  json.out += ",\"ended\":";
+  if (instance.ended) {
+    json.number(instance.ended->count());
+  } else {
+    json.out += "null";
+  }
+  json.out += ",\"value\":";
+  json.number(instance.value);
+  json.out += '}';
+}
+
+void write_series(Writer& json, const RuleEngine::SavedSeries& series) {
+  json.out += "{\"metric\":";
+  json.text(series.metric);
+  json.out += ",\"labels\":";
+  json.labels(series.labels);
+  json.out += ",\"at\":[";
+  for (std::size_t i = 0; i < series.samples.size(); ++i) {
+    if (i > 0) json.out += ',';
+    json.number(series.samples[i].at);
+  }
+  json.out += "],\"values\":[";
+  for (std::size_t i = 0; i < series.samples.size(); ++i) {
+    if (i > 0) json.out += ',';
+    const double value = series.samples[i].value;
+    if (std::isnan(value)) {  // the mark of its end
+      json.out += "null";
+    } else {
+      json.number(value);
+    }
+  }
+  json.out += "]}";
 }
 
 }  // namespace
 
-std::string to_text(const KeptAlerts& kept) {
-  Json alerts = Json::array();
+Result<std::string> to_text(const KeptAlerts& kept) {
+  Writer json;
+  json.out = "{\"format\":" + std::to_string(kFormat) + ",\"boot_id\":";
+  json.text(kept.boot_id);
+  json.out += ",\"last_step\":";
+  json.number(kept.saved.last_step.count());
+  json.out += ",\"alerts\":[";
+  const char* separator = "";
   for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
-    const RuleEngine::Instance& instance = alert.instance;
-    alerts.push_back({{"rule", alert.rule},
-                      {"labels", labels_json(alert.labels)},
-                      {"state", alert_state_name(instance.state)},
-                      {"active_since", instance.active_since.count()},
-                      {"firing_since", instance.firing_since.count()},
-                      {"ended", instance.ended ? Json(instance.ended->count()) : Json()},
-                      {"value", instance.value}});
+    json.out += std::exchange(separator, ",\n");
+    write_alert(json, alert);
+    if (json.out.size() > KeptAlerts::kMaxBytes) break;
   }
-  Json series = Json::array();
-  for (const RuleEngine::SavedSeries& one : kept.saved.series) {
-    Json times = Json::array();
-    Json values = Json::array();
-    for (const TimedValue& sample : one.samples) {
-      times.push_back(sample.at);
-      values.push_back(std::isnan(sample.value) ? Json() : Json(sample.value));
-    }
-    series.push_back({{"metric", one.metric},
-                      {"labels", labels_json(one.labels)},
-                      {"at", std::move(times)},
-                      {"values", std::move(values)}});
+  json.out += "],\"series\":[";
+  separator = "";
+  for (const RuleEngine::SavedSeries& series : kept.saved.series) {
+    json.out += std::exchange(separator, ",\n");
+    write_series(json, series);
+    if (json.out.size() > KeptAlerts::kMaxBytes) break;
   }
-  const Json json{{"format", kFormat},
-                  {"boot_id", kept.boot_id},
-                  {"last_step", kept.saved.last_step.count()},
-                  {"alerts", std::move(alerts)},
-                  {"series", std::move(series)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  json.out += "]}\n";
+  if (kept.saved.alerts.size() > kMaxAlerts || kept.saved.series.size() > kMaxSeries) {
+    return fail(Errc::kTooLarge, "more alerts or series than are read back");
+  }
+  if (json.out.size() > KeptAlerts::kMaxBytes) {
+    return fail(Errc::kTooLarge, "it takes more than 1 MiB");
+  }
+  return std::move(json.out);
 }
 
 Result<KeptAlerts> parse_kept_alerts(std::string_view text) {

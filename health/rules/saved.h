@@ -16,7 +16,8 @@ struct KeptAlerts {
   RuleEngine::Saved saved;
 };
 
-std::string to_text(const KeptAlerts& kept);
+// An error when it would be larger than kMaxBytes.
+Result<std::string> to_text(const KeptAlerts& kept);
 // Refuses a text that is not whole and of this format; what is in it need not be trusted.
 Result<KeptAlerts> parse_kept_alerts(std::string_view text);
 

@@ -1,0 +1,195 @@
+#include "daemon/alert_keeper.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/small_file.h"
+#include "health/rules/saved.h"
+#include "tests/daemon/recorder.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+RuleSet rule_set() {
+  RuleSet rules;
+  Rule rule;
+  rule.name = "JetmemX";
+  Condition condition;
+  condition.metric = "x";
+  condition.function = Function::kMaximum;
+  condition.window = minutes(5);
+  condition.comparison = Comparison::kAbove;
+  rule.when.push_back(condition);
+  rules.rules.push_back(rule);
+  return rules;
+}
+
+class AlertKeeperTest : public testing::Test {
+ protected:
+  void step(double value) {
+    now_ += seconds(15);
+    const auto id = engine_.series("x", {{"a", "b"}});
+    engine_.begin(now_);
+    engine_.set(*id, value);
+    engine_.judge();
+  }
+  AlertKeeper keeper(const std::string& boot_id = "boot") {
+    return {directory_.path(), boot_id, log_};
+  }
+  std::string text(const char* name) const {
+    return read_small_file(directory_.file(name), 1U << 20).value_or("");
+  }
+
+  TempDir directory_;
+  Recorder log_;
+  Nanoseconds now_ = hours(1);
+  RuleEngine engine_{rule_set(), {}};
+};
+
+TEST_F(AlertKeeperTest, KeepsAlertsAndPast) {
+  AlertKeeper first = keeper();
+  EXPECT_FALSE(first.load(now_).has_value()) << "nothing was kept";
+  step(1);
+  step(-2.5);
+  first.keep(engine_, now_);
+  AlertKeeper second = keeper();
+  const auto kept = second.load(now_);
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->last_step, now_);
+  ASSERT_EQ(kept->alerts.size(), 1U);
+  EXPECT_EQ(kept->alerts[0].rule, "JetmemX");
+  EXPECT_EQ(kept->alerts[0].instance.state, AlertState::kFiring);
+  ASSERT_EQ(kept->series.size(), 1U);
+  ASSERT_EQ(kept->series[0].samples.size(), 2U);
+  EXPECT_EQ(kept->series[0].samples[1].value, -2.5);
+  EXPECT_EQ(second.failures() + first.failures(), 0U);
+  EXPECT_TRUE(log_.entries.empty());
+  struct stat status {};
+  ASSERT_EQ(::stat(directory_.file("alerts.json").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST_F(AlertKeeperTest, WithoutAlertsItWritesOnlyThePastAndThatSeldom) {
+  AlertKeeper kept = keeper();
+  step(0);
+  kept.keep(engine_, now_);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  std::filesystem::remove(directory_.file("alerts-past.json"));
+  for (int i = 0; i < 19; ++i) {
+    step(0);
+    kept.keep(engine_, now_);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  step(0);
+  kept.keep(engine_, now_);
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("alerts.json")));
+  EXPECT_TRUE(std::filesystem::exists(directory_.file("alerts-past.json")));
+}
+
+// What the daemon before this one left must not come back once it has ended.
+TEST_F(AlertKeeperTest, TheFirstStepReplacesWhatWasLeft) {
+  step(1);
+  keeper().keep(engine_, now_);
+  RuleEngine healthy(rule_set(), {});
+  now_ += seconds(15);
+  healthy.begin(now_);
+  healthy.judge();
+  AlertKeeper second = keeper();
+  ASSERT_EQ(second.load(now_)->alerts.size(), 1U);
+  second.keep(healthy, now_);
+  EXPECT_TRUE(keeper().load(now_)->alerts.empty());
+}
+
+TEST_F(AlertKeeperTest, WithoutDirectoryOrBootIdNothingIsKept) {
+  step(1);
+  AlertKeeper nowhere("", "boot", log_);
+  nowhere.keep(engine_, now_);
+  nowhere.finish(engine_);
+  AlertKeeper nobody = keeper("");
+  nobody.keep(engine_, now_);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  EXPECT_FALSE(nobody.load(now_).has_value());
+  EXPECT_EQ(nowhere.failures() + nobody.failures(), 0U);
+}
+
+TEST_F(AlertKeeperTest, AnotherBootsAlertsAreNotThisOnes) {
+  step(1);
+  keeper("before").keep(engine_, now_);
+  AlertKeeper after = keeper("after");
+  EXPECT_FALSE(after.load(now_).has_value());
+  EXPECT_EQ(after.failures(), 0U) << "that is how it should be";
+}
+
+TEST_F(AlertKeeperTest, WhatCannotBeUnderstoodIsCountedAndSaid) {
+  step(1);
+  keeper().keep(engine_, now_);
+  const std::string good = text("alerts.json");
+  const std::string bad[]{"",
+                          good.substr(0, good.size() / 2),
+                          std::string(2U << 20, 'x'),
+                          std::string(500'000, '['),
+                          "{\"format\":99}",
+                          "\x1b[2J\n"};
+  for (const std::string& content : bad) {
+    log_.entries.clear();
+    directory_.write("alerts.json", content);
+    AlertKeeper second = keeper();
+    const auto kept = second.load(now_);
+    ASSERT_TRUE(kept.has_value()) << "the past is another file";
+    EXPECT_TRUE(kept->alerts.empty());
+    EXPECT_EQ(second.failures(), 1U);
+    ASSERT_EQ(log_.entries.size(), 1U);
+    EXPECT_EQ(log_.entries[0].message.find('\x1b'), std::string::npos);
+    EXPECT_NE(log_.entries[0].message.find("alerts.json"), std::string::npos);
+    second.keep(engine_, now_);
+    EXPECT_EQ(log_.entries.size(), 2U) << "that it works again is told";
+    EXPECT_EQ(text("alerts.json"), good);
+  }
+  directory_.write("alerts.json", good);
+  AlertKeeper early = keeper();
+  EXPECT_FALSE(early.load(now_ - hours(1)).has_value()) << "of a time that is yet to come";
+  EXPECT_EQ(early.failures(), 2U);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  std::filesystem::create_directory(directory_.file("alerts.json"));
+  AlertKeeper folder = keeper();
+  (void)folder.load(now_);
+  EXPECT_EQ(folder.failures(), 1U);
+}
+
+TEST_F(AlertKeeperTest, AFullDirectoryIsSaidOnceAndRecovers) {
+  const std::string full = directory_.file("full");
+  std::filesystem::create_directory(full);
+  if (::mount("tmpfs", full.c_str(), "tmpfs", 0, "size=16k") != 0) GTEST_SKIP() << "may not mount";
+  {
+    std::ofstream fill(full + "/fill");
+    fill << std::string(64U << 10, 'x');
+  }
+  AlertKeeper kept(full, "boot", log_);
+  for (int i = 0; i < 50; ++i) {
+    step(1);
+    kept.keep(engine_, now_);
+  }
+  EXPECT_GE(kept.failures(), 50U);
+  EXPECT_EQ(log_.entries.size(), 2U) << "one for each file";
+  EXPECT_FALSE(std::filesystem::exists(full + "/alerts.json.new")) << "nothing is left behind";
+  std::filesystem::remove(full + "/fill");
+  for (int i = 0; i < 25; ++i) {
+    step(1);
+    kept.keep(engine_, now_);
+  }
+  EXPECT_EQ(log_.entries.size(), 4U);
+  EXPECT_TRUE(AlertKeeper(full, "boot", log_).load(now_).has_value());
+  ::umount(full.c_str());
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,339 @@
+#include "daemon/alert_log.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/text.h"
+#include "daemon/scribe.h"
+#include "health/rules/alert_fields.h"
+#include "health/rules/message_catalog.h"
+#include "tests/daemon/recorder.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+Rule rule_named(const std::string& name, Severity severity) {
+  Rule rule;
+  rule.name = name;
+  rule.severity = severity;
+  Condition condition;
+  condition.metric = "jetmem_cma_used_ratio";
+  condition.comparison = Comparison::kAtLeast;
+  rule.when.push_back(condition);
+  rule.hold = minutes(2);
+  rule.texts.summary = "Area {{ labels.area }} is at\n{{ value }}";
+  rule.texts.cause = "Cameras took {{ value }} of {{ labels.area }}.\n";
+  rule.texts.remedy = "Fewer buffers.";
+  rule.texts.runbook = "cma-exhausted";
+  return rule;
+}
+
+class AlertLogTest : public testing::Test {
+ protected:
+  AlertLogTest() { log_.set_runbooks("/usr/share/doc/jetmem/runbooks"); }
+
+  Transition transition(Change change, const std::string& area = "linux,cma") const {
+    Transition out;
+    out.rule = &critical_;
+    out.change = change;
+    out.labels = {{"area", area}};
+    out.value = 0.96875;
+    out.at = now_;
+    out.active_since = now_ - minutes(3);
+    return out;
+  }
+  void tell(Change change, const std::string& area = "linux,cma") {
+    log_.tell(transition(change, area));
+  }
+  const LogEntry& last() const { return recorder_.entries.back(); }
+  std::size_t count() const { return recorder_.entries.size(); }
+  std::size_t count(std::string_view state) const {
+    return static_cast<std::size_t>(
+        std::count_if(recorder_.entries.begin(), recorder_.entries.end(),
+                      [&](const LogEntry& e) { return field(e, "JETMEM_ALERT_STATE") == state; }));
+  }
+
+  Nanoseconds now_ = hours(5);
+  Rule critical_ = rule_named("JetmemCmaExhausted", Severity::kCritical);
+  Rule warning_ = rule_named("JetmemOther", Severity::kWarning);
+  Recorder recorder_;
+  AlertLog log_{recorder_};
+};
+
+TEST_F(AlertLogTest, AnEntryHasAllThatWhoeverIsPagedNeeds) {
+  tell(Change::kFiring);
+  const LogEntry& entry = last();
+  EXPECT_EQ(entry.message, "JetmemCmaExhausted fires (critical): Area linux,cma is at 96.88%");
+  EXPECT_EQ(entry.level, LogLevel::kCritical);
+  EXPECT_TRUE(entry.always);
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"MESSAGE_ID", alert_message_id("JetmemCmaExhausted")},
+      {"JETMEM_ALERT", "JetmemCmaExhausted"},
+      {"JETMEM_ALERT_STATE", "firing"},
+      {"JETMEM_SEVERITY", "critical"},
+      {"JETMEM_VALUE", "0.96875"},
+      {"JETMEM_VALUE_SHOWN", "96.88%"},
+      {"JETMEM_LABEL_AREA", "linux,cma"},
+      {"JETMEM_SUMMARY", "Area linux,cma is at 96.88%"},
+      {"JETMEM_CAUSE", "Cameras took 96.88% of linux,cma."},
+      {"JETMEM_REMEDY", "Fewer buffers."},
+      {"JETMEM_RUNBOOK", "/usr/share/doc/jetmem/runbooks/cma-exhausted.md"},
+  };
+  EXPECT_EQ(entry.fields, expected);
+}
+
+TEST_F(AlertLogTest, EachChangeHasItsWordsAndLevel) {
+  const struct {
+    Change change;
+    LogLevel critical;
+    LogLevel info;
+    const char* words;
+  } cases[]{
+      {Change::kPending, LogLevel::kInfo, LogLevel::kInfo,
+       " is pending, and fires if this goes on for 2m: "},
+      {Change::kFiring, LogLevel::kCritical, LogLevel::kInfo, " fires ("},
+      {Change::kResolved, LogLevel::kInfo, LogLevel::kInfo,
+       " is resolved, 3m after it began; it was: "},
+      {Change::kDropped, LogLevel::kInfo, LogLevel::kInfo, " did not last; it was: "},
+      {Change::kUnknown, LogLevel::kWarning, LogLevel::kInfo, " is unknown, not resolved: "},
+      {Change::kSilenced, LogLevel::kInfo, LogLevel::kInfo, " is silenced; it was: "},
+  };
+  const Rule info = rule_named("X", Severity::kInfo);
+  for (const auto& c : cases) {
+    Transition of = transition(c.change);
+    of.reason = c.change == Change::kUnknown ? "source cma is\ndenied" : "";
+    const LogEntry entry = alert_entry(of, "/r");
+    EXPECT_EQ(entry.level, c.critical) << c.words;
+    EXPECT_NE(entry.message.find("JetmemCmaExhausted" + std::string(c.words)), std::string::npos)
+        << entry.message;
+    EXPECT_EQ(field(entry, "JETMEM_ALERT_STATE"), change_name(c.change));
+    EXPECT_TRUE(entry.always) << c.words;
+    of.rule = &info;
+    EXPECT_EQ(alert_entry(of, "/r").level, c.info) << c.words;
+    if (of.reason.empty()) continue;
+    EXPECT_EQ(field(entry, "JETMEM_REASON"), "source cma is denied");
+    EXPECT_TRUE(entry.message.ends_with("(source cma is denied)")) << entry.message;
+  }
+  Transition late = transition(Change::kResolved);
+  late.active_since = late.at;
+  EXPECT_EQ(alert_entry(late, "").message.find("0ms"), std::string::npos);
+}
+
+TEST_F(AlertLogTest, NoRunbookNoField) {
+  critical_.texts.runbook.clear();
+  critical_.texts.cause.clear();
+  tell(Change::kFiring);
+  for (const auto& [name, value] : last().fields) {
+    EXPECT_NE(name, "JETMEM_RUNBOOK");
+    EXPECT_NE(name, "JETMEM_CAUSE");
+  }
+}
+
+// What a series is called comes from outside.
+TEST_F(AlertLogTest, HostileLabelsStayWithinTheirField) {
+  for (const std::string& label :
+       {std::string("a\nPRIORITY=0\nMESSAGE=x"), std::string("=b=\x1b[2J"),
+        std::string(10'000, 'l'), std::string("\xff\xfe\x80"), std::string("nul\0nul", 7),
+        std::string("\xe2\x80\xae"
+                    "abc")}) {
+    Transition hostile = transition(Change::kFiring, label);
+    hostile.reason = label;
+    const LogEntry entry = alert_entry(hostile, "/r");
+    for (const auto& [name, value] : entry.fields) {
+      EXPECT_LE(value.size(), 4096U);
+      for (const char c : value) EXPECT_FALSE(c >= 0 && c < ' ') << name;
+      EXPECT_EQ(value, printable(value, 5000)) << name;
+    }
+    EXPECT_LE(field(entry, "JETMEM_LABEL_AREA").size(), 200U) << "journalctl -x shows it";
+    EXPECT_EQ(entry.message, printable(entry.message, 20'000));
+    EXPECT_LE(entry.message.size(), 10'000U);
+  }
+}
+
+TEST_F(AlertLogTest, ValuesThatAreNoNumbers) {
+  Transition odd = transition(Change::kFiring);
+  odd.value = std::nan("");
+  EXPECT_EQ(field(alert_entry(odd, ""), "JETMEM_VALUE"), "nan");
+  odd.value = -INFINITY;
+  EXPECT_EQ(field(alert_entry(odd, ""), "JETMEM_VALUE"), "-inf");
+}
+
+TEST_F(AlertLogTest, FieldNamesAreTheJournals) {
+  EXPECT_EQ(label_field("area"), "JETMEM_LABEL_AREA");
+  EXPECT_EQ(label_field("cpu-0.x\n"), "JETMEM_LABEL_CPU_0_X_");
+  EXPECT_EQ(label_field(std::string(100, 'a')).size(), 64U);
+}
+
+TEST_F(AlertLogTest, FlappingIsToldAFewTimesAndItsEndAlways) {
+  for (int i = 0; i < 50; ++i) {
+    tell(Change::kFiring);
+    now_ += seconds(1);
+    tell(Change::kResolved);
+    now_ += seconds(1);
+  }
+  tell(Change::kFiring);
+  EXPECT_EQ(count(), std::size_t{AlertLog::kPerAlert});
+  EXPECT_EQ(log_.withheld(), 101U - AlertLog::kPerAlert);
+  log_.catch_up(now_);
+  EXPECT_EQ(count(), std::size_t{AlertLog::kPerAlert}) << "not yet";
+  now_ = hours(5) + AlertLog::kWindow;
+  log_.catch_up(now_);
+  ASSERT_EQ(count(), std::size_t{AlertLog::kPerAlert} + 1);
+  EXPECT_TRUE(
+      last().message.ends_with("; it flaps: 95 changes since the last entry had none of their own"))
+      << last().message;
+  EXPECT_EQ(field(last(), "JETMEM_HELD_BACK"), "95");
+  EXPECT_EQ(field(last(), "JETMEM_ALERT_STATE"), "firing");
+  EXPECT_EQ(last().level, LogLevel::kCritical);
+  log_.catch_up(now_ + hours(1));
+  EXPECT_EQ(count(), std::size_t{AlertLog::kPerAlert} + 1) << "once";
+  // And then again as at first, but for the digest.
+  for (int i = 0; i < 20; ++i) tell(Change::kResolved);
+  EXPECT_EQ(count(), 2 * std::size_t{AlertLog::kPerAlert});
+}
+
+TEST_F(AlertLogTest, WhatIsOnlyPendingDoesNotUseUpTheRoomOfWhatFires) {
+  for (int i = 0; i < 50; ++i) {
+    tell(Change::kPending);
+    tell(Change::kDropped);
+  }
+  EXPECT_EQ(count(), std::size_t{AlertLog::kMinorPerAlert});
+  tell(Change::kFiring);
+  EXPECT_EQ(field(last(), "JETMEM_ALERT_STATE"), "firing");
+  EXPECT_EQ(field(last(), "JETMEM_HELD_BACK"), "97") << "what was held back is told with it";
+  log_.catch_up(now_ + AlertLog::kWindow);
+  EXPECT_EQ(count(), std::size_t{AlertLog::kMinorPerAlert} + 1) << "nothing is left to tell";
+}
+
+TEST_F(AlertLogTest, InTheFirstMinutesOfABootTheWindowIsNoShorter) {
+  now_ = minutes(9);
+  for (int i = 0; i < 10; ++i) tell(Change::kFiring);
+  now_ = minutes(11);
+  for (int i = 0; i < 10; ++i) tell(Change::kFiring);
+  log_.catch_up(now_);
+  EXPECT_EQ(count(), std::size_t{AlertLog::kPerAlert});
+}
+
+TEST_F(AlertLogTest, EachSeriesHasARoomOfItsOwn) {
+  for (int i = 0; i < 10; ++i) tell(Change::kFiring, "a");
+  tell(Change::kFiring, "b");
+  EXPECT_EQ(field(last(), "JETMEM_LABEL_AREA"), "b");
+}
+
+TEST_F(AlertLogTest, AStormIsBoundedAndACriticalAlertIsHeardInIt) {
+  for (int i = 0; i < 200; ++i) {
+    Transition of = transition(Change::kFiring, std::to_string(i));
+    of.rule = &warning_;
+    log_.tell(of);
+  }
+  EXPECT_EQ(count(), std::size_t{AlertLog::kOfAll - AlertLog::kLeftToCritical});
+  tell(Change::kFiring);
+  EXPECT_EQ(last().level, LogLevel::kCritical);
+  for (int i = 0; i < 200; ++i) tell(Change::kFiring, "critical " + std::to_string(i));
+  EXPECT_EQ(count(), std::size_t{AlertLog::kOfAll});
+  EXPECT_EQ(log_.withheld(), 401U - AlertLog::kOfAll);
+
+  // In the end each one's state is told, a window's worth at a time, or said to be lost.
+  std::size_t said_lost = 0;
+  for (int i = 1; i < 20; ++i) log_.catch_up(now_ + i * AlertLog::kWindow);
+  std::size_t held_back = 0;
+  for (const LogEntry& entry : recorder_.entries) {
+    const std::string held = field(entry, "JETMEM_HELD_BACK");
+    if (!held.empty()) held_back += std::stoul(held);
+    if (entry.message.find("too many alerts changed") != std::string::npos) {
+      said_lost += std::stoul(entry.message);
+    }
+  }
+  EXPECT_EQ(held_back + said_lost, log_.withheld());
+  EXPECT_GT(held_back, 100U);
+}
+
+TEST_F(AlertLogTest, MoreAlertsThanCanBeFollowedAreSaidToBeLost) {
+  for (int i = 0; i < 1000; ++i) tell(Change::kPending, std::to_string(i));
+  EXPECT_EQ(count(), std::size_t{AlertLog::kMinorOfAll});
+  log_.forget();
+  std::size_t held_back = 0;
+  std::size_t lost = 0;
+  for (const LogEntry& entry : recorder_.entries) {
+    const std::string held = field(entry, "JETMEM_HELD_BACK");
+    if (!held.empty()) held_back += std::stoul(held);
+    if (entry.message.find("too many alerts changed") != std::string::npos) {
+      lost += std::stoul(entry.message);
+      EXPECT_TRUE(entry.always);
+    }
+  }
+  EXPECT_GT(lost, 0U);
+  EXPECT_EQ(held_back + lost, log_.withheld());
+}
+
+// Rules go with a reload: nothing may point to them then.
+TEST_F(AlertLogTest, ForgetsWhatPointsToRules) {
+  {
+    const Rule gone = rule_named("JetmemGone", Severity::kWarning);
+    Transition of = transition(Change::kFiring);
+    of.rule = &gone;
+    for (int i = 0; i < 10; ++i) log_.tell(of);
+    log_.forget();
+  }
+  EXPECT_EQ(field(last(), "JETMEM_HELD_BACK"), "4") << "told before it is forgotten";
+  const std::size_t before = count();
+  log_.catch_up(now_ + hours(1));
+  EXPECT_EQ(count(), before);
+}
+
+// A scribe that logs errors only, or whose queue is full, still writes alerts.
+class Collector final : public LogWriter {
+ public:
+  explicit Collector(std::vector<std::string>& out, std::mutex& gate) : out_(out), gate_(gate) {}
+  bool write(const LogEntry& entry) override {
+    const std::lock_guard lock(gate_);
+    out_.push_back(entry.message);
+    return true;
+  }
+
+ private:
+  std::vector<std::string>& out_;
+  std::mutex& gate_;
+};
+
+TEST_F(AlertLogTest, AlertsAreWrittenWhateverTheLevel) {
+  std::vector<std::string> out;
+  std::mutex gate;
+  Scribe scribe(std::make_unique<Collector>(out, gate), LogLevel::kError);
+  scribe.warning("not an alert");
+  AlertLog log(scribe);
+  for (const Change change : {Change::kPending, Change::kFiring, Change::kResolved}) {
+    log.tell(transition(change));
+  }
+  ASSERT_TRUE(scribe.stop(seconds(10)));
+  EXPECT_EQ(out.size(), 3U);
+}
+
+TEST_F(AlertLogTest, AlertsFindRoomInAFullQueue) {
+  std::vector<std::string> out;
+  std::mutex gate;
+  Scribe scribe(std::make_unique<Collector>(out, gate), LogLevel::kInfo);
+  {
+    const std::lock_guard stuck(gate);
+    for (std::size_t i = 0; i < Scribe::kMaxQueue + 10; ++i) scribe.info("noise");
+    EXPECT_GT(scribe.dropped(), 0U);
+    const std::uint64_t dropped = scribe.dropped();
+    AlertLog log(scribe);
+    log.tell(transition(Change::kFiring));
+    EXPECT_EQ(scribe.dropped(), dropped);
+  }
+  ASSERT_TRUE(scribe.stop(seconds(10)));
+  EXPECT_EQ(std::count_if(out.begin(), out.end(),
+                          [](const std::string& m) { return m.starts_with("JetmemCma"); }),
+            1);
+}
+
+}  // namespace
+}  // namespace jetmem

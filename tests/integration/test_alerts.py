@@ -1,0 +1,295 @@
+"""Rules judged by a real daemon: what /metrics, the log and the journal say of an alert, over a
+reload, a kill and a source that goes blind."""
+
+import pathlib
+import re
+import time
+import unittest
+
+import jetmem_testing as jt
+import test_journal as tj
+import test_kernel_log as tk
+
+RULES = """
+rules:
+  - alert: LowFree
+    severity: critical
+    when:
+      - metric: jetmem_meminfo_MemFree_bytes
+        below: 1MiB
+    for: {hold}
+    summary: "Only {{{{ value }}}} is free"
+    cause: "Somebody took {{{{ value }}}} too much."
+    remedy: "End it."
+    runbook: low-free
+  - alert: Kills
+    severity: warning
+    when:
+      - metric: jetmem_vmstat_oom_kill_total
+        above: 1000
+    summary: "{{{{ value }}}} kills"
+"""
+
+
+def set_free(path, kib):
+    """In place: the daemon keeps the file open."""
+    text = pathlib.Path(path).read_text()
+    pathlib.Path(path).write_text(re.sub(r"MemFree: *\d+", f"MemFree: {kib:15}", text))
+
+
+def state(page, alert="LowFree", severity="critical"):
+    return page.value("jetmem_alert_state", alert=alert, severity=severity)
+
+
+def unknown(page, alert="LowFree", severity="critical"):
+    return page.value("jetmem_alert_unknown", alert=alert, severity=severity)
+
+
+def about(log, alert="LowFree"):
+    """What the log's lines say of it, one after the other."""
+    words = re.findall(rf"{alert} (?:is |)(pending|fires|resolved|unknown|did not last)", log)
+    return words
+
+
+class AlertsTest(unittest.TestCase):
+    def rules(self, hold="0s"):
+        self.directory = jt.temp_directory(self) / "rules.d"
+        self.directory.mkdir(exist_ok=True)
+        (self.directory / "site.yaml").write_text(RULES.format(hold=hold))
+        return jt.FAST + (f"rules: {{interval: 1s, shipped: false, runbooks: /runbooks, "
+                          f"directory: '{self.directory}'}}\n")
+
+    def wait_for(self, daemon, value, alert="LowFree", severity="critical"):
+        return daemon.wait_for_page(f"{alert} is {value}",
+                                    lambda page: state(page, alert, severity) == value)
+
+    def test_pending_firing_resolved(self):
+        root = jt.copy_of_fixture(self, "agx-orin")
+        meminfo = root / "proc/meminfo"
+        set_free(meminfo, 500_000)
+        daemon = jt.Daemon(self, self.rules(hold="2s"), root=root)
+        self.wait_for(daemon, 0)
+        set_free(meminfo, 100)
+        self.wait_for(daemon, 1)
+        self.wait_for(daemon, 2)
+        set_free(meminfo, 500_000)
+        page = self.wait_for(daemon, 0)
+        self.assertEqual(page.value("jetmem_rules"), 2)
+        self.assertEqual(page.value("jetmem_alert_transitions_total"), 3)
+        log = daemon.log()
+        self.assertEqual(about(log), ["pending", "fires", "resolved"])
+        self.assertIn("LowFree fires (critical): Only 100kiB is free\n"
+                      "    likely cause: Somebody took 100kiB too much.\n"
+                      "    remedy: End it.\n"
+                      "    runbook: /runbooks/low-free.md\n", log)
+        self.assertEqual(log.count("likely cause"), 1)
+
+    def test_a_reload_with_a_mistake_keeps_the_rules(self):
+        root = jt.copy_of_fixture(self, "agx-orin")
+        set_free(root / "proc/meminfo", 100)
+        daemon = jt.Daemon(self, self.rules(), root=root)
+        self.wait_for(daemon, 2)
+        file = self.directory / "site.yaml"
+        good = file.read_text()
+        file.write_text(good.replace("jetmem_meminfo_MemFree_bytes", "jetmem_meminfi_MemFree_bytes"))
+        daemon.reload()
+        daemon.wait_for_log(rf"rules: .*{file.name}:6.*jetmem_meminfi_MemFree_bytes")
+        daemon.wait_for_log("those in force are kept")
+        page = daemon.wait_for_page("mistakes are counted",
+                                    lambda page: page.value("jetmem_rules_mistakes") == 1)
+        self.assertEqual(state(page), 2)
+        steps = page.value("jetmem_rules_steps_total")
+        daemon.wait_for_page("it is judged on",
+                             lambda page: page.value("jetmem_rules_steps_total") > steps)
+        file.write_text(good)
+        daemon.reload()
+        page = daemon.wait_for_page("no mistakes",
+                                    lambda page: page.value("jetmem_rules_mistakes") == 0)
+        self.assertEqual(about(daemon.log()), ["fires"])
+
+    def test_an_alert_whose_source_goes_blind_is_unknown(self):
+        root = jt.copy_of_fixture(self, "agx-orin")
+        meminfo = root / "proc/meminfo"
+        set_free(meminfo, 100)
+        good = meminfo.read_bytes()
+        daemon = jt.Daemon(self, self.rules(), root=root)
+        self.wait_for(daemon, 2)
+        jt.replace_file(meminfo, b"garbage\n")
+        self.becomes_unknown(daemon, "stale")
+        jt.replace_file(meminfo, good)
+        page = self.wait_for(daemon, 2)
+        self.assertEqual(unknown(page), 0)
+        set_free(meminfo, 500_000)
+        self.wait_for(daemon, 0)
+        set_free(meminfo, 100)
+        self.wait_for(daemon, 2)
+        meminfo.unlink()
+        self.becomes_unknown(daemon, "absent")
+        self.assertEqual(about(daemon.log()),
+                         ["fires", "unknown", "fires", "resolved", "fires", "unknown"])
+
+    def becomes_unknown(self, daemon, reason):
+        page = daemon.wait_for_page("it is unknown", lambda page: unknown(page) == 1)
+        self.assertEqual(state(page), 0)
+        daemon.wait_for_log(rf"LowFree is unknown, not resolved: .*source meminfo is {reason}")
+
+
+class LiveMachine(unittest.TestCase):
+    """This machine, but for its /proc/meminfo: alerts are kept only of the live one."""
+
+    rules = AlertsTest.rules
+    wait_for = AlertsTest.wait_for
+
+    def setUp(self):
+        if MOUNTS:
+            self.skipTest(MOUNTS)
+        self.meminfo = jt.temp_directory(self) / "meminfo"
+        self.meminfo.write_bytes(pathlib.Path("/proc/meminfo").read_bytes())
+        jt.mount(str(self.meminfo), "/proc/meminfo", "none", MS_BIND)
+        self.addCleanup(jt.umount, "/proc/meminfo")
+        set_free(self.meminfo, 100)
+        self.runtime = jt.temp_directory(self) / "runtime"
+        self.runtime.mkdir()
+
+    def daemon(self, settings):
+        return jt.Daemon(self, settings, environment={"RUNTIME_DIRECTORY": str(self.runtime)})
+
+    def test_a_killed_daemons_alert_goes_on_and_is_not_told_again(self):
+        settings = self.rules()
+        first = self.daemon(settings)
+        self.wait_for(first, 2)
+        jt.wait_for("it is kept", lambda: "LowFree" in self.kept())
+        first.kill()
+        self.assertEqual(self.runtime.joinpath("alerts.json").stat().st_mode & 0o777, 0o600)
+
+        second = self.daemon(settings)
+        page = second.wait_for_page("it has judged",
+                                    lambda page: page.value("jetmem_rules_steps_total") >= 3)
+        self.assertEqual(state(page), 2)
+        self.assertEqual(about(second.log()), [])
+        set_free(self.meminfo, 500_000)
+        self.wait_for(second, 0)
+        self.assertEqual(about(second.log()), ["resolved"])
+        self.assertEqual(second.stop()[0], 0)
+
+        third = self.daemon(settings)
+        self.wait_for(third, 0)
+        self.assertEqual(about(third.log()), [])
+
+    def test_garbage_is_said_and_replaced(self):
+        (self.runtime / "alerts.json").write_text('{"format": 1, "alerts": [')
+        (self.runtime / "alerts-past.json").write_bytes(b"\xff" * 100)
+        daemon = self.daemon(self.rules())
+        page = self.wait_for(daemon, 2)
+        self.assertEqual(page.value("jetmem_alert_keep_failures_total"), 2)
+        self.assertEqual(about(daemon.log()), ["fires"])
+        self.assertEqual(len(re.findall("cannot be kept over a restart", daemon.log())), 2)
+        jt.wait_for("it is replaced", lambda: "LowFree" in self.kept())
+
+    def kept(self):
+        try:
+            return (self.runtime / "alerts.json").read_text()
+        except FileNotFoundError:
+            return ""
+
+
+class InTheJournal(unittest.TestCase):
+    rules = AlertsTest.rules
+    start = tj.UnderSystemd.start
+
+    def setUp(self):
+        if MOUNTS:
+            self.skipTest(MOUNTS)
+
+    def test_entries(self):
+        journal = tj.Journal(self)
+        root = jt.copy_of_fixture(self, "agx-orin")
+        set_free(root / "proc/meminfo", 100)
+        settings = self.rules(hold="1s")
+        self.start(settings + "log: {level: error}\n", root=root)
+        pending = journal.wait_for("pending", JETMEM_ALERT="LowFree", JETMEM_ALERT_STATE="pending")
+        firing = journal.wait_for("firing", JETMEM_ALERT="LowFree", JETMEM_ALERT_STATE="firing")
+        self.assertEqual(pending["PRIORITY"], "6")
+        self.assertEqual(firing["MESSAGE_ID"], pending["MESSAGE_ID"])
+        self.assertRegex(firing.pop("MESSAGE_ID"), "^[0-9a-f]{32}$")
+        expected = {
+            "PRIORITY": "2",
+            "SYSLOG_IDENTIFIER": "jetmemd",
+            "MESSAGE": "LowFree fires (critical): Only 100kiB is free",
+            "JETMEM_ALERT": "LowFree",
+            "JETMEM_ALERT_STATE": "firing",
+            "JETMEM_SEVERITY": "critical",
+            "JETMEM_VALUE": "102400",
+            "JETMEM_VALUE_SHOWN": "100kiB",
+            "JETMEM_SUMMARY": "Only 100kiB is free",
+            "JETMEM_CAUSE": "Somebody took 100kiB too much.",
+            "JETMEM_REMEDY": "End it.",
+            "JETMEM_RUNBOOK": "/runbooks/low-free.md",
+        }
+        self.assertEqual({k: v for k, v in firing.items() if k in expected}, expected)
+        self.assertEqual([k for k in firing if k.startswith("JETMEM_") and k not in expected], [])
+        set_free(root / "proc/meminfo", 500_000)
+        resolved = journal.wait_for("resolved", JETMEM_ALERT_STATE="resolved")
+        self.assertEqual(resolved["PRIORITY"], "6")
+
+
+class BetweenSteps(unittest.TestCase):
+    """What the kernel has just logged is not kept waiting for the next step of the grid."""
+
+    setUp = tk.Feeding.setUp
+    daemon = tk.Feeding.daemon
+
+    RULE = """
+  - alert: Kills{n}
+    severity: critical
+    when:
+      - metric: jetmem_kernel_events_total
+        labels: {{kind: oom_kill, origin: system}}
+        {condition}
+    summary: "{{{{ value }}}} kills"
+"""
+    KILL = ("Out of memory: Killed process 4711 (camera) total-vm:100kB, anon-rss:50kB, "
+            "file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB oom_score_adj:0")
+
+    def test_two_errors_in_one_second_are_both_told_at_once(self):
+        directory = jt.temp_directory(self)
+        (directory / "site.yaml").write_text(
+            "rules:" + self.RULE.format(n=1, condition="above: 0") +
+            self.RULE.format(n=2, condition="above: 1") +
+            self.RULE.format(n=3, condition="function: increase\n        window: 10m\n"
+                                            "        above: 0"))
+        daemon = self.daemon("rules: {interval: 5m, shipped: false, directory: '%s'}\n" % directory)
+        page = daemon.wait_for_page("the first step",
+                                    lambda page: page.value("jetmem_rules_steps_total") >= 1)
+        self.assertEqual(state(page, "Kills1"), 0)
+        time.sleep(1.2)  # a step was just made
+        begin = time.monotonic()
+        self.kmsg.put(self.KILL)
+        daemon.wait_for_page("the first", lambda page: state(page, "Kills1") == 2)
+        jt.measured("record to alert", time.monotonic() - begin)
+        self.kmsg.put(self.KILL)
+        page = daemon.wait_for_page("the second", lambda page: state(page, "Kills2") == 2)
+        self.assertEqual(state(page, "Kills3"), 2)
+        self.assertLess(jt.measured("two records to alerts", time.monotonic() - begin), 5)
+        self.assertEqual(about(daemon.log(), "Kills1"), ["fires"])
+        self.assertEqual(about(daemon.log(), "Kills2"), ["fires"])
+        # A step before its time is no invitation to make one each second.
+        steps = page.value("jetmem_rules_steps_total")
+        time.sleep(2)
+        self.assertEqual(daemon.scrape().value("jetmem_rules_steps_total"), steps)
+
+
+def setUpModule():
+    # Also where mounts are not allowed most can be tested.
+    global MOUNTS
+    try:
+        tj.setUpModule()
+        MOUNTS = ""
+    except unittest.SkipTest as reason:
+        MOUNTS = str(reason)
+
+
+MS_BIND = 0x1000
+
+if __name__ == "__main__":
+    jt.main()
