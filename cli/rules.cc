@@ -1,4 +1,4 @@
-// jetmem rules check|export|explain|list: the rules by which alerts fire.
+// jetmem rules check|export|explain|list|catalog: the rules by which alerts fire.
 
 #include <cstdio>
 
@@ -9,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/rule_input.h"
 #include "cli/rules_explain.h"
+#include "health/rules/message_catalog.h"
 #include "report/prometheus_rules.h"
 
 namespace jetmem {
@@ -56,6 +57,17 @@ int run_export(const Wanted& wanted) {
   const std::string out = prometheus_rules(parsed.rules, settings->rules.interval, wanted.runbooks);
   std::fwrite(out.data(), 1, out.size(), stdout);
   return kExitOk;
+}
+
+int run_catalog(const Wanted& wanted) {
+  const auto settings = settings_for("rules catalog", wanted.config);
+  if (!settings) return kExitUsage;
+  std::size_t files = 0;
+  const ParsedRules parsed = read_rules(wanted.named, settings->rules, files);
+  say_mistakes(parsed.errors);
+  const std::string out = message_catalog(parsed.rules);
+  std::fwrite(out.data(), 1, out.size(), stdout);
+  return parsed.errors.empty() ? kExitOk : kExitFailed;
 }
 
 int run_list(const Wanted& wanted) {
@@ -120,6 +132,15 @@ void add_rules_command(CLI::App& app, CommandContext& context) {
       "For Prometheus 2.42 or later. Nothing is printed where there is a mistake.\n"
       "Exit status: 0 when it was written, 1 when there are mistakes, 2 on a wrong command line.");
   to_prometheus->callback([wanted, &context] { context.status = run_export(*wanted); });
+
+  CLI::App* catalog = add_rule_paths(
+      command->add_subcommand("catalog", "Print what journalctl -x says below alerts"), *wanted);
+  catalog->footer(
+      "jetmem's own alerts are in the catalog that is installed. For a site's own rules:\n"
+      "  jetmem rules catalog /etc/jetmem/rules.d > /etc/systemd/catalog/jetmem-local.catalog\n"
+      "  journalctl --update-catalog\n"
+      "Exit status: 0; 1 when there are mistakes (said on stderr), 2 on a wrong command line.");
+  catalog->callback([wanted, &context] { context.status = run_catalog(*wanted); });
 
   add_rules_explain(*command, context);
 }

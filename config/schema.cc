@@ -73,7 +73,7 @@ Schema::Schema(std::span<const KnownSource> sources)
                   [](auto& s) { return &s.log.level; }),
 
           declare("http.listen", ListOf<Address>{{}, 16}, Applies::kAtRestart,
-                  "Where /metrics and the API are served; an empty list serves nowhere.",
+                  "Where /metrics and the API are served; an empty list opens no port.",
                   [](auto& s) { return &s.http.listen; }),
           declare("http.max_connections", Integer{1, 1024}, Applies::kAtRestart,
                   "Connections open at a time, for each address; further ones wait.",
@@ -148,7 +148,7 @@ Schema::Schema(std::span<const KnownSource> sources)
           declare("rules.directory", AbsolutePath{true}, Applies::kAtOnce,
                   "Where the site's own rules and thresholds are (*.yaml).",
                   [](auto& s) { return &s.rules.directory; }),
-          declare("rules.interval", Duration{1s, 5min}, Applies::kAtOnce,
+          declare("rules.interval", Duration{1s, 150s}, Applies::kAtOnce,
                   "Time between two judgements.", [](auto& s) { return &s.rules.interval; }),
           declare("rules.memory", Size{64U << 10, 64U << 20}, Applies::kAtOnce,
                   "The most memory for the past of the series that rules mention.",

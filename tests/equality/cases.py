@@ -11,7 +11,7 @@ import tempfile
 import equality as eq
 
 VALUES = ["a", "b", "linux,cma", 'say "so"', "back\\slash", "a.b*c", "(x|y)", "größe", "日本", "$1^",
-          "{}[]+?", "tab\tbed", "a|b", "🙂"]
+          "{}[]+?", "tab bed", "a|b", "🙂"]
 LABELS = ["area", "zone", "kind"]
 COMPARISONS = ["above", "below", "at_least", "at_most", "equal_to", "not_equal_to"]
 OF_COUNTERS = [None, "rate", "increase", "average", "minimum", "maximum", "changes"]
@@ -168,8 +168,13 @@ def random_condition(r, case, batch, first, tie_labels):
 def random_rule(r, case, batch, name):
     conditions = [random_condition(r, case, batch, True, ())]
     first = next(m for m in case.metrics if m["name"] == conditions[0]["metric"])
+    tie_labels = first["labels"]
+    if conditions[0].get("function") == "absent":
+        # absent() has the labels that its matchers ask to be one value.
+        equal = conditions[0].get("labels", {})
+        tie_labels = [label for label in tie_labels if isinstance(equal.get(label), str) and equal[label]]
     for _ in range(r.choice([0, 0, 0, 1, 1, 2])):
-        conditions.append(random_condition(r, case, batch, False, first["labels"]))
+        conditions.append(random_condition(r, case, batch, False, tie_labels))
     if conditions[0].get("function") == "absent" and case.device:
         # absent() has no device, so nothing of a device can be tied to it.
         conditions = conditions[:1]

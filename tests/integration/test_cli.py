@@ -40,7 +40,9 @@ class Metrics(unittest.TestCase):
         page = jt.Page(jt.run([jt.JETMEM, "metrics", "--root", root]).stdout)
         served = jt.Daemon(self, root=root).wait_until_read()
         for key, value in page.samples.items():
-            self.assertEqual(served.samples.get(key), value, key)
+            # What needs a past has one only in the daemon.
+            if ("reason", "needs_two_readings") not in key[1]:
+                self.assertEqual(served.samples.get(key), value, key)
         for name in page.help:
             self.assertEqual((served.help[name], served.type[name]),
                              (page.help[name], page.type[name]))

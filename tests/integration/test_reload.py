@@ -127,7 +127,9 @@ class Reload(unittest.TestCase):
 
     def test_log_level(self):
         # The fixture's kernel log has errors to tell of.
-        daemon = jt.Daemon(self, "log: {level: error}\nsources: {kernel_log: {enabled: false}}",
+        # Alerts are told whatever the level.
+        daemon = jt.Daemon(self, "log: {level: error}\nrules: {shipped: false}\n"
+                           "sources: {kernel_log: {enabled: false}}",
                            listen=f"127.0.0.1:{jt.free_port()}",
                            root=jt.FIXTURES / "orin-nano-8gb", wait=False)
         # SIGHUP before its handler is there would end it.
