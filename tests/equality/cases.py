@@ -178,8 +178,8 @@ def random_rule(r, case, batch, name):
     if conditions[0].get("function") == "absent" and case.device:
         # absent() has no device, so nothing of a device can be tied to it.
         conditions = conditions[:1]
-    texts = ["plain", "now {{ value }}", "at {{value}} of {{ labels.%s }}" % first["labels"][0]
-             if first["labels"] else "{{ value }}"]
+    texts = ["plain", "now {{ value }}", "at {{value}} of {{ labels.%s }}" % tie_labels[0]
+             if tie_labels else "{{ value }}"]
     rule = {"alert": name, "severity": r.choice(["info", "warning", "critical"]),
             "when": conditions, "summary": r.choice(texts)}
     if r.random() < 0.6:
