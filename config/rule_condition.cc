@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace jetmem {
 namespace {
 
@@ -32,6 +34,15 @@ class ConditionParser {
       return std::nullopt;
     }
     out_.metric = fields_.word(*metric, "metric").value_or("");
+    const auto is_of_a_name = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+    };
+    if (out_.metric.empty() || is_digit(out_.metric.front()) ||
+        !std::all_of(out_.metric.begin(), out_.metric.end(), is_of_a_name)) {
+      problems_.add(metric->at, "when.metric",
+                    std::string("the name of a metric has letters, digits and '_' only, found '") +
+                        printable(out_.metric, 60) + "'; docs/metrics.md lists them");
+    }
     out_.metric_at = metric->at;
     take_labels("labels", true);
     take_labels("not_labels", false);

@@ -95,16 +95,38 @@ class Resolver {
     return false;
   }
 
-  static void check_clear(const Condition& condition, const Rule& rule, RuleProblems& problems) {
+  void check_clear(Condition& condition, const Rule& rule, RuleProblems& problems) {
     if (!condition.clear || !condition.comparison) return;
     const bool upwards = *condition.comparison == Comparison::kAbove ||
                          *condition.comparison == Comparison::kAtLeast;
     const double start = condition.threshold.value;
     const double stop = condition.clear->value;
     if (upwards ? stop <= start : stop >= start) return;
+    // Where another file moved one past the other, that is the mistake; the rule is as before but
+    // for its hysteresis, and too good to go without.
+    for (const Threshold* threshold : {&condition.threshold, &*condition.clear}) {
+      for (const NamedThreshold& named : read_.set.thresholds) {
+        if (named.name != threshold->name || named.file == rule.file) continue;
+        by_name_.at(named.file)
+            ->add(named.at, "thresholds." + named.name,
+                  rule.name + " begins at " + shown(condition.threshold) + " and ends at " +
+                      shown(*condition.clear) + ": set both, so that it ends " +
+                      (upwards ? "below" : "above") + " where it begins");
+        condition.clear->value = start;
+        return;
+      }
+    }
     problems.add(condition.clear->at, "clear",
                  rule.name + ": clear must not be " + (upwards ? "above" : "below") +
                      " the threshold: it is where the alert stops");
+  }
+
+  // "memory_available_low (12%)"
+  std::string shown(const Threshold& threshold) const {
+    for (const NamedThreshold& named : read_.set.thresholds) {
+      if (named.name == threshold.name) return named.name + " (" + named.written + ")";
+    }
+    return "its own number";
   }
 
   ReadRules& read_;

@@ -34,6 +34,13 @@ class Checker {
         if (i > 0 && first) check_label(condition.on_at, "on", label, *first, of_first());
       }
     }
+    const Condition& front = rule_.when.front();
+    if (front.function == Function::kAbsent && (rule_.when.size() > 1 || !rule_.unless.empty())) {
+      // In PromQL absent() has neither job nor instance, so nothing of this device meets it.
+      add(front.function_at, "function",
+          "absent as the first condition stands alone: put another condition before it, and let a "
+          "rule with unless begin with another");
+    }
     check_text(rule_.texts.summary, rule_.texts.summary_at, "summary", first);
     check_text(rule_.texts.cause, rule_.texts.cause_at, "cause", first);
     check_text(rule_.texts.remedy, rule_.texts.remedy_at, "remedy", first);

@@ -69,6 +69,7 @@ bool RuleEngine::mentions(std::string_view metric) const {
 
 void RuleEngine::begin(Nanoseconds now, bool provisional) {
   step_ = now;
+  provisional_ = provisional;
   store_.begin(milliseconds(now), provisional);
 }
 
@@ -114,6 +115,7 @@ void RuleEngine::look_at_first(std::size_t index) {
   Seen& seen = judged_[index].conditions[0];
   rows_.clear();
   for (const Member& member : selector.members) {
+    if (is_there(member.series)) ++seen.there;
     const auto found = value(condition, member.series);
     // A row for each member, so that ties stay beside it.
     Row row{member.identity, found.value_or(0), false, false};
@@ -139,6 +141,7 @@ void RuleEngine::look_at_other(std::size_t index, std::size_t c) {
   start_ties_.keys.clear();
   hold_ties_.keys.clear();
   for (const Member& member : selector.members) {
+    if (is_there(member.series)) ++seen.there;
     const auto found = value(condition, member.series);
     if (!found) continue;
     see(seen, condition, *found, member.identity);
@@ -202,13 +205,13 @@ void RuleEngine::judge_rule(std::size_t index, const Blindness* blindness) {
   judged.blind.clear();
   if (blindness != nullptr) {
     for (std::size_t c = 0; c < judged.conditions.size(); ++c) {
-      if (judged.conditions[c].series > 0) continue;
+      if (judged.conditions[c].there > 0) continue;
       judged.blind = blindness->blind(rules_.rules[index].when[c].metric);
       if (!judged.blind.empty()) break;
     }
   }
   advance(index, blindness);
-  end_unknown(index, blindness);
+  if (!provisional_) end_unknown(index, blindness);
 }
 
 const RuleEngine::Member* RuleEngine::member_of(std::size_t index, std::uint32_t identity) const {
@@ -230,18 +233,20 @@ std::string_view RuleEngine::unseen_reason(std::size_t index, const Instance& in
   } else {
     const Member* member = member_of(index, instance.identity);
     const auto now = member != nullptr ? value(conditions[0], member->series) : std::nullopt;
-    if (!now) return blindness->blind(conditions[0].metric);
+    // What a window still has of a series that is gone says nothing about now.
+    if (!now || !is_there(member->series)) return blindness->blind(conditions[0].metric);
     if (!holds(conditions[0], *now, has_clear_[index])) return {};
   }
   for (std::size_t c = 1; c < conditions.size(); ++c) {
-    if (seen[c].series > 0 || conditions[c].function == Function::kAbsent) continue;
+    if (seen[c].there > 0 || conditions[c].function == Function::kAbsent) continue;
     const std::string_view reason = blindness->blind(conditions[c].metric);
     if (!reason.empty()) return reason;
   }
   return {};
 }
 
-// AlertingRule.Eval of Prometheus' rules/alerting.go.
+// AlertingRule.Eval of Prometheus' rules/alerting.go. A step before its time only begins alerts:
+// what it saw is replaced by the grid's, and must have ended nothing.
 void RuleEngine::advance(std::size_t index, const Blindness* blindness) {
   const Rule& rule = rules_.rules[index];
   Judged& judged = judged_[index];
@@ -252,43 +257,56 @@ void RuleEngine::advance(std::size_t index, const Blindness* blindness) {
     }
     return nullptr;
   };
-  if (!judged.silenced) {
-    for (const Row& row : rows_) {
-      if (!row.hold) continue;
-      const bool is_known =
-          std::any_of(judged.instances.begin(), judged.instances.end(),
-                      [&](const Instance& instance) { return instance.identity == row.identity; });
-      if (is_known) continue;
-      if (judged.instances.size() == kMaxInstances) {
-        ++judged.dropped;
-        continue;
-      }
-      Instance instance;
-      instance.identity = row.identity;
-      instance.active_since = step_;
-      instance.value = row.value;
-      judged.instances.push_back(instance);
-      if (rule.hold.count() > 0) tell(index, Change::kPending, instance);
-    }
-  }
+  // What ends makes room for what begins.
   for (std::size_t i = 0; i < judged.instances.size();) {
     Instance& instance = judged.instances[i];
     if (const Row* row = row_of(instance)) {
       instance.value = row->value;
-      instance.ended.reset();
-    } else if (end(instance, index, blindness)) {
+      if (!provisional_) instance.ended.reset();
+    } else if (!provisional_ && end(instance, index, blindness)) {
       judged.instances.erase(judged.instances.begin() + static_cast<std::ptrdiff_t>(i));
       labels_may_be_unused_ = true;
       continue;
     }
-    if (instance.state == AlertState::kPending && step_ - instance.active_since >= rule.hold) {
-      instance.state = AlertState::kFiring;
-      instance.firing_since = step_;
-      tell(index, Change::kFiring, instance);
-    }
     ++i;
   }
+  if (!judged.silenced) begin_alerts(index);
+  for (Instance& instance : judged.instances) {
+    if (instance.state != AlertState::kPending || step_ - instance.active_since < rule.hold)
+      continue;
+    if (provisional_ && rule.hold.count() > 0) continue;
+    instance.state = AlertState::kFiring;
+    instance.firing_since = step_;
+    tell(index, Change::kFiring, instance);
+  }
 }
+
+void RuleEngine::begin_alerts(std::size_t index) {
+  Judged& judged = judged_[index];
+  std::uint64_t too_many = 0;
+  for (const Row& row : rows_) {
+    if (!row.hold) continue;
+    const bool is_known =
+        std::any_of(judged.instances.begin(), judged.instances.end(),
+                    [&](const Instance& instance) { return instance.identity == row.identity; });
+    if (is_known) continue;
+    if (judged.instances.size() == kMaxInstances) {
+      ++too_many;
+      continue;
+    }
+    Instance instance;
+    instance.identity = row.identity;
+    instance.active_since = step_;
+    instance.value = row.value;
+    judged.instances.push_back(instance);
+    if (rules_.rules[index].hold.count() > 0) tell(index, Change::kPending, instance);
+  }
+  // Counted when they come, not in each step.
+  if (too_many > judged.not_followed) judged.dropped += too_many - judged.not_followed;
+  judged.not_followed = too_many;
+}
+
+bool RuleEngine::is_there(SeriesId id) const { return store_.now(series_[id].ring).has_value(); }
 
 // Its conditions do not hold in this step. False: it is kept firing a while.
 bool RuleEngine::end(Instance& instance, std::size_t index, const Blindness* blindness) {

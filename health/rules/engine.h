@@ -83,6 +83,7 @@ class RuleEngine {
   // What the last step found of a condition.
   struct Seen {
     std::size_t series = 0;   // that have a value
+    std::size_t there = 0;    // that are there now: a window has a value for longer
     std::size_t holding = 0;  // of them, beyond the threshold
     // The value nearest to its threshold or furthest beyond it, and whose it is.
     std::optional<double> worst;
@@ -93,9 +94,10 @@ class RuleEngine {
     std::vector<Seen> conditions;
     // Why it cannot be judged: a source is blind and a condition has no series at all.
     std::string blind;
-    bool silenced = false;        // by an alert in `unless`
-    std::uint64_t dropped = 0;    // alerts beyond kMaxInstances, since the start
-    std::vector<Labels> unknown;  // whose alert ended because its source went blind
+    bool silenced = false;           // by an alert in `unless`
+    std::uint64_t dropped = 0;       // alerts beyond kMaxInstances, since the start
+    std::uint64_t not_followed = 0;  // of them now
+    std::vector<Labels> unknown;     // whose alert ended because its source went blind
     AlertState state() const;
   };
   const Judged& judged(std::size_t rule) const { return judged_[rule]; }
@@ -177,6 +179,8 @@ class RuleEngine {
   bool is_silenced(std::size_t index) const;
   bool is_firing(std::size_t index, std::size_t seen_from) const;
   void advance(std::size_t index, const Blindness* blindness);
+  void begin_alerts(std::size_t index);
+  bool is_there(SeriesId id) const;
   bool end(Instance& instance, std::size_t index, const Blindness* blindness);
   void end_unknown(std::size_t index, const Blindness* blindness);
   void tell(std::size_t index, Change change, const Instance& instance, std::string reason = {});
@@ -209,6 +213,7 @@ class RuleEngine {
   std::vector<Transition> transitions_;
   Nanoseconds last_step_{-1};
   Nanoseconds step_{0};
+  bool provisional_ = false;
   bool earlier_is_seen_ = false;  // the last step is not too long ago for ALERTS to be found
   std::uint64_t steps_ = 0;
   std::vector<Row> rows_;

@@ -48,8 +48,23 @@ void TableFeed::find_places(const SampleTable& table, Nanoseconds now) {
   }
 }
 
+void TableFeed::remove_longest_gone() {
+  const auto longest = std::min_element(gone_.begin(), gone_.end(),
+                                        [&](RuleEngine::SeriesId a, RuleEngine::SeriesId b) {
+                                          return known_[a].last < known_[b].last;
+                                        });
+  engine_.remove(*longest);
+  known_[*longest] = Known();
+  gone_.erase(longest);
+}
+
 void TableFeed::scrape(const SampleTable& table, Nanoseconds now, bool provisional) {
   if (shape_ != table.shape()) find_places(table, now);
+  // What is gone makes room for what is there.
+  while (engine_.refused_series() > 0 && !gone_.empty()) {
+    for (std::size_t n = (gone_.size() + 1) / 2; n > 0; --n) remove_longest_gone();
+    find_places(table, now);
+  }
   engine_.begin(now, provisional);
   for (const Place& place : places_) {
     engine_.set(place.series, table.sections()[place.section].values[place.slot]);
@@ -59,6 +74,8 @@ void TableFeed::scrape(const SampleTable& table, Nanoseconds now, bool provision
     if (now - known_[id].last > engine_.reach()) {
       engine_.remove(id);
       known_[id] = Known();
+      // What was refused may have room now.
+      if (engine_.refused_series() > 0) shape_.reset();
       return true;
     }
     engine_.set_stale(id);

@@ -29,6 +29,8 @@ class TableFeed {
   };
   void find_places(const SampleTable& table, Nanoseconds now);
 
+  void remove_longest_gone();
+
   RuleEngine& engine_;
   std::vector<Place> places_;
   std::vector<Known> known_;  // by series; those never seen are not there

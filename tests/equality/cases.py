@@ -175,7 +175,7 @@ def random_rule(r, case, batch, name):
         tie_labels = [label for label in tie_labels if isinstance(equal.get(label), str) and equal[label]]
     for _ in range(r.choice([0, 0, 0, 1, 1, 2])):
         conditions.append(random_condition(r, case, batch, False, tie_labels))
-    if conditions[0].get("function") == "absent" and case.device:
+    if conditions[0].get("function") == "absent":
         # absent() has no device, so nothing of a device can be tied to it.
         conditions = conditions[:1]
     texts = ["plain", "now {{ value }}", "at {{value}} of {{ labels.%s }}" % tie_labels[0]
@@ -212,7 +212,7 @@ def random_case(r, batch, number):
     # Of several devices, the alert of an absent() in front belongs to none: it neither silences
     # nor is silenced.
     names = [rule["alert"] for rule in case.rules
-             if not (device and rule["when"][0].get("function") == "absent")]
+             if rule["when"][0].get("function") != "absent"]
     for rule in case.rules:
         others = [other for other in names if other != rule["alert"]]
         if others and rule["alert"] in names and r.random() < 0.35:

@@ -100,10 +100,12 @@ TEST(RulesCheck, OnNeedsTheLabelOnBothSides) {
                       "jetmem_used_ratio, above: 0, on: [area]}"),
             "a.yaml:7:47 [Full.on] Full: jetmem_meminfo_MemFree_bytes has no label 'area'; it has "
             "none");
-  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: absent}\n  - {metric: "
-                      "jetmem_events_total, above: 0, on: [kind]}"),
-            "a.yaml:7:49 [Full.on] Full: absent(jetmem_events_total) has no label 'kind'; it has "
-            "none");
+}
+
+TEST(RulesCheck, AbsentInFrontStandsAlone) {
+  EXPECT_THAT(errors_of("{metric: jetmem_events_total, function: absent}\n  - {metric: "
+                        "jetmem_used_ratio, above: 0}"),
+              testing::HasSubstr("absent as the first condition stands alone"));
 }
 
 TEST(RulesCheck, AFunctionOfTheOtherKind) {
