@@ -40,6 +40,7 @@ class Machine:
         facts = json.loads(tree.text("/jetmem/manifest.json"))["facts"]
         self.page_size, self.cpus = facts["page_size"], facts["cpus"]
         self.second = 0
+        self._uptime = [float(n) for n in (tree.text("/proc/uptime") or "").split()]
         self.log = KernelLog(tree, facts["captured_at"] - facts["boot_time"], self.rng)
         self.pressure = Pressure(tree)
         self.files = MemoryFiles(tree)
@@ -427,6 +428,9 @@ class Machine:
         self.render()
 
     def render(self):
+        if self._uptime:
+            up, idle = self._uptime
+            self.tree.set("/proc/uptime", f"{up + self.second:.2f} {idle + self.second * self.cpus / 2:.2f}\n")
         self.files.render(self)
         for area in self.areas:
             path = f"/sys/kernel/debug/cma/{area.folder}"

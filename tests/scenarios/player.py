@@ -83,6 +83,8 @@ class Player:
             told.before(self.tree)
         self.machine = Machine(self.tree, seed)
         self._story = told.story(self.machine)
+        # What is written before the first second is of this machine already, not the fixture's log.
+        self.machine.render_all()
         self.over = False
 
     def step(self, render=True):

@@ -16,6 +16,7 @@ def before(tree):
     facts["boot_time"] = facts["captured_at"] - UPTIME
     tree.set("/jetmem/manifest.json", json.dumps(manifest, indent=2) + "\n")
     history(tree, facts)
+    tree.set("/proc/uptime", "{:.2f} {:.2f}\n".format(UPTIME, UPTIME * facts["cpus"] / 2))
     # Nothing of before has a stamp of this boot.
     tree.set("/dev/kmsg", "6,0,0,-;Booting Linux on physical CPU 0x0000000000 [0x410fd421]\n")
     for leaf, word in (("reset_reason", REASON), ("reset_level", LEVEL)):

@@ -113,7 +113,7 @@ CONDITIONS = {
     "JetmemCmaFreeLow": lambda now: now.mem["CmaFree"] < 0.05 * now.mem["CmaTotal"],
     "JetmemCmaFragmented": lambda now: 0 < now.cma("maxchunk") * 4096 < FRAME,
     "JetmemCmaAllocationFailing": since("cma_alloc: linux,cma: alloc failed"),
-    "JetmemBuddyFragmented": lambda now: min(now.largest_orders) < 6,
+    "JetmemBuddyFragmented": lambda now: max(now.largest_orders) < 6,
     "JetmemBelowWatermark": lambda now: now.below_min,
     "JetmemMemoryLow": lambda now: now.available < 0.05,
     "JetmemMemoryLeak": None,
@@ -141,7 +141,7 @@ CONDITIONS = {
     "JetmemTegrastatsStale": lambda now: not now.tree.text("/jetmem/tegrastats").endswith("\n"),
     "JetmemKernelLogLost": None,
     "JetmemDeviceRebootedUncleanly": lambda now: [b["end"] for b in json.loads(now.tree.text("/var/lib/jetmem/boots.json"))["boots"]][-2] == "unclean"
-    and (lambda f: f["captured_at"] - f["boot_time"] < 3600)(json.loads(now.tree.text("/jetmem/manifest.json"))["facts"]),
+    and float(now.tree.text("/proc/uptime").split()[0]) == 60 + now.second,
 }
 
 

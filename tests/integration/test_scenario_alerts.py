@@ -1,0 +1,292 @@
+"""Each shipped rule fires as it will in the field: the whole daemon, with the rules and settings that ship,
+lives through the scenarios of tests/scenarios, told fast; what it tells the journal is written to real
+journal files and read back with journalctl. What fires besides is listed, with the reason: anything else is
+a false alarm. Needs root (a mount namespace, for journald's socket), systemd-journal-remote and journalctl.
+
+    test_scenario_alerts.py Short | Long      (as ctest runs it, side by side)
+"""
+
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import journal_file
+import jetmem_testing as jt
+from alert_entries import RULE_FILES, firing_by_entries, check_complete
+
+SCENARIOS = jt.FIXTURES.parent / "scenarios"
+sys.path.insert(0, str(SCENARIOS))
+
+import player  # noqa: E402  (beside the fixtures)
+from rules import LIVE_ONLY, RULES, UNTIL  # noqa: E402
+
+BOARD = "orin-nano-8gb"
+# Seconds of the machine by which a story may lag behind: between two steps of judgement.
+MOST_LATE = 15
+TRIES = 3
+WRITES_PER_SECOND = 15
+
+FIXTURE = {"JetmemProbeFailing": "the fixture's last probe found pinned memory refused; nothing there is probed again"}
+
+
+class Run:
+    """A scenario and how it is told: so many seconds of the machine in one, until the machine's second
+    `until`. A condition that holds for a minute or two wants a slow one, as the machine that tests may be
+    busy. `also`: {rule: why} of what fires besides those of RULES; `maybe`: of what depends on where the
+    steps of judgement fall. `lasting`: what still fires at the end; all else is resolved by then."""
+
+    def __init__(self, speed, until, also=None, maybe=None, lasting=()):
+        self.speed, self.until = speed, until
+        self.also, self.maybe, self.lasting = also or {}, maybe or {}, set(lasting)
+
+
+SHORT = {
+    "cma-exhaustion": Run(25, 800, FIXTURE, lasting=("JetmemCmaFragmented", "JetmemProbeFailing")),
+    "cma-full": Run(25, 800, {
+        **FIXTURE,
+        "JetmemCmaFragmented": "where nothing is free there is no piece for a frame",
+        "JetmemCmaAllocationFailing": "one more camera is refused",
+    }, lasting=("JetmemCmaExhausted", "JetmemCmaFreeLow", "JetmemCmaFragmented", "JetmemProbeFailing")),
+    "leak": Run(20, 300, {
+        "JetmemMemoryStall": "in the end everyone waits for memory",
+    }, lasting=("JetmemMemoryLow", "JetmemMemoryStall")),
+    "fragmentation": Run(20, 1180, FIXTURE, lasting=("JetmemProbeFailing",)),
+    "thrash": Run(20, 1200, {
+        **FIXTURE,
+        "JetmemMemoryLow": "two programs need all of it",
+        "JetmemBuddyFragmented": "what is left is in splinters, and reclaim stalls are evidence that it hurts",
+    }, lasting=("JetmemMemoryLow", "JetmemMemoryStall", "JetmemProbeFailing")),
+    "oom": Run(25, 740, FIXTURE, {
+        "JetmemMemoryStall": "the last minute's share of stalls passes its threshold for about as long as its `for`",
+    }, lasting=("JetmemProbeFailing",)),
+    "language-model": Run(25, 1050, FIXTURE, lasting=("JetmemEmcSaturated", "JetmemGpuFreeHidden", "JetmemProbeFailing")),
+    "smmu-storm": Run(25, 800, FIXTURE, lasting=("JetmemProbeFailing",)),
+    "thermal-throttle": Run(20, 400),
+    "power-supply": Run(25, 700, maybe={
+        "JetmemThrottling": "the clock is cut for 9 seconds in 12: some steps of judgement in a row may see nothing else",
+    }, lasting=("JetmemDeviceRebootedUncleanly",)),
+    "blind": Run(25, 980, FIXTURE, lasting=("JetmemSourceBlind", "JetmemSourceDenied", "JetmemTegrastatsStale", "JetmemProbeFailing")),
+}
+LONG = {
+    # What is lost within two hours is looked at: so long after its end the leak is still a line.
+    "slow-leak": Run(120, 9300, FIXTURE, lasting=("JetmemProbeFailing",)),
+    "probe-trouble": Run(80, 3720, lasting=("JetmemProbeFailing", "JetmemProbeMismatch", "JetmemProbeSlow")),
+}
+
+
+setUpModule = journal_file.set_up_module
+FIRING = re.compile(rb'^jetmem_alert_state\{alert="(\w+)",severity="\w+"\} 2$', re.M)
+
+
+class Told:
+    """Plays one scenario to a daemon, in a thread; journal file, pages and times are there after wait()."""
+
+    def __init__(self, test, journal, name, run):
+        self.name, self.run, self._test, self._journal, self._base = name, run, test, journal, player.in_memory()
+        self.error, self._tries = None, []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+        jt.at_end(test, self._thread.join, jt.PATIENCE)
+        jt.at_end(test, self._stop.set)
+        self._prepare()
+
+    def start(self):
+        self._thread.start()
+
+    def wait(self):
+        self._thread.join(TRIES * (jt.PATIENCE + self.run.until / self.run.speed))
+        if self._thread.is_alive():
+            raise AssertionError(f"{self.name} is not told in time")
+        if self.error:
+            raise self.error
+
+    def _tell(self):
+        try:
+            while True:
+                self._play()
+                self._finish()
+                # A story that fell behind the daemon's clock, on a busy machine, is another story.
+                self._tries.append(self.late)
+                if self.late * self.run.speed < MOST_LATE:
+                    return
+                if len(self._tries) == TRIES:
+                    raise AssertionError(f"this machine is too busy to tell a story in time: late by {self._tries} s")
+                self._prepare()
+        except Exception as error:  # told by the test that waits for this
+            self.error = error
+
+    def _prepare(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-test-", dir=self._base))
+        jt.at_end(self._test, shutil.rmtree, folder, ignore_errors=True)
+        self.file, self._root = folder / "system.journal", folder / BOARD
+        shutil.copytree(jt.FIXTURES / BOARD, self._root)
+        self._player = player.Player(self.name, self._root)
+        self._player.write()
+        self.firing, self.seen, self.last, self.late = set(), set(), None, 0.0
+
+    def _start_daemon(self):
+        stderr, environment = journal_file.socket_as_stderr(self._test)
+        self._begin = time.monotonic()
+        self.written = [self._begin]  # when each second was written, or a later one with it
+        self._daemon = jt.Daemon(self._test, root=self._root, arguments=("--speed", f"{self.run.speed:g}"),
+                                 environment=environment, stderr=stderr, wait=False)
+        stderr.close()
+
+    def _play(self):
+        self._start_daemon()
+        speed, every, looked = self.run.speed, max(1, round(self.run.speed / WRITES_PER_SECOND)), 0
+        for second in range(1, self.run.until + 1):
+            if self._stop.is_set():
+                raise AssertionError("was to stop")
+            show = second % every == 0 or second == self.run.until
+            self._player.step(render=show)
+            if show:
+                self.written += [time.monotonic()] * (second + 1 - len(self.written))
+                self._player.write()
+            if self._daemon.process.poll() is not None:
+                raise AssertionError(f"jetmemd ended with {self._daemon.process.returncode}")
+            wait = self._begin + second / speed - time.monotonic()
+            self.late = max(self.late, -wait)
+            if wait > 0:
+                time.sleep(wait)
+            entries = self._journal.of(self._daemon.pid)
+            if len(entries) > looked or second % round(speed) == 0:
+                looked = len(entries)
+                self._look()
+
+    def _look(self):
+        if self._daemon.port is None:
+            places = [e["JETMEM_ADDRESS"] for e in self._journal.of(self._daemon.pid) if "JETMEM_ADDRESS" in e]
+            if not places:
+                return
+            self._daemon.port = int(places[0].rsplit(b":", 1)[1])
+        _, _, page = self._daemon.request("GET", "/metrics")
+        self.firing = {rule.decode() for rule in FIRING.findall(page)}
+        self.seen |= self.firing
+
+    def _finish(self):
+        def agree():
+            self._look()
+            told = [{k: v.decode() for k, v in e.items()} for e in self._journal.of(self._daemon.pid)]
+            return firing_by_entries(told) == self.firing
+        jt.wait_for("the page and the journal agree on what fires", agree, 5)
+        self.last = self._daemon.scrape()
+        status, _ = self._daemon.stop()
+        if status != 0:
+            raise AssertionError(f"jetmemd ended with {status}")
+        self._journal.write_file(self._daemon.pid, self.file)
+
+    def seconds_since(self, second, entry):
+        """Of the machine, from a second of the story until an entry came."""
+        return (int(entry["__MONOTONIC_TIMESTAMP"]) / 1e6 - self.written[second]) * self.run.speed
+
+
+class _Lived(unittest.TestCase):
+    runs = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.journal = journal_file.Journal(cls)
+        cls.told = {name: Told(cls, cls.journal, name, run) for name, run in cls.runs.items()}
+        for told in cls.told.values():
+            told.start()
+            time.sleep(0.1)  # so many starts at a time would be late at once
+
+    def check(self, name):
+        told, run = self.told[name], self.runs[name]
+        told.wait()
+        jt.measured(f"{name}: the player was late by at most", told.late)
+        entries = journal_file.read_file(told.file)
+        alerts = [e for e in entries if "JETMEM_ALERT" in e]
+        firing = [e for e in alerts if e["JETMEM_ALERT_STATE"] == "firing"]
+        # As somebody would look for it.
+        found = journal_file.read_file(told.file, "JETMEM_ALERT_STATE=firing", "SYSLOG_IDENTIFIER=jetmemd")
+        self.assertEqual([e["MESSAGE"] for e in found], [e["MESSAGE"] for e in firing])
+
+        fired = {e["JETMEM_ALERT"] for e in firing}
+        wanted = {rule for rule, (scenario, _) in RULES.items() if scenario == name}
+        story = "\n".join(e["MESSAGE"] for e in alerts)
+        self.assertFalse((wanted | set(run.also)) - fired, f"does not fire:\n{story}")
+        self.assertFalse(fired - wanted - set(run.also) - set(run.maybe), f"false alarm:\n{story}")
+        for entry in firing:
+            check_complete(self, entry)
+        for rule in wanted:
+            with self.subTest(rule):
+                first = next(e for e in firing if e["JETMEM_ALERT"] == rule)
+                self.assertGreaterEqual(told.seconds_since(RULES[rule][1], first), RULE_FILES[rule]["for"], "too soon")
+        for rule in fired - set(run.maybe):
+            with self.subTest(rule):
+                self.ends_as_told(told, rule, [e for e in alerts if e["JETMEM_ALERT"] == rule])
+        self.assertEqual(told.seen, fired, "jetmem_alert_state on /metrics")
+        states = {labels["alert"]: labels["severity"] for labels, _ in told.last.series("jetmem_alert_state")}
+        self.assertEqual(states, {rule: of["severity"] for rule, of in RULE_FILES.items()})
+        for metric in ("jetmem_rules_mistakes", "jetmem_rules_series_refused", "jetmem_alerts_dropped_total", "jetmem_log_dropped_total"):
+            self.assertEqual(told.last.value(metric), 0, metric)
+        return told
+
+    def ends_as_told(self, told, rule, entries):
+        ends = [e for e in entries if e["JETMEM_ALERT_STATE"] == "resolved"]
+        if rule in told.run.lasting:
+            self.assertEqual(ends, [], "it was to last")
+            return
+        fires = [e for e in entries if e["JETMEM_ALERT_STATE"] == "firing"]
+        self.assertEqual(len(ends), len(fires), "each that fires is resolved, and none flaps")
+        self.assertEqual({e["MESSAGE_ID"] for e in ends}, {e["MESSAGE_ID"] for e in fires})
+        self.assertEqual({e["PRIORITY"] for e in ends}, {"6"})
+        if rule in UNTIL and RULES[rule][0] == told.name:
+            self.assertGreater(min(told.seconds_since(UNTIL[rule], e) for e in ends if "JETMEM_ALERT" in e), 0, "ends too soon")
+
+
+def with_tests(runs):
+    """A test for each scenario; all of them are told at the same time."""
+    def test_of(name):
+        def test(self):
+            self.check(name)
+        return test
+
+    def made(cls):
+        cls.runs = runs
+        for name in runs:
+            test = "test_" + name.replace("-", "_")
+            if not hasattr(cls, test):
+                setattr(cls, test, test_of(name))
+        return cls
+    return made
+
+
+@with_tests(SHORT)
+class Short(_Lived):
+    def test_blind(self):
+        told = self.check("blind")
+        unknown = {labels["alert"] for labels, value in told.last.series("jetmem_alert_unknown") if value == 1}
+        # Nobody knows: not the same as all is well.
+        self.assertIn("JetmemNvmapOrphansGrowing", unknown, "nvmap's folder is closed")
+
+    def test_every_rule_is_told(self):
+        runs = {**SHORT, **LONG}
+        self.assertEqual({scenario for scenario, _ in RULES.values()}, set(runs))
+        self.assertEqual(set(RULES) | set(LIVE_ONLY), set(RULE_FILES))
+        for name, run in runs.items():
+            self.assertLessEqual({*run.also, *run.maybe, *run.lasting}, set(RULE_FILES), name)
+
+    def test_each_rule_has_an_id_of_its_own(self):
+        ids = {}
+        for name in SHORT:
+            self.told[name].wait()
+            for entry in journal_file.read_file(self.told[name].file, "JETMEM_ALERT_STATE=firing"):
+                ids.setdefault(entry["MESSAGE_ID"], set()).add(entry["JETMEM_ALERT"])
+        self.assertEqual([rules for rules in ids.values() if len(rules) > 1], [])
+
+
+@with_tests(LONG)
+class Long(_Lived):
+    pass
+
+
+if __name__ == "__main__":
+    jt.main()
