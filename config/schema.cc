@@ -150,7 +150,7 @@ Schema::Schema(std::span<const KnownSource> sources)
                   [](auto& s) { return &s.rules.directory; }),
           declare("rules.interval", Duration{1s, 150s}, Applies::kAtOnce,
                   "Time between two judgements.", [](auto& s) { return &s.rules.interval; }),
-          declare("rules.memory", Size{64U << 10, 64U << 20}, Applies::kAtOnce,
+          declare("rules.memory", Size{64U << 10, 8U << 20}, Applies::kAtOnce,
                   "The most memory for the past of the series that rules mention.",
                   [](auto& s) { return &s.rules.memory; }),
           declare("rules.runbooks", AbsolutePath{}, Applies::kAtOnce,

@@ -103,7 +103,7 @@ void AlertHook::apply(const AlertsSettings& settings) {
 
 bool AlertHook::tells(Change change) {
   return change == Change::kFiring || change == Change::kResolved || change == Change::kUnknown ||
-         change == Change::kSilenced;
+         change == Change::kSilenced || change == Change::kWithdrawn;
 }
 
 void AlertHook::tell(AlertNews news) {

@@ -1,31 +1,35 @@
 // Keeps alerts over a restart of the daemon within one boot: which are active, and since when, at
-// each step in which there are any; the past that functions look back at every few minutes and at
-// the end. In the runtime directory, which is memory: two small files, or none without systemd.
-// Alerts are written together with the time, so that of `for` nothing but the downtime is lost.
+// each step that changed that or in which one is pending, and each minute while there are any; the
+// past that functions look back at every few minutes and at the end. In the runtime directory,
+// which is memory: two files, or none without systemd. Alerts are written together with the time,
+// so that of `for` nothing but the downtime is lost.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "health/rules/engine.h"
+#include "health/rules/saved.h"
 
 namespace jetmem {
 
 class AlertKeeper {
  public:
   static constexpr Nanoseconds kPastInterval = std::chrono::minutes(5);
+  static constexpr Nanoseconds kAlertsInterval = std::chrono::minutes(1);
 
   // `directory` empty: nothing is kept.
   AlertKeeper(std::string directory, std::string boot_id, Log& log);
 
   // What the daemon before this one left, if it is of this boot and can be understood.
-  std::optional<RuleEngine::Saved> load(Nanoseconds now);
-  // After each step.
-  void keep(const RuleEngine& engine, Nanoseconds now);
-  // At the end.
-  void finish(const RuleEngine& engine);
+  std::optional<KeptAlerts> load(Nanoseconds now);
+  // After each step; `sources` gave a reading at some time in this boot.
+  void keep(const RuleEngine& engine, const std::vector<std::string>& sources, Nanoseconds now);
+  // At the end, after at least one step.
+  void finish(const RuleEngine& engine, const std::vector<std::string>& sources);
 
   // Files that could not be written or understood since the start.
   std::uint64_t failures() const { return failures_; }
@@ -36,8 +40,11 @@ class AlertKeeper {
     const char* what;
     bool failed = false;  // and that was said
   };
-  void write(const RuleEngine& engine, File& file);
-  std::optional<RuleEngine::Saved> read(File& file, Nanoseconds now);
+  bool is_on() const { return !directory_.empty() && !boot_id_.empty(); }
+  void write_alerts(const RuleEngine& engine, const std::vector<std::string>& sources);
+  void write_past(const RuleEngine& engine);
+  void write(File& file, const KeptAlerts& kept, const RuleEngine* past);
+  std::optional<KeptAlerts> read(File& file, Nanoseconds now);
   void fail_with(File& file, const std::string& message);
 
   const std::string directory_;
@@ -45,8 +52,13 @@ class AlertKeeper {
   Log& log_;
   File alerts_{"alerts.json", "alerts"};
   File past_{"alerts-past.json", "the past that rules look back at"};
+  std::string text_;  // used again
   // What another daemon left is replaced in the first step.
   bool had_alerts_ = true;
+  std::optional<std::uint64_t> written_;  // a digest of the alerts, without their values
+  Nanoseconds last_alerts_{0};
+  std::size_t past_bytes_ = 0;  // of the past when it was written last, and its values
+  std::size_t past_values_ = 0;
   std::optional<Nanoseconds> last_past_;
   std::uint64_t failures_ = 0;
 };

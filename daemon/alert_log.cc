@@ -65,6 +65,8 @@ std::string what_happens(const Transition& transition) {
       return " is unknown, not resolved: nobody sees any more whether it goes on; it was: ";
     case Change::kSilenced:
       return " is silenced; it was: ";
+    case Change::kWithdrawn:
+      return " is withdrawn, not resolved: nobody looks at it any more; it was: ";
   }
   return ": ";
 }

@@ -158,6 +158,7 @@ void Compaction::tell(const Transition& transition) {
     case Change::kResolved:
     case Change::kUnknown:
     case Change::kSilenced:
+    case Change::kWithdrawn:
       if (at != firing_.end()) firing_.erase(at);
       return arm();
     case Change::kPending:

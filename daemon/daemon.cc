@@ -214,7 +214,7 @@ void Daemon::set_up_boot_history() {
   });
 }
 
-void Daemon::apply(const Settings& settings) {
+bool Daemon::apply(const Settings& settings) {
   settings_ = settings;
   log_.set_level(effective_level(settings.log.level, options_.verbosity));
   health_options_.frame = settings.probe.frame;
@@ -229,15 +229,16 @@ void Daemon::apply(const Settings& settings) {
     set_retry_interval(i);
   }
   if (alert_actions_) alert_actions_->apply(settings);
-  if (judge_->apply(settings.rules) && alert_actions_) {
-    alert_actions_->begin_with(*judge_->engine());
-  }
+  const bool rules_taken = judge_->apply(settings.rules);
+  settings_.rules = judge_->settings();
+  if (rules_taken && alert_actions_) alert_actions_->begin_with(*judge_->engine());
   schedule_.set_interval(judge_entry_, judge_->interval(), clock_.boot());
   for (const std::unique_ptr<Program>& program : programs_) {
     program->apply(settings);
     const SourceSettings* source = settings.find_source(program->source());
     if (source != nullptr && !source->enabled) program->stop();
   }
+  return rules_taken;
 }
 
 // What takes so long in the real world, on the daemon's clock.
@@ -520,7 +521,7 @@ void Daemon::publish(Nanoseconds now) {
   }
   bool judged = false;
   if (judge_due_) {
-    judged = judge_->step(table_);
+    judged = judge_->step(table_, false, now - now % judge_->interval());
     judge_due_ = !judged;
     judge_early_ = judge_due_;
   } else if (judge_early_ && judge_->may_step_early()) {
@@ -641,10 +642,15 @@ void Daemon::reload() {
       log_.warning("settings: a change of " + key + " needs a restart; the old value is kept",
                    {{"JETMEM_CONFIG_KEY", key}});
     }
-    ++counters_.reloads_ok;
-    apply(applicable_without_restart(settings_, loaded->values));
+    const bool rules_taken = apply(applicable_without_restart(settings_, loaded->values));
+    ++(rules_taken ? counters_.reloads_ok : counters_.reloads_refused);
     if (boot_keeper_) boot_keeper_->set_settings(digest_of(settings_));
-    log_.info("settings reloaded");
+    if (rules_taken) {
+      log_.info("settings reloaded");
+    } else {
+      log_.error(
+          "settings reloaded, but not the rules: those in force, and all of rules., are kept");
+    }
     // New rules are judged before somebody asks what they say.
     judge_early_ = true;
   }

@@ -72,7 +72,8 @@ class Daemon {
   void set_up_alerts();
   bool set_up_events();
   void start_web();
-  void apply(const Settings& settings);
+  // False: but for the rules, which have mistakes; those in force are kept.
+  bool apply(const Settings& settings);
   void reload();
 
   void round(Nanoseconds now);

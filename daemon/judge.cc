@@ -81,6 +81,12 @@ enum Metric {
   kKeepFailures,
 };
 
+std::uint64_t dropped_of(const RuleEngine& engine) {
+  std::uint64_t dropped = 0;
+  for (std::size_t i = 0; i < engine.rules().rules.size(); ++i) dropped += engine.judged(i).dropped;
+  return dropped;
+}
+
 }  // namespace
 
 std::span<const Descriptor> Judge::metrics() { return kMetrics; }
@@ -92,7 +98,7 @@ Judge::Judge(Options options, const Clock& clock, Log& log, const Sampler& sampl
       told_(std::move(told)),
       alert_log_(log),
       keeper_(std::move(options.runtime_directory), std::move(options.boot_id), log),
-      started_(clock.boot()) {}
+      waits_from_(clock.boot()) {}
 
 bool Judge::apply(const RulesSettings& settings) {
   const RuleFiles local = read_rule_files(settings.directory);
@@ -120,14 +126,14 @@ bool Judge::apply(const RulesSettings& settings) {
   if (!parsed.errors.empty()) log_.error("the rules have mistakes: the others are judged");
   const bool is_first = !std::exchange(loaded_, true);
   settings_ = settings;
-  std::optional<RuleEngine::Saved> before;
-  if (engine_) {
-    before = engine_->save(true);
-    steps_before_ += engine_->steps();
-    dropped_before_ = dropped();
-  }
-  alert_log_.forget();
   alert_log_.set_runbooks(settings.runbooks);
+  std::optional<RuleEngine::Saved> before;
+  const std::unique_ptr<RuleEngine> old = std::move(engine_);
+  if (old) {
+    before = old->save(true);
+    steps_before_ += old->steps();
+    dropped_before_ += dropped_of(*old);
+  }
   feed_.reset();
   engine_ = std::make_unique<RuleEngine>(
       std::move(parsed.rules),
@@ -137,21 +143,43 @@ bool Judge::apply(const RulesSettings& settings) {
   dropped_told_.assign(engine_->rules().rules.size(), false);
   // No time was lost: the next step comes when it would have.
   if (before) {
-    engine_->restore(*before, before->last_step);
+    engine_->restore(*before, before->resumed);
+    last_grid_ = std::max(last_grid_, before->last_step);
   } else if (is_first) {
-    before = keeper_.load(clock_.boot());
-    if (before) engine_->restore(*before, clock_.boot());
+    if (auto kept = keeper_.load(clock_.boot())) {
+      remember_sources(kept->sources);
+      before = std::move(kept->saved);
+      engine_->restore(*before, clock_.boot());
+      last_grid_ = std::max(last_grid_, before->last_step);
+    }
   }
-  if (before) say_what_is_no_longer_judged(*before);
+  if (before) withdraw(*before, old.get());
+  // Before the rules that its transitions point to are gone.
+  alert_log_.forget();
   return true;
+}
+
+// What was there before the restart, and is absent now, is gone.
+void Judge::remember_sources(const std::vector<std::string>& names) {
+  was_there_.resize(sampler_.size());
+  for (std::size_t i = 0; i < sampler_.size(); ++i) {
+    if (std::find(names.begin(), names.end(), sampler_.info(i).name) == names.end()) continue;
+    was_there_[i] = true;
+    kept_sources_.emplace_back(sampler_.info(i).name);
+  }
 }
 
 void Judge::take_blind_sources() {
   blind_sources_.resize(sampler_.size());
   was_there_.resize(sampler_.size());
+  answered_.resize(sampler_.size());
   for (std::size_t i = 0; i < sampler_.size(); ++i) {
     const SourceStatus& status = sampler_.status(i);
-    if (status.state == SourceState::kOk) was_there_[i] = true;
+    answered_[i] = answered_[i] || status.state != SourceState::kPending;
+    if (status.state == SourceState::kOk && !was_there_[i]) {
+      was_there_[i] = true;
+      kept_sources_.emplace_back(sampler_.info(i).name);
+    }
     // What a board does not have is no blindness; what it had a moment ago is.
     const bool is_blind =
         status.stale || (status.state == SourceState::kAbsent && was_there_[i]) ||
@@ -178,37 +206,77 @@ std::string_view Judge::blind(std::string_view metric) const {
   return {};
 }
 
+// Since the start, or since a pause: it has not yet had the time that it takes. Bounded, so that
+// one which never answers leaves its alerts unknown in the end.
+bool Judge::is_awaited(std::size_t i) const {
+  constexpr Nanoseconds kPatience = std::chrono::seconds(30);
+  constexpr Nanoseconds kMost = std::chrono::minutes(20);
+  const SourceStatus& status = sampler_.status(i);
+  if (clock_.boot() - waits_from_ >= std::min(status.interval + kPatience, kMost)) return false;
+  if (status.state == SourceState::kPending) return !answered_[i];
+  return status.stale && status.state == SourceState::kOk && status.last_success < waits_from_;
+}
+
+bool Judge::is_awaited(std::string_view metric) const {
+  const auto known = MetricCatalog::of_jetmem().find(metric);
+  if (!known) return false;
+  bool any = false;
+  for (const std::string_view source : known->sources) {
+    for (std::size_t i = 0; i < blind_sources_.size(); ++i) {
+      if (sampler_.info(i).name != source || blind_sources_[i].empty()) continue;
+      if (!is_awaited(i)) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
+// A suspend, or a stop by a signal: what was read before it is old, and its reader still to answer.
+void Judge::notice_pause() {
+  const Nanoseconds last = engine_->last_step();
+  if (steps() == 0 || waits_from_ > last) return;
+  if (clock_.boot() - last > 2 * Nanoseconds(interval())) waits_from_ = clock_.boot();
+}
+
 // At most for a moment: what hangs does not hold up the rest.
 bool Judge::waits_for_sources() const {
   constexpr Nanoseconds kPatience = std::chrono::seconds(5);
-  if (engine_->steps() > 0 || clock_.boot() - started_ >= kPatience) return false;
+  const bool is_first = steps() == 0 || waits_from_ > engine_->last_step();
+  if (!is_first || clock_.boot() - waits_from_ >= kPatience) return false;
   for (std::size_t i = 0; i < sampler_.size(); ++i) {
     const SourceStatus& status = sampler_.status(i);
     // A program takes its time.
     if (sampler_.info(i).access == Access::kProgram || !status.skipped.empty()) continue;
     if (status.state == SourceState::kPending) return true;
+    if (status.state == SourceState::kOk && status.stale) return true;
   }
   return false;
 }
 
-bool Judge::step(const SampleTable& table, bool provisional) {
+bool Judge::step(const SampleTable& table, bool provisional, std::optional<Nanoseconds> grid) {
   if (!engine_) return true;
+  notice_pause();
   if (waits_for_sources()) return false;
   if (provisional && !may_step_early()) return true;
   const Nanoseconds begin = clock_.mono();
   take_blind_sources();
-  feed_->scrape(table, clock_.boot(), provisional);
+  Nanoseconds at = clock_.boot();
+  if (!provisional && grid && *grid > last_grid_) at = *grid;
+  if (!provisional) last_grid_ = at;
+  feed_->scrape(table, at, provisional);
   engine_->judge(this);
-  for (const Transition& transition : engine_->transitions()) {
-    ++transitions_;
-    alert_log_.tell(transition);
-    if (told_) told_(transition);
-  }
+  for (const Transition& transition : engine_->transitions()) tell(transition);
   alert_log_.catch_up(clock_.boot());
-  keeper_.keep(*engine_, clock_.boot());
+  keeper_.keep(*engine_, kept_sources_, clock_.boot());
   say_what_is_left_out();
   last_duration_ = clock_.mono() - begin;
   return true;
+}
+
+void Judge::tell(const Transition& transition) {
+  ++transitions_;
+  alert_log_.tell(transition);
+  if (told_) told_(transition);
 }
 
 bool Judge::may_step_early() const {
@@ -236,31 +304,39 @@ void Judge::say_what_is_left_out() {
   }
 }
 
-// Else the last that was heard of such an alert is that it fires.
-void Judge::say_what_is_no_longer_judged(const RuleEngine::Saved& before) {
-  std::string_view last;  // one rule's alerts follow each other
+// Else the last that was heard of an alert whose rule is no more is that it fires. `old` judged it,
+// or null: it was before a restart, and its texts are not known.
+void Judge::withdraw(const RuleEngine::Saved& before, const RuleEngine* old) {
   for (const RuleEngine::SavedAlert& alert : before.alerts) {
-    if (alert.rule == last || engine_->rules().find(alert.rule) != nullptr) continue;
-    last = alert.rule;
-    const AlertState state = alert.instance.state;
-    const auto was = state == AlertState::kInactive ? "unknown" : alert_state_name(state);
-    log_.info(printable(alert.rule, 100) + " was " + std::string(was) +
-                  ", and is judged no longer: its rule is no more",
-              {{"JETMEM_ALERT", printable(alert.rule, 100)}});
+    if (engine_->rules().find(alert.rule) != nullptr) continue;
+    Rule nameless;
+    nameless.name = printable(alert.rule, 100);
+    nameless.severity = alert.severity;
+    nameless.texts.summary = "no more is known of it";
+    nameless.when.emplace_back();
+    const Rule* rule = old != nullptr ? old->rules().find(alert.rule) : nullptr;
+    Transition transition;
+    transition.rule = rule != nullptr ? rule : &nameless;
+    transition.from = alert.instance.state;
+    const bool has_fired = transition.from == AlertState::kFiring;
+    transition.change = has_fired ? Change::kWithdrawn : Change::kDropped;
+    transition.labels = alert.labels;
+    transition.value = alert.instance.value;
+    transition.at = clock_.boot();
+    transition.active_since = alert.is_unknown ? transition.at : alert.instance.active_since;
+    transition.reason = "its rule is no more";
+    tell(transition);
+    // Held back or not: nothing may point to a rule that is no more.
+    if (rule == nullptr) alert_log_.forget();
   }
 }
 
-std::uint64_t Judge::dropped() const {
-  std::uint64_t dropped = dropped_before_;
-  for (std::size_t i = 0; i < engine_->rules().rules.size(); ++i) {
-    dropped += engine_->judged(i).dropped;
-  }
-  return dropped;
-}
+std::uint64_t Judge::dropped() const { return dropped_before_ + dropped_of(*engine_); }
 
+// Of an engine that never stepped the files tell more: what it was given came from them.
 void Judge::finish() {
   alert_log_.forget();
-  if (engine_) keeper_.finish(*engine_);
+  if (engine_ && steps() > 0) keeper_.finish(*engine_, kept_sources_);
 }
 
 void Judge::write(SampleWriter& out) const {
@@ -288,8 +364,8 @@ void Judge::write(SampleWriter& out) const {
   put(kSeries, engine_->series_count());
   put(kRefused, engine_->refused_series());
   put(kMemory, engine_->bytes());
-  put(kSteps, steps_before_ + engine_->steps());
-  out.put(kMetrics[kStepSeconds], to_seconds(last_duration_));
+  put(kSteps, steps());
+  if (steps() > 0) out.put(kMetrics[kStepSeconds], to_seconds(last_duration_));
   put(kKeepFailures, keeper_.failures());
 }
 

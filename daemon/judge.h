@@ -38,14 +38,20 @@ class Judge final : private Blindness {
   // the rules in force stay, and false is returned.
   bool apply(const RulesSettings& settings);
 
+  // What is in force: after a refused apply() not what it was given.
+  const RulesSettings& settings() const { return settings_; }
   // The grid's next moment is not before this.
   std::chrono::milliseconds interval() const { return settings_.interval; }
 
-  // One step over what the table has now. False: not yet; the daemon has just started, and sources
-  // that are still to answer would be taken for gone. Once more within the grid's interval
-  // (`provisional`) when the kernel has just logged an error: an alert need not wait for the next
-  // step then.
-  bool step(const SampleTable& table, bool provisional = false);
+  // One step over what the table has now. False: not yet; the daemon has just started, or no step
+  // came for long (a suspend), and sources that are still to answer would be taken for gone. Once
+  // more within the grid's interval (`provisional`) when the kernel has just logged an error: an
+  // alert need not wait for the next step then.
+  //
+  // `grid`: the moment of the grid that this step is for, which is a little ago. A step counts as
+  // of then, so that `for` is reached at the step at which it is, however late the loop was.
+  bool step(const SampleTable& table, bool provisional = false,
+            std::optional<Nanoseconds> grid = std::nullopt);
 
   // Whether the last step was long enough ago for one before its time, and in this grid.
   bool may_step_early() const;
@@ -66,9 +72,15 @@ class Judge final : private Blindness {
 
  private:
   std::string_view blind(std::string_view metric) const override;
+  bool is_awaited(std::string_view metric) const override;
+  bool is_awaited(std::size_t source) const;
   void take_blind_sources();
+  void remember_sources(const std::vector<std::string>& names);
+  void notice_pause();
+  void withdraw(const RuleEngine::Saved& before, const RuleEngine* old);
+  void tell(const Transition& transition);
+  std::uint64_t steps() const { return steps_before_ + (engine_ ? engine_->steps() : 0); }
   void say_what_is_left_out();
-  void say_what_is_no_longer_judged(const RuleEngine::Saved& before);
   std::uint64_t dropped() const;
   bool waits_for_sources() const;
 
@@ -86,14 +98,17 @@ class Judge final : private Blindness {
   std::unique_ptr<RuleEngine> engine_;
   std::unique_ptr<TableFeed> feed_;
   std::vector<std::string> blind_sources_;  // by source; empty: it is not
-  std::vector<bool> was_there_;             // by source: it gave a reading before
+  std::vector<bool> was_there_;             // by source: it gave a reading in this boot
+  std::vector<bool> answered_;              // by source: it was not pending, since the start
+  std::vector<std::string> kept_sources_;   // of those that were there, for the next start
   std::size_t refused_told_ = 0;            // the most series without room that were told
   std::vector<bool> dropped_told_;          // by rule
   // Of engines that are no more.
   std::uint64_t steps_before_ = 0;
   std::uint64_t dropped_before_ = 0;
-  const Nanoseconds started_;
+  Nanoseconds waits_from_;  // the start, or the end of the last pause without steps
   Nanoseconds last_duration_{0};
+  Nanoseconds last_grid_{-1};
   std::uint64_t transitions_ = 0;
 };
 

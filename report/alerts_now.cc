@@ -115,12 +115,12 @@ void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTex
     }
   }
   for (std::size_t r = 0; r < n; ++r) {
-    for (const Labels& labels : engine.judged(r).unknown) {
+    for (const RuleEngine::Unknown& unknown : engine.judged(r).unknown) {
       AlertsNow::Alert* alert = next_alert(out);
       if (alert == nullptr) continue;
       alert->rule = r;
       alert->is_unknown = true;
-      alert->labels = labels;
+      alert->labels = unknown.labels;
     }
   }
 }

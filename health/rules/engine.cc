@@ -221,28 +221,28 @@ const RuleEngine::Member* RuleEngine::member_of(std::size_t index, std::uint32_t
   return nullptr;
 }
 
-// Of an alert whose conditions do not hold: the blind source for which nobody can tell whether they
-// would. Empty where what was seen is enough to say that they do not.
-std::string_view RuleEngine::unseen_reason(std::size_t index, const Instance& instance,
-                                           const Blindness* blindness) {
-  if (blindness == nullptr) return {};
+// Of an alert whose conditions do not hold: the one whose source is blind, so that nobody can tell
+// whether they would. Null where what was seen is enough to say that they do not.
+const Condition* RuleEngine::unseen(std::size_t index, const Instance& instance,
+                                    const Blindness* blindness) {
+  if (blindness == nullptr) return nullptr;
   const std::vector<Condition>& conditions = rules_.rules[index].when;
   const std::vector<Seen>& seen = judged_[index].conditions;
   if (conditions[0].function == Function::kAbsent) {
-    if (seen[0].series > 0) return {};
+    if (seen[0].series > 0) return nullptr;
   } else {
     const Member* member = member_of(index, instance.identity);
     const auto now = member != nullptr ? value(conditions[0], member->series) : std::nullopt;
     // What a window still has of a series that is gone says nothing about now.
-    if (!now || !is_there(member->series)) return blindness->blind(conditions[0].metric);
-    if (!holds(conditions[0], *now, has_clear_[index])) return {};
+    if (!now || !is_there(member->series))
+      return blindness->blind(conditions[0].metric).empty() ? nullptr : conditions.data();
+    if (!holds(conditions[0], *now, has_clear_[index])) return nullptr;
   }
   for (std::size_t c = 1; c < conditions.size(); ++c) {
     if (seen[c].there > 0 || conditions[c].function == Function::kAbsent) continue;
-    const std::string_view reason = blindness->blind(conditions[c].metric);
-    if (!reason.empty()) return reason;
+    if (!blindness->blind(conditions[c].metric).empty()) return &conditions[c];
   }
-  return {};
+  return nullptr;
 }
 
 // AlertingRule.Eval of Prometheus' rules/alerting.go. A step before its time only begins alerts:
@@ -312,18 +312,29 @@ bool RuleEngine::is_there(SeriesId id) const { return store_.now(series_[id].rin
 bool RuleEngine::end(Instance& instance, std::size_t index, const Blindness* blindness) {
   const Rule& rule = rules_.rules[index];
   Judged& judged = judged_[index];
+  const Condition* blind = unseen(index, instance, blindness);
+  if (blind != nullptr && blindness->is_awaited(blind->metric)) {
+    // Nobody saw it meanwhile: that does not count towards `for`.
+    const Nanoseconds counted = std::max(last_step_, resumed_);
+    if (instance.state == AlertState::kPending && counted >= Nanoseconds(0)) {
+      instance.active_since += step_ - counted;
+    }
+    return false;
+  }
   if (instance.state == AlertState::kFiring && rule.keep_firing_for.count() > 0) {
     if (!instance.ended) instance.ended = step_;
     if (step_ - *instance.ended < rule.keep_firing_for) return false;
   }
-  const std::string_view reason = unseen_reason(index, instance, blindness);
-  if (!reason.empty()) {
-    tell(index, Change::kUnknown, instance, std::string(reason));
+  if (blind != nullptr) {
+    tell(index, Change::kUnknown, instance, std::string(blindness->blind(blind->metric)));
     // It is followed no further, so there is room: at most as many as there are alerts at a time.
     const Labels& labels = labels_of(instance);
     const bool is_known =
-        std::find(judged.unknown.begin(), judged.unknown.end(), labels) != judged.unknown.end();
-    if (!is_known && judged.unknown.size() < kMaxInstances) judged.unknown.push_back(labels);
+        std::any_of(judged.unknown.begin(), judged.unknown.end(),
+                    [&](const Unknown& unknown) { return unknown.labels == labels; });
+    if (!is_known && judged.unknown.size() < kMaxInstances) {
+      judged.unknown.push_back({labels, instance.state, instance.value});
+    }
   } else if (judged.silenced) {
     std::string by;
     for (const std::size_t other : unless_[index]) {
@@ -337,27 +348,28 @@ bool RuleEngine::end(Instance& instance, std::size_t index, const Blindness* bli
   return true;
 }
 
-// What was unknown is known again: either it is an alert again, or it can be called resolved now.
+// What was unknown is known again: either it is an alert again, or it can be called resolved now,
+// or dropped where it never fired.
 void RuleEngine::end_unknown(std::size_t index, const Blindness* blindness) {
   Judged& judged = judged_[index];
   const Condition& first = rules_.rules[index].when[0];
-  std::erase_if(judged.unknown, [&](const Labels& labels) {
+  std::erase_if(judged.unknown, [&](const Unknown& unknown) {
     for (const Instance& instance : judged.instances) {
-      if (labels_of(instance) == labels) return true;
+      if (labels_of(instance) == unknown.labels) return true;
     }
     if (!judged.blind.empty()) return false;
     Instance instance;
-    instance.state = AlertState::kFiring;
+    instance.state = unknown.from;
     instance.active_since = step_;
-    instance.identity = intern(labels);
+    instance.identity = intern(unknown.labels);
+    instance.value = unknown.value;
     const Member* member = member_of(index, instance.identity);
     const auto now = member != nullptr ? value(first, member->series) : std::nullopt;
     if (!now && blindness != nullptr && !blindness->blind(first.metric).empty()) return false;
     // It is there, and will have a value when its window has enough of it.
     if (!now && member != nullptr && store_.now(series_[member->series].ring)) return false;
-    instance.value = now.value_or(std::nan(""));
-    tell(index, Change::kResolved, instance,
-         now ? "its source is seen again" : "its source is seen again, without it");
+    tell(index, unknown.from == AlertState::kFiring ? Change::kResolved : Change::kDropped,
+         instance, now ? "its source is seen again" : "its source is seen again, without it");
     return true;
   });
 }

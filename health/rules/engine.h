@@ -6,10 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -28,6 +31,9 @@ class Blindness {
   // Of the sources that this metric needs: why it is blind ("source thermal is denied"); empty when
   // it is not.
   virtual std::string_view blind(std::string_view metric) const = 0;
+  // Whether that is only because a source is still to give its first reading since a start or a
+  // pause: an alert of before is neither ended nor goes on until then.
+  virtual bool is_awaited(std::string_view) const { return false; }
 };
 
 class RuleEngine {
@@ -80,6 +86,12 @@ class RuleEngine {
     std::optional<Nanoseconds> ended;  // keep_firing_for counts from here
     double value = 0;
   };
+  // An alert that ended because its source went blind, as it was then.
+  struct Unknown {
+    Labels labels;
+    AlertState from = AlertState::kFiring;
+    double value = 0;
+  };
   // What the last step found of a condition.
   struct Seen {
     std::size_t series = 0;   // that have a value
@@ -97,7 +109,7 @@ class RuleEngine {
     bool silenced = false;           // by an alert in `unless`
     std::uint64_t dropped = 0;       // alerts beyond kMaxInstances, since the start
     std::uint64_t not_followed = 0;  // of them now
-    std::vector<Labels> unknown;     // whose alert ended because its source went blind
+    std::vector<Unknown> unknown;
     AlertState state() const;
   };
   const Judged& judged(std::size_t rule) const { return judged_[rule]; }
@@ -113,20 +125,33 @@ class RuleEngine {
   struct SavedAlert {
     std::string rule;
     Labels labels;
-    Instance instance;  // inactive: one of Judged::unknown
+    Severity severity = Severity::kInfo;
+    bool is_unknown = false;  // one of Judged::unknown: of the instance only state and value count
+    Instance instance;
   };
   struct SavedSeries {
     std::string metric;
     Labels labels;
-    std::vector<TimedValue> samples;  // gaps left out, stale marks kept as NaN
+    // At the last ones of Saved::times: a value, SeriesStore::gap() or another NaN: stale.
+    std::vector<double> values;
   };
   struct Saved {
-    Nanoseconds last_step{0};
+    Nanoseconds last_step{-1};
+    // Until when the time away was taken out of `for`.
+    Nanoseconds resumed{-1};
     std::vector<SavedAlert> alerts;
+    std::vector<std::int64_t> times;  // milliseconds, rising
     std::vector<SavedSeries> series;
   };
   // `with_past`: also the samples of series that functions look back at.
   Saved save(bool with_past) const;
+  // That past, one series at a time; the span is good for the call.
+  std::vector<std::int64_t> past_times() const;
+  using TakePast = std::function<void(const std::string& metric, const Labels& labels,
+                                      std::span<const double> values)>;
+  void for_each_past(const TakePast& take) const;
+  // How many series and values that would be.
+  std::pair<std::size_t, std::size_t> past_size() const;
   // Before the first step. Alerts of rules that are no more are forgotten. The time from the last
   // step until now does not count towards `for`, as Prometheus has it after a restart.
   void restore(const Saved& saved, Nanoseconds now);
@@ -184,8 +209,8 @@ class RuleEngine {
   bool end(Instance& instance, std::size_t index, const Blindness* blindness);
   void end_unknown(std::size_t index, const Blindness* blindness);
   void tell(std::size_t index, Change change, const Instance& instance, std::string reason = {});
-  std::string_view unseen_reason(std::size_t index, const Instance& instance,
-                                 const Blindness* blindness);
+  const Condition* unseen(std::size_t index, const Instance& instance, const Blindness* blindness);
+  void restore_past(const Saved& saved, Nanoseconds now);
   const Member* member_of(std::size_t index, std::uint32_t identity) const;
 
   const RuleSet rules_;
@@ -212,6 +237,7 @@ class RuleEngine {
   std::vector<Judged> judged_;
   std::vector<Transition> transitions_;
   Nanoseconds last_step_{-1};
+  Nanoseconds resumed_{-1};  // restored then
   Nanoseconds step_{0};
   bool provisional_ = false;
   bool earlier_is_seen_ = false;  // the last step is not too long ago for ALERTS to be found

@@ -8,78 +8,123 @@ namespace jetmem {
 RuleEngine::Saved RuleEngine::save(bool with_past) const {
   Saved saved;
   saved.last_step = last_step_;
+  saved.resumed = std::max(last_step_, resumed_);
   for (std::size_t r = 0; r < judged_.size(); ++r) {
+    const Rule& rule = rules_.rules[r];
     for (const Instance& instance : judged_[r].instances) {
-      saved.alerts.push_back({rules_.rules[r].name, labels_of(instance), instance});
+      saved.alerts.push_back({rule.name, labels_of(instance), rule.severity, false, instance});
     }
-    for (const Labels& labels : judged_[r].unknown) {
-      Instance unknown;
-      unknown.state = AlertState::kInactive;
-      saved.alerts.push_back({rules_.rules[r].name, labels, unknown});
+    for (const Unknown& unknown : judged_[r].unknown) {
+      Instance instance;
+      instance.state = unknown.from;
+      instance.value = unknown.value;
+      saved.alerts.push_back({rule.name, unknown.labels, rule.severity, true, instance});
     }
   }
   if (!with_past) return saved;
-  for (const Series& series : series_) {
-    if (!series.used || !series.looked_back) continue;
-    SavedSeries out{series.metric, labels_[series.identity], {}};
-    for (std::size_t i = 0; i < store_.columns_of(series.ring); ++i) {
-      const TimedValue sample = store_.column(series.ring, i);
-      if (!SeriesStore::is_gap(sample.value)) out.samples.push_back(sample);
-    }
-    saved.series.push_back(std::move(out));
-  }
+  saved.times = past_times();
+  for_each_past(
+      [&](const std::string& metric, const Labels& labels, std::span<const double> values) {
+        saved.series.push_back({metric, labels, {values.begin(), values.end()}});
+      });
   return saved;
 }
 
-void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
+std::vector<std::int64_t> RuleEngine::past_times() const {
   std::vector<std::int64_t> times;
-  for (const SavedSeries& series : saved.series) {
-    for (const TimedValue& sample : series.samples) times.push_back(sample.at);
+  std::size_t longest = 0;
+  for (const Series& series : series_) {
+    if (!series.used || !series.looked_back) continue;
+    const std::size_t columns = store_.kept_columns_of(series.ring);
+    if (columns <= longest) continue;
+    longest = columns;
+    times.clear();
+    for (std::size_t i = 0; i < columns; ++i) times.push_back(store_.column(series.ring, i).at);
   }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
-  const std::int64_t present = now.count() / 1'000'000;
-  while (!times.empty() && times.back() > present) times.pop_back();
+  return times;
+}
 
-  struct Past {
-    SeriesId id;
-    const SavedSeries* saved;
-    std::size_t next = 0;
-  };
-  std::vector<Past> pasts;
-  for (const SavedSeries& series : saved.series) {
-    if (const auto id = this->series(series.metric, series.labels)) pasts.push_back({*id, &series});
+void RuleEngine::for_each_past(const TakePast& take) const {
+  std::vector<double> values;
+  for (const Series& series : series_) {
+    if (!series.used || !series.looked_back) continue;
+    values.clear();
+    for (std::size_t i = 0; i < store_.kept_columns_of(series.ring); ++i) {
+      values.push_back(store_.column(series.ring, i).value);
+    }
+    take(series.metric, labels_[series.identity], values);
   }
-  for (const std::int64_t time : times) {
-    store_.begin(time, false);
-    for (Past& past : pasts) {
-      const auto& samples = past.saved->samples;
-      if (past.next == samples.size() || samples[past.next].at != time) continue;
-      const double value = samples[past.next++].value;
-      // A stale mark is a NaN, of whatever bits a file gave back.
+}
+
+std::pair<std::size_t, std::size_t> RuleEngine::past_size() const {
+  std::pair<std::size_t, std::size_t> size{0, 0};
+  for (const Series& series : series_) {
+    if (!series.used || !series.looked_back) continue;
+    ++size.first;
+    size.second += store_.kept_columns_of(series.ring);
+  }
+  return size;
+}
+
+void RuleEngine::restore_past(const Saved& saved, Nanoseconds now) {
+  std::span<const std::int64_t> times(saved.times);
+  const std::int64_t present = now.count() / 1'000'000;
+  while (!times.empty() && times.back() > present) times = times.first(times.size() - 1);
+  const std::vector<bool> keep = store_.on_grid(times);
+
+  std::vector<std::pair<SeriesId, const SavedSeries*>> pasts;
+  for (const SavedSeries& series : saved.series) {
+    if (series.values.size() > saved.times.size()) continue;
+    if (const auto id = this->series(series.metric, series.labels)) {
+      pasts.emplace_back(*id, &series);
+    }
+  }
+  for (std::size_t t = 0; t < times.size(); ++t) {
+    if (!keep[t]) continue;
+    store_.begin(times[t], false);
+    for (const auto& [id, series] : pasts) {
+      const std::size_t before = saved.times.size() - series->values.size();
+      if (t < before) continue;
+      const double value = series->values[t - before];
+      if (SeriesStore::is_gap(value)) continue;
+      // A stale mark is a NaN, of whatever bits.
       if (value == value) {
-        set(past.id, value);
+        set(id, value);
       } else {
-        set_stale(past.id);
+        set_stale(id);
       }
     }
   }
-  const Nanoseconds away = std::max(Nanoseconds(0), now - saved.last_step);
+}
+
+void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
+  restore_past(saved, now);
+  const Nanoseconds away = std::max(Nanoseconds(0), now - std::max(saved.last_step, saved.resumed));
   for (const SavedAlert& alert : saved.alerts) {
     for (std::size_t r = 0; r < rules_.rules.size(); ++r) {
       if (rules_.rules[r].name != alert.rule) continue;
-      if (alert.instance.state == AlertState::kInactive) {
-        if (judged_[r].unknown.size() < kMaxInstances) judged_[r].unknown.push_back(alert.labels);
+      Judged& judged = judged_[r];
+      if (alert.is_unknown) {
+        const bool is_there =
+            std::any_of(judged.unknown.begin(), judged.unknown.end(),
+                        [&](const Unknown& u) { return u.labels == alert.labels; });
+        if (is_there || judged.unknown.size() == kMaxInstances) continue;
+        judged.unknown.push_back({alert.labels, alert.instance.state, alert.instance.value});
         continue;
       }
-      if (judged_[r].instances.size() == kMaxInstances) continue;
       Instance instance = alert.instance;
       instance.identity = intern(alert.labels);
+      // A file may have one twice.
+      const bool is_there =
+          std::any_of(judged.instances.begin(), judged.instances.end(),
+                      [&](const Instance& other) { return other.identity == instance.identity; });
+      if (is_there || judged.instances.size() == kMaxInstances) continue;
       if (instance.state == AlertState::kPending) instance.active_since += away;
-      judged_[r].instances.push_back(instance);
+      judged.instances.push_back(instance);
     }
   }
   last_step_ = saved.last_step;
+  resumed_ = std::max({saved.last_step, saved.resumed, now});
 }
 
 }  // namespace jetmem

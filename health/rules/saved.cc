@@ -15,10 +15,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::size_t kMaxAlerts = 4096;
 constexpr std::size_t kMaxSeries = 16'384;
-constexpr std::size_t kMaxSamples = 100'000;  // of one series
+constexpr std::size_t kMaxSources = 256;
+constexpr std::size_t kMaxTimes = 100'000;
+// A gap takes five bytes in the text and eight in memory.
+constexpr std::size_t kMaxSamples = KeptAlerts::kMaxBytes / 2;
 constexpr std::size_t kMaxLabelBytes = 512;
 constexpr std::uint64_t kMaxTime = INT64_MAX / 4;
 
@@ -63,17 +66,27 @@ double number_of(const Json& json) {
 
 AlertState state_of(const Json& json) {
   const std::string name = text_of(json);
-  for (const AlertState state :
-       {AlertState::kInactive, AlertState::kPending, AlertState::kFiring}) {
+  for (const AlertState state : {AlertState::kPending, AlertState::kFiring}) {
     if (name == alert_state_name(state)) return state;
   }
   refuse("not a state", json);
+}
+
+Severity severity_of(const Json& json) {
+  const std::string name = text_of(json);
+  for (const Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kCritical}) {
+    if (name == severity_name(severity)) return severity;
+  }
+  refuse("not a severity", json);
 }
 
 RuleEngine::SavedAlert alert_of(const Json& json) {
   RuleEngine::SavedAlert alert;
   alert.rule = text_of(json.at("rule"));
   alert.labels = labels_of(json.at("labels"));
+  alert.severity = severity_of(json.at("severity"));
+  if (!json.at("unknown").is_boolean()) refuse("not a yes or no", json);
+  alert.is_unknown = json.at("unknown").get<bool>();
   RuleEngine::Instance& instance = alert.instance;
   instance.state = state_of(json.at("state"));
   instance.active_since = Nanoseconds(integer_of(json.at("active_since")));
@@ -83,24 +96,35 @@ RuleEngine::SavedAlert alert_of(const Json& json) {
   return alert;
 }
 
-// A list of times and one of values: a number, or null where the series was gone.
-RuleEngine::SavedSeries series_of(const Json& json) {
+// Of each of the last times: a number, null where there was none, false where the series was gone.
+RuleEngine::SavedSeries series_of(const Json& json, std::size_t times) {
   RuleEngine::SavedSeries series;
   series.metric = text_of(json.at("metric"));
   series.labels = labels_of(json.at("labels"));
-  const Json& times = json.at("at");
   const Json& values = json.at("values");
-  if (!times.is_array() || !values.is_array() || times.size() != values.size() ||
-      times.size() > kMaxSamples) {
-    refuse("not samples", json);
-  }
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const std::int64_t at = integer_of(times[i]);
-    if (!series.samples.empty() && at <= series.samples.back().at) refuse("times fall", times);
-    series.samples.push_back({at, values[i].is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                                      : number_of(values[i])});
+  if (!values.is_array() || values.size() > times) refuse("not samples", json);
+  series.values.reserve(values.size());
+  for (const Json& value : values) {
+    if (value.is_null()) {
+      series.values.push_back(SeriesStore::gap());
+    } else if (value == false) {
+      series.values.push_back(std::numeric_limits<double>::quiet_NaN());
+    } else {
+      series.values.push_back(number_of(value));
+    }
   }
   return series;
+}
+
+std::vector<std::int64_t> times_of(const Json& json) {
+  if (!json.is_array() || json.size() > kMaxTimes) refuse("not times", json);
+  std::vector<std::int64_t> times;
+  for (const Json& time : json) {
+    const std::int64_t at = integer_of(time);
+    if (!times.empty() && at <= times.back()) refuse("times fall", json);
+    times.push_back(at);
+  }
+  return times;
 }
 
 KeptAlerts from_json(const Json& json) {
@@ -108,12 +132,22 @@ KeptAlerts from_json(const Json& json) {
   KeptAlerts kept;
   kept.boot_id = text_of(json.at("boot_id"));
   kept.saved.last_step = Nanoseconds(integer_of(json.at("last_step")));
+  kept.saved.resumed = kept.saved.last_step;
+  const Json& sources = json.at("sources");
+  if (!sources.is_array() || sources.size() > kMaxSources) refuse("not sources", sources);
+  for (const Json& source : sources) kept.sources.push_back(text_of(source));
   const Json& alerts = json.at("alerts");
   const Json& series = json.at("series");
   if (!alerts.is_array() || alerts.size() > kMaxAlerts) refuse("not alerts", alerts);
   if (!series.is_array() || series.size() > kMaxSeries) refuse("not series", series);
   for (const Json& alert : alerts) kept.saved.alerts.push_back(alert_of(alert));
-  for (const Json& one : series) kept.saved.series.push_back(series_of(one));
+  kept.saved.times = times_of(json.at("times"));
+  std::size_t samples = 0;
+  for (const Json& one : series) {
+    kept.saved.series.push_back(series_of(one, kept.saved.times.size()));
+    samples += kept.saved.series.back().values.size();
+    if (samples > kMaxSamples) refuse("too many samples", series);
+  }
   // Nothing was seen after the last step.
   for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
     const RuleEngine::Instance& instance = alert.instance;
@@ -127,7 +161,8 @@ KeptAlerts from_json(const Json& json) {
 // Written piece by piece: a tree of all samples would take many times their memory.
 class Writer {
  public:
-  std::string out;
+  explicit Writer(std::string& to) : out(to) {}
+  std::string& out;
 
   void number(double value) {
     if (std::isnan(value)) {
@@ -136,8 +171,8 @@ class Writer {
       out += value > 0 ? "\"+Inf\"" : "\"-Inf\"";
     } else {
       digits(value);
-      // Else it would come back as a whole number, and -0 as 0.
-      if (out.find_first_of(".e", last_) == std::string::npos) out += ".0";
+      // A whole number has no sign at 0.
+      if (value == 0 && std::signbit(value)) out += ".0";
     }
   }
   void number(std::int64_t value) { digits(value); }
@@ -158,12 +193,10 @@ class Writer {
  private:
   template <class Number>
   void digits(Number value) {
-    last_ = out.size();
     std::array<char, 32> buffer{};
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
     out.append(buffer.data(), end.ptr);
   }
-  std::size_t last_ = 0;
 };
 
 void write_alert(Writer& json, const RuleEngine::SavedAlert& alert) {
@@ -172,6 +205,9 @@ void write_alert(Writer& json, const RuleEngine::SavedAlert& alert) {
   json.text(alert.rule);
   json.out += ",\"labels\":";
   json.labels(alert.labels);
+  json.out += ",\"severity\":";
+  json.text(severity_name(alert.severity));
+  json.out += alert.is_unknown ? ",\"unknown\":true" : ",\"unknown\":false";
   json.out += ",\"state\":";
   json.text(alert_state_name(instance.state));
   json.out += ",\"active_since\":";
@@ -189,63 +225,90 @@ void write_alert(Writer& json, const RuleEngine::SavedAlert& alert) {
   json.out += '}';
 }
 
-void write_series(Writer& json, const RuleEngine::SavedSeries& series) {
+void write_series(Writer& json, const std::string& metric, const Labels& labels,
+                  std::span<const double> values) {
   json.out += "{\"metric\":";
-  json.text(series.metric);
+  json.text(metric);
   json.out += ",\"labels\":";
-  json.labels(series.labels);
-  json.out += ",\"at\":[";
-  for (std::size_t i = 0; i < series.samples.size(); ++i) {
+  json.labels(labels);
+  json.out += ",\"values\":[";
+  // What was before its first value need not be said.
+  while (!values.empty() && SeriesStore::is_gap(values.front())) values = values.subspan(1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
     if (i > 0) json.out += ',';
-    json.number(series.samples[i].at);
-  }
-  json.out += "],\"values\":[";
-  for (std::size_t i = 0; i < series.samples.size(); ++i) {
-    if (i > 0) json.out += ',';
-    const double value = series.samples[i].value;
-    if (std::isnan(value)) {  // the mark of its end
+    if (SeriesStore::is_gap(values[i])) {
       json.out += "null";
+    } else if (std::isnan(values[i])) {  // the mark of its end
+      json.out += "false";
     } else {
-      json.number(value);
+      json.number(values[i]);
     }
   }
   json.out += "]}";
 }
 
+bool is_full(const std::string& out) { return out.size() > KeptAlerts::kMaxBytes; }
+
 }  // namespace
 
-Result<std::string> to_text(const KeptAlerts& kept) {
-  Writer json;
-  json.out = "{\"format\":" + std::to_string(kFormat) + ",\"boot_id\":";
+Result<void> write_kept_alerts(const KeptAlerts& kept, const RuleEngine* past, std::string& out) {
+  Writer json(out);
+  out.assign("{\"format\":").append(std::to_string(kFormat)).append(",\"boot_id\":");
   json.text(kept.boot_id);
-  json.out += ",\"last_step\":";
+  out += ",\"last_step\":";
   json.number(kept.saved.last_step.count());
-  json.out += ",\"alerts\":[";
+  out += ",\"sources\":[";
   const char* separator = "";
-  for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
-    json.out += std::exchange(separator, ",\n");
-    write_alert(json, alert);
-    if (json.out.size() > KeptAlerts::kMaxBytes) break;
+  for (const std::string& source : kept.sources) {
+    out += std::exchange(separator, ",");
+    json.text(source);
   }
-  json.out += "],\"series\":[";
+  out += "],\"alerts\":[";
   separator = "";
-  for (const RuleEngine::SavedSeries& series : kept.saved.series) {
-    json.out += std::exchange(separator, ",\n");
-    write_series(json, series);
-    if (json.out.size() > KeptAlerts::kMaxBytes) break;
+  for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
+    out += std::exchange(separator, ",\n");
+    write_alert(json, alert);
+    if (is_full(out)) break;
   }
-  json.out += "]}\n";
-  if (kept.saved.alerts.size() > kMaxAlerts || kept.saved.series.size() > kMaxSeries) {
+  out += "],\"times\":[";
+  separator = "";
+  for (const std::int64_t time : past != nullptr ? past->past_times() : kept.saved.times) {
+    out += std::exchange(separator, ",");
+    json.number(time);
+  }
+  out += "],\"series\":[";
+  separator = "";
+  std::size_t series = 0;
+  const auto write = [&](const std::string& metric, const Labels& labels,
+                         std::span<const double> values) {
+    ++series;
+    if (is_full(out)) return;
+    out += std::exchange(separator, ",\n");
+    write_series(json, metric, labels, values);
+  };
+  if (past != nullptr) {
+    past->for_each_past(write);
+  } else {
+    for (const RuleEngine::SavedSeries& one : kept.saved.series) {
+      write(one.metric, one.labels, one.values);
+    }
+  }
+  out += "]}\n";
+  if (kept.saved.alerts.size() > kMaxAlerts || series > kMaxSeries) {
     return fail(Errc::kTooLarge, "more alerts or series than are read back");
   }
-  if (json.out.size() > KeptAlerts::kMaxBytes) {
-    return fail(Errc::kTooLarge, "it takes more than 1 MiB");
-  }
-  return std::move(json.out);
+  if (is_full(out)) return fail(Errc::kTooLarge, "it takes more than 2 MiB");
+  return {};
+}
+
+Result<std::string> to_text(const KeptAlerts& kept) {
+  std::string out;
+  if (auto ok = write_kept_alerts(kept, nullptr, out); !ok) return tl::unexpected(ok.error());
+  return out;
 }
 
 Result<KeptAlerts> parse_kept_alerts(std::string_view text) {
-  if (text.size() > KeptAlerts::kMaxBytes) return fail(Errc::kTooLarge, "is larger than 1 MiB");
+  if (text.size() > KeptAlerts::kMaxBytes) return fail(Errc::kTooLarge, "is larger than 2 MiB");
   try {
     return from_json(Json::parse(text));
   } catch (const Json::exception& error) {

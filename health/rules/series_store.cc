@@ -25,6 +25,7 @@ std::uint64_t bits_of(double value) {
 
 }  // namespace
 
+double SeriesStore::gap() { return from_bits(kGapBits); }
 bool SeriesStore::is_gap(double value) { return bits_of(value) == kGapBits; }
 bool SeriesStore::is_stale(double value) { return bits_of(value) == kStaleBits; }
 
@@ -95,10 +96,33 @@ std::size_t SeriesStore::columns_of(Id id) const {
   return static_cast<std::size_t>(std::min<std::uint64_t>(columns_ - since, ring.values.size()));
 }
 
+std::size_t SeriesStore::kept_columns_of(Id id) const {
+  const std::size_t columns = columns_of(id);
+  return provisional_ && columns > 0 ? columns - 1 : columns;
+}
+
 TimedValue SeriesStore::column(Id id, std::size_t i) const {
   const Ring& ring = rings_[id];
   const std::uint64_t column = columns_ - columns_of(id) + i;
   return {times_[column % times_.size()], ring.values[column % ring.values.size()]};
+}
+
+std::vector<bool> SeriesStore::on_grid(std::span<const std::int64_t> times) const {
+  std::vector<bool> keep(times.size(), true);
+  bool all_fit = true;
+  for (std::size_t newer = 0; newer < times.size() && all_fit; ++newer) {
+    const std::int64_t age = times.back() - times[times.size() - 1 - newer];
+    // The next step needs a column, too.
+    all_fit = newer + 2 <= capacity_for(std::chrono::milliseconds(age));
+  }
+  if (all_fit) return keep;
+  std::int64_t last = -1;
+  for (std::size_t i = times.size(); i-- > 0;) {
+    const std::int64_t step = (times.back() - times[i]) / interval_.count();
+    keep[i] = step != last;
+    last = step;
+  }
+  return keep;
 }
 
 std::optional<double> SeriesStore::now(Id id) const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "health/rules/functions.h"
@@ -48,9 +49,17 @@ class SeriesStore {
   // For keeping it over a restart: the columns, oldest first, in which the series may have
   // something, and what it has there: a value, or a NaN that is_gap or is_stale knows.
   std::size_t columns_of(Id id) const;
+  // Without a provisional one, which the next step would have replaced.
+  std::size_t kept_columns_of(Id id) const;
   TimedValue column(Id id, std::size_t i) const;
+  static double gap();
   static bool is_gap(double value);
   static bool is_stale(double value);
+
+  // Which of these times (rising) to begin() columns for, so that every window finds all of its
+  // past although they may be closer together than the steps: the newest, and then one for each
+  // step. All of them where they fit.
+  std::vector<bool> on_grid(std::span<const std::int64_t> times) const;
 
  private:
   struct Ring {

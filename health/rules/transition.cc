@@ -28,6 +28,8 @@ std::string_view change_name(Change change) {
       return "unknown";
     case Change::kSilenced:
       return "silenced";
+    case Change::kWithdrawn:
+      return "withdrawn";
   }
   return "unknown";
 }

@@ -17,15 +17,16 @@ enum class AlertState : std::uint8_t { kInactive, kPending, kFiring };
 std::string_view alert_state_name(AlertState state);
 
 enum class Change : std::uint8_t {
-  kPending,   // its conditions hold, for less than `for`
-  kFiring,    // they have held for long enough
-  kResolved,  // they no longer hold, as far as was seen
-  kDropped,   // pending, and they no longer hold
-  kUnknown,   // firing or pending, and its source went blind: nobody knows whether they hold
-  kSilenced,  // firing or pending, and an alert named by `unless` began to fire
+  kPending,    // its conditions hold, for less than `for`
+  kFiring,     // they have held for long enough
+  kResolved,   // they no longer hold, as far as was seen
+  kDropped,    // pending, and they no longer hold
+  kUnknown,    // firing or pending, and its source went blind: nobody knows whether they hold
+  kSilenced,   // firing or pending, and an alert named by `unless` began to fire
+  kWithdrawn,  // firing or unknown, and its rule is no more
 };
 
-// "pending", "firing", "resolved", "dropped", "unknown", "silenced".
+// "pending", "firing", "resolved", "dropped", "unknown", "silenced", "withdrawn".
 std::string_view change_name(Change change);
 
 struct Transition {
@@ -37,7 +38,7 @@ struct Transition {
   double value = 0;             // of the first condition, when last seen
   Nanoseconds at{0};            // boot clock, the step of judgement
   Nanoseconds active_since{0};  // when it became pending
-  std::string reason;           // of kUnknown and kSilenced: "source thermal is denied"
+  std::string reason;           // of kUnknown, kSilenced, kWithdrawn: "source thermal is denied"
 };
 
 }  // namespace jetmem

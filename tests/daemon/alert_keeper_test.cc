@@ -19,6 +19,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+const std::vector<std::string> kSources{"meminfo"};
+
 RuleSet rule_set() {
   RuleSet rules;
   Rule rule;
@@ -60,17 +62,18 @@ TEST_F(AlertKeeperTest, KeepsAlertsAndPast) {
   EXPECT_FALSE(first.load(now_).has_value()) << "nothing was kept";
   step(1);
   step(-2.5);
-  first.keep(engine_, now_);
+  first.keep(engine_, kSources, now_);
   AlertKeeper second = keeper();
   const auto kept = second.load(now_);
   ASSERT_TRUE(kept.has_value());
-  EXPECT_EQ(kept->last_step, now_);
-  ASSERT_EQ(kept->alerts.size(), 1U);
-  EXPECT_EQ(kept->alerts[0].rule, "JetmemX");
-  EXPECT_EQ(kept->alerts[0].instance.state, AlertState::kFiring);
-  ASSERT_EQ(kept->series.size(), 1U);
-  ASSERT_EQ(kept->series[0].samples.size(), 2U);
-  EXPECT_EQ(kept->series[0].samples[1].value, -2.5);
+  EXPECT_EQ(kept->saved.last_step, now_);
+  ASSERT_EQ(kept->saved.alerts.size(), 1U);
+  EXPECT_EQ(kept->saved.alerts[0].rule, "JetmemX");
+  EXPECT_EQ(kept->saved.alerts[0].instance.state, AlertState::kFiring);
+  ASSERT_EQ(kept->saved.series.size(), 1U);
+  ASSERT_EQ(kept->saved.series[0].values.size(), 2U);
+  EXPECT_EQ(kept->saved.series[0].values[1], -2.5);
+  EXPECT_EQ(kept->sources, kSources);
   EXPECT_EQ(second.failures() + first.failures(), 0U);
   EXPECT_TRUE(log_.entries.empty());
   struct stat status {};
@@ -81,16 +84,16 @@ TEST_F(AlertKeeperTest, KeepsAlertsAndPast) {
 TEST_F(AlertKeeperTest, WithoutAlertsItWritesOnlyThePastAndThatSeldom) {
   AlertKeeper kept = keeper();
   step(0);
-  kept.keep(engine_, now_);
+  kept.keep(engine_, kSources, now_);
   std::filesystem::remove(directory_.file("alerts.json"));
   std::filesystem::remove(directory_.file("alerts-past.json"));
   for (int i = 0; i < 19; ++i) {
     step(0);
-    kept.keep(engine_, now_);
+    kept.keep(engine_, kSources, now_);
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
   step(0);
-  kept.keep(engine_, now_);
+  kept.keep(engine_, kSources, now_);
   EXPECT_FALSE(std::filesystem::exists(directory_.file("alerts.json")));
   EXPECT_TRUE(std::filesystem::exists(directory_.file("alerts-past.json")));
 }
@@ -98,24 +101,64 @@ TEST_F(AlertKeeperTest, WithoutAlertsItWritesOnlyThePastAndThatSeldom) {
 // What the daemon before this one left must not come back once it has ended.
 TEST_F(AlertKeeperTest, TheFirstStepReplacesWhatWasLeft) {
   step(1);
-  keeper().keep(engine_, now_);
+  keeper().keep(engine_, kSources, now_);
   RuleEngine healthy(rule_set(), {});
   now_ += seconds(15);
   healthy.begin(now_);
   healthy.judge();
   AlertKeeper second = keeper();
-  ASSERT_EQ(second.load(now_)->alerts.size(), 1U);
-  second.keep(healthy, now_);
-  EXPECT_TRUE(keeper().load(now_)->alerts.empty());
+  ASSERT_EQ(second.load(now_)->saved.alerts.size(), 1U);
+  second.keep(healthy, kSources, now_);
+  EXPECT_TRUE(keeper().load(now_)->saved.alerts.empty());
+}
+
+TEST_F(AlertKeeperTest, AlertsAreWrittenWhenTheyChangeAndEachMinute) {
+  AlertKeeper kept = keeper();
+  step(1);
+  kept.keep(engine_, kSources, now_);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  const auto written = [&] { return std::filesystem::exists(directory_.file("alerts.json")); };
+  for (int i = 0; i < 3; ++i) {
+    step(2 + i);
+    kept.keep(engine_, kSources, now_);
+  }
+  EXPECT_FALSE(written()) << "only its value is another";
+  step(5);
+  kept.keep(engine_, kSources, now_);
+  EXPECT_TRUE(written()) << "a minute has passed";
+  EXPECT_EQ(keeper().load(now_)->saved.last_step, now_);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  kept.keep(engine_, {"meminfo", "vmstat"}, now_);
+  EXPECT_TRUE(written());
+}
+
+TEST_F(AlertKeeperTest, APastThatIsTooLargeIsSaidOnceAndNotWritten) {
+  RuleEngine large(rule_set(), {std::chrono::seconds(1), 64U << 20});
+  AlertKeeper kept = keeper();
+  for (int t = 0; t < 310; ++t) {
+    now_ += seconds(1);
+    large.begin(now_);
+    for (int i = 0; i < 500; ++i) {
+      large.set(*large.series("x", {{"a", std::to_string(i)}}), -1.0 / (t + i + 1.5));
+    }
+    large.judge();
+    kept.keep(large, kSources, now_);
+  }
+  EXPECT_EQ(kept.failures(), 1U);
+  kept.finish(large, kSources);
+  EXPECT_EQ(kept.failures(), 2U);
+  ASSERT_EQ(log_.entries.size(), 1U);
+  EXPECT_EQ(log_.entries[0].message.find("more than 2 MiB") == std::string::npos, false)
+      << log_.entries[0].message;
 }
 
 TEST_F(AlertKeeperTest, WithoutDirectoryOrBootIdNothingIsKept) {
   step(1);
   AlertKeeper nowhere("", "boot", log_);
-  nowhere.keep(engine_, now_);
-  nowhere.finish(engine_);
+  nowhere.keep(engine_, kSources, now_);
+  nowhere.finish(engine_, kSources);
   AlertKeeper nobody = keeper("");
-  nobody.keep(engine_, now_);
+  nobody.keep(engine_, kSources, now_);
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
   EXPECT_FALSE(nobody.load(now_).has_value());
   EXPECT_EQ(nowhere.failures() + nobody.failures(), 0U);
@@ -123,7 +166,7 @@ TEST_F(AlertKeeperTest, WithoutDirectoryOrBootIdNothingIsKept) {
 
 TEST_F(AlertKeeperTest, AnotherBootsAlertsAreNotThisOnes) {
   step(1);
-  keeper("before").keep(engine_, now_);
+  keeper("before").keep(engine_, kSources, now_);
   AlertKeeper after = keeper("after");
   EXPECT_FALSE(after.load(now_).has_value());
   EXPECT_EQ(after.failures(), 0U) << "that is how it should be";
@@ -131,11 +174,11 @@ TEST_F(AlertKeeperTest, AnotherBootsAlertsAreNotThisOnes) {
 
 TEST_F(AlertKeeperTest, WhatCannotBeUnderstoodIsCountedAndSaid) {
   step(1);
-  keeper().keep(engine_, now_);
+  keeper().keep(engine_, kSources, now_);
   const std::string good = text("alerts.json");
   const std::string bad[]{"",
                           good.substr(0, good.size() / 2),
-                          std::string(2U << 20, 'x'),
+                          std::string(3U << 20, 'x'),
                           std::string(500'000, '['),
                           "{\"format\":99}",
                           "\x1b[2J\n"};
@@ -145,12 +188,12 @@ TEST_F(AlertKeeperTest, WhatCannotBeUnderstoodIsCountedAndSaid) {
     AlertKeeper second = keeper();
     const auto kept = second.load(now_);
     ASSERT_TRUE(kept.has_value()) << "the past is another file";
-    EXPECT_TRUE(kept->alerts.empty());
+    EXPECT_TRUE(kept->saved.alerts.empty());
     EXPECT_EQ(second.failures(), 1U);
     ASSERT_EQ(log_.entries.size(), 1U);
     EXPECT_EQ(log_.entries[0].message.find('\x1b'), std::string::npos);
     EXPECT_NE(log_.entries[0].message.find("alerts.json"), std::string::npos);
-    second.keep(engine_, now_);
+    second.keep(engine_, kSources, now_);
     EXPECT_EQ(log_.entries.size(), 2U) << "that it works again is told";
     EXPECT_EQ(text("alerts.json"), good);
   }
@@ -176,7 +219,7 @@ TEST_F(AlertKeeperTest, AFullDirectoryIsSaidOnceAndRecovers) {
   AlertKeeper kept(full, "boot", log_);
   for (int i = 0; i < 50; ++i) {
     step(1);
-    kept.keep(engine_, now_);
+    kept.keep(engine_, kSources, now_);
   }
   EXPECT_GE(kept.failures(), 50U);
   EXPECT_EQ(log_.entries.size(), 2U) << "one for each file";
@@ -184,7 +227,7 @@ TEST_F(AlertKeeperTest, AFullDirectoryIsSaidOnceAndRecovers) {
   std::filesystem::remove(full + "/fill");
   for (int i = 0; i < 25; ++i) {
     step(1);
-    kept.keep(engine_, now_);
+    kept.keep(engine_, kSources, now_);
   }
   EXPECT_EQ(log_.entries.size(), 4U);
   EXPECT_TRUE(AlertKeeper(full, "boot", log_).load(now_).has_value());

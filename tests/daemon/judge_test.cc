@@ -103,7 +103,11 @@ class JudgeTest : public testing::Test {
   void kills(int n) { tree_.write("proc/vmstat", "oom_kill " + std::to_string(n) + "\n"); }
 
   void read() {
-    if (!meminfo_denied_) sampler_->collect(0);
+    if (meminfo_gone_) {
+      sampler_->reject(0, {Errc::kAbsent, "gone"});
+    } else if (!meminfo_denied_ && !meminfo_late_) {
+      sampler_->collect(0);
+    }
     if (meminfo_denied_) sampler_->reject(0, {Errc::kDenied, "not ours"});
     if (!vmstat_gone_) sampler_->collect(1);
     if (vmstat_gone_) sampler_->reject(1, {Errc::kAbsent, "gone"});
@@ -162,6 +166,8 @@ class JudgeTest : public testing::Test {
   std::unique_ptr<Judge> judge_;
   List told_;
   bool meminfo_denied_ = false;
+  bool meminfo_gone_ = false;
+  bool meminfo_late_ = false;  // its program has not answered
   bool vmstat_gone_ = false;
 };
 
@@ -264,7 +270,7 @@ TEST_F(JudgeTest, ARuleThatIsNoMoreIsForgotten) {
   EXPECT_TRUE(reload());
   steps(100);
   EXPECT_TRUE(std::isnan(state("LowFree")));
-  EXPECT_EQ(count_logged("is judged no longer"), 0U) << "it was resolved";
+  EXPECT_EQ(told_.back(), "resolved") << "not withdrawn";
 }
 
 TEST_F(JudgeTest, AnAlertWhoseRuleIsTakenAwayIsNotLeftFiringInTheLog) {
@@ -274,13 +280,21 @@ TEST_F(JudgeTest, AnAlertWhoseRuleIsTakenAwayIsNotLeftFiringInTheLog) {
   steps(1);
   rules(kKills);
   EXPECT_TRUE(reload());
-  EXPECT_EQ(count_logged("LowFree was firing, and is judged no longer"), 1U);
+  EXPECT_EQ(told_, (List{"firing", "withdrawn"}));
+  EXPECT_EQ(entries(), told_);
+  const LogEntry& entry = log_.entries.back();
+  EXPECT_TRUE(entry.always);
+  EXPECT_EQ(field(entry, "JETMEM_SEVERITY"), "critical");
+  EXPECT_EQ(field(entry, "JETMEM_SUMMARY").substr(0, 9), "Free is 1");
+  EXPECT_EQ(field(entry, "MESSAGE_ID").size(), 32U);
+  EXPECT_EQ(metric("jetmem_alert_transitions_total"), 2);
   rules(kLowFree);
   EXPECT_TRUE(reload());
   steps(1);
   rules(kKills);
   restart(seconds(1));
-  EXPECT_EQ(count_logged("LowFree was firing, and is judged no longer"), 2U);
+  EXPECT_EQ(told_, (List{"firing", "withdrawn", "firing", "withdrawn"}));
+  EXPECT_EQ(field(log_.entries.back(), "JETMEM_SEVERITY"), "critical");
 }
 
 TEST_F(JudgeTest, NothingIsSaidBeforeTheFirstStep) {
@@ -543,6 +557,134 @@ TEST_F(JudgeTest, AStepBeforeItsTimeIsReplacedByTheGridsNextOne) {
   EXPECT_TRUE(judge());
   EXPECT_EQ(told_, (List{"firing"}));
   EXPECT_EQ(state("Kills", "warning"), 2);
+}
+
+TEST_F(JudgeTest, WhatIsAbsentAfterARestartIsNotSeenAgain) {
+  rules(kLowFree);
+  start(runtime_.path());
+  free_kib(1);
+  steps(1);
+  meminfo_gone_ = true;
+  restart(seconds(20));
+  steps(2);
+  EXPECT_EQ(told_, (List{"firing", "unknown"})) << "not resolved";
+  restart(seconds(20));
+  steps(3);
+  EXPECT_EQ(unknown("LowFree"), 1);
+  EXPECT_EQ(told_, (List{"firing", "unknown"}));
+  meminfo_gone_ = false;
+  free_kib(4096);
+  steps(1);
+  EXPECT_EQ(told_, (List{"firing", "unknown", "resolved"}));
+  EXPECT_EQ(count_logged("it was: Free is 1"), 2U) << "its last value";
+}
+
+TEST_F(JudgeTest, WhatWasOnlyPendingWhenItsSourceWentBlindIsDropped) {
+  rules(kSlowLowFree);
+  start(runtime_.path());
+  free_kib(1);
+  steps(1);
+  meminfo_denied_ = true;
+  steps(1);
+  restart(seconds(20));
+  steps(1);
+  meminfo_denied_ = false;
+  free_kib(4096);
+  steps(1);
+  EXPECT_EQ(told_, (List{"pending", "unknown", "dropped"}));
+  EXPECT_EQ(count_logged("did not last; it was: Free is 1"), 1U);
+  EXPECT_EQ(count_logged("NaN"), 0U);
+}
+
+TEST_F(JudgeTest, WhileAProgramIsStillToAnswerItsAlertsAreHeld) {
+  rules(kSlowLowFree);
+  start(runtime_.path());
+  free_kib(1);
+  steps(2);  // pending for 15 s
+  meminfo_late_ = true;
+  restart(seconds(5));
+  clock_.advance(seconds(5));
+  ASSERT_TRUE(judge());
+  steps(1);
+  EXPECT_EQ(told_, (List{"pending"}));
+  EXPECT_EQ(state("LowFree"), 1);
+  meminfo_late_ = false;
+  steps(2);
+  EXPECT_EQ(state("LowFree"), 1) << "nobody saw it meanwhile";
+  steps(1);
+  EXPECT_EQ(state("LowFree"), 2) << "but before";
+  meminfo_late_ = true;
+  restart(seconds(5));
+  clock_.advance(seconds(5));
+  ASSERT_TRUE(judge());
+  EXPECT_EQ(state("LowFree"), 2);
+  EXPECT_EQ(told_, (List{"pending", "firing"}));
+  steps(3);
+  EXPECT_EQ(told_, (List{"pending", "firing", "unknown"})) << "not for ever";
+}
+
+TEST_F(JudgeTest, AfterAPauseItWaitsForWhatIsReadAnew) {
+  rules(kLowFree);
+  start();
+  free_kib(1);
+  steps(2);
+  clock_.suspend(std::chrono::hours(1));
+  meminfo_late_ = true;
+  EXPECT_FALSE(judge()) << "its reader is still to answer";
+  meminfo_late_ = false;
+  clock_.advance(seconds(1));
+  EXPECT_TRUE(judge());
+  EXPECT_EQ(told_, (List{"firing"}));
+  clock_.suspend(std::chrono::hours(1));
+  meminfo_late_ = true;
+  EXPECT_FALSE(judge());
+  clock_.advance(seconds(5));
+  EXPECT_TRUE(judge()) << "not for long";
+}
+
+TEST_F(JudgeTest, ALargerIntervalStillSeesTheWholeWindow) {
+  rules(
+      "rules:\n  - alert: Kills\n    severity: warning\n    when:\n"
+      "      - metric: jetmem_vmstat_oom_kill_total\n        function: increase\n"
+      "        window: 1h\n        above: 0\n    summary: x\n");
+  start(runtime_.path());
+  steps(60);
+  kills(1);
+  steps(180);  // 45 min
+  ASSERT_EQ(state("Kills", "warning"), 2);
+  settings_.interval = seconds(60);
+  EXPECT_TRUE(reload());
+  steps(5);
+  EXPECT_EQ(told_, (List{"firing"}));
+  judge_->finish();
+  settings_.interval = seconds(120);
+  restart(seconds(1));
+  steps(2);
+  EXPECT_EQ(told_, (List{"firing"}));
+  steps(5);
+  EXPECT_EQ(told_, (List{"firing", "resolved"}));
+}
+
+TEST_F(JudgeTest, AStopRightAfterAReloadKeepsThePast) {
+  rules(kKills);
+  start(runtime_.path());
+  steps(2);
+  kills(1);
+  steps(1);
+  EXPECT_TRUE(reload());
+  judge_->finish();
+  restart(seconds(10));
+  steps(1);
+  EXPECT_EQ(state("Kills", "warning"), 2);
+  EXPECT_EQ(told_, (List{"firing"}));
+}
+
+TEST_F(JudgeTest, HowLongAStepTookIsNotSaidBeforeThereWasOne) {
+  rules(kLowFree);
+  start();
+  EXPECT_TRUE(std::isnan(metric("jetmem_rules_step_seconds")));
+  steps(1);
+  EXPECT_FALSE(std::isnan(metric("jetmem_rules_step_seconds")));
 }
 
 TEST_F(JudgeTest, ADirectoryThatTakesNothingIsSaidOnceAndItsEnd) {

@@ -4,13 +4,14 @@
 namespace {
 
 constexpr std::string_view kGood =
-    R"({"format":1,"boot_id":"b","last_step":1000000000007,"alerts":[)"
-    R"({"rule":"JetmemThrottling","labels":{"area":"linux,cma"},"state":"firing",)"
+    R"({"format":2,"boot_id":"b","last_step":1000000000007,"sources":["throttle"],"alerts":[)"
+    R"({"rule":"JetmemThrottling","labels":{"area":"linux,cma"},"severity":"warning",)"
+    R"("unknown":false,"state":"firing",)"
     R"("active_since":999000000001,"firing_since":999500000002,"ended":null,"value":0.1},)"
-    R"({"rule":"JetmemThrottling","labels":{},"state":"inactive",)"
-    R"("active_since":0,"firing_since":0,"ended":3,"value":"NaN"}],"series":[)"
-    R"({"metric":"jetmem_throttling","labels":{},"at":[100,15100,30100],)"
-    R"("values":[0.0,null,"+Inf"]}]}
+    R"({"rule":"JetmemThrottling","labels":{},"severity":"warning","unknown":true,)"
+    R"("state":"pending","active_since":0,"firing_since":0,"ended":3,"value":"NaN"}],)"
+    R"("times":[100,15100,30100,45100],"series":[)"
+    R"({"metric":"jetmem_throttling","labels":{},"values":[0,null,false,"+Inf"]}]}
 )";
 
 // A text of its own, or a good one with a piece of it replaced: where, how much, by what.

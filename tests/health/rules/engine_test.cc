@@ -169,6 +169,20 @@ TEST(Engine, RestoredFiringIsNotAnnouncedAgain) {
   EXPECT_THAT(after.told(), ElementsAre("Hot resolved"));
 }
 
+TEST(Engine, WhatAFileHasTwiceIsThereOnce) {
+  Judged before(kHeld);
+  for (int i = 0; i < 3; ++i) before.step({{"jetmem_x_celsius", kNone, 95}});
+  RuleEngine::Saved saved = before.engine.save(false);
+  saved.alerts.push_back(saved.alerts[0]);
+  saved.alerts.push_back(saved.alerts[0]);
+  saved.alerts.back().is_unknown = true;
+  saved.alerts.push_back(saved.alerts.back());
+  Judged after(kHeld);
+  after.engine.restore(saved, std::chrono::seconds(60));
+  EXPECT_EQ(after.engine.judged(0).instances.size(), 1U);
+  EXPECT_EQ(after.engine.judged(0).unknown.size(), 1U);
+}
+
 TEST(Engine, RestoredSamplesAreLookedBackAt) {
   constexpr const char* kRule = R"(
 rules:

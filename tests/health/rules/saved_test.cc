@@ -31,7 +31,8 @@ KeptAlerts some() {
   alert.instance.state = AlertState::kPending;
   alert.instance.ended = Nanoseconds(3);
   kept.saved.alerts.push_back(alert);
-  alert.instance.state = AlertState::kInactive;
+  alert.is_unknown = true;
+  alert.severity = Severity::kCritical;
   kept.saved.alerts.push_back(alert);
   RuleEngine::SavedSeries series;
   series.metric = "jetmem_x_total";
@@ -40,9 +41,13 @@ KeptAlerts some() {
   for (const double value :
        {0.0, -0.0, 1.0 / 3, 5e-324, 1.7976931348623157e308, -1e21, 9007199254740993.0, 4096.0,
         std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
-    series.samples.push_back({at += 15'000, value});
+    kept.saved.times.push_back(at += 15'000);
+    series.values.push_back(value);
   }
-  series.samples.push_back({at + 1, std::nan("")});
+  kept.saved.times.insert(kept.saved.times.end(), {at + 1, at + 2});
+  series.values.push_back(SeriesStore::gap());
+  series.values.push_back(std::nan(""));
+  kept.sources = {"meminfo", "vmstat"};
   kept.saved.series.push_back(series);
   kept.saved.series.push_back({"jetmem_empty", {}, {}});
   return kept;
@@ -61,6 +66,8 @@ TEST(Saved, ComesBackBitByBit) {
     const RuleEngine::SavedAlert& b = back->saved.alerts[i];
     EXPECT_EQ(a.rule, b.rule);
     EXPECT_EQ(a.labels, b.labels);
+    EXPECT_EQ(a.severity, b.severity);
+    EXPECT_EQ(a.is_unknown, b.is_unknown);
     EXPECT_EQ(a.instance.state, b.instance.state);
     EXPECT_EQ(a.instance.active_since, b.instance.active_since);
     EXPECT_EQ(a.instance.firing_since, b.instance.firing_since);
@@ -68,14 +75,15 @@ TEST(Saved, ComesBackBitByBit) {
     EXPECT_EQ(bits(a.instance.value), bits(b.instance.value));
   }
   ASSERT_EQ(back->saved.series.size(), 2U);
-  const auto& before = kept.saved.series[0].samples;
-  const auto& after = back->saved.series[0].samples;
+  EXPECT_EQ(back->sources, kept.sources);
+  EXPECT_EQ(back->saved.times, kept.saved.times);
+  const auto& before = kept.saved.series[0].values;
+  const auto& after = back->saved.series[0].values;
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i + 1 < before.size(); ++i) {
-    EXPECT_EQ(before[i].at, after[i].at);
-    EXPECT_EQ(bits(before[i].value), bits(after[i].value)) << before[i].value;
+    EXPECT_EQ(bits(before[i]), bits(after[i])) << before[i];
   }
-  EXPECT_TRUE(std::isnan(after.back().value));
+  EXPECT_TRUE(std::isnan(after.back()) && !SeriesStore::is_gap(after.back()));
   EXPECT_EQ(to_text(*back).value(), text);
 }
 
@@ -116,7 +124,7 @@ TEST(Saved, WhatIsNotOfThisFormatIsRefused) {
       std::string(KeptAlerts::kMaxBytes, '['),
       "{\"format\":" + std::string(100'000, '{'),
       std::string(KeptAlerts::kMaxBytes + 1, ' '),
-      with("\"format\":1", "\"format\":2"),
+      with("\"format\":2", "\"format\":1"),
       with("\"boot_id\":\"b\"", "\"boot_id\":1"),
       with("1000000000007", "-9223372036854775808"),
       with("1000000000007", "18446744073709551615"),
@@ -130,10 +138,14 @@ TEST(Saved, WhatIsNotOfThisFormatIsRefused) {
       with("\"value\":0.1", "\"value\":null"),
       with("\"JetmemX\"", "\"" + std::string(513, 'x') + "\""),
       with("\"labels\":{}", "\"labels\":[]"),
-      with("\"at\":[15100", "\"at\":[15100,15100"),
-      with("\"at\":[15100,30100", "\"at\":[30100,15100"),
-      with("\"values\":[0.0,", "\"values\":["),
-      with("\"values\":[0.0", "\"values\":[{}"),
+      with("\"info\",\"unknown\":false,\"state\":\"firing\"",
+           "\"loud\",\"unknown\":false,\"state\":\"firing\""),
+      with("\"unknown\":true", "\"unknown\":1"),
+      with("\"sources\":[\"meminfo\"", "\"sources\":[7"),
+      with("\"times\":[15100", "\"times\":[15100,15100"),
+      with("\"times\":[15100,30100", "\"times\":[30100,15100"),
+      with("\"values\":[0,", "\"values\":[0,0,"),
+      with("\"values\":[0", "\"values\":[{}"),
       with("\"alerts\":[", "\"alerts\":[7,"),
       with("\"series\":[", "\"series\":[null,"),
       with("\"series\":[", "\"series\":{},\"x\":["),
@@ -149,7 +161,7 @@ TEST(Saved, WhatIsTooLargeIsNotWritten) {
   KeptAlerts kept = some();
   for (int i = 0; i < 100; ++i) {
     RuleEngine::SavedSeries series{"jetmem_x_total", {{"i", std::to_string(i)}}, {}};
-    for (int k = 0; k < 1000; ++k) series.samples.push_back({k, 1.0 / (k + 1)});
+    for (int k = 0; k < 1200; ++k) series.values.push_back(1.0 / (k + 1.5));
     kept.saved.series.push_back(std::move(series));
   }
   EXPECT_FALSE(to_text(kept).has_value());

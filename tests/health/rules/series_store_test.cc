@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace jetmem {
@@ -140,6 +141,19 @@ TEST(StoreLimit, HoldsBytesToTheLimitAndGivesThemBack) {
   for (const SeriesStore::Id id : ids) store.remove(id);
   EXPECT_EQ(store.bytes(), empty);
   EXPECT_EQ(store.series(), 0U);
+}
+
+TEST_F(Store, TimesThatAreTooCloseAreThinnedToTheGrid) {
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < 41; ++i) times.push_back(1'000'000 + i * 15'000 + i % 2);
+  EXPECT_EQ(store_.on_grid(times), std::vector<bool>(41, true)) << "they fit";
+  EXPECT_EQ(store_.on_grid({}), std::vector<bool>());
+  times.clear();
+  for (int i = 0; i < 600; ++i) times.push_back(1'000'000 + i * 1'000);
+  const std::vector<bool> keep = store_.on_grid(times);
+  EXPECT_TRUE(keep.back());
+  EXPECT_EQ(std::count(keep.begin(), keep.end(), true), 40);
+  EXPECT_TRUE(std::find(keep.begin(), keep.begin() + 15, true) != keep.begin() + 15);
 }
 
 }  // namespace
