@@ -71,7 +71,8 @@ void add_alerts_command(CLI::App& app, CommandContext& context) {
       "when\n"
       "nothing is known to fire and not all could be told (a source is blind, a rule has a "
       "mistake,\n"
-      "one look was not enough, nobody answers); 2 on a wrong command line.");
+      "one look was not enough, nobody answers); 2 on a wrong command line. A rule that has\n"
+      "nothing to look at, as the device has no such thing, counts as judged: --all names them.");
   command->callback([options, &context] {
     options->wanted.root = context.root;
     context.status = run(*options);

@@ -29,7 +29,8 @@ Result<AlertsAsked> from_one_look(const AlertsWanted& wanted, const Settings& se
   auto shot = OneShot::read(wanted.root, {});
   if (!shot) return tl::unexpected(std::move(shot.error()));
   AlertsAsked out;
-  out.answer = judged_now(**shot, rules_in_force(settings.rules), settings.rules);
+  std::size_t files = 0;
+  out.answer = judged_now(**shot, read_rules(wanted.rules, settings.rules, files), settings.rules);
   out.json = alerts_json(out.answer);
   return out;
 }
@@ -41,6 +42,8 @@ Result<AlertsAsked> ask_for_alerts(const AlertsWanted& wanted, const Settings& s
     return fail(Errc::kInvalid, "--root and --daemon exclude each other");
   }
   if (!wanted.root.empty()) return from_one_look(wanted, settings);
+  // Rules that are only written down are no daemon's yet.
+  if (!wanted.rules.paths.empty() && wanted.daemon.empty()) return from_one_look(wanted, settings);
   auto told = from_daemon(wanted, settings);
   if (told || !wanted.daemon.empty()) return told;
   auto seen = from_one_look(wanted, settings);

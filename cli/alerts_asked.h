@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/one_shot.h"
+#include "cli/rule_input.h"
 #include "config/rules.h"
 #include "config/settings.h"
 #include "report/alerts.h"
@@ -18,6 +19,7 @@ struct AlertsWanted {
   std::string root;                 // judged now, below it; empty: the daemon is asked
   std::string daemon;               // asked and nobody else; empty: where it usually is
   std::vector<std::string> config;  // settings files
+  NamedRules rules;                 // judged now, where there are paths
 };
 
 struct AlertsAsked {

@@ -111,6 +111,9 @@ std::string quiet_rule(const Answer::Rule& rule, const AlertsTextOptions& option
     for (const std::string& name : rule.unless) by += (by.empty() ? "" : " or ") + name;
     out += wrapped("silenced: " + by + " fires", kIndent);
   }
+  for (const std::string& expression : rule.no_series) {
+    out += wrapped("nothing to look at: no series of " + expression + " now", kIndent);
+  }
   for (const Answer::Condition& condition : rule.conditions) {
     out += wrapped(condition.text + ": " + standing(condition), kIndent);
   }
@@ -119,15 +122,16 @@ std::string quiet_rule(const Answer::Rule& rule, const AlertsTextOptions& option
 
 std::string summary(const Answer& answer) {
   std::string text;
-  const auto add = [&](std::string_view state, const char* one, const char* many) {
-    const std::uint64_t count = answer.count(state);
+  const auto add = [&](std::uint64_t count, const char* one, const char* many) {
     if (count == 0) return;
     text += (text.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? one : many);
   };
-  add("firing", " fires", " fire");
-  add("pending", " is pending", " are pending");
-  add("unknown", " could not be judged", " could not be judged");
-  add("inactive", " is quiet", " are quiet");
+  add(answer.count("firing"), " fires", " fire");
+  add(answer.count("pending"), " is pending", " are pending");
+  add(answer.count("unknown"), " could not be judged", " could not be judged");
+  const std::uint64_t idle = answer.count_without_series();
+  add(answer.count("inactive") - idle, " is quiet", " are quiet");
+  add(idle, " has nothing to look at", " have nothing to look at");
   const std::uint64_t all = answer.rules.size() + answer.rules_left_out;
   if (all == 0) return "There are no rules: nothing will ever be told.";
   return counted(all, "rule") + ": " + text + ".";
@@ -203,9 +207,11 @@ int alerts_status(const Answer& answer) {
   const bool past_is_wanted =
       std::any_of(answer.rules.begin(), answer.rules.end(),
                   [](const Answer::Rule& rule) { return !rule.needs_past.empty(); });
-  const bool all_told = answer.count("unknown") == 0 && !past_is_wanted &&
-                        answer.mistakes.empty() && answer.rules_left_out == 0 &&
-                        !answer.rules.empty();
+  // Each is known not to fire, rather than none known to.
+  const bool all_known = !answer.rules.empty() &&
+                         answer.count("inactive") + answer.count("pending") == answer.rules.size();
+  const bool all_told =
+      all_known && !past_is_wanted && answer.mistakes.empty() && answer.rules_left_out == 0;
   return all_told ? kExitOk : kExitUnknown;
 }
 

@@ -72,6 +72,13 @@ Error trouble_of(CURLcode code, const Body& body, milliseconds deadline) {
     return {Errc::kTimeout, "no answer within " + std::to_string(deadline.count()) + " ms"};
   }
   if (code == CURLE_COULDNT_CONNECT) return {Errc::kUnavailable, "nobody answers"};
+  // What it takes for HTTP/0.9 is anything.
+  if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY) {
+    return {Errc::kMalformed, "what answers is not HTTP; is another program listening there?"};
+  }
+  if (code == CURLE_GOT_NOTHING) {
+    return {Errc::kMalformed, "it hung up without an answer; is another program listening there?"};
+  }
   return {Errc::kIo, curl_easy_strerror(code)};
 }
 

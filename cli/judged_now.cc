@@ -86,7 +86,8 @@ Verdict look(const Condition& condition, const RuleEngine::Seen& seen, const One
     // Blind is what the engine says of it.
     if (!sources.blind(condition.metric).empty()) return {};
     if (sources.is_absent(condition.metric) || !is_derived(condition.metric)) return {true, {}};
-    return {false, condition.metric + " has no value after one look: it may need a past"};
+    return {false, "no series of " + promql_selector(condition) +
+                       ": this device has none, or it needs a past"};
   }
   if (seen.holding > 0) return {};
   if (condition.clear && seen.worst &&
@@ -101,9 +102,13 @@ void say_what_needs_a_past(const Rule& rule, const RuleEngine::Judged& judged,
                            const OneLook& sources, AlertsAnswer::Rule& out) {
   bool is_out = judged.silenced;
   std::string needs;
+  std::vector<std::string> no_series;
   for (std::size_t c = 0; c < rule.when.size(); ++c) {
     const Verdict verdict = look(rule.when[c], judged.conditions[c], sources);
     is_out |= verdict.is_out;
+    const bool looks_at_none =
+        judged.conditions[c].series == 0 && rule.when[c].function != Function::kAbsent;
+    if (verdict.is_out && looks_at_none) no_series.push_back(out.conditions[c].expression);
     if (!verdict.needs_past.empty()) needs += (needs.empty() ? "" : "; ") + verdict.needs_past;
     if (rule.when[c].window.count() == 0) continue;
     // Of one sample an average could be made. It would mean nothing.
@@ -113,6 +118,7 @@ void say_what_needs_a_past(const Rule& rule, const RuleEngine::Judged& judged,
   if (is_out) {
     // Whatever could not be seen of the others.
     out.state = "inactive";
+    out.no_series = std::move(no_series);
     out.blind.clear();
     out.alerts.clear();
   } else if (!needs.empty()) {

@@ -8,6 +8,17 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 
+namespace {
+
+// A full disk must not pass for a short answer, whatever the answer was.
+int told(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::perror("jetmem: cannot write");
+  return jetmem::kExitFailed;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   // A closed pipe (`jetmem metrics | head`) ends a write with an error, not the process.
   std::signal(SIGPIPE, SIG_IGN);
@@ -37,12 +48,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with status 0.
     const int status = app.exit(error);
-    return status == 0 ? jetmem::kExitOk : jetmem::kExitUsage;
+    return told(status == 0 ? jetmem::kExitOk : jetmem::kExitUsage);
   }
-  // A full disk must not pass for a short answer.
-  if (context.status == jetmem::kExitOk && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
-    std::perror("jetmem: cannot write");
-    return jetmem::kExitFailed;
-  }
-  return context.status;
+  return told(context.status);
 }

@@ -1,9 +1,11 @@
 #include "cli/rule_input.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 
+#include "cli/commands.h"
 #include "collectors/registry.h"
 #include "config/load.h"
 #include "health/rules/check.h"
@@ -32,6 +34,23 @@ void add_path(const std::string& path, RuleFiles& to) {
   to.texts.push_back(std::move(*text));
 }
 
+// A file alone may name what is shipped: that is a mistake only where it is read alone.
+void say_what_is_shipped(const NamedRules& named, const RulesSettings& settings,
+                         ParsedRules& parsed) {
+  NamedRules with = named;
+  with.with_shipped = true;
+  std::size_t files = 0;
+  const ParsedRules both = read_rules(with, settings, files);
+  for (ConfigError& error : parsed.errors) {
+    const bool stays =
+        std::any_of(both.errors.begin(), both.errors.end(), [&](const ConfigError& other) {
+          return other.file == error.file && other.line == error.line &&
+                 other.column == error.column && other.key == error.key;
+        });
+    if (!stays) error.message += " (shipped: add --with-shipped)";
+  }
+}
+
 }  // namespace
 
 std::optional<Settings> settings_for(const char* command, const std::vector<std::string>& named) {
@@ -56,7 +75,19 @@ ParsedRules read_rules(const NamedRules& named, const RulesSettings& settings, s
   files = texts.size();
   ParsedRules parsed = load_rules(texts, MetricCatalog::of_jetmem(), settings.interval);
   parsed.errors.insert(parsed.errors.begin(), local.errors.begin(), local.errors.end());
+  const bool is_alone = !in_force && !named.with_shipped;
+  if (is_alone && !parsed.errors.empty()) say_what_is_shipped(named, settings, parsed);
   return parsed;
+}
+
+void add_rule_paths(CLI::App* command, NamedRules& named) {
+  command
+      ->add_option("PATH", named.paths,
+                   "Rule files, or directories of *.yaml (default: the shipped rules and those of\n"
+                   "rules.directory)")
+      ->type_name("");
+  command->add_flag("--with-shipped", named.with_shipped,
+                    "With the shipped rules in front of PATH, for what changes them");
 }
 
 ParsedRules rules_in_force(const RulesSettings& settings) {

@@ -9,6 +9,10 @@
 #include "config/rules.h"
 #include "config/settings.h"
 
+namespace CLI {
+class App;
+}
+
 namespace jetmem {
 
 // From the files named, or those below /etc/jetmem. Nothing, and said on stderr, where a named one
@@ -23,7 +27,9 @@ struct NamedRules {
   std::vector<std::string> paths;  // files, and directories of *.yaml; none: those in force
   bool with_shipped = false;       // in front of the paths
 };
-// `files`: how many were read.
+// PATH... and --with-shipped of the commands that read rules.
+void add_rule_paths(CLI::App* command, NamedRules& named);
+// `files`: how many were read. A mistake that is none with the shipped rules says so.
 ParsedRules read_rules(const NamedRules& named, const RulesSettings& settings, std::size_t& files);
 
 }  // namespace jetmem

@@ -89,14 +89,8 @@ int run_list(const Wanted& wanted) {
   return parsed.errors.empty() ? kExitOk : kExitFailed;
 }
 
-CLI::App* add_rule_paths(CLI::App* command, Wanted& wanted) {
-  command
-      ->add_option("PATH", wanted.named.paths,
-                   "Rule files, or directories of *.yaml (default: the shipped rules and those of\n"
-                   "rules.directory)")
-      ->type_name("");
-  command->add_flag("--with-shipped", wanted.named.with_shipped,
-                    "With the shipped rules in front of PATH, for what changes them");
+CLI::App* add_inputs(CLI::App* command, Wanted& wanted) {
+  add_rule_paths(command, wanted.named);
   command->add_option("--config", wanted.config, "Settings file (default: those of jetmemd)")
       ->type_name("FILE");
   return command;
@@ -109,20 +103,20 @@ void add_rules_command(CLI::App& app, CommandContext& context) {
   command->require_subcommand(1);
 
   auto wanted = std::make_shared<Wanted>();
-  CLI::App* check = add_rule_paths(
+  CLI::App* check = add_inputs(
       command->add_subcommand("check", "Say whether rules are right, or what is wrong and where"),
       *wanted);
   check->footer(
       "Exit status: 0 when they are right, 1 when there are mistakes, 2 on a wrong command line.");
   check->callback([wanted, &context] { context.status = run_check(*wanted); });
 
-  CLI::App* list = add_rule_paths(
+  CLI::App* list = add_inputs(
       command->add_subcommand("list", "List the rules, and where each is written"), *wanted);
   list->footer(
       "Exit status: 0; 1 when there are mistakes (said on stderr), 2 on a wrong command line.");
   list->callback([wanted, &context] { context.status = run_list(*wanted); });
 
-  CLI::App* to_prometheus = add_rule_paths(
+  CLI::App* to_prometheus = add_inputs(
       command->add_subcommand("export", "Print the rules as a rule file of Prometheus"), *wanted);
   to_prometheus
       ->add_option("--runbooks", wanted->runbooks, "Where the runbooks are, for runbook_url")
@@ -133,7 +127,7 @@ void add_rules_command(CLI::App& app, CommandContext& context) {
       "Exit status: 0 when it was written, 1 when there are mistakes, 2 on a wrong command line.");
   to_prometheus->callback([wanted, &context] { context.status = run_export(*wanted); });
 
-  CLI::App* catalog = add_rule_paths(
+  CLI::App* catalog = add_inputs(
       command->add_subcommand("catalog", "Print what journalctl -x says below alerts"), *wanted);
   catalog->footer(
       "jetmem's own alerts are in the catalog that is installed. For a site's own rules:\n"

@@ -103,7 +103,7 @@ void put_state(const AlertsAsked& asked, const AlertsAnswer::Rule* now) {
   put("\n" + wrapped(text + "; " + who_judged(asked.answer, asked.from) + ".", 0));
 }
 
-int no_such_rule(const std::string& name, const ParsedRules& parsed) {
+int no_such_rule(const std::string& name, const NamedRules& named, const ParsedRules& parsed) {
   const RuleSet& rules = parsed.rules;
   std::string message = "no rule is called '" + printable(name, 60) + "'";
   std::vector<std::string_view> names;
@@ -114,7 +114,9 @@ int no_such_rule(const std::string& name, const ParsedRules& parsed) {
   } else if (!near.empty()) {
     message += "; did you mean '" + std::string(near) + "'?";
   }
-  if (!parsed.errors.empty()) {
+  if (!named.paths.empty() && !parsed.errors.empty()) {
+    std::fprintf(stderr, "%s\n", describe(parsed.errors).c_str());
+  } else if (!parsed.errors.empty()) {
     message +=
         "; " + counted(parsed.errors.size(), "mistake") + " in the rules, see jetmem rules check";
   }
@@ -126,9 +128,10 @@ int no_such_rule(const std::string& name, const ParsedRules& parsed) {
 int run(const ExplainOptions& options) {
   const auto settings = settings_for("rules explain", options.wanted.config);
   if (!settings) return kExitUsage;
-  const ParsedRules parsed = rules_in_force(settings->rules);
+  std::size_t files = 0;
+  const ParsedRules parsed = read_rules(options.wanted.rules, settings->rules, files);
   const Rule* rule = parsed.rules.find(options.name);
-  if (rule == nullptr) return no_such_rule(options.name, parsed);
+  if (rule == nullptr) return no_such_rule(options.name, options.wanted.rules, parsed);
   const auto asked = ask_for_alerts(options.wanted, *settings);
   const AlertsAnswer::Rule* now = asked ? find_rule(asked->answer, *rule) : nullptr;
 
@@ -154,6 +157,7 @@ void add_rules_explain(CLI::App& rules, CommandContext& context) {
       "explain", "Say what a rule means, its PromQL, and where its conditions stand now");
   auto options = std::make_shared<ExplainOptions>();
   command->add_option("NAME", options->name, "The alert")->required()->type_name("");
+  add_rule_paths(command, options->wanted.rules);
   command
       ->add_option("--daemon", options->wanted.daemon, "Ask the jetmemd at this address, no other")
       ->type_name("ADDRESS");
@@ -161,7 +165,9 @@ void add_rules_explain(CLI::App& rules, CommandContext& context) {
       ->add_option("--config", options->wanted.config, "Settings file (default: those of jetmemd)")
       ->type_name("FILE");
   command->footer(
-      "The values are jetmemd's where it answers, else of one look (as jetmem alerts has them).\n"
+      "The values are jetmemd's where it answers, else of one look (as jetmem alerts has them). "
+      "Of\n"
+      "rules in PATH they are of one look: no daemon has read them.\n"
       "Exit status: 0; 1 when no values could be had; 2 when there is no such rule or the command\n"
       "line is wrong.");
   command->callback([options, &context] {

@@ -39,7 +39,7 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string_vie
   return "; did you mean '" + std::string(prefix) + std::string(near) + "'?";
 }
 
-std::optional<double> parse_rule_number(std::string_view text) {
+std::optional<RuleNumber> parse_rule_number(std::string_view text) {
   double value = 0;
   std::string_view digits = text;
   const bool percent = !digits.empty() && digits.back() == '%';
@@ -48,15 +48,18 @@ std::optional<double> parse_rule_number(std::string_view text) {
                                             std::chars_format::general);
   if (error == std::errc() && end == digits.data() + digits.size() && std::isfinite(value)) {
     // Dividing keeps 95% the same double as 0.95.
-    return percent ? value / 100 : value;
+    if (percent) return RuleNumber{value / 100, NumberUnit::kPercent};
+    return RuleNumber{value, NumberUnit::kPlain};
   }
   if (percent) return std::nullopt;
   const bool negative = text.starts_with('-');
   const double sign = negative ? -1 : 1;
   if (negative) text.remove_prefix(1);
-  if (const auto size = parse_size(text)) return sign * static_cast<double>(*size);
+  if (const auto size = parse_size(text)) {
+    return RuleNumber{sign * static_cast<double>(*size), NumberUnit::kSize};
+  }
   if (const auto time = parse_duration(text)) {
-    return sign * std::chrono::duration<double>(*time).count();
+    return RuleNumber{sign * std::chrono::duration<double>(*time).count(), NumberUnit::kTime};
   }
   return std::nullopt;
 }
@@ -166,7 +169,9 @@ std::optional<Threshold> RuleFields::number(const YamlNode& node, const std::str
     return threshold;
   }
   if (const auto value = parse_rule_number(*written)) {
-    threshold.value = *value;
+    threshold.value = value->value;
+    threshold.unit = value->unit;
+    threshold.written = *written;
     return threshold;
   }
   problems_.add(node.at, key,

@@ -28,8 +28,12 @@ std::string join_names(std::span<const std::string_view> names);
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> names,
                          std::string_view otherwise = {}, std::string_view prefix = {});
 
-// "95%", "12MiB", "10m", "-3.5": the number in base units.
-std::optional<double> parse_rule_number(std::string_view text);
+struct RuleNumber {
+  double value = 0;  // in base units
+  NumberUnit unit = NumberUnit::kPlain;
+};
+// "95%", "12MiB", "10m", "-3.5".
+std::optional<RuleNumber> parse_rule_number(std::string_view text);
 
 // What is wrong with one file; beyond a bound it only says that there is more.
 class RuleProblems {

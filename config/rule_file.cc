@@ -89,7 +89,8 @@ void RuleFile::take_threshold(const YamlNode& name, const YamlNode& node, ReadRu
                   key + " must be a number such as 3, 95%, 12MiB or 10m, found " + found(*value));
     return;
   }
-  threshold.value = *number;
+  threshold.value = number->value;
+  threshold.unit = number->unit;
   threshold.written = *written;
   place_threshold(std::move(threshold), out);
 }

@@ -84,6 +84,8 @@ class Resolver {
     for (const NamedThreshold& named : read_.set.thresholds) {
       if (named.name != threshold.name) continue;
       threshold.value = named.value;
+      threshold.unit = named.unit;
+      threshold.written = named.written;
       return true;
     }
     // Declared with a mistake, that was said.

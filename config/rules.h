@@ -64,9 +64,14 @@ struct LabelMatcher {
   Position at;
 };
 
+// The unit that a number was written with. A plain one fits everything.
+enum class NumberUnit : std::uint8_t { kPlain, kPercent, kSize, kTime };
+
 struct Threshold {
   double value = 0;
-  std::string name;  // of the threshold that it was written as ("$name"); empty: a number
+  NumberUnit unit = NumberUnit::kPlain;
+  std::string written;  // "95%", or the number that the name stands for
+  std::string name;     // of the threshold that it was written as ("$name"); empty: a number
   Position at;
 };
 
@@ -115,6 +120,7 @@ struct NamedThreshold {
   std::string name;
   std::string what;  // empty where another file only changed the value
   double value = 0;
+  NumberUnit unit = NumberUnit::kPlain;
   std::string written;  // "95%"
   std::string file;     // that set the value
   Position at;

@@ -1,8 +1,10 @@
 #include "report/alerts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/text.h"
 #include "base/utc_time.h"
@@ -80,6 +82,7 @@ Json rule_json(const Answer& answer, const Answer::Rule& rule) {
   out["unless"] = rule.unless;
   out["blind"] = text_or_null(rule.blind);
   out["needs_past"] = text_or_null(rule.needs_past);
+  out["no_series"] = rule.no_series;
   out["for_seconds"] = rule.hold_seconds;
   out["keep_firing_for_seconds"] = rule.keep_firing_seconds;
   out["summary"] = rule.summary;
@@ -100,10 +103,34 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// Takes what is of the right kind; what is not is as if it were not there.
+// Takes what is of the right kind; what is not is as if it were not there. What must be there is
+// asked for by must_...(), which remember what was missing.
 class Reader {
  public:
-  explicit Reader(const Json& json) : json_(json) {}
+  explicit Reader(const Json& json, std::string* missing = nullptr)
+      : json_(json), missing_(missing) {}
+
+  std::string must_be_one_of(const char* key, std::span<const std::string_view> words) const {
+    std::string word = text(key);
+    const bool is_known = std::find(words.begin(), words.end(), word) != words.end();
+    if (!is_known) miss(key, at(key).is_null() ? "" : printable(dump(at(key)), 60));
+    return word;
+  }
+  std::string must_have_text(const char* key) const {
+    std::string out = text(key);
+    if (out.empty()) miss(key);
+    return out;
+  }
+  std::uint64_t must_count(const char* key) const {
+    if (!at(key).is_number_unsigned()) miss(key);
+    return count(key);
+  }
+  const Json& must_have_list(const char* key) const {
+    static const Json kEmpty = Json::array();
+    if (at(key).is_array()) return at(key);
+    miss(key);
+    return kEmpty;
+  }
 
   const Json& at(const char* key) const {
     static const Json kNone;
@@ -135,13 +162,21 @@ class Reader {
     return out;
   }
 
+  void miss(const char* key, const std::string& instead = {}) const {
+    if (missing_ == nullptr || !missing_->empty()) return;
+    *missing_ = instead.empty() ? "lacks '" + std::string(key) + "'"
+                                : "has " + instead + " for '" + key + "'";
+  }
+
  private:
   const Json& json_;
+  std::string* missing_;
 };
 
 Answer::Alert read_alert(const Reader& from) {
   Answer::Alert out;
-  out.state = from.text("state");
+  constexpr std::array<std::string_view, 3> kStates{"firing", "pending", "unknown"};
+  out.state = from.must_be_one_of("state", kStates);
   out.labels = from.labels("labels");
   out.value = from.number("value");
   out.shown = from.text("shown");
@@ -169,27 +204,48 @@ Answer::Condition read_condition(const Reader& from) {
   return out;
 }
 
-Answer::Rule read_rule(const Reader& from) {
+// Its state must be at least as bad as its alerts'.
+bool contradicts(const Answer::Rule& rule) {
+  const auto has = [&](std::string_view state) {
+    return std::any_of(rule.alerts.begin(), rule.alerts.end(),
+                       [&](const Answer::Alert& alert) { return alert.state == state; });
+  };
+  if (has("firing")) return rule.state != "firing";
+  return rule.state == "inactive" && !rule.alerts.empty();
+}
+
+Answer::Rule read_rule(const Json& json, std::string& missing) {
+  constexpr std::array<std::string_view, 4> kStates{"firing", "pending", "unknown", "inactive"};
+  constexpr std::array<std::string_view, 3> kSeverities{"info", "warning", "critical"};
+  const Reader from(json, &missing);
   Answer::Rule out;
-  out.name = from.text("alert");
-  out.severity = from.text("severity");
-  out.state = from.text("state");
+  out.name = from.must_have_text("alert");
+  out.severity = from.must_be_one_of("severity", kSeverities);
+  out.state = from.must_be_one_of("state", kStates);
   out.silenced = from.flag("silenced");
   for (const Json& name : from.at("unless")) {
     if (name.is_string()) out.unless.push_back(printable(name.get_ref<const std::string&>()));
   }
   out.blind = from.text("blind");
   out.needs_past = from.text("needs_past");
+  for (const Json& each : from.at("no_series")) {
+    if (each.is_string()) {
+      out.no_series.push_back(printable(each.get_ref<const std::string&>(), kMaxShown));
+    }
+  }
   out.hold_seconds = from.number("for_seconds").value_or(0);
   out.keep_firing_seconds = from.number("keep_firing_for_seconds").value_or(0);
   out.summary = from.text("summary");
   out.cause = from.text("cause");
   out.remedy = from.text("remedy");
   out.runbook = from.text("runbook");
-  for (const Json& each : from.at("conditions")) {
+  for (const Json& each : from.must_have_list("conditions")) {
     out.conditions.push_back(read_condition(Reader(each)));
   }
-  for (const Json& each : from.at("alerts")) out.alerts.push_back(read_alert(Reader(each)));
+  for (const Json& each : from.must_have_list("alerts")) {
+    out.alerts.push_back(read_alert(Reader(each, &missing)));
+  }
+  if (contradicts(out)) from.miss("state", "'" + out.state + "' beside worse alerts");
   out.dropped = from.count("dropped_alerts");
   return out;
 }
@@ -199,6 +255,12 @@ Answer::Rule read_rule(const Reader& from) {
 std::uint64_t AlertsAnswer::count(std::string_view state) const {
   return static_cast<std::uint64_t>(std::count_if(
       rules.begin(), rules.end(), [&](const Rule& rule) { return rule.state == state; }));
+}
+
+std::uint64_t AlertsAnswer::count_without_series() const {
+  return static_cast<std::uint64_t>(std::count_if(rules.begin(), rules.end(), [](const Rule& rule) {
+    return rule.state == "inactive" && !rule.no_series.empty();
+  }));
 }
 
 std::string alerts_json(const AlertsAnswer& answer) {
@@ -215,6 +277,7 @@ std::string alerts_json(const AlertsAnswer& answer) {
   for (const char* state : {"firing", "pending", "unknown", "inactive"}) {
     counts[state] = answer.count(state);
   }
+  counts["no_series"] = answer.count_without_series();
   out["mistakes"] = Json::array();
   for (const Answer::Mistake& mistake : answer.mistakes) {
     out["mistakes"].push_back({{"file", mistake.file},
@@ -255,23 +318,33 @@ Result<AlertsAnswer> parse_alerts(std::string_view text) {
                                       "'; are jetmem and jetmemd of the same version?");
   }
   AlertsAnswer out;
-  const Reader judged(all.at("judged"));
-  out.one_look = judged.text("by") != "jetmemd";
+  std::string missing;
+  constexpr std::array<std::string_view, 2> kJudges{"jetmemd", "one look"};
+  const Reader judged(all.at("judged"), &missing);
+  out.one_look = judged.must_be_one_of("by", kJudges) != "jetmemd";
   out.judged_since_boot = judged.number("since_boot_seconds").value_or(0);
   out.judged_wall = judged.number("unix_seconds");
   out.interval_seconds = judged.number("interval_seconds").value_or(0);
-  out.steps = judged.count("steps");
-  for (const Json& each : all.at("mistakes")) {
+  out.steps = judged.must_count("steps");
+  const Reader whole(json, &missing);
+  for (const Json& each : whole.must_have_list("mistakes")) {
     const Reader from(each);
     out.mistakes.push_back(
         {from.text("file"), from.count("line"), from.count("column"), from.text("message")});
   }
-  for (const Json& each : all.at("rules")) out.rules.push_back(read_rule(Reader(each)));
-  const Reader left_out(all.at("left_out"));
-  out.rules_left_out = left_out.count("rules");
-  out.alerts_left_out = left_out.count("alerts");
-  out.mistakes_left_out = left_out.count("mistakes");
-  return out;
+  for (const Json& each : whole.must_have_list("rules")) {
+    out.rules.push_back(read_rule(each, missing));
+    if (missing.empty()) continue;
+    missing = "has a rule, number " + std::to_string(out.rules.size()) + ", that " + missing;
+    break;
+  }
+  const Reader left_out(all.at("left_out"), &missing);
+  out.rules_left_out = left_out.must_count("rules");
+  out.alerts_left_out = left_out.must_count("alerts");
+  out.mistakes_left_out = left_out.must_count("mistakes");
+  if (missing.empty()) return out;
+  return fail(Errc::kMalformed, "the answer is malformed: it " + missing +
+                                    "; are jetmem and jetmemd of the same version?");
 }
 
 }  // namespace jetmem

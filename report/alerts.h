@@ -49,6 +49,9 @@ struct AlertsAnswer {
     std::vector<std::string> unless;
     std::string blind;       // why nobody can say whether it holds; empty: it can be said
     std::string needs_past;  // what one look cannot tell; empty: nothing
+    // Of an inactive one: what its conditions look at and has no series now
+    // (Condition::expression), so that it cannot fire. Mostly the device has no such thing.
+    std::vector<std::string> no_series;
     double hold_seconds = 0;
     double keep_firing_seconds = 0;
     std::string summary;  // as written, with {{ value }}
@@ -79,6 +82,7 @@ struct AlertsAnswer {
   std::uint64_t rules_left_out = 0;
 
   std::uint64_t count(std::string_view state) const;  // rules in this state
+  std::uint64_t count_without_series() const;         // of the inactive ones
 };
 
 // What a client takes, and so what is never exceeded: the last rules are left out and counted.
@@ -87,7 +91,8 @@ constexpr std::size_t kMaxAlertsJson = 4U << 20;
 // Pretty-printed, with a newline at its end.
 std::string alerts_json(const AlertsAnswer& answer);
 
-// The reverse. Texts are made printable(): who answers may be anybody.
+// The reverse. Texts are made printable(): who answers may be anybody. An answer that lacks what
+// tells whether something fires is refused, never taken for quiet.
 Result<AlertsAnswer> parse_alerts(std::string_view json);
 
 }  // namespace jetmem

@@ -44,6 +44,16 @@ void put_conditions(const Rule& rule, const AlertsNow::Condition* found, AlertsA
   }
 }
 
+void put_no_series(const Rule& rule, AlertsAnswer::Rule& out) {
+  for (std::size_t c = 0; c < rule.when.size(); ++c) {
+    if (out.conditions[c].series > 0 || rule.when[c].function == Function::kAbsent) continue;
+    const std::string& expression = out.conditions[c].expression;
+    if (std::find(out.no_series.begin(), out.no_series.end(), expression) == out.no_series.end()) {
+      out.no_series.push_back(expression);
+    }
+  }
+}
+
 void put_alert(const AlertsNow& now, const Rule& rule, const AlertsNow::Alert& found,
                AlertsAnswer::Rule& out) {
   AlertsAnswer::Alert& to = out.alerts.emplace_back();
@@ -170,6 +180,7 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
     const bool is_unknown =
         found.state == AlertState::kInactive && (was_blinded || !found.blind.empty());
     to.state = is_unknown ? "unknown" : alert_state_name(found.state);
+    if (to.state == "inactive") put_no_series(rule, to);
   }
   sort_by_state(out);
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sample.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "health/rules/texts.h"
@@ -15,8 +16,23 @@ constexpr std::array<std::string_view, 5> kReserved{"alertname", "alertstate", "
                                                     "instance", "job"};
 // What is longer was not meant to be a name; looking for a near one would take long.
 constexpr std::size_t kMaxTyped = 100;
+// A name that only a pattern matches, and that is as near as this to a declared one, is a
+// misspelling.
+constexpr std::size_t kMisspelt = 2;
 // Of all files together: who has more mends these first.
 constexpr std::size_t kMaxErrors = 200;
+
+// In which numbers about this condition's value may be written. Per second, it is the metric's own.
+NumberUnit written_unit(const Condition& condition) {
+  if (condition.function == Function::kChanges) return NumberUnit::kPlain;
+  const std::string_view unit = unit_of(condition.metric);
+  if (condition.metric.ends_with("_bytes_per_second")) return NumberUnit::kSize;
+  // "_events_per_second" are no seconds.
+  if (condition.metric.ends_with("_per_second")) return NumberUnit::kPlain;
+  if (unit == "bytes") return NumberUnit::kSize;
+  if (unit == "ratio") return NumberUnit::kPercent;
+  return unit == "seconds" ? NumberUnit::kTime : NumberUnit::kPlain;
+}
 
 class Checker {
  public:
@@ -104,6 +120,7 @@ class Checker {
                             : "; did you mean '" + std::string(near) + "'?"));
       return std::nullopt;
     }
+    if (metric->is_of_pattern && is_misspelt(condition)) return std::nullopt;
     const auto labels = metric->labels();
     for (const LabelMatcher& matcher : condition.labels) {
       check_label(matcher.at, "labels", matcher.label, labels, condition.metric);
@@ -115,7 +132,48 @@ class Checker {
               "', which Prometheus uses for alerts: rules cannot be made of it");
     }
     check_function(condition, *metric);
+    if (condition.comparison) {
+      check_unit(condition, condition.threshold, comparison_name(*condition.comparison));
+    }
+    if (condition.clear) check_unit(condition, *condition.clear, "clear");
     return metric;
+  }
+
+  bool is_misspelt(const Condition& condition) {
+    if (condition.metric.size() > kMaxTyped) return false;
+    const auto names = catalog_.names();
+    const auto near = std::find_if(names.begin(), names.end(), [&](std::string_view name) {
+      const auto [shorter, longer] = std::minmax({condition.metric.size(), name.size()});
+      return longer - shorter <= kMisspelt && edit_distance(condition.metric, name) <= kMisspelt;
+    });
+    if (near == names.end()) return false;
+    add(condition.metric_at, "metric",
+        "no source is known to have '" + printable(condition.metric, 100) + "'; did you mean '" +
+            std::string(*near) + "'?");
+    return true;
+  }
+
+  // 5% of bytes would be a twentieth of one byte.
+  void check_unit(const Condition& condition, const Threshold& threshold, std::string_view key) {
+    if (threshold.unit == NumberUnit::kPlain) return;
+    const NumberUnit fits = written_unit(condition);
+    // Seconds in a second are a share.
+    const bool is_share = fits == NumberUnit::kTime && threshold.unit == NumberUnit::kPercent &&
+                          condition.function == Function::kRate;
+    if (threshold.unit == fits || is_share) return;
+    std::string message = threshold.name.empty() ? printable(threshold.written, 60)
+                                                 : "$" + threshold.name + " (" +
+                                                       printable(threshold.written, 60) + ")";
+    message += " does not fit " + value_of(condition) + "; write a plain number";
+    if (fits == NumberUnit::kPercent) message += " or a share such as 95%";
+    if (fits == NumberUnit::kSize) message += " or a size such as 12MiB";
+    if (fits == NumberUnit::kTime) message += " or a time such as 10m";
+    add(threshold.at, key, std::move(message));
+  }
+
+  static std::string value_of(const Condition& condition) {
+    const std::string name(function_name(condition.function));
+    return name.empty() ? condition.metric : name + " of " + condition.metric;
   }
 
   void check_function(const Condition& condition, const MetricCatalog::Metric& metric) {

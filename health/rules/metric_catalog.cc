@@ -46,7 +46,7 @@ const MetricCatalog& MetricCatalog::of_jetmem() {
 void MetricCatalog::add(std::span<const Descriptor> descriptors,
                         std::span<const std::string_view> sources) {
   for (const Descriptor& descriptor : descriptors) {
-    const Metric metric{&descriptor, false, sources};
+    const Metric metric{&descriptor, false, descriptor.is_pattern(), sources};
     if (descriptor.is_pattern()) {
       patterns_.push_back(metric);
       continue;
@@ -54,7 +54,7 @@ void MetricCatalog::add(std::span<const Descriptor> descriptors,
     exact_.emplace(descriptor.name, metric);
     if (descriptor.worst != Worst::kNone) {
       exact_.emplace(worst_name(descriptor.name, descriptor.worst),
-                     Metric{&descriptor, true, sources});
+                     Metric{&descriptor, true, false, sources});
     }
   }
 }

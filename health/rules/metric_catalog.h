@@ -18,7 +18,8 @@ class MetricCatalog {
  public:
   struct Metric {
     const Descriptor* descriptor = nullptr;
-    bool is_companion = false;  // worst of the last minute
+    bool is_companion = false;   // worst of the last minute
+    bool is_of_pattern = false;  // whether it exists is up to the kernel
     // Blind in any of these, the metric says nothing.
     std::span<const std::string_view> sources;
 

@@ -107,6 +107,12 @@ TEST_F(Alerts, BetweenTheThresholdsNobodyKnows) {
 TEST_F(Alerts, WhatIsNotHereIsQuietAndWhatIsBlindIsUnknown) {
   rule("{metric: jetmem_pressure_stall_ratio, above: 0}");
   EXPECT_EQ(look()["state"], "inactive");
+  EXPECT_EQ(last_.status, kExitOk);
+  EXPECT_EQ(look()["no_series"], nlohmann::json{"jetmem_pressure_stall_ratio"});
+  EXPECT_EQ(run({"alerts"}).out,
+            "1 rule: 1 has nothing to look at. Judged from one look, without jetmemd.\n");
+  EXPECT_THAT(run({"alerts", "--all"}).out,
+              HasSubstr("nothing to look at: no series of jetmem_pressure_stall_ratio now\n"));
   directory_.write("root/proc/pressure/memory", "garbage\n");
   const auto json = look();
   EXPECT_EQ(json["state"], "unknown");
@@ -183,6 +189,25 @@ TEST(AlertsOfADaemon, TheSocketIsAskedFirst) {
   ASSERT_EQ(addresses.size(), 2U);
   EXPECT_EQ(addresses[0].text(), "unix:/run/jetmem/api.socket");
   EXPECT_EQ(addresses[1].text(), "127.0.0.1:10743");
+}
+
+// Counted is what is known to be quiet, not what nobody complains of.
+TEST(AlertsStatus, OnlyWhatIsKnownIsFine) {
+  AlertsAnswer answer;
+  EXPECT_EQ(alerts_status(answer), kExitUnknown);
+  AlertsAnswer::Rule& rule = answer.rules.emplace_back();
+  rule.state = "inactive";
+  EXPECT_EQ(alerts_status(answer), kExitOk);
+  rule.no_series = {"jetmem_x"};
+  EXPECT_EQ(alerts_status(answer), kExitOk);
+  rule.state = "pending";
+  EXPECT_EQ(alerts_status(answer), kExitOk);
+  rule.state = "unknown";
+  EXPECT_EQ(alerts_status(answer), kExitUnknown);
+  rule.state = "on fire";
+  EXPECT_EQ(alerts_status(answer), kExitUnknown);
+  rule.state = "firing";
+  EXPECT_EQ(alerts_status(answer), kExitFailed);
 }
 
 TEST(AlertsText, ColourMarksTheWordsAndNothingElse) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "config/rule_fields.h"
 
 namespace jetmem {
@@ -126,19 +128,31 @@ TEST(Rules, NothingIsNoMistake) {
 }
 
 TEST(RuleNumbers, InBaseUnits) {
-  EXPECT_EQ(parse_rule_number("3"), 3);
-  EXPECT_EQ(parse_rule_number("-3.5"), -3.5);
-  EXPECT_EQ(parse_rule_number("1e9"), 1e9);
-  EXPECT_EQ(parse_rule_number("95%"), 0.95);
-  EXPECT_EQ(parse_rule_number("-5%"), -0.05);
-  EXPECT_EQ(parse_rule_number("12MiB"), 12 << 20);
-  EXPECT_EQ(parse_rule_number("-4MiB"), -(4 << 20));
-  EXPECT_EQ(parse_rule_number("1h30m"), 5400);
-  EXPECT_EQ(parse_rule_number("500ms"), 0.5);
+  const auto value = [](std::string_view text) {
+    return parse_rule_number(text).value_or(RuleNumber{NAN}).value;
+  };
+  EXPECT_EQ(value("3"), 3);
+  EXPECT_EQ(value("-3.5"), -3.5);
+  EXPECT_EQ(value("1e9"), 1e9);
+  EXPECT_EQ(value("95%"), 0.95);
+  EXPECT_EQ(value("-5%"), -0.05);
+  EXPECT_EQ(value("12MiB"), 12 << 20);
+  EXPECT_EQ(value("-4MiB"), -(4 << 20));
+  EXPECT_EQ(value("1h30m"), 5400);
+  EXPECT_EQ(value("500ms"), 0.5);
   for (const char* text : {"", "-", "%", "nan", "inf", "-inf", "1e999", "0x10", "+3", "3 %", "1,5",
                            "5%%", "--5MiB", "MiB", "10min", "3x", "$"}) {
-    EXPECT_EQ(parse_rule_number(text), std::nullopt) << text;
+    EXPECT_FALSE(parse_rule_number(text).has_value()) << text;
   }
+}
+
+TEST(RuleNumbers, RememberTheirUnit) {
+  const auto unit = [](std::string_view text) { return parse_rule_number(text).value().unit; };
+  EXPECT_EQ(unit("3"), NumberUnit::kPlain);
+  EXPECT_EQ(unit("1e9"), NumberUnit::kPlain);
+  EXPECT_EQ(unit("-5%"), NumberUnit::kPercent);
+  EXPECT_EQ(unit("-4MiB"), NumberUnit::kSize);
+  EXPECT_EQ(unit("10m"), NumberUnit::kTime);
 }
 
 struct Mistake {

@@ -108,6 +108,151 @@ TEST(RulesCheck, AbsentInFrontStandsAlone) {
               testing::HasSubstr("absent as the first condition stands alone"));
 }
 
+// The kernel decides which fields there are: any name would do, if only it were not nearly another.
+TEST(RulesCheck, AMisspellingThatAPatternMatches) {
+  constexpr std::array kExact{
+      Descriptor{
+          .name = "jetmem_meminfo_MemAvailable_bytes", .type = MetricType::kGauge, .help = "h"},
+      Descriptor{.name = "jetmem_meminfo_*_bytes", .type = MetricType::kGauge, .help = "h"}};
+  MetricCatalog catalog;
+  catalog.add(kExact, kSources);
+  const auto errors = [&](const std::string& metric) {
+    const std::string text =
+        "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - "
+        "{metric: " +
+        metric + ", above: 1}\n";
+    const std::array files{ConfigText{"a.yaml", text}};
+    const ParsedRules parsed = load_rules(files, catalog, 15s);
+    return parsed.errors.empty() ? std::string() : parsed.errors[0].message;
+  };
+  for (const char* typed :
+       {"jetmem_meminfo_MemAvailabel_bytes", "jetmem_meminfo_memavailable_bytes",
+        "jetmem_meminfo_MemAvailble_bytes"}) {
+    EXPECT_EQ(errors(typed), std::string("Full: no source is known to have '") + typed +
+                                 "'; did you mean 'jetmem_meminfo_MemAvailable_bytes'?");
+  }
+  EXPECT_EQ(errors("jetmem_meminfo_MemAvailable_bytes"), "");
+  EXPECT_EQ(errors("jetmem_meminfo_Zswapped_bytes"), "");
+}
+
+// Whatever a kernel calls a field of its own must not pass for a misspelling.
+TEST(RulesCheck, EveryFieldOfAKernelIsTaken) {
+  for (const char* field : {"Active",
+                            "Active_anon",
+                            "AnonHugePages",
+                            "AnonPages",
+                            "Balloon",
+                            "Bounce",
+                            "Buffers",
+                            "Cached",
+                            "CommitLimit",
+                            "Committed_AS",
+                            "DirectMap1G",
+                            "DirectMap2M",
+                            "DirectMap4k",
+                            "Dirty",
+                            "FileHugePages",
+                            "FilePmdMapped",
+                            "GPUActive",
+                            "GPUReclaim",
+                            "HardwareCorrupted",
+                            "HighFree",
+                            "HighTotal",
+                            "Hugepagesize",
+                            "Hugetlb",
+                            "Inactive",
+                            "Inactive_file",
+                            "KReclaimable",
+                            "KernelStack",
+                            "LowFree",
+                            "LowTotal",
+                            "Mapped",
+                            "Mlocked",
+                            "MmapCopy",
+                            "NFS_Unstable",
+                            "PageTables",
+                            "Percpu",
+                            "Quicklists",
+                            "SReclaimable",
+                            "SUnreclaim",
+                            "SecPageTables",
+                            "Shmem",
+                            "ShmemHugePages",
+                            "ShmemPmdMapped",
+                            "Slab",
+                            "SwapCached",
+                            "SwapTotal",
+                            "Unaccepted",
+                            "Unevictable",
+                            "VmallocChunk",
+                            "VmallocTotal",
+                            "VmallocUsed",
+                            "Writeback",
+                            "WritebackTmp",
+                            "Zswap",
+                            "Zswapped"}) {
+    const std::string text =
+        "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - {metric: "
+        "jetmem_meminfo_" +
+        std::string(field) + "_bytes, above: 1MiB}\n";
+    const std::array files{ConfigText{"a.yaml", text}};
+    EXPECT_EQ(describe(load_rules(files, MetricCatalog::of_jetmem(), 15s).errors), "");
+  }
+}
+
+TEST(RulesCheck, UnitsThatCannotFit) {
+  constexpr std::array kUnits{
+      Descriptor{.name = "jetmem_x_bytes", .type = MetricType::kGauge, .help = "h"},
+      Descriptor{.name = "jetmem_x_ratio", .type = MetricType::kGauge, .help = "h"},
+      Descriptor{.name = "jetmem_x_seconds", .type = MetricType::kGauge, .help = "h"},
+      Descriptor{.name = "jetmem_x_bytes_per_second", .type = MetricType::kGauge, .help = "h"},
+      Descriptor{.name = "jetmem_x_things", .type = MetricType::kGauge, .help = "h"},
+      Descriptor{.name = "jetmem_x_bytes_total", .type = MetricType::kCounter, .help = "h"},
+      Descriptor{.name = "jetmem_x_seconds_total", .type = MetricType::kCounter, .help = "h"},
+      Descriptor{.name = "jetmem_x_total", .type = MetricType::kCounter, .help = "h"}};
+  MetricCatalog catalog;
+  catalog.add(kUnits, kSources);
+  const auto errors = [&](const std::string& condition, const std::string& thresholds = "") {
+    const std::string text = thresholds +
+                             "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - "
+                             "{metric: jetmem_x_" +
+                             condition + "}\n";
+    const std::array files{ConfigText{"a.yaml", text}};
+    const ParsedRules parsed = load_rules(files, catalog, 15s);
+    return parsed.errors.empty() ? std::string() : parsed.errors[0].message;
+  };
+  for (const char* right :
+       {"bytes, above: 5", "bytes, above: 12MiB", "ratio, above: 5%", "ratio, above: 0.5",
+        "seconds, below: 10m", "seconds, below: 600", "things, above: 3",
+        "bytes_per_second, above: 16KiB", "bytes, function: slope, window: 5m, above: 16KiB",
+        "bytes, function: predict, window: 5m, ahead: 4h, below: 128MiB",
+        "ratio, function: delta, window: 5m, above: 10%",
+        "ratio, function: changes, window: 5m, above: 3",
+        "bytes_total, function: rate, window: 5m, above: 16KiB",
+        "bytes_total, function: increase, window: 5m, above: 16KiB",
+        "seconds_total, function: rate, window: 5m, above: 10%",
+        "total, function: increase, window: 5m, above: 3"}) {
+    EXPECT_EQ(errors(right), "") << right;
+  }
+  for (const char* wrong :
+       {"bytes, above: 5%", "bytes, below: 10m", "ratio, above: 12MiB", "ratio, above: 10m",
+        "seconds, above: 5%", "seconds, above: 12MiB", "things, above: 5%", "things, above: 12MiB",
+        "things, above: 10m", "bytes_per_second, above: 10m", "bytes, above: 5, clear: 5%",
+        "bytes, function: slope, window: 5m, above: 5%",
+        "bytes, function: predict, window: 5m, ahead: 4h, below: 5%",
+        "bytes, function: changes, window: 5m, above: 12MiB",
+        "total, function: rate, window: 5m, above: 5%",
+        "total, function: increase, window: 5m, above: 5%"}) {
+    EXPECT_THAT(errors(wrong), HasSubstr(" does not fit ")) << wrong;
+  }
+  EXPECT_EQ(errors("bytes, above: 5%"),
+            "Full: 5% does not fit jetmem_x_bytes; write a plain number or a size such as 12MiB");
+  EXPECT_EQ(errors("ratio, above: $t", "thresholds: {t: {value: 12MiB, what: w}}\n"),
+            "Full: $t (12MiB) does not fit jetmem_x_ratio; write a plain number or a share such as "
+            "95%");
+  EXPECT_EQ(errors("ratio, above: $t", "thresholds: {t: {value: 12%, what: w}}\n"), "");
+}
+
 TEST(RulesCheck, AFunctionOfTheOtherKind) {
   EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: rate, window: 5m, above: 1}"),
             "a.yaml:6:43 [Full.function] Full: rate is of counters, and jetmem_used_ratio is a "

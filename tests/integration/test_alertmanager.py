@@ -33,12 +33,31 @@ tests:
         values: 0x80
       - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
         values: 5+1x80
+      - series: jetmem_rules_mistakes{job="jetmem",instance="a"}
+        values: 0x80
+      - series: jetmem_rules{job="jetmem",instance="a"}
+        values: 32x80
+      - series: jetmem_rules_series_refused{job="jetmem",instance="a"}
+        values: 0x80
+      # Blind for less than a quarter of an hour.
+      - series: jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}
+        values: 0x10 1x50 0x20
+      - series: jetmem_alerts_dropped_total{job="jetmem",instance="a"}
+        values: 7x80
+      - series: jetmem_alert_keep_failures_total{job="jetmem",instance="a"}
+        values: 2x80
     alert_rule_test:
       - {eval_time: 15m, alertname: JetmemDeviceDown}
       - {eval_time: 15m, alertname: JetmemNothingScraped}
       - {eval_time: 15m, alertname: JetmemSamplingStalled}
       - {eval_time: 15m, alertname: JetmemNoSamples}
       - {eval_time: 15m, alertname: JetmemRulesStandStill}
+      - {eval_time: 15m, alertname: JetmemRulesMistaken}
+      - {eval_time: 15m, alertname: JetmemNoRules}
+      - {eval_time: 15m, alertname: JetmemRulesSeriesRefused}
+      - {eval_time: 15m, alertname: JetmemAlertUnknown}
+      - {eval_time: 15m, alertname: JetmemAlertsDropped}
+      - {eval_time: 15m, alertname: JetmemAlertsNotKept}
     promql_expr_test:
       - expr: count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})
         eval_time: 15m
@@ -54,8 +73,11 @@ tests:
         values: 5+1x80
     promql_expr_test:
       - expr: count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})
-        eval_time: 9m
+        eval_time: 5m45s
         exp_samples: []
+      - expr: count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})
+        eval_time: 6m30s
+        exp_samples: [{value: 1}]
       - expr: ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}
         eval_time: 15m
         exp_samples:
@@ -88,6 +110,43 @@ tests:
         eval_time: 15m
         exp_samples:
           - {labels: '{alertname="JetmemRulesStandStill"}', value: 1}
+  - name: judges, but not all that it should
+    interval: 15s
+    input_series:
+      - series: up{job="jetmem",instance="a"}
+        values: 1x120
+      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+        values: 5+1x120
+      - series: jetmem_rules_mistakes{job="jetmem",instance="a"}
+        values: 0x20 2x100
+      - series: jetmem_rules{job="jetmem",instance="a"}
+        values: 32x20 0x100
+      - series: jetmem_rules_series_refused{job="jetmem",instance="a"}
+        values: 0x20 3x100
+      - series: jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}
+        values: 0x20 1x100
+      - series: jetmem_alert_unknown{job="jetmem",instance="a",alert="B",severity="info"}
+        values: 0x120
+      - series: jetmem_alerts_dropped_total{job="jetmem",instance="a"}
+        values: 7x20 8x100
+      - series: jetmem_alert_keep_failures_total{job="jetmem",instance="a"}
+        values: 0x20 1x100
+    promql_expr_test:
+      - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
+        eval_time: 8m
+        exp_samples:
+          - {labels: '{alertname="JetmemRulesMistaken",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemNoRules",severity="critical"}', value: 1}
+          - {labels: '{alertname="JetmemRulesSeriesRefused",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemAlertsDropped",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemAlertsNotKept",severity="warning"}', value: 1}
+      - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
+        eval_time: 28m
+        exp_samples:
+          - {labels: '{alertname="JetmemRulesMistaken",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemNoRules",severity="critical"}', value: 1}
+          - {labels: '{alertname="JetmemRulesSeriesRefused",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemAlertUnknown",alert="A",severity="warning"}', value: 1}
   - name: nothing is scraped at all
     interval: 15s
     input_series:
@@ -125,6 +184,12 @@ class RuleFiles(unittest.TestCase):
         test.write_text(DEAD_MAN_TEST % DEAD_MAN)
         shown = jt.run(["promtool", "test", "rules", test])
         self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+
+    def test_a_device_that_hangs_is_told_before_its_alerts_are_resolved(self):
+        """They end with its series; the message of it waits for group_interval."""
+        down = re.search(r"alert: JetmemDeviceDown\n.*\n +for: (\d+)m\n", DEAD_MAN.read_text())
+        wait = re.search(r"\n  group_interval: (\d+)m\n", ALERTMANAGER.read_text())
+        self.assertLess(int(down[1]) * 2, int(wait[1]))
 
     def test_alertmanager_names_alerts_that_exist(self):
         there = set(re.findall(r"- alert: (\w+)", (FOLDER / "jetmem.rules.yml").read_text() +
@@ -256,6 +321,49 @@ class Alertmanager(unittest.TestCase):
         self.assertEqual(webhook.firing("log"), [("a", ["JetmemClockLeapt"])])
         self.assertEqual({tuple(names) for _, names in webhook.firing("heartbeat")},
                          {("JetmemWatchdog",)})
+
+    def test_trouble_of_another_thing_is_told(self):
+        webhook = Webhook(self)
+        port = self.start(webhook)
+        self.ask(port, "/api/v2/alerts", [
+            self.alert("JetmemSmmuStorm", "critical", "a", client="unknown", smmu="s"),
+            self.alert("JetmemSmmuFault", "warning", "a", client="gpcdma", smmu="s"),
+            self.alert("JetmemSmmuFault", "warning", "a", client="unknown", smmu="s"),
+            self.alert("JetmemCmaExhausted", "critical", "b", area="a"),
+            self.alert("JetmemCmaFragmented", "warning", "b", area="b"),
+            self.alert("JetmemCmaFragmented", "warning", "b", area="a"),
+            self.alert("JetmemCmaFreeLow", "warning", "b"),
+            self.alert("JetmemProbeMismatch", "critical", "c", kind="x", target="t"),
+            self.alert("JetmemProbeFailing", "warning", "c", kind="y", target="t"),
+            self.alert("JetmemProbeFailing", "warning", "c", kind="x", target="u"),
+            self.alert("JetmemProbeFailing", "warning", "c", kind="x", target="t"),
+        ])
+        jt.wait_for("the messages", lambda: len(webhook.firing("team")) >= 3)
+        time.sleep(4)
+        told = sorted((a["labels"]["instance"], a["labels"]["alertname"],
+                       *(a["labels"].get(l, "") for l in ("client", "area", "kind", "target")))
+                      for path, m in list(webhook.messages) if path == "team"
+                      for a in m["alerts"])
+        self.assertEqual(told, [("a", "JetmemSmmuFault", "gpcdma", "", "", ""),
+                                ("b", "JetmemCmaFragmented", "", "b", "", ""),
+                                ("c", "JetmemProbeFailing", "", "", "x", "u"),
+                                ("c", "JetmemProbeFailing", "", "", "y", "t")])
+
+    def test_of_a_device_that_hangs_no_alert_is_called_resolved(self):
+        webhook = Webhook(self)
+        port = self.start(webhook)
+        burning = self.alert("JetmemSwapThrash", "warning", "a")
+        self.ask(port, "/api/v2/alerts", [burning])
+        jt.wait_for("told", lambda: webhook.firing("team"))
+        # Its series end, and before the next message of its group the device is known to be down.
+        burning["endsAt"] = "2020-01-01T00:00:00Z"
+        self.ask(port, "/api/v2/alerts",
+                 [self.alert("JetmemDeviceDown", "critical", "a"),
+                  dict(burning, startsAt="2019-01-01T00:00:00Z")])
+        jt.wait_for("down", lambda: webhook.firing("pager"))
+        time.sleep(5)
+        self.assertEqual([a["status"] for path, m in list(webhook.messages) if path == "team"
+                          for a in m["alerts"]], ["firing"])
 
 
 if __name__ == "__main__":

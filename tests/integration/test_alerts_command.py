@@ -4,7 +4,9 @@ import json
 import pathlib
 import re
 import signal
+import socket
 import stat
+import threading
 import time
 import unittest
 
@@ -121,12 +123,12 @@ class WithADaemon(unittest.TestCase):
 
     def test_the_socket_of_systemds_directory_without_a_port(self):
         daemon = self.start("http: {listen: []}\n", wait=False)
-        socket = self.runtime / "api.socket"
-        jt.wait_for("the socket is there", socket.exists)
-        self.assertEqual(stat.S_IMODE(socket.stat().st_mode), 0o666)
-        jt.wait_for("judged", lambda: self.alerts(f"unix:{socket}").returncode == 0)
+        own = self.runtime / "api.socket"
+        jt.wait_for("the socket is there", own.exists)
+        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o666)
+        jt.wait_for("judged", lambda: self.alerts(f"unix:{own}").returncode == 0)
         daemon.stop()
-        self.assertFalse(socket.exists())
+        self.assertFalse(own.exists())
 
     def test_another_unix_address_is_enough(self):
         own = self.runtime / "own.socket"
@@ -165,7 +167,117 @@ class WithADaemon(unittest.TestCase):
         jt.wait_for("the new rules", lambda: "MoreLow" in self.states(address))
 
 
+    def test_what_the_device_lacks_is_not_called_quiet(self):
+        (self.rules / "test.yaml").write_text("""
+rules:
+  - alert: TestNone
+    severity: info
+    when:
+      - metric: jetmem_cma_used_ratio
+        above: 95%
+    summary: s
+""")
+        root = jt.copy_of_fixture(self, "raspberry-pi-5")
+        daemon = jt.Daemon(self, settings(self.rules), root=root,
+                           environment={"RUNTIME_DIRECTORY": str(self.runtime)})
+        address = f"127.0.0.1:{daemon.port}"
+        shown = jt.wait_for("judged", lambda: (lambda s: s.returncode == 0 and s)(
+            self.alerts(address)))
+        self.assertTrue(shown.stdout.startswith("1 rule: 1 has nothing to look at. Judged by"),
+                        shown.stdout)
+        self.assertIn("nothing to look at: no series of jetmem_cma_used_ratio now",
+                      self.alerts(address, "--all").stdout)
+        # Of one look nobody knows.
+        config = self.runtime / "settings.conf"
+        config.write_text(settings(self.rules))
+        shown = jt.run([jt.JETMEM, "alerts", "--root", root, "--config", config])
+        self.assertEqual(shown.returncode, 3)
+        self.assertIn("no series of jetmem_cma_used_ratio: this device has none, or it needs a past",
+                      " ".join(shown.stdout.split()))
+
+
+class Strangers(unittest.TestCase):
+    """Whoever answers in the daemon's place must not be believed."""
+
+    def answer(self, data):
+        listener = socket.create_server(("127.0.0.1", 0))
+        jt.at_end(self, listener.close)
+
+        def serve():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(data)
+        threading.Thread(target=serve, daemon=True).start()
+        return jt.run([jt.JETMEM, "alerts", "--daemon",
+                       f"127.0.0.1:{listener.getsockname()[1]}"])
+
+    def http(self, body):
+        body = json.dumps(body).encode()
+        return self.answer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def test_what_is_not_http(self):
+        for data in (b"SSH-2.0-OpenSSH_9.2\r\n", b"220 mail ready\r\n"):
+            shown = self.answer(data)
+            self.assertEqual((shown.returncode, shown.stdout), (3, ""))
+            self.assertIn("what answers is not HTTP; is another program listening there?",
+                          shown.stderr)
+        shown = self.answer(b"")
+        self.assertEqual((shown.returncode, shown.stdout), (3, ""))
+        self.assertIn("hung up without an answer", shown.stderr)
+
+    def test_an_answer_that_tells_nothing(self):
+        rule = {"alert": "A", "severity": "info", "state": "inactive", "conditions": [],
+                "alerts": []}
+        whole = {"schema": "jetmem-alerts/1", "judged": {"by": "jetmemd", "steps": 1},
+                 "mistakes": [], "rules": [rule],
+                 "left_out": {"rules": 0, "alerts": 0, "mistakes": 0}}
+        self.assertEqual(self.http(whole).returncode, 0)
+        for wrong in ({**whole, "rules": [{}]}, {**whole, "rules": None},
+                      {**whole, "judged": {"steps": 1}}, {**whole, "judged": {"by": "jetmemd"}},
+                      {**whole, "rules": [{**rule, "state": "on fire"}]},
+                      {**whole, "rules": [{**rule, "alert": ""}]}):
+            shown = self.http(wrong)
+            self.assertEqual((shown.returncode, shown.stdout), (3, ""), wrong)
+            self.assertIn("the answer is malformed", shown.stderr)
+
+
 class WithoutADaemon(unittest.TestCase):
+    def test_lost_output_is_said_whatever_was_found(self):
+        for arguments in (["alerts", "--root", jt.FIXTURES / BOARD], ["rules", "export"],
+                          ["--help"], ["rules", "explain", "JetmemMemoryLow", "--root",
+                                       jt.FIXTURES / BOARD]):
+            with open("/dev/full", "wb") as full:
+                shown = jt.subprocess.run([str(a) for a in [jt.JETMEM, *arguments]], stdout=full,
+                                          stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)
+            self.assertEqual(shown.returncode, 1, arguments)
+            self.assertIn(b"jetmem: cannot write: No space left on device", shown.stderr)
+
+    def test_the_page_on_rules_word_for_word(self):
+        docs = pathlib.Path(__file__).parents[2] / "docs"
+        page = (docs / "write-a-rule.md").read_text()
+        commands = [line.split("#")[0].split() for line in page.splitlines()
+                    if line.startswith("    jetmem ") and "50-local.yaml" in line]
+        self.assertEqual(len(commands), 2)
+        for command in commands:
+            shown = jt.run([jt.JETMEM, *command[1:], "--root", jt.FIXTURES / BOARD],
+                           cwd=docs / "examples")
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""), command)
+        self.assertIn("SwapRunsOut: warning, 50-local.yaml:", shown.stdout)
+        self.assertIn("Now: ", shown.stdout)
+        self.assertNotIn("not judged", shown.stdout)
+        # Alone it is not right, and how to make it so is said.
+        shown = jt.run([jt.JETMEM, "rules", "check", docs / "examples/50-local.yaml"])
+        self.assertEqual(shown.returncode, 1)
+        lines = [line for line in shown.stderr.splitlines() if "50-local.yaml:" in line]
+        self.assertGreater(len(lines), 1)
+        for line in lines:
+            self.assertTrue(line.endswith("(shipped: add --with-shipped)"), line)
+
     def test_judged_from_one_look(self):
         rules = jt.temp_directory(self)
         (rules / "test.yaml").write_text(RULES)

@@ -91,7 +91,8 @@ TEST_F(AlertsTest, AStepAsAnAnswer) {
   EXPECT_EQ(json["schema"], "jetmem-alerts/1");
   EXPECT_EQ(json["judged"]["time"], "2026-09-21T14:13:50.000Z");
   EXPECT_EQ(json["counts"],
-            (nlohmann::json{{"firing", 1}, {"pending", 1}, {"unknown", 1}, {"inactive", 0}}));
+            (nlohmann::json{
+                {"firing", 1}, {"pending", 1}, {"unknown", 1}, {"inactive", 0}, {"no_series", 0}}));
   EXPECT_EQ(json["rules"][0]["alerts"][0]["active_since"], "2026-09-21T14:13:35.000Z");
   EXPECT_EQ(json["mistakes"][0]["line"], 3);
 }
@@ -105,6 +106,20 @@ TEST_F(AlertsTest, WhatEndedIsGone) {
     EXPECT_EQ(rule.state, "inactive");
     EXPECT_TRUE(rule.alerts.empty());
   }
+}
+
+// Quiet is what could fire and does not.
+TEST_F(AlertsTest, WhatHasNoSeriesIsSaid) {
+  step(seconds(15), 0);
+  const AlertsAnswer answer = alerts_answer(now_);
+  EXPECT_EQ(answer.count("inactive"), 3U);
+  EXPECT_EQ(answer.count_without_series(), 1U);
+  EXPECT_EQ(answer.rules[0].name, "Quiet");
+  EXPECT_THAT(answer.rules[0].no_series, ElementsAre("jetmem_other"));
+  EXPECT_TRUE(answer.rules[1].no_series.empty());
+  const auto json = nlohmann::json::parse(alerts_json(answer));
+  EXPECT_EQ(json["counts"]["no_series"], 1);
+  EXPECT_EQ(json["rules"][0]["no_series"][0], "jetmem_other");
 }
 
 TEST_F(AlertsTest, ThereAndBackIsTheSame) {
@@ -126,16 +141,99 @@ TEST(AlertsJson, AnswersOfOthersAreRefused) {
   EXPECT_EQ(other.error().message.find('\x1b'), std::string::npos);
 }
 
-TEST(AlertsJson, AHostileAnswerHurtsNobody) {
-  const auto read = parse_alerts(
-      "{\"schema\": \"jetmem-alerts/1\", \"judged\": 7, \"mistakes\": {\"a\": 1}, \"rules\": "
-      "[null, "
-      "3, [], {\"alert\": \"\\u001b[31mred\", \"state\": [], \"conditions\": \"x\", \"alerts\": "
-      "[{\"value\": {}, \"labels\": [1]}], \"unless\": {}}], \"left_out\": []}");
-  ASSERT_TRUE(read.has_value());
-  ASSERT_EQ(read->rules.size(), 4U);
-  EXPECT_EQ(read->rules[3].name, "?[31mred");
-  EXPECT_EQ(read->rules[3].alerts.size(), 1U);
+// What is not understood must not pass for quiet.
+class AnswersOfStrangers : public ::testing::Test {
+ protected:
+  static nlohmann::json rule() {
+    return {{"alert", "A"},
+            {"severity", "warning"},
+            {"state", "inactive"},
+            {"conditions", nlohmann::json::array()},
+            {"alerts", nlohmann::json::array()}};
+  }
+  static nlohmann::json answer(const nlohmann::json& rule) {
+    return {{"schema", "jetmem-alerts/1"},
+            {"judged", {{"by", "jetmemd"}, {"steps", 3}}},
+            {"mistakes", nlohmann::json::array()},
+            {"rules", {rule}},
+            {"left_out", {{"rules", 0}, {"alerts", 0}, {"mistakes", 0}}}};
+  }
+  static std::string refusal(const nlohmann::json& json) {
+    const auto read = parse_alerts(json.dump());
+    if (read) return "taken";
+    EXPECT_EQ(read.error().code, Errc::kMalformed);
+    return read.error().message;
+  }
+};
+
+TEST_F(AnswersOfStrangers, TheLeastIsTaken) { EXPECT_EQ(refusal(answer(rule())), "taken"); }
+
+TEST_F(AnswersOfStrangers, OfRulesEverythingMustBeThere) {
+  EXPECT_EQ(refusal(answer(nlohmann::json::object())),
+            "the answer is malformed: it has a rule, number 1, that lacks 'alert'; are jetmem and "
+            "jetmemd of the same version?");
+  EXPECT_NE(refusal(answer(nullptr)), "taken");
+  for (const char* key : {"alert", "severity", "state", "conditions", "alerts"}) {
+    auto lacking = rule();
+    lacking.erase(key);
+    EXPECT_NE(refusal(answer(lacking)), "taken") << key;
+  }
+  for (const char* state : {"on fire", "", "Firing", "quiet"}) {
+    auto strange = rule();
+    strange["state"] = state;
+    EXPECT_NE(refusal(answer(strange)), "taken") << state;
+  }
+  auto nameless = rule();
+  nameless["alert"] = "";
+  EXPECT_NE(refusal(answer(nameless)), "taken");
+}
+
+TEST_F(AnswersOfStrangers, AlertsMustAgreeWithTheirRule) {
+  auto firing = rule();
+  firing["alerts"] = {{{"state", "firing"}}};
+  EXPECT_NE(refusal(answer(firing)), "taken");
+  firing["state"] = "firing";
+  EXPECT_EQ(refusal(answer(firing)), "taken");
+  firing["alerts"] = {{{"state", "burning"}}};
+  EXPECT_NE(refusal(answer(firing)), "taken");
+}
+
+TEST_F(AnswersOfStrangers, OfTheWholeEverythingMustBeThere) {
+  const auto whole = answer(rule());
+  for (const char* key : {"judged", "mistakes", "rules", "left_out"}) {
+    auto lacking = whole;
+    lacking.erase(key);
+    EXPECT_NE(refusal(lacking), "taken") << key;
+    lacking[key] = 7;
+    EXPECT_NE(refusal(lacking), "taken") << key;
+  }
+  auto lacking = whole;
+  lacking["judged"].erase("steps");
+  EXPECT_NE(refusal(lacking), "taken");
+  lacking = whole;
+  lacking["judged"]["by"] = "somebody";
+  EXPECT_NE(refusal(lacking), "taken");
+  lacking = whole;
+  lacking["left_out"].erase("rules");
+  EXPECT_NE(refusal(lacking), "taken");
+}
+
+TEST_F(AnswersOfStrangers, HurtNobody) {
+  auto hostile = rule();
+  hostile["alert"] = "\x1b[31mred";
+  hostile["unless"] = nlohmann::json::object();
+  hostile["no_series"] = {1, "\x1b[2J"};
+  hostile["conditions"] = {nullptr, 3, {{"worst", 7}}};
+  hostile["state"] = "firing";
+  hostile["alerts"] = {{{"state", "firing"}, {"value", {}}, {"labels", {1}}}};
+  const auto read = parse_alerts(answer(hostile).dump());
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->rules[0].name, "?[31mred");
+  EXPECT_THAT(read->rules[0].no_series, ElementsAre("?[2J"));
+  EXPECT_EQ(read->rules[0].alerts.size(), 1U);
+  auto strange = rule();
+  strange["state"] = "\x1b[2J";
+  EXPECT_EQ(refusal(answer(strange)).find('\x1b'), std::string::npos);
 }
 
 TEST(AlertsJson, TooMuchIsCutAndCounted) {
@@ -143,6 +241,8 @@ TEST(AlertsJson, TooMuchIsCutAndCounted) {
   for (int i = 0; i < 1000; ++i) {
     AlertsAnswer::Rule& rule = answer.rules.emplace_back();
     rule.name = "Rule" + std::to_string(i);
+    rule.severity = "info";
+    rule.state = "inactive";
     rule.summary = rule.cause = rule.remedy = std::string(600, 'x');
     for (int c = 0; c < 8; ++c) {
       AlertsAnswer::Condition& condition = rule.conditions.emplace_back();

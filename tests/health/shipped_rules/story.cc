@@ -121,9 +121,9 @@ void StoryDevice::apply(const std::string& setting) {
   const auto number = parse_rule_number(value);
   if (!number) ADD_FAILURE() << "not a value: " << setting;
   if (grows) {
-    series.per_second = number.value_or(0);
+    series.per_second = number ? number->value : 0;
   } else {
-    series.value = number.value_or(0);
+    series.value = number ? number->value : 0;
     series.per_second = 0;
   }
 }
