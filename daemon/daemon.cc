@@ -175,6 +175,7 @@ void Daemon::set_up_kernel_log() {
         judge_early_ = true;
         publish(clock_.boot());
       });
+  health_options_.probes = &kernel_log_feed_->tally();
 }
 
 void Daemon::set_up_alerts() {

@@ -24,6 +24,8 @@ constexpr std::size_t kRecordsPerPace = 4096;
 constexpr int kFileParts = 16;
 // A storm makes a page no more often than this.
 constexpr Nanoseconds kNewsPause = std::chrono::milliseconds(250);
+// A log that grows faster than it is read has no end; what it tells must be shown nevertheless.
+constexpr Nanoseconds kLongestBacklog = std::chrono::seconds(30);
 constexpr std::uint64_t kSlackUs = 5'000;
 constexpr Nanoseconds kKeepPause = std::chrono::minutes(1);
 // A wall clock that is slewed must not move every timestamp at each scrape.
@@ -103,6 +105,7 @@ Result<void> KernelLogFeed::follow_device() {
   // The ring is read from its start: what is new in it was there before us.
   const bool was_caught_up = log_.is_caught_up();
   log_.begin();
+  begun_ = clock_.mono();
   // What can be opened can perhaps not be read: then the journal goes on standing in.
   const auto drained = kmsg_.drain(kRecordsPerWake);
   if (!drained) {
@@ -205,7 +208,7 @@ void KernelLogFeed::drain(std::size_t budget) {
     io_ = sd_event_source_unref(io_);
     kmsg_.detach();
     fall_back(drained.error());
-  } else if (*drained) {
+  } else if (*drained || clock_.mono() - begun_ > kLongestBacklog) {
     caught_up();
   }
   after_lines();
@@ -286,7 +289,11 @@ KernelLogReading KernelLogFeed::reading() {
   } else if (journal_.follows_kernel()) {
     reading.input = KernelLogInput::kJournal;
   }
-  if (journal_.wants_processes()) reading.process_lines = journal_.follows_processes();
+  if (journal_.wants_processes()) {
+    reading.process_lines = journal_.follows_processes();
+    reading.process_lines_read = journal_.caught_up();
+    reading.process_lines_awaited = !journal_.caught_up() && journal_.blind().empty();
+  }
   if (root_.is_live()) {
     const Nanoseconds offset = clock_.wall() - clock_.boot();
     const Nanoseconds moved = offset - wall_offset_;

@@ -63,6 +63,8 @@ class KernelLogFeed {
   // While a probe runs, one at a time: what the log says from its start until shortly after its end
   // is put down to it. Valid as long as this object.
   ProbeWindow probe_window();
+  // Likewise; knows when probes ran also while nobody follows the log.
+  const kernel_log::Tally& tally() const { return log_.tally(); }
 
   void set_accept_user_records(bool accept) { log_.set_accept_user_records(accept); }
   std::uint64_t withheld() const { return events_.withheld(); }
@@ -106,6 +108,7 @@ class KernelLogFeed {
 
   // Wake-ups within the present second, to notice a storm.
   Nanoseconds second_{0};
+  Nanoseconds begun_{0};  // mono clock; to read the device from its start
   std::uint32_t wakes_ = 0;
   std::uint64_t news_ = 0;                 // of the tally's changes, shown
   Nanoseconds last_news_{-1'000'000'000};  // mono clock

@@ -38,8 +38,9 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_buddy_best_order_outside_cma",
                .type = kGauge,
                .help = "The largest jetmem_buddy_largest_order_outside_cma of all zones: what the "
-                       "machine can give a driver in one piece, whichever zone it is from. Absent "
-                       "when it is not known of each zone."},
+                       "machine can give a driver in one piece, whichever zone it is from. -1: "
+                       "no zone has a free block outside CMA. Absent when it is not known of each "
+                       "zone."},
     Descriptor{.name = "jetmem_buddy_free_cma_known",
                .type = kGauge,
                .help = "1 when zoneinfo says how much of the zone's free memory lies in contiguous "
@@ -53,6 +54,7 @@ constexpr std::array<std::string_view, 2> kSources{"buddyinfo", "zoneinfo"};
 constexpr std::string_view kIncluded = "included";
 constexpr std::string_view kExcluded = "excluded";
 constexpr double kWouldSucceed = -1;
+constexpr double kNoBlock = -1;
 
 // What both indices need of a zone's free blocks.
 struct Totals {
@@ -166,6 +168,8 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
     context.absent.add("free_cma_unknown");
   } else if (best) {
     out.put(kMetrics[kBestOutsideCma], *best);
+  } else if (!buddyinfo->zones.empty()) {
+    out.put(kMetrics[kBestOutsideCma], kNoBlock);
   }
 }
 

@@ -41,7 +41,7 @@ void without_cma(std::span<std::uint64_t> counts, std::uint64_t free_cma_pages);
 
 // Buddyinfo and Zoneinfo put together, zone by zone. Not written for a zone: what leaves CMA out
 // where zoneinfo does not say how many free pages are CMA's. The best of all zones only where that
-// is known of each.
+// is known of each; -1 where none has a block.
 class Fragmentation final : public Derivation {
  public:
   std::string_view name() const override { return "fragmentation"; }

@@ -86,19 +86,27 @@ ProbeBaseline::Target& ProbeBaseline::target_of(const ProbeRun::Probe& probe) {
   return oldest;
 }
 
-void ProbeBaseline::take(Target& target, const Run& run) {
+void ProbeBaseline::take(Target& target, const Run& run, Nanoseconds now) {
   std::array<double, kRuns> past;
   std::size_t count = 0;
   for (std::size_t i = 0; i < target.count; ++i) {
     if (target.runs[i].is_comparable(run)) past[count++] = target.runs[i].seconds;
   }
+  if (count >= kLeast) {
+    const auto middle = past.begin() + static_cast<std::ptrdiff_t>(count / 2);
+    std::nth_element(past.begin(), middle, past.begin() + static_cast<std::ptrdiff_t>(count));
+    if (*middle > 0) target.ratio = run.seconds / *middle;
+  }
+  if (target.ratio && *target.ratio > kSlow) {
+    if (!target.slow_since) target.slow_since = now;
+    if (now - *target.slow_since < kNewNormal) return;
+    target.count = target.next = 0;
+    target.ratio.reset();
+  }
+  target.slow_since.reset();
   target.runs[target.next] = run;
   target.next = (target.next + 1) % kRuns;
   target.count = std::min(target.count + 1, kRuns);
-  if (count < kLeast) return;
-  const auto middle = past.begin() + static_cast<std::ptrdiff_t>(count / 2);
-  std::nth_element(past.begin(), middle, past.begin() + static_cast<std::ptrdiff_t>(count));
-  if (*middle > 0) target.ratio = run.seconds / *middle;
 }
 
 void ProbeBaseline::write(SampleWriter& out, WriteContext& context) {
@@ -117,7 +125,7 @@ void ProbeBaseline::write(SampleWriter& out, WriteContext& context) {
         target.ratio.reset();
         const auto taken = run_of(run, probe);
         target.has_frame = taken.has_value();
-        if (taken) take(target, *taken);
+        if (taken) take(target, *taken, context.now);
       }
       if (target.ratio) {
         out.put(kMetrics[0], *target.ratio, probe.kind, probe.target);

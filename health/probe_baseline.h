@@ -5,6 +5,10 @@
 // CPU, memory and (of runs with CUDA) GPU within a tenth, each as it was when the run ended. A
 // clock or mode that is not told is equal to none that is.
 //
+// A run that takes more than kSlow times the median is not taken into the past it is compared with,
+// or what is slow for long would soon call itself usual. After kNewNormal of nothing else in a row
+// it is: the past is forgotten, and what to compare with is collected anew.
+//
 // Of each kind of memory the last kRuns runs are remembered. Nothing of it outlives a restart.
 #pragma once
 
@@ -23,6 +27,8 @@ class ProbeBaseline final : public Derivation {
   static constexpr std::size_t kRuns = 32;
   static constexpr std::size_t kLeast = 5;  // earlier runs to compare with
   static constexpr std::size_t kTargets = 48;
+  static constexpr double kSlow = 2;
+  static constexpr Nanoseconds kNewNormal = std::chrono::hours(24);
 
   ProbeBaseline();
 
@@ -50,6 +56,7 @@ class ProbeBaseline final : public Derivation {
     std::array<Run, kRuns> runs{};
     std::size_t count = 0;
     std::size_t next = 0;
+    std::optional<Nanoseconds> slow_since;  // boot clock; every run since then was slow
     // Of the run seen last.
     Nanoseconds started{-1};
     std::uint64_t pid = 0;
@@ -60,7 +67,7 @@ class ProbeBaseline final : public Derivation {
 
   static std::optional<Run> run_of(const ProbeRun& run, const ProbeRun::Probe& probe);
   Target& target_of(const ProbeRun::Probe& probe);
-  static void take(Target& target, const Run& run);
+  static void take(Target& target, const Run& run, Nanoseconds now);
 
   std::vector<Target> targets_;
 };

@@ -1,8 +1,8 @@
 #include "health/recent_events.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "collectors/kernel_log/source.h"
 #include "collectors/vmstat.h"
 
 namespace jetmem {
@@ -26,6 +26,13 @@ constexpr std::array kMetrics{
                        "costs the CPU.",
                .labels = {"smmu", "client"},
                .max_series = RecentFaults::kMostClients + 2},
+    Descriptor{.name = "jetmem_kernel_recent_events",
+               .type = kGauge,
+               .help = "Events of this kind within the last ten minutes, by when the kernel's log "
+                       "says they were, whether or not jetmem ran then; but for those while "
+                       "jetmem's probe ran, and those whose time is not known.",
+               .labels = {"kind"},
+               .max_series = kernel_log::kKindCount},
     Descriptor{.name = "jetmem_fragmentation_evidence",
                .type = kGauge,
                .help = "How many kinds of evidence of fragmented memory jetmem saw in the last ten "
@@ -33,7 +40,7 @@ constexpr std::array kMetrics{
                        "failed allocations of more than one page (these only where the kernel log "
                        "is read). 0: free memory may be in small pieces, but nobody suffers."},
 };
-enum Metric : std::size_t { kFaults, kEvidence };
+enum Metric : std::size_t { kFaults, kRecentEvents, kEvidence };
 
 constexpr std::array<std::string_view, 2> kSources{"kernel_log", "vmstat"};
 
@@ -51,13 +58,10 @@ bool is_fault(const Entry& entry) {
          entry.origin == Origin::kSystem;
 }
 
-// What the kernel only counted: it has no entry.
+// What the kernel only counted, of what has just happened.
 std::uint64_t suppressed(const Tally& tally) {
   std::uint64_t all = 0;
-  for (const EventKind kind : kFaultKinds) all += tally.events(kind, Origin::kSystem);
-  for (const Entry& entry : tally.entries()) {
-    if (is_fault(entry)) all -= std::min(all, entry.count);
-  }
+  for (const EventKind kind : kFaultKinds) all += tally.suppressed_at_once(kind);
   return all;
 }
 
@@ -214,6 +218,44 @@ void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
   }
 }
 
+// False at the first look.
+bool RecentEvents::see_captured(const Tally& tally, Nanoseconds now) {
+  for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
+    Growth& growth = growth_[static_cast<std::size_t>(info.kind)];
+    const std::uint64_t count = tally.events(info.kind, Origin::kSystem);
+    if (saw_captured_ && count > growth.count) growth.recent.add(now, count - growth.count);
+    growth.count = count;
+  }
+  return std::exchange(saw_captured_, true);
+}
+
+void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
+  const auto* reading = context.readings.get<KernelLogReading>();
+  if (reading == nullptr) return;
+  if (!reading->log->is_caught_up()) {
+    context.absent.add("log_not_read_yet");
+    return;
+  }
+  const Tally& tally = reading->log->tally();
+  if (!context.facts.live && !see_captured(tally, context.now)) {
+    context.absent.add("needs_two_readings");
+    return;
+  }
+  for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
+    if (info.group == kernel_log::Group::kNone) continue;
+    // Where the journal cannot be read at all the kernel's own nvmap lines are still worth telling.
+    const bool kernels = info.kind != EventKind::kNvbufsurface && !reading->process_lines_awaited;
+    if (!reading->is_counted(info.kind) && !kernels) {
+      context.absent.add("journal_not_read");
+      continue;
+    }
+    const std::uint64_t count =
+        context.facts.live ? tally.recent(info.kind, context.now)
+                           : growth_[static_cast<std::size_t>(info.kind)].recent.sum(context.now);
+    out.put(kMetrics[kRecentEvents], static_cast<double>(count), info.name);
+  }
+}
+
 void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
   const auto* vmstat = context.readings.get<Vmstat>();
   if (vmstat == nullptr) return;
@@ -222,7 +264,8 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
       reading != nullptr && reading->log->is_caught_up() ? &reading->log->tally() : nullptr;
   const bool is_first = !looked_ || context.now - *looked_ > kEvidenceLasts;
   // What vmstat tells may be some seconds old.
-  const bool probed = tally != nullptr && tally->probed_since(context.now - kVmstatAge);
+  const Tally* probes = tally != nullptr ? tally : options_.probes;
+  const bool probed = probes != nullptr && probes->probed_since(context.now - kVmstatAge);
   if (is_first) evidence_ = {};
   looked_ = context.now;
   evidence_[kCompactFail].see(vmstat->find("compact_fail"), context.now, !probed);
@@ -251,6 +294,7 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
 
 void RecentEvents::write(SampleWriter& out, WriteContext& context) {
   write_faults(out, context);
+  write_kinds(out, context);
   write_evidence(out, context);
 }
 

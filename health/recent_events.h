@@ -5,9 +5,22 @@
 // read it are recent where their time says so: all of a kind if its first was within the minute,
 // else one.
 //
+// What the kernel only counted ("callbacks suppressed") is said when the next fault comes, which
+// may be days later: it is recent only if a fault had been printed within ten seconds before.
+//
+// jetmem_kernel_recent_events: of each kind that is in a group (kinds.h), the events of the last
+// ten minutes, those while jetmem's probe ran left out. On a live machine by their own time stamps,
+// to a quarter of a minute: one at boot counts although jetmemd came later, one of an hour ago
+// never does. Not counted: an event whose time is not known; suppressed ones but those that came at
+// once (as above); after a restart of jetmemd, of several counted before it, those that may be
+// older. There with 0 as soon as the log is read; absent before, and without the log. nvmap and
+// nvbufsurface also wait for the journal where processes' lines are followed; where it cannot be
+// read nvmap is what the kernel says of it (jetmem_kernel_log_process_lines_followed is 0 then). In
+// a captured log, whose clock is another, what it grows by while jetmem looks is new.
+//
 // Evidence that memory is fragmented: each kind counts for ten minutes from when it was seen last.
-// What happens while jetmem's probe runs is none, wherever it is known when that is (the kernel log
-// knows). compact_fail and allocstall are the whole machine's: who made them happen is not told.
+// What happens while jetmemd's probe runs is none, whether or not the log is followed. compact_fail
+// and allocstall are the whole machine's: who made them happen is not told.
 //
 // Nothing of it outlives a restart but what the log itself tells.
 #pragma once
@@ -19,8 +32,10 @@
 #include <string_view>
 #include <vector>
 
+#include "collectors/kernel_log/source.h"
 #include "collectors/kernel_log/tally.h"
 #include "collectors/source.h"
+#include "health/options.h"
 
 namespace jetmem {
 
@@ -69,6 +84,8 @@ class RecentFaults {
 
 class RecentEvents final : public Derivation {
  public:
+  explicit RecentEvents(const HealthOptions& options = kDefaultHealthOptions) : options_(options) {}
+
   std::string_view name() const override { return "recent_events"; }
   std::span<const std::string_view> sources() const override;
   std::span<const Descriptor> metrics() const override;
@@ -84,9 +101,19 @@ class RecentEvents final : public Derivation {
   };
 
   void write_faults(SampleWriter& out, WriteContext& context);
+  void write_kinds(SampleWriter& out, WriteContext& context);
+  bool see_captured(const kernel_log::Tally& tally, Nanoseconds now);
   void write_evidence(SampleWriter& out, WriteContext& context);
 
+  const HealthOptions& options_;
   RecentFaults faults_;
+  // Of a captured log: what was counted at the last look, and what came since the first.
+  struct Growth {
+    std::uint64_t count = 0;
+    kernel_log::RecentCount recent;
+  };
+  std::array<Growth, kernel_log::kKindCount> growth_{};
+  bool saw_captured_ = false;
   std::array<Watched, kKinds> evidence_;
   std::optional<Nanoseconds> looked_;  // for evidence
 };

@@ -22,7 +22,7 @@ std::vector<std::unique_ptr<Derivation>> make_all_derivations(const HealthOption
   derivations.push_back(std::make_unique<Throttling>());
   derivations.push_back(std::make_unique<Bandwidth>());
   derivations.push_back(std::make_unique<Trends>());
-  derivations.push_back(std::make_unique<RecentEvents>());
+  derivations.push_back(std::make_unique<RecentEvents>(options));
   derivations.push_back(std::make_unique<ProbeBaseline>());
   derivations.push_back(std::make_unique<ClockLeaps>());
   return derivations;

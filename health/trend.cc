@@ -79,6 +79,14 @@ void Trend::compute(Scratch& scratch) {
   const double agreement =
       static_cast<double>(slope > 0 ? rising : -rising) / static_cast<double>(pairs);
   line.fit = std::clamp(agreement, 0.0, 1.0);
+  const std::size_t newest = count - count * 2 / 5;
+  pairs = 0;
+  for (std::size_t i = newest; i < count; ++i) {
+    for (std::size_t j = newest; j < i; ++j) {
+      scratch[pairs++] = static_cast<float>((values[i] - values[j]) / (minutes[i] - minutes[j]));
+    }
+  }
+  line.newest_slope = median(std::span(scratch.data(), pairs)) / kMinute;
 }
 
 }  // namespace jetmem

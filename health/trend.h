@@ -16,6 +16,11 @@
 // deviation. A sawtooth whose teeth are as long as the window, or longer, is growth for as long as
 // the window can tell.
 //
+// Fit asks only whether values keep going one way, not whether they go on: a warm-up that levels
+// off, and a ramp that ended, keep theirs for an hour. So the newest two fifths of the values must
+// by itself have a slope of the same sign and at least half the size; else there is none to tell.
+// (A newest third is too short: one leak in a hundred under noise would be lost for a while.)
+//
 // Nothing of it outlives a restart: there is no trend until kLeastSpan of values was seen again.
 #pragma once
 
@@ -31,7 +36,8 @@ namespace jetmem {
 struct TrendLine {
   double slope = 0;  // per second
   double fit = 0;
-  double last = 0;  // the newest minute's value
+  double newest_slope = 0;  // per second, of the newest two fifths of the values
+  double last = 0;          // the newest minute's value
 };
 
 class Trend {
@@ -41,6 +47,7 @@ class Trend {
   static constexpr std::int64_t kLeastSpan = 30;   // minutes
   static constexpr std::size_t kLeastValues = 15;
   static constexpr double kGoodFit = 0.7;
+  static constexpr double kGoesOn = 0.5;  // of the slope
 
   // Slopes of all pairs: one for many trends.
   using Scratch = std::vector<float>;
@@ -55,8 +62,13 @@ class Trend {
   void compute(Scratch& scratch);
   // As of the last compute(); absent while there are too few values.
   const std::optional<TrendLine>& line() const { return line_; }
-  // The line where it explains the values well enough to be told.
-  const TrendLine* good_line() const { return line_ && line_->fit >= kGoodFit ? &*line_ : nullptr; }
+  // The line where it explains the values well enough to be told, and goes on.
+  const TrendLine* good_line() const { return line_ && is_good(*line_) ? &*line_ : nullptr; }
+  static bool is_good(const TrendLine& line) {
+    const double goes_on = line.slope < 0 ? -line.newest_slope : line.newest_slope;
+    const double size = line.slope < 0 ? -line.slope : line.slope;
+    return line.fit >= kGoodFit && size > 0 && goes_on >= size * kGoesOn;
+  }
 
  private:
   static constexpr std::int64_t kNever = -1;

@@ -131,13 +131,28 @@ enum Metric {
 
 double number(std::uint64_t count) { return static_cast<double>(count); }
 
-void write_kinds(SampleWriter& out, const Tally& tally, std::optional<Nanoseconds> wall_offset) {
+constexpr std::string_view kLogNotRead = "log_not_read_yet";
+constexpr std::string_view kJournalNotRead = "journal_not_read";
+
+// Processes print these into the journal; nvmap the kernel does, too.
+bool is_processes(EventKind kind) {
+  return kind == EventKind::kNvmap || kind == EventKind::kNvbufsurface;
+}
+
+void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValues& absent) {
+  const Tally& tally = reading.log->tally();
+  const std::optional<Nanoseconds>& wall_offset = reading.wall_offset;
   // Every kind is there from the start, so that its first event is an increase.
   for (const KindInfo& info : kernel_log::all_kinds()) {
+    if (!reading.is_counted(info.kind)) {
+      absent.add(reading.log->is_caught_up() ? kJournalNotRead : kLogNotRead);
+      continue;
+    }
     out.put(kMetrics[kEvents], number(tally.events(info.kind, Origin::kSystem)), info.name,
             origin_name(Origin::kSystem));
   }
   for (const KindInfo& info : kernel_log::all_kinds()) {
+    if (!reading.is_counted(info.kind)) continue;
     const std::uint64_t by_probe = tally.events(info.kind, Origin::kProbe);
     if (by_probe > 0) {
       out.put(kMetrics[kEvents], number(by_probe), info.name, origin_name(Origin::kProbe));
@@ -192,6 +207,14 @@ void write_entries(SampleWriter& out, const Tally& tally) {
 
 }  // namespace
 
+bool KernelLogReading::is_counted(EventKind kind) const {
+  return log->is_caught_up() && (process_lines_read || !is_processes(kind));
+}
+
+bool KernelLogReading::is_counted(kernel_log::Group group) const {
+  return log->is_caught_up() && (process_lines_read || group != kernel_log::Group::kAllocation);
+}
+
 const SourceInfo KernelLogSource::kInfo{
     .name = "kernel_log",
     .what = "SMMU faults, OOM kills, failed allocations and other events of the kernel log",
@@ -210,15 +233,19 @@ Result<void> KernelLogSource::parse(const Snapshot&, Nanoseconds) {
   return {};
 }
 
-void KernelLogSource::write(SampleWriter& out, WriteContext&) const {
+void KernelLogSource::write(SampleWriter& out, WriteContext& context) const {
   const Tally& tally = reading_.log->tally();
   const kernel_log::LogCounters& counters = reading_.log->counters();
-  write_kinds(out, tally, reading_.wall_offset);
+  write_kinds(out, reading_, context.absent);
   for (std::size_t g = 1; g < Tally::kGroups; ++g) {
     const auto group = static_cast<kernel_log::Group>(g);
+    if (!reading_.is_counted(group)) {
+      context.absent.add(reading_.log->is_caught_up() ? kJournalNotRead : kLogNotRead);
+      continue;
+    }
     out.put(kMetrics[kIncidents], number(tally.incidents(group)), group_name(group));
   }
-  write_entries(out, tally);
+  if (reading_.log->is_caught_up()) write_entries(out, tally);
   const auto put_input = [&](KernelLogInput input, std::string_view name) {
     out.put(kMetrics[kInput], reading_.input == input ? 1 : 0, name);
   };

@@ -22,6 +22,15 @@ struct KernelLogReading {
   std::optional<Nanoseconds> wall_offset;
   // Whether processes' lines in the journal are followed; absent where they are not asked for.
   std::optional<bool> process_lines;
+  // Whether what those lines said before us is counted; true where they are not asked for. And
+  // whether that is only to come, not refused.
+  bool process_lines_read = true;
+  bool process_lines_awaited = false;
+
+  // Counters that begin in the middle of the log's past would seem to grow by the rest of it: none
+  // is told before all of it is in them.
+  bool is_counted(kernel_log::EventKind kind) const;
+  bool is_counted(kernel_log::Group group) const;
 };
 
 class KernelLogSource final : public SourceOf<KernelLogReading> {

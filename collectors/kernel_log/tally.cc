@@ -93,6 +93,9 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   last_origin_[static_cast<std::size_t>(kind)] = origin;
   if (before_start) ++counts.before_start;
   if (time && (!counts.last || *counts.last < *time)) counts.last = time;
+  if (time && origin == Origin::kSystem) {
+    recent_counts_[static_cast<std::size_t>(kind)].add(*time, 1);
+  }
 
   Entry& entry = entry_of(event, origin);
   ++entry.count;
@@ -124,6 +127,9 @@ void Tally::add_suppressed(EventKind kind, std::uint64_t count, std::optional<Na
   KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
   counts.count[static_cast<std::size_t>(origin)] += count;
   counts.suppressed += count;
+  if (by_probe || !time || !counts.last || *time - *counts.last > kAtOnce) return;
+  at_once_[static_cast<std::size_t>(kind)] += count;
+  recent_counts_[static_cast<std::size_t>(kind)].add(*time, count);
 }
 
 void Tally::probe_begins(Nanoseconds from) { probes_[next_probe_] = {from, std::nullopt, true}; }
@@ -232,6 +238,13 @@ void Tally::restore(Saved saved) {
   entries_ = std::move(saved.entries);
   others_ = saved.others;
   next_incident_ = saved.next_incident;
+  for (const Entry& entry : entries_) {
+    if (entry.origin != Origin::kSystem || entry.count == 0) continue;
+    // When those between the first and the last were is not kept: as old as can be.
+    RecentCount& recent = recent_counts_[static_cast<std::size_t>(entry.kind)];
+    if (entry.first && entry.count > 1) recent.add(*entry.first, entry.count - 1);
+    if (entry.last) recent.add(*entry.last, 1);
+  }
   keys_of_kind_.fill(0);
   std::erase_if(entries_, [&](Entry& entry) {
     if (entry.other) return false;

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "collectors/kernel_log/event.h"
 #include "collectors/kernel_log/kinds.h"
+#include "collectors/kernel_log/recent_count.h"
 
 namespace jetmem::kernel_log {
 
@@ -77,7 +78,9 @@ class Tally {
   Occurrence count(const Event& event, std::optional<Nanoseconds> time, bool before_start);
   // The kernel left out this many messages of a kind, as it says at `time`: often only when the
   // next of them comes, so they are put down to whatever the last of that kind was put down to,
-  // too.
+  // too. That next one may come days later: only if the line before was just printed (kAtOnce) are
+  // they known to be of now.
+  static constexpr Nanoseconds kAtOnce = std::chrono::seconds(10);
   void add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time);
 
   // Events from `from` on are the probe's, until it is said when it ended and for a moment longer:
@@ -97,6 +100,16 @@ class Tally {
     return sum;
   }
   std::uint64_t suppressed(EventKind kind) const { return of(kind).suppressed; }
+  // Those that came at once, so far as this process knows; without the probe's.
+  std::uint64_t suppressed_at_once(EventKind kind) const {
+    return at_once_[static_cast<std::size_t>(kind)];
+  }
+  // Events of the last ten minutes by their own times, without the probe's. Suppressed ones count
+  // if they came at once; an event whose time is not known does not. Of those from before a restart
+  // no more than is known to be recent.
+  std::uint64_t recent(EventKind kind, Nanoseconds now) const {
+    return recent_counts_[static_cast<std::size_t>(kind)].sum(now);
+  }
   std::uint64_t before_start(EventKind kind) const { return of(kind).before_start; }
   std::optional<Nanoseconds> last_seen(EventKind kind) const { return of(kind).last; }
   std::uint64_t incidents(Group group) const { return incidents_[static_cast<std::size_t>(group)]; }
@@ -152,6 +165,8 @@ class Tally {
 
   std::array<KindCounts, kKindCount> kinds_;
   std::array<Origin, kKindCount> last_origin_{};
+  std::array<std::uint64_t, kKindCount> at_once_{};
+  std::array<RecentCount, kKindCount> recent_counts_{};
   std::array<std::uint64_t, kGroups> incidents_{};
   std::vector<Entry> entries_;
   std::array<std::uint8_t, kKindCount> keys_of_kind_{};

@@ -214,6 +214,7 @@ TEST(FragmentationSeries, AnEmptyZoneWouldNotSucceed) {
             0);
   EXPECT_TRUE(
       std::isnan(m.sample("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}")));
+  EXPECT_EQ(m.sample("jetmem_buddy_best_order_outside_cma"), -1) << "the worst that can be";
   ASSERT_EQ(m.absent.counts().size(), 1U);
   EXPECT_EQ(m.absent.counts()[0].reason, "no_free_block_outside_cma");
 }

@@ -65,6 +65,8 @@ TEST_F(ProbeBaselineTest, SlowAgainstItsOwnPast) {
   run(0.035);
   EXPECT_NEAR(fixture.get(kHost), 3.5, 1e-9) << "the median: one that was slow moves nothing";
   run(0.011);
+  EXPECT_NEAR(fixture.get(kHost), 1.1, 1e-9) << "what was slow is not among them";
+  run(0.011);
   EXPECT_NEAR(fixture.get(kHost), 1, 1e-9) << "of an even number the upper middle";
 }
 
@@ -132,10 +134,31 @@ TEST_F(ProbeBaselineTest, OneThatFailedHasNoTime) {
   EXPECT_EQ(fixture.absent_for("no_whole_frame"), 0U) << "nothing is missing";
 }
 
+TEST_F(ProbeBaselineTest, WhatIsSlowForLongIsNoBaselineForADay) {
+  runs(10, 0.01);
+  for (int i = 0; i < 288; ++i) {
+    run(0.1);
+    ASSERT_NEAR(fixture.get(kHost), 10, 1e-9) << i;
+  }
+  run(0.1);
+  EXPECT_FALSE(fixture.has(kHost)) << "a day of nothing else: that is how it is now";
+  EXPECT_EQ(fixture.absent_for("too_few_comparable_runs"), 1U);
+  runs(5, 0.1);
+  EXPECT_NEAR(fixture.get(kHost), 1, 1e-9);
+}
+
+TEST_F(ProbeBaselineTest, ADayOfSlownessHasNoFastRunInIt) {
+  runs(10, 0.01);
+  for (int i = 0; i < 300; ++i) {
+    run(i % 10 == 0 ? 0.01 : 0.1);
+    ASSERT_NEAR(fixture.get(kHost), i % 10 == 0 ? 1 : 10, 1e-9) << i;
+  }
+}
+
 TEST_F(ProbeBaselineTest, TheOldIsForgotten) {
   runs(40, 0.01);
-  runs(17, 0.03);
-  run(0.03);
+  runs(17, 0.019);
+  run(0.019);
   EXPECT_NEAR(fixture.get(kHost), 1, 1e-9) << "of the last 32 more than half took so long";
 }
 

@@ -20,6 +20,9 @@ using std::chrono::seconds;
 constexpr std::string_view kVi = "jetmem_smmu_recent_faults{client=\"vi\",smmu=\"12000000.iommu\"}";
 constexpr std::string_view kUnknown =
     "jetmem_smmu_recent_faults{client=\"unknown\",smmu=\"unknown\"}";
+constexpr std::string_view kCma = "jetmem_kernel_recent_events{kind=\"cma_alloc_failure\"}";
+constexpr std::string_view kNvmap = "jetmem_kernel_recent_events{kind=\"nvmap\"}";
+constexpr std::string_view kSurface = "jetmem_kernel_recent_events{kind=\"nvbufsurface\"}";
 constexpr std::string_view kEvidence = "jetmem_fragmentation_evidence";
 
 class RecentEventsTest : public testing::Test {
@@ -47,6 +50,20 @@ class RecentEventsTest : public testing::Test {
     event.set_number("order", order);
     tally().count(event, at, false);
   }
+  void failed_cma(std::optional<Nanoseconds> at, bool before = false) {
+    Event event;
+    event.reset(EventKind::kCmaAllocFailure);
+    event.set_text("area", "linux,cma");
+    event.set_number("errno", -12);
+    tally().count(event, at, before);
+  }
+  std::size_t faults() const {
+    std::size_t count = 0;
+    for (const auto& slot : fixture.table.sections()[0].slots) {
+      count += slot.key.find("jetmem_smmu_recent_faults") != std::string::npos;
+    }
+    return count;
+  }
   Tally& tally() { return log.tally(); }
   void write() {
     fixture.now = clock.boot();
@@ -72,7 +89,7 @@ TEST_F(RecentEventsTest, FaultsCountForAMinute) {
   log.caught_up();
   write();
   EXPECT_EQ(fixture.get(kUnknown), 0) << "there from the start: the log is read";
-  EXPECT_EQ(fixture.series(), 1U);
+  EXPECT_EQ(faults(), 1U);
   fault("vi", clock.boot(), 3);
   write();
   EXPECT_EQ(fixture.get(kVi), 3);
@@ -94,7 +111,7 @@ TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
   follow_log();
   write();
   EXPECT_EQ(fixture.series(), 0U) << "what is in the log still comes";
-  EXPECT_EQ(fixture.absent_for("log_not_read_yet"), 1U);
+  EXPECT_EQ(fixture.absent_for("log_not_read_yet"), 2U);
   log.caught_up();
   write();
   EXPECT_EQ(fixture.get("jetmem_smmu_recent_faults{client=\"old\",smmu=\"12000000.iommu\"}"), 0);
@@ -133,13 +150,94 @@ TEST_F(RecentEventsTest, WhatTheKernelOnlyCountedIsNobodys) {
   EXPECT_EQ(fixture.get(kUnknown), 0);
 }
 
+// The kernel says so only when the next fault comes.
+TEST_F(RecentEventsTest, WhatWasSuppressedLongAgoIsNoStormOfNow) {
+  follow_log();
+  log.caught_up();
+  write();
+  fault("vi", clock.boot(), 10);
+  wait(minutes(2));
+  tally().add_suppressed(EventKind::kSmmuContextFault, 5000, clock.boot());
+  fault("vi", clock.boot());
+  write();
+  EXPECT_EQ(fixture.get(kUnknown), 0);
+  EXPECT_EQ(fixture.get(kVi), 1);
+  EXPECT_EQ(fixture.get("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 11);
+  EXPECT_EQ(tally().suppressed(EventKind::kSmmuContextFault), 5000U) << "counted all the same";
+  wait(seconds(6));
+  tally().add_suppressed(EventKind::kSmmuContextFault, 90, clock.boot());
+  fault("vi", clock.boot());
+  write();
+  EXPECT_EQ(fixture.get(kUnknown), 90);
+  EXPECT_EQ(fixture.get("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 102);
+}
+
+TEST_F(RecentEventsTest, EventsOfTenMinutesByTheirOwnTimes) {
+  follow_log();
+  failed_cma(clock.boot() - minutes(11), true);
+  failed_cma(clock.boot() - minutes(8), true);
+  failed_cma(std::nullopt, true);
+  write();
+  EXPECT_FALSE(fixture.has(kCma));
+  log.caught_up();
+  write();
+  EXPECT_EQ(fixture.get(kCma), 1);
+  EXPECT_EQ(fixture.get(kNvmap), 0) << "there from the start";
+  EXPECT_FALSE(fixture.has("jetmem_kernel_recent_events{kind=\"kmemleak\"}")) << "of no group";
+  failed_cma(clock.boot());
+  write();
+  EXPECT_EQ(fixture.get(kCma), 2);
+  const std::uint64_t shape = fixture.shape_changes();
+  wait(minutes(2) + seconds(15));
+  EXPECT_EQ(fixture.get(kCma), 1) << "ten minutes from when it was, not from when it was read";
+  wait(minutes(7));
+  EXPECT_EQ(fixture.get(kCma), 1);
+  wait(seconds(45));
+  EXPECT_EQ(fixture.get(kCma), 0);
+  tally().probe_begins(clock.boot());
+  failed_cma(clock.boot());
+  write();
+  EXPECT_EQ(fixture.get(kCma), 0) << "the probe's";
+  EXPECT_EQ(fixture.shape_changes(), shape);
+}
+
+TEST_F(RecentEventsTest, OfBeforeARestartNoMoreThanIsKnown) {
+  for (int i = 30; i-- > 0;) failed_cma(clock.boot() - minutes(i));
+  KernelLog after(clock, {}, nullptr);
+  after.tally().restore(tally().save());
+  after.caught_up();
+  log_reading.log = &after;
+  follow_log();
+  write();
+  EXPECT_EQ(fixture.get(kCma), 1);
+}
+
+TEST_F(RecentEventsTest, ProcessesLinesWaitForTheJournal) {
+  follow_log();
+  log.caught_up();
+  log_reading.process_lines_read = false;
+  log_reading.process_lines_awaited = true;
+  write();
+  EXPECT_TRUE(fixture.has(kCma));
+  EXPECT_FALSE(fixture.has(kNvmap));
+  EXPECT_FALSE(fixture.has(kSurface));
+  EXPECT_EQ(fixture.absent_for("journal_not_read"), 2U);
+  log_reading.process_lines_awaited = false;
+  write();
+  EXPECT_EQ(fixture.get(kNvmap), 0) << "what the kernel says of it is read";
+  EXPECT_FALSE(fixture.has(kSurface));
+  log_reading.process_lines_read = true;
+  write();
+  EXPECT_EQ(fixture.get(kSurface), 0);
+}
+
 TEST_F(RecentEventsTest, ClientsAreBounded) {
   follow_log();
   log.caught_up();
   write();
   for (int i = 0; i < 47; ++i) fault("client" + std::to_string(i), clock.boot(), 2);
   write();
-  EXPECT_EQ(fixture.series(), RecentFaults::kMostClients + 2);
+  EXPECT_EQ(faults(), RecentFaults::kMostClients + 2);
   EXPECT_EQ(fixture.get("jetmem_smmu_recent_faults{client=\"other\",smmu=\"other\"}"), 30);
 }
 
@@ -150,12 +248,14 @@ TEST_F(RecentEventsTest, ACaptureHasNoMomentsOfItsOwn) {
   log.caught_up();
   write();
   EXPECT_EQ(fixture.series(), 0U);
-  EXPECT_EQ(fixture.absent_for("needs_two_readings"), 1U);
+  EXPECT_EQ(fixture.absent_for("needs_two_readings"), 2U);
   // A log that grows while we look (a replay): its clock is another.
   clock.advance(seconds(1));
   fault("vi", seconds(90), 7);
   write();
   EXPECT_EQ(fixture.get(kVi), 7);
+  EXPECT_EQ(fixture.get("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 7);
+  EXPECT_EQ(fixture.get(kCma), 0);
   wait(seconds(61));
   EXPECT_EQ(fixture.get(kVi), 0);
 }
@@ -229,6 +329,38 @@ TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
   vmstat.fields[2].value += 3;
   wait(seconds(1));
   EXPECT_EQ(fixture.get(kEvidence), 1);
+}
+
+TEST(RecentEventsOptions, WhenTheProbeRanIsKnownWithoutTheLog) {
+  ManualClock clock;
+  KernelLog log(clock, {}, nullptr);
+  HealthOptions options;
+  options.probes = &log.tally();
+  RecentEvents recent(options);
+  Vmstat vmstat;
+  vmstat.fields = {{"compact_fail", 40}};
+  Readings readings;
+  readings.add(Readings::tag<Vmstat>(), &vmstat);
+  readings.set_valid(0, true);
+  SampleTable table;
+  const std::size_t section = table.add_section("recent_events");
+  const Facts facts;
+  AbsentValues absent;
+  const auto after = [&](Nanoseconds time) {
+    clock.advance(time);
+    WriteContext context{facts, readings, absent, clock.boot()};
+    SampleWriter writer(table, section, clock.boot());
+    recent.write(writer, context);
+    return table.value_of(kEvidence);
+  };
+  after(hours(1));
+  log.tally().probe_begins(clock.boot());
+  vmstat.fields[0].value += 3;
+  EXPECT_EQ(after(seconds(2)), 0);
+  log.tally().probe_ended(clock.boot());
+  EXPECT_EQ(after(minutes(1)), 0);
+  vmstat.fields[0].value += 3;
+  EXPECT_EQ(after(seconds(2)), 1);
 }
 
 TEST_F(RecentEventsTest, AFailureShortlyBeforeTheStartCounts) {

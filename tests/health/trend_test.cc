@@ -46,7 +46,7 @@ std::optional<TrendLine> line_of(const Series& values) {
   return trend.line();
 }
 
-bool is_good(const std::optional<TrendLine>& line) { return line && line->fit >= Trend::kGoodFit; }
+bool is_good(const std::optional<TrendLine>& line) { return line && Trend::is_good(*line); }
 
 // The plain words of the header, slowly: all pairs sorted, medians by sorting.
 double sorted_middle(Series values) {
@@ -79,6 +79,13 @@ std::optional<TrendLine> reference(Series values) {
   if (slope == 0) return line;
   const double agreement = agreeing / static_cast<double>(slopes.size());
   line.fit = std::max(0.0, agreement);
+  slopes.clear();
+  for (std::size_t i = there.size() - there.size() * 2 / 5; i < there.size(); ++i) {
+    for (std::size_t j = i + 1; j < there.size(); ++j) {
+      slopes.push_back((there[j] - there[i]) / (at[j] - at[i]));
+    }
+  }
+  line.newest_slope = sorted_middle(slopes) / 60;
   return line;
 }
 
@@ -89,6 +96,8 @@ void expect_as_reference(const Series& values) {
   if (!line) return;
   EXPECT_NEAR(line->slope, expected->slope, 1e-6 * std::abs(expected->slope) + 1e-12);
   EXPECT_NEAR(line->fit, expected->fit, 1e-6);
+  EXPECT_NEAR(line->newest_slope, expected->newest_slope,
+              1e-6 * std::abs(expected->newest_slope) + 1e-12);
   EXPECT_EQ(line->last, expected->last);
 }
 
@@ -181,6 +190,43 @@ TEST(Trend, ALeakThatEndedIsOverSoon) {
   };
   EXPECT_TRUE(is_good(ended_for(0)));
   EXPECT_FALSE(is_good(ended_for(12)));
+}
+
+// A gigabyte is taken, ever more slowly.
+TEST(Trend, AWarmUpThatLevelsOffIsToldOnlyWhileItReallyGrows) {
+  constexpr double kTau = 20;
+  for (const double sigma : {0.0, 2.0}) {
+    for (std::int64_t count = 30; count <= 180; ++count) {
+      SCOPED_TRACE(std::to_string(count) + " " + std::to_string(sigma));
+      const auto line = line_of(with_noise(
+          series(count, [&](double t) { return 4096 - 1024 * (1 - std::exp(-t / kTau)); }), sigma,
+          static_cast<unsigned>(count)));
+      ASSERT_TRUE(line);
+      if (!is_good(line)) continue;
+      // In the middle of the newest two fifths.
+      const double t = static_cast<double>(count) * 4 / 5;
+      EXPECT_GE(1024 / kTau * std::exp(-t / kTau) / 60, std::abs(line->slope) * 0.45);
+      EXPECT_LE(count, 45);
+    }
+  }
+}
+
+TEST(Trend, ARampThatEndedIsOverSoon) {
+  for (const double sigma : {0.0, 10.0, 30.0}) {
+    for (std::int64_t flat = 0; flat <= 60; ++flat) {
+      SCOPED_TRACE(std::to_string(flat) + " " + std::to_string(sigma));
+      const auto line = line_of(with_noise(
+          series(
+              120,
+              [&](double t) { return 5000 - 10 * std::min(t, static_cast<double>(119 - flat)); }),
+          sigma, static_cast<unsigned>(flat)));
+      if (flat <= 5) {
+        EXPECT_TRUE(is_good(line));
+      } else if (flat >= 30) {
+        EXPECT_FALSE(is_good(line)) << line->fit;
+      }
+    }
+  }
 }
 
 TEST(Trend, ShortDipsDoNotBendTheLine) {

@@ -206,6 +206,68 @@ class Live(Feeding):
         self.assertEqual(len(re.findall("fsr|wrote to unmapped", "\n".join(events))), 3)
 
 
+class Backlog(Feeding):
+    """Rules see the log's past whole or not at all."""
+
+    def daemon(self):
+        rules = jt.temp_directory(self) / "rules.d"
+        rules.mkdir()
+        (rules / "site.yaml").write_text("""
+rules:
+  - alert: Kills
+    severity: critical
+    when:
+      - metric: jetmem_kernel_events_total
+        labels: {kind: oom_kill, origin: system}
+        function: increase
+        window: 10m
+        above: 0
+    summary: "a kill"
+""")
+        return super().daemon(f"rules: {{interval: 1s, shipped: false, directory: '{rules}'}}\n")
+
+    def fires(self, page):
+        return page.value("jetmem_alert_state", alert="Kills", severity="critical") == 2
+
+    def put_old(self, text):
+        """Of an hour ago, or of the boot."""
+        stamp = max(uptime_us() - 3_600_000_000, 1_000_000)
+        self.kmsg.records.append(f"3,{self.kmsg.seq},{stamp},-;{text}\n".encode())
+        self.kmsg.seq += 1
+
+    def test_what_is_old_is_no_increase_and_what_is_new_is(self):
+        # More than is read at once, by far; each is decoded, so that it takes its time.
+        for i in range(30_000):
+            self.put_old(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i))
+        self.put_old(KILL.format(pid=7, comm="cam"))
+        daemon = self.daemon()
+        page = daemon.wait_for_page("the old one", lambda page: self.events(page, "oom_kill"))
+        self.assertEqual(self.events(page, "oom_kill"), 1)
+        self.assertEqual(self.events(page, "smmu_context_fault"), 30_000)
+        deadline = time.monotonic() + 4
+        while time.monotonic() < deadline:
+            self.assertFalse(self.fires(daemon.scrape()))
+            time.sleep(0.2)
+        self.kmsg.put(KILL.format(pid=8, comm="cam"))
+        page = daemon.wait_for_page("the alert", self.fires)
+        self.assertEqual(self.events(page, "oom_kill"), 2)
+        self.assertGreaterEqual(page.value("jetmem_kernel_recent_events", kind="oom_kill"), 1)
+
+    def test_no_page_has_a_part_of_it(self):
+        for i in range(30_000):
+            self.put_old(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i))
+        seen = set()
+        daemon = jt.Daemon(self, self.kmsg.settings, wait=False,
+                           environment={"RUNTIME_DIRECTORY": str(self.state)})
+        self.kmsg.accept()
+        daemon.wait_until_serving()
+        def all_there():
+            seen.add(self.events(daemon.scrape(), "smmu_context_fault"))
+            return 30_000 in seen
+        jt.wait_for("all of it", all_there)
+        self.assertLessEqual(seen, {None, 30_000})
+
+
 class Restarted(Feeding):
     def test_nothing_is_counted_twice_and_nothing_is_missed(self):
         for i in range(5):
@@ -385,6 +447,8 @@ class Journal(Feeding):
         daemon = self.start(journal, "kernel_log: {process_lines: always}", kmsg=True)
         arguments = journal.accept()
         self.assertEqual(arguments[arguments.index("--after-cursor") + 1], "c")
+        self.assertIsNone(self.events(daemon.scrape(), "nvmap"), "more of it may be to come")
+        journal.put({"kind": CAUGHT_UP})
         daemon.wait_for_page("it is still counted", lambda page: self.events(page, "nvmap") == 1)
 
     def test_switching_it_on_and_off_leaves_nothing_behind(self):
