@@ -35,7 +35,7 @@ class SystemClock final : public Clock {
 // answers, pauses between two pages.
 class FastClock final : public Clock {
  public:
-  // `real` is to outlive it. Slower than 1 is taken for 1.
+  // `real` is to outlive it. Slower than 1, or no number, is taken for 1.
   FastClock(const Clock& real, double speed);
 
   Nanoseconds mono() const override { return real_.mono(); }

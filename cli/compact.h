@@ -19,4 +19,10 @@ struct CompactFiles {
 // then nothing was compacted, unless the words say so.
 Result<CompactionReport> compact_memory(const CompactFiles& files, const Clock& clock);
 
+// For a unit that compacts for somebody who need not be trusted: refuses (kUnavailable) where the
+// last time was less than `least` ago, by the stamp file `path`, which it renews. What the stamp
+// says is believed only if it can be; a stamp that cannot counts as just now.
+Result<void> take_turn(const std::string& path, std::chrono::milliseconds least,
+                       const Clock& clock);
+
 }  // namespace jetmem

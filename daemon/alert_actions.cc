@@ -8,7 +8,9 @@ namespace jetmem {
 
 AlertActions::AlertActions(const Clock& clock, Spawner& spawner, Log& log,
                            CompactionOptions options)
-    : hook_(clock, spawner, log), compaction_(clock, spawner, log, std::move(options)) {}
+    : hook_(clock, spawner, log,
+            {.runtime_directory = options.runtime_directory, .boot_id = options.boot_id}),
+      compaction_(clock, spawner, log, std::move(options)) {}
 
 Result<void> AlertActions::start(sd_event* event) {
   if (auto started = hook_.start(event); !started) return started;
@@ -26,6 +28,11 @@ void AlertActions::tell(const Transition& transition) {
   if (!hook_.on() || !AlertHook::tells(transition.change)) return;
   // What never fired was never told, so nobody waits for its end.
   if (transition.change != Change::kFiring && transition.from != AlertState::kFiring) return;
+  tell_hook(transition);
+}
+
+void AlertActions::tell_hook(const Transition& transition) {
+  if (transition.rule == nullptr) return hook_.tell(alert_news(transition));
   const RuleTexts& texts = transition.rule->texts;
   const ValueUnit unit = value_unit(transition.rule->when.front());
   const auto fill = [&](const std::string& text) {
@@ -53,13 +60,17 @@ void AlertActions::begin_with(const RuleEngine& engine) {
       transition.at = engine.last_step();
       transition.active_since = instance.active_since;
       compaction_.tell(transition);
+      if (!hook_.was_untold(transition.rule->name, transition.labels)) continue;
+      transition.at = instance.firing_since;
+      tell_hook(transition);
     }
   }
+  hook_.forget_untold();
 }
 
-void AlertActions::stop() {
-  hook_.stop();
-  compaction_.stop();
+void AlertActions::finish() {
+  hook_.finish();
+  compaction_.stop("jetmemd stops");
 }
 
 void AlertActions::write(SampleWriter& out) const {

@@ -24,19 +24,22 @@ class AlertActions {
  public:
   AlertActions(const Clock& clock, Spawner& spawner, Log& log, CompactionOptions options);
 
-  // To be called once, before anything is told.
+  // To be called once. What is told before is done then.
   Result<void> start(sd_event* event);
   void apply(const Settings& settings);
   void tell(const Transition& transition);
   // The rules are others, or were brought back from before a restart: these alerts fire now.
   void begin_with(const RuleEngine& engine);
-  void stop();
+  // At the end of the daemon.
+  void finish();
 
   void write(SampleWriter& out) const;
   std::uint64_t withheld() const { return hook_.withheld() + compaction_.withheld(); }
   static std::vector<std::span<const Descriptor>> metrics();
 
  private:
+  void tell_hook(const Transition& transition);
+
   AlertHook hook_;
   Compaction compaction_;
   std::string runbooks_;

@@ -32,18 +32,25 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_alert_hook_dropped_total",
                .type = MetricType::kCounter,
                .help = "Alerts that the program or socket was never told: queue_full, more came "
-                       "than it took (the oldest goes first); switched_off by the settings "
-                       "before they were told. The journal has them.",
+                       "than it took (the least severe goes first); superseded, a newer change of "
+                       "the same alert was told instead; switched_off by the settings before they "
+                       "were told; stopping, jetmemd ended: its next start tells those that fire "
+                       "on. The journal has them.",
                .labels = {"reason"},
-               .max_series = 2},
+               .max_series = 4},
     Descriptor{.name = "jetmem_alert_hook_waiting",
                .help = "Alerts that wait to be told to the program or socket: one is told at a "
-                       "time, and ten a minute."},
+                       "time, the most severe first, and ten a minute, three of them critical "
+                       "ones only."},
     Descriptor{.name = "jetmem_alert_hook_wedged",
                .help = "1 while the program of alerts.program hangs in the kernel although it was "
                        "killed: nobody is told of alerts before it is gone."},
+    Descriptor{.name = "jetmem_alert_hook_left_behind",
+               .help = "Processes that the program of alerts.program left running when it ended: "
+                       "it is not started again before they are gone, for they count towards the "
+                       "limits of the daemon's unit. What is to stay uses alerts.socket."},
 };
-enum Metric : std::size_t { kCalled, kDropped, kWaiting, kWedged };
+enum Metric : std::size_t { kCalled, kDropped, kWaiting, kWedged, kLeftBehind };
 
 // A file in memory, read from its beginning: unlike a pipe it takes all of it at once, whether or
 // not anybody reads.
@@ -56,11 +63,16 @@ Result<UniqueFd> as_file(const std::string& text) {
   return fd;
 }
 
+std::string title_of(const AlertNews& news) {
+  return printable(news.alert, AlertNews::kMaxName) + " (" + std::string(change_name(news.change)) +
+         ")";
+}
+
 }  // namespace
 
 AlertHook::AlertHook(const Clock& clock, Spawner& spawner, Log& log, AlertHookOptions options)
     : clock_(clock),
-      options_(options),
+      options_(std::move(options)),
       log_(log, clock, kName),
       child_(clock, spawner,
              {[this](std::string_view bytes) { on_output(bytes); },
@@ -71,7 +83,9 @@ AlertHook::AlertHook(const Clock& clock, Spawner& spawner, Log& log, AlertHookOp
         const bool taken = how_ended == AlertSocket::End::kTaken;
         const bool flood = how_ended == AlertSocket::End::kFlood;
         end(taken ? Call::kOk : flood ? Call::kFlood : Call::kFailed, std::move(how));
-      }) {
+      }),
+      left_behind_("JETMEM_HOOK=" + std::to_string(::getpid())),
+      untold_(options_.runtime_directory, options_.boot_id) {
   child_.let_it_close_its_output();
 }
 
@@ -90,6 +104,7 @@ Result<void> AlertHook::start(sd_event* event) {
   if (ok >= 0) ok = sd_event_source_set_enabled(deadline_timer_, SD_EVENT_OFF);
   if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for telling alerts", -ok));
   socket_.attach(event);
+  if (on()) step_in(Nanoseconds(0));
   return child_.attach(event);
 }
 
@@ -102,29 +117,82 @@ void AlertHook::apply(const AlertsSettings& settings) {
 }
 
 bool AlertHook::tells(Change change) {
-  return change == Change::kFiring || change == Change::kResolved || change == Change::kUnknown ||
-         change == Change::kSilenced || change == Change::kWithdrawn;
+  return change != Change::kPending && change != Change::kDropped;
 }
 
 void AlertHook::tell(AlertNews news) {
-  if (!on() || step_timer_ == nullptr || !tells(news.change)) return;
-  if (waiting_.size() == kMaxWaiting) {
-    drop(Drop::kQueueFull, waiting_.front().alert);
-    waiting_.pop_front();
-  }
-  waiting_.push_back(std::move(news));
+  if (!on() || !tells(news.change)) return;
+  // The wall clock may leap before it is told.
+  if (news.wall == Nanoseconds(0)) news.wall = clock_.wall() - (clock_.boot() - news.at);
+  const AlertQueue::Pushed pushed = waiting_.push(std::move(news));
+  if (pushed.replaced) count(Drop::kSuperseded);
+  if (pushed.dropped) drop(Drop::kQueueFull, pushed.dropped->alert);
   // Not at once: who tells is in the midst of its own work.
   step_in(Nanoseconds(0));
 }
 
 void AlertHook::stop() {
-  if (child_.running() || socket_.busy()) drop(Drop::kSwitchedOff, telling_);
+  if (is_telling()) drop(Drop::kSwitchedOff, telling_);
+  for (const AlertNews& news : waiting_.all()) drop(Drop::kSwitchedOff, news.alert);
+  give_up();
+  keep_untold();
+}
+
+void AlertHook::finish() {
+  keep_untold();
+  std::vector<std::string> names;
+  if (is_telling()) names.push_back(telling_);
+  for (const AlertNews& news : waiting_.all()) names.push_back(title_of(news));
+  give_up();
+  if (names.empty()) return;
+  std::string list;
+  for (const std::string& name : names) {
+    count(Drop::kStopping);
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  log_.say(LogLevel::kWarning,
+           std::to_string(names.size()) +
+               " alerts were not told, or not to the end, as jetmemd "
+               "stops: " +
+               list + (untold_.keeps() ? "; those that fire on are told at its next start" : ""));
+}
+
+void AlertHook::give_up() {
   child_.kill();
   socket_.close();
   set_deadline(false);
-  for (const AlertNews& news : waiting_) drop(Drop::kSwitchedOff, news.alert);
   waiting_.clear();
+  telling_untold_.reset();
   if (step_timer_ != nullptr) sd_event_source_set_enabled(step_timer_, SD_EVENT_OFF);
+}
+
+bool AlertHook::was_untold(const std::string& alert, const AlertNews::Labels& labels) {
+  if (!on()) return false;
+  if (!untold_before_) {
+    auto untold = untold_.load();
+    if (!untold) {
+      log_.say(LogLevel::kWarning, "which alerts were not told before this start is not known: " +
+                                       printable(untold.error().message));
+    }
+    untold_before_ = untold ? std::move(*untold) : std::vector<UntoldAlert>();
+  }
+  const auto& before = *untold_before_;
+  return !before.empty() &&
+         std::find(before.begin(), before.end(), untold_alert(alert, labels)) != before.end();
+}
+
+void AlertHook::forget_untold() { untold_before_.emplace(); }
+
+void AlertHook::keep_untold() {
+  std::vector<UntoldAlert> untold;
+  if (is_telling() && telling_untold_) untold.push_back(*telling_untold_);
+  for (const AlertNews& news : waiting_.all()) {
+    if (news.change == Change::kFiring) untold.push_back(untold_alert(news.alert, news.labels));
+  }
+  const auto kept = untold_.keep(std::move(untold));
+  if (kept || std::exchange(told_not_kept_, true)) return;
+  log_.say(LogLevel::kWarning,
+           "a restart of jetmemd would forget which alerts were not told: " + kept.error().message);
 }
 
 int AlertHook::on_step(sd_event_source*, std::uint64_t, void* self) {
@@ -134,22 +202,23 @@ int AlertHook::on_step(sd_event_source*, std::uint64_t, void* self) {
 
 // Nothing is started but from here, so never from within a callback of the one before.
 void AlertHook::step() {
-  if (is_busy() || waiting_.empty()) return;
-  if (const auto wait = wait_for_turn()) return step_in(*wait);
+  keep_untold();
+  if (is_busy() || runs_on() || waiting_.empty()) return;
+  if (const auto wait = wait_for_turn(); wait > Nanoseconds(0)) return step_in(wait);
   tell_next();
   step_in(Nanoseconds(0));
 }
 
 // While one runs its end leads to the next step; one that was killed is looked for.
 bool AlertHook::is_busy() {
-  if (child_.running() || socket_.busy()) return true;
+  if (is_telling()) return true;
   if (!child_.leaving()) {
     told_wedged_ = false;
     return false;
   }
   const bool wedged = child_.wedged();
   if (wedged && !std::exchange(told_wedged_, true)) {
-    log_.say(LogLevel::kError, settings_.program + " " + std::to_string(child_.leaving_pid()) +
+    log_.say(LogLevel::kError, telling_to_ + " " + std::to_string(child_.leaving_pid()) +
                                    " hangs in the kernel and cannot be killed: nobody is told of "
                                    "alerts until it is gone");
   }
@@ -157,20 +226,47 @@ bool AlertHook::is_busy() {
   return true;
 }
 
-std::optional<Nanoseconds> AlertHook::wait_for_turn() const {
-  if (told_count_ < kPerWindow) return std::nullopt;
-  const Nanoseconds oldest = told_[told_count_ % kPerWindow];
-  const Nanoseconds wait = oldest + options_.window - clock_.boot();
-  if (wait <= Nanoseconds(0)) return std::nullopt;
-  return wait;
+// Whether what a program started outlives it: then none is started, or the limits of the daemon's
+// unit would be taken up. What is only about to end is not spoken of.
+bool AlertHook::runs_on() {
+  if (!look_behind_) return false;
+  std::string example;
+  left_ = left_behind_.count(example);
+  if (left_.value_or(0) == 0) {
+    look_behind_ = false;
+    told_left_ = false;
+    left_since_.reset();
+    return false;
+  }
+  const Nanoseconds now = clock_.mono();
+  if (!left_since_) left_since_ = now;
+  const bool is_new = now - *left_since_ < options_.look;
+  if (!is_new && !std::exchange(told_left_, true)) {
+    log_.say(LogLevel::kError,
+             settings_.program + " ended, and " + std::to_string(*left_) +
+                 " processes that it started run on (" + example +
+                 "): it is not started again until they are gone; use alerts.socket for what is "
+                 "to stay");
+  }
+  step_in(is_new ? options_.look : kLookWedged);
+  return settings_.socket.empty();
+}
+
+Nanoseconds AlertHook::wait_for_turn() const {
+  const Nanoseconds now = clock_.boot();
+  const Nanoseconds any = turns_.wait(now, options_.window);
+  if (is_critical(waiting_.next())) return any;
+  return std::max(any, lesser_turns_.wait(now, options_.window));
 }
 
 void AlertHook::tell_next() {
-  const AlertNews news = std::move(waiting_.front());
-  waiting_.pop_front();
-  told_[told_count_++ % kPerWindow] = clock_.boot();
-  telling_ = printable(news.alert, AlertNews::kMaxName) + " (" +
-             std::string(change_name(news.change)) + ")";
+  const AlertNews news = waiting_.take_next();
+  turns_.take(clock_.boot());
+  if (!is_critical(news)) lesser_turns_.take(clock_.boot());
+  telling_ = title_of(news);
+  telling_to_ = whom();
+  telling_untold_.reset();
+  if (news.change == Change::kFiring) telling_untold_ = untold_alert(news.alert, news.labels);
   first_line_.clear();
   printed_ = 0;
   const auto started =
@@ -186,7 +282,9 @@ Result<void> AlertHook::run(const AlertNews& news) {
   request.argv = {settings_.program};
   request.descriptors = {{text->get(), 0}};
   request.environment = alert_environment(news);
+  request.environment.insert(request.environment.begin(), left_behind_.marker());
   request.stranger = true;
+  look_behind_ = true;
   return child_.start(std::move(request));
 }
 
@@ -227,7 +325,7 @@ void AlertHook::end(Call call, std::string how) {
   step_in(Nanoseconds(0));
   if (call == Call::kOk) return;
   std::string message = telling_ + " was not told: ";
-  message += call == Call::kNotStarted ? "cannot " + how : whom() + " " + how;
+  message += call == Call::kNotStarted ? "cannot " + how : telling_to_ + " " + how;
   const std::string line = first_line_.substr(0, first_line_.find('\n'));
   if (!line.empty()) message += "; it printed: " + printable(line, kFirstLine);
   log_.say(LogLevel::kWarning, std::move(message),
@@ -235,7 +333,7 @@ void AlertHook::end(Call call, std::string how) {
 }
 
 void AlertHook::drop(Drop why, const std::string& alert) {
-  ++drops_[static_cast<std::size_t>(why)];
+  count(why);
   const std::string what = why == Drop::kQueueFull ? "too many alerts wait for " + whom()
                                                    : "telling alerts was switched off";
   log_.say(LogLevel::kWarning, printable(alert, AlertNews::kMaxName) + " was not told: " + what);
@@ -269,6 +367,7 @@ void AlertHook::write(SampleWriter& out) const {
   }
   out.put(kMetrics[kWaiting], static_cast<double>(waiting_.size()));
   out.put(kMetrics[kWedged], child_.wedged() ? 1 : 0);
+  if (left_) out.put(kMetrics[kLeftBehind], static_cast<double>(*left_));
 }
 
 std::span<const Descriptor> alert_hook_metrics() { return kMetrics; }

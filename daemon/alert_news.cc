@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/utc_time.h"
 
 namespace jetmem {
 namespace {
@@ -58,6 +59,7 @@ AlertNews alert_news(const Transition& transition) {
   news.value = transition.value;
   news.labels = transition.labels;
   news.reason = transition.reason;
+  news.at = transition.at;
   news.since = std::max(transition.at - transition.active_since, Nanoseconds(0));
   return news;
 }
@@ -74,6 +76,9 @@ std::string alert_json(const AlertNews& news) {
   json["value"] = nullptr;
   if (std::isfinite(news.value)) json["value"] = news.value;
   json["labels"] = std::move(labels);
+  json["at"] = nullptr;
+  if (news.wall > Nanoseconds(0)) json["at"] = utc_time(news.wall);
+  json["at_boot_seconds"] = to_seconds(news.at);
   json["summary"] = one_line(news.summary);
   json["cause"] = one_line(news.cause);
   json["remedy"] = one_line(news.remedy);
@@ -89,6 +94,7 @@ std::vector<std::string> alert_environment(const AlertNews& news) {
       "JETMEM_SEVERITY=" + name_of(news.severity),
       "JETMEM_STATE=" + std::string(change_name(news.change)),
       "JETMEM_VALUE=" + number(news.value),
+      "JETMEM_AT=" + (news.wall > Nanoseconds(0) ? utc_time(news.wall) : std::string()),
       "JETMEM_SUMMARY=" + one_line(news.summary),
       "JETMEM_RUNBOOK=" + one_line(news.runbook),
   };

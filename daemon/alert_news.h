@@ -19,27 +19,33 @@ struct AlertNews {
   static constexpr std::size_t kMaxText = 2000;
   static constexpr std::size_t kMaxLabels = 8;
 
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+
   std::string alert;
   std::string severity;
   Change change = Change::kFiring;
   double value = 0;
-  std::vector<std::pair<std::string, std::string>> labels;
+  Labels labels;
   std::string summary;  // with values in place of {{ ... }}, as the next two
   std::string cause;
   std::string remedy;
   std::string runbook;   // where its page is
   std::string reason;    // of unknown and silenced
-  Nanoseconds since{0};  // how long it has been active
+  Nanoseconds since{0};  // how long it had been active by then
+  Nanoseconds at{0};     // when it changed, on the boot clock
+  Nanoseconds wall{0};   // the same since 1970; 0: not known
 };
 
 // What the transition itself says; the texts are whoever's who renders them.
 AlertNews alert_news(const Transition& transition);
 
 // One object in one line, with its newline: alert, severity, state, value (null when it is not a
-// number), labels, summary, cause, remedy, runbook, since_seconds; reason where there is one.
+// number), labels, at (UTC: it may be told minutes later; null when not known), at_boot_seconds,
+// summary, cause, remedy, runbook, since_seconds; reason where there is one.
 std::string alert_json(const AlertNews& news);
 
-// JETMEM_ALERT, _SEVERITY, _STATE, _VALUE, _SUMMARY, _RUNBOOK and _LABEL_<NAME>, as "NAME=value".
+// JETMEM_ALERT, _SEVERITY, _STATE, _VALUE, _AT, _SUMMARY, _RUNBOOK and _LABEL_<NAME>, as
+// "NAME=value".
 std::vector<std::string> alert_environment(const AlertNews& news);
 
 }  // namespace jetmem

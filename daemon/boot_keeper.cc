@@ -95,17 +95,20 @@ void BootKeeper::note_start() {
   if (options_.runtime_directory.empty() || !options_.boot_id) return;
   const std::string file = options_.runtime_directory + "/" + std::string(boot::kStartsFile);
   boot::Starts starts;
+  bool is_lost = false;
   const auto text = read_small_file(file, kMostOfStarts);
   if (text) {
     if (auto ok = boot::parse_starts(*text, starts); !ok) {
       log_.warning("earlier starts in this boot are not known: " + file + ": " + ok.error().message,
                    {{"MESSAGE_ID", kTrouble}});
-      starts = {};
+      is_lost = true;
     }
   } else if (text.error().code != Errc::kAbsent) {
     log_.warning("earlier starts in this boot are not known: " + text.error().message,
                  {{"MESSAGE_ID", kTrouble}});
+    is_lost = true;
   }
+  if (is_lost) starts.begin_anew(*options_.boot_id, clock_.boot());
   starts.add(*options_.boot_id, clock_.boot());
   if (const auto ok = replace_small_file(file, to_text(starts)); !ok) {
     log_.warning("this start will not be counted by the next: " + ok.error().message,

@@ -106,7 +106,11 @@ Result<void> Compaction::start(sd_event* event) {
   if (ok >= 0) ok = sd_event_source_set_enabled(deadline_timer_, SD_EVENT_OFF);
   if (ok < 0) return tl::unexpected(errno_error("set up", "a timer for compaction", -ok));
   restore();
-  return child_.attach(event);
+  if (auto attached = child_.attach(event); !attached) return attached;
+  // What was told before there were timers: alerts that fired already.
+  if (wanted()) say_if_too_soon();
+  arm();
+  return {};
 }
 
 // What cannot be known counts as just now: a daemon that starts again and again must not have
@@ -150,29 +154,22 @@ void Compaction::apply(const AlertsSettings& settings) {
 void Compaction::tell(const Transition& transition) {
   if (transition.rule == nullptr || transition.rule->name != kAlert) return;
   const auto at = std::find(firing_.begin(), firing_.end(), transition.labels);
-  switch (transition.change) {
-    case Change::kFiring:
-      if (at != firing_.end()) return;
-      if (firing_.size() < kMaxSeries) firing_.push_back(transition.labels);
-      break;
-    case Change::kResolved:
-    case Change::kUnknown:
-    case Change::kSilenced:
-    case Change::kWithdrawn:
-      if (at != firing_.end()) firing_.erase(at);
-      return arm();
-    case Change::kPending:
-    case Change::kDropped:
-      return;
+  if (transition.change == Change::kPending || transition.change == Change::kDropped) return;
+  if (transition.change != Change::kFiring) {
+    if (at != firing_.end()) firing_.erase(at);
+    return arm();
   }
-  if (settings_.compact && !child_.running()) {
-    if (const auto next = next_at();
-        next && last_ && *next == *last_ + settings_.compact_interval) {
-      skip(Skip::kInterval, "the last compaction was too short ago; the next may come in " +
-                                words_of(*next - clock_.boot()));
-    }
-  }
+  if (at != firing_.end()) return;
+  if (firing_.size() < kMaxSeries) firing_.push_back(transition.labels);
+  if (settings_.compact && !child_.running()) say_if_too_soon();
   arm();
+}
+
+void Compaction::say_if_too_soon() {
+  const auto next = next_at();
+  if (!next || !last_ || *next != *last_ + settings_.compact_interval) return;
+  skip(Skip::kInterval, "the last compaction was too short ago; the next may come in " +
+                            words_of(*next - clock_.boot()));
 }
 
 void Compaction::forget() {
@@ -181,10 +178,10 @@ void Compaction::forget() {
 }
 
 // What the unit does it does to its end; nobody looks at what it brought.
-void Compaction::stop() {
+void Compaction::stop(std::string_view why) {
   if (child_.running()) {
     ++outcomes_[static_cast<std::size_t>(Outcome::kFailed)];
-    log_.say(LogLevel::kInfo, "a compaction of memory was not waited for: it is switched off now");
+    log_.say(LogLevel::kInfo, "a compaction of memory was not waited for: " + std::string(why));
   }
   child_.kill();
   set_timer(deadline_timer_, std::nullopt);

@@ -53,14 +53,14 @@ class Compaction {
   Compaction(const Compaction&) = delete;
   Compaction& operator=(const Compaction&) = delete;
 
-  // To be called once, before tell().
+  // To be called once. Nothing is done before, but what is told before is not forgotten.
   Result<void> start(sd_event* event);
   void apply(const AlertsSettings& settings);
   // Every change of every alert. What fires already when the daemon starts is told as firing.
   void tell(const Transition& transition);
   // The rules are others now: what fires is told anew.
   void forget();
-  void stop();
+  void stop(std::string_view why = "it is switched off now");
 
   // Nothing while it is off.
   void write(SampleWriter& out) const;
@@ -85,6 +85,7 @@ class Compaction {
   std::optional<Nanoseconds> next_at() const;
   void step();
   void arm();
+  void say_if_too_soon();
   void compact();
   Result<void> connect();
   void on_output(std::string_view bytes);

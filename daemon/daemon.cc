@@ -70,8 +70,8 @@ std::string directory_from(const char* variable) {
   return std::string(all.substr(0, all.find(':')));
 }
 
-// So that `jetmem alerts` finds the daemon also where no port is open. Read-only, and what it shows
-// any local user may read on the port as well: hence open to all.
+// So that `jetmem alerts` finds the daemon also where no port is open. Read-only. Where a port is
+// open any local user may read the same there: hence open to all then, else to the daemon's group.
 void add_api_socket(WebOptions& options) {
   const std::string directory = directory_from("RUNTIME_DIRECTORY");
   const auto is_unix = [](const ListenAddress& address) {
@@ -81,7 +81,7 @@ void add_api_socket(WebOptions& options) {
     return;
   auto address = parse_listen_address("unix:" + directory + "/api.socket");
   if (!address) return;
-  options.open_socket = address->host;
+  if (!options.listen.empty()) options.open_socket = address->host;
   options.listen.push_back(std::move(*address));
 }
 
@@ -267,7 +267,7 @@ int Daemon::run() {
   if (web_) web_->stop();
   reader_.reset();
   for (const std::unique_ptr<Program>& program : programs_) program->stop();
-  if (alert_actions_) alert_actions_->stop();
+  if (alert_actions_) alert_actions_->finish();
   return status < 0 ? 1 : status;
 }
 

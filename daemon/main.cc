@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -102,7 +104,12 @@ int main(int argc, char** argv) {
                  "With --root: its clock runs so many times as fast, as the machine there is\n"
                  "played (tests/scenarios/player.py); 1 to 1000, default 1")
       ->type_name("X")
-      ->check(CLI::Range(1.0, jetmem::kMostSpeed));
+      ->check(CLI::Range(1.0, jetmem::kMostSpeed))
+      // What is no number is in every range.
+      ->check([](const std::string& text) {
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? "not a number: " + text
+                                                              : std::string();
+      });
   app.add_flag("-v,--verbose", arguments.verbosity, "Log more; twice for everything");
   app.footer(
       "Serves /metrics, /api/v1/alerts, /healthz and /readyz where http.listen says\n"

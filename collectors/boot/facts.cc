@@ -300,6 +300,7 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   out.absent.reset();
   out.uptime.reset();
   out.starts.boot.clear();
+  out.starts.since = 0;
   out.starts.at.clear();
   Parser parser(snapshot, out);
   parser.values();

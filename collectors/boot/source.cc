@@ -193,10 +193,13 @@ void BootSource::write_starts(SampleWriter& out, WriteContext& context) const {
   const boot::Starts* starts = view_ ? view_->starts : &reading_.starts;
   const auto& boot_id = context.facts.boot_id;
   // A file of another boot says nothing of this one.
-  if (starts == nullptr || starts->boot.empty() || (boot_id && *boot_id != starts->boot)) {
-    context.absent.add("starts_unknown");
+  const bool is_known =
+      starts != nullptr && !starts->boot.empty() && (!boot_id || *boot_id == starts->boot);
+  const auto recent = is_known ? starts->recent(*uptime) : std::nullopt;
+  if (recent) {
+    out.put(kMetrics[kRecentStarts], number(*recent));
   } else {
-    out.put(kMetrics[kRecentStarts], number(starts->recent(*uptime)));
+    context.absent.add("starts_unknown");
   }
 }
 

@@ -2,12 +2,14 @@
 // RuntimeDirectory=, /run/jetmem). In memory, so it is written at each start, also of one that is
 // killed a moment later; the history of boots (history.h), on flash, is not.
 //
-//   5b0f...  (the boot's ID)
+//   5b0f...      (the boot's ID)
+//   since 4000   (only where starts before it are not known)
 //   12
-//   4711     (seconds since boot, one line for each start, oldest first)
+//   4711         (seconds since boot, one line for each start, oldest first)
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +25,15 @@ struct Starts {
   static constexpr std::size_t kMost = 16;
 
   std::string boot;
+  std::uint64_t since = 0;        // starts before this second of the boot are not known
   std::vector<std::uint64_t> at;  // the last kMost
 
   void add(std::string_view boot_id, Nanoseconds boot_now);
-  // Within the hour before; kMost stands for that many or more.
-  std::size_t recent(Nanoseconds boot_now) const;
+  // Where there was something that could not be read.
+  void begin_anew(std::string_view boot_id, Nanoseconds boot_now);
+  // Within the hour before; kMost stands for that many or more. Nothing while there may have been
+  // others within it.
+  std::optional<std::size_t> recent(Nanoseconds boot_now) const;
   bool operator==(const Starts&) const = default;
 };
 

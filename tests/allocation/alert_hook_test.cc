@@ -26,7 +26,11 @@ TEST_F(AlertAllocation, NoneForWhatIsShownEachRound) {
   compaction.apply(settings);
   AlertNews news;
   news.alert = "JetmemBuddyFragmented, with a name longer than short strings are";
-  for (std::size_t i = 0; i < AlertHook::kPerWindow + 3; ++i) hook.tell(news);
+  news.severity = "critical";
+  for (std::size_t i = 0; i < AlertHook::kPerWindow + 3; ++i) {
+    news.labels = {{"n", std::to_string(i)}};
+    hook.tell(news);
+  }
   SampleTable table;
   const std::size_t section = table.add_section("alerts");
   const auto write = [&] {

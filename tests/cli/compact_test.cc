@@ -61,6 +61,51 @@ TEST_F(CompactTest, AKernelThatCannot) {
   EXPECT_THAT(report.error().message, HasSubstr("this kernel cannot compact memory"));
 }
 
+TEST_F(CompactTest, NotSoonerThanAllowed) {
+  const std::string stamp = directory.file("last");
+  const auto least = std::chrono::minutes(9);
+  clock.advance(std::chrono::seconds(100));
+  ASSERT_TRUE(take_turn(stamp, least, clock)) << "the first in this boot";
+  clock.advance(std::chrono::minutes(8));
+  auto refused = take_turn(stamp, least, clock);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("not again for 1m"));
+  clock.advance(std::chrono::minutes(1));
+  EXPECT_TRUE(take_turn(stamp, least, clock)) << "one that was refused does not count";
+  EXPECT_FALSE(take_turn(stamp, least, clock));
+}
+
+TEST_F(CompactTest, AStampThatIsNoTimeCountsAsJustNow) {
+  clock.advance(std::chrono::hours(1));
+  for (const std::string text : {"garbage\n", "99999999999999999999\n", "3601\n", "12", "-1\n"}) {
+    const std::string stamp = directory.write("last", text);
+    auto refused = take_turn(stamp, std::chrono::minutes(9), clock);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message, HasSubstr("not known"));
+    clock.advance(std::chrono::minutes(8));
+    EXPECT_FALSE(take_turn(stamp, std::chrono::minutes(9), clock)) << text;
+    clock.advance(std::chrono::minutes(1));
+    EXPECT_TRUE(take_turn(stamp, std::chrono::minutes(9), clock)) << text;
+    clock = ManualClock();
+    clock.advance(std::chrono::hours(1));
+  }
+  ASSERT_EQ(::symlink(files.trigger.c_str(), directory.file("link").c_str()), 0);
+  EXPECT_FALSE(take_turn(directory.file("link"), std::chrono::minutes(9), clock));
+  EXPECT_FALSE(take_turn(directory.file("nowhere/last"), std::chrono::minutes(9), clock));
+  EXPECT_EQ(written(), "");
+}
+
+TEST_F(CompactTest, AUnitWithoutADirectoryDoesNothing) {
+  ::unsetenv("RUNTIME_DIRECTORY");
+  const CommandRun run =
+      run_command(add_compact_command, {"compact", "--json", "--at-most-every", "9m"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, HasSubstr("\"error\":"));
+  EXPECT_THAT(run.err, HasSubstr("RUNTIME_DIRECTORY"));
+  EXPECT_EQ(run_command(add_compact_command, {"compact", "--at-most-every", "often"}).status, 2);
+}
+
 TEST_F(CompactTest, OnlyRootMay) {
   if (::geteuid() == 0) {
     GTEST_SKIP() << "root may";

@@ -31,6 +31,8 @@ AlertNews news(std::string alert = "JetmemCmaExhausted", Change change = Change:
   made.remedy = "Raise cma=.";
   made.runbook = "/usr/share/doc/jetmem/runbooks/cma-exhausted.md";
   made.since = std::chrono::milliseconds(61'500);
+  made.at = std::chrono::seconds(4711);
+  made.wall = std::chrono::seconds(1'760'000'000);
   return made;
 }
 
@@ -48,6 +50,8 @@ TEST(AlertNewsTest, AsJson) {
   EXPECT_EQ(out["cause"], "Cameras took it.");
   EXPECT_EQ(out["remedy"], "Raise cma=.");
   EXPECT_EQ(out["since_seconds"], 61.5);
+  EXPECT_EQ(out["at"], "2025-10-09T08:53:20.000Z");
+  EXPECT_EQ(out["at_boot_seconds"], 4711);
   EXPECT_FALSE(out.contains("reason"));
 }
 
@@ -67,7 +71,7 @@ TEST(AlertNewsTest, LongTextsAreCut) {
   much.summary.assign(100'000, 'x');
   much.labels.assign(1000, {"l", std::string(10'000, '\xff')});
   EXPECT_LT(alert_json(much).size(), 32U << 10);
-  EXPECT_LE(alert_environment(much).size(), 6 + AlertNews::kMaxLabels);
+  EXPECT_LE(alert_environment(much).size(), 7 + AlertNews::kMaxLabels);
 }
 
 TEST(AlertNewsTest, OfATransition) {
@@ -93,8 +97,9 @@ class AlertHookTest : public ProgramRunning {
     table.add_section("hook");
     settings.deadline = std::chrono::milliseconds(3000);
   }
-  void make(AlertHookOptions options = {}) {
-    hook = std::make_unique<AlertHook>(clock, spawner, log, options);
+  void make() { make(options); }
+  void make(const AlertHookOptions& how) {
+    hook = std::make_unique<AlertHook>(clock, spawner, log, how);
     ASSERT_TRUE(hook->start(event));
     hook->apply(settings);
   }
@@ -138,6 +143,16 @@ class AlertHookTest : public ProgramRunning {
     return fd;
   }
 
+  AlertNews of(std::string alert, std::string severity, Change change = Change::kFiring) {
+    AlertNews made = news(std::move(alert), change);
+    made.severity = std::move(severity);
+    return made;
+  }
+  double drops(const std::string& reason) {
+    return value("dropped_total{reason=\"" + reason + "\"}");
+  }
+
+  AlertHookOptions options;
   AlertsSettings settings;
   SampleTable table;
   std::unique_ptr<AlertHook> hook;
@@ -165,7 +180,8 @@ TEST_F(AlertHookTest, TheProgramGetsItAll) {
   const std::string variables = read("out");
   for (const char* line :
        {"JETMEM_ALERT=JetmemCmaExhausted\n", "JETMEM_SEVERITY=critical\n", "JETMEM_STATE=firing\n",
-        "JETMEM_VALUE=0.9625\n", "JETMEM_SUMMARY=CMA area linux,cma is 96% taken\n",
+        "JETMEM_VALUE=0.9625\n", "JETMEM_AT=2025-10-09T08:53:20.000Z\n",
+        "JETMEM_SUMMARY=CMA area linux,cma is 96% taken\n",
         "JETMEM_RUNBOOK=/usr/share/doc/jetmem/runbooks/cma-exhausted.md\n",
         "JETMEM_LABEL_AREA=linux,cma\n", "JETMEM_LABEL_CLIENT=vi?$(reboot) \"x\"\n", "PATH="}) {
     EXPECT_THAT(variables, HasSubstr(line));
@@ -178,7 +194,7 @@ TEST_F(AlertHookTest, OnlyWhatMattersIsTold) {
   use_script("exit 0");
   for (const Change change : {Change::kPending, Change::kDropped}) hook->tell(news("A", change));
   for (const Change change : {Change::kFiring, Change::kResolved, Change::kUnknown}) {
-    hook->tell(news("B", change));
+    hook->tell(news(std::string(change_name(change)), change));
   }
   ASSERT_TRUE(comes_to("ok", 3));
   run_for(100);
@@ -241,7 +257,7 @@ TEST_F(AlertHookTest, OneMaySendItsOutputElsewhereAndGoOn) {
   EXPECT_EQ(read("out"), "done\n");
 }
 
-TEST_F(AlertHookTest, OneAtATimeAndTheOldestGoesWhenTooManyWait) {
+TEST_F(AlertHookTest, OneAtATimeAndOfEqualsTheOldestGoesWhenTooManyWait) {
   use_script("mkdir " + directory + "/alone || echo overlap >> " + directory +
              "/told; echo $JETMEM_ALERT >> " + directory + "/told; sleep 0.02; rmdir " + directory +
              "/alone");
@@ -265,14 +281,14 @@ TEST_F(AlertHookTest, TenEachMinute) {
   settings.program = script("exit 0");
   make({.window = std::chrono::milliseconds(1500)});
   const Nanoseconds begin = clock.mono();
-  for (int i = 0; i < 12; ++i) hook->tell(news());
+  for (int i = 0; i < 12; ++i) hook->tell(news(std::to_string(i)));
   ASSERT_TRUE(comes_to("ok", 12));
   EXPECT_GE(clock.mono() - begin, std::chrono::milliseconds(1500));
 }
 
 TEST_F(AlertHookTest, AStormIsNotAStormInTheLog) {
   use_script("exit 1");
-  for (int i = 0; i < 200; ++i) hook->tell(news());
+  for (int i = 0; i < 200; ++i) hook->tell(news(std::to_string(i)));
   ASSERT_TRUE(comes_to("failed", AlertHook::kPerWindow));
   EXPECT_LE(log.entries.size(), 6U);
   EXPECT_EQ(hook->withheld() + log.entries.size(), 184 + AlertHook::kPerWindow);
@@ -327,7 +343,7 @@ TEST_F(AlertHookTest, OneThatCannotBeKilledIsLeftBehind) {
   ASSERT_TRUE(hook->start(event));
   hook->apply(settings);
   hook->tell(news());
-  hook->tell(news());
+  hook->tell(news("JetmemOther"));
   ASSERT_TRUE(comes_to("timeout"));
   if (holding.held <= 0) GTEST_SKIP() << "no process may be traced here";
   ASSERT_TRUE(run_until([&] { return log.has("cannot be killed"); }));
@@ -393,7 +409,7 @@ TEST_F(AlertHookTest, SocketThatNobodyReads) {
   settings.deadline = std::chrono::milliseconds(200);
   make();
   hook->tell(news());
-  hook->tell(news());
+  hook->tell(news("JetmemOther"));
   ASSERT_TRUE(comes_to("timeout", 2)) << "the one behind it has its turn";
   EXPECT_TRUE(log.has("did not end within 200ms"));
 }
@@ -402,7 +418,7 @@ TEST_F(AlertHookTest, SocketWithoutRoomIsNotWaitedFor) {
   const UniqueFd listener = listen(0);
   settings.deadline = std::chrono::milliseconds(100);
   make();
-  for (int i = 0; i < 3; ++i) hook->tell(news());
+  for (int i = 0; i < 3; ++i) hook->tell(news(std::to_string(i)));
   ASSERT_TRUE(run_until([&] { return calls("timeout") + calls("not_started") == 3; }));
   EXPECT_GE(calls("not_started"), 1) << "connect() says EAGAIN";
 }
@@ -432,7 +448,7 @@ TEST_F(AlertHookTest, TheSocketGoesFirstAndThatIsSaid) {
 TEST_F(AlertHookTest, SwitchedOffWhileOneRuns) {
   use_script("sleep 1000");
   hook->tell(news());
-  hook->tell(news());
+  hook->tell(news("JetmemOther"));
   ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
   const pid_t pid = hook->pid();
   hook->apply({});
@@ -440,6 +456,157 @@ TEST_F(AlertHookTest, SwitchedOffWhileOneRuns) {
   EXPECT_TRUE(run_until([&] { return !exists(pid); })) << "killed and reaped";
   hook->apply(settings);
   EXPECT_EQ(value("dropped_total{reason=\"switched_off\"}"), 2);
+}
+
+TEST_F(AlertHookTest, TheMostSevereFirstAndTheLeastSevereGoes) {
+  use_script("echo $JETMEM_ALERT >> " + directory + "/told");
+  hook->tell(of("Ended", "info", Change::kResolved));
+  hook->tell(of("Info", "info"));
+  hook->tell(of("Critical", "critical"));
+  for (int i = 0; i < 13; ++i) hook->tell(of("Warning" + std::to_string(i), "warning"));
+  EXPECT_EQ(drops("queue_full"), 0);
+  hook->tell(of("Late", "critical"));
+  EXPECT_TRUE(log.has("Ended was not told"));
+  hook->tell(of("Later", "critical", Change::kResolved));
+  EXPECT_TRUE(log.has("Info was not told"));
+  hook->tell(of("Pointless", "info"));
+  EXPECT_TRUE(log.has("Pointless was not told")) << "the new one may be the least";
+  ASSERT_TRUE(comes_to("ok", 10));
+  EXPECT_EQ(read("told"),
+            "Critical\nLate\nLater\nWarning0\nWarning1\nWarning2\nWarning3\nWarning4\n"
+            "Warning5\nWarning6\n");
+}
+
+TEST_F(AlertHookTest, SomeTurnsAreForCriticalOnes) {
+  use_script("exit 0");
+  for (int i = 0; i < 9; ++i) hook->tell(of("Info" + std::to_string(i), "info"));
+  ASSERT_TRUE(comes_to("ok", 7));
+  run_for(100);
+  EXPECT_EQ(calls("ok"), 7);
+  for (int i = 0; i < 4; ++i) hook->tell(of("Critical" + std::to_string(i), "critical"));
+  ASSERT_TRUE(comes_to("ok", 10));
+  run_for(100);
+  EXPECT_EQ(calls("ok"), 10);
+  EXPECT_EQ(value("waiting"), 3);
+}
+
+TEST_F(AlertHookTest, ANewerChangeOfTheSameIsToldInstead) {
+  use_script("echo $JETMEM_ALERT $JETMEM_STATE >> " + directory + "/told");
+  AlertNews other = news("A");
+  other.labels = {{"area", "other"}};
+  hook->tell(news("A"));
+  hook->tell(news("B"));
+  hook->tell(news("A", Change::kResolved));
+  hook->tell(other);
+  EXPECT_EQ(drops("superseded"), 1);
+  ASSERT_TRUE(comes_to("ok", 3));
+  EXPECT_EQ(read("told"), "A resolved\nB firing\nA firing\n");
+}
+
+TEST_F(AlertHookTest, WhatWaitsAtTheEndIsToldAfterTheRestart) {
+  options.runtime_directory = directory;
+  options.boot_id = "this-boot";
+  use_script("sleep 1000");
+  hook->tell(news("Runs"));
+  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
+  hook->tell(news("Waits"));
+  hook->tell(news("Over", Change::kResolved));
+  run_for(20);
+  // As after a kill, too: it is on file before the end.
+  const std::string file = read("alert-hook.json");
+  EXPECT_THAT(file, testing::AllOf(HasSubstr("Runs"), HasSubstr("Waits"), Not(HasSubstr("Over"))));
+  EXPECT_EQ(std::filesystem::status(directory + "/alert-hook.json").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  hook->finish();
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_THAT(log.entries[0], HasSubstr("3 alerts were not told"));
+  EXPECT_THAT(log.entries[0], HasSubstr("Runs (firing), Waits (firing), Over (resolved)"));
+  EXPECT_EQ(drops("stopping"), 3);
+  EXPECT_EQ(drops("switched_off"), 0);
+  EXPECT_EQ(read("alert-hook.json"), file);
+  settings.program = script("echo $JETMEM_ALERT >> " + directory + "/told");
+  hook = std::make_unique<AlertHook>(clock, spawner, log, options);
+  hook->apply(settings);
+  EXPECT_TRUE(hook->was_untold("Runs", news().labels));
+  EXPECT_TRUE(hook->was_untold("Waits", news().labels));
+  EXPECT_FALSE(hook->was_untold("Waits", {}));
+  EXPECT_FALSE(hook->was_untold("Over", news().labels));
+  hook->tell(news("Waits"));
+  hook->forget_untold();
+  EXPECT_FALSE(hook->was_untold("Waits", news().labels));
+  ASSERT_TRUE(hook->start(event)) << "in the daemon's order";
+  ASSERT_TRUE(comes_to("ok"));
+  EXPECT_EQ(read("told"), "Waits\n");
+  ASSERT_TRUE(
+      run_until([&] { return read("alert-hook.json").find("Waits") == std::string::npos; }));
+}
+
+TEST_F(AlertHookTest, AFileThatIsNotOursIsRefused) {
+  options.runtime_directory = directory;
+  options.boot_id = "this-boot";
+  settings.program = script("exit 0");
+  std::ofstream(directory + "/alert-hook.json") << std::string(100'000, '[');
+  make();
+  EXPECT_FALSE(hook->was_untold("A", {}));
+  EXPECT_TRUE(log.has("not known"));
+}
+
+TEST(UntoldAlertsTest, HostileContentIsRefused) {
+  const std::string head = R"({"format":1,"boot_id":"b","untold":)";
+  const auto parse = [](const std::string& text) { return parse_untold_alerts(text, "b"); };
+  const std::string good = R"({"alert":"A","labels":"0123456789abcdef"})";
+  const auto one = parse(head + "[" + good + "]}");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->size(), 1U);
+  const auto other = parse_untold_alerts(head + "[" + good + "]}", "another");
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(other->empty());
+  std::string many = good;
+  for (int i = 0; i < 32; ++i) many += "," + good;
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("[]"), head + "7}", head + "[7]}",
+        head + "[" + many + "]}", head + R"([{"alert":"A"}]})",
+        head + R"([{"alert":"A","labels":"xyz"}]})",
+        head + R"([{"alert":"A\u001b[2J","labels":"0123456789abcdef"}]})",
+        head + R"([{"alert":")" + std::string(101, 'A') + R"(","labels":"0123456789abcdef"}]})",
+        head + "[" + good + "]", std::string(8000, '[')}) {
+    EXPECT_FALSE(parse(text)) << text.substr(0, 100);
+  }
+}
+
+TEST_F(AlertHookTest, WhatIsLeftRunningKeepsTheNextFromStarting) {
+  options.look = std::chrono::milliseconds(50);
+  use_script("setsid sleep 1000 > /dev/null 2>&1 < /dev/null &\necho $! > " + directory +
+             "/pid; sleep 0.05");
+  hook->tell(news("A"));
+  hook->tell(news("B"));
+  ASSERT_TRUE(comes_to("ok"));
+  ASSERT_TRUE(run_until([&] { return log.has("run on (sleep "); }));
+  EXPECT_TRUE(log.has("alerts.socket"));
+  run_for(200);
+  EXPECT_EQ(calls("ok"), 1);
+  EXPECT_EQ(value("left_behind"), 1);
+  EXPECT_EQ(value("waiting"), 1);
+  settings.program = script("exit 0");
+  hook->apply(settings);
+  const pid_t left = std::stoi(read("pid"));
+  EXPECT_TRUE(exists(left));
+  ::kill(left, SIGKILL);
+  EXPECT_TRUE(run_until([&] { return calls("ok") == 2; }, 10'000));
+  EXPECT_TRUE(run_until([&] { return value("left_behind") == 0; }));
+}
+
+TEST_F(AlertHookTest, WhoeverWasAskedIsNamed) {
+  settings.deadline = std::chrono::milliseconds(300);
+  use_script("sleep 1000");
+  const std::string program = settings.program;
+  hook->tell(news());
+  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
+  settings.socket = directory + "/nowhere";
+  hook->apply(settings);
+  ASSERT_TRUE(comes_to("timeout"));
+  EXPECT_TRUE(log.has("was not told: " + program + " did not end"));
+  EXPECT_FALSE(log.has("nowhere did not end"));
 }
 
 }  // namespace

@@ -660,7 +660,7 @@ TEST_F(BootKeeperTest, NobodySaidWhetherItWasAShutdown) {
 // Killed again and again within a second, each time before anything is on the disk.
 TEST_F(BootKeeperTest, NoStartOfACrashLoopIsLost) {
   TempDir run;
-  Device device("a");
+  Device device("5b0f21aa-0c1d-4e2f-8a3b-445566778899");
   device.runtime_directory = run.path();
   for (std::size_t i = 1; i <= 20; ++i) {
     BootKeeper keeper = device.start(directory.path());
@@ -673,18 +673,26 @@ TEST_F(BootKeeperTest, NoStartOfACrashLoopIsLost) {
   BootKeeper keeper = device.start(directory.path());
   EXPECT_EQ(keeper.view().starts->recent(device.clock.boot()), 1U);
   // Of another boot, and of nobody.
-  Device next("b");
+  Device next("c0ffee00-0c1d-4e2f-8a3b-445566778899");
   next.runtime_directory = run.path();
   EXPECT_EQ(next.start(directory.path()).view().starts->at.size(), 1U);
   run.write("starts", "torn");
   BootKeeper after = next.start(directory.path());
   EXPECT_EQ(after.view().starts->at.size(), 1U);
   EXPECT_NE(next.log.find("earlier starts in this boot are not known"), nullptr);
+  EXPECT_FALSE(after.view().starts->recent(next.clock.boot())) << "there may have been others";
+  next.clock.advance(std::chrono::minutes(59));
+  BootKeeper third = next.start(directory.path());
+  EXPECT_FALSE(third.view().starts->recent(next.clock.boot())) << "nor does a restart know";
+  next.clock.advance(std::chrono::minutes(1));
+  EXPECT_EQ(third.view().starts->recent(next.clock.boot()), 1U);
+  run.write("starts", "garbage\n12\n");
+  EXPECT_FALSE(next.start(directory.path()).view().starts->recent(next.clock.boot()));
 }
 
 TEST_F(BootKeeperTest, StartsAreKnownWithoutADisk) {
   TempDir run;
-  Device device("a");
+  Device device("5b0f21aa-0c1d-4e2f-8a3b-445566778899");
   device.runtime_directory = run.path();
   EXPECT_NE(device.start("").view().starts, nullptr);
   EXPECT_EQ(device.start("").view().starts->at.size(), 2U);

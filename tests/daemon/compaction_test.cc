@@ -132,6 +132,24 @@ TEST_F(CompactionTest, AsksOnceAndTellsWhatItBrought) {
   EXPECT_FALSE(is_asked()) << "it fires on, and the interval is not over";
 }
 
+// The daemon tells what was kept over its restart before its event loop is there.
+TEST_F(CompactionTest, OneThatFiresAlreadyAtTheStart) {
+  listen();
+  compaction = std::make_unique<Compaction>(clock, spawner, log, options);
+  compaction->apply(settings);
+  compaction->forget();
+  tell(Change::kFiring);
+  ASSERT_TRUE(compaction->start(event));
+  ASSERT_TRUE(serve());
+  ASSERT_TRUE(comes_to("ok"));
+  compaction = std::make_unique<Compaction>(clock, spawner, log, options);
+  compaction->apply(settings);
+  tell(Change::kFiring);
+  ASSERT_TRUE(compaction->start(event));
+  EXPECT_FALSE(is_asked());
+  EXPECT_EQ(skips("interval"), 1);
+}
+
 TEST_F(CompactionTest, AgainWhileItFiresAfterTheInterval) {
   listen();
   make();

@@ -125,10 +125,16 @@ class WithADaemon(unittest.TestCase):
         daemon = self.start("http: {listen: []}\n", wait=False)
         own = self.runtime / "api.socket"
         jt.wait_for("the socket is there", own.exists)
-        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o666)
+        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o660)
         jt.wait_for("judged", lambda: self.alerts(f"unix:{own}").returncode == 0)
         daemon.stop()
         self.assertFalse(own.exists())
+
+    def test_beside_a_port_that_socket_is_open_to_all(self):
+        self.start()
+        own = self.runtime / "api.socket"
+        jt.wait_for("the socket is there", own.exists)
+        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o666)
 
     def test_another_unix_address_is_enough(self):
         own = self.runtime / "own.socket"

@@ -28,7 +28,7 @@ class Refused(unittest.TestCase):
             self.assertIn("the time of this machine cannot be hurried", self.refused("--root", same, "--speed", "10"))
 
     def test_out_of_range(self):
-        for value in ("0", "0.5", "1001", "-3", "fast", ""):
+        for value in ("0", "0.5", "1001", "-3", "fast", "", "nan", "-nan", "NaN(1)", "inf"):
             self.assertIn("--speed", self.refused("--root", jt.FIXTURES / BOARD, "--speed", value), value)
 
 

@@ -377,28 +377,28 @@ TEST_F(BootSourceTest, RecentStartsOfThisBoot) {
   run("");
   EXPECT_TRUE(std::isnan(get("jetmem_recent_starts")));
   EXPECT_EQ(absent("starts_unknown"), 1U);
-  run("b00t\n12\n6399\n6401\n9000\n9990\n");
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n12\n6399\n6401\n9000\n9990\n");
   EXPECT_EQ(get("jetmem_recent_starts"), 3);
-  run("b00t\n12\n");
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n12\n");
   EXPECT_EQ(get("jetmem_recent_starts"), 0);
-  fixture.facts.boot_id = "another";
-  run("b00t\n9990\n");
+  fixture.facts.boot_id = "c0ffee00-0c1d-4e2f-8a3b-445566778899";
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n9990\n");
   EXPECT_TRUE(std::isnan(get("jetmem_recent_starts"))) << "of another boot";
-  run("another\n99");
+  run("c0ffee00-0c1d-4e2f-8a3b-445566778899\n99");
   EXPECT_TRUE(std::isnan(get("jetmem_recent_starts"))) << "it was cut";
   EXPECT_EQ(absent("malformed"), 1U);
 
   // What the daemon tells counts, not a file.
   boot::Starts starts;
-  starts.add("another", std::chrono::seconds(9998));
-  starts.add("another", std::chrono::seconds(9999));
+  starts.add("c0ffee00-0c1d-4e2f-8a3b-445566778899", std::chrono::seconds(9998));
+  starts.add("c0ffee00-0c1d-4e2f-8a3b-445566778899", std::chrono::seconds(9999));
   fixture.source.set_history([&](const BootFacts&) {
     BootHistoryView view;
     view.starts = &starts;
     view.wall_offset = std::chrono::seconds(77);
     return view;
   });
-  run("another\n9990\n");
+  run("c0ffee00-0c1d-4e2f-8a3b-445566778899\n9990\n");
   EXPECT_EQ(get("jetmem_recent_starts"), 2);
   EXPECT_EQ(reading().wall_offset, std::chrono::seconds(77));
 }
