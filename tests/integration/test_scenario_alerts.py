@@ -51,7 +51,9 @@ SHORT = {
         **FIXTURE,
         "JetmemCmaFragmented": "where nothing is free there is no piece for a frame",
         "JetmemCmaAllocationFailing": "one more camera is refused",
-    }, lasting=("JetmemCmaExhausted", "JetmemCmaFreeLow", "JetmemCmaFragmented", "JetmemProbeFailing")),
+        "JetmemDmaAllocationFailing": "and does not start",
+    }, lasting=("JetmemCmaExhausted", "JetmemCmaFragmented", "JetmemProbeFailing")),
+    "cma-borrowed": Run(25, 740, FIXTURE, lasting=("JetmemCmaFreeLow", "JetmemProbeFailing")),
     "leak": Run(20, 300, {
         "JetmemMemoryStall": "in the end everyone waits for memory",
     }, lasting=("JetmemMemoryLow", "JetmemMemoryStall")),
@@ -59,12 +61,11 @@ SHORT = {
     "thrash": Run(20, 1200, {
         **FIXTURE,
         "JetmemMemoryLow": "two programs need all of it",
-        "JetmemBuddyFragmented": "what is left is in splinters, and reclaim stalls are evidence that it hurts",
     }, lasting=("JetmemMemoryLow", "JetmemMemoryStall", "JetmemProbeFailing")),
     "oom": Run(25, 740, FIXTURE, {
         "JetmemMemoryStall": "the last minute's share of stalls passes its threshold for about as long as its `for`",
     }, lasting=("JetmemProbeFailing",)),
-    "language-model": Run(25, 1050, FIXTURE, lasting=("JetmemEmcSaturated", "JetmemGpuFreeHidden", "JetmemProbeFailing")),
+    "language-model": Run(25, 1050, FIXTURE, lasting=("JetmemEmcSaturated", "JetmemProbeFailing")),
     "smmu-storm": Run(25, 800, FIXTURE, lasting=("JetmemProbeFailing",)),
     "thermal-throttle": Run(20, 400),
     "power-supply": Run(25, 700, maybe={

@@ -53,7 +53,7 @@ from machine import Machine  # noqa: E402  (beside this file)
 from tree import Tree  # noqa: E402
 
 DEFAULT_BASE = HERE.parent / "fixtures" / "orin-nano-8gb"
-SCENARIOS = ("cma-exhaustion", "cma-full", "leak", "slow-leak", "fragmentation", "thrash", "oom", "language-model", "smmu-storm",
+SCENARIOS = ("cma-exhaustion", "cma-full", "cma-borrowed", "leak", "slow-leak", "fragmentation", "thrash", "oom", "language-model", "smmu-storm",
              "thermal-throttle", "power-supply", "probe-trouble", "blind")
 
 

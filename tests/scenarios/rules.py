@@ -9,14 +9,15 @@ tests/integration/test_scenario_alerts.py the whole daemon lives through them.
 
 RULES = {
     "JetmemCmaExhausted": ("cma-full", 87),
-    "JetmemCmaFreeLow": ("cma-full", 87),
+    "JetmemCmaFreeLow": ("cma-borrowed", 39),
     "JetmemCmaFragmented": ("cma-exhaustion", 95),
     "JetmemCmaAllocationFailing": ("cma-exhaustion", 69),
+    "JetmemDmaAllocationFailing": ("cma-exhaustion", 69),
     "JetmemBuddyFragmented": ("fragmentation", 41),
     "JetmemBelowWatermark": ("fragmentation", 421),
     "JetmemMemoryLow": ("leak", 89),
     "JetmemMemoryLeak": ("slow-leak", 61),
-    "JetmemGpuFreeHidden": ("language-model", 23),
+    "JetmemGpuFreeHidden": ("language-model", 68),
     "JetmemSwapThrash": ("thrash", 43),
     "JetmemMemoryStall": ("thrash", 54),
     "JetmemOomKill": ("oom", 62),
@@ -26,6 +27,7 @@ RULES = {
     "JetmemEmcSaturated": ("language-model", 48),
     "JetmemSmmuFault": ("smmu-storm", 11),
     "JetmemSmmuStorm": ("smmu-storm", 26),
+    "JetmemSmmuSuppressed": ("smmu-storm", 31),
     "JetmemMemoryControllerError": ("smmu-storm", 11),
     "JetmemThrottling": ("thermal-throttle", 27),
     "JetmemThermalNearTrip": ("thermal-throttle", 28),
@@ -40,8 +42,8 @@ RULES = {
     "JetmemDeviceRebootedUncleanly": ("power-supply", 0),
 }
 
-# The last second of a condition that does not hold to the end. What is counted (rate, increase)
-# stops growing with the story.
+# The last second of a condition that does not hold to the end. What is counted (rate, recent
+# events) stops growing with the story.
 UNTIL = {
     "JetmemBelowWatermark": 510,
     "JetmemMemoryLeak": 4860,
@@ -49,6 +51,7 @@ UNTIL = {
     "JetmemSwapThrash": 462,
     "JetmemSmmuFault": 106,
     "JetmemSmmuStorm": 106,
+    "JetmemSmmuSuppressed": 106,
     "JetmemThrottling": 160,
     "JetmemThermalNearTrip": 156,
     "JetmemOverCurrent": 415,

@@ -26,7 +26,8 @@ class Tree:
 
     def glob(self, pattern):
         """Paths in the tree, as on the machine."""
-        return sorted("/" + str(f.relative_to(self.root)) for f in self.root.glob(pattern.lstrip("/")))
+        found = ("/" + str(f.relative_to(self.root)) for f in self.root.glob(pattern.lstrip("/")))
+        return sorted(p for p in found if not any(p == gone or p.startswith(gone + "/") for gone in self._removed))
 
     def set(self, path, text):
         if self.text(path) != text:

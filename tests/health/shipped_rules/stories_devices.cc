@@ -21,19 +21,21 @@ std::vector<Story> device_stories() {
 
       {.rule = "JetmemNvmapCap",
        .fires = R"(
-    0s      kernel_events_total{kind=nvmap,origin=system} = 0; memory_available_ratio = 60%  -> inactive
-    1m      kernel_events_total{kind=nvmap,origin=system} = 1   -> firing
-    10m45s                                                      -> firing
-    11m                                                         -> inactive)",
-       .labels = "kind=nvmap origin=system",
-       .summary = "A GPU or multimedia buffer was refused (nvmap) although the machine has memory",
-       // jetmem's probe, and a refusal where memory is indeed short.
+    0s      kernel_recent_events{kind=nvmap} = 0; memory_available_ratio = 60%  -> inactive
+    1m      kernel_recent_events{kind=nvmap} = 1   -> firing
+    11m     kernel_recent_events{kind=nvmap} = 0   -> inactive)",
+       .labels = "kind=nvmap",
+       .summary = "A GPU or multimedia buffer was refused within the last ten minutes (nvmap) "
+                  "although the machine has memory",
+       // jetmem's probe; a refusal where memory is indeed short, until the one who took it is gone.
        .quiet = R"(
-    0s      kernel_events_total{kind=nvmap,origin=system} = 3; kernel_events_total{kind=nvmap,origin=probe} = 0; kernel_events_total{kind=gpu_alloc_failure,origin=system} = 0; memory_available_ratio = 60%  -> inactive
+    0s      kernel_recent_events{kind=nvmap} = 0; kernel_recent_events{kind=gpu_alloc_failure} = 0; kernel_events_total{kind=nvmap,origin=probe} = 0; memory_available_ratio = 60%  -> inactive
     5m      kernel_events_total{kind=nvmap,origin=probe} = 4    -> inactive
     20m     memory_available_ratio = 20%                        -> inactive
-    21m     kernel_events_total{kind=gpu_alloc_failure,origin=system} = 1  -> inactive
-    30m                                                         -> inactive)"},
+    21m     kernel_recent_events{kind=gpu_alloc_failure} = 1; kernel_recent_events{kind=nvmap} = 2  -> inactive
+    21m15s  memory_available_ratio = 60%                        -> inactive
+    31m     kernel_recent_events{kind=gpu_alloc_failure} = 0; kernel_recent_events{kind=nvmap} = 0  -> inactive
+    40m                                                         -> inactive)"},
 
       {.rule = "JetmemEmcSaturated",
        .fires = R"(
@@ -54,7 +56,7 @@ std::vector<Story> device_stories() {
 
       {.rule = "JetmemSmmuFault",
        .fires = R"(
-    0s      smmu_recent_faults{smmu=12000000.iommu,client=unknown} = 0; smmu_recent_faults{smmu=12000000.iommu,client=vi} = 0  -> inactive
+    0s      smmu_recent_faults{smmu=unknown,client=unknown} = 40; smmu_recent_faults{smmu=12000000.iommu,client=vi} = 0  -> inactive
     1m      smmu_recent_faults{smmu=12000000.iommu,client=vi} = 1  -> firing
     2m      smmu_recent_faults{smmu=12000000.iommu,client=vi} = 0  -> firing
     6m45s                                                          -> firing
@@ -63,8 +65,8 @@ std::vector<Story> device_stories() {
        .summary = "vi accessed memory that it must not (1 SMMU faults a minute at 12000000.iommu)",
        // Clients that had some once stay with 0; the log is followed no more.
        .quiet = R"(
-    0s      smmu_recent_faults{smmu=12000000.iommu,client=vi} = 0; smmu_recent_faults{client=unknown} = 0  -> inactive
-    30m     smmu_recent_faults{smmu=12000000.iommu,client=vi} = gone; smmu_recent_faults{client=unknown} = gone  -> inactive
+    0s      smmu_recent_faults{smmu=12000000.iommu,client=vi} = 0; smmu_recent_faults{smmu=unknown,client=unknown} = 0  -> inactive
+    30m     smmu_recent_faults{smmu=12000000.iommu,client=vi} = gone; smmu_recent_faults{smmu=unknown,client=unknown} = gone  -> inactive
     40m                                                            -> inactive)"},
 
       {.rule = "JetmemSmmuStorm",
@@ -85,18 +87,35 @@ std::vector<Story> device_stories() {
     10m     smmu_recent_faults{smmu=12000000.iommu,client=vi} = gone  -> inactive
     20m                                                            -> inactive)"},
 
+      {.rule = "JetmemSmmuSuppressed",
+       .fires = R"(
+    0s      smmu_recent_faults{smmu=unknown,client=unknown} = 60   -> inactive
+    15s     smmu_recent_faults{smmu=unknown,client=unknown} = 983  -> firing
+    1m      smmu_recent_faults{smmu=unknown,client=unknown} = 11   -> firing
+    10m     smmu_recent_faults{smmu=unknown,client=unknown} = 10   -> firing
+    14m45s                                                         -> firing
+    15m                                                            -> inactive)",
+       .labels = "client=unknown smmu=unknown",
+       .summary = "The kernel held back 983 SMMU fault messages a minute and no longer says whose: "
+                  "a storm",
+       // A few that were held back long ago; the log is followed no more.
+       .quiet = R"(
+    0s      smmu_recent_faults{smmu=unknown,client=unknown} = 0    -> inactive
+    5m      smmu_recent_faults{smmu=unknown,client=unknown} = 60   -> inactive
+    6m      smmu_recent_faults{smmu=unknown,client=unknown} = gone -> inactive
+    20m                                                            -> inactive)"},
+
       {.rule = "JetmemMemoryControllerError",
        .fires = R"(
-    0s      kernel_events_total{kind=mc_error,origin=system} = 1  -> inactive
-    1m      kernel_events_total{kind=mc_error,origin=system} = 2  -> firing
-    10m45s                                                        -> firing
-    11m                                                           -> inactive)",
-       .labels = "kind=mc_error origin=system",
-       .summary = "The memory controller refused an access: to an address that does not exist, or "
-                  "to protected memory",
-       // One at boot, before jetmem started; jetmem's probe; a reboot.
+    0s      kernel_recent_events{kind=mc_error} = 0  -> inactive
+    1m      kernel_recent_events{kind=mc_error} = 1  -> firing
+    11m     kernel_recent_events{kind=mc_error} = 0  -> inactive)",
+       .labels = "kind=mc_error",
+       .summary = "The memory controller refused an access within the last ten minutes: to an "
+                  "address that does not exist, or to protected memory",
+       // One at boot, an hour before jetmem started; jetmem's probe; a reboot.
        .quiet = R"(
-    0s      kernel_events_total{kind=mc_error,origin=system} = 1  -> inactive
+    0s      kernel_recent_events{kind=mc_error} = 0; kernel_events_total{kind=mc_error,origin=system} = 1  -> inactive
     5m      kernel_events_total{kind=mc_error,origin=probe} = 1   -> inactive
     6m      kernel_events_total{kind=mc_error,origin=probe} = 2   -> inactive
     20m     kernel_events_total{kind=mc_error,origin=system} = 0  -> inactive

@@ -28,21 +28,23 @@ std::vector<Story> memory_stories() {
 
       {.rule = "JetmemCmaFreeLow",
        .fires = R"(
-    0s      cma_free_ratio = 4.9%   -> pending
+    0s      cma_free_ratio = 4.9%; memory_pressure_level = 1   -> pending
     9m45s                           -> pending
     10m                             -> firing
     11m     cma_free_ratio = 5%     -> inactive)",
        .labels = "",
-       .summary = "Only 4.9% of CMA is free by the kernel's count: contiguous requests are slow, "
-                  "and fail if drivers hold the rest",
-       // The page cache borrows nearly all of it for some minutes; a board without CMA has none.
+       .summary = "Only 4.9% of CMA is free by the kernel's count, memory is short, and what "
+                  "drivers hold of it is not known",
+       // The page cache borrows nearly all of it for hours; reclaim for some minutes; a kernel that
+       // tells what drivers hold; a board without CMA.
        .quiet = R"(
-    0s      cma_free_ratio = 5%     -> inactive
-    10m     cma_free_ratio = 1%     -> pending
-    19m45s                          -> pending
-    20m     cma_free_ratio = 40%    -> inactive
-    30m     cma_free_ratio = gone   -> inactive
-    50m                             -> inactive)"},
+    0s      cma_free_ratio = 1%; memory_pressure_level = 0     -> inactive
+    3h      memory_pressure_level = 1                          -> pending
+    3h9m45s                                                    -> pending
+    3h10m   memory_pressure_level = 0                          -> inactive
+    4h      cma_used_ratio{area="linux,cma"} = 60%; memory_pressure_level = 2   -> inactive
+    5h      cma_used_ratio{area="linux,cma"} = gone; cma_free_ratio = gone      -> inactive
+    6h                                                         -> inactive)"},
 
       {.rule = "JetmemCmaFragmented",
        .fires = R"(
@@ -51,8 +53,8 @@ std::vector<Story> memory_stories() {
     2m                                                    -> firing
     3m      cma_frame_fit_ratio{area="linux,cma"} = 1     -> inactive)",
        .labels = "area=linux,cma",
-       .summary = "The largest free piece of CMA area linux,cma is 35% of the largest frame or "
-                  "request: a camera that asks now is refused",
+       .summary = "The largest free piece of CMA area linux,cma is 35% of what is wanted: a buffer "
+                  "as large as the largest camera frame or refused request is refused now",
        // Exactly one frame fits; buffers come and go; where the largest run is unknown there is
        // none.
        .quiet = R"(
@@ -64,28 +66,43 @@ std::vector<Story> memory_stories() {
 
       {.rule = "JetmemCmaAllocationFailing",
        .fires = R"(
-    0s      kernel_events_total{kind=cma_alloc_failure,origin=system} = 0   -> inactive
-    15s                                                                     -> inactive
-    5m      kernel_events_total{kind=cma_alloc_failure,origin=system} = 1   -> firing
-    14m45s                                                                  -> firing
-    15m                                                                     -> inactive)",
-       .labels = "kind=cma_alloc_failure origin=system",
+    0s      kernel_recent_events{kind=cma_alloc_failure} = 1   -> firing
+    10m     kernel_recent_events{kind=cma_alloc_failure} = 0   -> inactive)",
+       .labels = "kind=cma_alloc_failure",
        .summary = "The kernel refused a driver contiguous memory (cma_alloc) within the last ten "
                   "minutes",
-       // What was in the log before jetmem started, jetmem's own probes, and a reboot.
+       // A backlog of yesterday that is counted now, jetmem's own probes, and a reboot.
        .quiet = R"(
-    0s      kernel_events_total{kind=cma_alloc_failure,origin=system} = 27; kernel_events_total{kind=cma_alloc_failure,origin=probe} = 1  -> inactive
+    0s      kernel_events_total{kind=cma_alloc_failure,origin=system} = 0; kernel_recent_events{kind=cma_alloc_failure} = 0               -> inactive
+    1m      kernel_events_total{kind=cma_alloc_failure,origin=system} = 27; kernel_events_total{kind=cma_alloc_failure,origin=probe} = 1  -> inactive
     5m      kernel_events_total{kind=cma_alloc_failure,origin=probe} = 9; kernel_events_total{kind=cma_busy,origin=system} = 50           -> inactive
-    20m     kernel_events_total{kind=cma_alloc_failure,origin=system} = 0   -> inactive
+    20m     kernel_events_total{kind=cma_alloc_failure,origin=system} = 0; kernel_recent_events{kind=cma_alloc_failure} = gone            -> inactive
     40m                                                                     -> inactive)"},
+
+      {.rule = "JetmemDmaAllocationFailing",
+       .fires = R"(
+    0s      kernel_recent_events{kind=dma_alloc_failure} = 0   -> inactive
+    5m      kernel_recent_events{kind=dma_alloc_failure} = 1   -> firing
+    15m     kernel_recent_events{kind=dma_alloc_failure} = 0   -> inactive)",
+       .labels = "kind=dma_alloc_failure",
+       .summary = "A device got no DMA memory within the last ten minutes: it does not start",
+       // One long ago that is read only now; jetmem's probe; a log that is followed no more.
+       .quiet = R"(
+    0s      kernel_recent_events{kind=dma_alloc_failure} = 0; kernel_events_total{kind=dma_alloc_failure,origin=system} = 0  -> inactive
+    5m      kernel_events_total{kind=dma_alloc_failure,origin=system} = 3; kernel_events_total{kind=dma_alloc_failure,origin=probe} = 1  -> inactive
+    20m     kernel_recent_events{kind=dma_alloc_failure} = gone  -> inactive
+    40m                                                          -> inactive)"},
 
       {.rule = "JetmemBuddyFragmented",
        .fires = R"(
-    0s      buddy_best_order_outside_cma = 5; fragmentation_evidence = 0    -> inactive
+    0s      buddy_best_order_outside_cma = 5; fragmentation_evidence = 0; memory_available_ratio = 30%    -> inactive
     1m      fragmentation_evidence = 1                                      -> pending
     5m45s                                                                   -> pending
     6m                                                                      -> firing
-    7m      buddy_best_order_outside_cma = 6                                -> inactive)",
+    7m      memory_available_ratio = 4%                                     -> firing
+    8m                                                                      -> inactive
+    9m      memory_available_ratio = 30%                                    -> pending
+    10m     buddy_best_order_outside_cma = 6                                -> inactive)",
        .labels = "",
        .summary = "The largest free block outside CMA is of order 5, and requests for larger ones "
                   "fail or wait",
@@ -106,8 +123,8 @@ std::vector<Story> memory_stories() {
     1m      zone_watermark_distance_bytes{node=0,zone=Normal,watermark=min,request=unmovable} = 0  -> inactive)",
        .labels = "node=0 request=unmovable watermark=min zone=Normal",
        .summary =
-           "Zone Normal (node 0) is -3MiB from its last reserve: drivers that allocate there "
-           "wait or fail",
+           "Zone Normal (node 0) is -3MiB above its last reserve (below 0: below it): drivers that "
+           "allocate there wait or fail",
        // A DMA zone full of CMA beside a roomy one, as on a Nano; kswapd at work with the reserve
        // whole; movable requests; one step below min.
        .quiet = R"(
@@ -154,19 +171,24 @@ std::vector<Story> memory_stories() {
 
       {.rule = "JetmemGpuFreeHidden",
        .fires = R"(
-    0s      memory_free_ratio = 3%; gpu_free_hidden_ratio = 90%; memory_available_ratio = 40%  -> pending
-    14m45s                              -> pending
-    15m                                 -> firing
-    16m     memory_free_ratio = 5%      -> inactive)",
+    0s      memory_free_ratio = 3%; memory_available_ratio = 10%; gpu_free_hidden_ratio = 70%; kernel_recent_events{kind=nvmap} = 1  -> inactive
+    15s     memory_available_ratio = 40%; gpu_free_hidden_ratio = 92.5%  -> pending
+    1m                                   -> pending
+    1m15s                                -> firing
+    10m     kernel_recent_events{kind=nvmap} = 0  -> inactive)",
        .labels = "",
-       .summary = "CUDA sees only 3% of memory as free although much more is available",
-       // Free enough; hidden not enough; a PC, whose GPU has memory of its own and no such series.
+       .summary = "CUDA sees only 3% of memory as free although much more is available, and a GPU "
+                  "buffer was refused",
+       // A page cache that is full for hours, and nobody is refused anything; refusals with memory
+       // free enough, hidden not enough or none; a PC, whose GPU has memory of its own.
        .quiet = R"(
-    0s      memory_free_ratio = 5%; gpu_free_hidden_ratio = 90%; memory_available_ratio = 50%    -> inactive
-    20m     memory_free_ratio = 3%; gpu_free_hidden_ratio = 80%; memory_available_ratio = 50%    -> inactive
-    40m     memory_free_ratio = 3%; gpu_free_hidden_ratio = 81%; memory_available_ratio = 20%    -> inactive
-    60m     memory_free_ratio = 1%; gpu_free_hidden_ratio = gone; memory_available_ratio = 50%   -> inactive
-    90m                                                                                          -> inactive)"},
+    0s      memory_free_ratio = 1%; memory_available_ratio = 50%; gpu_free_hidden_ratio = 98%; kernel_recent_events{kind=nvmap} = 0; kernel_recent_events{kind=gpu_alloc_failure} = 0  -> inactive
+    3h      memory_free_ratio = 10%; memory_available_ratio = 19%; gpu_free_hidden_ratio = 47%      -> inactive
+    3h15s   kernel_recent_events{kind=gpu_alloc_failure} = 1                                        -> inactive
+    3h5m    memory_free_ratio = 4.5%; memory_available_ratio = 22%; gpu_free_hidden_ratio = 79.5%   -> inactive
+    3h10m   memory_free_ratio = 1%; memory_available_ratio = 20%; gpu_free_hidden_ratio = 95%       -> inactive
+    3h20m   memory_available_ratio = 50%; gpu_free_hidden_ratio = gone; kernel_recent_events{kind=gpu_alloc_failure} = 0   -> inactive
+    4h                                                                                              -> inactive)"},
 
       {.rule = "JetmemSwapThrash",
        .fires = R"(
@@ -205,30 +227,29 @@ std::vector<Story> memory_stories() {
 
       {.rule = "JetmemOomKill",
        .fires = R"(
-    0s      kernel_events_total{kind=oom_kill,origin=system} = 3; kernel_events_total{kind=oom_no_victim,origin=system} = 0  -> inactive
-    1m      kernel_events_total{kind=oom_kill,origin=system} = 4   -> firing
-    10m45s                                                         -> firing
-    11m                                                            -> inactive)",
-       .labels = "kind=oom_kill origin=system",
+    0s      kernel_recent_events{kind=oom_kill} = 0; kernel_recent_events{kind=oom_no_victim} = 0  -> inactive
+    1m      kernel_recent_events{kind=oom_kill} = 1   -> firing
+    11m     kernel_recent_events{kind=oom_kill} = 0   -> inactive)",
+       .labels = "kind=oom_kill",
        .summary = "The machine ran out of memory within the last ten minutes (oom_kill)",
        // jetmem's probe, which the kernel takes first; a container at its own limit; a reboot.
        .quiet = R"(
-    0s      kernel_events_total{kind=oom_kill,origin=system} = 3; kernel_events_total{kind=oom_no_victim,origin=system} = 0  -> inactive
-    5m      kernel_events_total{kind=oom_kill,origin=probe} = 1; kernel_events_total{kind=oom_kill_memcg,origin=system} = 7  -> inactive
-    6m      kernel_events_total{kind=oom_kill,origin=probe} = 2    -> inactive
-    20m     kernel_events_total{kind=oom_kill,origin=system} = 0   -> inactive
-    30m     kernel_events_total{kind=oom_kill,origin=system} = gone -> inactive)"},
+    0s      kernel_recent_events{kind=oom_kill} = 0; kernel_recent_events{kind=oom_no_victim} = 0; kernel_events_total{kind=oom_kill,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=oom_kill,origin=probe} = 1; kernel_recent_events{kind=oom_kill_memcg} = 7  -> inactive
+    6m      kernel_events_total{kind=oom_kill,origin=system} = 9    -> inactive
+    20m     kernel_events_total{kind=oom_kill,origin=system} = 0    -> inactive
+    30m     kernel_recent_events{kind=oom_kill} = gone              -> inactive)"},
 
       {.rule = "JetmemPageAllocationFailure",
        .fires = R"(
-    0s      kernel_events_total{kind=page_alloc_failure,origin=system} = 0  -> inactive
-    1m      kernel_events_total{kind=page_alloc_failure,origin=system} = 1  -> firing
-    10m45s                                                                  -> firing
-    11m                                                                     -> inactive)",
-       .labels = "kind=page_alloc_failure origin=system",
-       .summary = "The kernel could not give a driver or program the pages it asked for",
+    0s      kernel_recent_events{kind=page_alloc_failure} = 0  -> inactive
+    1m      kernel_recent_events{kind=page_alloc_failure} = 1  -> firing
+    11m     kernel_recent_events{kind=page_alloc_failure} = 0  -> inactive)",
+       .labels = "kind=page_alloc_failure",
+       .summary = "The kernel could not give a driver or program the pages it asked for within "
+                  "the last ten minutes",
        .quiet = R"(
-    0s      kernel_events_total{kind=page_alloc_failure,origin=system} = 12 -> inactive
+    0s      kernel_recent_events{kind=page_alloc_failure} = 0; kernel_events_total{kind=page_alloc_failure,origin=system} = 12 -> inactive
     5m      kernel_events_total{kind=page_alloc_failure,origin=probe} = 1   -> inactive
     6m      kernel_events_total{kind=page_alloc_failure,origin=probe} = 5   -> inactive
     20m     kernel_events_total{kind=page_alloc_failure,origin=system} = 0  -> inactive

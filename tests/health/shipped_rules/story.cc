@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -201,6 +202,11 @@ std::optional<std::string> StoryDevice::unseen() const {
     if (!seen_[c]) return rule.when[c].metric;
   }
   return std::nullopt;
+}
+
+double StoryDevice::value(const std::string& key) const {
+  const auto found = series_.find(key);
+  return found == series_.end() || found->second.gone ? std::nan("") : found->second.value;
 }
 
 std::string StoryDevice::firing() const {
