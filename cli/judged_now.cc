@@ -138,7 +138,7 @@ AlertsAnswer judged_now(const OneShot& shot, ParsedRules rules, const RulesSetti
   TableFeed(engine).scrape(shot.table(), shot.now());
   engine.judge(&sources);
   const auto texts = std::make_shared<const AlertsTexts>(
-      AlertsTexts{engine.rules(), std::move(rules.errors), settings.interval, settings.runbooks});
+      AlertsTexts{engine.rules(), std::move(rules.errors), settings.interval, settings.runbook_directory()});
   AlertsNow now;
   take_alerts(engine, texts, SystemClock().wall() - shot.now(), now);
   AlertsAnswer answer = alerts_answer(now);

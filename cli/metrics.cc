@@ -41,6 +41,7 @@ int run(const std::string& root, const std::vector<std::string>& only) {
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
     std::perror("jetmem metrics: cannot write");
+    std::clearerr(stdout);  // it is said
     return kExitFailed;
   }
   return any_ok ? kExitOk : kExitFailed;

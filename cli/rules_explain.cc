@@ -139,7 +139,7 @@ int run(const ExplainOptions& options) {
       place(rule->file, rule->at) + "\n\n");
   put_conditions(*rule, now);
   put_thresholds(*rule, parsed.rules);
-  put_texts(*rule, runbook_page(settings->rules.runbooks, *rule));
+  put_texts(*rule, runbook_page(settings->rules.runbook_directory(), *rule));
   // To be copied: on one line, however long.
   put("\nPromQL:\n  " + promql_expression(*rule) + "\n");
   if (asked) {

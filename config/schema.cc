@@ -153,8 +153,8 @@ Schema::Schema(std::span<const KnownSource> sources)
           declare("rules.memory", Size{64U << 10, 8U << 20}, Applies::kAtOnce,
                   "The most memory for the past of the series that rules mention.",
                   [](auto& s) { return &s.rules.memory; }),
-          declare("rules.runbooks", AbsolutePath{}, Applies::kAtOnce,
-                  "Where the runbooks are that alerts point to.",
+          declare("rules.runbooks", AbsolutePath{true}, Applies::kAtOnce,
+                  "Where the runbooks are that alerts point to; empty: where they were installed.",
                   [](auto& s) { return &s.rules.runbooks; }),
 
           declare("alerts.program", AbsolutePath{true}, Applies::kAtOnce,

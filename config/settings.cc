@@ -1,5 +1,7 @@
 #include "config/settings.h"
 
+#include "base/version.h"
+
 namespace jetmem {
 
 std::string_view soc_choice_name(SocChoice choice) {
@@ -48,6 +50,10 @@ std::string_view log_level_name(LogLevel level) {
       return "critical";
   }
   return "unknown";
+}
+
+std::string RulesSettings::runbook_directory() const {
+  return runbooks.empty() ? std::string(kDocDirectory) + "/runbooks" : runbooks;
 }
 
 const SourceSettings* Settings::find_source(std::string_view name) const {

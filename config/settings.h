@@ -85,7 +85,8 @@ struct RulesSettings {
   std::string directory = "/etc/jetmem/rules.d";  // *.yaml below it; a missing one is none
   std::chrono::milliseconds interval{15'000};
   std::uint64_t memory = 2U << 20;  // bytes of the series' past
-  std::string runbooks = "/usr/share/doc/jetmem/runbooks";
+  std::string runbooks;             // empty: beside the documentation, where that is installed
+  std::string runbook_directory() const;
   bool operator==(const RulesSettings&) const = default;
 };
 

@@ -18,7 +18,7 @@ Result<void> AlertActions::start(sd_event* event) {
 }
 
 void AlertActions::apply(const Settings& settings) {
-  runbooks_ = settings.rules.runbooks;
+  runbooks_ = settings.rules.runbook_directory();
   hook_.apply(settings.alerts);
   compaction_.apply(settings.alerts);
 }

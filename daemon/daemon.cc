@@ -548,8 +548,9 @@ void Daemon::publish_alerts() {
   const RuleEngine* engine = judge_->engine();
   if (engine == nullptr) return;
   if (!alerts_texts_ || alerts_texts_read_ != judge_->times_read()) {
-    alerts_texts_ = std::make_shared<const AlertsTexts>(AlertsTexts{
-        engine->rules(), judge_->mistakes(), engine->interval(), settings_.rules.runbooks});
+    alerts_texts_ = std::make_shared<const AlertsTexts>(
+        AlertsTexts{engine->rules(), judge_->mistakes(), engine->interval(),
+                    settings_.rules.runbook_directory()});
     alerts_texts_read_ = judge_->times_read();
   }
   take_alerts(*engine, alerts_texts_, clock_.wall() - clock_.boot(), alerts_.back());

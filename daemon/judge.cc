@@ -126,7 +126,7 @@ bool Judge::apply(const RulesSettings& settings) {
   if (!parsed.errors.empty()) log_.error("the rules have mistakes: the others are judged");
   const bool is_first = !std::exchange(loaded_, true);
   settings_ = settings;
-  alert_log_.set_runbooks(settings.runbooks);
+  alert_log_.set_runbooks(settings.runbook_directory());
   std::optional<RuleEngine::Saved> before;
   const std::unique_ptr<RuleEngine> old = std::move(engine_);
   if (old) {

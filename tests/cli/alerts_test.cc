@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/version.h"
 #include "cli/alerts_text.h"
 #include "cli/daemon_client.h"
 #include "cli/exit_codes.h"
@@ -62,8 +63,10 @@ TEST_F(Alerts, WhatHoldsFires) {
   EXPECT_EQ(text.err, "");
   EXPECT_EQ(text.out,
             "FIRING  warning  TestRule\n    512MiB\n    Value 512MiB now.\n    Cause: the cause\n"
-            "    Remedy: the remedy\n    Runbook: /usr/share/doc/jetmem/runbooks/test.md\n\n"
-            "1 rule: 1 fires. Judged from one look, without jetmemd.\n");
+            "    Remedy: the remedy\n    Runbook: " +
+                std::string(kDocDirectory) +
+                "/runbooks/test.md\n\n"
+                "1 rule: 1 fires. Judged from one look, without jetmemd.\n");
   EXPECT_EQ(look()["state"], "firing");
 }
 

@@ -384,7 +384,7 @@ rules:
   directory: "/etc/jetmem/rules.d"  # default
   interval: 15s  # default
   memory: 2MiB  # default
-  runbooks: "/usr/share/doc/jetmem/runbooks"  # default
+  runbooks: ""  # default
 alerts:
   program: ""  # default
   socket: ""  # default

@@ -258,7 +258,7 @@ class BetweenSteps(unittest.TestCase):
             self.RULE.format(n=2, condition="above: 1") +
             self.RULE.format(n=3, condition="function: increase\n        window: 10m\n"
                                             "        above: 0"))
-        daemon = self.daemon("rules: {interval: 5m, shipped: false, directory: '%s'}\n" % directory)
+        daemon = self.daemon("rules: {interval: 2m, shipped: false, directory: '%s'}\n" % directory)
         page = daemon.wait_for_page("the first step",
                                     lambda page: page.value("jetmem_rules_steps_total") >= 1)
         self.assertEqual(state(page, "Kills1"), 0)

@@ -1,4 +1,4 @@
-"""Files fill the contiguous area as they do on any machine, but this kernel does not tell what drivers have of it.
+"""Files fill the contiguous area as on any machine, but this kernel does not tell what drivers have.
 
 It has neither CONFIG_CMA_SYSFS nor CONFIG_CMA_DEBUGFS, so CmaFree is all that is known; and memory is
 short enough that tasks wait for reclaim now and then.

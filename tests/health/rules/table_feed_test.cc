@@ -137,5 +137,29 @@ TEST_F(Feed, SeriesThatComeAndGoForeverNeedNoMoreRoom) {
   EXPECT_EQ(values().size(), 2U);
 }
 
+// Room for about a hundred: all of them give way to as many others.
+TEST(FeedWithoutRoom, WhatIsGoneGivesWayToWhatIsThere) {
+  RuleEngine engine(rules_of(kRules), {std::chrono::seconds(15), 64U << 10});
+  TableFeed feed(engine);
+  SampleTable table;
+  const std::size_t section = table.add_section("only");
+  Nanoseconds now{0};
+  const auto step = [&](const std::string& zone) {
+    {
+      SampleWriter out(table, section, now);
+      for (int i = 0; i < 250; ++i) out.put(kBytes, 9, zone, i);
+    }
+    feed.scrape(table, now);
+    engine.judge();
+    now += std::chrono::seconds(15);
+  };
+  step("old");
+  const std::size_t judged = engine.judged(0).conditions[0].holding;
+  ASSERT_GT(judged, 20U);
+  ASSERT_GT(engine.refused_series(), 0U);
+  step("new");
+  EXPECT_GE(engine.judged(0).conditions[0].holding + 5, judged) << "not the dead ones";
+}
+
 }  // namespace
 }  // namespace jetmem
