@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kMaxMistakesTold = 50;
 
 constexpr auto kGauge = MetricType::kGauge;
+// A step later than this after its moment of the grid counts as of when it was.
+constexpr Nanoseconds kGridLateness = std::chrono::seconds(1);
 constexpr auto kCounter = MetricType::kCounter;
 
 constexpr std::array kMetrics{
@@ -261,7 +263,7 @@ bool Judge::step(const SampleTable& table, bool provisional, std::optional<Nanos
   const Nanoseconds begin = clock_.mono();
   take_blind_sources();
   Nanoseconds at = clock_.boot();
-  if (!provisional && grid && *grid > last_grid_) at = *grid;
+  if (!provisional && grid && *grid > last_grid_ && at - *grid <= kGridLateness) at = *grid;
   if (!provisional) last_grid_ = at;
   feed_->scrape(table, at, provisional);
   engine_->judge(this);

@@ -49,7 +49,7 @@ class Judge final : private Blindness {
   // alert need not wait for the next step then.
   //
   // `grid`: the moment of the grid that this step is for, which is a little ago. A step counts as
-  // of then, so that `for` is reached at the step at which it is, however late the loop was.
+  // of then when that is at most a second ago, so that `for` is reached at the step at which it is.
   bool step(const SampleTable& table, bool provisional = false,
             std::optional<Nanoseconds> grid = std::nullopt);
 
