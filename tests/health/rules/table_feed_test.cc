@@ -158,7 +158,8 @@ TEST(FeedWithoutRoom, WhatIsGoneGivesWayToWhatIsThere) {
   ASSERT_GT(judged, 20U);
   ASSERT_GT(engine.refused_series(), 0U);
   step("new");
-  EXPECT_GE(engine.judged(0).conditions[0].holding + 5, judged) << "not the dead ones";
+  // Not as many: what the old ones took apart from their samples is given free later.
+  EXPECT_GT(engine.judged(0).conditions[0].holding, judged / 2);
 }
 
 }  // namespace
