@@ -35,6 +35,8 @@ FIXTURE = {"JetmemProbeFailing": "the fixture's last probe found pinned memory r
 
 # A step counts as of its moment of the grid, when it came at most so many seconds later.
 GRID_LATENESS = 1
+# Where the condition comes and goes before it stays: steps of the grid may miss that it went.
+FLAPS_FROM = {"JetmemCmaFragmented": 63}
 
 class Run:
     """A scenario and how it is told: so many seconds of the machine in one, until the machine's second
@@ -221,7 +223,8 @@ class _Lived(unittest.TestCase):
         for rule in wanted:
             with self.subTest(rule):
                 first = next(e for e in firing if e["JETMEM_ALERT"] == rule)
-                self.assertGreaterEqual(told.seconds_since(RULES[rule][1], first), RULE_FILES[rule]["for"] - GRID_LATENESS, "too soon")
+                begins = FLAPS_FROM.get(rule, RULES[rule][1])
+                self.assertGreaterEqual(told.seconds_since(begins, first), RULE_FILES[rule]["for"] - GRID_LATENESS, "too soon")
         for rule in fired - set(run.maybe):
             with self.subTest(rule):
                 self.ends_as_told(told, rule, [e for e in alerts if e["JETMEM_ALERT"] == rule])
