@@ -41,9 +41,9 @@ std::string shown(const Rule& rule, const Labels& labels) {
   std::string out = rule.name;
   for (const auto& [name, value] : labels) {
     // Part of the rule's own condition, and so nothing new.
-    const bool is_asked =
-        std::any_of(rule.when[0].labels.begin(), rule.when[0].labels.end(),
-                    [&](const LabelMatcher& m) { return m.equal && m.label == name; });
+    const bool is_asked = std::any_of(
+        rule.when[0].labels.begin(), rule.when[0].labels.end(),
+        [&, &label = name](const LabelMatcher& m) { return m.equal && m.label == label; });
     if (!is_asked) out.append(" ").append(value);
   }
   return out;
