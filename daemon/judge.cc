@@ -55,7 +55,9 @@ constexpr std::array kMetrics{
                        "are not judged."},
     Descriptor{.name = "jetmem_rules_memory_bytes",
                .type = kGauge,
-               .help = "Memory that the series' past takes, at most rules.memory."},
+               .help =
+                   "Memory that the series' past and labels take, as counted against rules.memory; "
+                   "the lists that point to them take some more."},
     Descriptor{.name = "jetmem_rules_steps_total",
                .type = kCounter,
                .help = "Times that all rules were judged. Must grow steadily: standing still, no "
