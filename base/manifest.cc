@@ -28,6 +28,11 @@ constexpr std::array kErrnoNames{
     ErrnoName{"EBUSY", EBUSY},   ErrnoName{"EINTR", EINTR},
     ErrnoName{"ENOMEM", ENOMEM}, ErrnoName{"EMFILE", EMFILE},
     ErrnoName{"EISDIR", EISDIR}, ErrnoName{"ENOTDIR", ENOTDIR},
+    ErrnoName{"ELOOP", ELOOP},   ErrnoName{"ENAMETOOLONG", ENAMETOOLONG},
+    ErrnoName{"ENFILE", ENFILE}, ErrnoName{"EREMOTE", EREMOTE},
+    ErrnoName{"ESRCH", ESRCH},   ErrnoName{"ENOSYS", ENOSYS},
+    ErrnoName{"EPROTO", EPROTO}, ErrnoName{"ESHUTDOWN", ESHUTDOWN},
+    ErrnoName{"ESTALE", ESTALE}, ErrnoName{"ENOTCONN", ENOTCONN},
 };
 
 template <class T>
@@ -68,7 +73,80 @@ Result<void> take_facts(const Json& json, Facts& facts) {
   return {};
 }
 
+std::string text_of(const Json& from, const char* key) {
+  const auto it = from.find(key);
+  return it != from.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+std::optional<Errc> errc_named(std::string_view name) {
+  for (const Errc code : {Errc::kAbsent, Errc::kDenied, Errc::kMalformed, Errc::kNotRegular,
+                          Errc::kTooLarge, Errc::kIo, Errc::kTimeout, Errc::kUnavailable}) {
+    if (errc_name(code) == name) return code;
+  }
+  return std::nullopt;
+}
+
+Result<void> take_sources(const Json& json, Manifest& manifest) {
+  if (!json.is_object()) return fail(Errc::kMalformed, "sources: not an object");
+  for (const auto& [name, told] : json.items()) {
+    if (!told.is_object()) {
+      return fail(Errc::kMalformed, "sources." + printable(name) + ": not an object");
+    }
+    Manifest::SourceNote note;
+    note.name = name;
+    note.state = text_of(told, "state");
+    note.reason = text_of(told, "reason");
+    note.skipped = text_of(told, "skipped");
+    const std::string error = text_of(told, "error");
+    // A kind of failure that a newer jetmem has is a failure all the same.
+    if (!error.empty()) note.error = errc_named(error).value_or(Errc::kIo);
+    manifest.sources.push_back(std::move(note));
+  }
+  return {};
+}
+
+void take_capture(const Json& json, Manifest& manifest) {
+  if (!json.is_object()) return;
+  Manifest::Capture capture{
+      text_of(json, "why"), text_of(json, "alert"), text_of(json, "version"), {}, {}};
+  const auto seconds = json.find("log_seconds");
+  if (seconds != json.end() && seconds->is_number()) {
+    const double told = seconds->get<double>();
+    if (told >= 0 && told < 1e9) capture.log_seconds = told;
+  }
+  const auto left_out = json.find("left_out");
+  if (left_out != json.end() && left_out->is_array()) {
+    for (const Json& each : *left_out) {
+      if (each.is_object()) {
+        capture.left_out.push_back({text_of(each, "path"), text_of(each, "why")});
+      }
+    }
+  }
+  manifest.capture = std::move(capture);
+}
+
 }  // namespace
+
+std::string_view errno_name(int error) {
+  for (const ErrnoName& known : kErrnoNames) {
+    if (known.value == error) return known.name;
+  }
+  return {};
+}
+
+int errno_named(std::string_view name) {
+  for (const ErrnoName& known : kErrnoNames) {
+    if (known.name == name) return known.value;
+  }
+  return 0;
+}
+
+const Manifest::SourceNote* Manifest::source(std::string_view name) const {
+  for (const SourceNote& note : sources) {
+    if (note.name == name) return &note;
+  }
+  return nullptr;
+}
 
 int Manifest::error_of(std::string_view path) const {
   for (const RecordedError& e : errors) {
@@ -90,22 +168,69 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (const auto facts = json.find("facts"); facts != json.end()) {
     if (auto ok = take_facts(*facts, manifest.facts); !ok) return tl::unexpected(ok.error());
   }
+  if (const auto sources = json.find("sources"); sources != json.end()) {
+    if (auto ok = take_sources(*sources, manifest); !ok) return tl::unexpected(ok.error());
+  }
+  if (const auto capture = json.find("capture"); capture != json.end()) {
+    take_capture(*capture, manifest);
+  }
   const auto errors = json.find("errors");
   if (errors == json.end()) return manifest;
   if (!errors->is_object()) return fail(Errc::kMalformed, "errors: not an object");
   for (const auto& [path, name] : errors->items()) {
-    const std::string errno_name = name.is_string() ? name.get<std::string>() : std::string();
-    int value = 0;
-    for (const ErrnoName& known : kErrnoNames) {
-      if (known.name == errno_name) value = known.value;
-    }
+    const std::string told = name.is_string() ? name.get<std::string>() : std::string();
+    const int value = errno_named(told);
     if (value == 0 || path.empty() || path.front() != '/') {
-      return fail(Errc::kMalformed, "errors: '" + printable(path) + "': '" + printable(errno_name) +
+      return fail(Errc::kMalformed, "errors: '" + printable(path) + "': '" + printable(told) +
                                         "' is not an errno name known here");
     }
     manifest.errors.push_back({path, value});
   }
   return manifest;
+}
+
+std::string manifest_text(const Manifest& manifest) {
+  using Ordered = nlohmann::ordered_json;
+  const Facts& known = manifest.facts;
+  Ordered facts = Ordered::object();
+  const auto put = [&](const char* key, const auto& value) {
+    if (value) facts[key] = *value;
+  };
+  put("page_size", known.page_size);
+  put("clock_ticks_per_second", known.clock_ticks_per_second);
+  put("cpus", known.cpus);
+  put("boot_id", known.boot_id);
+  put("boot_time", known.boot_time);
+  put("captured_at", known.captured_at);
+  Ordered json{{"format", 1}, {"facts", std::move(facts)}};
+  if (manifest.capture) {
+    Ordered left_out = Ordered::array();
+    for (const Manifest::LeftOut& each : manifest.capture->left_out) {
+      left_out.push_back({{"path", each.path}, {"why", each.why}});
+    }
+    Ordered capture{{"why", manifest.capture->why}};
+    if (!manifest.capture->alert.empty()) capture["alert"] = manifest.capture->alert;
+    capture["version"] = manifest.capture->version;
+    if (manifest.capture->log_seconds) capture["log_seconds"] = *manifest.capture->log_seconds;
+    capture["left_out"] = std::move(left_out);
+    json["capture"] = std::move(capture);
+  }
+  Ordered sources = Ordered::object();
+  for (const Manifest::SourceNote& note : manifest.sources) {
+    Ordered told{{"state", note.state}};
+    if (!note.reason.empty()) told["reason"] = note.reason;
+    if (!note.skipped.empty()) told["skipped"] = note.skipped;
+    if (note.error) told["error"] = errc_name(*note.error);
+    sources[note.name] = std::move(told);
+  }
+  if (!sources.empty()) json["sources"] = std::move(sources);
+  Ordered errors = Ordered::object();
+  for (const Manifest::RecordedError& each : manifest.errors) {
+    const std::string_view name = errno_name(each.error);
+    errors[each.path] = name.empty() ? std::string_view("EIO") : name;
+  }
+  json["errors"] = std::move(errors);
+  return json.dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
 }
 
 }  // namespace jetmem

@@ -24,6 +24,8 @@ class Root {
 
   bool is_live() const { return facts_.live; }
   const Facts& facts() const { return facts_; }
+  // Of a captured tree, where it has one; null otherwise.
+  const Manifest* manifest() const { return manifest_.get(); }
 
   // Opens a regular file for reading ("/proc/meminfo"). Never blocks on a FIFO and never takes a
   // terminal. On failure the fd is invalid and `error` an errno, or one of the two below.

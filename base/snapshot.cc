@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/gatherer.h"
+#include "base/recorded.h"
 
 namespace jetmem {
 namespace {
@@ -138,6 +139,9 @@ void Snapshot::end(int error) {
 const Snapshot& SnapshotReader::read(const Root& root) {
   snapshot_.clear();
   cursor_ = 0;
+  if (!root.is_live() && !recorded_as_.empty() && read_recorded(root, recorded_as_, snapshot_, limits_)) {
+    return snapshot_;
+  }
   std::string prefix;
   for (const std::string_view pattern : patterns_) {
     if (pattern.find('*') == std::string_view::npos) {

@@ -114,9 +114,11 @@ using Gather = void (*)(Gatherer&);
 // "absent" stay apart.
 class SnapshotReader {
  public:
+  // `recorded_as`: the source, whose records a captured tree may have (base/recorded.h). They are
+  // taken as they were then, and nothing is looked for anew.
   SnapshotReader(std::span<const std::string_view> patterns, ReadLimits limits,
-                 Gather gather = nullptr)
-      : patterns_(patterns), limits_(limits), gather_(gather) {}
+                 Gather gather = nullptr, std::string_view recorded_as = {})
+      : patterns_(patterns), limits_(limits), gather_(gather), recorded_as_(recorded_as) {}
 
   // Valid until the next call.
   const Snapshot& read(const Root& root);
@@ -131,6 +133,7 @@ class SnapshotReader {
   std::span<const std::string_view> patterns_;
   ReadLimits limits_;
   Gather gather_;
+  std::string_view recorded_as_;
   Snapshot snapshot_;
   std::vector<Kept> kept_;
   std::size_t cursor_ = 0;  // where in kept_ the next file is expected

@@ -83,9 +83,10 @@ std::string find_companion(std::string_view name) {
   if (n <= 0) return {};
   std::string directory(self.data(), static_cast<std::size_t>(n));
   directory.resize(directory.rfind('/'));
-  // Installed: bin/ or libexec/jetmem/ beside libexec/jetmem/; in a build tree: collectors/ or
-  // probes/program/.
-  for (const char* place : {"/", "/../libexec/jetmem/", "/../collectors/", "/../probes/program/"}) {
+  // Installed: bin/ or libexec/jetmem/ beside libexec/jetmem/; in a build tree: collectors/, cli/
+  // or probes/program/.
+  for (const char* place :
+       {"/", "/../libexec/jetmem/", "/../collectors/", "/../probes/program/", "/../cli/"}) {
     std::string path = directory + place + std::string(name);
     if (::access(path.c_str(), X_OK) == 0) return path;
   }

@@ -29,8 +29,8 @@ constexpr std::size_t kMaxAreas = Cma::kMaxAreas;
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_cma_areas",
                .type = MetricType::kGauge,
-               .help = "Contiguous memory areas that the kernel has set up. 0 on a Jetson: cameras "
-                       "and the GPU get no contiguous memory at all."},
+               .help = "Contiguous memory areas that the kernel has set up. 0: what needs memory "
+                       "in one piece, as drivers without an IOMMU do, gets none."},
     Descriptor{.name = "jetmem_cma_area_bytes",
                .type = MetricType::kGauge,
                .help = "Size of the contiguous memory area. Fixed at boot.",

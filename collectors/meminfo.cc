@@ -35,8 +35,8 @@ constexpr std::array kMetrics{
                .worst = Worst::kMin},
     Descriptor{.name = "jetmem_meminfo_CmaTotal_bytes",
                .type = kGauge,
-               .help = "Size of all contiguous memory areas. 0 on a Jetson means that cameras and "
-                       "the GPU cannot get contiguous buffers at all."},
+               .help = "Size of all contiguous memory areas. 0: what needs memory in one piece, "
+                       "as drivers without an IOMMU do, gets none."},
     Descriptor{.name = "jetmem_meminfo_CmaFree_bytes",
                .type = kGauge,
                .help = "Free pages inside the contiguous memory areas. It also falls when movable "

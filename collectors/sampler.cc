@@ -157,7 +157,11 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
   for (std::unique_ptr<Source>& source : sources) {
     const SourceInfo& info = source->info();
     readings_.add(source->reading_tag(), source->reading_address());
-    Entry entry{std::move(source), SnapshotReader(info.paths, info.limits, info.gather), {}, {}, 0};
+    Entry entry{std::move(source),
+                SnapshotReader(info.paths, info.limits, info.gather, info.name),
+                {},
+                {},
+                0};
     entry.status.interval = info.interval;
     entry.status.patience = info.interval;
     entry.section = table_.add_section(std::string(info.name));
@@ -198,7 +202,7 @@ bool Sampler::admit(std::size_t i) {
   Entry& entry = entries_[i];
   if (entry.status.state == SourceState::kDisabled) return false;
   // A copied file costs nobody anything.
-  if (!root_.is_live()) return true;
+  if (!root_.is_live()) return admit_captured(i);
   if (entry.sparing && clock_.boot() < entry.not_before) {
     ++entry.status.skips;
     return false;
@@ -213,6 +217,19 @@ bool Sampler::admit(std::size_t i) {
     return true;
   }
   skip(i, std::move(refusal->message));
+  return false;
+}
+
+// What was not read at the capture is not there, and yet was not absent.
+bool Sampler::admit_captured(std::size_t i) {
+  if (root_.manifest() == nullptr) return true;
+  const auto* note = root_.manifest()->source(entries_[i].source->info().name);
+  if (note == nullptr || note->was_read()) return true;
+  if (note->error) {
+    reject(i, {*note->error, note->reason});
+  } else {
+    skip(i, note->skipped);
+  }
   return false;
 }
 

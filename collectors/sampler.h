@@ -104,6 +104,7 @@ class Sampler {
     Nanoseconds earlier_read_time{0};
     bool sparing = false;
   };
+  bool admit_captured(std::size_t i);
   void spare(Entry& entry, Nanoseconds now);
   void set_state(Entry& entry, SourceState state, std::string reason);
   void drop(Entry& entry, std::size_t i);

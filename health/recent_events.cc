@@ -205,14 +205,16 @@ void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
     context.absent.add("log_not_read_yet");
     return;
   }
-  faults_.look(reading->log->tally(), context.facts.live, context.now);
-  if (is_first && !context.facts.live) {
+  const bool dated = context.facts.live || reading->captured_at;
+  const Nanoseconds now = reading->captured_at.value_or(context.now);
+  faults_.look(reading->log->tally(), dated, now);
+  if (is_first && !dated) {
     context.absent.add("needs_two_readings");
     return;
   }
   for (const RecentFaults::Client& client : faults_.clients()) {
     if (&client == &faults_.clients()[kOther] && !RecentFaults::had_any(client)) continue;
-    const std::uint64_t count = RecentFaults::recent(client, context.now);
+    const std::uint64_t count = RecentFaults::recent(client, now);
     out.put(kMetrics[kFaults], static_cast<double>(count), client.smmu.view(),
             client.client.view());
   }
@@ -237,7 +239,9 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
     return;
   }
   const Tally& tally = reading->log->tally();
-  if (!context.facts.live && !see_captured(tally, context.now)) {
+  // On the log's own clock where it is known what that said at the capture.
+  const bool dated = context.facts.live || reading->captured_at;
+  if (!dated && !see_captured(tally, context.now)) {
     context.absent.add("needs_two_readings");
     return;
   }
@@ -250,8 +254,8 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
       continue;
     }
     const std::uint64_t count =
-        context.facts.live ? tally.recent(info.kind, context.now)
-                           : growth_[static_cast<std::size_t>(info.kind)].recent.sum(context.now);
+        dated ? tally.recent(info.kind, reading->captured_at.value_or(context.now))
+              : growth_[static_cast<std::size_t>(info.kind)].recent.sum(context.now);
     out.put(kMetrics[kRecentEvents], static_cast<double>(count), info.name);
   }
 }
@@ -275,6 +279,9 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
     Watched& watched = evidence_[kAllocFailure];
     if (context.facts.live) {
       watched.grew = failed.last;
+    } else if (reading->captured_at) {
+      watched.grew = failed.last;
+      if (failed.last) *watched.grew += context.now - *reading->captured_at;
     } else {
       watched.see(failed.count, context.now, true);
     }

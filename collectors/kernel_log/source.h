@@ -26,6 +26,8 @@ struct KernelLogReading {
   // whether that is only to come, not refused.
   bool process_lines_read = true;
   bool process_lines_awaited = false;
+  // Of a log that is whole and was captured: what its own clock said then. Absent: nobody knows.
+  std::optional<Nanoseconds> captured_at{};
 
   // Counters that begin in the middle of the log's past would seem to grow by the rest of it: none
   // is told before all of it is in them.

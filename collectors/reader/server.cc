@@ -24,7 +24,7 @@ void arm_deadline(std::uint32_t milliseconds) {
 Server::Server(int connection, Root root, std::span<const SourceInfo* const> sources)
     : connection_(connection), root_(std::move(root)) {
   for (const SourceInfo* info : sources) {
-    sources_.push_back({info, SnapshotReader(info->paths, info->limits, info->gather)});
+    sources_.push_back({info, SnapshotReader(info->paths, info->limits, info->gather, info->name)});
   }
 }
 
