@@ -14,7 +14,8 @@ if(JETMEM_WERROR)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(jetmem_options INTERFACE -fstack-protector-strong)
-  target_compile_options(jetmem_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  target_compile_options(jetmem_options INTERFACE -U_FORTIFY_SOURCE
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:JETMEM_UNOPTIMIZED>>>:-D_FORTIFY_SOURCE=2>)
   target_link_options(jetmem_options INTERFACE -Wl,-z,relro,-z,now
     $<IF:$<AND:$<BOOL:$<TARGET_PROPERTY:JETMEM_STATIC>>,$<NOT:$<BOOL:${JETMEM_SANITIZE}>>>,-static-pie,-pie>)
 endif()

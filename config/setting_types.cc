@@ -138,6 +138,29 @@ std::optional<Size::Value> Size::read(const YamlNode& node, ValueProblems& probl
   return *value;
 }
 
+std::string MetricPattern::allowed() const {
+  return "a metric's name such as jetmem_nvmap_process_bytes, '*' for any characters, '-' in front "
+         "to leave it out";
+}
+
+std::string MetricPattern::show(const std::string& value) const { return in_quotes(value); }
+
+std::optional<std::string> MetricPattern::read(const YamlNode& node,
+                                               ValueProblems& problems) const {
+  constexpr std::size_t kMost = 200;
+  const std::string& text = node.text;
+  const std::size_t begin = !text.empty() && text.front() == '-' ? 1 : 0;
+  bool is_one = node.kind == Kind::kScalar && text.size() > begin && text.size() <= kMost;
+  for (std::size_t i = begin; is_one && i < text.size(); ++i) {
+    const char c = text[i];
+    is_one = c == '*' || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+             (c >= '0' && c <= '9');
+  }
+  if (is_one) return text;
+  must_be(node, allowed(), problems);
+  return std::nullopt;
+}
+
 std::string AbsolutePath::allowed() const {
   return may_be_empty ? "an absolute path or \"\"" : "an absolute path";
 }

@@ -101,6 +101,27 @@ struct AlertsSettings {
   bool operator==(const AlertsSettings&) const = default;
 };
 
+// The flight recorder: what was, on the device's own disk.
+struct HistorySettings {
+  bool enabled = true;
+  std::string directory;  // empty: the state directory that systemd made
+  std::chrono::milliseconds interval{10'000};
+  std::uint64_t max_size = 64U << 20;  // bytes on disk, all of it
+  std::vector<std::string> metrics;    // patterns beside the default ones; "-..." takes away
+  bool operator==(const HistorySettings&) const = default;
+};
+
+// A bundle of everything that jetmem reads, written when a critical alert fires.
+struct CaptureSettings {
+  bool enabled = true;
+  std::uint32_t keep = 5;                                     // bundles
+  std::uint64_t max_size = 64U << 20;                         // bytes of all of them
+  std::chrono::milliseconds interval{std::chrono::hours(1)};  // between two
+  std::chrono::milliseconds history{std::chrono::hours(6)};   // of the past in a bundle
+  std::chrono::milliseconds deadline{std::chrono::minutes(2)};
+  bool operator==(const CaptureSettings&) const = default;
+};
+
 struct SourceSettings {
   std::string name;
   bool enabled = true;
@@ -117,6 +138,8 @@ struct Settings {
   ProbeSettings probe;
   RulesSettings rules;
   AlertsSettings alerts;
+  HistorySettings history;
+  CaptureSettings capture;
   std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
 
   const SourceSettings* find_source(std::string_view name) const;

@@ -71,7 +71,8 @@ TEST(Load, UnknownKeysNameTheNearest) {
             "a.yaml:1:1: unknown key 'max_wedged'; did you mean 'reader.max_wedged'?\n");
   // Nothing is near: say what there is.
   EXPECT_EQ(errors_of("zzzzzzzzzzz: 2\n"),
-            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, kernel_log, tegrastats, probe, rules, alerts, sources\n");
+            "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, "
+            "kernel_log, tegrastats, probe, rules, alerts, history, capture, sources\n");
   EXPECT_EQ(errors_of("sources: {gpu-temperatures: {}}\n"),
             "a.yaml:1:11: unknown key 'sources.gpu-temperatures'; known here: meminfo, thermal, "
             "pagetypeinfo\n");
@@ -392,6 +393,19 @@ alerts:
   compact: false  # default
   compact_interval: 1h  # default
   compact_socket: "/run/jetmem-compact/socket"  # default
+history:
+  enabled: true  # default
+  directory: ""  # default
+  interval: 10s  # default
+  max_size: 64MiB  # default
+  metrics: []  # default
+capture:
+  enabled: true  # default
+  keep: 5  # default
+  max_size: 64MiB  # default
+  interval: 1h  # default
+  history: 6h  # default
+  deadline: 2m  # default
 sources:
   meminfo:
     enabled: true  # default

@@ -1,0 +1,32 @@
+#include "history/event_record.h"
+
+#include <array>
+#include <utility>
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::pair<EventWhat, std::string_view>, 4> kNames{{
+    {EventWhat::kKernel, "kernel"},
+    {EventWhat::kAlert, "alert"},
+    {EventWhat::kDaemon, "daemon"},
+    {EventWhat::kMark, "mark"},
+}};
+
+}  // namespace
+
+std::string_view event_what_name(EventWhat what) {
+  for (const auto& [each, name] : kNames) {
+    if (each == what) return name;
+  }
+  return "kernel";
+}
+
+std::optional<EventWhat> event_what_named(std::string_view name) {
+  for (const auto& [each, known] : kNames) {
+    if (known == name) return each;
+  }
+  return std::nullopt;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,37 @@
+#include "history/history.h"
+
+#include <array>
+#include <utility>
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::pair<Resolution, std::string_view>, 3> kNames{{
+    {Resolution::kRaw, "raw"},
+    {Resolution::kMinute, "1m"},
+    {Resolution::kQuarter, "15m"},
+}};
+
+}  // namespace
+
+std::string_view resolution_name(Resolution resolution) {
+  for (const auto& [each, name] : kNames) {
+    if (each == resolution) return name;
+  }
+  return "raw";
+}
+
+std::optional<Resolution> resolution_named(std::string_view name) {
+  for (const auto& [each, known] : kNames) {
+    if (known == name) return each;
+  }
+  return std::nullopt;
+}
+
+Nanoseconds resolution_step(Resolution resolution, Nanoseconds raw_step) {
+  if (resolution == Resolution::kMinute) return std::chrono::minutes(1);
+  if (resolution == Resolution::kQuarter) return std::chrono::minutes(15);
+  return raw_step;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,88 @@
+// The flight recorder: takes a step of the SampleTable every ten seconds, keeps it in memory, and
+// has it written in large pieces by a thread of its own, because flash wears out and disks block.
+// What waits is written at once when trouble shows: the last minute before a death is what one
+// needs.
+//
+// The loop calls round(), event(), urgent(); none of them blocks or, in steady state, allocates.
+// Whoever shows the past asks history(), from one other thread, and gets what still waits in memory
+// too.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sample.h"
+#include "history/history.h"
+#include "history/store.h"
+
+namespace jetmem {
+
+struct RecorderOptions {
+  // Empty: nothing is written; the last half hour is kept in memory, and why is told.
+  std::string directory;
+  std::string no_directory;  // why it is empty
+  std::uint64_t max_bytes = 64U << 20;
+  std::chrono::milliseconds interval{10'000};
+  std::vector<std::string> metrics;  // as Selection's `more`
+  std::string boot_id;
+  // How good the wall clock is now; a seam for tests.
+  std::function<WallTrust()> wall_trust;
+  // Whether the disk could be written now, asked on the recorder's thread before each use of it and
+  // each minute; a seam for tests. And how long it may take before it is said to hang.
+  std::function<Result<void>(const std::string& file)> disk;
+  std::chrono::milliseconds disk_patience{5000};
+};
+
+// As the kernel and the time of the build say.
+WallTrust wall_trust_now();
+
+class Recorder {
+ public:
+  static constexpr std::string_view kFile = "history.db";
+  // Steps that wait in memory before they are written without need: half an hour.
+  static constexpr std::size_t kMaxWaiting = 180;
+  static constexpr std::size_t kMaxSeries = 512;
+  static constexpr std::size_t kMaxEventsWaiting = 512;
+
+  Recorder(RecorderOptions options, const Clock& clock, Log& log);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Opens the file, on the recorder's thread.
+  void start();
+  // After each round: takes a step when one is due, writes when enough wait, tells what went wrong.
+  void round(const SampleTable& table);
+  // Gives its number: again() counts one more onto it; 0 where it was not kept. `may_be_known`: it
+  // was in the kernel's log before we came, and may have been recorded then.
+  std::uint64_t event(EventRecord record, bool may_be_known = false);
+  // False: that record no longer waits, or is too old for it.
+  bool again(std::uint64_t number, std::optional<Nanoseconds> at, bool may_be_known = false);
+  // What waits is written with the next round, and why, one word for the metric's label: "alert",
+  // "pressure", "oom". Often in a row, and the later ones wait: flash is spared (UrgentBudget).
+  void urgent(std::string_view why);
+  // Writes what waits and ends the thread. False when it did not manage within `patience`; then
+  // what is lost is told.
+  bool finish(std::chrono::milliseconds patience);
+
+  // For one other thread at a time. Valid as long as the Recorder.
+  History& history();
+
+  void write(SampleWriter& out) const;
+  static std::span<const Descriptor> metrics();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace jetmem

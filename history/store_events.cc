@@ -1,0 +1,131 @@
+// What happened, page by page, and what is known of the file as a whole.
+#include <algorithm>
+
+#include "history/chunks.h"
+#include "history/store_connection.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kMostEvents = 10'000;
+
+std::optional<Nanoseconds> maybe_time(const Query& query, int column) {
+  if (query.is_null(column)) return std::nullopt;
+  return Nanoseconds(query.number(column));
+}
+
+std::string bounded(std::string_view text, std::size_t most) {
+  return std::string(text.substr(0, most));
+}
+
+EventRecord event_of(const Query& query, const BootTime* boot) {
+  EventRecord event;
+  event.id = query.number(0);
+  event.boot = query.number(1);
+  event.what = static_cast<EventWhat>(std::clamp<std::int64_t>(query.number(2), 0, 3));
+  event.kind = bounded(query.text(3), EventRecord::kMaxText);
+  event.severity = bounded(query.text(4), EventRecord::kMaxText);
+  event.origin = bounded(query.text(5), EventRecord::kMaxText);
+  event.subject = bounded(query.text(6), EventRecord::kMaxText);
+  event.summary = bounded(query.text(7), EventRecord::kMaxText);
+  if (query.text(8).size() <= EventRecord::kMaxFields) event.fields = query.text(8);
+  event.at = maybe_time(query, 9);
+  event.wall = maybe_time(query, 10);
+  if (event.at && boot != nullptr) event.wall = boot->wall(*event.at);
+  event.wall_trusted = boot != nullptr && boot->trusted;
+  event.count = static_cast<std::uint64_t>(std::max<std::int64_t>(query.number(12), 0));
+  event.until = maybe_time(query, 13);
+  return event;
+}
+
+bool wanted(const EventsAsked& asked, const EventRecord& event, const Query& query,
+            const BootTime* boot) {
+  if (asked.what && event.what != *asked.what) return false;
+  if (!asked.kinds.empty() &&
+      std::find(asked.kinds.begin(), asked.kinds.end(), event.kind) == asked.kinds.end()) {
+    return false;
+  }
+  // One without a time of its own counts as of when it was written.
+  std::optional<Nanoseconds> when = event.wall;
+  if (!when && boot != nullptr) when = boot->wall(Nanoseconds(query.number(11)));
+  return !when || ((!asked.from || *when >= *asked.from) && (!asked.to || *when <= *asked.to));
+}
+
+}  // namespace
+
+Result<EventsPast> HistoryStore::events(const EventsAsked& asked) {
+  Connection& c = *connection_;
+  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
+  const auto transaction = Transaction::begin(c.db.get(), false);
+  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
+  const auto times = BootTimes::load(c.db.get());
+  if (!times) return tl::unexpected(c.noted(times.error()));
+  EventsPast past;
+  const std::size_t most = std::min(asked.most, kMostEvents);
+  Query query(c.db.get(),
+              "SELECT id, boot, what, kind, severity, origin, subject, summary, fields, "
+              "at, wall, placed, count, until FROM events WHERE id<? ORDER BY id DESC");
+  query.bind(asked.before.value_or(INT64_MAX));
+  for (;;) {
+    const auto row = query.next();
+    if (!row) return tl::unexpected(c.noted(row.error()));
+    if (!*row) return past;
+    const BootTime* boot = times->find(query.number(1));
+    EventRecord event = event_of(query, boot);
+    if (!wanted(asked, event, query, boot)) continue;
+    if (past.events.size() == most) {
+      past.more = true;
+      return past;
+    }
+    past.events.push_back(std::move(event));
+  }
+}
+
+Result<HistoryFacts> HistoryStore::facts() {
+  Connection& c = *connection_;
+  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
+  const auto transaction = Transaction::begin(c.db.get(), false);
+  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
+  const auto times = BootTimes::load(c.db.get());
+  if (!times) return tl::unexpected(c.noted(times.error()));
+  HistoryFacts facts;
+  facts.place = c.options.file;
+  facts.bytes = bytes();
+  const auto ask = [&](std::string_view sql, auto& into) -> Result<void> {
+    const auto number = ask_number(c.db.get(), sql);
+    if (!number) return tl::unexpected(c.noted(number.error()));
+    into = std::decay_t<decltype(into)>(*number);
+    return {};
+  };
+  if (auto done = ask("SELECT count(*) FROM series", facts.series); !done) {
+    return tl::unexpected(done.error());
+  }
+  if (auto done = ask("SELECT count(*) FROM events", facts.events); !done) {
+    return tl::unexpected(done.error());
+  }
+  if (auto done = ask("SELECT value FROM facts WHERE name='raw_step'", facts.raw_step); !done) {
+    return tl::unexpected(done.error());
+  }
+  if (auto done = ask("PRAGMA user_version", facts.schema); !done) {
+    return tl::unexpected(done.error());
+  }
+  const auto chunks = list_chunks(c.db.get(), std::nullopt);
+  if (!chunks) return tl::unexpected(c.noted(chunks.error()));
+  for (const ChunkHead& chunk : *chunks) {
+    const BootTime* boot = times->find(chunk.boot);
+    if (boot == nullptr) continue;
+    const Nanoseconds first = boot->wall(chunk.first);
+    const Nanoseconds last = boot->wall(chunk.last);
+    facts.oldest = std::min(facts.oldest.value_or(first), first);
+    facts.newest = std::max(facts.newest.value_or(last), last);
+  }
+  for (const BootTime& boot : times->boots()) {
+    facts.boots.push_back(
+        {boot.number, boot.boot_id, boot.wall(boot.first), boot.wall(boot.last), boot.trusted});
+  }
+  for (const std::string& told : c.told)
+    facts.trouble += (facts.trouble.empty() ? "" : "; ") + told;
+  return facts;
+}
+
+}  // namespace jetmem

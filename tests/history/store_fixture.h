@@ -1,0 +1,123 @@
+// A store in a directory of the test, and steps to put into it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "history/store.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+inline constexpr Nanoseconds kEpoch2026 = seconds(1'767'225'600);
+
+// Chunks own their values here.
+struct Steps {
+  std::vector<std::string> keys;
+  std::vector<std::vector<double>> values;
+  std::vector<bool> counters;
+  RawChunk chunk;
+
+  Steps& series(std::string key, std::vector<double> of, bool counter = false) {
+    keys.push_back(std::move(key));
+    values.push_back(std::move(of));
+    counters.push_back(counter);
+    return *this;
+  }
+  const RawChunk* at(Nanoseconds first, std::size_t count, Nanoseconds step = seconds(10)) {
+    chunk.steps.clear();
+    chunk.columns.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      chunk.steps.push_back(first + step * static_cast<std::int64_t>(i));
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      chunk.columns.push_back({keys[i], counters[i], values[i]});
+    }
+    return &chunk;
+  }
+};
+
+inline WallSeen looked(Nanoseconds at, Nanoseconds offset, WallTrust trust = WallTrust::kSynced) {
+  return {at, offset, trust};
+}
+
+inline EventRecord event_of(std::string kind, std::string summary, Nanoseconds at) {
+  EventRecord event;
+  event.what = EventWhat::kKernel;
+  event.kind = std::move(kind);
+  event.severity = "error";
+  event.summary = std::move(summary);
+  event.at = at;
+  return event;
+}
+
+// `count` steps of one series "x", from `first` on, counting up from `value`.
+inline Result<void> write_x(HistoryStore& store, std::int64_t boot, Nanoseconds first,
+                            std::size_t count, double value = 0, Nanoseconds step = seconds(10)) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(value + static_cast<double>(i));
+  Steps steps;
+  steps.series("x", values);
+  return store.write(boot, steps.at(first, count, step), {});
+}
+
+inline SeriesAsked all_of(std::string key, std::optional<Resolution> resolution = std::nullopt) {
+  SeriesAsked asked;
+  asked.key = std::move(key);
+  asked.from = Nanoseconds(0);
+  asked.to = Nanoseconds::max();
+  asked.resolution = resolution;
+  asked.most = 200'000;
+  return asked;
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  HistoryStore::Options options() const {
+    HistoryStore::Options options;
+    options.file = file();
+    return options;
+  }
+  std::string file() const { return dir_.file("history.db"); }
+  void open() { open(options()); }
+  void open(const HistoryStore::Options& with) {
+    store_.reset();
+    auto opened = HistoryStore::open(with);
+    ASSERT_TRUE(opened) << opened.error().message;
+    store_ = std::move(opened->store);
+    told_ = opened->told;
+    set_aside_ = opened->set_aside;
+  }
+  std::int64_t begin(std::string_view id, const WallSeen& seen) {
+    const auto boot = store_->begin_boot(id, seen);
+    EXPECT_TRUE(boot) << boot.error().message;
+    return boot.value_or(-1);
+  }
+  void tidy_all(std::int64_t boot, Nanoseconds now) {
+    for (int i = 0; i < 10'000; ++i) {
+      const auto more = store_->tidy(boot, now);
+      ASSERT_TRUE(more) << more.error().message;
+      if (!*more) return;
+    }
+    FAIL() << "tidy() does not end";
+  }
+  std::vector<HistoryPoint> points(const SeriesAsked& asked) {
+    const auto past = store_->past(asked);
+    EXPECT_TRUE(past) << past.error().message;
+    return past ? past->points : std::vector<HistoryPoint>();
+  }
+
+  TempDir dir_;
+  std::unique_ptr<HistoryStore> store_;
+  std::vector<std::string> told_;
+  bool set_aside_ = false;
+};
+
+}  // namespace jetmem
