@@ -1,0 +1,263 @@
+#include "health/plan/budget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace jetmem::plan {
+namespace {
+
+constexpr double kMega = 1e6;
+constexpr double kCmaGrain = 4.0 * (1 << 20);
+// Rooms of the largest piece's size beside what is used: CMA fragments like all memory, and one
+// that is pinned in the middle costs two.
+constexpr double kCmaSlack = 4;
+// Left of Linux's memory, below which a plan that fits is called tight.
+constexpr double kTightShare = 0.1;
+
+std::string megabytes(double bytes) {
+  char text[48];
+  if (bytes < 0.5 * kMega) {
+    std::snprintf(text, sizeof text, "%.0f kB", bytes / 1e3);
+  } else {
+    std::snprintf(text, sizeof text, bytes < 9.95 * kMega ? "%.1f MB" : "%.0f MB", bytes / kMega);
+  }
+  return text;
+}
+
+std::string times(std::uint64_t count, std::string_view what) {
+  return count == 1 ? std::string() : ", " + std::to_string(count) + " " + std::string(what);
+}
+
+void add_camera(const Camera& camera, bool behind_smmu, Budget& out) {
+  for (std::size_t s = 0; s < camera.stages.size(); ++s) {
+    const Stage& stage = camera.stages[s];
+    if (stage.format == nullptr) continue;
+    const double image =
+        static_cast<double>(image_bytes(*stage.format, stage.width > 0 ? stage.width : camera.width,
+                                        stage.height > 0 ? stage.height : camera.height));
+    const double all = static_cast<double>(camera.count);
+    Item item;
+    item.group = "camera";
+    item.name = camera.name + " " + stage.name;
+    item.how = std::to_string(stage.buffers) + " x " + megabytes(image) + " " +
+               std::string(stage.format->name) + times(camera.count, "cameras");
+    item.bytes = image * static_cast<double>(stage.buffers) * all;
+    if (stage.contiguous.value_or(!behind_smmu)) {
+      item.contiguous_bytes = item.bytes;
+      item.largest_piece = image;
+    }
+    // Written once, and read by whoever comes next.
+    item.bytes_per_second = image * camera.rate * all * (1 + stage.reads);
+    out.items.push_back(std::move(item));
+  }
+}
+
+void add_model(const Model& model, Budget& out) {
+  const double all = static_cast<double>(model.count);
+  const auto part = [&](std::string_view name, double bytes, double traffic) {
+    if (bytes <= 0) return;
+    out.items.push_back({"model", model.name + " " + std::string(name),
+                         megabytes(bytes) + times(model.count, "times"), bytes * all, 0, 0,
+                         traffic * model.rate * all});
+  };
+  part("weights", model.weights, model.weights);
+  part("activations", model.activations, 2 * model.activations);
+  part("workspace", model.workspace, 0);
+  part("I/O", model.io, model.io);
+}
+
+void add_language_model(const LanguageModel& model, Budget& out) {
+  const auto part = [&](std::string_view name, std::string how, double bytes, double traffic) {
+    if (bytes <= 0) return;
+    out.items.push_back({"language model", model.name + " " + std::string(name), std::move(how),
+                         bytes, 0, 0, traffic * model.rate});
+  };
+  const double sequences = static_cast<double>(model.sequences);
+  part("weights", "read whole for each token", model.weights, model.weights);
+  part("KV cache",
+       std::to_string(model.context) + " tokens of " + megabytes(model.kv_bytes_per_token()) +
+           times(model.sequences, "sequences"),
+       model.kv_cache(), sequences > 0 ? model.kv_cache() / sequences : 0);
+  part("activations", "", model.activations, 0);
+  part("workspace", "", model.workspace, 0);
+}
+
+void judge_memory(const Plan& plan, const DeviceMemory& device, Budget& out) {
+  if (!device.linux_bytes) {
+    out.notes.emplace_back("How much memory Linux has on this device is not known.");
+    return;
+  }
+  if (plan.on_top && !device.used_now) {
+    out.notes.emplace_back(
+        "What the device uses now is not known, so nothing can be put on top of it.");
+    return;
+  }
+  out.left = *device.linux_bytes - out.bytes - out.reserve;
+  if (plan.on_top) *out.left -= *device.used_now;
+  if (*out.left < 0) {
+    out.memory = Fit::kDoesNotFit;
+  } else {
+    out.memory = *out.left < kTightShare * *device.linux_bytes ? Fit::kTight : Fit::kFits;
+  }
+}
+
+void judge_cma(const Plan& plan, const DeviceMemory& device, Budget& out) {
+  if (out.contiguous_bytes <= 0) {
+    out.cma = Fit::kFits;
+    return;
+  }
+  // What others have taken stays taken.
+  const double taken = plan.on_top ? device.cma_used.value_or(0) : 0;
+  const double needed = out.contiguous_bytes + taken;
+  if (plan.on_top && device.cma_bytes && !device.cma_used) {
+    out.notes.emplace_back("What is taken of CMA is not known (it needs root): none is counted.");
+  }
+  const double wanted = needed + kCmaSlack * out.largest_piece;
+  out.cma_wanted = std::ceil(wanted / kCmaGrain) * kCmaGrain;
+  if (!device.cma_bytes) {
+    out.notes.emplace_back("How large CMA is on this device is not known.");
+    return;
+  }
+  if (*device.cma_bytes < needed) {
+    out.cma = Fit::kDoesNotFit;
+  } else {
+    out.cma = *device.cma_bytes < out.cma_wanted ? Fit::kTight : Fit::kFits;
+  }
+}
+
+void judge_bandwidth(const Plan& plan, const DeviceMemory& device, Budget& out) {
+  if (!device.peak_bytes_per_second) {
+    out.notes.emplace_back("The peak bandwidth of this device's memory is not known.");
+    return;
+  }
+  const double usable = *device.peak_bytes_per_second * plan.bandwidth_share;
+  const double now = plan.on_top ? device.bandwidth_now.value_or(0) : 0;
+  if (plan.on_top && !device.bandwidth_now) {
+    out.notes.emplace_back("How much bandwidth is used now is not known: none is counted.");
+  }
+  const double wanted = out.bytes_per_second + now;
+  out.bandwidth_share = wanted / *device.peak_bytes_per_second;
+  if (wanted > usable) {
+    out.bandwidth = Fit::kDoesNotFit;
+  } else {
+    out.bandwidth = wanted > 0.8 * usable ? Fit::kTight : Fit::kFits;
+  }
+  for (const LanguageModel& model : plan.language_models) {
+    const double per_token =
+        model.weights +
+        (model.sequences > 0 ? model.kv_cache() / static_cast<double>(model.sequences) : 0);
+    if (per_token > 0) {
+      // All that is planned but this model itself: other language models take their share too.
+      const double others = wanted - per_token * model.rate;
+      out.token_limits.emplace_back(model.name, std::max(0.0, usable - others) / per_token);
+    }
+  }
+}
+
+void look_at_dlas(const Plan& plan, const DeviceMemory& device, Budget& out) {
+  const bool wants_dla = std::any_of(plan.models.begin(), plan.models.end(),
+                                     [](const Model& each) { return each.engine == Engine::kDla; });
+  if (!wants_dla) return;
+  if (device.known == nullptr) {
+    out.notes.emplace_back("Whether this device has a DLA is not known.");
+  } else if (device.known->dlas == 0) {
+    out.problems.push_back(device.title + " has no DLA: models with engine: dla cannot run there.");
+  }
+}
+
+Fit worst(std::initializer_list<Fit> fits) {
+  Fit out = Fit::kFits;
+  for (const Fit fit : fits) {
+    if (fit == Fit::kDoesNotFit) return Fit::kDoesNotFit;
+    if (fit == Fit::kUnknown) out = Fit::kUnknown;
+    if (fit == Fit::kTight && out == Fit::kFits) out = Fit::kTight;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view fit_name(Fit fit) {
+  switch (fit) {
+    case Fit::kFits:
+      return "fits";
+    case Fit::kTight:
+      return "tight";
+    case Fit::kDoesNotFit:
+      return "does not fit";
+    case Fit::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+Budget make_budget(const Plan& plan, const DeviceMemory& device) {
+  Budget out;
+  for (const Camera& camera : plan.cameras) add_camera(camera, device.cameras_behind_smmu, out);
+  for (const Model& model : plan.models) add_model(model, out);
+  for (const LanguageModel& model : plan.language_models) add_language_model(model, out);
+  if (plan.cuda_processes > 0) {
+    out.items.push_back({"cuda", "CUDA contexts",
+                         std::to_string(plan.cuda_processes) + " x " + megabytes(plan.cuda_context),
+                         static_cast<double>(plan.cuda_processes) * plan.cuda_context, 0, 0, 0});
+    if (!plan.cuda_context_given) {
+      out.notes.emplace_back(
+          "What a CUDA context takes is assumed (200 MiB); measure it with `jetmem "
+          "top` and give cuda_context.");
+    }
+  }
+  for (const Service& service : plan.services) {
+    out.items.push_back({"service", service.name, "", service.memory, 0, 0, 0});
+  }
+  for (const Copy& copy : plan.copies) {
+    out.items.push_back({"copy", copy.name, megabytes(copy.bytes) + " read and written", 0, 0, 0,
+                         2 * copy.bytes * copy.rate});
+  }
+  for (const Item& item : out.items) {
+    out.bytes += item.bytes;
+    out.contiguous_bytes += item.contiguous_bytes;
+    out.largest_piece = std::max(out.largest_piece, item.largest_piece);
+    out.bytes_per_second += item.bytes_per_second;
+  }
+  out.reserve = plan.reserve;
+  for (const Model& model : plan.models) {
+    if (model.rate > 0) continue;
+    out.notes.push_back("No bandwidth is counted for " + model.name +
+                        ": how often it runs (rate) is not said.");
+  }
+  for (const LanguageModel& model : plan.language_models) {
+    if (model.rate > 0) continue;
+    out.notes.push_back("No bandwidth is counted for " + model.name +
+                        ": how many tokens a second it is to make (rate) is not said.");
+  }
+  judge_memory(plan, device, out);
+  judge_cma(plan, device, out);
+  judge_bandwidth(plan, device, out);
+  look_at_dlas(plan, device, out);
+  out.fit = worst({out.memory, out.cma, out.bandwidth});
+  if (!out.problems.empty()) out.fit = Fit::kDoesNotFit;
+  return out;
+}
+
+std::vector<std::string> how_to_set_cma(double bytes, const DeviceMemory& device) {
+  // Beyond what any such device can have, and what the figures below can hold.
+  constexpr double kMost = 1ULL << 50;
+  if (!(bytes > 0 && bytes <= kMost)) return {};
+  const auto whole = static_cast<unsigned long long>(bytes);
+  const std::string size = std::to_string(whole >> 20) + "M";
+  char cells[48];
+  std::snprintf(cells, sizeof cells, "<0x%llx 0x%llx>", whole >> 32, whole & 0xffffffffULL);
+  const bool is_pi = device.title.find("Raspberry") != std::string::npos;
+  std::vector<std::string> lines;
+  lines.push_back("kernel command line: cma=" + size +
+                  (is_pi ? " in /boot/firmware/cmdline.txt"
+                         : " (on a Jetson in the APPEND line of /boot/extlinux/extlinux.conf)"));
+  lines.push_back("or device tree: /reserved-memory/linux,cma { size = " + std::string(cells) +
+                  "; };");
+  lines.emplace_back("where both are set, the command line holds");
+  lines.emplace_back("then reboot, and look at `jetmem cma`: what was set is what it must show");
+  return lines;
+}
+
+}  // namespace jetmem::plan

@@ -1,0 +1,35 @@
+// Modules whose memory is known from their data sheets: what a plan is held against where the
+// device itself is not at hand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace jetmem::plan {
+
+struct KnownDevice {
+  std::string_view name;  // "orin-nano-8gb"
+  std::string_view
+      model;  // what the device tree's model contains; empty: it is not told apart by it
+  std::string_view title;
+  std::uint64_t module_bytes;
+  // What Linux had of it (MemTotal) on a device of this kind with NVIDIA's own settings; 0: not
+  // seen.
+  std::uint64_t seen_total_bytes;
+  // Width of the memory's bus: two transfers in a clock of the memory move twice as many bits.
+  std::uint32_t bus_bits;
+  double peak_bytes_per_second;  // of the data sheet
+  std::uint32_t dlas;
+  // Whether cameras and codecs reach their buffers through an SMMU, so that these need not be in
+  // one piece.
+  bool cameras_behind_smmu;
+};
+
+std::span<const KnownDevice> known_devices();
+const KnownDevice* device_named(std::string_view name);
+// The one whose model the device's own text contains and whose module is of this size.
+const KnownDevice* device_of_model(std::string_view model, std::optional<double> module_bytes);
+
+}  // namespace jetmem::plan

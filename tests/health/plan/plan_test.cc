@@ -1,0 +1,200 @@
+#include "health/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "health/plan/budget.h"
+
+namespace jetmem::plan {
+namespace {
+
+constexpr double kMB = 1e6;
+
+std::string errors_of(std::string_view text) {
+  const ReadPlan read = parse_plan("p.yaml", text);
+  return describe(read.errors);
+}
+
+Plan plan_of(std::string_view text) {
+  ReadPlan read = parse_plan("p.yaml", text);
+  EXPECT_TRUE(read.errors.empty()) << describe(read.errors);
+  return std::move(read.plan);
+}
+
+DeviceMemory orin_nano() {
+  DeviceMemory device;
+  device.known = device_named("orin-nano-8gb");
+  device.title = std::string(device.known->title);
+  device.linux_bytes = static_cast<double>(device.known->seen_total_bytes);
+  device.peak_bytes_per_second = device.known->peak_bytes_per_second;
+  return device;
+}
+
+TEST(PixelFormat, ImagesAreAsLargeAsTheyAre) {
+  EXPECT_EQ(image_bytes(*pixel_format_named("nv12"), 1920, 1080), 3'110'400U);
+  EXPECT_EQ(image_bytes(*pixel_format_named("raw10"), 1920, 1080), 4'147'200U);
+  EXPECT_EQ(image_bytes(*pixel_format_named("rgba"), 3840, 2160), 33'177'600U);
+  EXPECT_EQ(image_bytes(*pixel_format_named("grey"), 3, 1), 3U);
+  EXPECT_EQ(pixel_format_named("nv21x"), nullptr);
+}
+
+// The two figures that people remember: four buffers at each of three stages.
+TEST(Budget, FourCamerasTakeAsMuchAsOneOf4K) {
+  const Budget four = make_budget(
+      plan_of("cameras: [{name: a, count: 4, width: 1920, height: 1080, rate: 30}]"), orin_nano());
+  const Budget one = make_budget(
+      plan_of("cameras: [{name: a, width: 3840, height: 2160, rate: 30}]"), orin_nano());
+  EXPECT_NEAR(four.bytes, 168 * kMB, 3 * kMB);
+  EXPECT_EQ(four.bytes, one.bytes);
+  // Written and read once at each stage: 2 x (4.15 + 3.11 + 3.11) MB x 30 x 4.
+  EXPECT_NEAR(four.bytes_per_second, 2.488e9, 1e7);
+}
+
+TEST(Budget, TheCacheGrowsWithTheContext) {
+  const std::string model =
+      "language_models: [{name: m, weights: 1500MB, layers: 26, kv_heads: 8, head_size: 128, "
+      "kv_bits: 8, context: CONTEXT}]";
+  const auto cache = [&](std::string_view context) {
+    std::string text = model;
+    text.replace(text.find("CONTEXT"), 7, context);
+    return plan_of(text).language_models.front().kv_cache();
+  };
+  EXPECT_NEAR(cache("2048"), 109 * kMB, kMB);
+  EXPECT_NEAR(cache("8192"), 436 * kMB, kMB);
+}
+
+// All weights and the whole cache for each token: 1.5 GB at 102 GB/s x 70 %.
+TEST(Budget, BandwidthBoundsTokens) {
+  const Budget budget = make_budget(
+      plan_of("language_models: [{name: m, parameters: 3e9, bits: 4, layers: 1, kv_heads: 1, "
+              "head_size: 1, context: 1, rate: 60}]"),
+      orin_nano());
+  ASSERT_EQ(budget.token_limits.size(), 1U);
+  EXPECT_NEAR(budget.token_limits[0].second, 102e9 * 0.7 / 1.5e9, 0.1);
+  EXPECT_EQ(budget.bandwidth, Fit::kDoesNotFit) << "60 tokens a second are 90 GB/s";
+}
+
+// Each is promised what the others leave, other language models among them.
+TEST(Budget, SeveralLanguageModelsShareBandwidth) {
+  const std::string model =
+      "parameters: 3e9, bits: 4, layers: 1, kv_heads: 1, head_size: 1, context: 1";
+  const Budget budget =
+      make_budget(plan_of("language_models: [{name: a, " + model + ", rate: 20}, {name: b, " +
+                          model + ", rate: 10}, {name: silent, " + model + "}]"),
+                  orin_nano());
+  const double all = 102e9 * 0.7 / 1.5e9;
+  ASSERT_EQ(budget.token_limits.size(), 3U);
+  EXPECT_NEAR(budget.token_limits[0].second, all - 10, 0.1);
+  EXPECT_NEAR(budget.token_limits[1].second, all - 20, 0.1);
+  EXPECT_NEAR(budget.token_limits[2].second, all - 30, 0.1);
+  const auto told = [&](std::string_view name) {
+    return std::any_of(budget.notes.begin(), budget.notes.end(), [&](const std::string& note) {
+      return note.find("No bandwidth is counted for " + std::string(name) + ":") == 0;
+    });
+  };
+  EXPECT_TRUE(told("silent"));
+  EXPECT_FALSE(told("a"));
+}
+
+TEST(Budget, NoCmaIsSetThatNoDeviceCanHave) {
+  for (const double bytes : {0.0, -1.0, 1e30, static_cast<double>(INFINITY)}) {
+    EXPECT_TRUE(how_to_set_cma(bytes, orin_nano()).empty()) << bytes;
+  }
+}
+
+TEST(Budget, MemoryFitsTightlyOrNot) {
+  const auto memory = [&](std::string_view size) {
+    return make_budget(plan_of("services: [{name: s, memory: " + std::string(size) + "}]"),
+                       orin_nano());
+  };
+  EXPECT_EQ(memory("4GiB").memory, Fit::kFits);
+  EXPECT_EQ(memory("6900MiB").memory, Fit::kTight);
+  EXPECT_EQ(memory("8GiB").memory, Fit::kDoesNotFit);
+  EXPECT_LT(*memory("8GiB").left, 0);
+  DeviceMemory unknown;
+  EXPECT_EQ(make_budget(plan_of("services: [{name: s, memory: 1MiB}]"), unknown).fit,
+            Fit::kUnknown);
+}
+
+TEST(Budget, OnTopOfWhatRuns) {
+  DeviceMemory device = orin_nano();
+  const std::string_view text = "on_top: true\nservices: [{name: s, memory: 4GiB}]";
+  EXPECT_EQ(make_budget(plan_of(text), device).memory, Fit::kUnknown) << "not looked at";
+  device.used_now = 5.0 * (1ULL << 30);
+  EXPECT_EQ(make_budget(plan_of(text), device).memory, Fit::kDoesNotFit);
+}
+
+TEST(Budget, CmaIsCountedWhereCamerasNeedOnePiece) {
+  const Plan plan = plan_of(
+      "cameras:\n - name: a\n   width: 1920\n   height: 1080\n   stages:\n"
+      "    capture: {format: nv12, buffers: 10}\n");
+  DeviceMemory device = orin_nano();
+  EXPECT_EQ(make_budget(plan, device).contiguous_bytes, 0);
+  EXPECT_EQ(make_budget(plan, device).cma, Fit::kFits);
+  device.cameras_behind_smmu = false;
+  device.cma_bytes = 40.0 * (1 << 20);
+  const Budget budget = make_budget(plan, device);
+  EXPECT_EQ(budget.contiguous_bytes, 31'104'000);
+  // 31.1 MB and four more frames, in whole 4 MiB.
+  EXPECT_EQ(budget.cma_wanted, 44.0 * (1 << 20));
+  EXPECT_EQ(budget.cma, Fit::kTight);
+  device.cma_bytes = 16.0 * (1 << 20);
+  EXPECT_EQ(make_budget(plan, device).cma, Fit::kDoesNotFit);
+  EXPECT_NE(how_to_set_cma(budget.cma_wanted, device)[0].find("cma=44M"), std::string::npos);
+}
+
+TEST(Budget, ADlaMustBeThere) {
+  const Plan plan = plan_of("models: [{name: m, engine: dla, weights: 5MB}]");
+  EXPECT_EQ(make_budget(plan, orin_nano()).fit, Fit::kDoesNotFit);
+  DeviceMemory agx = orin_nano();
+  agx.known = device_named("agx-orin-64gb");
+  EXPECT_NE(make_budget(plan, agx).fit, Fit::kDoesNotFit);
+}
+
+TEST(KnownDevices, ModelsLeadToThem) {
+  const double gib = 1ULL << 30;
+  const auto* nano =
+      device_of_model("NVIDIA Jetson Orin Nano Engineering Reference Developer Kit", 8 * gib);
+  ASSERT_NE(nano, nullptr);
+  EXPECT_EQ(nano->name, "orin-nano-8gb");
+  EXPECT_EQ(device_of_model("NVIDIA Jetson Nano Developer Kit", 4 * gib)->name, "nano-4gb");
+  EXPECT_EQ(device_of_model("NVIDIA Jetson AGX Orin Developer Kit", 64 * gib)->name,
+            "agx-orin-64gb");
+  EXPECT_EQ(device_of_model("Some PC", 8 * gib), nullptr);
+  EXPECT_EQ(device_of_model("NVIDIA Jetson Orin Nano", std::nullopt), nullptr);
+  for (const KnownDevice& device : known_devices()) {
+    EXPECT_EQ(device_named(device.name), &device);
+    EXPECT_LE(device.seen_total_bytes, device.module_bytes) << device.name;
+  }
+}
+
+TEST(PlanFile, MistakesNameTheirPlace) {
+  EXPECT_EQ(errors_of(""), "p.yaml: the plan is empty; docs/plan.md has an example");
+  EXPECT_NE(
+      errors_of("camera: []").find("p.yaml:1:1: unknown key 'camera'; did you mean 'cameras'?"),
+      std::string::npos);
+  EXPECT_NE(errors_of("services: [{name: a, memory: 3}]").find("memory needs a unit"),
+            std::string::npos);
+  EXPECT_NE(errors_of("services: [{name: a, memory: -3MiB}]").find("memory must be a number"),
+            std::string::npos);
+  EXPECT_NE(errors_of("cameras: [{name: a, width: 99999999, height: 3}]").find("65536 pixels"),
+            std::string::npos);
+  EXPECT_NE(errors_of("cameras: [{name: a, width: 3.5, height: 3}]").find("whole number"),
+            std::string::npos);
+  EXPECT_NE(errors_of("bandwidth_share: 0").find("above 0%"), std::string::npos);
+  EXPECT_NE(errors_of("on_top: maybe").find("true or false"), std::string::npos);
+  EXPECT_NE(errors_of("models: [{name: m, weights: 1MB, engine: npu}]").find("gpu or dla"),
+            std::string::npos);
+  EXPECT_NE(errors_of("cameras: [{name: a, width: 8, height: 8, stages: {x: {format: nv13}}}]")
+                .find("did you mean 'nv12'?"),
+            std::string::npos);
+  EXPECT_NE(errors_of("language_models: [{name: m, weights: 1MB, layers: 1e9, kv_heads: 1e9, "
+                      "head_size: 1e9, context: 1e9}]")
+                .find("beyond 10 TB"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace jetmem::plan
