@@ -214,19 +214,36 @@ bool contradicts(const Answer::Rule& rule) {
   return rule.state == "inactive" && !rule.alerts.empty();
 }
 
-Answer::Rule read_rule(const Json& json, std::string& missing) {
+// A word of a newer jetmem's is taken for another one, and counted.
+std::string known_or(const Reader& from, const char* key, std::span<const std::string_view> words,
+                     std::string_view otherwise, std::uint64_t& not_understood) {
+  const std::string word = from.text(key);
+  if (word.empty() || std::find(words.begin(), words.end(), word) != words.end()) {
+    return from.must_be_one_of(key, words);
+  }
+  ++not_understood;
+  return std::string(otherwise);
+}
+
+Answer::Rule read_rule(const Json& json, std::string& missing, std::uint64_t& not_understood) {
   constexpr std::array<std::string_view, 4> kStates{"firing", "pending", "unknown", "inactive"};
   constexpr std::array<std::string_view, 3> kSeverities{"info", "warning", "critical"};
   const Reader from(json, &missing);
   Answer::Rule out;
   out.name = from.must_have_text("alert");
-  out.severity = from.must_be_one_of("severity", kSeverities);
-  out.state = from.must_be_one_of("state", kStates);
+  // Whoever is paged by severity must not miss it.
+  out.severity = known_or(from, "severity", kSeverities, "critical", not_understood);
+  const std::uint64_t before = not_understood;
+  out.state = known_or(from, "state", kStates, "unknown", not_understood);
+  const bool is_known = not_understood == before;
   out.silenced = from.flag("silenced");
   for (const Json& name : from.at("unless")) {
     if (name.is_string()) out.unless.push_back(printable(name.get_ref<const std::string&>()));
   }
   out.blind = from.text("blind");
+  if (!is_known && out.blind.empty()) {
+    out.blind = "only a newer jetmem knows its state '" + from.text("state") + "'";
+  }
   out.needs_past = from.text("needs_past");
   for (const Json& each : from.at("no_series")) {
     if (each.is_string()) {
@@ -333,7 +350,7 @@ Result<AlertsAnswer> parse_alerts(std::string_view text) {
         {from.text("file"), from.count("line"), from.count("column"), from.text("message")});
   }
   for (const Json& each : whole.must_have_list("rules")) {
-    out.rules.push_back(read_rule(each, missing));
+    out.rules.push_back(read_rule(each, missing, out.not_understood));
     if (missing.empty()) continue;
     missing = "has a rule, number " + std::to_string(out.rules.size()) + ", that " + missing;
     break;

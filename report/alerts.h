@@ -80,6 +80,9 @@ struct AlertsAnswer {
   std::uint64_t mistakes_left_out = 0;
   std::uint64_t alerts_left_out = 0;
   std::uint64_t rules_left_out = 0;
+  // Of an answer that was read: words that only a newer jetmem knows. What they are of is there,
+  // and never taken for quiet.
+  std::uint64_t not_understood = 0;
 
   std::uint64_t count(std::string_view state) const;  // rules in this state
   std::uint64_t count_without_series() const;         // of the inactive ones

@@ -109,6 +109,16 @@ Layout::Layout(const SampleTable& table) : shape_(table.shape()) {
   text_.shrink_to_fit();
 }
 
+std::string_view Layout::key(std::size_t i) const {
+  const std::size_t begin = i == 0 ? 0 : series_[i - 1].end;
+  const std::string_view piece = std::string_view(text_).substr(begin, series_[i].end - begin);
+  // Behind the header lines, without the blank in front of the number. Newlines in labels are
+  // escaped.
+  const std::size_t line = piece.rfind('\n');
+  const std::string_view key = line == std::string_view::npos ? piece : piece.substr(line + 1);
+  return key.substr(0, key.size() - 1);
+}
+
 void fill_page(const SampleTable& table, Nanoseconds now, std::uint64_t round, Page& page) {
   if (!page.layout || page.layout->shape() != table.shape()) {
     page.layout = std::make_shared<const Layout>(table);

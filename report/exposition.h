@@ -34,6 +34,9 @@ class Layout {
   const std::string& text() const { return text_; }
   const std::vector<Series>& series() const { return series_; }
 
+  // The durable name of series()[i], family{labels}.
+  std::string_view key(std::size_t i) const;
+
   // SampleTable::shape() at the time, and how many values a page of this shape has.
   std::uint64_t shape() const { return shape_; }
   std::size_t value_count() const { return value_count_; }

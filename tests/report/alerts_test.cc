@@ -178,10 +178,15 @@ TEST_F(AnswersOfStrangers, OfRulesEverythingMustBeThere) {
     lacking.erase(key);
     EXPECT_NE(refusal(answer(lacking)), "taken") << key;
   }
+  // A word of a newer jetmemd: nobody here knows whether it fires, so it is never taken for quiet.
   for (const char* state : {"on fire", "", "Firing", "quiet"}) {
     auto strange = rule();
     strange["state"] = state;
-    EXPECT_NE(refusal(answer(strange)), "taken") << state;
+    const auto read = parse_alerts(answer(strange).dump());
+    if (!read) continue;
+    ASSERT_EQ(read->rules.size(), 1U) << state;
+    EXPECT_EQ(read->rules[0].state, "unknown") << state;
+    EXPECT_FALSE(read->rules[0].blind.empty()) << state;
   }
   auto nameless = rule();
   nameless["alert"] = "";

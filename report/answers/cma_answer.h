@@ -1,0 +1,64 @@
+// The contiguous memory areas (CMA): what is taken, the largest piece left, and whether a camera
+// frame still fits. docs/status.md has the JSON form field by field.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/answers/answer_head.h"
+
+namespace jetmem {
+
+struct CmaAnswer {
+  static constexpr std::string_view kSchema = "jetmem-cma/1";
+  static constexpr std::size_t kMaxAreas = 64;
+
+  struct Area {
+    std::string name;
+    std::optional<double> bytes;
+    std::optional<double> used_bytes;       // by drivers
+    std::optional<double> available_bytes;  // in whatever pieces
+    std::optional<double> used_ratio;
+    std::optional<double> largest_run_bytes;
+    std::optional<double> wanted_bytes;     // the frame, or a larger request that failed
+    std::optional<double> frame_fit_ratio;  // largest run by what is wanted
+    std::optional<double> pages_allocated;  // since boot
+    std::optional<double> pages_refused;
+    Absences absent;
+  };
+
+  // A refused request, newest first.
+  struct Failure {
+    std::string kind;
+    std::string subject;
+    std::string summary;
+    std::optional<double> wall;
+    std::optional<double> since_boot;
+    std::uint64_t count = 1;
+  };
+  static constexpr std::size_t kMaxFailures = 10;
+
+  AnswerFrom from;
+  std::optional<bool> has_cma;  // absent: nobody can tell; absent["has_cma"] says why
+  std::string none;             // where it is false
+  std::optional<double> total_bytes;
+  std::optional<double> free_bytes;  // CmaFree: what borrowers hold is not in it
+  std::optional<double> calls_failed;
+  std::optional<double> calls_succeeded;
+  std::optional<double> largest_request_bytes;  // that the log has seen fail
+  std::vector<Area> areas;
+  std::uint64_t areas_left_out = 0;
+  std::vector<Failure> failures;
+  std::uint64_t failures_left_out = 0;
+  std::vector<std::string> advice;
+  Absences absent;
+};
+
+CmaAnswer cma_answer(const DeviceNow& now);
+nlohmann::ordered_json cma_area_json(const CmaAnswer::Area& area);
+std::string cma_json(const CmaAnswer& answer);
+
+}  // namespace jetmem

@@ -1,0 +1,285 @@
+#include "report/answers/diff_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/sample.h"
+#include "health/rules/metric_catalog.h"
+#include "report/event_record_json.h"
+
+namespace jetmem {
+namespace {
+
+using Change = DiffAnswer::Change;
+using How = DiffAnswer::How;
+using Json = nlohmann::ordered_json;
+
+constexpr double kMiB = 1 << 20;
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+bool is_counter(const std::string& family) {
+  const auto known = MetricCatalog::of_jetmem().find(family);
+  return known ? known->is_counter() : ends_with(family, "_total");
+}
+
+// What tells of jetmem itself, or of the time, moves always.
+bool is_noise(std::string_view family) {
+  return family.find("_timestamp_seconds") != std::string_view::npos ||
+         family.find("_age_seconds") != std::string_view::npos ||
+         family.find("_1m") != std::string_view::npos || family == "jetmem_boot_time_seconds" ||
+         family.rfind("jetmem_source_", 0) == 0 || family.rfind("jetmem_sampling_", 0) == 0 ||
+         // jetmem's own process; its groups are the programs of the device.
+         (family.rfind("jetmem_process_", 0) == 0 &&
+          family.rfind("jetmem_process_group", 0) != 0) ||
+         family.rfind("jetmem_round_", 0) == 0;
+}
+
+// How much a change matters, 1 being just worth telling.
+double weight_of(const Change& change) {
+  const double before = change.before.value_or(0);
+  const double after = change.after.value_or(0);
+  const double moved = std::fabs(after - before);
+  const double size = std::max(std::fabs(before), std::fabs(after));
+  if (size == 0 || moved == 0) return 0;
+  const std::string_view unit = unit_of(change.family);
+  if (is_noise(change.family)) return 0.1;
+  if (change.is_counter) return 1 + std::log10(1 + std::fabs(change.per_hour.value_or(moved)));
+  const double part = moved / size;
+  if (unit == "bytes") {
+    if (moved < kMiB || part < 0.05) return 0.5 * std::min(moved / kMiB, part / 0.05);
+    return 2 + std::log2(moved / kMiB) / 2 + part;
+  }
+  if (unit == "ratio") return moved < 0.05 ? moved * 10 : 2 + moved * 10;
+  if (unit == "celsius") return moved < 3 ? moved / 6 : 2 + moved / 5;
+  if (unit == "seconds" || unit == "hertz" || unit == "watts" || unit == "volts" ||
+      unit == "amperes" || unit == "blocks" || unit == "pages") {
+    return part < 0.1 ? part * 5 : 1 + 2 * part;
+  }
+  // A level, a state, a count of few: any change tells.
+  return size <= 16 ? 4 : (part < 0.05 ? part * 10 : 1 + 2 * part);
+}
+
+class Comparing {
+ public:
+  Comparing(const DeviceNow& before, const DeviceNow& after, bool all)
+      : before_(before), after_(after), all_(all) {}
+
+  DiffAnswer answer() {
+    out_.before = answer_from(before_);
+    out_.after = answer_from(after_);
+    out_.same_boot = !before_.boot_id.empty() && before_.boot_id == after_.boot_id;
+    if (before_.wall && after_.wall) out_.seconds = *after_.wall - *before_.wall;
+    samples();
+    named("jetmem version", before_.version, after_.version, out_.facts);
+    sources();
+    alerts();
+    return std::move(out_);
+  }
+
+ private:
+  static void named(const std::string& name, const std::string& before, const std::string& after,
+                    std::vector<DiffAnswer::Named>& to) {
+    if (before != after) to.push_back({name, before, after});
+  }
+
+  void samples() {
+    std::map<std::string, std::pair<const Sample*, const Sample*>> pairs;
+    for (const Sample& sample : before_.samples.all()) pairs[sample.name.key()].first = &sample;
+    for (const Sample& sample : after_.samples.all()) pairs[sample.name.key()].second = &sample;
+    std::map<std::string, std::vector<Change>> families;
+    std::map<std::string, std::pair<std::string, std::string>> infos;
+    std::uint64_t kept = 0;
+    for (const auto& [key, pair] : pairs) {
+      const auto& [before, after] = pair;
+      const std::string& family = (before != nullptr ? before : after)->name.family;
+      if (ends_with(family, "_info")) {
+        for (const auto* each : {before, after}) {
+          if (each == nullptr) continue;
+          for (const auto& [label, value] : each->name.labels) {
+            auto& fact = infos[family + " " + label];
+            (each == before ? fact.first : fact.second) += value + " ";
+          }
+        }
+        continue;
+      }
+      Change change = change_of(key, family, before, after);
+      if (change.weight == 0) continue;
+      if (change.weight < 1 && !all_) {
+        ++out_.small;
+      } else if (++kept > DiffAnswer::kMostChanges) {
+        ++out_.left_out;
+      } else {
+        families[family].push_back(std::move(change));
+      }
+    }
+    for (auto& [name, fact] : infos) {
+      named(name, std::string(trim(fact.first)), std::string(trim(fact.second)), out_.facts);
+    }
+    const auto heavier = [](const Change& a, const Change& b) { return a.weight > b.weight; };
+    for (auto& [family, changes] : families) {
+      std::stable_sort(changes.begin(), changes.end(), heavier);
+      out_.sections.push_back({family, std::move(changes)});
+    }
+    std::stable_sort(out_.sections.begin(), out_.sections.end(), [&](const auto& a, const auto& b) {
+      return heavier(a.changes.front(), b.changes.front());
+    });
+  }
+
+  Change change_of(const std::string& key, const std::string& family, const Sample* before,
+                   const Sample* after) const {
+    Change change;
+    change.key = key;
+    change.family = family;
+    change.is_counter = is_counter(family);
+    if (before != nullptr) change.before = before->value;
+    if (after != nullptr) change.after = after->value;
+    if (before == nullptr || after == nullptr) {
+      change.how = before == nullptr ? How::kAppeared : How::kVanished;
+      // Of something that there was none of, or that shows nothing: it is not known to have moved.
+      const double value = change.before.value_or(change.after.value_or(0));
+      Change whole = change;
+      whole.is_counter = false;
+      change.weight = value == 0 ? 0.3 : std::max(0.5, weight_of(whole) * 0.8);
+      return change;
+    }
+    if (change.is_counter) {
+      double growth = *change.after - *change.before;
+      const bool other_boot =
+          !out_.same_boot && !before_.boot_id.empty() && !after_.boot_id.empty();
+      if (growth < 0 || other_boot) {
+        // How far it came in the boot before nobody knows.
+        change.note = "began anew";
+        if (*change.before == 0 && *change.after == 0) return change;
+        change.weight = *change.after == 0 ? 0.3 : weight_of(change);
+        if (change.weight == 0) change.weight = 1;
+        return change;
+      }
+      if (growth == 0 && change.note.empty()) return change;
+      if (out_.seconds && *out_.seconds > 0) change.per_hour = growth / *out_.seconds * 3600;
+    }
+    change.weight = weight_of(change);
+    return change;
+  }
+
+  static std::string state_of(const SourceNow& source) {
+    return source.state + (source.reason.empty() ? "" : ": " + source.reason);
+  }
+
+  void sources() {
+    if (before_.sources.empty() || after_.sources.empty()) {
+      out_.unknown.emplace_back("states of sources: the history does not keep them");
+      return;
+    }
+    for (const SourceNow& before : before_.sources) {
+      const SourceNow* after = after_.source(before.name);
+      if (after == nullptr) {
+        out_.sources.push_back({before.name, before.state, ""});
+      } else if (after->state != before.state) {
+        out_.sources.push_back({before.name, state_of(before), state_of(*after)});
+      }
+    }
+    for (const SourceNow& after : after_.sources) {
+      if (before_.source(after.name) == nullptr) {
+        out_.sources.push_back({after.name, "", state_of(after)});
+      }
+    }
+  }
+
+  static std::map<std::string, std::string> states(const AlertsAnswer& answer) {
+    std::map<std::string, std::string> out;
+    for (const AlertsAnswer::Rule& rule : answer.rules) {
+      for (const AlertsAnswer::Alert& alert : rule.alerts) {
+        SeriesName name{rule.name, {}};
+        for (const auto& [label, value] : alert.labels) name.labels.emplace_back(label, value);
+        out[name.key()] = alert.state;
+      }
+    }
+    return out;
+  }
+
+  void alerts() {
+    if (!before_.alerts && !after_.alerts && before_.no_alerts == after_.no_alerts) {
+      out_.unknown.push_back("alerts: " +
+                             (after_.no_alerts.empty() ? "not judged" : after_.no_alerts));
+      return;
+    }
+    for (const DeviceNow* now : {&before_, &after_}) {
+      if (now->alerts) continue;
+      out_.unknown.push_back("alerts " + std::string(now == &before_ ? "before" : "after") + ": " +
+                             (now->no_alerts.empty() ? "not judged" : now->no_alerts));
+    }
+    if (!before_.alerts || !after_.alerts) return;
+    const auto before = states(*before_.alerts);
+    const auto after = states(*after_.alerts);
+    for (const auto& [name, state] : before) {
+      const auto found = after.find(name);
+      const std::string now = found == after.end() ? "" : found->second;
+      named(name, state, now, out_.alerts);
+    }
+    for (const auto& [name, state] : after) {
+      if (before.count(name) == 0) out_.alerts.push_back({name, "", state});
+    }
+  }
+
+  const DeviceNow& before_;
+  const DeviceNow& after_;
+  bool all_;
+  DiffAnswer out_;
+};
+
+Json named_json(const std::vector<DiffAnswer::Named>& list) {
+  Json out = Json::array();
+  for (const DiffAnswer::Named& each : list) {
+    Json one{{"name", printable(each.name, 500)}};
+    put_text(one, "before", each.before);
+    put_text(one, "after", each.after);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string_view how_name(How how) {
+  if (how == How::kMoved) return "moved";
+  return how == How::kAppeared ? "appeared" : "vanished";
+}
+
+}  // namespace
+
+DiffAnswer diff_of(const DeviceNow& before, const DeviceNow& after, bool all) {
+  return Comparing(before, after, all).answer();
+}
+
+std::string diff_json(const DiffAnswer& answer) {
+  Json out = answer_head(DiffAnswer::kSchema, answer.after);
+  out["before"] = answer_head(DiffAnswer::kSchema, answer.before)["from"];
+  out["same_boot"] = answer.same_boot;
+  put(out, "between_seconds", answer.seconds);
+  Json& changes = out["changes"] = Json::array();
+  for (const DiffAnswer::Section& section : answer.sections) {
+    for (const Change& change : section.changes) {
+      Json one{{"series", change.key}, {"how", how_name(change.how)}};
+      one["counter"] = change.is_counter;
+      put(one, "before", change.before);
+      put(one, "after", change.after);
+      put(one, "per_hour", change.per_hour);
+      put_text(one, "note", change.note);
+      changes.push_back(std::move(one));
+    }
+  }
+  out["small_changes"] = answer.small;
+  out["changes_left_out"] = answer.left_out;
+  out["facts"] = named_json(answer.facts);
+  out["sources"] = named_json(answer.sources);
+  out["alerts"] = named_json(answer.alerts);
+  out["not_compared"] = answer.unknown;
+  Json& events = out["events"] = Json::array();
+  for (const EventRecord& event : answer.events) events.push_back(event_record_json(event));
+  out["more_events"] = answer.more_events;
+  return answer_text(out);
+}
+
+}  // namespace jetmem

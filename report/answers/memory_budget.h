@@ -1,0 +1,56 @@
+// Where the whole module's memory is now, in parts that do not overlap: one reckoning that status,
+// top, map and watch show.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/device_now.h"
+
+namespace jetmem {
+
+struct MemoryBudget {
+  // What a part is made of. Those together are the part, as far as the kernel tells them.
+  struct Piece {
+    std::string name;  // "anonymous", "page_tables", ...
+    double bytes = 0;
+    std::string what;  // for people
+  };
+  struct Part {
+    // "firmware", "kernel", "applications", "gpu", "cma", "dmabuf", "swap", "cache", "free"
+    std::string name;
+    std::string what;  // for people
+    std::optional<double> bytes;
+    std::string why;  // why it is not known, or not counted
+    // What a source tells although it overlaps with other parts, so that it is none of the sum.
+    std::optional<double> told_bytes;
+    bool none = false;     // the device has no such thing: no gap
+    bool outside = false;  // no part of what the parts are held against, known or not
+    std::vector<Piece> made_of;
+  };
+
+  std::optional<double> bytes;  // what the parts are held against
+  std::string of;               // "module", "physical", "linux": what `bytes` is the size of
+  std::string no_bytes;         // why it is not known
+  std::vector<Part> parts;
+  // Size less all known parts: drivers' memory that nothing counts, and parts that are not known.
+  // Below zero: the parts overlap, or were read at different moments.
+  std::optional<double> rest_bytes;
+  bool rest_holds_unknown = false;
+
+  const Part* part(std::string_view name) const;
+  // Whether the figures without which the rest says nothing are there: those of /proc/meminfo.
+  bool has_basics() const;
+};
+
+MemoryBudget memory_budget(const DeviceNow& now);
+// The same held against what Linux manages (MemTotal): without firmware and without what the
+// kernel took before it counted. The other parts and the rest are those of memory_budget().
+MemoryBudget linux_budget(const DeviceNow& now);
+
+nlohmann::ordered_json budget_json(const MemoryBudget& budget);
+
+}  // namespace jetmem

@@ -1,0 +1,206 @@
+#include "report/answers/thermal_answer.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace jetmem {
+namespace {
+
+using Answer = ThermalAnswer;
+
+std::string label_of(const Sample& sample, std::string_view name) {
+  return printable(sample.label(name), 64);
+}
+
+// The first kMaxEach samples of a metric; those beyond are counted.
+std::span<const Sample> some_of(Answer& answer, const SampleSet& samples, std::string_view family) {
+  auto found = samples.family(family);
+  if (found.size() > Answer::kMaxEach) {
+    answer.left_out += found.size() - Answer::kMaxEach;
+    found = found.first(Answer::kMaxEach);
+  }
+  return found;
+}
+
+void add_zones(Answer& answer, const SampleSet& samples) {
+  // A zone that is off has limits and no temperature.
+  for (const Sample& sample : some_of(answer, samples, "jetmem_thermal_zone_enabled")) {
+    Answer::Zone zone;
+    zone.zone = sample.label("zone");
+    zone.index = sample.label("index");
+    zone.enabled = sample.value != 0;
+    answer.zones.push_back(std::move(zone));
+  }
+  const auto of = [&](const Sample& sample) -> Answer::Zone* {
+    for (Answer::Zone& zone : answer.zones) {
+      if (zone.zone == sample.label("zone") && zone.index == sample.label("index")) return &zone;
+    }
+    if (answer.zones.size() == Answer::kMaxEach) return nullptr;
+    Answer::Zone zone;
+    zone.zone = sample.label("zone");
+    zone.index = sample.label("index");
+    answer.zones.push_back(std::move(zone));
+    return &answer.zones.back();
+  };
+  for (const Sample& sample : samples.family("jetmem_thermal_zone_celsius")) {
+    if (Answer::Zone* zone = of(sample)) zone->celsius = sample.value;
+  }
+  for (const Sample& sample : samples.family("jetmem_thermal_trip_celsius")) {
+    Answer::Zone* zone = of(sample);
+    if (zone != nullptr && zone->trips.size() < 16) {
+      zone->trips.emplace_back(label_of(sample, "kind"), sample.value);
+    }
+  }
+  for (const Sample& sample : samples.family("jetmem_thermal_margin_celsius")) {
+    Answer::Zone* zone = of(sample);
+    if (zone != nullptr && zone->margins.size() < 16) {
+      zone->margins.emplace_back(label_of(sample, "kind"), sample.value);
+    }
+  }
+  for (Answer::Zone& zone : answer.zones) {
+    zone.zone = printable(zone.zone, 64);
+    zone.index = printable(zone.index, 16);
+    explain(zone.absent, "celsius", zone.celsius,
+            "the kernel gives no temperature of this zone: that part is mostly without power");
+    std::sort(zone.trips.begin(), zone.trips.end(),
+              [](const auto& a, const auto& b) { return a.second < b.second; });
+  }
+  std::stable_sort(answer.zones.begin(), answer.zones.end(),
+                   [](const Answer::Zone& a, const Answer::Zone& b) {
+                     return a.celsius.value_or(-1e9) > b.celsius.value_or(-1e9);
+                   });
+}
+
+void add_clocks(Answer& answer, const SampleSet& samples) {
+  for (const Sample& sample : some_of(answer, samples, "jetmem_clock_hertz")) {
+    const SampleSet::Match match{{"domain", sample.label("domain")},
+                                 {"clock", sample.label("clock")}};
+    Answer::Clock clock;
+    clock.domain = label_of(sample, "domain");
+    clock.clock = label_of(sample, "clock");
+    clock.hertz = sample.value;
+    clock.max_hertz = samples.value("jetmem_clock_max_hertz", match);
+    clock.hardware_max_hertz = samples.value("jetmem_clock_hardware_max_hertz", match);
+    if (clock.domain == "memory" && !clock.max_hertz) {
+      clock.max_hertz = samples.value("jetmem_emc_cap_hertz");
+    }
+    if (const Sample* governor = samples.find("jetmem_clock_governor_info", match)) {
+      clock.governor = label_of(*governor, "governor");
+    }
+    answer.clocks.push_back(std::move(clock));
+  }
+}
+
+void add_rails(Answer& answer, const SampleSet& samples) {
+  for (const Sample& sample : some_of(answer, samples, "jetmem_rail_watts")) {
+    const SampleSet::Match match{{"rail", sample.label("rail")}, {"index", sample.label("index")}};
+    Answer::Rail rail;
+    rail.rail = label_of(sample, "rail");
+    rail.index = label_of(sample, "index");
+    rail.watts = sample.value;
+    rail.volts = samples.value("jetmem_rail_volts", match);
+    rail.amperes = samples.value("jetmem_rail_amperes", match);
+    rail.warning_amperes = samples.value("jetmem_rail_warning_limit_amperes", match);
+    answer.rails.push_back(std::move(rail));
+  }
+  for (const Sample& sample : some_of(answer, samples, "jetmem_overcurrent_events_total")) {
+    answer.over_current.push_back(
+        {label_of(sample, "event"), sample.value,
+         samples.value("jetmem_overcurrent_throttle_enabled", {{"event", sample.label("event")}})});
+  }
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out.append(out.empty() ? "" : ", ").append(name);
+  return out;
+}
+
+void say_what_slows(Answer& answer) {
+  if (!answer.causes.empty()) {
+    answer.slows.push_back("Throttled now by " + list_of(answer.causes) +
+                           ": too hot, or too much current; look at fan, dust, supply and load.");
+  }
+  std::vector<std::string> capped;
+  for (const Answer::Clock& clock : answer.clocks) {
+    if (clock.max_hertz && clock.hardware_max_hertz && *clock.hardware_max_hertz > 0 &&
+        *clock.max_hertz < *clock.hardware_max_hertz * 0.99) {
+      capped.push_back(clock.clock);
+    }
+  }
+  if (!capped.empty()) {
+    answer.slows.push_back(
+        "Below what the hardware has: " + list_of(capped) + "; " +
+        (answer.power_mode.empty()
+             ? "a person or cooling has lowered it."
+             : "the power mode (" + answer.power_mode + "), a person or cooling has lowered it."));
+  }
+  if (answer.cpus_online && answer.cpus_present && *answer.cpus_online < *answer.cpus_present) {
+    answer.slows.emplace_back("Some CPUs are switched off, by the power mode or a person.");
+  }
+}
+
+}  // namespace
+
+std::optional<double> Answer::Zone::margin(std::string_view kind) const {
+  for (const auto& [name, degrees] : margins) {
+    if (name == kind) return degrees;
+  }
+  return std::nullopt;
+}
+
+ThermalAnswer thermal_answer(const DeviceNow& now) {
+  Answer answer;
+  answer.from = answer_from(now);
+  const SampleSet& samples = now.samples;
+  answer.level = samples.value("jetmem_throttling_level");
+  answer.throttling = samples.value("jetmem_throttling");
+  for (const Sample& sample : some_of(answer, samples, "jetmem_throttle_active")) {
+    if (sample.value > 0) answer.causes.push_back(label_of(sample, "cause"));
+  }
+  for (const Sample& sample : some_of(answer, samples, "jetmem_thermal_alert_active")) {
+    if (sample.value > 0) answer.alerts.push_back(label_of(sample, "alert"));
+  }
+  if (const Sample* mode = samples.find("jetmem_power_mode_info")) {
+    answer.power_mode = label_of(*mode, "name");
+    if (answer.power_mode.empty()) answer.power_mode = "mode " + label_of(*mode, "mode");
+  }
+  answer.cpus_online = samples.value("jetmem_cpus_online");
+  answer.cpus_present = samples.value("jetmem_cpus_present");
+  add_zones(answer, samples);
+  for (const Sample& sample : some_of(answer, samples, "jetmem_cooling_device_state")) {
+    answer.cooling.push_back(
+        {label_of(sample, "type"), label_of(sample, "index"), sample.value,
+         samples.value("jetmem_cooling_device_max_state",
+                       {{"type", sample.label("type")}, {"index", sample.label("index")}})});
+  }
+  add_clocks(answer, samples);
+  add_rails(answer, samples);
+  say_what_slows(answer);
+  if (answer.zones.empty()) {
+    explain(answer.absent, "zones", std::nullopt, now.why_absent("thermal"));
+  }
+  explain(answer.absent, "throttling", answer.throttling,
+          now.why_absent("throttle").empty() ? "not all that could slow it can be read"
+                                             : now.why_absent("throttle"));
+  explain(answer.absent, "throttling_level", answer.level,
+          now.why_absent("throttle").empty() ? "nothing here tells how hard it is throttled"
+                                             : now.why_absent("throttle"));
+  if (answer.power_mode.empty()) {
+    explain(answer.absent, "power_mode", std::nullopt,
+            now.why_absent("power").empty() ? "nothing here tells of a power mode"
+                                            : now.why_absent("power"));
+  }
+  for (const auto& [key, value] : {std::pair{"cpus_online", &answer.cpus_online},
+                                   std::pair{"cpus_present", &answer.cpus_present}}) {
+    explain(answer.absent, key, *value, now.why_absent("clocks"));
+  }
+  if (answer.clocks.empty()) {
+    explain(answer.absent, "clocks", std::nullopt, now.why_absent("clocks"));
+  }
+  if (answer.rails.empty()) explain(answer.absent, "rails", std::nullopt, now.why_absent("power"));
+  return answer;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,93 @@
+// Who holds the memory: the typed answer of `jetmem top` and its JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/answers/answer_head.h"
+#include "report/answers/memory_budget.h"
+#include "report/device_now.h"
+
+namespace jetmem {
+
+enum class TopSort : std::uint8_t { kTotal, kResident, kGpu, kDmabuf, kGrowth };
+// "total", "resident", "gpu", "dmabuf", "growth".
+std::string_view top_sort_name(TopSort sort);
+std::optional<TopSort> top_sort_named(std::string_view name);
+
+struct TopAnswer {
+  static constexpr std::string_view kSchema = "jetmem-top/1";
+
+  // Processes of one name, unit and container.
+  struct Group {
+    std::string command;
+    std::string unit;
+    std::string container;
+    std::optional<double> processes;
+    std::optional<double> resident;
+    std::optional<double> shared;  // part of resident that other processes may have too
+    std::optional<double> gpu;
+    std::optional<double> dmabuf;  // open and not in gpu
+    // Resident, GPU and DMA-BUF together, as far as known. What several processes share is in each
+    // of them: totals are not to be added up.
+    double total = 0;
+    std::optional<double> growth;  // bytes a second over the last readings
+    std::optional<double> trend;   // over hours, where a line explains it
+  };
+  struct Client {
+    std::string process;
+    double bytes = 0;
+  };
+  struct Heap {
+    std::string name;
+    std::optional<double> bytes;
+    std::optional<double> orphans;  // bytes that no client holds
+    std::optional<double> orphan_handles;
+    std::optional<double> unattributed;
+    std::optional<double> carveout;  // its own memory, outside of MemTotal
+    std::vector<Client> clients;     // largest first
+  };
+  struct Buffers {  // DMA-BUFs
+    std::string name;
+    double bytes = 0;
+    std::optional<double> buffers;
+  };
+  struct Dmabuf {
+    std::optional<double> bytes;         // of the whole machine
+    std::optional<double> held;          // open in a process, each once
+    std::optional<double> shared;        // open in more than one
+    std::optional<double> held_by_none;  // the rest: drivers and mappings only
+    std::optional<double> denied;        // processes that could not be looked at
+    std::vector<Buffers> holders;
+    std::vector<Buffers> exporters;
+  };
+  struct Zram {
+    std::optional<double> used;
+    std::optional<double> original;
+  };
+
+  AnswerFrom from;
+  TopSort sort = TopSort::kTotal;
+  std::vector<Group> groups;  // sorted, "other" last
+  std::uint64_t groups_left_out = 0;
+  std::optional<double> processes;
+  std::optional<double> processes_left_out;
+  std::vector<Heap> heaps;
+  Dmabuf dmabuf;
+  Zram zram;
+  MemoryBudget memory;  // linux_budget()
+  Absences absent;
+};
+
+struct TopWanted {
+  TopSort sort = TopSort::kTotal;
+  std::size_t limit = 20;  // groups, clients of a heap, holders
+};
+
+TopAnswer top_answer(const DeviceNow& now, const TopWanted& wanted);
+std::string top_json(const TopAnswer& answer);
+
+}  // namespace jetmem

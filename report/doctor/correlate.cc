@@ -1,0 +1,486 @@
+#include "report/doctor/correlate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/series_key.h"
+#include "base/text.h"
+#include "report/doctor/growers.h"
+#include "report/doctor/say.h"
+#include "report/same_event.h"
+
+namespace jetmem::doctor {
+namespace {
+
+constexpr double kWindow = 6 * 3600;
+constexpr double kLongWindow = 3 * 86400;
+// Troubles of one kind further apart than this are two.
+constexpr double kApart = 3600;
+constexpr std::size_t kMostEvents = 500;
+// A capture takes a minute at most.
+constexpr double kOtherDay = 600;
+// Between two steps of the recorder.
+constexpr double kStep = 10;
+
+// What the correlations look for; the rest of the log is not asked for.
+const std::vector<std::string> kKinds{"oom_kill",
+                                      "oom_kill_memcg",
+                                      "oom_no_victim",
+                                      "cma_alloc_failure",
+                                      "dma_alloc_failure",
+                                      "gpu_alloc_failure",
+                                      "page_alloc_failure",
+                                      "nvmap",
+                                      "nvbufsurface",
+                                      "smmu_context_fault",
+                                      "smmu_global_fault",
+                                      "smmu_v3_event",
+                                      "smmu_error",
+                                      "mc_error",
+                                      "thermal",
+                                      "hung_task",
+                                      "soft_lockup",
+                                      "hard_lockup",
+                                      "rcu_stall",
+                                      "gpu_error",
+                                      "gpu_xid",
+                                      "camera_error",
+                                      "camera_timeout",
+                                      "memory_error"};
+
+bool is_kind(const EventRecord& event, std::initializer_list<std::string_view> kinds) {
+  return event.what == EventWhat::kKernel &&
+         std::find(kinds.begin(), kinds.end(), event.kind) != kinds.end();
+}
+
+bool is_fault(const EventRecord& event) {
+  return is_kind(event, {"smmu_context_fault", "smmu_global_fault", "smmu_v3_event", "smmu_error"});
+}
+
+// The number that the history gave this boot; 0: it does not know it.
+std::int64_t number_of_boot(const DeviceNow& now, Past& past) {
+  const HistoryFacts* const facts = past.facts();
+  if (facts == nullptr || now.boot_id.empty()) return 0;
+  for (const BootKnown& boot : facts->boots) {
+    if (boot.boot_id == now.boot_id) return boot.number;
+  }
+  return 0;
+}
+
+void gather_events(const DeviceNow& now, Past& past, Findings& out) {
+  const auto add = [&](const EventRecord& event) {
+    const double time = seconds_of(*event.wall);
+    if (out.now > 0 && (time < out.now - kRecent || time > out.now + kRecent)) return;
+    out.events.push_back({time, &event});
+  };
+  if (past.known() && out.now > 0) {
+    out.recorded = past.events(out.now - kRecent, out.now + 60, kKinds, kMostEvents);
+  }
+  for (const EventRecord& event : out.recorded) {
+    if (event.wall) add(event);
+  }
+  const std::int64_t boot = out.recorded.empty() ? 0 : number_of_boot(now, past);
+  for (const EventRecord& event : now.events) {
+    if (!event.wall) continue;
+    EventRecord of_boot = event;
+    if (of_boot.boot == 0) of_boot.boot = boot;
+    const bool known =
+        std::any_of(out.recorded.begin(), out.recorded.end(),
+                    [&](const EventRecord& each) { return is_same_event(each, of_boot); });
+    if (!known) add(event);
+  }
+  std::stable_sort(out.events.begin(), out.events.end(),
+                   [](const Seen& a, const Seen& b) { return a.time < b.time; });
+  // Of a capture that took a while the log is newer than its beginning.
+  if (out.now > 0 && !out.events.empty()) out.now = std::max(out.now, out.events.back().time);
+}
+
+// The last run of events that `matches` has, each less than kApart after the one before.
+template <class Matches>
+std::vector<Seen> last_run(const std::vector<Seen>& events, Matches matches) {
+  std::vector<Seen> out;
+  for (const Seen& each : events) {
+    if (!matches(*each.event)) continue;
+    if (!out.empty() && each.time - out.back().time > kApart) out.clear();
+    out.push_back(each);
+  }
+  return out;
+}
+
+// Where the boot that `time` lies in began, as far as the look knows: nothing before it counts.
+double boot_began(const DeviceNow& now, const Findings& found, double time) {
+  if (now.since_boot <= 0 || found.now <= 0) return 0;
+  const double began = found.now - now.since_boot;
+  return time >= began ? began : 0;
+}
+
+// The fall that ended at `until`, of which nothing before `after` is a part.
+std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Findings& found,
+                                      double until, double after) {
+  MemoryFall out;
+  out.until = until;
+  if (out.until <= 0) return std::nullopt;
+  const double total = now.samples.meminfo("MemTotal").value_or(0);
+  const double least = std::max(total * 0.04, 32.0 * (1 << 20));
+  const double earliest = std::max(after, boot_began(now, found, out.until));
+  const auto fall_within = [&](double window) {
+    const double from = std::max(out.until - window, earliest);
+    return move_of(past.series("jetmem_meminfo_MemAvailable_bytes", from, out.until), false, least);
+  };
+  auto fall = fall_within(kWindow);
+  // It was falling already when the window began: a longer look, by coarser values.
+  if (fall && fall->from - (out.until - kWindow) < 0.03 * kWindow) {
+    if (auto longer = fall_within(kLongWindow); longer && longer->change() < fall->change()) {
+      fall = longer;
+    }
+  }
+  if (!fall) return std::nullopt;
+  out.available = *fall;
+  // A little before it began: those who grow are read once a minute.
+  const double from = std::max(fall->from - 60, earliest);
+  out.growers = growers(past, GrowthOf::kMemory, from, fall->to, -fall->change() * 0.05, 3);
+  return out;
+}
+
+// What ended with a kill or a restart, and what goes on now: either may have a culprit of its own.
+void memory_falls(const DeviceNow& now, Past& past, Findings& found) {
+  double after = 0;
+  if (found.first_kill_time) {
+    found.memory_then = memory_fall(now, past, found, *found.first_kill_time, 0);
+    after = *found.kill_time;
+  } else if (found.restart && !found.restart->last_events.empty()) {
+    found.memory_then = memory_fall(now, past, found, found.restart->died, 0);
+    after = found.restart->died;
+  }
+  found.memory = memory_fall(now, past, found, found.now, after);
+}
+
+std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings& found) {
+  const auto failures = last_run(found.events, [](const EventRecord& event) {
+    return event.origin != "probe" && is_kind(event, {"cma_alloc_failure", "dma_alloc_failure"});
+  });
+  CmaFall out;
+  double until = found.now;
+  std::vector<const EventRecord*> refused;
+  for (const Seen& each : failures) {
+    refused.push_back(each.event);
+    if (each.event->kind == "dma_alloc_failure" && out.device.empty()) {
+      out.device = printable(each.event->subject, 64);
+    }
+  }
+  out.failures = refusals(refused);
+  if (!failures.empty()) {
+    out.first_failure = failures.front().time;
+    until = failures.back().time;
+  }
+  double worst = INFINITY;
+  for (const Sample& sample : now.samples.family("jetmem_cma_frame_fit_ratio")) {
+    if (sample.value < worst) {
+      worst = sample.value;
+      out.area = printable(sample.label("area"), 64);
+    }
+  }
+  if (failures.empty() && worst >= 1) return std::nullopt;
+  const double fit_now = worst;
+  if (until <= 0) return std::nullopt;
+  // The step that the refusal itself brought about is as telling as the one before it.
+  const double end = out.first_failure ? *out.first_failure + kStep : until;
+  worst = INFINITY;
+  std::size_t tried = 0;
+  for (const std::string& key : past.keys("jetmem_cma_frame_fit_ratio")) {
+    if (++tried > 4) break;
+    const auto name = parse_series_key(key);
+    if (!name) continue;
+    const std::string area(name->label("area"));
+    // How much is wanted in one piece may be known since it was refused only: the past is measured
+    // by what is known now.
+    const SeriesName run{"jetmem_cma_largest_free_run_bytes", {{"area", area}}};
+    const auto run_now = now.samples.value(run.family, {{"area", area}});
+    const auto fits = now.samples.value("jetmem_cma_frame_fit_ratio", {{"area", area}});
+    const double wanted = run_now && fits && *fits > 0 ? *run_now / *fits : 0;
+    Values values;
+    if (wanted > 0) values = past.series(run.key(), until - kRecent, std::max(until, end), 1000);
+    const bool is_run = !values.empty();
+    if (!is_run) values = past.series(key, until - kRecent, std::max(until, end), 1000);
+    const double least = is_run ? wanted : 1;
+    // The first moment of the last stretch below it that began before the failure.
+    std::optional<double> fell;
+    bool is_below = false;
+    double last = INFINITY;
+    Values before;
+    for (const Value& each : values) {
+      if (each.time > end) break;
+      before.push_back(each);
+      last = each.value / least;
+      if (out.first_failure && each.time > *out.first_failure) continue;
+      const bool below = each.value < least;
+      if (below && !is_below)
+        fell = &each == values.data() ? std::nullopt : std::optional(each.time);
+      is_below = below;
+    }
+    if (last >= worst || (!is_below && failures.empty())) continue;
+    worst = last;
+    out.fell = is_below ? fell : std::nullopt;
+    out.fit = last;
+    out.area = printable(area, 64);
+    out.run = is_run ? move_of(before, false, wanted) : std::nullopt;
+  }
+  if (std::isfinite(worst)) {
+    const double window = out.fell ? std::max(600.0, 2 * (end - *out.fell)) : kWindow;
+    SeriesName used{"jetmem_cma_used_bytes", {{"area", out.area}}};
+    out.used = move_of(past.series(used.key(), end - window, end), true, 4.0 * (1 << 20));
+    if (out.used) {
+      out.growers = growers(past, GrowthOf::kBuffers, out.used->from, end, 4.0 * (1 << 20), 2);
+    }
+  } else if (fit_now < 1) {
+    out.fit = fit_now;
+  }
+  return out;
+}
+
+// Groups of processes that were there before and no more after. They are read once a minute: what
+// is told of them may be as old.
+std::string ended_between(Past& past, double from, double to) {
+  constexpr std::string_view kFamily = "jetmem_process_group_resident_bytes{";
+  const auto before = past.at(from, 120);
+  const auto after = past.at(to, 60);
+  // Nothing read in between: who ended cannot be told.
+  const auto is_group = [&](const auto& each) { return each.first.rfind(kFamily, 0) == 0; };
+  if (std::none_of(after.begin(), after.end(), is_group)) return {};
+  std::string out;
+  std::size_t count = 0;
+  for (const auto& [key, value] : before) {
+    if (key.rfind(kFamily, 0) != 0 || after.count(key) != 0) continue;
+    // The smallest come and go among the rest.
+    if (value < 32.0 * (1 << 20)) continue;
+    const auto name = parse_series_key(key);
+    if (!name || ++count > 2) continue;
+    out += (out.empty() ? "" : " and ") + printable(name->label("command"), 64);
+  }
+  return out.empty() ? out : out + " ended";
+}
+
+std::optional<Faults> smmu_faults(const DeviceNow& now, Past& past, const Findings& found) {
+  const auto run = last_run(found.events, is_fault);
+  if (run.empty()) return std::nullopt;
+  Faults out;
+  out.first = run.front().time;
+  out.last = run.back().time;
+  std::map<std::string, std::uint64_t> clients;
+  for (const Seen& each : run) {
+    out.count += each.event->count;
+    if (each.event->origin == "probe") out.from_probe += each.event->count;
+    clients[each.event->subject] += each.event->count;
+  }
+  const auto most =
+      std::max_element(clients.begin(), clients.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  out.client = printable(most->first, 64);
+  // Of this boot: a run of the one before had its own.
+  if (out.last >= boot_began(now, found, found.now)) {
+    for (const Sample& each : now.samples.family("jetmem_kernel_events_suppressed_total")) {
+      if (each.label("kind").rfind("smmu_", 0) == 0) out.held_back += each.value;
+    }
+  }
+  for (const Seen& each : found.events) {
+    if (each.time > out.first || each.time < out.first - 30) continue;
+    if (is_kind(*each.event, {"oom_kill", "oom_kill_memcg"})) {
+      out.before =
+          "the kernel killed " + printable(each.event->subject, 64) + " for want of memory";
+    }
+  }
+  if (out.before.empty() && past.known()) {
+    out.before = ended_between(past, out.first - 70, out.first + 130);
+  }
+  return out;
+}
+
+std::optional<Heat> heat_of(Past& past, const Findings& found) {
+  if (!past.known() || found.now <= 0) return std::nullopt;
+  const Values throttled = past.series("jetmem_throttling", found.now - kRecent, found.now, 1500);
+  std::optional<double> began;
+  double last_on = 0;
+  for (const Value& each : throttled) {
+    if (each.max < 0.5) continue;
+    if (!began || each.time - last_on > kApart) began = each.time;
+    last_on = each.time;
+  }
+  if (!began) return std::nullopt;
+  Heat out;
+  out.began = *began;
+  // The hottest zones of now stand for those of then: asked one by one they would be too many.
+  std::vector<std::pair<double, std::string>> zones;
+  for (const auto& [key, value] : past.at(*began, 60)) {
+    if (key.rfind("jetmem_thermal_zone_celsius{", 0) == 0) zones.emplace_back(value, key);
+  }
+  std::sort(zones.rbegin(), zones.rend());
+  if (zones.empty()) return std::nullopt;
+  const auto rise = move_of(past.series(zones.front().second, *began - 3600, *began), true, 5);
+  if (const auto name = parse_series_key(zones.front().second)) {
+    out.zone = printable(name->label("zone"), 64);
+  }
+  if (rise) out.rise = *rise;
+  out.rise.after = zones.front().first;
+  if (!rise) out.rise.from = out.rise.to = 0;
+  return out;
+}
+
+std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findings& found) {
+  if (now.samples.value("jetmem_boot_last_stop", {{"clean", "no"}}).value_or(0) != 1) {
+    return std::nullopt;
+  }
+  const HistoryFacts* const facts = past.facts();
+  if (facts == nullptr || facts->boots.size() < 2) return std::nullopt;
+  // The last boot is this one only where it is in the history already.
+  auto it = facts->boots.rbegin();
+  if (it->boot_id != now.boot_id) return std::nullopt;
+  ++it;
+  if (!it->last_wall) return std::nullopt;
+  const std::int64_t boot = it->number;
+  Restart out;
+  out.died = seconds_of(*it->last_wall);
+  out.booted = found.now > 0 && now.since_boot > 0 ? found.now - now.since_boot : 0;
+  // The recorder writes in long steps: jetmemd's note that it runs, and events, which are written
+  // at once, may be later.
+  const auto is_later = [&](double time) {
+    return time > out.died && out.booted > 0 && time <= out.booted;
+  };
+  const auto down = now.samples.value("jetmem_boot_down_seconds");
+  if (down && is_later(out.booted - *down)) out.died = out.booted - *down;
+  if (out.booted > out.died) {
+    for (const EventRecord& each : past.events(out.died, out.booted, {}, 200)) {
+      if (each.boot != boot || !each.wall) continue;
+      double time = seconds_of(*each.wall);
+      if (each.at && each.until) time += seconds_of(*each.until - *each.at);
+      if (is_later(time)) out.died = time;
+    }
+  }
+  if (out.booted <= out.died) out.booted = 0;
+  for (const Seen& each : found.events) {
+    const double before = out.died - each.time;
+    if (before < -60 || before > 600 || each.event->what != EventWhat::kKernel) continue;
+    if (out.booted > 0 && each.time > out.booted) continue;
+    out.last_events = printable(each.event->summary, 200);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool fires(const DeviceNow& now, std::string_view alert) {
+  if (!now.alerts) return false;
+  const auto& rules = now.alerts->rules;
+  return std::any_of(rules.begin(), rules.end(), [&](const AlertsAnswer::Rule& rule) {
+    return rule.name == alert && rule.state == "firing";
+  });
+}
+
+std::uint64_t refusals(const std::vector<const EventRecord*>& events) {
+  constexpr Nanoseconds kOneRequest = std::chrono::seconds(1);
+  const auto is_near = [&](const EventRecord& a, const EventRecord& b) {
+    if (a.at && b.at && a.boot == b.boot) return std::chrono::abs(*a.at - *b.at) <= kOneRequest;
+    return a.wall && b.wall && std::chrono::abs(*a.wall - *b.wall) <= kOneRequest;
+  };
+  std::uint64_t count = 0;
+  std::vector<std::pair<const EventRecord*, std::uint64_t>> devices;
+  for (const EventRecord* each : events) {
+    if (each->kind != "dma_alloc_failure") continue;
+    count += each->count;
+    devices.emplace_back(each, each->count);
+  }
+  for (const EventRecord* each : events) {
+    if (each->kind != "cma_alloc_failure") continue;
+    std::uint64_t left = each->count;
+    for (auto& [device, free] : devices) {
+      if (left == 0) break;
+      if (!is_near(*each, *device)) continue;
+      const std::uint64_t told = std::min(left, free);
+      left -= told;
+      free -= told;
+    }
+    count += left;
+  }
+  return count;
+}
+
+std::optional<Move> move_of(const Values& values, bool rises, double least) {
+  if (values.size() < 3) return std::nullopt;
+  const double sign = rises ? 1 : -1;
+  const auto at = [&](std::size_t i) { return sign * values[i].value; };
+  // A roll-up's last value may reach beyond the moment that was asked for, and so be half of what
+  // came after: of the last three, the one furthest on counts.
+  std::size_t last = values.size() - 1;
+  for (std::size_t i = values.size() - 3; i < values.size(); ++i) {
+    if (at(i) > at(last)) last = i;
+  }
+  const double end = at(last);
+  std::size_t lowest = 0;
+  for (std::size_t i = 0; i <= last; ++i) {
+    if (at(i) <= at(lowest)) lowest = i;
+  }
+  const double change = end - at(lowest);
+  if (change < least || change <= 0) return std::nullopt;
+  // Where it was last below a tenth and below nine tenths of the way: from these two a straight
+  // line leads back to the beginning, and a step is where it is. A value that merely wavers before
+  // it grows moves neither.
+  const auto last_below = [&](double part) {
+    std::size_t found = lowest;
+    for (std::size_t i = lowest; i <= last; ++i) {
+      if (at(i) <= at(lowest) + part * change) found = i;
+    }
+    return values[found].time;
+  };
+  const double tenth = last_below(0.1);
+  const double most = last_below(0.9);
+  Move out;
+  out.from = std::max(values.front().time, tenth - (most - tenth) / 8);
+  out.to = values[last].time;
+  out.before = values[lowest].value;
+  out.after = values[last].value;
+  return out;
+}
+
+Findings correlate(const DeviceNow& now, Past& past) {
+  Findings out;
+  if (now.wall) out.now = *now.wall;
+  if (past.known()) {
+    if (const HistoryFacts* facts = past.facts(); facts != nullptr) {
+      // Of a tree that is played or was put together, the history may be of another day than its
+      // manifest: what is told is as of the last moment that was recorded.
+      const bool is_other_day = now.by == LookBy::kCapture && out.now > 0 && facts->newest &&
+                                seconds_of(*facts->newest) > out.now + kOtherDay;
+      if (facts->newest && (out.now <= 0 || is_other_day)) {
+        out.now = seconds_of(*facts->newest);
+        out.of_other_day = is_other_day;
+      }
+      // What fired when the recorder's last step was taken, and was never said to be over.
+      if (now.by != LookBy::kDaemon && facts->newest &&
+          out.now - seconds_of(*facts->newest) <= kOtherDay) {
+        out.alerts = past.events(out.now - kRecent, out.now + 60, {"firing", "resolved"}, 200);
+        out.alerts_recorded = past.trouble().empty();
+      }
+      out.clock_doubt = !facts->boots.empty() && !facts->boots.back().wall_trusted;
+    }
+  }
+  gather_events(now, past, out);
+  const auto kills = last_run(out.events, [](const EventRecord& event) {
+    return event.origin != "probe" && is_kind(event, {"oom_kill", "oom_no_victim"});
+  });
+  if (!kills.empty()) {
+    out.kill = kills.front().event;
+    out.first_kill_time = kills.front().time;
+    out.kill_time = kills.back().time;
+  }
+  if (past.known()) {
+    out.restart = restart_of(now, past, out);
+    memory_falls(now, past, out);
+  }
+  out.cma = cma_fall(now, past, out);
+  out.smmu = smmu_faults(now, past, out);
+  out.heat = heat_of(past, out);
+  return out;
+}
+
+}  // namespace jetmem::doctor

@@ -1,0 +1,113 @@
+// What belongs together in the past: who grew while memory fell, when contiguous memory became too
+// little before the first refusal, what came right before a fault. Only what the numbers show.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/device_now.h"
+#include "report/doctor/past.h"
+
+namespace jetmem::doctor {
+
+// An event whose time is known, from the look or the recorder.
+struct Seen {
+  double time = 0;  // seconds since 1970
+  const EventRecord* event = nullptr;
+};
+
+// A quantity over a stretch of time that moved one way.
+struct Move {
+  double from = 0;  // when it began
+  double to = 0;
+  double before = 0;
+  double after = 0;
+  double change() const { return after - before; }
+  double per_second() const { return to > from ? change() / (to - from) : 0; }
+};
+
+// When `values` began to move towards what they are at the end: absent where they do not move by
+// `least`. Steady growth and a single step are both told right.
+std::optional<Move> move_of(const Values& values, bool rises, double least);
+
+struct Grower {
+  std::string who;        // "python3 (vision.service)", "GPU buffers that no program holds"
+  std::string command;    // of a process group; else empty
+  double grown = 0;       // bytes
+  bool at_least = false;  // it was not among the largest before: what it had then is not known
+  std::optional<Move> move;
+};
+
+struct MemoryFall {
+  double until = 0;
+  Move available;               // MemAvailable: `change` is below 0
+  std::vector<Grower> growers;  // largest first, at most 3
+};
+
+struct CmaFall {
+  std::string area;
+  std::optional<double> fell;  // when the largest run became too small for what is wanted
+  double fit = 0;              // the largest run by what is wanted, at the end
+  std::optional<double> first_failure;
+  std::uint64_t failures = 0;
+  std::optional<Move> used;  // jetmem_cma_used_bytes over the same time
+  std::vector<Grower> growers;
+  std::string device;       // that was refused DMA memory; empty: the log does not say
+  std::optional<Move> run;  // how the largest run got smaller until then
+};
+
+struct Faults {
+  double first = 0;
+  double last = 0;
+  std::string client;
+  std::uint64_t count = 0;  // that the log has
+  double held_back = 0;     // messages since boot that the kernel only counted: there were more
+  std::uint64_t from_probe = 0;
+  std::string before;  // what ended or happened right before the first; empty: nothing seen
+};
+
+struct Heat {
+  double began = 0;  // of the slowing down
+  std::string zone;
+  Move rise;
+};
+
+struct Restart {
+  double died = 0;          // the last that anything tells of the boot before
+  double booted = 0;        // when this one began; 0: not known, or not after it
+  std::string last_events;  // "oom_kill 40 s before"; empty: none
+};
+
+struct Findings {
+  double now = 0;  // seconds since 1970; 0: not known
+  bool clock_doubt = false;
+  bool of_other_day = false;          // the history goes on long after the capture says it was made
+  std::vector<EventRecord> recorded;  // owns what events point to
+  std::vector<EventRecord> alerts;  // of a look that cannot know itself for how long; newest first
+  bool alerts_recorded = false;     // such a look, and the recorder tells what was judged
+  std::vector<Seen> events;         // of the last day, oldest first
+  const EventRecord* kill = nullptr;  // the last kill for want of memory of the whole machine
+  std::optional<double> kill_time;
+  std::optional<double> first_kill_time;  // of the same trouble: kills less than an hour apart
+  std::optional<MemoryFall> memory_then;  // that ended with the kill or the restart
+  std::optional<MemoryFall> memory;       // up to now
+  std::optional<CmaFall> cma;
+  std::optional<Faults> smmu;
+  std::optional<Heat> heat;
+  std::optional<Restart> restart;
+};
+
+// How many requests for contiguous memory these events are: one that is refused is told by the
+// area and, within a second, by who asked for DMA memory.
+std::uint64_t refusals(const std::vector<const EventRecord*>& events);
+
+// Events older than this are told and no longer judged.
+constexpr double kRecent = 86400;
+
+Findings correlate(const DeviceNow& now, Past& past);
+
+// Whether an alert of the look fires; false where none were judged.
+bool fires(const DeviceNow& now, std::string_view alert);
+
+}  // namespace jetmem::doctor

@@ -1,0 +1,108 @@
+#include "report/doctor/past.h"
+
+#include <cmath>
+
+#include "base/text.h"
+#include "report/doctor/say.h"
+
+namespace jetmem::doctor {
+
+bool Past::may_ask() {
+  if (history_ == nullptr) return false;
+  if (left_ == 0) {
+    if (trouble_.empty()) trouble_ = "not all of it was asked, to keep this answer quick";
+    return false;
+  }
+  --left_;
+  ++asked_;
+  return true;
+}
+
+void Past::failed(const Error& error) {
+  if (trouble_.empty()) trouble_ = printable(error.message, 300);
+}
+
+Values Past::series(const std::string& key, double from, double to, std::size_t most) {
+  Values out;
+  if (!may_ask()) return out;
+  SeriesAsked asked;
+  asked.key = key;
+  asked.from = nanoseconds_of(from);
+  asked.to = nanoseconds_of(to);
+  asked.most = most;
+  const auto past = history_->past(asked);
+  if (!past) {
+    failed(past.error());
+    return out;
+  }
+  out.reserve(past->points.size());
+  for (const HistoryPoint& point : past->points) {
+    const double time = seconds_of(point.wall);
+    if (!std::isfinite(point.average) || !std::isfinite(point.min) || !std::isfinite(point.max)) {
+      continue;
+    }
+    out.push_back({time, point.average, point.min, point.max});
+  }
+  return out;
+}
+
+const std::vector<std::string>& Past::keys(std::string_view family) {
+  const auto found = keys_.find(family);
+  if (found != keys_.end()) return found->second;
+  std::vector<std::string>& out = keys_[std::string(family)];
+  if (!may_ask()) return out;
+  auto known = history_->series(family);
+  if (!known) {
+    failed(known.error());
+    return out;
+  }
+  for (SeriesKnown& each : *known) out.push_back(std::move(each.key));
+  return out;
+}
+
+std::map<std::string, double> Past::at(double wall, double patience) {
+  std::map<std::string, double> out;
+  if (!may_ask()) return out;
+  auto values = history_->at(nanoseconds_of(wall), nanoseconds_of(patience));
+  if (!values) {
+    failed(values.error());
+    return out;
+  }
+  for (auto& [key, value] : *values) {
+    if (std::isfinite(value)) out.emplace(std::move(key), value);
+  }
+  return out;
+}
+
+std::vector<EventRecord> Past::events(double from, double to, std::vector<std::string> kinds,
+                                      std::size_t most) {
+  if (!may_ask()) return {};
+  EventsAsked asked;
+  asked.from = nanoseconds_of(from);
+  asked.to = nanoseconds_of(to);
+  asked.kinds = std::move(kinds);
+  asked.most = most;
+  auto events = history_->events(asked);
+  if (!events) {
+    failed(events.error());
+    return {};
+  }
+  return std::move(events->events);
+}
+
+const HistoryFacts* Past::facts() {
+  if (!facts_asked_) {
+    facts_asked_ = true;
+    if (may_ask()) {
+      auto facts = history_->facts();
+      if (facts) {
+        facts_ = std::move(*facts);
+      } else {
+        failed(facts.error());
+      }
+    }
+  }
+  return facts_ ? &*facts_ : nullptr;
+}
+
+}  // namespace jetmem::doctor

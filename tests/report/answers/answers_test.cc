@@ -1,0 +1,352 @@
+// The answers from samples put together by hand: what is not there stays absent with a reason.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/answers/status_answer.h"
+
+namespace jetmem {
+namespace {
+
+using Series = std::vector<std::pair<std::string, double>>;
+
+constexpr double kMiB = 1 << 20;
+constexpr double kGiB = 1 << 30;
+
+SourceNow source(const char* name, const char* state, const char* reason = "") {
+  SourceNow out;
+  out.name = name;
+  out.state = state;
+  out.reason = reason;
+  return out;
+}
+
+AlertsAnswer quiet() {
+  AlertsAnswer alerts;
+  AlertsAnswer::Rule rule;
+  rule.name = "Quiet";
+  rule.severity = "warning";
+  rule.state = "inactive";
+  alerts.rules.push_back(rule);
+  return alerts;
+}
+
+AlertsAnswer with(const char* severity, const char* state) {
+  AlertsAnswer alerts = quiet();
+  AlertsAnswer::Rule rule;
+  rule.name = "Loud";
+  rule.severity = severity;
+  rule.state = state;
+  rule.summary = "{{ value }} is loud";
+  AlertsAnswer::Alert alert;
+  alert.state = state;
+  alert.summary = "It is loud";
+  rule.alerts.push_back(alert);
+  alerts.rules.insert(alerts.rules.begin(), rule);
+  return alerts;
+}
+
+// What a healthy daemon sees of a small board.
+DeviceNow board(const Series& more = {}) {
+  Series series{{"jetmem_meminfo_MemTotal_bytes", 7 * kGiB},
+                {"jetmem_meminfo_MemAvailable_bytes", 3.5 * kGiB},
+                {"jetmem_meminfo_MemFree_bytes", 1 * kGiB},
+                {"jetmem_meminfo_AnonPages_bytes", 1 * kGiB},
+                {"jetmem_meminfo_Shmem_bytes", 100 * kMiB},
+                {"jetmem_meminfo_Cached_bytes", 1124 * kMiB},
+                {"jetmem_meminfo_Buffers_bytes", 0},
+                {"jetmem_meminfo_SReclaimable_bytes", 0},
+                {"jetmem_meminfo_SUnreclaim_bytes", 200 * kMiB},
+                {"jetmem_memory_module_bytes", 8 * kGiB},
+                {"jetmem_memory_budget_bytes{kind=\"linux\",part=\"mem_total\"}", 7 * kGiB},
+                {"jetmem_memory_budget_bytes{kind=\"linux\",part=\"kernel_reserved\"}", 56 * kMiB},
+                {"jetmem_memory_budget_bytes{kind=\"firmware\",part=\"unattributed\"}", 968 * kMiB},
+                {"jetmem_nvmap_heap_bytes{heap=\"iovmm\"}", 2 * kGiB},
+                {"jetmem_nvmap_heap_bytes{heap=\"vpr\"}", 64 * kMiB}};
+  series.insert(series.end(), more.begin(), more.end());
+  DeviceNow now;
+  now.by = LookBy::kDaemon;
+  now.since_boot = 1000;
+  now.wall = 1.8e9;
+  now.samples = SampleSet::of(series);
+  now.alerts = quiet();
+  return now;
+}
+
+const MemoryBudget::Part& part(const MemoryBudget& budget, std::string_view name) {
+  for (const MemoryBudget::Part& each : budget.parts) {
+    if (each.name == name) return each;
+  }
+  static const MemoryBudget::Part kNone{};
+  return kNone;
+}
+
+TEST(Budget, HoldsPartsThatDoNotOverlapAgainstTheModule) {
+  const MemoryBudget budget = memory_budget(board());
+  EXPECT_EQ(budget.of, "module");
+  EXPECT_EQ(part(budget, "firmware").bytes, 968 * kMiB);
+  EXPECT_EQ(part(budget, "kernel").bytes, 256 * kMiB);
+  EXPECT_EQ(part(budget, "applications").bytes, 1124 * kMiB);
+  EXPECT_EQ(part(budget, "cache").bytes, 1 * kGiB) << "shared memory is the applications'";
+  EXPECT_EQ(part(budget, "gpu").bytes, 2 * kGiB) << "vpr is one of the carve-outs";
+  double sum = *budget.rest_bytes;
+  for (const auto& each : budget.parts) sum += each.bytes.value_or(0);
+  EXPECT_EQ(sum, 8 * kGiB);
+}
+
+TEST(Budget, SaysWhatItDoesNotKnowAndDoesNotTakeItForNothing) {
+  DeviceNow now = board();
+  now.samples = SampleSet::of(Series{{"jetmem_meminfo_MemTotal_bytes", 7 * kGiB},
+                                     {"jetmem_meminfo_MemFree_bytes", 1 * kGiB}});
+  now.sources = {source("nvmap", "denied", "open /sys/kernel/debug: Permission denied"),
+                 source("meminfo", "ok")};
+  const MemoryBudget budget = memory_budget(now);
+  EXPECT_EQ(budget.of, "linux");
+  EXPECT_FALSE(part(budget, "gpu").bytes);
+  EXPECT_FALSE(part(budget, "gpu").none);
+  EXPECT_NE(part(budget, "gpu").why.find("Permission denied"), std::string::npos);
+  EXPECT_TRUE(budget.rest_holds_unknown);
+  EXPECT_EQ(*budget.rest_bytes, 6 * kGiB);
+}
+
+// Whether it would fit into the rest depends on how much is free, and says nothing.
+TEST(Budget, LeavesOutWhatNvmlTellsHoweverMuchIsFree) {
+  for (const double free : {5.0, 7.0, 1.0}) {
+    DeviceNow now;
+    now.samples = SampleSet::of(Series{{"jetmem_memory_module_bytes", 8 * kGiB},
+                                       {"jetmem_meminfo_MemFree_bytes", free * kGiB},
+                                       {"jetmem_nvml_gpu_integrated{gpu=\"0\"}", 1},
+                                       {"jetmem_nvml_process_memory_bytes{gpu=\"0\"}", 2 * kGiB}});
+    const MemoryBudget budget = memory_budget(now);
+    EXPECT_FALSE(part(budget, "gpu").bytes) << free;
+    EXPECT_EQ(part(budget, "gpu").told_bytes, 2 * kGiB);
+    EXPECT_TRUE(budget.rest_holds_unknown);
+    EXPECT_EQ(*budget.rest_bytes, (8 - free) * kGiB);
+    EXPECT_EQ(status_answer(now).gpu_bytes, 2 * kGiB);
+  }
+}
+
+TEST(Budget, FirmwareThatIsNotKnownIsNotNone) {
+  DeviceNow now;
+  now.samples = SampleSet::of(Series{{"jetmem_meminfo_MemTotal_bytes", 7 * kGiB}});
+  now.sources = {source("device", "failed", "no device tree")};
+  const MemoryBudget budget = memory_budget(now);
+  EXPECT_FALSE(part(budget, "firmware").bytes);
+  EXPECT_FALSE(part(budget, "firmware").none);
+  EXPECT_TRUE(part(budget, "firmware").outside);
+  EXPECT_NE(part(budget, "firmware").why.find("no device tree"), std::string::npos);
+}
+
+TEST(Budget, OfSomeAreasOnlyIsNotCma) {
+  DeviceNow now = board({{"jetmem_cma_areas", 2}, {"jetmem_cma_used_bytes{area=\"a\"}", 5}});
+  EXPECT_FALSE(part(memory_budget(now), "cma").bytes);
+  now = board({{"jetmem_cma_areas", 1}, {"jetmem_cma_used_bytes{area=\"a\"}", 5}});
+  EXPECT_EQ(part(memory_budget(now), "cma").bytes, 5);
+}
+
+TEST(Status, IsFineOnlyWhereAllWasJudged) {
+  EXPECT_EQ(status_answer(board()).level, StatusLevel::kOk);
+  DeviceNow now = board();
+  now.alerts = with("warning", "unknown");
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown);
+  now.alerts.reset();
+  now.no_alerts = "the rules have mistakes";
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown);
+  EXPECT_NE(status_answer(now).reason.find("the rules have mistakes"), std::string::npos);
+  now = board();
+  now.by = LookBy::kCommand;
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown) << "no daemon answers";
+  now = board();
+  now.alerts->rules.clear();
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown) << "no rules";
+}
+
+TEST(Status, IsTheWorstOfWhatFires) {
+  DeviceNow now = board();
+  for (const auto& [severity, level] :
+       {std::pair{"critical", StatusLevel::kCritical}, std::pair{"warning", StatusLevel::kWarning},
+        std::pair{"info", StatusLevel::kOk}}) {
+    now.alerts = with(severity, "firing");
+    const StatusAnswer answer = status_answer(now);
+    EXPECT_EQ(answer.level, level) << severity;
+    if (level != StatusLevel::kOk) {
+      EXPECT_EQ(answer.reason, "It is loud");
+    }
+  }
+  now.alerts = with("critical", "pending");
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a daemon waits whether it lasts";
+  now.alerts->one_look = true;
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning) << "true now, and nobody waits";
+}
+
+TEST(Status, IsAWarningWhereASourceIsBlind) {
+  DeviceNow now = board();
+  now.sources = {source("buddyinfo", "failed", "line 3: 9 orders, expected 11")};
+  StatusAnswer answer = status_answer(now);
+  EXPECT_EQ(answer.level, StatusLevel::kWarning);
+  EXPECT_NE(answer.reason.find("buddyinfo"), std::string::npos);
+  now.sources = {source("buddyinfo", "ok")};
+  now.sources[0].stale = true;
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning);
+  now.sources = {source("nvml", "absent", "no GPU")};
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a device that has none";
+}
+
+TEST(Status, OfNothingAtAllIsUnknownAndHasNoNumbers) {
+  const StatusAnswer answer = status_answer(DeviceNow{});
+  EXPECT_EQ(answer.level, StatusLevel::kUnknown);
+  const auto json = nlohmann::json::parse(status_json(answer));
+  EXPECT_EQ(json["schema"], "jetmem-status/1");
+  EXPECT_EQ(json["level"], "unknown");
+  EXPECT_FALSE(json["memory"].contains("available_bytes"));
+  EXPECT_FALSE(json["memory"]["budget"].contains("bytes"));
+  EXPECT_FALSE(json["alerts"].contains("firing"));
+  EXPECT_TRUE(json["absent"].contains("available_bytes"));
+  EXPECT_TRUE(json["absent"].contains("alerts"));
+  EXPECT_FALSE(json["cma"].contains("none"));
+  EXPECT_FALSE(json["cma"].contains("has_cma")) << "nobody can tell";
+  EXPECT_TRUE(json["cma"]["absent"].contains("has_cma"));
+  EXPECT_TRUE(json["thermal"]["absent"].contains("throttling_level"));
+  EXPECT_TRUE(json["thermal"]["absent"].contains("power_mode"));
+}
+
+TEST(Status, CountsFaultsOfTheLastDayApartFromThoseBefore) {
+  DeviceNow now = board({{"jetmem_kernel_events_total{kind=\"oom_kill\",origin=\"system\"}", 3},
+                         {"jetmem_kernel_events_total{kind=\"oom_reaper\",origin=\"system\"}", 3},
+                         {"jetmem_kernel_events_total{kind=\"mc_error\",origin=\"probe\"}", 3}});
+  now.since_boot = 200'000;
+  for (const int at : {199'000, 100'000}) {
+    EventRecord event;
+    event.kind = "oom_kill";
+    event.at = std::chrono::seconds(at);
+    now.events.push_back(event);
+  }
+  const StatusAnswer answer = status_answer(now);
+  ASSERT_EQ(answer.faults.size(), 1U) << "neither what goes with another nor the probe's";
+  EXPECT_EQ(answer.faults[0].last_day, 1);
+  EXPECT_EQ(answer.faults[0].since_boot, 3);
+  now.no_events = "left out";
+  EXPECT_FALSE(status_answer(now).faults[0].last_day) << "not known is not 0";
+}
+
+TEST(Status, WithoutTheKernelsLogKnowsOfNoFaultsAndSaysSo) {
+  DeviceNow now = board();
+  now.sources = {source("kernel_log", "denied", "open /dev/kmsg: no")};
+  EventRecord event;
+  event.what = EventWhat::kAlert;
+  event.kind = "firing";
+  now.events.push_back(event);
+  EXPECT_NE(why_absent(status_answer(now).absent, "faults").find("/dev/kmsg"), std::string::npos);
+  // Those that are known are not all.
+  now.samples =
+      board({{"jetmem_kernel_events_total{kind=\"oom_kill\",origin=\"system\"}", 3}}).samples;
+  EXPECT_EQ(status_answer(now).faults.size(), 1U);
+  EXPECT_FALSE(why_absent(status_answer(now).absent, "faults").empty());
+  now.sources = {source("kernel_log", "ok")};
+  EXPECT_TRUE(why_absent(status_answer(now).absent, "faults").empty());
+}
+
+TEST(Status, CountsFaultsOfThisBootWithoutAClockThatWasSet) {
+  DeviceNow now = board();
+  now.sources = {source("kernel_log", "ok")};
+  now.wall.reset();
+  now.boot = 7;
+  EventRecord event;
+  event.kind = "oom_kill";
+  event.boot = 7;
+  event.at = std::chrono::seconds(940);
+  now.events.push_back(event);
+  ASSERT_EQ(status_answer(now).faults.size(), 1U);
+  EXPECT_EQ(status_answer(now).faults[0].last_day, 1);
+  // When an earlier boot was nobody knows: no count then, and no 0 either.
+  now.events[0].boot = 6;
+  const StatusAnswer answer = status_answer(now);
+  ASSERT_EQ(answer.faults.size(), 1U);
+  EXPECT_FALSE(answer.faults[0].last_day);
+  EXPECT_FALSE(why_absent(answer.faults[0].absent, "last_day").empty());
+}
+
+TEST(DeviceNowJson, HasTheNumberOfTheBoot) {
+  DeviceNow now = board();
+  now.boot = 7;
+  const auto parsed = parse_device_now(device_now_json(now));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->boot, 7);
+}
+
+TEST(Cma, IsNoneOnlyWhereThatIsKnown) {
+  DeviceNow now = board();
+  now.sources = {source("cma", "failed", "broken")};
+  EXPECT_FALSE(cma_answer(now).has_cma) << "a source that fails is no answer";
+  EXPECT_NE(why_absent(cma_answer(now).absent, "has_cma").find("broken"), std::string::npos);
+  now.sources = {source("cma", "absent", "no CmaTotal")};
+  EXPECT_EQ(cma_answer(now).has_cma, false);
+  now.samples = SampleSet::of(Series{});
+  EXPECT_FALSE(cma_answer(now).has_cma) << "meminfo could not be read";
+  EXPECT_EQ(cma_answer(board({{"jetmem_meminfo_CmaTotal_bytes", 0}})).has_cma, false);
+  EXPECT_EQ(cma_answer(board({{"jetmem_meminfo_CmaTotal_bytes", 5}})).has_cma, true);
+}
+
+TEST(Cma, TellsAFrameThatNoLongerFitsAndWhy) {
+  const DeviceNow now = board({{"jetmem_cma_areas", 1},
+                               {"jetmem_cma_area_bytes{area=\"linux,cma\"}", 256 * kMiB},
+                               {"jetmem_cma_available_bytes{area=\"linux,cma\"}", 100 * kMiB},
+                               {"jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", 36 * kMiB},
+                               {"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 0.75}});
+  const CmaAnswer answer = cma_answer(now);
+  ASSERT_EQ(answer.areas.size(), 1U);
+  EXPECT_EQ(answer.areas[0].wanted_bytes, 48 * kMiB);
+  EXPECT_FALSE(answer.areas[0].used_bytes);
+  EXPECT_FALSE(why_absent(answer.areas[0].absent, "used_bytes").empty());
+  ASSERT_EQ(answer.advice.size(), 1U);
+  EXPECT_NE(answer.advice[0].find("in pieces"), std::string::npos);
+}
+
+TEST(Fragmentation, HasOrdersInTheirOrderAndSizesOfTheMachinesPages) {
+  Series series;
+  for (const int order : {0, 2, 10}) {
+    const std::string labels =
+        "{node=\"0\",order=\"" + std::to_string(order) + "\",zone=\"Normal\"}";
+    series.emplace_back("jetmem_buddy_free_blocks" + labels, order == 2 ? 0 : 2);
+    series.emplace_back("jetmem_buddy_free_bytes" + labels,
+                        order == 2 ? 0 : 2.0 * 16384 * (1 << order));
+  }
+  series.emplace_back("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"Normal\"}", 2);
+  const FragmentationAnswer answer = fragmentation_answer(board(series));
+  EXPECT_EQ(answer.page_bytes, 16384);
+  ASSERT_EQ(answer.zones.size(), 1U);
+  ASSERT_EQ(answer.zones[0].orders.size(), 3U);
+  EXPECT_EQ(answer.zones[0].orders[1].order, 2);
+  EXPECT_EQ(answer.zones[0].orders[1].share, 0);
+  EXPECT_EQ(answer.zones[0].orders[2].order, 10);
+  EXPECT_EQ(answer.zones[0].largest_bytes_outside_cma, 65536);
+}
+
+TEST(Fragmentation, WithoutAFreeBlockKnowsNoPageSize) {
+  const FragmentationAnswer answer = fragmentation_answer(
+      board({{"jetmem_buddy_free_blocks{node=\"0\",order=\"0\",zone=\"Normal\"}", 0},
+             {"jetmem_buddy_free_bytes{node=\"0\",order=\"0\",zone=\"Normal\"}", 0}}));
+  EXPECT_FALSE(answer.page_bytes);
+  EXPECT_FALSE(answer.zones[0].orders[0].share);
+}
+
+TEST(Thermal, PutsTheHottestFirstAndZonesWithoutPowerLast) {
+  const ThermalAnswer answer =
+      thermal_answer(board({{"jetmem_thermal_zone_enabled{index=\"0\",zone=\"cv0\"}", 1},
+                            {"jetmem_thermal_zone_enabled{index=\"0\",zone=\"cpu\"}", 1},
+                            {"jetmem_thermal_zone_enabled{index=\"0\",zone=\"soc\"}", 1},
+                            {"jetmem_thermal_zone_celsius{index=\"0\",zone=\"cpu\"}", 50},
+                            {"jetmem_thermal_zone_celsius{index=\"0\",zone=\"soc\"}", 70},
+                            {"jetmem_throttle_active{cause=\"cpu-throttle-alert\"}", 1}}));
+  ASSERT_EQ(answer.zones.size(), 3U);
+  EXPECT_EQ(answer.zones[0].zone, "soc");
+  EXPECT_EQ(answer.zones[2].zone, "cv0");
+  EXPECT_FALSE(answer.zones[2].celsius);
+  EXPECT_FALSE(why_absent(answer.zones[2].absent, "celsius").empty());
+  ASSERT_FALSE(answer.slows.empty());
+  EXPECT_NE(answer.slows[0].find("cpu-throttle-alert"), std::string::npos);
+  EXPECT_FALSE(answer.throttling) << "one cause is not all of them";
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,179 @@
+#include "report/answers/top_answer.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/answers/map_answer.h"
+
+namespace jetmem {
+namespace {
+
+using Series = std::vector<std::pair<std::string, double>>;
+
+DeviceNow device(const Series& series) {
+  DeviceNow out;
+  out.samples = SampleSet::of(series);
+  return out;
+}
+
+// MemTotal 1000: free 100, anonymous 200, files 250, shared 50, buffers 10, slab 40, tables 5.
+Series meminfo() {
+  return {{"jetmem_meminfo_MemTotal_bytes", 1000}, {"jetmem_meminfo_MemFree_bytes", 100},
+          {"jetmem_meminfo_AnonPages_bytes", 200}, {"jetmem_meminfo_Cached_bytes", 300},
+          {"jetmem_meminfo_Shmem_bytes", 50},      {"jetmem_meminfo_Buffers_bytes", 10},
+          {"jetmem_meminfo_SUnreclaim_bytes", 35}, {"jetmem_meminfo_SReclaimable_bytes", 5},
+          {"jetmem_meminfo_PageTables_bytes", 5}};
+}
+
+std::string group(const std::string& command, const std::string& what) {
+  return "jetmem_process_group_" + what + "_bytes{command=\"" + command +
+         "\",container=\"\",unit=\"\"}";
+}
+
+std::optional<double> bytes_of(const MemoryBudget& budget, const char* name) {
+  const auto* part = budget.part(name);
+  return part != nullptr ? part->bytes : std::nullopt;
+}
+
+TEST(LinuxBudget, LeavesWhatNothingExplains) {
+  const MemoryBudget budget = linux_budget(device(meminfo()));
+  EXPECT_EQ(budget.rest_bytes, 1000 - 100 - 200 - 300 - 10 - 40 - 5);
+  EXPECT_EQ(bytes_of(budget, "applications"), 250);
+  EXPECT_EQ(bytes_of(budget, "cache"), 265);
+  EXPECT_EQ(bytes_of(budget, "kernel"), 40);
+  EXPECT_EQ(budget.part("firmware"), nullptr);
+  EXPECT_TRUE(budget.has_basics());
+}
+
+TEST(LinuxBudget, StacksAreInVmallocAndCountOnce) {
+  Series series = meminfo();
+  series.emplace_back("jetmem_meminfo_KernelStack_bytes", 9);
+  series.emplace_back("jetmem_meminfo_VmallocUsed_bytes", 30);
+  EXPECT_EQ(linux_budget(device(series)).rest_bytes, 345 - 30);
+}
+
+TEST(LinuxBudget, BuffersOfNvmapCountOnceAndCarveOutsNot) {
+  Series series = meminfo();
+  series.emplace_back("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}", 60);
+  series.emplace_back("jetmem_nvmap_heap_bytes{heap=\"vpr\"}", 500);
+  series.emplace_back("jetmem_meminfo_NvMapMemUsed_bytes", 61);
+  series.emplace_back("jetmem_dmabuf_exporter_bytes{exporter=\"nvmap\"}", 50);
+  series.emplace_back("jetmem_dmabuf_exporter_bytes{exporter=\"system\"}", 7);
+  series.emplace_back("jetmem_meminfo_Hugetlb_bytes", 3);
+  series.emplace_back("jetmem_meminfo_Zswap_bytes", 2);
+  DeviceNow now = device(series);
+  SourceNow zram;
+  zram.name = "zram";
+  zram.state = "absent";
+  now.sources.push_back(zram);
+  const MemoryBudget budget = linux_budget(now);
+  EXPECT_EQ(budget.rest_bytes, 345 - 60 - 7 - 3 - 2);
+  EXPECT_EQ(bytes_of(budget, "dmabuf"), 7);
+  EXPECT_EQ(bytes_of(budget, "swap"), 2);
+}
+
+TEST(LinuxBudget, MemoryOfACardIsNotTheMachines) {
+  Series series = meminfo();
+  series.emplace_back("jetmem_nvml_process_memory_bytes{gpu=\"0\"}", 300);
+  series.emplace_back("jetmem_nvml_gpu_integrated{gpu=\"0\"}", 0);
+  EXPECT_EQ(linux_budget(device(series)).rest_bytes, 345);
+}
+
+TEST(LinuxBudget, WithoutALargePartTheRestHoldsIt) {
+  Series series = meminfo();
+  series.erase(series.begin() + 2);
+  const MemoryBudget budget = linux_budget(device(series));
+  EXPECT_FALSE(budget.has_basics());
+  EXPECT_TRUE(budget.rest_holds_unknown);
+  EXPECT_FALSE(bytes_of(budget, "applications"));
+}
+
+// Some areas are no figure of all, and areas that nothing tells of are not none.
+TEST(LinuxBudget, CmaOfSomeAreasOrOfNoneIsNotKnown) {
+  Series series = meminfo();
+  series.emplace_back("jetmem_meminfo_CmaTotal_bytes", 64);
+  DeviceNow now = device(series);
+  SourceNow cma;
+  cma.name = "cma";
+  cma.state = "absent";
+  now.sources.push_back(cma);
+  EXPECT_FALSE(bytes_of(linux_budget(now), "cma"));
+  EXPECT_FALSE(linux_budget(now).part("cma")->none);
+  series.emplace_back("jetmem_cma_areas", 2);
+  series.emplace_back("jetmem_cma_used_bytes{area=\"a\"}", 4);
+  EXPECT_FALSE(bytes_of(linux_budget(device(series)), "cma"));
+}
+
+TEST(TopAnswer, SortsAndKeepsOtherLast) {
+  const DeviceNow now = device({{group("a", "resident"), 10},
+                                {group("a", "gpu"), 1},
+                                {group("b", "resident"), 5},
+                                {group("b", "gpu"), 100},
+                                {group("other", "resident"), 999}});
+  const TopAnswer by_total = top_answer(now, {});
+  ASSERT_EQ(by_total.groups.size(), 3U);
+  EXPECT_EQ(by_total.groups[0].command, "b");
+  EXPECT_EQ(by_total.groups[0].total, 105);
+  EXPECT_EQ(by_total.groups[2].command, "other");
+  const TopAnswer by_resident = top_answer(now, {TopSort::kResident, 1});
+  ASSERT_EQ(by_resident.groups.size(), 1U);
+  EXPECT_EQ(by_resident.groups[0].command, "a");
+  EXPECT_EQ(by_resident.groups_left_out, 2U);
+}
+
+TEST(TopAnswer, WhatIsNotKnownHasNoKeyAndAReason) {
+  const auto json = nlohmann::json::parse(top_json(top_answer(device({}), {})));
+  EXPECT_EQ(json["schema"], "jetmem-top/1");
+  EXPECT_TRUE(json["absent"].contains("groups"));
+  EXPECT_TRUE(json["absent"].contains("nvmap"));
+  EXPECT_FALSE(json["memory"].contains("rest_bytes"));
+  EXPECT_TRUE(json["memory"]["absent"].contains("bytes"));
+  EXPECT_TRUE(json["absent"].contains("processes"));
+  EXPECT_FALSE(json["dmabuf"].contains("bytes"));
+}
+
+TEST(TopAnswer, HeldByNoneOnlyWhereAllProcessesWereSeen) {
+  Series series{{"jetmem_dmabuf_bytes{origin=\"bufinfo\"}", 100},
+                {"jetmem_dmabuf_bytes{origin=\"sysfs\"}", 90},
+                {"jetmem_dmabuf_held_bytes", 80},
+                {"jetmem_dmabuf_processes_denied", 1}};
+  EXPECT_FALSE(top_answer(device(series), {}).dmabuf.held_by_none);
+  series.back().second = 0;
+  EXPECT_EQ(top_answer(device(series), {}).dmabuf.held_by_none, 20);
+}
+
+TEST(MapAnswer, AddsUpOrSaysWhatIsMissing) {
+  Series series{{"jetmem_memory_module_bytes", 1000},
+                {"jetmem_memory_physical_bytes{source=\"iomem\"}", 900},
+                {"jetmem_memory_budget_bytes{kind=\"linux\",part=\"kernel_reserved\"}", 50},
+                {"jetmem_memory_budget_bytes{kind=\"linux\",part=\"mem_total\"}", 850}};
+  const MapAnswer some = map_answer(device(series));
+  EXPECT_EQ(some.parts.at(0).name, "mem_total");
+  EXPECT_EQ(some.sum, 900);
+  EXPECT_EQ(some.missing, 100);
+  series.emplace_back("jetmem_memory_budget_bytes{kind=\"carveout\",part=\"vpr\"}", 100);
+  EXPECT_EQ(map_answer(device(series)).missing, 0);
+  const auto json = nlohmann::json::parse(map_json(map_answer(device(series))));
+  EXPECT_EQ(json["missing_bytes"], 0);
+  EXPECT_EQ(json["physical_source"], "iomem");
+}
+
+TEST(MapAnswer, APcHasNoModule) {
+  const MapAnswer answer =
+      map_answer(device({{"jetmem_memory_physical_bytes{source=\"iomem\"}", 900},
+                         {"jetmem_memory_budget_bytes{kind=\"linux\",part=\"mem_total\"}", 880}}));
+  EXPECT_FALSE(answer.module);
+  EXPECT_EQ(answer.missing, 20);
+  EXPECT_FALSE(why_absent(answer.absent, "module_bytes").empty());
+}
+
+TEST(MapAnswer, WhatIsNotThereHasAReason) {
+  const auto json = nlohmann::json::parse(map_json(map_answer(device({}))));
+  EXPECT_TRUE(json["absent"].contains("nvmap_carveouts"));
+  EXPECT_TRUE(json["absent"].contains("huge_pages"));
+  EXPECT_TRUE(json["absent"].contains("cma"));
+}
+
+}  // namespace
+}  // namespace jetmem
