@@ -358,6 +358,7 @@ void BootKeeper::take_marks(const boot::Marks& marks, bool at_start) {
     history_.mark_boot = mark.boot;
     if (told == most) continue;
     ++told;
+    if (options_.on_mark) options_.on_mark(mark);
     log_.info("mark" + std::string(at_start ? " (set while jetmemd was not running)" : "") + ", " +
                   boot::moment_text(at) + ": " + mark.text,
               {{"MESSAGE_ID", kMarked}, {"JETMEM_MARK", mark.text}});

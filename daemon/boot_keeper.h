@@ -32,6 +32,8 @@ struct BootKeeperOptions {
   std::function<void()> before_reading;  // for tests: a disk that is slow
   // systemd's RUNTIME_DIRECTORY, for the times of starts; empty: they are not known.
   std::string runtime_directory{};
+  // Of each mark that is new.
+  std::function<void(const boot::Mark&)> on_mark{};
 };
 
 class BootKeeper {

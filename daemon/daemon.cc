@@ -118,12 +118,15 @@ void Daemon::set_up_sources() {
   if (clock_.speed() != 1) options.answer_time = at_speed(kAnswerTime);
   sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
                                        make_all_derivations(health_options_), options);
+  told_texts_ = std::make_unique<TextsBox>(*sampler_);
   processes_section_ = table_.add_section("processes of jetmem");
   judge_section_ = table_.add_section("alerts");
   self_section_ = table_.add_section("jetmemd");
+  history_section_ = table_.add_section("history");
   for (std::size_t i = 0; i < sampler_->size(); ++i) schedule_.add(sampler_->info(i).interval);
   processes_entry_ = schedule_.add(kProcessesInterval);
   judge_entry_ = schedule_.add(settings_.rules.interval);
+  set_up_history();
   set_up_alerts();
 
   reader::ClientOptions reader;
@@ -156,8 +159,28 @@ void Daemon::set_up_sources() {
   apply(settings_);
 }
 
+void Daemon::set_up_history() {
+  if (!settings_.history.enabled) return;
+  HistoryFeed::Options options;
+  options.settings = settings_.history;
+  options.state_directory = directory_from("STATE_DIRECTORY");
+  options.live = root_.is_live();
+  options.boot_id = (root_.is_live() ? own_facts_ : root_.facts()).boot_id.value_or("");
+  if (const Facts& facts = root_.facts();
+      !root_.is_live() && facts.captured_at && facts.boot_time) {
+    options.captured_uptime = std::chrono::seconds(*facts.captured_at - *facts.boot_time);
+  }
+  history_ = std::make_unique<HistoryFeed>(std::move(options), clock_, log_);
+}
+
 void Daemon::set_up_kernel_log() {
   KernelLogFeedOptions options;
+  if (history_) {
+    options.on_event = [this](const kernel_log::Event& event,
+                              const kernel_log::Occurrence& occurrence) {
+      history_->kernel_event(event, occurrence);
+    };
+  }
   const std::string_view soc = soc_choice_name(settings_.kernel_log.soc);
   options.soc = kernel_log::soc_named(soc).value_or(kernel_log::soc_of(root_));
   options.accept_user_records = settings_.kernel_log.accept_user_records;
@@ -191,11 +214,32 @@ void Daemon::set_up_alerts() {
              table_.value_of("jetmem_probe_running{group=\"cuda\"}") > 0;
     };
     alert_actions_ = std::make_unique<AlertActions>(clock_, spawner_, log_, std::move(compaction));
+    IncidentCaptureOptions capture;
+    capture.state_directory = directory_from("STATE_DIRECTORY");
+    capture.runtime_directory = options.runtime_directory;
+    capture.boot_id = options.boot_id;
+    capture.config = options_.config;
+    capture.own_address = [this] { return own_address(); };
+    capture_ = std::make_unique<IncidentCapture>(clock_, spawner_, log_, std::move(capture));
   }
   judge_ = std::make_unique<Judge>(std::move(options), clock_, log_, *sampler_,
                                    [this](const Transition& transition) {
                                      if (alert_actions_) alert_actions_->tell(transition);
+                                     if (history_) history_->transition(transition);
+                                     if (capture_) capture_->tell(transition);
                                    });
+}
+
+// Where a program that we start finds us; empty: nowhere.
+std::string Daemon::own_address() const {
+  if (!web_) return {};
+  const std::vector<ListenAddress> all = web_->addresses();
+  const auto is_unix = [](const ListenAddress& each) {
+    return each.family == ListenAddress::Family::kUnix;
+  };
+  const auto at = std::find_if(all.begin(), all.end(), is_unix);
+  if (at != all.end()) return at->text();
+  return all.empty() ? std::string() : all.front().text();
 }
 
 void Daemon::set_up_boot_history() {
@@ -207,6 +251,11 @@ void Daemon::set_up_boot_history() {
   options.boot_id = own_facts_.boot_id;
   options.settings = digest_of(settings_);
   options.version = kVersion;
+  if (history_) {
+    options.on_mark = [this](const boot::Mark& mark) {
+      history_->mark(mark, own_facts_.boot_id.value_or(""));
+    };
+  }
   boot_keeper_ = std::make_unique<BootKeeper>(std::move(options), clock_, log_);
   if (boot_source_ == nullptr) return;
   boot_source_->set_history([this](const BootFacts& facts) {
@@ -230,6 +279,7 @@ bool Daemon::apply(const Settings& settings) {
     set_retry_interval(i);
   }
   if (alert_actions_) alert_actions_->apply(settings);
+  if (capture_) capture_->apply(settings);
   const bool rules_taken = judge_->apply(settings.rules);
   settings_.rules = judge_->settings();
   if (rules_taken && alert_actions_) alert_actions_->begin_with(*judge_->engine());
@@ -249,6 +299,7 @@ Nanoseconds Daemon::at_speed(Nanoseconds real) const {
 
 int Daemon::run() {
   if (!set_up_events()) return 1;
+  if (history_) history_->start();
   if (boot_keeper_) boot_keeper_->start();
   start_web();
   round(clock_.boot());
@@ -261,13 +312,16 @@ int Daemon::run() {
   kernel_log_feed_->finish();
   log_.info("stopping");
   judge_->finish();
+  if (history_) history_->finish(table_);
   if (boot_keeper_ && boot_keeper_->keeps()) {
     boot_keeper_->finish(run_end(ask_system_state(kSystemStatePatience)));
   }
-  if (web_) web_->stop();
+  // Its thread still reads there. The process ends soon, and takes both along.
+  if (web_ && !web_->stop()) (void)history_.release();
   reader_.reset();
   for (const std::unique_ptr<Program>& program : programs_) program->stop();
   if (alert_actions_) alert_actions_->finish();
+  if (capture_) capture_->stop();
   return status < 0 ? 1 : status;
 }
 
@@ -319,6 +373,12 @@ bool Daemon::set_up_events() {
       return false;
     }
   }
+  if (capture_) {
+    if (auto started = capture_->start(event_); !started) {
+      log_.error(started.error().message);
+      return false;
+    }
+  }
   if (auto started = kernel_log_feed_->start(event_); !started) {
     log_.error(started.error().message);
     return false;
@@ -339,6 +399,11 @@ void Daemon::start_web() {
   if (options.listen.empty()) return;
   options.max_connections = settings_.http.max_connections;
   options.idle_timeout = settings_.http.idle_timeout;
+  ApiTold told;
+  told.sources = &told_sources_;
+  told.texts = told_texts_.get();
+  if (history_) told.history = &history_->history();
+  told.boot_id = root_.facts().boot_id.value_or("");
   web_ = std::make_unique<Web>(
       std::move(options), clock_, pages_, alerts_, readiness_,
       [this](const ListenAddress& address, const std::optional<Error>& error) {
@@ -346,6 +411,17 @@ void Daemon::start_web() {
           log_.error(error->message, {{"JETMEM_ADDRESS", address.text()}});
         } else {
           log_.info("serving http on " + address.text(), {{"JETMEM_ADDRESS", address.text()}});
+        }
+      },
+      std::move(told),
+      [this](bool stuck) {
+        if (stuck) {
+          log_.error(
+              "the history does not answer: a question to it has waited for more than 5 s, its "
+              "disk "
+              "may hang; until it is answered, /api/v1/history, events and doctor answer 503");
+        } else {
+          log_.info("the history answers again");
         }
       });
   const auto started = web_->start();
@@ -487,8 +563,11 @@ void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot
     if (i == kernel_log_index_) {
       on_kernel_log_answer(std::move(snapshot));
     } else if (snapshot) {
+      if (sampler_->info(i).access == Access::kProgram) told_texts_->tell(source, *snapshot);
       sampler_->accept(i, **snapshot, read_time);
     } else {
+      // What was left out on purpose says nothing against what came before.
+      if (snapshot.error().code != Errc::kSkipped) told_texts_->tell(source, nullptr);
       sampler_->reject(i, std::move(snapshot.error()));
     }
   }
@@ -510,6 +589,7 @@ void Daemon::publish(Nanoseconds now) {
   counters_.log_withheld =
       source_log_.withheld() + kernel_log_feed_->withheld() + judge_->withheld();
   if (alert_actions_) counters_.log_withheld += alert_actions_->withheld();
+  if (capture_) counters_.log_withheld += capture_->withheld();
   for (const std::unique_ptr<Program>& program : programs_) {
     counters_.log_withheld += program->withheld();
   }
@@ -535,7 +615,14 @@ void Daemon::publish(Nanoseconds now) {
     SampleWriter out(table_, judge_section_, now);
     judge_->write(out);
     if (alert_actions_) alert_actions_->write(out);
+    if (capture_) capture_->write(out);
   }
+  if (history_) {
+    history_->round(table_);
+    SampleWriter out(table_, history_section_, now);
+    history_->write(out);
+  }
+  told_sources_.tell(*sampler_);
   // Numbered by itself, not by the round: an answer of the reader makes a new page of the same
   // round, and whoever caches by the number must see it.
   Page& page = pages_.back();

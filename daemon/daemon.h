@@ -26,6 +26,8 @@
 #include "config/settings.h"
 #include "daemon/alert_actions.h"
 #include "daemon/boot_keeper.h"
+#include "daemon/history_feed.h"
+#include "daemon/incident_capture.h"
 #include "daemon/judge.h"
 #include "daemon/kernel_log_feed.h"
 #include "daemon/page_box.h"
@@ -36,13 +38,15 @@
 #include "daemon/self.h"
 #include "daemon/service_manager.h"
 #include "daemon/source_log.h"
+#include "daemon/told_box.h"
 #include "daemon/web.h"
 #include "health/options.h"
 
 namespace jetmem {
 
 struct DaemonOptions {
-  std::string root_directory;  // empty: the live machine
+  std::string root_directory;         // empty: the live machine
+  std::vector<std::string> config{};  // settings files named; empty: the usual ones
   // Reads the settings anew, on SIGHUP.
   std::function<Loaded<LoadedSettings>()> load;
   // -v on the command line: more than the settings ask for.
@@ -67,9 +71,11 @@ class Daemon {
 
  private:
   void set_up_sources();
+  void set_up_history();
   void set_up_kernel_log();
   void set_up_boot_history();
   void set_up_alerts();
+  std::string own_address() const;
   bool set_up_events();
   void start_web();
   // False: but for the rules, which have mistakes; those in force are kept.
@@ -107,6 +113,8 @@ class Daemon {
   SampleTable table_;
   HealthOptions health_options_;
   std::unique_ptr<Sampler> sampler_;
+  // None when it is switched off. Before all that tell it what happens, and before who shows it.
+  std::unique_ptr<HistoryFeed> history_;
   std::unique_ptr<reader::Client> reader_;
   KernelLogSource* kernel_log_ = nullptr;  // the sampler's
   std::size_t kernel_log_index_ = 0;
@@ -121,6 +129,7 @@ class Daemon {
   Nanoseconds kmsg_pause_{0};
   std::unique_ptr<Judge> judge_;
   std::unique_ptr<AlertActions> alert_actions_;  // none under another root
+  std::unique_ptr<IncidentCapture> capture_;     // likewise
   std::size_t judge_entry_ = 0;                  // of the schedule
   std::size_t judge_section_ = 0;
   bool judge_due_ = false;
@@ -131,6 +140,7 @@ class Daemon {
   std::size_t processes_entry_ = 0;  // of the schedule: behind the sources
   std::size_t processes_section_ = 0;
   std::size_t self_section_ = 0;
+  std::size_t history_section_ = 0;
   std::vector<std::size_t> due_;
   Nanoseconds next_due_{0};
   SelfCounters counters_;
@@ -138,6 +148,8 @@ class Daemon {
   std::string told_fallback_;
   PageBox pages_;
   AlertsBox alerts_;
+  SourcesBox told_sources_;
+  std::unique_ptr<TextsBox> told_texts_;
   std::shared_ptr<const AlertsTexts> alerts_texts_;
   std::uint64_t alerts_texts_read_ = 0;  // Judge::times_read() of them
   Readiness readiness_;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace jetmem {
 namespace {
@@ -18,6 +19,16 @@ constexpr std::size_t kConnectionMemory = 16'384;
 // One at a time comes round to the others soon enough, even in a storm of connections.
 constexpr int kAcceptAtOnce = 16;
 constexpr Nanoseconds kAcceptPause = std::chrono::seconds(1);
+// With the history: what a question mostly takes is waited for right away; a request that waits
+// longer steps aside.
+constexpr std::chrono::milliseconds kAtOnce{10};
+constexpr Nanoseconds kMostPatience = std::chrono::seconds(2);
+constexpr Nanoseconds kComeAgain = std::chrono::milliseconds(250);
+// They hold their connections: the others are for those who ask something else.
+constexpr std::size_t kMostWaiting = 16;
+
+// Of this machine: the daemon's own may be played faster.
+Nanoseconds now_of_wait() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 std::string_view header_of(MHD_Connection* connection, const char* name) {
   const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -28,6 +39,17 @@ bool has_body(MHD_Connection* connection) {
   const std::string_view length = header_of(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
   return (!length.empty() && length != "0") ||
          !header_of(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
+}
+
+// Decoded by libmicrohttpd. One more than a page takes is enough to refuse them.
+using ParameterList = std::vector<Parameter>;
+
+MHD_Result take_parameter(void* to, MHD_ValueKind /*kind*/, const char* name, std::size_t name_size,
+                          const char* value, std::size_t value_size) {
+  auto* const list = static_cast<ParameterList*>(to);
+  list->push_back({{name, name_size},
+                   value == nullptr ? std::string_view() : std::string_view(value, value_size)});
+  return list->size() > Parameters::kMost ? MHD_NO : MHD_YES;
 }
 
 using Body = std::shared_ptr<const std::string>;
@@ -49,10 +71,25 @@ MHD_Result send(MHD_Connection* connection, const Answer& answer) {
   return queued;
 }
 
-// Called when a request's headers are complete, and again when its body is.
-MHD_Result on_request(void* responder, MHD_Connection* connection, const char* url,
-                      const char* method, const char* /*version*/, const char* /*upload_data*/,
-                      std::size_t* /*upload_data_size*/, void** state) {
+}  // namespace
+
+struct HttpPort::Calls {
+  static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url,
+                               const char* method, const char* version, const char* upload_data,
+                               std::size_t* upload_data_size, void** state);
+  static void on_end(void* self, MHD_Connection* connection, void** /*state*/,
+                     MHD_RequestTerminationCode /*why*/) {
+    auto& waiting = static_cast<HttpPort*>(self)->waiting_;
+    const auto found = static_cast<HttpPort*>(self)->waiting_of(connection);
+    if (found != waiting.end()) waiting.erase(found);
+  }
+};
+
+// Called when a request's headers are complete, again when its body is, and when it waited.
+MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, const char* url,
+                                       const char* method, const char* /*version*/,
+                                       const char* /*upload_data*/,
+                                       std::size_t* /*upload_data_size*/, void** state) {
   static char headers_seen;
   try {
     Request request;
@@ -66,13 +103,20 @@ MHD_Result on_request(void* responder, MHD_Connection* connection, const char* u
       *state = &headers_seen;
       return MHD_YES;
     }
-    return send(connection, (*static_cast<const Responder*>(responder))(request));
+    ParameterList parameters;
+    parameters.reserve(Parameters::kMost + 1);  // so that no exception crosses the iterator
+    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_parameter, &parameters);
+    request.parameters = parameters;
+    auto& port = *static_cast<HttpPort*>(self);
+    request.patience = port.patience_of(connection);
+    const Answer answer = port.responder_(request);
+    if (!answer.later) return send(connection, answer);
+    port.wait(connection);
+    return MHD_YES;
   } catch (const std::exception&) {
     return MHD_NO;  // out of memory: closes this connection, and no exception crosses C
   }
 }
-
-}  // namespace
 
 Result<std::unique_ptr<HttpPort>> HttpPort::open(const ListenAddress& address,
                                                  const WebOptions& options,
@@ -97,8 +141,9 @@ bool HttpPort::start_daemon() {
       std::max<std::int64_t>(1, std::chrono::ceil<seconds>(options_.idle_timeout).count());
   // clang-format off
   daemon_ = MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr, nullptr,
-      on_request, const_cast<Responder*>(&responder_),
+      MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr,
+      Calls::on_request, this,
+      MHD_OPTION_NOTIFY_COMPLETED, Calls::on_end, this,
       MHD_OPTION_CONNECTION_LIMIT, options_.max_connections,
       MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(timeout),
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,
@@ -113,7 +158,59 @@ bool HttpPort::start_daemon() {
 }
 
 HttpPort::~HttpPort() {
-  if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  if (daemon_ == nullptr) return;
+  // libmicrohttpd ends the process where a connection still waits.
+  for (Waiting& each : waiting_) wake(each);
+  MHD_stop_daemon(daemon_);
+}
+
+std::vector<HttpPort::Waiting>::iterator HttpPort::waiting_of(const MHD_Connection* connection) {
+  return std::find_if(waiting_.begin(), waiting_.end(),
+                      [&](const Waiting& each) { return each.connection == connection; });
+}
+
+ApiPatience HttpPort::patience_of(const MHD_Connection* connection) {
+  ApiPatience out;
+  out.wait = kAtOnce;
+  const auto found = waiting_of(connection);
+  out.again = found != waiting_.end();
+  out.may_come_again =
+      out.again
+          ? now_of_wait() - found->since < kMostPatience
+          : waiting_.size() < std::min<std::size_t>(kMostWaiting, options_.max_connections / 2);
+  // It has waited already.
+  if (out.again) out.wait = std::chrono::milliseconds(0);
+  return out;
+}
+
+void HttpPort::wait(MHD_Connection* connection) {
+  auto found = waiting_of(connection);
+  const Nanoseconds now = now_of_wait();
+  if (found == waiting_.end()) {
+    Waiting added;
+    added.connection = connection;
+    added.since = now;
+    found = waiting_.insert(waiting_.end(), added);
+  }
+  found->asleep_since = now;
+  found->asleep = true;
+  MHD_suspend_connection(connection);
+}
+
+void HttpPort::wake(Waiting& waiting) {
+  if (!std::exchange(waiting.asleep, false)) return;
+  MHD_resume_connection(waiting.connection);
+}
+
+bool HttpPort::wake_waiting(bool news) {
+  bool woken = false;
+  const Nanoseconds now = now_of_wait();
+  for (Waiting& each : waiting_) {
+    if (!each.asleep || (!news && now - each.asleep_since < kComeAgain)) continue;
+    wake(each);
+    woken = true;
+  }
+  return woken;
 }
 
 unsigned HttpPort::connections() const {
@@ -132,6 +229,9 @@ Nanoseconds HttpPort::patience(Nanoseconds now) const {
   if (MHD_get_timeout(daemon_, &milliseconds) == MHD_YES) {
     out = std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 3'600'000));
   }
+  const bool has_sleepers = std::any_of(waiting_.begin(), waiting_.end(),
+                                        [](const Waiting& each) { return each.asleep; });
+  if (has_sleepers && (out < Nanoseconds(0) || kComeAgain < out)) out = kComeAgain;
   if (now < accept_again_ && (out < Nanoseconds(0) || accept_again_ - now < out)) {
     out = accept_again_ - now;
   }

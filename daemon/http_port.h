@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -15,6 +16,7 @@
 #include "daemon/pages.h"
 #include "daemon/web_options.h"
 
+struct MHD_Connection;
 struct MHD_Daemon;
 
 namespace jetmem {
@@ -43,6 +45,9 @@ class HttpPort {
   // Takes waiting connections. False when one could not be taken for want of descriptors or
   // memory; the next are then left waiting for a second.
   bool accept_waiting(Nanoseconds now);
+  // Requests that wait for the history come again, all of them at `news`, else those that have
+  // not for a while. True: some did, and serve() is to be called.
+  bool wake_waiting(bool news);
   // Reads, answers and writes as far as it goes without blocking.
   void serve();
 
@@ -51,12 +56,29 @@ class HttpPort {
       : listener_(std::move(listener)), options_(options), responder_(responder) {}
   bool start_daemon();
 
+  // A request without an answer yet. libmicrohttpd does not look at its connection while it waits.
+  struct Waiting {
+    MHD_Connection* connection = nullptr;
+    Nanoseconds since{0};
+    Nanoseconds asleep_since{0};
+    bool asleep = false;
+  };
+  // What libmicrohttpd calls.
+  struct Calls;
+  // Where this connection waits or waited, or the end.
+  std::vector<Waiting>::iterator waiting_of(const MHD_Connection* connection);
+  // How long this request may still wait.
+  ApiPatience patience_of(const MHD_Connection* connection);
+  void wait(MHD_Connection* connection);
+  void wake(Waiting& waiting);
+
   Listener listener_;
   const WebOptions& options_;
   const Responder& responder_;
   MHD_Daemon* daemon_ = nullptr;
   int events_fd_ = -1;
   Nanoseconds accept_again_{0};
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace jetmem

@@ -44,6 +44,7 @@ KernelLogFeed::KernelLogFeed(KernelLogFeedOptions options, const Root& root, con
       log_(clock, {options_.soc, options_.accept_user_records},
            [this](const kernel_log::Event& event, const kernel_log::Occurrence& occurrence) {
              events_.event(event, occurrence);
+             if (options_.on_event) options_.on_event(event, occurrence);
            }),
       kmsg_(log_),
       journal_(

@@ -30,6 +30,8 @@ struct KernelLogFeedOptions {
   bool process_lines = false;
   // Where counts outlive a restart of the daemon; empty: nowhere.
   std::string state_file;
+  // Of each event, beside the journal.
+  std::function<void(const kernel_log::Event&, const kernel_log::Occurrence&)> on_event{};
 };
 
 class KernelLogFeed {

@@ -63,6 +63,7 @@ int run(const Arguments& arguments) {
   DaemonOptions options;
   options.speed = arguments.speed;
   options.root_directory = arguments.root;
+  options.config = arguments.config;
   options.load = [files = arguments.config] {
     return load_named_or_default(files, known_sources());
   };

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "report/alerts_now.h"
@@ -13,18 +14,21 @@
 
 namespace jetmem {
 
-// `Shared` is T's pointer to what rarely changes: it goes along from one to the next, so that the
-// one that comes back to be filled need not build the same again.
-template <class T, auto Shared>
+// `Shared`, where there is one, is T's pointer to what rarely changes: it goes along from one to
+// the next, so that the one that comes back to be filled need not build the same again.
+template <class T, auto Shared = nullptr>
 class NewestBox {
  public:
   // For exactly one producing thread. It is the producer's until publish().
   T& back() { return all_[back_]; }
   void publish() {
-    auto shared = all_[back_].*Shared;
-    const auto mine = static_cast<std::uint8_t>(back_ | kFresh);
-    back_ = between_.exchange(mine, std::memory_order_acq_rel) & kIndex;
-    if (all_[back_].*Shared != shared) all_[back_].*Shared = std::move(shared);
+    if constexpr (std::is_null_pointer_v<decltype(Shared)>) {
+      hand_over();
+    } else {
+      auto shared = all_[back_].*Shared;
+      hand_over();
+      if (all_[back_].*Shared != shared) all_[back_].*Shared = std::move(shared);
+    }
   }
 
   // For exactly one consuming thread: the newest one published, or one never filled. Valid and
@@ -40,6 +44,11 @@ class NewestBox {
   // The index of the one in between, and whether the consumer has not seen it yet.
   static constexpr std::uint8_t kFresh = 4;
   static constexpr std::uint8_t kIndex = 3;
+
+  void hand_over() {
+    const auto mine = static_cast<std::uint8_t>(back_ | kFresh);
+    back_ = between_.exchange(mine, std::memory_order_acq_rel) & kIndex;
+  }
 
   std::array<T, 3> all_;
   std::uint8_t back_ = 0;   // the producer's

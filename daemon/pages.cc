@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/version.h"
+#include "daemon/api/alerts_trouble.h"
 #include "daemon/content_encoding.h"
 
 namespace jetmem {
@@ -13,8 +14,6 @@ namespace {
 constexpr const char* kPlainText = "text/plain; charset=utf-8";
 constexpr const char* kExposition = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kJson = "application/json";
-// Steps of judgement that may be late before what the last one found is no longer told.
-constexpr int kMissedSteps = 3;
 constexpr const char* kHtml = "text/html; charset=utf-8";
 
 Answer text_answer(unsigned code, std::string text) {
@@ -25,17 +24,35 @@ Answer text_answer(unsigned code, std::string text) {
   return out;
 }
 
+std::string item(std::string_view path, std::string_view what) {
+  std::string out = "<li><a href=\"";
+  out.append(path).append("\">").append(path).append("</a>: ").append(what).append("</li>\n");
+  return out;
+}
+
+std::string landing_text() {
+  std::string out = std::string(
+                        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
+                        "<title>jetmem</title></head>\n<body>\n<h1>jetmem ") +
+                    kVersion + "</h1>\n<p>Watches the memory of this device.</p>\n<ul>\n";
+  out += item("/metrics", "everything measured, for Prometheus");
+  out += item("/api/v1/alerts", "what the rules found, as JSON");
+  for (const Api::Endpoint& each : Api::endpoints()) {
+    out += item(each.path, std::string(each.what) + ", as JSON");
+  }
+  out += item("/healthz", "whether the daemon is alive");
+  out += item("/readyz", "whether it can read its sources");
+  return out + "</ul>\n</body>\n</html>\n";
+}
+
+std::string no_such_page() {
+  std::string out = "No such page. There are / /metrics /api/v1/alerts";
+  for (const Api::Endpoint& each : Api::endpoints()) out.append(" ").append(each.path);
+  return out + " /healthz /readyz\n";
+}
+
 Answer landing_page() {
-  static const auto kBody = std::make_shared<const std::string>(
-      std::string("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
-                  "<title>jetmem</title></head>\n<body>\n<h1>jetmem ") +
-      kVersion +
-      "</h1>\n<p>Watches the memory of this device.</p>\n<ul>\n"
-      "<li><a href=\"/metrics\">/metrics</a>: everything measured, for Prometheus</li>\n"
-      "<li><a href=\"/api/v1/alerts\">/api/v1/alerts</a>: what the rules found, as JSON</li>\n"
-      "<li><a href=\"/healthz\">/healthz</a>: whether the daemon is alive</li>\n"
-      "<li><a href=\"/readyz\">/readyz</a>: whether it can read its sources</li>\n"
-      "</ul>\n</body>\n</html>\n");
+  static const auto kBody = std::make_shared<const std::string>(landing_text());
   Answer out;
   out.body = kBody;
   out.add("Content-Type", kHtml);
@@ -43,10 +60,6 @@ Answer landing_page() {
   out.add("Content-Security-Policy",
           "default-src 'none'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'");
   return out;
-}
-
-std::string seconds_text(Nanoseconds t) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(t).count()) + " s";
 }
 
 }  // namespace
@@ -61,6 +74,7 @@ void Answer::add(const char* name, const char* value) {
 
 Answer Pages::answer(const Request& request) {
   Answer out = route(request);
+  if (out.later) return out;
   out.add("Cache-Control", "no-store");
   out.add("X-Content-Type-Options", "nosniff");
   // What follows may be a body that nobody will read: it must not be taken for a request.
@@ -82,7 +96,10 @@ Answer Pages::route(const Request& request) {
   if (request.path == "/healthz") return health_page();
   if (request.path == "/readyz") return readiness_page();
   if (request.path == "/") return landing_page();
-  return text_answer(404, "No such page. There are / /metrics /api/v1/alerts /healthz /readyz\n");
+  if (const Api::Endpoint* const endpoint = Api::find(request.path)) {
+    return api_page(*endpoint, request);
+  }
+  return text_answer(404, no_such_page());
 }
 
 Nanoseconds Pages::age(const Page& page) const {
@@ -101,6 +118,7 @@ Answer Pages::metrics_page(const Request& request) {
 
   // This request is on its way and not counted yet: the page shows those before it.
   tail_.clear();
+  metrics_.set_history(api_.desk().is_stuck(), api_.timeouts());
   metrics_.render(is_filled ? age : Nanoseconds(-1), stalled, tail_);
   Answer out;
   out.add("Content-Type", kExposition);
@@ -113,21 +131,38 @@ Answer Pages::metrics_page(const Request& request) {
   return out;
 }
 
+std::string Pages::sampling_trouble() {
+  const Page& page = box_.latest();
+  const Nanoseconds age = this->age(page);
+  if (age > readiness_.patience()) {
+    return "sampling has stopped: last page " + whole_seconds(age) + " ago, limit " +
+           whole_seconds(readiness_.patience());
+  }
+  return page.taken < Nanoseconds(0) ? "nothing has been read yet" : std::string();
+}
+
+Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
+  ApiAnswer answer =
+      api_.answer(endpoint, request.parameters, sampling_trouble(), request.patience);
+  Answer out;
+  out.later = answer.later;
+  out.code = answer.code;
+  out.body = std::move(answer.body);
+  out.add("Content-Type", kJson);
+  if (out.code == 429) out.add("Retry-After", "2");
+  if (out.code == 503) out.add("Retry-After", "1");
+  return out;
+}
+
 // What was judged before the loop stalled may no longer be so.
 Answer Pages::alerts_page() {
   const Nanoseconds age = this->age(box_.latest());
   if (age > readiness_.patience()) {
-    return text_answer(503, "sampling has stopped: last page " + seconds_text(age) +
-                                " ago, limit " + seconds_text(readiness_.patience()) +
-                                "; nobody can say now what fires\n");
+    return text_answer(503, sampling_trouble() + "; nobody can say now what fires\n");
   }
   const AlertsNow& now = alerts_.latest();
-  if (!now.texts) return text_answer(503, "the rules have not been judged yet\n");
-  const Nanoseconds judged = clock_.boot() - now.judged;
-  if (judged > readiness_.patience() + kMissedSteps * now.texts->interval) {
-    return text_answer(503, "the rules were last judged " + seconds_text(judged) +
-                                " ago; nobody can say now what fires\n");
-  }
+  const std::string trouble = alerts_trouble(now, clock_.boot(), readiness_.patience());
+  if (!trouble.empty()) return text_answer(503, trouble + "\n");
   if (!alerts_body_ || now.judged != alerts_judged_ || now.texts != alerts_texts_) {
     alerts_body_ = std::make_shared<const std::string>(alerts_json(alerts_answer(now)));
     alerts_judged_ = now.judged;
@@ -144,8 +179,8 @@ std::string Pages::loop_trouble() const {
   if (beat < Nanoseconds(0)) return "the daemon's loop has not started yet";
   const Nanoseconds age = clock_.boot() - beat;
   if (age <= readiness_.patience()) return {};
-  return "the daemon's loop is stuck: last sign of life " + seconds_text(age) + " ago, limit " +
-         seconds_text(readiness_.patience());
+  return "the daemon's loop is stuck: last sign of life " + whole_seconds(age) + " ago, limit " +
+         whole_seconds(readiness_.patience());
 }
 
 Answer Pages::health_page() {

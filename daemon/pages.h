@@ -3,10 +3,13 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
+#include "daemon/api/api.h"
 #include "daemon/metrics_body.h"
 #include "daemon/page_box.h"
 #include "daemon/readiness.h"
@@ -20,6 +23,8 @@ struct Request {
   std::string_view path;  // without the query
   std::string_view accept_encoding{};
   bool has_body = false;
+  std::span<const Parameter> parameters{};  // of the query; only the API looks at them
+  ApiPatience patience{};                   // with the history
 };
 
 struct Answer {
@@ -32,6 +37,7 @@ struct Answer {
   std::shared_ptr<const std::string> body;  // stays as it is until the last client has it
   std::array<Header, 7> headers{};
   bool close = false;  // the connection, after this answer
+  bool later = false;  // no answer yet, and the same request is to come again (ApiAnswer::later)
 
   void add(const char* name, const char* value);
 };
@@ -39,19 +45,28 @@ struct Answer {
 class Pages {
  public:
   Pages(const Clock& clock, PageBox& box, AlertsBox& alerts, const Readiness& readiness,
-        WebMetrics& metrics)
-      : clock_(clock), box_(box), alerts_(alerts), readiness_(readiness), metrics_(metrics) {}
+        WebMetrics& metrics, ApiTold told = {})
+      : clock_(clock),
+        box_(box),
+        alerts_(alerts),
+        readiness_(readiness),
+        metrics_(metrics),
+        api_(std::move(told), clock, box, alerts, readiness) {}
 
   Answer answer(const Request& request);
+  Api& api() { return api_; }
 
  private:
   Answer route(const Request& request);
   Answer metrics_page(const Request& request);
   Answer alerts_page();
+  Answer api_page(const Api::Endpoint& endpoint, const Request& request);
   Answer health_page();
   Answer readiness_page();
   // How old the newest page is, or for how long there has been none.
   Nanoseconds age(const Page& page) const;
+  // Why nobody can say how things are now; empty when it can be said.
+  std::string sampling_trouble();
   // Why the loop is not alive; empty when it is.
   std::string loop_trouble() const;
 
@@ -60,6 +75,7 @@ class Pages {
   AlertsBox& alerts_;
   const Readiness& readiness_;
   WebMetrics& metrics_;
+  Api api_;
   MetricsBody body_;
   std::string tail_;
   // Of a step of judgement, rendered once however often it is asked for.

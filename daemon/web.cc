@@ -25,6 +25,12 @@ sigset_t signals_to_block() {
   return set;
 }
 
+// For the answer to the last question, when all is ended.
+constexpr std::chrono::milliseconds kDeskPatience{300};
+
+// So that what is to be seen then is so.
+constexpr Nanoseconds kLittleLater = std::chrono::milliseconds(10);
+
 int poll_timeout(Nanoseconds patience) {
   if (patience < Nanoseconds(0)) return -1;
   // Upwards: a wake-up before the time would find nothing to do and come again.
@@ -34,11 +40,12 @@ int poll_timeout(Nanoseconds patience) {
 }  // namespace
 
 Web::Web(WebOptions options, const Clock& clock, PageBox& box, AlertsBox& alerts,
-         const Readiness& readiness, OnListen on_listen)
+         const Readiness& readiness, OnListen on_listen, ApiTold told, OnHistory on_history)
     : options_(std::move(options)),
       clock_(clock),
       on_listen_(std::move(on_listen)),
-      pages_(clock, box, alerts, readiness, metrics_),
+      on_history_(std::move(on_history)),
+      pages_(clock, box, alerts, readiness, metrics_, std::move(told)),
       responder_([this](const Request& request) {
         unsigned connections = 0;
         for (const Endpoint& endpoint : endpoints_) {
@@ -78,7 +85,7 @@ Result<std::vector<Error>> Web::start() {
   return failures;
 }
 
-void Web::stop() {
+bool Web::stop() {
   if (thread_.joinable()) {
     const std::uint64_t one = 1;
     while (::write(stop_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
@@ -87,6 +94,8 @@ void Web::stop() {
   }
   endpoints_.clear();
   publish_addresses();
+  if (!pages_.api().desk().stop(kDeskPatience)) history_left_behind_ = true;
+  return !history_left_behind_;
 }
 
 std::vector<ListenAddress> Web::addresses() const {
@@ -126,7 +135,13 @@ void Web::retry(Nanoseconds now) {
   }
 }
 
-Nanoseconds Web::patience(Nanoseconds now) const {
+void Web::look_at_history() {
+  const bool stuck = pages_.api().desk().is_stuck();
+  if (stuck == std::exchange(history_stuck_, stuck)) return;
+  if (on_history_) on_history_(stuck);
+}
+
+Nanoseconds Web::patience(Nanoseconds now) {
   Nanoseconds out{-1};
   const auto at_most = [&out](Nanoseconds t) {
     if (t >= Nanoseconds(0) && (out < Nanoseconds(0) || t < out)) out = t;
@@ -138,15 +153,21 @@ Nanoseconds Web::patience(Nanoseconds now) const {
       at_most(std::max(Nanoseconds(0), endpoint.retry_at - now));
     }
   }
+  if (history_stuck_) return out;
+  if (const auto asked = pages_.api().desk().asked_for()) {
+    at_most(std::max<Nanoseconds>(Nanoseconds(0), HistoryDesk::kStuck - *asked) + kLittleLater);
+  }
   return out;
 }
 
 void Web::run() {
   std::vector<pollfd> polled;
+  HistoryDesk& desk = pages_.api().desk();
   while (true) {
     Nanoseconds now = clock_.mono();
     polled.clear();
     polled.push_back({stop_fd_.get(), POLLIN, 0});
+    polled.push_back({desk.news_fd(), POLLIN, 0});
     for (const Endpoint& endpoint : endpoints_) {
       // poll skips negative descriptors.
       polled.push_back({endpoint.port ? endpoint.port->events_fd() : -1, POLLIN, 0});
@@ -155,16 +176,20 @@ void Web::run() {
     const int ready = ::poll(polled.data(), polled.size(), poll_timeout(patience(now)));
     if (polled[0].revents != 0) return;
     now = clock_.mono();
+    const bool has_news = polled[1].revents != 0;
+    if (has_news) desk.news_seen();
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
       if (!endpoints_[i].port) continue;
       HttpPort& port = *endpoints_[i].port;
-      const bool has_events = polled[1 + 2 * i].revents != 0;
-      const bool has_clients = polled[2 + 2 * i].revents != 0;
+      const bool has_events = polled[2 + 2 * i].revents != 0;
+      const bool has_clients = polled[3 + 2 * i].revents != 0;
       if (has_clients && !port.accept_waiting(now)) metrics_.count_accept_failure();
       // Without any input it is a timeout, and whose it was each finds out for itself.
       const bool is_due = ready <= 0 || port.patience(now) == Nanoseconds(0);
-      if (has_events || has_clients || is_due) port.serve();
+      const bool come_again = port.wake_waiting(has_news);
+      if (has_events || has_clients || is_due || come_again) port.serve();
     }
+    look_at_history();
     retry(now);
   }
 }

@@ -1,8 +1,8 @@
-// The web thread: /metrics, /api/v1/alerts, /healthz, /readyz and a landing page over HTTP,
+// The web thread: /metrics, /api/v1/..., /healthz, /readyz and a landing page over HTTP,
 // read-only.
 //
-// One thread polls everything and sleeps when nothing happens. It shares four things with the
-// loop, all lock-free: the boxes of pages and of alerts, the readiness, and a word to stop. So a
+// One thread polls everything and sleeps when nothing happens. What it shares with the loop is
+// lock-free: the boxes of pages, alerts, sources and texts, the readiness, and a word to stop. So a
 // slow client cannot hold up the loop, and a stuck loop cannot keep the web thread from saying so.
 #pragma once
 
@@ -32,9 +32,13 @@ class Web {
   // reason than was told last. Called on the web thread.
   using OnListen = std::function<void(const ListenAddress&, const std::optional<Error>&)>;
 
+  // A question to the history has not been answered for so long that no other is asked; or it was
+  // at last. Called on the web thread.
+  using OnHistory = std::function<void(bool stuck)>;
+
   // All references must outlive this object.
   Web(WebOptions options, const Clock& clock, PageBox& box, AlertsBox& alerts,
-      const Readiness& readiness, OnListen on_listen);
+      const Readiness& readiness, OnListen on_listen, ApiTold told = {}, OnHistory on_history = {});
   ~Web() { stop(); }
   Web(const Web&) = delete;
   Web& operator=(const Web&) = delete;
@@ -43,8 +47,9 @@ class Web {
   // Addresses that failed are returned, one error each; they are tried again by the thread, so
   // the caller may go on, or stop() when it will not do without them.
   Result<std::vector<Error>> start();
-  // Ends the thread at once; open connections are cut.
-  void stop();
+  // Ends the thread at once; open connections are cut. False: a question to the history is stuck
+  // and left behind with its thread, and the history (ApiTold) is not to be destroyed.
+  bool stop();
 
   // Where it listens now, with real port numbers. For any thread.
   std::vector<ListenAddress> addresses() const;
@@ -60,16 +65,20 @@ class Web {
   std::optional<Error> open(Endpoint& endpoint);
   void run();
   void retry(Nanoseconds now);
-  Nanoseconds patience(Nanoseconds now) const;
+  void look_at_history();
+  Nanoseconds patience(Nanoseconds now);
   void publish_addresses();
 
   const WebOptions options_;
   const Clock& clock_;
   const OnListen on_listen_;
+  const OnHistory on_history_;
   WebMetrics metrics_;
   Pages pages_;
   Responder responder_;
   std::vector<Endpoint> endpoints_;  // the web thread's while it runs
+  bool history_stuck_ = false;       // as last told
+  bool history_left_behind_ = false;
   UniqueFd stop_fd_;
   std::thread thread_;
 

@@ -30,6 +30,14 @@ constexpr std::array kMetrics{
                .type = MetricType::kCounter,
                .help = "Connections that could not be taken for want of file descriptors or "
                        "memory."},
+    Descriptor{.name = "jetmem_http_history_stuck",
+               .help = "1 while a question to the history has gone unanswered for more than 5 "
+                       "seconds, so that no other is asked: /api/v1/history, events and doctor "
+                       "answer 503. Its disk may hang; look at the kernel's log."},
+    Descriptor{.name = "jetmem_http_history_timeouts_total",
+               .type = MetricType::kCounter,
+               .help = "Questions to the history that were not answered in time, or not asked as "
+                       "another one had not been answered yet. A slow or hanging disk."},
 };
 constexpr const Descriptor& kPageAge = kMetrics[0];
 constexpr const Descriptor& kStalled = kMetrics[1];
@@ -37,6 +45,8 @@ constexpr const Descriptor& kRequests = kMetrics[2];
 constexpr const Descriptor& kConnections = kMetrics[3];
 constexpr const Descriptor& kListenFailures = kMetrics[4];
 constexpr const Descriptor& kAcceptFailures = kMetrics[5];
+constexpr const Descriptor& kHistoryStuck = kMetrics[6];
+constexpr const Descriptor& kHistoryTimeouts = kMetrics[7];
 
 template <class List, class Value>
 std::size_t index_of(const List& list, const Value& value) {
@@ -67,6 +77,8 @@ void WebMetrics::render(Nanoseconds page_age, bool stalled, std::string& out) {
     writer.put(kConnections, connections_);
     writer.put(kListenFailures, static_cast<double>(listen_failures_));
     writer.put(kAcceptFailures, static_cast<double>(accept_failures_));
+    writer.put(kHistoryStuck, history_stuck_ ? 1 : 0);
+    writer.put(kHistoryTimeouts, static_cast<double>(history_timeouts_));
   }
   fill_page(table_, Nanoseconds(0), 0, page_);
   render_text(page_, out);

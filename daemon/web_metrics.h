@@ -17,15 +17,21 @@ namespace jetmem {
 class WebMetrics {
  public:
   // Any path may be asked for, so only known ones get a series; the rest is "other".
-  static constexpr std::array<std::string_view, 6> kPaths{"/",        "/api/v1/alerts", "/healthz",
-                                                          "/metrics", "/readyz",        "other"};
-  static constexpr std::array<unsigned, 5> kCodes{200, 404, 405, 413, 503};
+  static constexpr std::array<std::string_view, 12> kPaths{
+      "/",           "/api/v1/alerts", "/api/v1/doctor", "/api/v1/events", "/api/v1/history",
+      "/api/v1/now", "/api/v1/status", "/api/v1/texts",  "/healthz",       "/metrics",
+      "/readyz",     "other"};
+  static constexpr std::array<unsigned, 8> kCodes{200, 400, 404, 405, 413, 429, 500, 503};
 
   WebMetrics() : section_(table_.add_section("web")) {}
 
   void count_request(std::string_view path, unsigned code);
   void count_listen_failure() { ++listen_failures_; }
   void count_accept_failure() { ++accept_failures_; }
+  void set_history(bool stuck, std::uint64_t timeouts) {
+    history_stuck_ = stuck;
+    history_timeouts_ = timeouts;
+  }
   void set_connections(unsigned count) { connections_ = count; }
 
   // Appends the series in the text format. `page_age` is negative when there is no page yet.
@@ -39,6 +45,8 @@ class WebMetrics {
   std::uint64_t listen_failures_ = 0;
   std::uint64_t accept_failures_ = 0;
   unsigned connections_ = 0;
+  bool history_stuck_ = false;
+  std::uint64_t history_timeouts_ = 0;
 };
 
 // Every metric above, for the metrics reference.

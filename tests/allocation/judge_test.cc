@@ -58,7 +58,7 @@ TEST(Allocation, NoneToJudgeByRules) {
   const std::size_t section = table.add_section("alerts");
   const TempDir directory;
   directory.write("rules.yaml", kRules);
-  Recorder log;
+  RecordedLog log;
   Judge judge({}, clock, log, sampler, nullptr);
   RulesSettings settings;
   settings.directory = directory.path();
@@ -104,7 +104,7 @@ TEST(Allocation, FewToKeepAlertsThatFire) {
   const TempDir directory;
   const TempDir runtime;
   directory.write("rules.yaml", kRules);
-  Recorder log;
+  RecordedLog log;
   Judge judge({runtime.path(), "boot"}, clock, log, sampler, nullptr);
   RulesSettings settings;
   settings.directory = directory.path();

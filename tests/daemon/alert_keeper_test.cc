@@ -52,7 +52,7 @@ class AlertKeeperTest : public testing::Test {
   }
 
   TempDir directory_;
-  Recorder log_;
+  RecordedLog log_;
   Nanoseconds now_ = hours(1);
   RuleEngine engine_{rule_set(), {}};
 };

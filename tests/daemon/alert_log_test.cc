@@ -63,7 +63,7 @@ class AlertLogTest : public testing::Test {
   Nanoseconds now_ = hours(5);
   Rule critical_ = rule_named("JetmemCmaExhausted", Severity::kCritical);
   Rule warning_ = rule_named("JetmemOther", Severity::kWarning);
-  Recorder recorder_;
+  RecordedLog recorder_;
   AlertLog log_{recorder_};
 };
 

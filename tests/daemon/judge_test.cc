@@ -158,7 +158,7 @@ class JudgeTest : public testing::Test {
   TempDir runtime_;
   Root root_;
   ManualClock clock_;
-  Recorder log_;
+  RecordedLog log_;
   SampleTable table_;
   std::unique_ptr<Sampler> sampler_;
   std::size_t section_ = 0;

@@ -10,7 +10,7 @@
 
 namespace jetmem {
 
-struct Recorder final : Log {
+struct RecordedLog final : Log {
   void write(LogEntry entry) override { entries.push_back(std::move(entry)); }
 
   std::vector<LogEntry> entries;

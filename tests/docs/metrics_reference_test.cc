@@ -8,6 +8,8 @@
 #include "collectors/registry.h"
 #include "collectors/sampler.h"
 #include "daemon/alert_actions.h"
+#include "daemon/history_feed.h"
+#include "daemon/incident_capture.h"
 #include "daemon/judge.h"
 #include "daemon/programs.h"
 #include "daemon/self.h"
@@ -50,6 +52,11 @@ std::vector<MetricGroup> all_groups() {
   for (const auto metrics : AlertActions::metrics()) {
     groups.push_back({"What alerts have done", "Only while the settings ask for it.", metrics});
   }
+  groups.push_back({"The flight recorder",
+                    "What is kept on the disk; absent when it is switched off.",
+                    HistoryFeed::metrics()});
+  groups.push_back({"Captures", "Bundles written by themselves when a critical alert fires.",
+                    incident_capture_metrics()});
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", self_metrics()});
   for (const auto metrics : program_metrics()) {

@@ -1,0 +1,13 @@
+// /api/v1/status: how the device is, in short; as `jetmem status --json`.
+
+#include "daemon/api/api.h"
+#include "report/answers/status_answer.h"
+
+namespace jetmem {
+
+ApiAnswer api_status(Api& api, const Parameters& /*parameters*/) {
+  constexpr Nanoseconds kRest = std::chrono::seconds(1);
+  return api.kept(api.status_body, kRest, [&] { return status_json(status_answer(api.now())); });
+}
+
+}  // namespace jetmem

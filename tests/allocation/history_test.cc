@@ -1,0 +1,71 @@
+// A step of the flight recorder allocates nothing while the table's shape stands.
+#include <gtest/gtest.h>
+
+#include "history/recorder.h"
+#include "history/waiting.h"
+#include "tests/bench/count_malloc.h"
+#include "tests/daemon/recorder.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Descriptor kArea{.name = "jetmem_cma_used_bytes", .labels = {"area"}, .max_series = 600};
+
+void put(SampleTable& table, std::size_t section, Nanoseconds at) {
+  SampleWriter out(table, section, at);
+  for (int i = 0; i < 300; ++i) out.put(kArea, to_seconds(at), i);
+}
+
+TEST(HistoryAllocation, NoneForASteadyStep) {
+  ManualClock clock;
+  RecordedLog log;
+  RecorderOptions options;
+  options.no_directory = "a test";
+  Recorder recorder(options, clock, log);
+  recorder.start();
+  SampleTable table;
+  const std::size_t section = table.add_section("test");
+  const std::size_t own = table.add_section("history");
+  const auto step = [&] {
+    clock.advance(seconds(10));
+    put(table, section, clock.boot());
+    const auto before = allocations_of_this_thread();
+    recorder.round(table);
+    const auto made = allocations_of_this_thread() - before;
+    SampleWriter out(table, own, clock.boot());
+    recorder.write(out);
+    return made;
+  };
+  unsigned long first = 0;
+  for (int i = 0; i < 3; ++i) first += step();
+  EXPECT_GT(first, 0U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(step(), 0U) << i;
+}
+
+// Nor does the block of the next half hour, once there were as many as there are ever at a time.
+TEST(HistoryAllocation, BlocksAreUsedAgain) {
+  Waiting waiting{Selection(), 0};
+  SampleTable table;
+  const std::size_t section = table.add_section("test");
+  Nanoseconds at{0};
+  const auto half_hour = [&] {
+    unsigned long made = 0;
+    for (int i = 0; i < 90; ++i) {
+      at += seconds(10);
+      put(table, section, at);
+      const auto before = allocations_of_this_thread();
+      waiting.take(table, at);
+      made += allocations_of_this_thread() - before;
+    }
+    waiting.seal();
+    waiting.let_go(waiting.oldest_sealed(), true);
+    return made;
+  };
+  for (int i = 0; i < 3; ++i) half_hour();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(half_hour(), 0U) << i;
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,87 @@
+// A history in memory, which counts what it is asked.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "history/history.h"
+
+namespace jetmem::test {
+
+class MadeUpHistory final : public History {
+ public:
+  std::vector<SeriesKnown> known;
+  std::vector<HistoryPoint> points;
+  std::vector<EventRecord> told;  // newest first
+  std::vector<std::pair<std::string, double>> samples;
+  HistoryFacts about;
+  std::optional<Error> trouble;
+
+  int asks = 0;
+  SeriesAsked last_series;
+  EventsAsked last_events;
+  Nanoseconds last_at{0};
+  Nanoseconds last_patience{0};
+  std::function<void()> on_ask;
+
+  Result<std::vector<SeriesKnown>> series(std::string_view family) override {
+    if (auto error = ask()) return tl::unexpected(*error);
+    std::vector<SeriesKnown> out;
+    for (const SeriesKnown& each : known) {
+      if (family.empty() || each.key.substr(0, each.key.find('{')) == family) out.push_back(each);
+    }
+    return out;
+  }
+  Result<SeriesPast> past(const SeriesAsked& asked) override {
+    last_series = asked;
+    if (auto error = ask()) return tl::unexpected(*error);
+    SeriesPast out;
+    out.key = asked.key;
+    for (const SeriesKnown& each : known) {
+      if (each.key != asked.key) continue;
+      for (const HistoryPoint& point : points) {
+        if (point.wall >= asked.from && point.wall <= asked.to) out.points.push_back(point);
+      }
+    }
+    if (out.points.size() > asked.most) {
+      out.cut = true;
+      out.points.erase(out.points.begin(),
+                       out.points.end() - static_cast<std::ptrdiff_t>(asked.most));
+    }
+    return out;
+  }
+  Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
+                                                         Nanoseconds patience) override {
+    last_at = wall;
+    last_patience = patience;
+    if (auto error = ask()) return tl::unexpected(*error);
+    return samples;
+  }
+  Result<EventsPast> events(const EventsAsked& asked) override {
+    last_events = asked;
+    if (auto error = ask()) return tl::unexpected(*error);
+    EventsPast out;
+    for (const EventRecord& each : told) {
+      if (asked.before && each.id >= *asked.before) continue;
+      out.more = out.events.size() == asked.most;
+      if (out.more) break;
+      out.events.push_back(each);
+    }
+    return out;
+  }
+  Result<HistoryFacts> facts() override {
+    if (auto error = ask()) return tl::unexpected(*error);
+    return about;
+  }
+
+ private:
+  std::optional<Error> ask() {
+    ++asks;
+    if (on_ask) on_ask();
+    return trouble;
+  }
+};
+
+}  // namespace jetmem::test

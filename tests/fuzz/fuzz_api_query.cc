@@ -1,0 +1,42 @@
+#include "daemon/pages.h"
+#include "tests/daemon/made_up_history.h"
+
+// Any parameters, to any page of the API: an answer of a known status, JSON that is bounded.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (text.empty()) return 0;
+  static ManualClock clock;
+  static test::MadeUpHistory history;
+  static PageBox box;
+  static AlertsBox alerts;
+  static Readiness readiness;
+  static WebMetrics metrics;
+  ApiTold told;
+  told.history = &history;
+  if (history.known.empty()) {
+    clock.set_wall(std::chrono::seconds(1'790'000'000));
+    history.known = {{"jetmem_a{b=\"c\"}", true, clock.wall(), clock.wall()}};
+    history.points.resize(3);
+    history.samples = {{"jetmem_a", 1}};
+    history.told.resize(5);
+  }
+  Pages pages(clock, box, alerts, readiness, metrics, std::move(told));
+  const auto endpoints = Api::endpoints();
+  const Api::Endpoint& endpoint = endpoints[static_cast<unsigned char>(text[0]) % endpoints.size()];
+  text.remove_prefix(1);
+  std::vector<Parameter> parameters;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::size_t equals = std::min(part.find('='), part.size());
+    parameters.push_back({part.substr(0, equals), part.substr(std::min(part.size(), equals + 1))});
+  }
+  const Answer answer =
+      pages.answer({.method = "GET", .path = endpoint.path, .parameters = parameters});
+  const auto& codes = WebMetrics::kCodes;
+  if (std::find(codes.begin(), codes.end(), answer.code) == codes.end()) __builtin_trap();
+  if (answer.body->empty() || answer.body->front() != '{') __builtin_trap();
+  if (answer.body->size() > 4U << 20) __builtin_trap();
+  return 0;
+}

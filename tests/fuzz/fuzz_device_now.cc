@@ -1,0 +1,39 @@
+#include "report/answers/events_answer.h"
+#include "report/answers/history_answer.h"
+#include "report/device_now.h"
+
+namespace {
+
+constexpr std::string_view kGood =
+    R"({"schema":"jetmem-now/1","by":"daemon","version":"1","boot_id":"b","since_boot_seconds":9,)"
+    R"("time":1790000000.5,"sources":[{"source":"cma","what":"w","state":"denied","reason":"r",)"
+    R"("stale":false,"interval_seconds":1,"absent_values":{"off":2}}],"no_alerts":"none",)"
+    R"("events":[{"id":3,"what":"kernel","kind":"k","severity":"error","summary":"s","boot":1,)"
+    R"("time":1790000000,"since_boot_seconds":3,"count":2,"fields":{"a":[1]}}],"notes":["n"],)"
+    R"("samples":{"jetmem_a{b=\"c\"}":1.5}})";
+
+// A text of its own, or a good one with a piece of it replaced: where, how much, by what.
+std::string text_of(std::string_view input) {
+  if (input.size() < 3 || input[0] == '{') return std::string(input);
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[i]); };
+  std::string text(kGood);
+  const std::size_t at = (byte(0) * 256U + byte(1)) % text.size();
+  return text.replace(at, byte(2) % 64, input.substr(3));
+}
+
+}  // namespace
+
+// What answers may be anybody. What is understood is written so that it is understood again.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  const std::string text = text_of({reinterpret_cast<const char*>(data), size});
+  (void)parse_history_list(text);
+  (void)parse_series_past(text);
+  (void)parse_history_moment(text);
+  (void)parse_events(text);
+  const auto now = parse_device_now(text);
+  if (!now) return 0;
+  const auto again = parse_device_now(device_now_json(*now));
+  if (!again || again->samples.all().size() != now->samples.all().size()) __builtin_trap();
+  return 0;
+}
