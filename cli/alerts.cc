@@ -1,10 +1,6 @@
 // jetmem alerts: what fires now, and what to do about it.
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "cli/alerts_asked.h"
 #include "cli/alerts_text.h"
@@ -12,6 +8,7 @@
 #include "cli/event_text.h"
 #include "cli/exit_codes.h"
 #include "cli/rule_input.h"
+#include "cli/terminal.h"
 
 namespace jetmem {
 namespace {
@@ -21,12 +18,6 @@ struct AlertsOptions {
   bool json = false;
   bool all = false;
 };
-
-bool wants_color() {
-  const char* term = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
-         std::strcmp(term, "dumb") != 0;
-}
 
 int run(const AlertsOptions& options) {
   const auto settings = settings_for("alerts", options.wanted.config);
@@ -38,6 +29,9 @@ int run(const AlertsOptions& options) {
   }
   if (!asked->why_not_asked.empty()) {
     std::fprintf(stderr, "jetmem alerts: %s\n", asked->why_not_asked.c_str());
+  }
+  for (const std::string& note : asked->notes) {
+    std::fprintf(stderr, "jetmem alerts: %s\n", note.c_str());
   }
   const std::string out =
       options.json ? asked->json
@@ -67,6 +61,7 @@ void add_alerts_command(CLI::App& app, CommandContext& context) {
       "or\n"
       "with --root DIR, the rules are judged from one look; what needs a past cannot be told "
       "then.\n"
+      "Of a bundle the answer is what jetmemd judged when it was captured.\n"
       "Exit status: 0 when nothing fires and every rule was judged; 1 when something fires; 3 "
       "when\n"
       "nothing is known to fire and not all could be told (a source is blind, a rule has a "

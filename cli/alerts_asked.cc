@@ -1,5 +1,6 @@
 #include "cli/alerts_asked.h"
 
+#include "cli/captured_alerts.h"
 #include "cli/daemon_client.h"
 #include "cli/judged_now.h"
 #include "cli/rule_input.h"
@@ -29,8 +30,14 @@ Result<AlertsAsked> from_one_look(const AlertsWanted& wanted, const Settings& se
   auto shot = OneShot::read(wanted.root, {});
   if (!shot) return tl::unexpected(std::move(shot.error()));
   AlertsAsked out;
-  std::size_t files = 0;
-  out.answer = judged_now(**shot, read_rules(wanted.rules, settings.rules, files), settings.rules);
+  if (!wanted.root.empty() && wanted.rules.paths.empty()) {
+    out.answer = captured_or_judged(wanted.root, **shot, settings.rules, out.notes);
+    if (!out.answer.one_look) out.from = kCapturedAlerts;
+  } else {
+    std::size_t files = 0;
+    out.answer =
+        judged_now(**shot, read_rules(wanted.rules, settings.rules, files), settings.rules);
+  }
   out.json = alerts_json(out.answer);
   return out;
 }

@@ -16,17 +16,18 @@
 namespace jetmem {
 
 struct AlertsWanted {
-  std::string root;                 // judged now, below it; empty: the daemon is asked
-  std::string daemon;               // asked and nobody else; empty: where it usually is
+  std::string root;    // as judged at its capture, else now; empty: the daemon is asked
+  std::string daemon;  // asked and nobody else; empty: where it usually is
   std::vector<std::string> config;  // settings files
   NamedRules rules;                 // judged now, where there are paths
 };
 
 struct AlertsAsked {
   AlertsAnswer answer;
-  std::string json;           // of the answer
-  std::string from;           // "unix:/run/jetmem/api.socket"; empty: judged now
-  std::string why_not_asked;  // of the daemon, where it was tried; empty otherwise
+  std::string json;                // of the answer
+  std::string from;                // "unix:/run/jetmem/api.socket"; empty: judged now
+  std::string why_not_asked;       // of the daemon, where it was tried; empty otherwise
+  std::vector<std::string> notes;  // for a person
 };
 
 // Errors: the daemon that was named does not answer; the root cannot be read.

@@ -2,15 +2,18 @@
 
 #include <cstdio>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "collectors/registry.h"
 #include "config/load.h"
+#include "config/schema.h"
+#include "report/answers/answer_head.h"
 
 namespace jetmem {
 namespace {
 
-int run_check(const std::vector<std::string>& named) {
+int run_check(const std::vector<std::string>& named, bool) {
   const auto loaded = load_named_or_default(named, known_sources());
   if (!loaded) {
     std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
@@ -20,13 +23,26 @@ int run_check(const std::vector<std::string>& named) {
   return kExitOk;
 }
 
-int run_show(const std::vector<std::string>& named) {
+std::string settings_json(const LoadedSettings& loaded) {
+  nlohmann::ordered_json out{{"schema", "jetmem-settings/1"}};
+  nlohmann::ordered_json& settings = out["settings"] = nlohmann::ordered_json::object();
+  const Schema schema = Schema::of(loaded.values);
+  for (const Setting& setting : schema.settings()) {
+    const auto origin = loaded.origins.find(setting.key);
+    settings[std::string(setting.key)] = {
+        {"value", setting.show(loaded.values)},
+        {"from", origin == loaded.origins.end() ? "unknown" : printable(origin->second, 4096)}};
+  }
+  return answer_text(out);
+}
+
+int run_show(const std::vector<std::string>& named, bool json) {
   const auto loaded = load_named_or_default(named, known_sources());
   if (!loaded) {
     std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
     return kExitUsage;
   }
-  std::fputs(show_settings(*loaded).c_str(), stdout);
+  std::fputs((json ? settings_json(*loaded) : show_settings(*loaded)).c_str(), stdout);
   return kExitOk;
 }
 
@@ -38,7 +54,7 @@ void add_config_command(CLI::App& app, CommandContext& context) {
   struct Action {
     const char* name;
     const char* help;
-    int (*run)(const std::vector<std::string>&);
+    int (*run)(const std::vector<std::string>&, bool json);
   };
   for (const Action& action :
        {Action{"check", "Say whether the settings are right, or what is wrong and where",
@@ -50,8 +66,13 @@ void add_config_command(CLI::App& app, CommandContext& context) {
                     "Settings files, later ones override earlier ones (default: "
                     "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)")
         ->type_name("");
+    auto json = std::make_shared<bool>(false);
+    if (action.run == run_show) {
+      sub->add_flag("--json", *json, "As JSON; values are text, as in a settings file");
+    }
     sub->footer("Exit status: 0 when the settings are right, 2 when they are not.");
-    sub->callback([files, &context, run = action.run] { context.status = run(*files); });
+    sub->callback(
+        [files, json, &context, run = action.run] { context.status = run(*files, *json); });
   }
 }
 

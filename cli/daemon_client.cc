@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 
@@ -82,6 +83,25 @@ Error trouble_of(CURLcode code, const Body& body, milliseconds deadline) {
   return {Errc::kIo, curl_easy_strerror(code)};
 }
 
+// What it says of why there is no answer: {"error", "fix"}, or a line of text.
+Error refusal(long status, std::string_view body) {
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  std::string said = printable(trim(body), 300);
+  const auto text = [&](const char* key) {
+    const auto found = json.is_object() ? json.find(key) : json.end();
+    return json.is_object() && found != json.end() && found->is_string()
+               ? printable(found->get_ref<const std::string&>(), 300)
+               : std::string();
+  };
+  if (const std::string error = text("error"); !error.empty()) {
+    said = error;
+    if (const std::string fix = text("fix"); !fix.empty()) said += " (" + fix + ")";
+  }
+  Errc code = Errc::kIo;
+  if (status == 400) code = text("code") == "unknown_metric" ? Errc::kAbsent : Errc::kInvalid;
+  return {code, "it answers " + std::to_string(status) + ": " + said};
+}
+
 Result<std::string> get(const ListenAddress& address, const std::string& path,
                         milliseconds deadline) {
   const Curl curl(curl_easy_init());
@@ -102,12 +122,11 @@ Result<std::string> get(const ListenAddress& address, const std::string& path,
   long status = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   if (status == 200) return std::move(body.text);
-  const std::string said = printable(trim(body.text), 300);
   if (status == 404) {
-    return fail(Errc::kMalformed,
-                "it has no " + path + "; is it a jetmemd, and of the same version as jetmem?");
+    return fail(Errc::kMalformed, "it has no " + path.substr(0, path.find('?')) +
+                                      "; is it a jetmemd, and of the same version as jetmem?");
   }
-  return fail(Errc::kIo, "it answers " + std::to_string(status) + ": " + said);
+  return tl::unexpected(refusal(status, body.text));
 }
 
 }  // namespace
@@ -127,6 +146,8 @@ Result<DaemonReply> ask_daemon(std::span<const ListenAddress> addresses, const s
   const auto end = steady_clock::now() + deadline;
   std::string nobody;
   std::string trouble;
+  // Of the one that had trouble; of several, each with its own, nothing in particular.
+  Errc code = Errc::kIo;
   for (const ListenAddress& address : addresses) {
     const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
     if (left <= milliseconds(0)) break;
@@ -135,10 +156,11 @@ Result<DaemonReply> ask_daemon(std::span<const ListenAddress> addresses, const s
     if (body.error().code == Errc::kUnavailable) {
       nobody += (nobody.empty() ? "" : " or ") + address.text();
     } else {
+      code = trouble.empty() ? body.error().code : Errc::kIo;
       trouble += (trouble.empty() ? "" : "; ") + address.text() + ": " + body.error().message;
     }
   }
-  if (!trouble.empty()) return fail(Errc::kIo, std::move(trouble));
+  if (!trouble.empty()) return fail(code, std::move(trouble));
   return fail(Errc::kUnavailable, "no daemon answers at " + nobody +
                                       ": is jetmemd running? See systemctl status jetmemd");
 }

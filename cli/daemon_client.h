@@ -26,7 +26,8 @@ constexpr std::size_t kMaxReply = 4U << 20;
 
 // GET of `path` at the first address where something answers, all within `deadline`. Errors:
 // kUnavailable where nobody answers, with what to do about it; what a daemon said that had no
-// answer to give.
+// answer to give: kAbsent where it knows no such metric, kInvalid where it did not understand the
+// question.
 Result<DaemonReply> ask_daemon(std::span<const ListenAddress> addresses, const std::string& path,
                                std::chrono::milliseconds deadline = std::chrono::seconds(3));
 

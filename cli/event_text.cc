@@ -16,7 +16,7 @@ std::size_t width_of(std::string_view text) {
 
 }  // namespace
 
-std::string wrapped(std::string_view text, std::size_t indent) {
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
   std::string out;
   std::size_t column = 0;
   while (!text.empty()) {
@@ -26,7 +26,7 @@ std::string wrapped(std::string_view text, std::size_t indent) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(word.size());
     const std::size_t width = width_of(word);
-    if (column > 0 && column + 1 + width <= kTerminalWidth) {
+    if (column > 0 && column + 1 + width <= columns) {
       out.append(" ");
       column += 1 + width;
     } else {

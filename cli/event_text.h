@@ -14,7 +14,8 @@ inline constexpr std::size_t kTerminalWidth = 80;
 
 // Breaks at blanks; every line begins with `indent` blanks and ends with a newline. A word that is
 // too long for a line gets one of its own.
-std::string wrapped(std::string_view text, std::size_t indent);
+std::string wrapped(std::string_view text, std::size_t indent,
+                    std::size_t columns = kTerminalWidth);
 
 // As dmesg has it: "12.345678".
 std::string seconds_text(std::chrono::microseconds stamp);

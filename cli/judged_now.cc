@@ -137,8 +137,8 @@ AlertsAnswer judged_now(const OneShot& shot, ParsedRules rules, const RulesSetti
   const OneLook sources(shot.sampler());
   TableFeed(engine).scrape(shot.table(), shot.now());
   engine.judge(&sources);
-  const auto texts = std::make_shared<const AlertsTexts>(
-      AlertsTexts{engine.rules(), std::move(rules.errors), settings.interval, settings.runbook_directory()});
+  const auto texts = std::make_shared<const AlertsTexts>(AlertsTexts{
+      engine.rules(), std::move(rules.errors), settings.interval, settings.runbook_directory()});
   AlertsNow now;
   take_alerts(engine, texts, SystemClock().wall() - shot.now(), now);
   AlertsAnswer answer = alerts_answer(now);

@@ -3,10 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 
-#include "base/version.h"
+#include "base/text.h"
+#include "cli/bundle/unpack.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/status.h"
 
 namespace {
 
@@ -17,38 +21,49 @@ int told(int status) {
   return jetmem::kExitFailed;
 }
 
+// Where --root is a file it is a bundle: what it holds is what the command sees.
+void open_root(jetmem::CommandContext& context, std::unique_ptr<jetmem::UnpackedBundle>& bundle) {
+  context.root_name = context.root;
+  std::error_code ignored;
+  if (context.root.empty() || !std::filesystem::is_regular_file(context.root, ignored)) return;
+  auto opened = jetmem::UnpackedBundle::open(context.root);
+  if (!opened) {
+    std::fprintf(stderr, "jetmem: --root: %s\n", opened.error().message.c_str());
+    throw CLI::RuntimeError(jetmem::kExitFailed);
+  }
+  bundle = std::move(*opened);
+  for (const std::string& remark : bundle->remarks()) {
+    std::fprintf(stderr, "jetmem: --root %s: %s\n", jetmem::printable(context.root, 500).c_str(),
+                 remark.c_str());
+  }
+  context.root = bundle->root();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   // A closed pipe (`jetmem metrics | head`) ends a write with an error, not the process.
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app("The memory health of a board whose CPU, GPU and camera share one DRAM.\n",
-               "jetmem");
-  app.set_version_flag("--version", std::string("jetmem ") + jetmem::kVersion);
-  app.require_subcommand(1);
-  app.fallthrough();
+  CLI::App app;
   jetmem::CommandContext context;
-  app.add_option("--root", context.root,
-                 "Read below this directory (a fixture or a captured bundle) instead of /")
-      ->type_name("DIR");
-  jetmem::add_alerts_command(app, context);
-  jetmem::add_metrics_command(app, context);
-  jetmem::add_sources_command(app, context);
-  jetmem::add_config_command(app, context);
-  jetmem::add_decode_command(app, context);
-  jetmem::add_events_command(app, context);
-  jetmem::add_nvmap_command(app, context);
-  jetmem::add_boots_command(app, context);
-  jetmem::add_mark_command(app, context);
-  jetmem::add_probe_command(app, context);
-  jetmem::add_compact_command(app, context);
-  jetmem::add_rules_command(app, context);
+  jetmem::set_up_program(app, context);
+  std::unique_ptr<jetmem::UnpackedBundle> bundle;
+  app.parse_complete_callback([&] { open_root(context, bundle); });
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& error) {
+    return told(error.get_exit_code());
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with status 0.
     const int status = app.exit(error);
-    return told(status == 0 ? jetmem::kExitOk : jetmem::kExitUsage);
+    if (status == 0) return told(jetmem::kExitOk);
+    // With these 2 says that the device is in a critical state.
+    for (const CLI::App* command : app.get_subcommands()) {
+      const std::string& name = command->get_name();
+      if (name == "status" || name == "doctor") return told(jetmem::kExitUnknown);
+    }
+    return told(jetmem::kExitUsage);
   }
+  if (app.get_subcommands().empty()) jetmem::show_status(context);
   return told(context.status);
 }

@@ -6,12 +6,25 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/one_shot.h"
+#include "report/answers/answer_head.h"
 #include "report/exposition.h"
+#include "report/sample_set.h"
 
 namespace jetmem {
 namespace {
 
-int run(const std::string& root, const std::vector<std::string>& only) {
+// JSON has no word for infinite and what is no number: null.
+std::string samples_json(const OneShot& shot) {
+  nlohmann::ordered_json samples = nlohmann::ordered_json::object();
+  const SampleSet set = SampleSet::of(shot.table());
+  for (const Sample& sample : set.all()) {
+    samples[sample.name.key()] = sample.value;
+  }
+  nlohmann::ordered_json out{{"schema", "jetmem-metrics/1"}, {"samples", std::move(samples)}};
+  return answer_text(out);
+}
+
+int run(const std::string& root, const std::vector<std::string>& only, bool json) {
   auto shot = OneShot::read(root, only);
   if (!shot) {
     std::fprintf(stderr, "jetmem metrics: %s\n", shot.error().message.c_str());
@@ -33,10 +46,14 @@ int run(const std::string& root, const std::vector<std::string>& only) {
                    name.data(), printable(status.skipped, 500).c_str());
     }
   }
-  Page page;
-  fill_page((*shot)->table(), (*shot)->now(), 1, page);
   std::string text;
-  render_text(page, text);
+  if (json) {
+    text = samples_json(**shot);
+  } else {
+    Page page;
+    fill_page((*shot)->table(), (*shot)->now(), 1, page);
+    render_text(page, text);
+  }
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
@@ -57,6 +74,8 @@ void add_metrics_command(CLI::App& app, CommandContext& context) {
       ->delimiter(',')
       ->type_name("NAME[,NAME]")
       ->allow_extra_args(false);
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "As JSON: {\"samples\": {SERIES: VALUE}}");
   command->footer(
       "Needs no daemon. A source that could not be read is absent, and said on standard error; "
       "values\n"
@@ -64,7 +83,7 @@ void add_metrics_command(CLI::App& app, CommandContext& context) {
       "DIR.\n"
       "Exit status: 0 when at least one source could be read, 1 when none could, 2 on a wrong\n"
       "command line.");
-  command->callback([only, &context] { context.status = run(context.root, *only); });
+  command->callback([only, json, &context] { context.status = run(context.root, *only, *json); });
 }
 
 }  // namespace jetmem

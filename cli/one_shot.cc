@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "base/manifest.h"
 #include "base/spawn.h"
 #include "base/text.h"
 #include "collectors/kernel_log/kmsg.h"
 #include "collectors/reader/client.h"
 #include "collectors/registry.h"
 #include "health/registry.h"
+#include "report/kernel_event_record.h"
 
 namespace jetmem {
 namespace {
@@ -20,21 +22,24 @@ constexpr int kMostOfDevice = 64;  // times that many: more than any ring holds
 }  // namespace
 
 Result<std::unique_ptr<OneShot>> OneShot::read(const std::string& root_directory,
-                                               const std::vector<std::string>& only) {
+                                               const std::vector<std::string>& only,
+                                               LookOptions options) {
   Root root = Root::live();
   if (!root_directory.empty()) {
     auto other = Root::at(root_directory);
     if (!other) return tl::unexpected(std::move(other.error()).within("--root"));
     root = std::move(*other);
   }
-  std::unique_ptr<OneShot> shot(new OneShot(std::move(root), root_directory));
+  std::unique_ptr<OneShot> shot(new OneShot(std::move(root), root_directory, std::move(options)));
   if (auto ok = shot->choose(only); !ok) return tl::unexpected(std::move(ok.error()));
   shot->read_chosen();
   return shot;
 }
 
-OneShot::OneShot(Root root, std::string root_directory)
-    : root_(std::move(root)), root_directory_(std::move(root_directory)) {}
+OneShot::OneShot(Root root, std::string root_directory, LookOptions options)
+    : root_(std::move(root)),
+      root_directory_(std::move(root_directory)),
+      options_(std::move(options)) {}
 
 Result<void> OneShot::choose(const std::vector<std::string>& only) {
   std::vector<std::unique_ptr<Source>> sources = make_all_sources();
@@ -70,6 +75,7 @@ void OneShot::read_chosen() {
   reader::ClientOptions options;
   options.program = reader::find_reader_program();
   options.root = root_directory_;
+  if (root_.is_live()) options.socket = options_.reader_socket;
   SystemSpawner spawner;
   reader::Client client(
       options, clock_, spawner,
@@ -80,9 +86,11 @@ void OneShot::read_chosen() {
           if (stream.valid()) {
             read_kernel_log(i, std::move(stream));
           } else if (snapshot && sampler_->info(i).access == Access::kStream) {
+            seen(i, **snapshot);
             const std::string_view path = sampler_->info(i).paths.front();
             sampler_->reject(i, (*snapshot)->find(path).as_error());
           } else if (snapshot) {
+            seen(i, **snapshot);
             sampler_->accept(i, **snapshot, read_time);
           } else {
             sampler_->reject(i, std::move(snapshot.error()));
@@ -93,26 +101,30 @@ void OneShot::read_chosen() {
   for (const std::size_t i : chosen_) {
     const Access access = sampler_->info(i).access;
     if (access == Access::kProgram && root_.is_live()) {
-      sampler_->skip(i, "only the daemon runs the program that tells it");
+      if (!take_text(i)) sampler_->skip(i, "only the daemon runs the program that tells it");
     } else if (access == Access::kDirect || access == Access::kProgram) {
-      sampler_->collect(i);
+      collect(i);
     }
   }
   for (const std::size_t i : chosen_) {
     const Access access = sampler_->info(i).access;
     if (access == Access::kDirect || access == Access::kProgram) continue;
-    if (options.program.empty() && access == Access::kStream) {
+    if (options.program.empty() && options.socket.empty() && access == Access::kStream) {
       int error = 0;
       const std::string_view path = sampler_->info(i).paths.front();
       UniqueFd stream = root_.open_stream(path, error);
       if (stream.valid()) {
         read_kernel_log(i, std::move(stream));
       } else {
+        Snapshot refused;
+        refused.add(path, {}, error);
+        seen(i, refused);
         sampler_->reject(i, FileText{path, {}, error}.as_error());
       }
-    } else if (options.program.empty()) {
-      sampler_->collect(i);
+    } else if (options.program.empty() && options.socket.empty()) {
+      collect(i);
     } else if (sampler_->admit(i)) {
+      begins(i);
       client.request(sampler_->info(i).name);
     }
   }
@@ -123,10 +135,47 @@ void OneShot::read_chosen() {
   sampler_->finish_round();
 }
 
+void OneShot::begins(std::size_t i) const {
+  if (options_.begins) options_.begins(sampler_->info(i).name);
+}
+
+void OneShot::seen(std::size_t i, const Snapshot& snapshot) const {
+  if (options_.seen) options_.seen(sampler_->info(i), snapshot);
+}
+
+void OneShot::collect(std::size_t i) {
+  begins(i);
+  if (!options_.seen) return sampler_->collect(i);
+  if (!sampler_->admit(i)) return;
+  const SourceInfo& info = sampler_->info(i);
+  const Nanoseconds begin = clock_.mono();
+  SnapshotReader reader(info.paths, info.limits, info.gather, info.name);
+  const Snapshot& snapshot = reader.read(root_);
+  seen(i, snapshot);
+  sampler_->accept(i, snapshot, clock_.mono() - begin);
+}
+
+bool OneShot::take_text(std::size_t i) {
+  const std::string path(sampler_->info(i).paths.front());
+  const auto text = options_.texts.find(path);
+  if (text == options_.texts.end()) return false;
+  Snapshot snapshot;
+  snapshot.add(path, text->second, 0);
+  seen(i, snapshot);
+  sampler_->accept(i, snapshot, Nanoseconds(0));
+  return true;
+}
+
 void OneShot::read_kernel_log(std::size_t i, UniqueFd fd) {
+  if (options_.kernel_log) options_.kernel_log(fd.get());
   kernel_log::KernelLog::Options options;
   options.soc = kernel_log::soc_of(root_);
-  kernel_log_ = std::make_unique<kernel_log::KernelLog>(clock_, options, nullptr);
+  kernel_log_ = std::make_unique<kernel_log::KernelLog>(
+      clock_, options,
+      [this](const kernel_log::Event& event, const kernel_log::Occurrence& occurrence) {
+        events_.push_back(kernel_event_record(event, occurrence.entry->origin, occurrence.time));
+        if (events_.size() > kMaxEvents) events_.pop_front();
+      });
   if (!root_.is_live()) kernel_log_->set_captured();
   kernel_log::KmsgReader kmsg(*kernel_log_);
   auto drained = kmsg.attach(std::move(fd));
@@ -144,10 +193,22 @@ void OneShot::read_kernel_log(std::size_t i, UniqueFd fd) {
   KernelLogReading reading;
   reading.log = kernel_log_.get();
   reading.input = kmsg.is_file() ? KernelLogInput::kFile : KernelLogInput::kKmsg;
+  std::optional<Nanoseconds> wall_offset;
   if (root_.is_live()) {
-    reading.wall_offset = clock_.wall() - clock_.boot();
+    wall_offset = clock_.wall() - clock_.boot();
   } else if (root_.facts().boot_time) {
-    reading.wall_offset = std::chrono::seconds(*root_.facts().boot_time);
+    wall_offset = std::chrono::seconds(*root_.facts().boot_time);
+  }
+  reading.wall_offset = wall_offset;
+  const Manifest* manifest = root_.manifest();
+  if (!root_.is_live() && manifest != nullptr && manifest->capture) {
+    if (const auto& seconds = manifest->capture->log_seconds) {
+      reading.captured_at =
+          std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(*seconds));
+    }
+  }
+  for (EventRecord& event : events_) {
+    if (wall_offset && event.at) event.wall = *wall_offset + *event.at;
   }
   kernel_log_source_->set_reading(reading);
   sampler_->accept(i, Snapshot(), Nanoseconds(0));

@@ -2,6 +2,9 @@
 // that a source that hangs in the kernel costs a command its deadline and not the terminal.
 #pragma once
 
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,15 +15,31 @@
 #include "base/sample.h"
 #include "collectors/kernel_log/source.h"
 #include "collectors/sampler.h"
+#include "history/event_record.h"
 
 namespace jetmem {
+
+// For who wants the raw text of what is read.
+struct LookOptions {
+  // Each source before it is read.
+  std::function<void(std::string_view source)> begins{};
+  // What a source was given, before it parses that.
+  std::function<void(const SourceInfo& info, const Snapshot& snapshot)> seen{};
+  // The kernel log, at its beginning; to be left there.
+  std::function<void(int fd)> kernel_log{};
+  // Tried before a reader of one's own is started; empty: none.
+  std::string reader_socket{};
+  // What programs printed that only the daemon runs, by path.
+  std::map<std::string, std::string> texts{};
+};
 
 class OneShot {
  public:
   // Reads the named sources, or all when `only` is empty. Errors: a root that cannot be opened, a
   // name that no source has.
   static Result<std::unique_ptr<OneShot>> read(const std::string& root_directory,
-                                               const std::vector<std::string>& only);
+                                               const std::vector<std::string>& only,
+                                               LookOptions options = {});
 
   const SampleTable& table() const { return table_; }
   const Sampler& sampler() const { return *sampler_; }
@@ -29,22 +48,33 @@ class OneShot {
   // How many series a source gave.
   std::size_t series_of(std::size_t source) const;
   Nanoseconds now() const { return clock_.boot(); }
+  const Facts& facts() const { return root_.facts(); }
+  // What the kernel's log tells, newest first, at most kMaxEvents.
+  static constexpr std::size_t kMaxEvents = 256;
+  std::vector<EventRecord> events() const { return {events_.rbegin(), events_.rend()}; }
 
  private:
-  OneShot(Root root, std::string root_directory);
+  OneShot(Root root, std::string root_directory, LookOptions options);
   Result<void> choose(const std::vector<std::string>& only);
   void read_chosen();
+  void collect(std::size_t i);
+  // False: the daemon did not tell it.
+  bool take_text(std::size_t i);
+  void begins(std::size_t i) const;
+  void seen(std::size_t i, const Snapshot& snapshot) const;
   // Takes the whole kernel log as it is now.
   void read_kernel_log(std::size_t i, UniqueFd fd);
 
   Root root_;
   std::string root_directory_;
+  LookOptions options_;
   SystemClock clock_;
   SampleTable table_;
   std::unique_ptr<Sampler> sampler_;
   std::vector<std::size_t> chosen_;
   KernelLogSource* kernel_log_source_ = nullptr;  // the sampler's
   std::unique_ptr<kernel_log::KernelLog> kernel_log_;
+  std::deque<EventRecord> events_;
 };
 
 }  // namespace jetmem

@@ -10,6 +10,7 @@
 #include "cli/rule_input.h"
 #include "cli/rules_explain.h"
 #include "health/rules/message_catalog.h"
+#include "report/answers/answer_head.h"
 #include "report/prometheus_rules.h"
 
 namespace jetmem {
@@ -19,6 +20,7 @@ struct Wanted {
   NamedRules named;
   std::vector<std::string> config;
   std::string runbooks{kDefaultRunbooks};
+  bool json = false;
 };
 
 void say_mistakes(const std::vector<ConfigError>& errors) {
@@ -70,11 +72,34 @@ int run_catalog(const Wanted& wanted) {
   return parsed.errors.empty() ? kExitOk : kExitFailed;
 }
 
+std::string list_json(const ParsedRules& parsed) {
+  using Json = nlohmann::ordered_json;
+  Json out{{"schema", "jetmem-rules/1"}};
+  Json& rules = out["rules"] = Json::array();
+  for (const Rule& rule : parsed.rules.rules) {
+    rules.push_back(Json{{"name", rule.name},
+                         {"severity", severity_name(rule.severity)},
+                         {"for_seconds", to_seconds(rule.hold)},
+                         {"file", printable(rule.file, 1000)},
+                         {"line", rule.at.line}});
+  }
+  Json& disabled = out["disabled"] = Json::array();
+  for (const std::string& name : parsed.rules.disabled) disabled.push_back(printable(name));
+  out["mistakes"] = parsed.errors.size();
+  return answer_text(out);
+}
+
 int run_list(const Wanted& wanted) {
   const auto settings = settings_for("rules list", wanted.config);
   if (!settings) return kExitUsage;
   std::size_t files = 0;
   const ParsedRules parsed = read_rules(wanted.named, settings->rules, files);
+  if (wanted.json) {
+    const std::string text = list_json(parsed);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    say_mistakes(parsed.errors);
+    return parsed.errors.empty() ? kExitOk : kExitFailed;
+  }
   std::printf("%-30s %-8s %6s  %s\n", "ALERT", "SEVERITY", "FOR", "WHERE");
   for (const Rule& rule : parsed.rules.rules) {
     std::printf("%-30s %-8s %6s  %s:%d\n", rule.name.c_str(),
@@ -112,6 +137,7 @@ void add_rules_command(CLI::App& app, CommandContext& context) {
 
   CLI::App* list = add_inputs(
       command->add_subcommand("list", "List the rules, and where each is written"), *wanted);
+  list->add_flag("--json", wanted->json, "As JSON");
   list->footer(
       "Exit status: 0; 1 when there are mistakes (said on stderr), 2 on a wrong command line.");
   list->callback([wanted, &context] { context.status = run_list(*wanted); });

@@ -1,0 +1,186 @@
+#include "cli/bundle/history_copy.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/units.h"
+#include "cli/bundle/redact_json.h"
+#include "history/schema.h"
+#include "history/sqlite.h"
+#include "history/store.h"
+
+namespace jetmem {
+namespace {
+
+constexpr int kBusyMs = 5000;
+constexpr std::uint64_t kPage = 4096;
+// Nobody needs the copy after a crash: no journal, and nothing is forced to the disk. A page cache
+// of 1 MiB.
+constexpr const char* kSettings =
+    "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
+    "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY; "
+    "PRAGMA trusted_schema=OFF;";
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string uri_of(const HistoryWanted& wanted) {
+  constexpr const char* kHex = "0123456789ABCDEF";
+  std::string out = "file:";
+  for (const char c : wanted.file) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '%' || c == '?' || c == '#' || byte < 0x21) {
+      out.append("%").append(1, kHex[byte >> 4U]).append(1, kHex[byte & 15U]);
+    } else {
+      out += c;
+    }
+  }
+  std::error_code ignored;
+  const bool has_wal = std::filesystem::file_size(wanted.file + "-wal", ignored) > 0 && !ignored;
+  // Nothing is made beside what nobody writes.
+  return out + (wanted.live || has_wal ? "?mode=ro" : "?mode=ro&immutable=1");
+}
+
+void redact_value(sqlite3_context* context, sqlite3_value* value, bool json) {
+  auto& counts = *static_cast<Redacted*>(sqlite3_user_data(context));
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
+  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(value));
+  const std::string_view text(bytes == nullptr ? "" : bytes, bytes == nullptr ? 0 : size);
+  const std::string out = json ? redact_json(text, counts, -1) : redact_text(text, counts);
+  sqlite3_result_text(context, out.data(), static_cast<int>(out.size()), SQLITE_TRANSIENT);
+}
+void redact_text_of(sqlite3_context* context, int, sqlite3_value** values) {
+  redact_value(context, values[0], false);
+}
+void redact_json_of(sqlite3_context* context, int, sqlite3_value** values) {
+  redact_value(context, values[0], true);
+}
+
+// Times are of a boot's own clock, so each boot is cut to its last hours: how long ago an earlier
+// one ended is not for sure, and it is mostly the one that matters.
+Result<void> take(sqlite3* db, std::chrono::seconds keep, HistoryCopy& out) {
+  const std::string ns = std::to_string(std::chrono::nanoseconds(keep).count());
+  const std::string since = "(SELECT b.last FROM boots b WHERE b.number = x.boot) - " + ns;
+  std::string sql;
+  for (const char* table : {"facts", "boots", "looks", "series"}) {
+    sql.append("INSERT INTO main.").append(table).append(" SELECT * FROM old.").append(table) +=
+        ";";
+  }
+  sql += "INSERT INTO main.chunks SELECT * FROM old.chunks x WHERE x.last >= " + since + ";";
+  for (const char* table : {"raw", "minutes", "quarters"}) {
+    sql.append("INSERT INTO main.").append(table) +=
+        std::string(" SELECT r.* FROM main.chunks c CROSS JOIN old.") + table +
+        " r WHERE r.id >= (c.number << 24) AND r.id < ((c.number + 1) << 24);";
+  }
+  sql +=
+      "INSERT INTO main.events SELECT id, boot, what, kind, severity, origin, "
+      "jetmem_redact(subject), jetmem_redact(summary), jetmem_redact_json(fields), at, wall, "
+      "placed, count, until FROM old.events x WHERE max(x.placed, ifnull(x.until, x.placed)) >= " +
+      since + ";";
+  // One moment of the file, whatever is written to it meanwhile.
+  auto transaction = Transaction::begin(db, true);
+  if (!transaction) return tl::unexpected(std::move(transaction.error()));
+  if (auto ok = run_sql(db, sql); !ok) return ok;
+  const auto before = ask_number(db, "SELECT count(*) FROM old.events");
+  const auto after = ask_number(db, "SELECT count(*) FROM main.events");
+  if (before && after) out.events_cut = static_cast<std::uint64_t>(*before - *after);
+  return transaction->commit();
+}
+
+// A file of that name that is ours alone: locked, so that no other capture takes it for one that
+// was left behind.
+Result<UniqueFd> make_copy(const std::string& name) {
+  for (int n = 0; n < 8; ++n) {
+    ::unlink(name.c_str());
+    UniqueFd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.valid()) return tl::unexpected(errno_error("make", name, errno));
+    struct stat info {};
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &info) != 0) continue;
+    if (info.st_nlink > 0) return fd;
+  }
+  return fail(Errc::kIo, "make " + name + ": it is removed as often as it is made");
+}
+
+Result<void> check_room(const HistoryWanted& wanted, std::uint64_t size) {
+  const std::string folder = std::filesystem::path(wanted.beside).parent_path().string();
+  struct statvfs disk {};
+  if (::statvfs(folder.empty() ? "." : folder.c_str(), &disk) != 0) return {};
+  const std::uint64_t most = std::min(size, wanted.max_bytes);
+  if (std::uint64_t{disk.f_bavail} * disk.f_frsize >= 2 * most + (8U << 20)) return {};
+  return fail(Errc::kIo, "no room on the disk for a copy of " + format_size(most));
+}
+
+}  // namespace
+
+Result<HistoryCopy> copy_history(const HistoryWanted& wanted) {
+  struct stat info {};
+  if (::stat(wanted.file.c_str(), &info) != 0) {
+    return tl::unexpected(errno_error("open", wanted.file, errno));
+  }
+  if (!S_ISREG(info.st_mode)) return fail(Errc::kMalformed, wanted.file + " is no file");
+  if (auto ok = check_room(wanted, static_cast<std::uint64_t>(info.st_size)); !ok) {
+    return tl::unexpected(std::move(ok.error()));
+  }
+  // That it is one of ours, of tables and nothing that would run by itself.
+  if (auto good = HistoryStore::open_to_read(wanted.file); !good) {
+    return tl::unexpected(std::move(good.error()));
+  }
+  HistoryCopy out;
+  auto made = make_copy(wanted.beside);
+  if (!made) return tl::unexpected(std::move(made.error()));
+  out.fd = std::move(*made);
+  struct Remove {
+    const std::string& name;
+    ~Remove() { ::unlink(name.c_str()); }
+  } remove{wanted.beside};
+  sqlite3* raw = nullptr;
+  const int opened = sqlite3_open_v2(
+      wanted.beside.c_str(), &raw,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+      nullptr);
+  const SqliteHandle db(raw);
+  if (opened != SQLITE_OK) return tl::unexpected(sqlite_error(raw, "make a copy of the history"));
+  sqlite3_busy_timeout(raw, kBusyMs);
+  const std::uint64_t pages = std::max<std::uint64_t>(wanted.max_bytes / kPage, 64);
+  Result<void> ok = run_sql(raw, kSettings);
+  if (ok) ok = run_sql(raw, "PRAGMA max_page_count=" + std::to_string(pages));
+  if (ok) {
+    const auto climbed = climb(raw, schema_ladder());
+    if (!climbed) ok = tl::unexpected(climbed.error());
+  }
+  constexpr int kPure = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+  sqlite3_create_function(raw, "jetmem_redact", 1, kPure, &out.redacted, redact_text_of, nullptr,
+                          nullptr);
+  sqlite3_create_function(raw, "jetmem_redact_json", 1, kPure, &out.redacted, redact_json_of,
+                          nullptr, nullptr);
+  if (ok) ok = run_sql(raw, "ATTACH " + quoted(uri_of(wanted)) + " AS old");
+  if (ok) ok = take(raw, wanted.keep, out);
+  if (!ok) {
+    const bool is_full = (sqlite3_extended_errcode(raw) & 0xff) == SQLITE_FULL;
+    if (!is_full) return tl::unexpected(std::move(ok.error()).within("copy the history"));
+    return fail(Errc::kTooLarge, "its last " + format_duration(wanted.keep) +
+                                     " are more than the " + format_size(wanted.max_bytes) +
+                                     " that are left, or the disk is full");
+  }
+  if (::fstat(out.fd.get(), &info) != 0) {
+    return tl::unexpected(errno_error("read", wanted.beside, errno));
+  }
+  out.size = static_cast<std::uint64_t>(info.st_size);
+  if (out.size > wanted.max_bytes) {
+    return fail(Errc::kTooLarge, "the history is " + format_size(out.size) + ", more than the " +
+                                     format_size(wanted.max_bytes) + " that are left");
+  }
+  return out;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,249 @@
+#include "cli/bundle/pack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+
+#include "cli/output_place.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 3> kEndings{".tar.zst", ".tar.gz", ".tar"};
+constexpr std::string_view kPart = ".part";
+constexpr std::size_t kPiece = 64U << 10;
+
+std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
+
+std::string_view ending_of(std::string_view name) {
+  for (const std::string_view ending : kEndings) {
+    if (name.size() > ending.size() && name.ends_with(ending)) return ending;
+  }
+  return {};
+}
+
+int add_filter(archive* to, std::string_view ending) {
+  if (ending == ".tar.gz") return archive_write_add_filter_gzip(to);
+  if (ending == ".tar") return archive_write_add_filter_none(to);
+  // A low level: little memory, and fast where the device has no time to spare.
+  const int ok = archive_write_add_filter_zstd(to);
+  if (ok == ARCHIVE_OK) archive_write_set_filter_option(to, "zstd", "compression-level", "3");
+  return ok;
+}
+
+}  // namespace
+
+bool is_bundle_name(std::string_view name) { return !ending_of(name).empty(); }
+
+void BundleWriter::Close::operator()(archive* a) const { archive_write_free(a); }
+
+Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& file,
+                                                           std::string folder,
+                                                           std::uint64_t max_bytes,
+                                                           std::int64_t time) {
+  std::unique_ptr<BundleWriter> writer(new BundleWriter);
+  writer->folder_ = std::move(folder);
+  writer->max_bytes_ = max_bytes;
+  writer->time_ = time;
+  const bool to_stdout = file == "-";
+  bool in_place = false;
+  const std::string_view ending = to_stdout ? kEndings[0] : ending_of(file);
+  if (ending.empty()) {
+    return fail(Errc::kInvalid, file + ": a bundle's name ends in .tar.zst, .tar.gz or .tar");
+  }
+  if (to_stdout) {
+    writer->fd_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  } else {
+    auto place = output_place(file);
+    if (!place) return tl::unexpected(std::move(place.error()));
+    writer->file_ = std::move(place->file);
+    in_place = place->in_place;
+  }
+  if (in_place) {
+    writer->fd_ = UniqueFd(::open(writer->file_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  } else if (!to_stdout) {
+    writer->part_ = writer->file_ + std::string(kPart);
+    // One that was left there under this very name is no other's: what is locked is.
+    writer->fd_ =
+        UniqueFd(::open(writer->part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  }
+  if (!writer->fd_.valid()) {
+    const int error = errno;
+    writer->part_.clear();
+    return tl::unexpected(errno_error("make", file, error));
+  }
+  if (!to_stdout && !in_place) {
+    if (::flock(writer->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+      writer->part_.clear();
+      return fail(Errc::kInvalid, file + ": another capture writes it");
+    }
+    if (::ftruncate(writer->fd_.get(), 0) != 0 || ::fchmod(writer->fd_.get(), 0600) != 0) {
+      return tl::unexpected(errno_error("make", file, errno));
+    }
+  }
+  writer->archive_.reset(archive_write_new());
+  archive* out = writer->archive_.get();
+  if (out == nullptr) return fail(Errc::kIo, "no memory for libarchive");
+  int ok = archive_write_set_format_pax_restricted(out);
+  if (ok == ARCHIVE_OK) ok = add_filter(out, ending);
+  if (ok == ARCHIVE_OK) ok = archive_write_open_fd(out, writer->fd_.get());
+  if (auto opened = writer->check(ok); !opened) return tl::unexpected(opened.error());
+  return writer;
+}
+
+BundleWriter::~BundleWriter() {
+  archive_.reset();
+  if (!done_ && !part_.empty()) ::unlink(part_.c_str());
+}
+
+Result<void> BundleWriter::check(int result) {
+  if (result < ARCHIVE_WARN) {
+    const char* why = archive_error_string(archive_.get());
+    const int error = archive_errno(archive_.get());
+    const std::string name = file_.empty() ? "stdout" : file_;
+    if (error > 0) return tl::unexpected(errno_error("write", name, error));
+    return fail(Errc::kIo, "write " + name + ": " + (why == nullptr ? "libarchive failed" : why));
+  }
+  if (bytes() > max_bytes_) {
+    return fail(Errc::kTooLarge, "the bundle would be larger than --max-size allows");
+  }
+  return {};
+}
+
+std::uint64_t BundleWriter::bytes() const {
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(archive_filter_bytes(archive_.get(), -1), 0));
+}
+
+void BundleWriter::remember(std::string_view path, std::uint64_t hash) {
+  files_.emplace(std::string(path), hash);
+  for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0;
+       slash = path.rfind('/', slash - 1)) {
+    if (!folders_.emplace(path.substr(0, slash)).second) break;
+  }
+}
+
+bool BundleWriter::has(std::string_view path, std::string_view text) const {
+  const auto at = files_.find(std::string(path));
+  return at != files_.end() && at->second == (hash_of(text) ^ text.size());
+}
+
+bool BundleWriter::is_free(std::string_view path) const {
+  if (path.size() < 2 || path.front() != '/' || path.find("//") != std::string_view::npos ||
+      path.find("/../") != std::string_view::npos || path.find("/./") != std::string_view::npos ||
+      path.ends_with("/..") || path.ends_with("/.") || path.ends_with("/")) {
+    return false;
+  }
+  const std::string whole(path);
+  if (files_.contains(whole) || folders_.contains(whole)) return false;
+  for (std::size_t slash = whole.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = whole.rfind('/', slash - 1)) {
+    if (files_.contains(whole.substr(0, slash))) return false;
+  }
+  return true;
+}
+
+Result<void> BundleWriter::header(std::string_view path, std::uint64_t size, bool folder) {
+  const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
+                                                                       archive_entry_free);
+  const std::string name = folder_ + std::string(path);
+  archive_entry_set_pathname(entry.get(), name.c_str());
+  archive_entry_set_filetype(entry.get(), folder ? AE_IFDIR : AE_IFREG);
+  archive_entry_set_perm(entry.get(), folder ? 0700 : 0600);
+  archive_entry_set_size(entry.get(), static_cast<std::int64_t>(size));
+  archive_entry_set_mtime(entry.get(), time_, 0);
+  return check(archive_write_header(archive_.get(), entry.get()));
+}
+
+Result<void> BundleWriter::data(const char* bytes, std::size_t size) {
+  while (size > 0) {
+    const la_ssize_t n = archive_write_data(archive_.get(), bytes, std::min(size, kPiece));
+    if (auto ok = check(n < 0 ? ARCHIVE_FATAL : ARCHIVE_OK); !ok) return ok;
+    if (n == 0) return fail(Errc::kIo, "a file grew while it was packed");
+    bytes += n;
+    size -= static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+Result<void> BundleWriter::add(std::string_view path, std::string_view text) {
+  if (auto ok = header(path, text.size(), false); !ok) return ok;
+  if (auto ok = data(text.data(), text.size()); !ok) return ok;
+  remember(path, hash_of(text) ^ text.size());
+  return {};
+}
+
+Result<void> BundleWriter::add_folder(std::string_view path) {
+  if (has_folder(path) || !is_free(path)) return {};
+  if (auto ok = header(path, 0, true); !ok) return ok;
+  remember(std::string(path) + "/.", 0);
+  files_.erase(std::string(path) + "/.");
+  return {};
+}
+
+Result<void> BundleWriter::add_file(std::string_view path, int fd, std::uint64_t size) {
+  if (auto ok = header(path, size, false); !ok) return ok;
+  std::array<char, kPiece> piece;
+  std::uint64_t at = 0;
+  while (at < size) {
+    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), size - at));
+    const ssize_t n = ::pread(fd, piece.data(), want, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return tl::unexpected(errno_error("read", path, errno));
+    if (n == 0) return fail(Errc::kIo, std::string(path) + " shrank while it was packed");
+    if (auto ok = data(piece.data(), static_cast<std::size_t>(n)); !ok) return ok;
+    at += static_cast<std::uint64_t>(n);
+  }
+  remember(path, 0);
+  return {};
+}
+
+Result<void> BundleWriter::finish() {
+  if (auto ok = check(archive_write_close(archive_.get())); !ok) return ok;
+  if (!part_.empty()) {
+    // On the disk before it has its name: who finds it after a power cut has it whole.
+    if (::fsync(fd_.get()) != 0) return tl::unexpected(errno_error("write", file_, errno));
+    if (::rename(part_.c_str(), file_.c_str()) != 0) {
+      return tl::unexpected(errno_error("write", file_, errno));
+    }
+  }
+  done_ = true;
+  return {};
+}
+
+void remove_left_parts(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  int looked = 0;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (++looked > 10'000) return;
+    const std::string name = at->path().filename().string();
+    // Of a bundle, or of the copy of the history that goes into one.
+    const bool is_ours = name.starts_with("jetmem-capture-") &&
+                         (name.ends_with(kPart) || name.ends_with(".db-copy"));
+    if (name.starts_with("jetmem-capture-") && name.ends_with(".db-copy-journal")) {
+      // Of older versions; it has the copy's lock.
+      const std::string copy = at->path().string().substr(0, at->path().string().size() - 8);
+      const UniqueFd owner(::open(copy.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+      if (!owner.valid() || ::flock(owner.get(), LOCK_EX | LOCK_NB) == 0) {
+        ::unlink(at->path().c_str());
+      }
+    }
+    if (!is_ours) continue;
+    const UniqueFd fd(::open(at->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    ::unlink(at->path().c_str());
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,81 @@
+// Writes a bundle: a tar, compressed by its name, that is there whole or not at all.
+//
+// It is written beside its place as NAME.part, locked while it is written, and renamed at the end.
+// What is no plain file, a FIFO say, is written into, and the target of a symbolic link replaced.
+// A .part that nobody has locked was left by a capture that was killed, and is removed by the next.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+struct archive;
+
+namespace jetmem {
+
+class BundleWriter {
+ public:
+  // "-" is stdout, compressed with zstd. Errors: a name that ends in none of .tar.zst, .tar.gz and
+  // .tar; a file that cannot be made. `folder`: the one that all of it lies in.
+  static Result<std::unique_ptr<BundleWriter>> create(const std::string& file, std::string folder,
+                                                      std::uint64_t max_bytes, std::int64_t time);
+  // What is not finished is removed.
+  ~BundleWriter();
+  BundleWriter(const BundleWriter&) = delete;
+  BundleWriter& operator=(const BundleWriter&) = delete;
+
+  // `path` is absolute, as below "/". Errors: the disk is full, the bundle is as large as it may
+  // be.
+  Result<void> add(std::string_view path, std::string_view text);
+  // A whole file, of which no more is held in memory than a piece.
+  Result<void> add_file(std::string_view path, int fd, std::uint64_t size);
+  Result<void> add_folder(std::string_view path);
+
+  // Whether the tree has a file of this path with this very text.
+  bool has(std::string_view path, std::string_view text) const;
+  // Whether a file can be put there: nothing is, and no file is where a folder would have to be.
+  bool is_free(std::string_view path) const;
+  // Whether a folder of this path lies in the tree, or a file below it.
+  bool has_folder(std::string_view path) const { return folders_.contains(std::string(path)); }
+
+  std::size_t entries() const { return files_.size(); }
+  // On disk, so far.
+  std::uint64_t bytes() const;
+  std::uint64_t max_bytes() const { return max_bytes_; }
+  Result<void> finish();
+
+ private:
+  BundleWriter() = default;
+  struct Close {
+    void operator()(archive* a) const;
+  };
+  Result<void> header(std::string_view path, std::uint64_t size, bool folder);
+  Result<void> data(const char* bytes, std::size_t size);
+  Result<void> check(int result);
+  void remember(std::string_view path, std::uint64_t hash);
+
+  std::string file_;  // empty: stdout
+  std::string part_;
+  std::string folder_;
+  std::uint64_t max_bytes_ = 0;
+  std::int64_t time_ = 0;
+  UniqueFd fd_;
+  std::unique_ptr<archive, Close> archive_;
+  bool done_ = false;
+  std::unordered_map<std::string, std::uint64_t> files_;  // path: hash of the text
+  std::unordered_set<std::string> folders_;
+};
+
+// Whether a bundle can be called so.
+bool is_bundle_name(std::string_view name);
+
+// Removes NAME.part of captures that are over, in this directory, and of no other name.
+void remove_left_parts(const std::string& directory);
+
+}  // namespace jetmem

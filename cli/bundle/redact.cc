@@ -1,0 +1,335 @@
+#include "cli/bundle/redact.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.h"
+
+namespace jetmem {
+namespace {
+
+bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+std::size_t run_of(std::string_view text, bool (*of)(char)) {
+  std::size_t n = 0;
+  while (n < text.size() && of(text[n])) ++n;
+  return n;
+}
+
+// How many bytes at the beginning are such a thing; 0: none.
+
+// Six pairs of hex digits or more, all with ':' or all with '-' between: a firewall's log has both
+// ends and the type in one chain.
+std::size_t mac_at(std::string_view text) {
+  if (text.size() < 17) return 0;
+  const char mark = text[2];
+  if (mark != ':' && mark != '-') return 0;
+  std::size_t at = 0;
+  std::size_t pairs = 0;
+  while (at + 2 <= text.size() && is_hex(text[at]) && is_hex(text[at + 1])) {
+    ++pairs;
+    at += 2;
+    if (at + 2 >= text.size() || text[at] != mark || !is_hex(text[at + 1])) break;
+    ++at;
+  }
+  const bool ends = at >= text.size() || !is_alnum(text[at]);
+  return ends && pairs >= 6 && (at >= text.size() || text[at - 1] != mark) ? at : 0;
+}
+
+std::size_t ipv4_at(std::string_view text) {
+  std::size_t at = 0;
+  for (int part = 0; part < 4; ++part) {
+    const std::size_t digits = run_of(text.substr(at), is_digit);
+    if (digits == 0 || digits > 3) return 0;
+    int value = 0;
+    for (std::size_t i = 0; i < digits; ++i) value = value * 10 + (text[at + i] - '0');
+    if (value > 255) return 0;
+    at += digits;
+    if (part == 3) break;
+    if (at >= text.size() || text[at] != '.') return 0;
+    ++at;
+  }
+  const bool goes_on =
+      at < text.size() &&
+      (is_alnum(text[at]) || (text[at] == '.' && at + 1 < text.size() && is_digit(text[at + 1])));
+  return goes_on ? 0 : at;
+}
+
+// Two groups at least with "::" in it, or eight of them. A PCI address (0000:01:00.0) and a time
+// (02:11:47) are neither.
+std::size_t ipv6_at(std::string_view text) {
+  std::size_t at = 0;
+  int groups = 0;
+  bool has_gap = false;
+  bool is_long = false;
+  while (at < text.size()) {
+    // "::ffff:192.0.2.1": the older form at its end.
+    if (has_gap || groups == 6) {
+      if (const std::size_t tail = ipv4_at(text.substr(at)); tail > 0) return at + tail;
+    }
+    const std::size_t digits = run_of(text.substr(at), is_hex);
+    if (digits > 4) return 0;
+    if (digits > 0) ++groups;
+    is_long = is_long || digits >= 3;
+    at += digits;
+    if (at >= text.size() || text[at] != ':') break;
+    if (at + 1 < text.size() && text[at + 1] == ':') {
+      if (has_gap) return 0;
+      has_gap = true;
+      at += 2;
+    } else if (at + 1 < text.size() && is_hex(text[at + 1])) {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  const bool ends = at == text.size() || !is_alnum(text[at]);
+  return ends && (groups == 8 || (has_gap && groups >= 1 && is_long)) ? at : 0;
+}
+
+std::size_t uuid_at(std::string_view text) {
+  constexpr std::size_t kSize = 36;
+  if (text.size() < kSize) return 0;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    const bool mark = i == 8 || i == 13 || i == 18 || i == 23;
+    if (mark ? text[i] != '-' : !is_hex(text[i])) return 0;
+  }
+  return text.size() == kSize || !is_alnum(text[kSize]) ? kSize : 0;
+}
+
+bool begins(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() && std::equal(word.begin(), word.end(), text.begin(),
+                                                  [](char a, char b) { return a == lower(b); });
+}
+
+// What stands behind a word that tells what it is.
+struct Told {
+  std::size_t key = 0;    // how long the word is, with its mark; 0: there is none
+  std::size_t value = 0;  // and what it names
+  bool is_name = false;   // of a host
+};
+
+// "Serial Number: X", "serialnumber=X", "serial=X", "S/N: X", "ECID: X", "host=X",
+// "Set hostname to <X>."
+Told told_at(std::string_view line, bool ip_config) {
+  for (const std::string_view key : {"serial", "s/n", "ecid", "set hostname", "hostname",
+                                     "host name", "host", "domain", "nis-domain", "asset tag"}) {
+    if (!begins(line, key)) continue;
+    Told told;
+    told.is_name = key.find("host") != key.npos || key.find("domain") != key.npos;
+    // Much has a host, and a domain; a name only where the network is set up.
+    const bool equals_only = key == "host" || key.find("domain") != key.npos;
+    if (key.find("domain") != key.npos && !ip_config) continue;
+    std::size_t at = key.size();
+    const auto blanks = [&] {
+      while (at < line.size() && (line[at] == ' ' || line[at] == '-' || line[at] == '_')) ++at;
+    };
+    if (!equals_only) blanks();
+    bool said = false;  // more than the bare word
+    for (const std::string_view more :
+         {"numbers", "number", "no.", "no", "num", "#", "set to", "changed to", "to"}) {
+      if (equals_only || !begins(line.substr(at), more)) continue;
+      at += more.size();
+      said = true;
+      break;
+    }
+    if (!equals_only) blanks();
+    const bool marked = at < line.size() && (line[at] == '=' || (!equals_only && line[at] == ':'));
+    if (!marked && !(said && told.is_name)) continue;
+    const bool to_end = marked && line[at] == ':';
+    if (marked) ++at;
+    while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
+    char closing = 0;
+    if (at < line.size() && (line[at] == '"' || line[at] == '\'' || line[at] == '<')) {
+      closing = line[at] == '<' ? '>' : line[at];
+      ++at;
+    }
+    told.key = at;
+    const std::string_view rest = line.substr(at);
+    // A serial number may have blanks in it; where a key and its value stand among others it has
+    // none.
+    std::size_t end = rest.find_first_of(to_end ? ",;" : " \t,;\"'");
+    if (closing != 0) end = rest.find(closing);
+    told.value = std::min(end, rest.size());
+    return told;
+  }
+  return {};
+}
+
+// Of what the audit system logs: the rest of the line is what somebody typed.
+std::size_t typed_at(std::string_view line) {
+  const std::size_t audit = line.find("audit");
+  if (audit == line.npos) return line.npos;
+  std::size_t first = line.npos;
+  for (const std::string_view key :
+       {" a0=", " a1=", " a2=", " a3=", " proctitle=", " cmd=", " exe=", " cwd="}) {
+    first = std::min(first, line.find(key, audit));
+  }
+  return first;
+}
+
+constexpr std::array<std::string_view, 48> kKeptWords{"cma",
+                                                      "mem",
+                                                      "memmap",
+                                                      "movablecore",
+                                                      "kernelcore",
+                                                      "hugepages",
+                                                      "hugepagesz",
+                                                      "default_hugepagesz",
+                                                      "hugetlb_cma",
+                                                      "transparent_hugepage",
+                                                      "swiotlb",
+                                                      "coherent_pool",
+                                                      "iommu",
+                                                      "iommu.passthrough",
+                                                      "iommu.strict",
+                                                      "arm-smmu.disable_bypass",
+                                                      "arm-smmu-v3",
+                                                      "vmalloc",
+                                                      "psi",
+                                                      "cgroup_disable",
+                                                      "cgroup_enable",
+                                                      "swapaccount",
+                                                      "zswap.enabled",
+                                                      "numa_balancing",
+                                                      "page_owner",
+                                                      "slub_debug",
+                                                      "slab_nomerge",
+                                                      "init_on_alloc",
+                                                      "init_on_free",
+                                                      "debugfs",
+                                                      "log_buf_len",
+                                                      "loglevel",
+                                                      "printk.devkmsg",
+                                                      "panic",
+                                                      "oops",
+                                                      "panic_on_oops",
+                                                      "isolcpus",
+                                                      "nohz_full",
+                                                      "rcu_nocbs",
+                                                      "nvpmodel",
+                                                      "usbcore.usbfs_memory_mb",
+                                                      "pcie_aspm",
+                                                      "video",
+                                                      "nv-auto-config",
+                                                      "bl_prof_dataptr",
+                                                      "sdhci_tegra.en_boot_part_access",
+                                                      "crashkernel",
+                                                      "ramoops.mem_size"};
+
+// Own addresses of every machine: they tell nothing, and settings are read by them.
+bool is_everybodys(std::string_view address) {
+  return address == "127.0.0.1" || address == "0.0.0.0" || address == "::1";
+}
+
+void redact_words(std::string_view line, Redacted& counts, bool ids, std::string& out) {
+  const bool ip_config = line.find("IP-Config") != line.npos || line.find("host=") != line.npos;
+  char before = ' ';
+  const auto pass = [&](std::size_t size) {
+    out.append(line.substr(0, size));
+    if (size > 0) before = line[size - 1];
+    line.remove_prefix(size);
+  };
+  const auto replace = [&](std::size_t size, const char* by, std::uint64_t& count) {
+    if (size == 0) return;
+    out += by;
+    ++count;
+    before = line[size - 1];
+    line.remove_prefix(size);
+  };
+  while (!line.empty()) {
+    if (!is_alnum(before)) {
+      if (const std::size_t size = uuid_at(line); size > 0) {
+        ids ? replace(size, "<id>", counts.ids) : pass(size);
+        continue;
+      }
+      std::size_t address = mac_at(line);
+      if (address == 0 && before != '.') address = ipv4_at(line);
+      if (address == 0 && before != ':') address = ipv6_at(line);
+      if (address > 0) {
+        is_everybodys(line.substr(0, address)) ? pass(address)
+                                               : replace(address, "<address>", counts.addresses);
+        continue;
+      }
+      if (const Told told = told_at(line, ip_config); told.key > 0) {
+        pass(told.key);
+        // "host=192.168.1.2" is told as a name, too.
+        told.is_name ? replace(told.value, "<name>", counts.names)
+                     : replace(told.value, "<id>", counts.ids);
+        continue;
+      }
+      if (before == '/' && begins(line, "home/")) {
+        pass(5);
+        replace(std::min(line.find_first_of("/ \t,;\"':)"), line.size()), "<name>", counts.names);
+        continue;
+      }
+    }
+    // A whole word at a time: what begins within one is none of these.
+    pass(std::max<std::size_t>(run_of(line, is_alnum), 1));
+  }
+}
+
+void redact_line(std::string_view line, Redacted& counts, bool ids, std::string& out) {
+  for (const std::string_view key : {"Kernel command line:", "Command line:",
+                                     "command line parameters:", "command line parameters \""}) {
+    const std::size_t at = line.find(key);
+    if (at == std::string_view::npos) continue;
+    const std::size_t begin = at + key.size();
+    out.append(line.substr(0, begin)).append(key.back() == '"' ? "" : " ");
+    const std::size_t end =
+        key.back() == '"' ? std::min(line.rfind('"'), line.size()) : line.size();
+    out += redact_command_line(line.substr(begin, std::max(end, begin) - begin), counts);
+    // What the kernel says behind it is its own.
+    if (end > begin) out.append(line.substr(end));
+    return;
+  }
+  if (const std::size_t typed = typed_at(line); typed != line.npos) {
+    redact_words(line.substr(0, typed), counts, ids, out);
+    out += " <left out>";
+    ++counts.arguments;
+    return;
+  }
+  redact_words(line, counts, ids, out);
+}
+
+}  // namespace
+
+std::string redact_text(std::string_view text, Redacted& counts, bool ids) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    redact_line(text.substr(0, end), counts, ids, out);
+    const std::size_t taken = std::min(end + 1, text.size());
+    if (taken > end) out += '\n';
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+std::string redact_command_line(std::string_view text, Redacted& counts) {
+  std::string out;
+  std::size_t left_out = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n\t"), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    const std::string_view key = word.substr(0, word.find('='));
+    if (std::find(kKeptWords.begin(), kKeptWords.end(), key) == kKeptWords.end()) {
+      ++left_out;
+      continue;
+    }
+    out.append(out.empty() ? "" : " ").append(word);
+  }
+  counts.arguments += left_out;
+  if (left_out > 0) {
+    out.append(out.empty() ? "" : " ").append("<" + std::to_string(left_out) + " left out>");
+  }
+  return out;
+}
+
+}  // namespace jetmem

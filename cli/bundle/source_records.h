@@ -1,0 +1,50 @@
+// What the sources were given, on its way into a bundle: files where they lie on the device, and
+// the records beside them (base/recorded.h).
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/manifest.h"
+#include "base/result.h"
+#include "base/root.h"
+#include "cli/bundle/pack.h"
+#include "cli/bundle/redact.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+class SourceRecords {
+ public:
+  SourceRecords(const Root& root, BundleWriter& bundle) : root_(root), bundle_(bundle) {}
+
+  void take(const SourceInfo& info, const Snapshot& snapshot);
+  // From its beginning, where it is left: the newest of it.
+  void take_kernel_log(const SourceInfo& info, int fd);
+
+  bool has(std::string_view source) const { return taken_.contains(std::string(source)); }
+  // Of paths that could not be read and that nothing was read below.
+  std::vector<Manifest::RecordedError> errors() const;
+  const std::vector<Manifest::LeftOut>& left_out() const { return left_out_; }
+  // Why the bundle cannot be written; kept from the first time on.
+  const Result<void>& result() const { return result_; }
+  const Redacted& redacted() const { return redacted_; }
+
+ private:
+  std::string redacted_text(const FileText& file);
+  bool put(const FileText& file);
+  bool is_folder(const FileText& file) const;
+  void keep(Result<void> result);
+
+  const Root& root_;
+  BundleWriter& bundle_;
+  std::set<std::string, std::less<>> taken_;
+  std::vector<Manifest::RecordedError> errors_;
+  std::vector<Manifest::LeftOut> left_out_;
+  Redacted redacted_;
+  Result<void> result_;
+};
+
+}  // namespace jetmem

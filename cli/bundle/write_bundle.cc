@@ -1,0 +1,319 @@
+#include "cli/bundle/write_bundle.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/snapshot.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "cli/bundle/history_copy.h"
+#include "cli/bundle/pack.h"
+#include "cli/bundle/redact_json.h"
+#include "cli/bundle/source_records.h"
+#include "cli/daemon_client.h"
+#include "cli/judged_now.h"
+#include "cli/one_shot.h"
+#include "cli/rule_input.h"
+#include "collectors/registry.h"
+#include "config/load.h"
+#include "report/alerts.h"
+#include "report/exposition.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kMaxTexts = 1U << 20;
+constexpr std::size_t kMaxCopied = 4U << 20;
+// For what comes behind the history: the manifest and the archive's end.
+constexpr std::uint64_t kReserve = 256U << 10;
+
+class Bundler {
+ public:
+  Bundler(const BundleWanted& wanted, const Settings& settings)
+      : wanted_(wanted), settings_(settings) {}
+
+  Result<BundleDone> run() {
+    if (!wanted_.root.empty()) {
+      auto other = Root::at(wanted_.root);
+      if (!other) return tl::unexpected(std::move(other.error()).within("--root"));
+      root_ = std::move(*other);
+    }
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wanted_.now).count();
+    auto made = BundleWriter::create(wanted_.file, wanted_.folder, wanted_.max_bytes, seconds);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    bundle_ = std::move(*made);
+    Result<void> ok = look();
+    if (ok) ok = config();
+    if (ok && wanted_.history.count() > 0) ok = history();
+    if (ok) ok = finish(seconds);
+    if (!ok) return tl::unexpected(std::move(ok.error()));
+    return BundleDone{bundle_->bytes(), bundle_->entries(), std::move(manifest_)};
+  }
+
+ private:
+  bool is_live() const { return root_.is_live(); }
+  void step(std::string_view what) const {
+    if (wanted_.progress) wanted_.progress(what);
+  }
+  void leave_out(std::string path, std::string why) {
+    left_out_.push_back({std::move(path), std::move(why)});
+  }
+
+  Result<DaemonReply> ask(const std::string& path) const {
+    std::vector<ListenAddress> addresses = daemon_addresses(settings_.http.listen);
+    if (!wanted_.daemon.empty()) {
+      auto named = parse_listen_address(wanted_.daemon);
+      if (!named) return tl::unexpected(std::move(named.error()));
+      addresses = {std::move(*named)};
+    }
+    return ask_daemon(addresses, path);
+  }
+
+  // What only the daemon has: texts of the programs that it runs.
+  std::map<std::string, std::string> texts() {
+    std::map<std::string, std::string> out;
+    if (!is_live()) return out;
+    step("asking jetmemd");
+    const auto reply = ask("/api/v1/texts");
+    std::string why = reply ? std::string() : reply.error().message;
+    if (reply) {
+      const auto json = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
+      if (!json.is_object()) why = "jetmemd's answer is not understood";
+      for (const auto& [path, text] : json.items()) {
+        if (json.is_object() && text.is_string() &&
+            text.get_ref<const std::string&>().size() <= kMaxTexts) {
+          out.emplace(path, text.get<std::string>());
+        }
+      }
+    }
+    for (const SourceInfo* info : all_source_infos()) {
+      if (info->access != Access::kProgram || out.contains(std::string(info->paths.front()))) {
+        continue;
+      }
+      leave_out(std::string(info->paths.front()),
+                why.empty() ? "jetmemd has none of it now" : "only jetmemd has it: " + why);
+    }
+    return out;
+  }
+
+  Result<void> look() {
+    SourceRecords records(root_, *bundle_);
+    LookOptions options;
+    options.texts = texts();
+    options.begins = [this](std::string_view source) { step(source); };
+    options.seen = [&](const SourceInfo& info, const Snapshot& snapshot) {
+      records.take(info, snapshot);
+    };
+    options.kernel_log = [&](int fd) {
+      step("kernel_log");
+      log_clock_ = SystemClock().mono();
+      records.take_kernel_log(KernelLogSource::kInfo, fd);
+    };
+    if (is_live() && ::geteuid() != 0 && ::access(settings_.reader.socket.c_str(), F_OK) == 0) {
+      options.reader_socket = settings_.reader.socket;
+    }
+    auto shot = OneShot::read(wanted_.root, {}, std::move(options));
+    if (!shot) return tl::unexpected(std::move(shot.error()));
+    if (!records.result()) return records.result();
+    redacted_ = records.redacted();
+    note_sources((*shot)->sampler(), records);
+    manifest_.facts = (*shot)->facts();
+    manifest_.errors = records.errors();
+    left_out_.insert(left_out_.end(), records.left_out().begin(), records.left_out().end());
+    step("alerts");
+    if (auto ok = metrics(**shot); !ok) return ok;
+    return alerts(**shot);
+  }
+
+  void note_sources(const Sampler& sampler, const SourceRecords& records) {
+    for (std::size_t i = 0; i < sampler.size(); ++i) {
+      const SourceStatus& status = sampler.status(i);
+      Manifest::SourceNote note;
+      note.name = sampler.info(i).name;
+      note.state = state_name(status.state);
+      note.reason = redact_text(printable(status.reason, 500), redacted_);
+      if (!records.has(note.name)) {
+        if (!status.skipped.empty()) {
+          note.skipped = redact_text(printable(status.skipped, 500), redacted_);
+        } else if (status.state == SourceState::kFailed || status.state == SourceState::kDenied) {
+          note.error = status.error;
+        }
+      }
+      manifest_.sources.push_back(std::move(note));
+    }
+  }
+
+  Result<void> metrics(const OneShot& shot) {
+    Page page;
+    fill_page(shot.table(), shot.now(), 1, page);
+    std::string text;
+    render_text(page, text);
+    return bundle_->add("/jetmem/metrics.txt", redact_text(text, redacted_, /*ids=*/false));
+  }
+
+  Result<void> add_alerts(const std::string& json) {
+    return bundle_->add("/jetmem/alerts.json", redact_json(json, redacted_, 2) + "\n");
+  }
+
+  Result<void> alerts(const OneShot& shot) {
+    if (is_live()) {
+      if (auto reply = ask("/api/v1/alerts")) {
+        return add_alerts(reply->body);
+      }
+    } else if (auto text = from_tree("/jetmem/alerts.json")) {
+      return add_alerts(*text);
+    }
+    return add_alerts(
+        alerts_json(judged_now(shot, rules_in_force(settings_.rules), settings_.rules)));
+  }
+
+  std::optional<std::string> from_tree(const std::string& path) const {
+    int error = 0;
+    const UniqueFd fd = root_.open_file(path, error);
+    ByteBuffer bytes;
+    if (!fd.valid() || read_to_end(fd.get(), kMaxCopied, bytes) != 0) return std::nullopt;
+    return std::string(bytes.view());
+  }
+
+  Result<void> config() {
+    if (!is_live()) return config_of_tree("/jetmem/config");
+    step("settings");
+    const auto loaded = load_named_or_default(wanted_.config, known_sources());
+    if (!loaded) {
+      leave_out("/jetmem/config/jetmem.yaml", "the settings have mistakes: `jetmem config check`");
+    } else {
+      const std::string text = redact_text(show_settings(*loaded), redacted_, /*ids=*/false);
+      if (auto ok = bundle_->add("/jetmem/config/jetmem.yaml", text); !ok) return ok;
+    }
+    const RuleFiles rules = read_rule_files(settings_.rules.directory);
+    for (std::size_t i = 0; i < rules.names.size(); ++i) {
+      const std::string name = std::filesystem::path(rules.names[i]).filename().string();
+      const std::string text = redact_text(rules.texts[i], redacted_, /*ids=*/false);
+      if (auto ok = bundle_->add("/jetmem/config/rules/" + name, text); !ok) return ok;
+    }
+    return {};
+  }
+
+  Result<void> config_of_tree(const std::string& folder) {
+    std::vector<std::string> names;
+    bool cut = false;
+    if (root_.list(folder, 256, names, cut) != 0) return {};
+    for (const std::string& name : names) {
+      const std::string path = folder + "/" + name;
+      if (name == "rules" && folder == "/jetmem/config") {
+        if (auto ok = config_of_tree(path); !ok) return ok;
+      } else if (const auto text = from_tree(path); text && bundle_->is_free(path)) {
+        if (auto ok = bundle_->add(path, *text); !ok) return ok;
+      }
+    }
+    return {};
+  }
+
+  void add_up(const Redacted& more) {
+    redacted_.addresses += more.addresses;
+    redacted_.ids += more.ids;
+    redacted_.names += more.names;
+    redacted_.arguments += more.arguments;
+  }
+
+  // Of a tree that somebody sent: a plain file in it, wherever a link would lead.
+  Result<std::string> history_file() const {
+    if (!is_live()) {
+      constexpr std::string_view kFile = "/jetmem/history.db";
+      int error = 0;
+      const UniqueFd fd = root_.open_file(kFile, error);
+      if (!fd.valid() && error == ENOENT) return fail(Errc::kAbsent, "there is none");
+      if (!fd.valid()) return tl::unexpected(FileText{kFile, {}, error}.as_error());
+      std::error_code ignored;
+      const auto path =
+          std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd.get()), ignored);
+      if (ignored) return fail(Errc::kIo, "the history's path is not known");
+      return path.string();
+    }
+    if (!wanted_.history_file.empty()) return wanted_.history_file;
+    if (!settings_.history.directory.empty()) return settings_.history.directory + "/history.db";
+    const char* state = std::getenv("STATE_DIRECTORY");
+    const std::string_view all = state == nullptr ? std::string_view() : state;
+    const std::string first(all.substr(0, all.find(':')));
+    return (first.empty() ? "/var/lib/jetmem" : first) + "/history.db";
+  }
+
+  Result<void> history() {
+    step("history");
+    constexpr const char* kPath = "/jetmem/history.db";
+    const std::uint64_t used = bundle_->bytes() + kReserve;
+    const std::uint64_t room = wanted_.max_bytes > used ? wanted_.max_bytes - used : 0;
+    const auto file = history_file();
+    if (!file) {
+      leave_out(kPath, file.error().message);
+      return {};
+    }
+    HistoryWanted how;
+    how.file = *file;
+    how.beside = wanted_.history_copy;
+    how.live = is_live();
+    how.keep = wanted_.history;
+    how.max_bytes = room;
+    auto copy = copy_history(how);
+    if (!copy) {
+      const bool none = copy.error().code == Errc::kAbsent;
+      leave_out(kPath, none ? "there is no " + *file : copy.error().message);
+      return {};
+    }
+    add_up(copy->redacted);
+    if (copy->events_cut > 0) {
+      leave_out(kPath, std::to_string(copy->events_cut) + " events from before the last " +
+                           format_duration(wanted_.history) + " of their boot");
+    }
+    return bundle_->add_file(kPath, copy->fd.get(), copy->size);
+  }
+
+  Result<void> finish(std::int64_t seconds) {
+    if (is_live()) manifest_.facts.captured_at = seconds;
+    Manifest::Capture capture;
+    capture.why = wanted_.why;
+    capture.alert = wanted_.alert;
+    capture.version = kVersion;
+    if (is_live()) capture.log_seconds = to_seconds(log_clock_);
+    if (const Manifest* before = root_.manifest(); before != nullptr && before->capture) {
+      capture = *before->capture;
+    }
+    // Never read, and said all the same: who looks for it need not wonder.
+    capture.left_out.push_back({"/proc/*/cmdline, /proc/*/environ", "not taken by default"});
+    const auto say = [&](std::uint64_t count, const char* path, const char* why) {
+      if (count > 0) capture.left_out.push_back({path, std::to_string(count) + " " + why});
+    };
+    say(redacted_.arguments, "/proc/cmdline",
+        "arguments of the kernel that do not say how memory, IOMMU or power are set up");
+    say(redacted_.addresses, "*", "IP and MAC addresses (<address>)");
+    say(redacted_.ids, "*", "UUIDs and serial numbers (<id>)");
+    say(redacted_.names, "*", "names of people's folders (<name>)");
+    capture.left_out.insert(capture.left_out.end(), left_out_.begin(), left_out_.end());
+    manifest_.capture = std::move(capture);
+    step("manifest");
+    if (auto ok = bundle_->add("/jetmem/manifest.json", manifest_text(manifest_)); !ok) return ok;
+    return bundle_->finish();
+  }
+
+  const BundleWanted& wanted_;
+  const Settings& settings_;
+  Root root_ = Root::live();
+  std::unique_ptr<BundleWriter> bundle_;
+  Manifest manifest_;
+  Redacted redacted_;
+  std::vector<Manifest::LeftOut> left_out_;
+  Nanoseconds log_clock_{0};  // when the kernel's log was read
+};
+
+}  // namespace
+
+Result<BundleDone> write_bundle(const BundleWanted& wanted, const Settings& settings) {
+  return Bundler(wanted, settings).run();
+}
+
+}  // namespace jetmem

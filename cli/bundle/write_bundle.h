@@ -1,0 +1,45 @@
+// Everything that jetmem reads of a device, put into a bundle from which the same can be read
+// again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/manifest.h"
+#include "base/result.h"
+#include "config/settings.h"
+
+namespace jetmem {
+
+struct BundleWanted {
+  std::string file;                 // "-": stdout
+  std::string folder;               // the one inside that all of it lies in
+  std::string root;                 // of a captured tree; empty: this machine
+  std::vector<std::string> config;  // settings files
+  std::string daemon;               // asked and nobody else; empty: where it usually is
+  std::string why;
+  std::string alert;
+  std::chrono::seconds history{0};  // 0: none
+  std::string history_copy{};       // where it is copied to on its way into the bundle
+  std::string history_file{};       // the recorder's; empty: where it usually is
+  std::uint64_t max_bytes = 64U << 20;
+  Nanoseconds now{0};  // wall clock
+  std::function<void(std::string_view step)> progress{};
+};
+
+struct BundleDone {
+  std::uint64_t bytes = 0;
+  std::size_t files = 0;
+  Manifest manifest;
+};
+
+// Errors: the root cannot be read, the bundle cannot be written or would be too large. What of the
+// device could not be read is in the manifest.
+Result<BundleDone> write_bundle(const BundleWanted& wanted, const Settings& settings);
+
+}  // namespace jetmem

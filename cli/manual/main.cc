@@ -1,0 +1,38 @@
+// jetmem-manual DIRECTORY: writes the man pages and completions of jetmem there. Run by the build.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.h"
+#include "cli/manual/completion.h"
+#include "cli/manual/man_page.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("jetmem-manual DIRECTORY\n", stderr);
+    return 2;
+  }
+  const std::filesystem::path out(argv[1]);
+  CLI::App app;
+  jetmem::CommandContext context;
+  jetmem::set_up_program(app, context);
+  const std::vector<jetmem::CommandPage> pages = jetmem::command_pages(app);
+  bool ok = true;
+  const auto write = [&](const std::filesystem::path& name, const std::string& text) {
+    std::filesystem::create_directories((out / name).parent_path());
+    std::ofstream file(out / name, std::ios::binary);
+    file << text;
+    file.close();
+    ok = ok && file.good();
+  };
+  for (const jetmem::CommandPage& page : pages) {
+    write("man/" + page.name() + ".1", jetmem::man_page(page, pages));
+  }
+  write("completion/jetmem.bash", jetmem::bash_completion(pages));
+  write("completion/_jetmem", jetmem::zsh_completion(pages));
+  write("completion/jetmem.fish", jetmem::fish_completion(pages));
+  if (!ok) std::perror("jetmem-manual: cannot write");
+  return ok ? 0 : 1;
+}

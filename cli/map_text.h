@@ -1,0 +1,13 @@
+// Where the module's memory went, for people.
+#pragma once
+
+#include <string>
+
+#include "cli/top_text.h"
+#include "report/answers/map_answer.h"
+
+namespace jetmem {
+
+std::string map_text(const MapAnswer& answer, const TextLook& look);
+
+}  // namespace jetmem

@@ -1,0 +1,191 @@
+#include "cli/watch/screen.h"
+
+// curses.h defines functions as macros unless told not to.
+#define NCURSES_NOMACROS 1
+#include <curses.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/watch/signals.h"
+#include "cli/watch/terminfo.h"
+
+namespace jetmem::watch {
+namespace {
+
+constexpr int kEscapeMilliseconds = 200;  // a slow line splits what arrow keys send
+
+struct Look {
+  short color;     // COLOR_*; -1: the terminal's own
+  attr_t with;     // with colour
+  attr_t without;  // on a terminal without
+};
+
+Look look_of(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      break;
+    case Style::kDim:
+      return {-1, A_DIM, A_NORMAL};
+    case Style::kBold:
+      return {-1, A_BOLD, A_BOLD};
+    case Style::kTitle:
+      return {-1, A_REVERSE, A_REVERSE};
+    case Style::kGood:
+      return {COLOR_GREEN, A_NORMAL, A_NORMAL};
+    case Style::kWarning:
+      return {COLOR_YELLOW, A_BOLD, A_BOLD};
+    case Style::kCritical:
+      return {COLOR_RED, A_BOLD, A_REVERSE};
+    case Style::kPrograms:
+      return {COLOR_CYAN, A_NORMAL, A_NORMAL};
+    case Style::kCache:
+      return {COLOR_BLUE, A_NORMAL, A_NORMAL};
+    case Style::kDevices:
+      return {COLOR_MAGENTA, A_NORMAL, A_NORMAL};
+    case Style::kKernel:
+      return {COLOR_YELLOW, A_NORMAL, A_NORMAL};
+  }
+  return {-1, A_NORMAL, A_NORMAL};
+}
+
+bool colored = false;
+
+attr_t attributes_of(Style style) {
+  const Look look = look_of(style);
+  if (!colored) return look.without;
+  if (look.color < 0) return look.with;
+  return look.with | static_cast<attr_t>(COLOR_PAIR(look.color + 1));
+}
+
+void set_colors() {
+  ::start_color();
+  const short back = ::use_default_colors() == OK ? -1 : COLOR_BLACK;
+  for (short color = COLOR_BLACK; color <= COLOR_WHITE; ++color) {
+    ::init_pair(static_cast<short>(color + 1), color, back);
+  }
+}
+
+Key key_of(int pressed) {
+  if (pressed >= '1' && pressed <= '6') {
+    return static_cast<Key>(static_cast<int>(Key::kView1) + (pressed - '1'));
+  }
+  switch (pressed) {
+    case ERR:
+      return Key::kNone;
+    case 'q':
+    case 'Q':
+      return Key::kQuit;
+    case 'h':
+    case '?':
+      return Key::kHelp;
+    case 'p':
+    case ' ':
+      return Key::kPause;
+    case '+':
+    case '=':
+      return Key::kFaster;
+    case '-':
+      return Key::kSlower;
+    case 's':
+      return Key::kSort;
+    case KEY_UP:
+    case 'k':
+      return Key::kUp;
+    case KEY_DOWN:
+    case 'j':
+      return Key::kDown;
+    case KEY_PPAGE:
+      return Key::kPageUp;
+    case KEY_NPAGE:
+      return Key::kPageDown;
+    case KEY_HOME:
+      return Key::kHome;
+    case KEY_END:
+      return Key::kEnd;
+    case '\t':
+    case KEY_RIGHT:
+      return Key::kNextView;
+    case KEY_LEFT:
+    case KEY_BTAB:
+      return Key::kPreviousView;
+    case 12:  // Ctrl-L
+      return Key::kRedraw;
+    default:
+      return Key::kOther;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Screen>> Screen::open(bool color) {
+  if (::isatty(STDOUT_FILENO) != 1 || ::isatty(STDIN_FILENO) != 1) {
+    return fail(Errc::kInvalid,
+                "needs a terminal to show itself on and to take keys from: "
+                "`jetmem status` and `jetmem top` do without");
+  }
+  const auto undo = ask_terminfo();
+  if (!undo) return tl::unexpected(undo.error());
+  restore_on_crash(undo->c_str());
+  SCREEN* const screen = ::newterm(nullptr, stdout, stdin);
+  if (screen == nullptr) {
+    return fail(Errc::kInvalid, "curses cannot draw on this terminal");
+  }
+  ::set_escdelay(kEscapeMilliseconds);
+  ::cbreak();
+  ::noecho();
+  ::nonl();
+  ::keypad(stdscr, TRUE);
+  ::nodelay(stdscr, TRUE);
+  ::curs_set(0);
+  colored = color && ::has_colors();
+  if (colored) set_colors();
+  return std::unique_ptr<Screen>(new Screen());
+}
+
+Screen::~Screen() { ::endwin(); }
+
+Size Screen::size() const {
+  return {static_cast<std::size_t>(std::max(::getmaxy(stdscr), 1)),
+          static_cast<std::size_t>(std::max(::getmaxx(stdscr), 1))};
+}
+
+void Screen::draw(const std::vector<Line>& lines) {
+  // Costs nothing on the line: curses compares with what is there before it sends.
+  ::werase(stdscr);
+  int row = 0;
+  for (const Line& line : lines) {
+    ::wmove(stdscr, row++, 0);
+    for (const Piece& piece : line.pieces()) {
+      ::wattrset(stdscr, static_cast<int>(attributes_of(piece.style)));
+      ::waddnstr(stdscr, piece.text.data(), static_cast<int>(piece.text.size()));
+    }
+  }
+  ::wattrset(stdscr, A_NORMAL);
+  ::wrefresh(stdscr);
+}
+
+Key Screen::key() {
+  const int pressed = ::wgetch(stdscr);
+  if (pressed == 12) ::clearok(curscr, TRUE);
+  return key_of(pressed);
+}
+
+void Screen::resized() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return;
+  if (size.ws_row == 0 || size.ws_col == 0) return;
+  ::resizeterm(size.ws_row, size.ws_col);
+  ::clearok(curscr, TRUE);
+}
+
+void Screen::suspend() { ::endwin(); }
+
+void Screen::resume() {
+  resized();  // it may have changed meanwhile
+  ::clearok(curscr, TRUE);
+  ::wrefresh(stdscr);
+}
+
+}  // namespace jetmem::watch

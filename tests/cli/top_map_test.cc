@@ -1,0 +1,108 @@
+#include <nlohmann/json.hpp>
+
+#include "command_run.h"
+
+namespace jetmem {
+namespace {
+
+const std::string kBoard = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
+
+void expect_narrow(const std::string& text) {
+  std::size_t from = 0;
+  while (from < text.size()) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    // One model's name is longer; no table is.
+    if (text.compare(from, 21, "WHERE THE MEMORY WENT") != 0) {
+      EXPECT_LE(end - from, 80U) << text.substr(from, end - from);
+    }
+    from = end + 1;
+  }
+}
+
+TEST(TopCommand, SaysWhoHoldsWhat) {
+  const CommandRun run = run_command(add_top_command, {"top", "--root", kBoard});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.out.find("llama-server"), std::string::npos);
+  EXPECT_NE(run.out.find("3 buffers, no process holds them"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("Do not add totals up"), std::string::npos);
+  expect_narrow(run.out);
+}
+
+TEST(TopCommand, SortsAndCuts) {
+  const CommandRun run = run_command(
+      add_top_command, {"top", "--root", kBoard, "--sort", "gpu", "--limit", "2", "--json"});
+  const auto json = nlohmann::json::parse(run.out);
+  ASSERT_EQ(json["groups"].size(), 2U);
+  EXPECT_EQ(json["groups"][1]["command"], "gst-launch-1.0");
+  EXPECT_EQ(json["groups_left_out"], 5);
+}
+
+TEST(TopCommand, DeniedIsSaidAndIsNotZero) {
+  const CommandRun run = run_command(
+      add_top_command, {"top", "--root", std::string(JETMEM_FIXTURES) + "/agx-orin", "--json"});
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_TRUE(json["nvmap"].empty());
+  EXPECT_NE(json["absent"]["nvmap"].get<std::string>().find("denied"), std::string::npos);
+  EXPECT_EQ(json["memory"]["rest_holds_unknown"], true);
+}
+
+TEST(MapCommand, AddsUpToTheModule) {
+  const CommandRun run = run_command(add_map_command, {"map", "--root", kBoard});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.out.find("pva-carveout"), std::string::npos) << run.out;
+  expect_narrow(run.out);
+  const auto json =
+      nlohmann::json::parse(run_command(add_map_command, {"map", "--root", kBoard, "--json"}).out);
+  EXPECT_EQ(json["sum_bytes"], json["module_bytes"]);
+  EXPECT_EQ(json["missing_bytes"], 0);
+}
+
+TEST(MapCommand, EveryBoardAddsUp) {
+  for (const char* board :
+       {"agx-orin", "nano-4gb", "orin", "raspberry-pi-5", "thor", "x86-pc", "xavier-nx"}) {
+    const CommandRun run = run_command(
+        add_map_command, {"map", "--root", std::string(JETMEM_FIXTURES) + "/" + board, "--json"});
+    EXPECT_EQ(nlohmann::json::parse(run.out)["missing_bytes"], 0) << board;
+  }
+}
+
+// One memory, one reckoning: what Linux has of it is the same wherever it is shown.
+TEST(Views, AgreeOnEveryBoard) {
+  for (const char* board : {"agx-orin", "nano-4gb", "orin", "orin-nano-8gb", "raspberry-pi-5",
+                            "thor", "x86-pc", "xavier-nx"}) {
+    const std::string root = std::string(JETMEM_FIXTURES) + "/" + board;
+    const auto json = [&](auto add, const char* name) {
+      return nlohmann::json::parse(run_command(add, {name, "--root", root, "--json"}).out);
+    };
+    const auto status = json(add_status_command, "status")["memory"]["budget"];
+    const auto top = json(add_top_command, "top")["memory"];
+    EXPECT_EQ(top, json(add_map_command, "map")["memory"]) << board;
+    ASSERT_EQ(status["parts"].size(), top["parts"].size() + 1) << board;
+    for (std::size_t i = 0; i < top["parts"].size(); ++i) {
+      const auto& part = status["parts"][i + 1];
+      ASSERT_EQ(part["part"], top["parts"][i]["part"]);
+      // The kernel's has what it took before MemTotal was counted.
+      if (part["part"] != "kernel") {
+        EXPECT_EQ(part, top["parts"][i]) << board;
+      }
+    }
+    EXPECT_NEAR(status["rest_bytes"].get<double>(), top["rest_bytes"].get<double>(), 4096) << board;
+    EXPECT_EQ(status["rest_holds_unknown"], top["rest_holds_unknown"]) << board;
+  }
+}
+
+TEST(Views, BriefJsonIsOneLine) {
+  const CommandRun run =
+      run_command(add_status_command, {"status", "--root", kBoard, "--brief", "--json"});
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1);
+  EXPECT_EQ(nlohmann::json::parse(run.out)["host"], "orin-nano-8gb");
+}
+
+TEST(WatchCommand, NeedsATerminal) {
+  const CommandRun run = run_command(add_watch_command, {"watch", "--root", kBoard});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_NE(run.err.find("jetmem watch: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace jetmem
