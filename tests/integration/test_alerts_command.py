@@ -244,11 +244,14 @@ class Strangers(unittest.TestCase):
         self.assertEqual(self.http(whole).returncode, 0)
         for wrong in ({**whole, "rules": [{}]}, {**whole, "rules": None},
                       {**whole, "judged": {"steps": 1}}, {**whole, "judged": {"by": "jetmemd"}},
-                      {**whole, "rules": [{**rule, "state": "on fire"}]},
                       {**whole, "rules": [{**rule, "alert": ""}]}):
             shown = self.http(wrong)
             self.assertEqual((shown.returncode, shown.stdout), (3, ""), wrong)
             self.assertIn("the answer is malformed", shown.stderr)
+        # A word of a newer jetmemd is no quiet one.
+        shown = self.http({**whole, "rules": [{**rule, "state": "on fire"}]})
+        self.assertEqual(shown.returncode, 3)
+        self.assertIn("UNKNOWN", shown.stdout)
 
 
 class WithoutADaemon(unittest.TestCase):

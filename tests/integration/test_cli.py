@@ -366,7 +366,7 @@ class HelpAndVersion(unittest.TestCase):
         self.assertEqual(len(versions), 1)
 
     def test_wrong_command_line(self):
-        for arguments in ([], ["nonsense"], ["metrics", "--nonsense"], ["metrics", "surplus"],
+        for arguments in (["nonsense"], ["metrics", "--nonsense"], ["metrics", "surplus"],
                           ["sources", "--only"], ["config"], ["config", "nonsense"], ["--root"],
                           ["decode", "nonsense"], ["decode", "kernel-log", "a", "b"],
                           ["events", "surplus"], ["events", "--since"],

@@ -4,7 +4,7 @@
     player.py --list
     player.py SCENARIO [--speed X] [--out DIR] [--steps N]
     player.py SCENARIO --step-to T --out DIR
-    player.py SCENARIO [...] --run PROGRAM [ARGUMENTS]
+    player.py SCENARIO [...] [--doctor JETMEM] --run PROGRAM [ARGUMENTS]
 
 The tree (tests/fixtures/orin-nano-8gb; orin and thor can be played on too, with --base) is copied, and
 what its kernel log has from its first trouble on is left out. A model of the machine's memory
@@ -16,7 +16,9 @@ that says what happens when. Same scenario, base and --seed: same bytes.
 A scenario takes from 2 minutes of the machine to more than an hour (slow-leak); --speed 10 tells two
 minutes in 12 seconds. After its end the machine stays as it is, until Ctrl-C. With --run a program,
 jetmemd mostly, is started with `--root DIR`, the same --speed where it is above 1, and the arguments
-given; both end together, and DIR, when it is a temporary one, goes.
+given; both end together, and DIR, when it is a temporary one, goes. With --doctor JETMEM besides, the
+program records into DIR/jetmem (history.db), and `JETMEM doctor` is asked what happened when the story
+is told, or at its end by Ctrl-C or --steps before that.
 
 To write a scenario: a file NAME.py with a first docstring line that says what happens, and a
 generator story(m) that changes the machine `m` and yields once for each second: None, or a line for
@@ -116,11 +118,62 @@ def die_with_parent():
     ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
+def alone():
+    """The terminal's Ctrl-C is for the player only: it has a question left."""
+    die_with_parent()
+    os.setpgid(0, 0)
+
+
 def tell(second, text):
     print(f"[{second:4d} s] {text}", file=sys.stderr, flush=True)
 
 
-def play(player, arguments, child):
+class Doctor:
+    """Asks the program that was run, once, what happened; where it does not answer, what it recorded."""
+
+    PATIENCE = 30  # real seconds
+
+    def __init__(self, program, root):
+        self._program, self._root, self._asked = program, root, False
+        self._runtime = tempfile.mkdtemp(prefix="jetmem-run-")
+        self._settings = pathlib.Path(self._runtime) / "settings.yaml"
+        self._settings.write_text("# A story of two minutes is too short for a look at the processes each minute.\n"
+                                  "sources:\n  processes: {interval: 10s}\n  nvmap: {interval: 30s}\n")
+        self.environment = {**os.environ, "STATE_DIRECTORY": str(root / "jetmem"), "RUNTIME_DIRECTORY": self._runtime}
+
+    def arguments(self, given):
+        """With settings for a story, unless there are others."""
+        named = any(each.split("=")[0] in ("--config", "-c") for each in given)
+        return list(given) if named else ["--config", str(self._settings), *given]
+
+    def ask(self, child, wait=1.0):
+        """Prints the report, `wait` seconds after what happened last."""
+        if self._asked:
+            return
+        self._asked = True
+        time.sleep(wait)
+        answer = None
+        if child.poll() is None:
+            answer = self._run("doctor", "--daemon", f"unix:{self._runtime}/api.socket")
+        if answer is None or (answer.returncode == 3 and not answer.stdout):
+            answer = self._run("--root", str(self._root), "doctor")
+        if answer is None:
+            tell(0, "jetmem doctor did not answer")
+            return
+        print("\n" + (answer.stdout or answer.stderr), flush=True)
+
+    def _run(self, *arguments):
+        try:
+            return subprocess.run([self._program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  universal_newlines=True, timeout=self.PATIENCE)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+
+    def close(self):
+        shutil.rmtree(self._runtime, ignore_errors=True)
+
+
+def play(player, arguments, child, doctor=None):
     """Until the end, the given number of steps, or the child's end; returns the exit status."""
     begin, done = time.monotonic(), 0
     every = arguments.every or max(1, round(arguments.speed / WRITES_PER_SECOND))
@@ -134,6 +187,9 @@ def play(player, arguments, child):
             tell(player.machine.second, said)
         if player.over and done == player.machine.second + 1 and not arguments.quiet:
             tell(player.machine.second, "the story is told; the machine stays as it is")
+        if player.over and doctor:
+            # A step of the recorder later it has all of it.
+            doctor.ask(child, max(1.0, 12 / arguments.speed))
         # By the clock, not by sleeping so long each time: no drift.
         while True:
             wait = begin + done / arguments.speed - time.monotonic()
@@ -178,6 +234,7 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, default=1, help="another course of the same story")
     parser.add_argument("--check", action="store_true", help="only look whether the arguments are right")
     parser.add_argument("--quiet", action="store_true", help="do not tell the story")
+    parser.add_argument("--doctor", metavar="JETMEM", help="with --run: at the end ask this jetmem what happened")
     parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="PROGRAM", help="run this with --root and its arguments; end with it")
     options = parser.parse_args(arguments)
     if options.list:
@@ -191,6 +248,8 @@ def parse(arguments):
         parser.error("--step-to needs --out")
     if unsuited(options.base):
         parser.error(f"--base {options.base}: {unsuited(options.base)}")
+    if options.doctor and not options.run:
+        parser.error("--doctor needs --run")
     if options.out is not None and options.out.exists():
         parser.error(f"--out {options.out}: is there already")
     return options
@@ -213,7 +272,7 @@ def main(arguments):
             signal.signal(number, end)
     temporary = tempfile.mkdtemp(prefix="jetmem-scenario-", dir=in_memory()) if options.out is None else None
     out = options.out or pathlib.Path(temporary) / options.base.name
-    child, status = None, 0
+    child, doctor, status = None, None, 0
     try:
         shutil.copytree(options.base, out)
         player = Player(options.scenario, out, options.seed)
@@ -227,17 +286,25 @@ def main(arguments):
             player.write()
             # Its clock runs as fast as the machine's.
             speed = ["--speed", f"{options.speed:g}"] if options.speed > 1 else []
-            child = subprocess.Popen([options.run[0], "--root", str(out), *speed, *options.run[1:]], preexec_fn=die_with_parent)
+            if options.doctor:
+                doctor = Doctor(options.doctor, out.resolve())
+            given = doctor.arguments(options.run[1:]) if doctor else options.run[1:]
+            child = subprocess.Popen([options.run[0], "--root", str(out), *speed, *given],
+                                     env=doctor.environment if doctor else None, preexec_fn=alone if doctor else die_with_parent)
         elif temporary and not options.quiet:
             print(f"player: playing in {out}", file=sys.stderr)
-        status = play(player, options, child)
+        status = play(player, options, child, doctor)
     except KeyboardInterrupt:
         pass
     finally:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
+        if child and doctor:
+            doctor.ask(child)
         if child:
             status = stop(child)
+        if doctor:
+            doctor.close()
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
     return status

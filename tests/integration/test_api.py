@@ -1,0 +1,223 @@
+"""/api/v1/ of a running jetmemd: what each page answers, and what no question can do to it."""
+
+import http.client
+import json
+import os
+import pathlib
+import socket
+import threading
+import time
+import unittest
+
+import jetmem_testing as jt
+
+PAGES = ("now", "status", "doctor", "history", "events", "texts", "alerts")
+LIMIT = 4 << 20
+
+
+class Api(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runtime = jt.temp_directory(cls)
+        cls.state = jt.temp_directory(cls)
+        cls.daemon = jt.Daemon(cls, jt.FAST, environment={
+            "RUNTIME_DIRECTORY": str(cls.runtime), "STATE_DIRECTORY": str(cls.state)})
+        cls.daemon.wait_until_read()
+
+    def ask(self, path, status=200):
+        code, headers, body = self.daemon.request("GET", "/api/v1/" + path)
+        self.assertEqual(code, status, f"{path}: {body[:300]}")
+        self.assertEqual(headers["Content-Type"], "application/json", path)
+        self.assertEqual(headers["Cache-Control"], "no-store")
+        self.assertLessEqual(len(body), LIMIT)
+        return json.loads(body)
+
+    def test_now_says_what_metrics_say(self):
+        now = self.ask("now")
+        self.assertEqual((now["schema"], now["by"]), ("jetmem-now/1", "daemon"))
+        page = self.daemon.scrape()
+        self.assertEqual(now["samples"]["jetmem_meminfo_MemTotal_bytes"],
+                         page.value("jetmem_meminfo_MemTotal_bytes"))
+        states = {source["source"]: source["state"] for source in now["sources"]}
+        self.assertEqual(states["meminfo"], "ok")
+        self.assertEqual(set(states), set(page.sources()))
+        for source in now["sources"]:
+            if source["state"] in ("absent", "denied", "failed"):
+                self.assertTrue(source["reason"], source)
+        self.assertAlmostEqual(now["time"], time.time(), delta=5)
+        boot_id = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        self.assertEqual(now["boot_id"], boot_id)
+
+    def test_every_page_answers_json_and_bounded(self):
+        for page in PAGES:
+            code, _, body = self.daemon.request("GET", "/api/v1/" + page)
+            self.assertIn(code, (200, 503), page)
+            self.assertLessEqual(len(body), LIMIT)
+            if page != "alerts" or code == 200:
+                answer = json.loads(body)
+                self.assertTrue(code == 200 or answer["error"], page)
+
+    def test_head_is_get_without_body(self):
+        for page in ("now", "texts", "events?x=1"):
+            get = self.daemon.request("GET", "/api/v1/" + page)
+            head = self.daemon.request("HEAD", "/api/v1/" + page)
+            self.assertEqual((head[0], head[2]), (get[0], b""), page)
+            self.assertGreater(int(head[1]["Content-Length"]), 0)
+
+    def test_nothing_can_be_changed(self):
+        for page in PAGES:
+            for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+                self.assertEqual(self.daemon.request(method, "/api/v1/" + page)[0], 405)
+
+    def test_wrong_parameters_are_refused_with_a_remedy(self):
+        for query in ("now?a", "now?=", "now?%00=1", "texts?path=/etc/shadow", "events?limit=0",
+                      "events?limit=501", "events?limit=1&limit=2", "events?what=all",
+                      "events?from=yesterday", "events?from=1e99", "events?before=%ff",
+                      "events?from=" + "9" * 5000, "events?from=%2B1", "events?kind=",
+                      "events?" + "&".join(f"limit={i}" for i in range(1, 40))):
+            answer = self.ask(query, 400)
+            self.assertIn("error", answer, query)
+            self.assertIn("fix", answer, query)
+
+    def test_hostile_bytes(self):
+        for target in (b"/api/v1/now?\xff\xfe\x80=%", b"/api/v1/events?from=%zz&&&=&;",
+                       b"/api/v1/history?series=%1b%5b2J%00", b"/api/v1/history?at=%00",
+                       b"/api/v1/%2e%2e/now", b"/api/v1/nowx%00", b"/api/v1//now",
+                       b"/api/v1/events?" + b"a" * 12000, b"/api/v1/events?" + b"%41=&" * 2000):
+            with socket.create_connection(("127.0.0.1", self.daemon.port), timeout=30) as client:
+                client.sendall(b"GET " + target + b" HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+                reply = b""
+                while chunk := client.recv(65536):
+                    reply += chunk
+            code = reply.split(b" ", 2)[1:2]
+            self.assertIn(code, ([b"400"], [b"404"], [b"414"], [b"431"], [b"503"], []), target[:60])
+            self.assertNotIn(b"\x1b", reply)
+        self.assertEqual(self.ask("now")["schema"], "jetmem-now/1")
+
+    def test_the_socket_answers_the_same(self):
+        path = self.runtime / "api.socket"
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o666)  # a port is open
+        connection = http.client.HTTPConnection("localhost", timeout=10)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(path))
+        connection.request("GET", "/api/v1/now")
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        self.assertEqual(answer["schema"], "jetmem-now/1")
+
+    def test_a_thousand_questions(self):
+        before = jt.resident_bytes(self.daemon.pid)
+        begin = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=20)
+        codes = set()
+        for i in range(1000):
+            connection.request("GET", "/api/v1/" + PAGES[i % len(PAGES)])
+            response = connection.getresponse()
+            response.read()
+            codes.add(response.status)
+        connection.close()
+        jt.measured("1000 questions to the API", time.monotonic() - begin)
+        self.assertLessEqual(codes, {200, 429, 503})
+        self.assertLess(jt.resident_bytes(self.daemon.pid) - before, 16 << 20)
+        page = self.daemon.scrape()
+        self.assertGreaterEqual(page.value("jetmem_http_requests_total", path="/api/v1/now",
+                                           code="200"), 140)
+
+    def test_unknown_pages_name_the_known(self):
+        code, _, body = self.daemon.request("GET", "/api/v1/nothing")
+        self.assertEqual(code, 404)
+        for page in PAGES:
+            self.assertIn(f"/api/v1/{page}".encode(), body)
+
+
+def hang(test, on):
+    """The environment in which reads of files like `on` hang, and the file while which they do."""
+    directory = jt.temp_directory(test)
+    begun = directory / "hang"
+    state = directory / "state"
+    state.mkdir()
+    return begun, {"LD_PRELOAD": os.environ["JETMEM_HANG_ON_FILE"], "HANG_ON": on,
+                   "HANG_WHILE": str(begun), "STATE_DIRECTORY": str(state),
+                   "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
+
+class Stall(unittest.TestCase):
+    def test_while_the_loop_hangs_only_the_past_is_told(self):
+        begun, environment = hang(self, "/proc/meminfo")
+        daemon = jt.Daemon(self, jt.FAST, environment=environment)
+        daemon.wait_until_read()
+        begun.touch()
+        jt.wait_for("503", lambda: daemon.request("GET", "/api/v1/now")[0] == 503, seconds=60)
+        for page in ("now", "status", "doctor", "texts"):
+            code, _, body = daemon.request("GET", "/api/v1/" + page)
+            self.assertEqual(code, 503, page)
+            self.assertIn("sampling has stopped", json.loads(body)["error"])
+        code, _, body = daemon.request("GET", "/api/v1/events")
+        self.assertEqual(code, 200)
+        self.assertIn("sampling has stopped", json.loads(body)["from"]["notes"][0])
+        begun.unlink()
+        jt.wait_for("200", lambda: daemon.request("GET", "/api/v1/now")[0] == 200)
+
+
+class HangingHistory(unittest.TestCase):
+    def timed(self, path):
+        begin = time.monotonic()
+        code, headers, body = self.daemon.request("GET", path)
+        return time.monotonic() - begin, code, headers, body
+
+    def test_nothing_else_waits_for_the_disk(self):
+        begun, environment = hang(self, "history.db")
+        self.daemon = daemon = jt.Daemon(self, "history:\n  interval: 5s\n" + jt.FAST,
+                                         environment=environment)
+        daemon.wait_until_read()
+        daemon.wait_for_page("history is up", lambda page: page.value("jetmem_history_up") == 1)
+        begun.touch()
+        questions = [threading.Thread(target=self.timed, args=("/api/v1/events",))
+                     for _ in range(40)]
+        for each in questions:
+            each.start()
+        time.sleep(0.3)
+        slowest = 0
+        end = time.monotonic() + 7
+        while time.monotonic() < end:
+            for path in ("/healthz", "/metrics"):
+                took, code, _, _ = self.timed(path)
+                self.assertEqual(code, 200)
+                slowest = max(slowest, took)
+            took, code, _, body = self.timed("/api/v1/status")
+            slowest = max(slowest, took)
+            self.assertEqual(code, 200, body[:200])
+            time.sleep(0.1)
+        for each in questions:
+            each.join()
+        jt.measured("the slowest answer beside a hanging history", slowest)
+        self.assertLess(slowest, 1)
+        now = json.loads(self.timed("/api/v1/now")[3])
+        self.assertIn("the history does not answer", now["no_events"])
+        # Refused at once: it has hung for long.
+        for page in ("events", "history", "doctor"):
+            took, code, headers, body = self.timed("/api/v1/" + page)
+            self.assertEqual((code, headers["Retry-After"]), (503, "1"), page)
+            self.assertIn("the history does not answer", json.loads(body)["error"])
+            self.assertLess(took, 1)
+        page = daemon.scrape()
+        self.assertEqual(page.value("jetmem_http_history_stuck"), 1)
+        self.assertGreaterEqual(page.value("jetmem_http_history_timeouts_total"), 40)
+        daemon.wait_for_log("the history does not answer")
+        begun.unlink()
+        daemon.wait_for_log("the history answers again")
+        jt.wait_for("200", lambda: self.timed("/api/v1/events")[1] == 200)
+        self.assertEqual(daemon.scrape().value("jetmem_http_history_stuck"), 0)
+        # And again, at the end.
+        begun.touch()
+        # What the hang took counts against those who asked: 429 at first.
+        jt.wait_for("503", lambda: self.timed("/api/v1/history")[1] == 503)
+        begin = time.monotonic()
+        daemon.stop()
+        took = time.monotonic() - begin
+        jt.measured("SIGTERM with a hanging history", took)
+        self.assertLess(took, 5)
+
+
+if __name__ == "__main__":
+    jt.main()

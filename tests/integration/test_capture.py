@@ -1,0 +1,467 @@
+"""A bundle tells what the device told: packed, carried away, unpacked, looked at again. What must not
+be in it is not, hostile ones do no harm, and what is cut short leaves nothing behind."""
+
+import io
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tarfile
+import time
+import unittest
+
+import jetmem_testing as jt
+
+# What only a live machine has: a clock that runs, and so what the kernel logged lately.
+CLOCKED = re.compile(r"^jetmem_(boot_uptime_|kernel_event_last_|kernel_log_input|"
+                     r"source_absent_values)")
+
+
+def run(*arguments, cwd=None, env=None, timeout=120, **more):
+    return subprocess.run([jt.JETMEM, *map(str, arguments)], cwd=cwd, timeout=timeout,
+                          capture_output=True, text=True,
+                          env={**os.environ, **(env or {})}, **more)
+
+
+def read_tar(path):
+    """name below the one top folder: bytes."""
+    if str(path).endswith(".zst"):
+        data = subprocess.run(["zstd", "-dcq", str(path)], capture_output=True, check=True).stdout
+        archive = tarfile.open(fileobj=io.BytesIO(data))
+    else:
+        archive = tarfile.open(path)
+    with archive:
+        return {m.name.split("/", 1)[1]: archive.extractfile(m).read()
+                for m in archive if m.isfile()}
+
+
+class Bundles(unittest.TestCase):
+    def setUp(self):
+        self.folder = jt.temp_directory(self)
+        self.tmp = self.folder / "tmp"
+        self.tmp.mkdir()
+        self.env = {"TMPDIR": str(self.tmp)}
+
+    def capture(self, *more, root=None, name="b.tar.gz", status=0):
+        out = self.folder / name
+        front = ["--root", root] if root else []
+        done = run(*front, "capture", "--no-history", "-o", out, *more, env=self.env)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return out
+
+    def metrics(self, root):
+        done = run("--root", root, "metrics", env=self.env)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return sorted(l for l in done.stdout.splitlines() if not l.startswith("#"))
+
+    def answer(self, command, root):
+        """What it says as JSON, but for when and from where it was asked."""
+        done = run("--root", root, command, "--json", env=self.env)
+        self.assertIn(done.returncode, (0, 1, 2, 3), done.stderr)
+        said = json.loads(done.stdout)
+        for key in ("from", "judged"):
+            said.pop(key, None)
+        text = json.dumps(said)
+        return re.sub(r'"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]*Z"', '"when"', text)
+
+    def no_leftovers(self):
+        self.assertEqual([p.name for p in self.tmp.iterdir()], [])
+
+
+class RoundTrip(Bundles):
+    def test_every_fixture_tells_the_same(self):
+        for board in jt.BOARDS:
+            with self.subTest(board=board):
+                tree = jt.FIXTURES / board
+                before = self.metrics(tree)
+                self.assertGreater(len(before), 50)
+                bundle = self.capture(root=tree)
+                self.assertEqual(before, self.metrics(bundle))
+                for command in ("status", "alerts"):
+                    self.assertEqual(self.answer(command, tree), self.answer(command, bundle))
+        self.no_leftovers()
+
+    def test_what_was_packed_twice_tells_the_same(self):
+        tree = jt.FIXTURES / "orin-nano-8gb"
+        once = self.capture(root=tree)
+        twice = self.capture(root=once, name="c.tar")
+        self.assertEqual(self.metrics(tree), self.metrics(twice))
+
+    def test_live(self):
+        out = self.capture(name="live.tar.gz")
+        then = [l for l in read_tar(out)["jetmem/metrics.txt"].decode().splitlines()
+                if not l.startswith("#")]
+        same = lambda lines: sorted(l for l in lines if not CLOCKED.match(l))
+        self.assertGreater(len(then), 50)
+        self.assertEqual(same(then), same(self.metrics(out)))
+
+    def test_an_unpacked_folder_is_as_good(self):
+        out = self.capture(root=jt.FIXTURES / "thor")
+        with tarfile.open(out) as archive:
+            archive.extractall(self.folder / "unpacked")
+        top, = (self.folder / "unpacked").iterdir()
+        self.assertEqual(top.name, "b")
+        self.assertEqual(self.metrics(out), self.metrics(top))
+
+    def test_denied_stays_denied(self):
+        tree = self.folder / "tree"
+        shutil.copytree(jt.FIXTURES / "orin-nano-8gb", tree, symlinks=True)
+        path = tree / "jetmem/manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["errors"]["/proc/pagetypeinfo"] = "EACCES"
+        manifest["errors"]["/sys/kernel/debug"] = "EACCES"
+        path.write_text(json.dumps(manifest))
+        out = self.capture(root=tree)
+        self.assertIn("EACCES", json.loads(read_tar(out)["jetmem/manifest.json"])["errors"]
+                      ["/proc/pagetypeinfo"])
+        metrics = self.metrics(out)
+        self.assertEqual(self.metrics(tree), metrics)
+        self.assertIn('jetmem_source_state{source="pagetypeinfo",state="denied"} 1', metrics)
+
+    def test_what_was_not_read_is_not_taken_for_absent(self):
+        out = self.capture()
+        notes = json.loads(read_tar(out)["jetmem/manifest.json"])["sources"]
+        self.assertIn("skipped", notes["tegrastats"])
+        state = 'jetmem_source_state{source="tegrastats",state="absent"} 0'
+        self.assertIn(state, self.metrics(out))
+
+
+class Privacy(Bundles):
+    def test_secrets_stay_at_home(self):
+        tree = self.folder / "tree"
+        shutil.copytree(jt.FIXTURES / "orin-nano-8gb", tree, symlinks=True)
+        secrets = ["48:b0:2d:12:34:56", "192.168.55.1", "fe80::4ab0:2dff:fe12:3456",
+                   "5f3c9d5e-1111-2222-3333-444455556666", "1424020012345", "hunter2", "alice"]
+        (tree / "proc/cmdline").write_text(
+            "root=PARTUUID=5f3c9d5e-1111-2222-3333-444455556666 cma=512M token=hunter2 "
+            "nv_mac=48:b0:2d:12:34:56\n")
+        with open(tree / "dev/kmsg", "a") as log:
+            log.write(
+                "6,90001,99000001,-;Kernel command line: root=/dev/sda token=hunter2 cma=512M\n"
+                "6,90002,99000002,-;eth0: address 48:b0:2d:12:34:56 ip 192.168.55.1, fe80::4ab0:2dff:fe12:3456\n"
+                "6,90003,99000003,-;usb 1-1: SerialNumber: 1424020012345\n"
+                "6,90004,99000004,-;EXT4-fs (sda1): UUID 5f3c9d5e-1111-2222-3333-444455556666 at /home/alice/x\n"
+                "3,90005,99000005,-;arm-smmu 12000000.iommu: Unhandled context fault: fsr=0x402, "
+                "iova=0x7fff0000, fsynr=0x110011, cbfrsynra=0x1001, cb=2\n")
+        process = tree / "proc/1377"
+        (process / "cmdline").write_bytes(b"camera\0--password\0hunter2\0")
+        (process / "environ").write_bytes(b"KEY=hunter2\0")
+        files = read_tar(self.capture(root=tree))
+        everything = b"\n".join(files.values()) + "\n".join(files).encode()
+        for secret in secrets:
+            self.assertNotIn(secret.encode(), everything)
+        self.assertIn(b"iova=0x7fff0000", everything)
+        self.assertIn(b"cma=512M", files["proc/cmdline"])
+        left_out = json.loads(files["jetmem/manifest.json"])["capture"]["left_out"]
+        self.assertIn("/proc/cmdline", [each["path"] for each in left_out])
+
+    def test_nobody_else_may_read_it(self):
+        out = self.capture(root=jt.FIXTURES / "thor")
+        self.assertEqual(out.stat().st_mode & 0o777, 0o600)
+
+
+    def test_the_ways_that_a_log_tells_names(self):
+        tree = self.folder / "tree"
+        shutil.copytree(jt.FIXTURES / "orin-nano-8gb", tree, symlinks=True)
+        lines = ['Unknown kernel command line parameters "token=SEC1 root_pw=SEC2", will be passed '
+                 "to user space.",
+                 "systemd[1]: Set hostname to <SEC3>.",
+                 "[UFW BLOCK] IN=eth0 MAC=48:b0:2d:12:34:56:aa:bb:cc:dd:ee:ff:08:00 SRC=10.9.8.7",
+                 "IP-Config: Complete: host=SEC4, domain=SEC5, nis-domain=(none)",
+                 'audit: type=1309 audit(1.2:3): argc=2 a0="mysql" a1="--password=SEC6"',
+                 "audit: type=1327 audit(1.2:3): proctitle=6D79534543",
+                 "from ::ffff:192.168.77.88", "x-48:b0:2d:12:34:57 ip_192.168.99.98",
+                 "S/N: SEC7", "usb 1-1: SerialNumber: SEC8 SEC9"]
+        with open(tree / "dev/kmsg", "a") as log:
+            for i, line in enumerate(lines):
+                log.write(f"6,{90001 + i},9900000{i},-;{line}\n")
+        everything = b"\n".join(read_tar(self.capture(root=tree)).values()).decode()
+        for secret in [f"SEC{i}" for i in range(1, 10)] + [
+                "48:b0:2d", "10.9.8.7", "6D79534543", "77.88", "99.98"]:
+            self.assertNotIn(secret, everything)
+
+
+class Hostile(Bundles):
+    def bundle(self, *members, name="evil.tar.gz", manifest=True):
+        out = self.folder / name
+        with tarfile.open(out, "w:gz") as archive:
+            def add(name, data=b"x", **fields):
+                info = tarfile.TarInfo(name)
+                for key, value in fields.items():
+                    setattr(info, key, value)
+                info.size = len(data) if info.isreg() else 0
+                archive.addfile(info, io.BytesIO(data))
+            if manifest:
+                add("top/jetmem/manifest.json", b'{"format": 1}')
+            for member in members:
+                add(member.pop("name"), **member)
+        return out
+
+    def look(self, bundle):
+        return run("--root", bundle, "metrics", env=self.env)
+
+    def test_nothing_is_written_outside(self):
+        victim = self.folder / "victim"
+        bundle = self.bundle(
+            {"name": str(victim)}, {"name": "../victim"}, {"name": "top/../../victim"},
+            {"name": "top/link", "type": tarfile.SYMTYPE, "linkname": str(self.folder)},
+            {"name": "top/link/victim"},
+            {"name": "top/hard", "type": tarfile.LNKTYPE, "linkname": "/etc/passwd"},
+            {"name": "top/fifo", "type": tarfile.FIFOTYPE},
+            {"name": "top/proc/meminfo", "data": b"MemTotal: 1000 kB\n"},
+            {"name": "top/" + "d/" * 40 + "x"})
+        done = self.look(bundle)
+        self.assertFalse(victim.exists())
+        for what in ("leaves the bundle", "a hard link", "neither a file nor a folder"):
+            self.assertIn(what, done.stderr)
+        self.no_leftovers()
+
+    def test_a_bomb_is_bounded(self):
+        bundle = self.bundle({"name": "top/bomb", "data": bytes(600 << 20)})
+        done = self.look(bundle)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("unpacks to more than 512MiB", done.stderr)
+        many = self.bundle(*({"name": f"top/f{i}"} for i in range(20_001)), name="many.tar.gz")
+        done = self.look(many)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("more than 20000 entries", done.stderr)
+        self.no_leftovers()
+
+    def test_what_is_passed_over_counts_too(self):
+        deep = "/".join("d" * 2 for _ in range(28))
+        many = self.bundle(*({"name": f"top/{i}/{deep}", "type": tarfile.DIRTYPE}
+                             for i in range(3000)), name="deep.tar.gz")
+        done = self.look(many)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("more than 20000 folders", done.stderr)
+        done = self.look(self.bundle({"name": "../evil", "data": bytes(700 << 20)}))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("unpacks to more than 512MiB", done.stderr)
+        self.no_leftovers()
+
+    def test_records_that_name_one_file_without_end(self):
+        path = b"/proc/meminfo"
+        record = b"%d = 0\n%s\n" % (len(path), path)
+        bundle = self.bundle(
+            {"name": "top/proc/meminfo", "data": b"MemTotal: 1000 kB\n" + b"x" * (15 << 20)},
+            {"name": "top/jetmem/records/meminfo",
+             "data": b"jetmem-records 1\n" + record * 500_000})
+
+        def small():
+            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+        done = run("--root", bundle, "metrics", env=self.env, preexec_fn=small)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertNotIn("bad_alloc", done.stderr)
+
+    def test_a_history_that_leads_elsewhere_is_not_followed(self):
+        tree = self.folder / "tree"
+        (tree / "jetmem").mkdir(parents=True)
+        secret = self.folder / "secret.db"
+        sqlite3.connect(secret).executescript("CREATE TABLE facts(x); CREATE TABLE events(y)")
+        history = tree / "jetmem/history.db"
+        for make in (lambda: history.symlink_to(secret), lambda: os.mkfifo(history)):
+            make()
+            out = self.folder / "h.tar"
+            done = run("--root", tree, "capture", "-o", out, env=self.env, timeout=20)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("jetmem/history.db", read_tar(out))
+            history.unlink()
+        evil = sqlite3.connect(history)
+        evil.executescript(
+            "CREATE VIEW events AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT i FROM n")
+        evil.close()
+        done = run("--root", tree, "capture", "-o", out, env=self.env, timeout=20)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("jetmem/history.db", read_tar(out))
+
+    def test_what_is_cut_off_says_where(self):
+        whole = self.capture(root=jt.FIXTURES / "thor", name="cut.tar")
+        os.truncate(whole, whole.stat().st_size // 2)
+        done = self.look(whole)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"cut off at or behind cut/\S+")
+        for text in (b"", b"no tar at all" * 100, bytes(4096)):
+            whole.write_bytes(text)
+            done = self.look(whole)
+            self.assertEqual(done.returncode, 1, text[:10])
+        self.no_leftovers()
+
+    def test_no_manifest_is_said(self):
+        bundle = self.bundle({"name": "top/proc/meminfo", "data": b"MemTotal: 1000 kB\n"},
+                             manifest=False)
+        self.assertIn("no jetmem/manifest.json", self.look(bundle).stderr)
+
+
+class CutShort(Bundles):
+    def test_a_full_disk_leaves_nothing(self):
+        limit = 64 << 10
+
+        def small():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        out = self.folder / "jetmem-capture-x.tar"
+        done = run("--root", jt.FIXTURES / "orin-nano-8gb", "capture", "--no-history", "-o", out,
+                   env=self.env, preexec_fn=small)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["tmp"])
+
+    def test_the_size_is_bounded(self):
+        out = self.capture("--max-size", "16KiB", root=jt.FIXTURES / "orin-nano-8gb",
+                           name="b.tar", status=1)
+        self.assertFalse(out.exists())
+
+    def test_killed_leaves_a_part_that_the_next_removes(self):
+        part = self.folder / "jetmem-capture-1.tar.part"
+        part.write_text("half")
+        mine = self.folder / "other.part"
+        mine.write_text("somebody's")
+        self.capture(root=jt.FIXTURES / "thor", name="jetmem-capture-2.tar")
+        self.assertFalse(part.exists())
+        self.assertTrue(mine.exists())
+
+    def test_a_killed_reader_of_a_bundle_leaves_no_folder(self):
+        out = self.capture(root=jt.FIXTURES / "orin-nano-8gb")
+        for sig in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            reader, writer = os.pipe()
+            child = subprocess.Popen([jt.JETMEM, "--root", str(out), "metrics"], stdout=writer,
+                                     stderr=subprocess.DEVNULL,
+                                     env={**os.environ, **self.env})
+            end = time.monotonic() + jt.PATIENCE
+            while not list(self.tmp.iterdir()) and time.monotonic() < end:
+                time.sleep(0.001)
+            child.send_signal(sig)
+            child.wait(jt.PATIENCE)
+            os.close(writer)
+            os.close(reader)
+            while list(self.tmp.iterdir()) and time.monotonic() < end:
+                time.sleep(0.01)
+            self.no_leftovers()
+
+    def test_old_bundles_go(self):
+        captures = self.folder / "captures"
+        captures.mkdir()
+        (captures / "notes.txt").write_text("mine")
+        for i in range(4):
+            (captures / f"jetmem-capture-2020010{i}T000000Z-X.tar.zst").write_text("old")
+        done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "--automatic",
+                   "--alert", "X", "--keep", "2", "-o",
+                   captures / "jetmem-capture-20260101T000000Z-X.tar.zst", env=self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(p.name for p in captures.iterdir()),
+                         ["jetmem-capture-20200103T000000Z-X.tar.zst",
+                          "jetmem-capture-20260101T000000Z-X.tar.zst", "notes.txt"])
+
+
+class Names(Bundles):
+    def test_without_a_name_nothing_is_lost(self):
+        root = jt.FIXTURES / "thor"
+        for _ in range(3):
+            done = run("--root", root, "capture", "--no-history", cwd=self.folder, env=self.env)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(list(self.folder.glob("jetmem-capture-*"))), 3)
+
+    def test_the_number_goes_by_not_the_clock(self):
+        captures = self.folder / "captures"
+        captures.mkdir()
+        for name in ("20261101T000000Z-X-n1", "20261102T000000Z-X-n2"):
+            (captures / f"jetmem-capture-{name}.tar.zst").write_text("old")
+        newest = "jetmem-capture-19700101T000030Z-X-n3.tar.zst"
+        for name in (newest, "jetmem-capture-19700101T000031Z-X-n4.tar.zst"):
+            done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "--automatic",
+                       "--alert", "X", "--keep", "2", "-o", captures / name, env=self.env)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(p.name for p in captures.iterdir()),
+                         [newest, "jetmem-capture-19700101T000031Z-X-n4.tar.zst"])
+
+    def test_wrong_settings_stop_no_automatic_one(self):
+        wrong = self.folder / "wrong.yaml"
+        wrong.write_text("nonsense: [\n")
+        out = self.folder / "jetmem-capture-a.tar"
+        done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "--automatic",
+                   "--config", wrong, "-o", out, env=self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("going on with the defaults", done.stderr)
+
+
+class AlertsBundle(Bundles):
+    def test_what_fired_is_in_it(self):
+        """A real daemon, a real rule of a site, a bundle that it had written by itself."""
+        rules = self.folder / "rules"
+        rules.mkdir()
+        (rules / "site.yaml").write_text(
+            "rules:\n  - alert: SiteAlwaysCritical\n    severity: critical\n"
+            "    when: [{metric: jetmem_meminfo_MemTotal_bytes, above: 1MiB}]\n"
+            "    summary: is told from 192.168.7.8\n    cause: it is a test\n"
+            "    remedy: none\n")
+        state, runtime = self.folder / "state", self.folder / "run"
+        state.mkdir()
+        runtime.mkdir()
+        config = self.folder / "own.yaml"
+        config.write_text(f"rules:\n  directory: {rules}\n  interval: 1s\n"
+                          "http:\n  listen: [127.0.0.1:0]\n")
+        log = open(self.folder / "log", "w+")
+        daemon = subprocess.Popen(
+            [jt.JETMEMD, "--config", str(config)], stdout=log, stderr=log,
+            env={"PATH": os.environ["PATH"], "STATE_DIRECTORY": str(state),
+                 "RUNTIME_DIRECTORY": str(runtime)}, preexec_fn=jt.die_with_parent)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.terminate)
+        try:
+            bundle = jt.wait_for("a bundle", lambda: next(
+                (state / "captures").glob("*.tar.zst"), None), 60)
+        except AssertionError:
+            log.seek(0)
+            self.fail(log.read())
+        self.assertRegex(bundle.name, r"-SiteAlwaysCritical-n1\.tar\.zst$")
+        files = read_tar(bundle)
+        self.assertIn("jetmem/history.db", files)
+        self.assertIn(b"SiteAlwaysCritical", files["jetmem/config/rules/site.yaml"])
+        self.assertIn(str(rules).encode(), files["jetmem/config/jetmem.yaml"])
+        self.assertNotIn(b"192.168.7.8", files["jetmem/alerts.json"])
+        told = json.loads(files["jetmem/alerts.json"])
+        self.assertEqual(told["judged"]["by"], "jetmemd")
+        done = run("--root", bundle, "alerts", env=self.env)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("SiteAlwaysCritical", done.stdout)
+        self.assertIn("jetmem/alerts.json of the capture", done.stdout)
+        done = run("--root", bundle, "status", env=self.env)
+        self.assertIn("SiteAlwaysCritical", done.stdout)
+        self.assertRegex(done.stdout, r"as jetmemd judged at")
+        doctor = json.loads(run("--root", bundle, "doctor", "--json", env=self.env).stdout)
+        self.assertIn("SiteAlwaysCritical", json.dumps(doctor))
+        if os.access("/dev/kmsg", os.R_OK):
+            self.assertIn("jetmem_kernel_recent_events{", "\n".join(self.metrics(bundle)))
+
+
+class Answers(Bundles):
+    def test_json(self):
+        out = self.folder / "b.tar.zst"
+        done = run("--root", jt.FIXTURES / "thor", "capture", "-o", out, "--json", env=self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["schema"], "jetmem-capture/1")
+        self.assertEqual(answer["size_bytes"], out.stat().st_size)
+        self.assertIn("/jetmem/history.db", [e["path"] for e in answer["capture"]["left_out"]])
+
+    def test_to_stdout(self):
+        done = subprocess.run([jt.JETMEM, "--root", str(jt.FIXTURES / "thor"), "capture",
+                               "--no-history", "-o", "-"], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout[:4], b"\x28\xb5\x2f\xfd")
+
+    def test_wrong_names_are_refused(self):
+        self.assertEqual(run("capture", "-o", self.folder / "x.zip").returncode, 2)
+        self.assertEqual(run("capture", "--history", "6").returncode, 2)
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,133 @@
+"""jetmem history against a real history file, and what it exports against the real promtool."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import unittest
+
+import jetmem_testing as jt
+
+MAKER = os.environ.get("JETMEM_HISTORY_MAKER", "")
+
+
+def history(root, *arguments):
+    environment = dict(os.environ, TZ="UTC", COLUMNS="80", LC_ALL="C.UTF-8")
+    return subprocess.run([str(a) for a in (jt.JETMEM, "--root", root, "history", *arguments)],
+                          capture_output=True, text=True, timeout=jt.PATIENCE, env=environment)
+
+
+class HistoryCommand(unittest.TestCase):
+    def setUp(self):
+        if not MAKER:
+            self.skipTest("needs the program that makes a history")
+        self.root = jt.temp_directory(self)
+        (self.root / "jetmem").mkdir()
+        made = subprocess.run([MAKER, self.root / "jetmem/history.db"], capture_output=True,
+                              text=True, timeout=jt.PATIENCE)
+        self.assertEqual(made.returncode, 0, made.stderr)
+
+    def test_list(self):
+        shown = history(self.root)
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertIn("jetmem_meminfo_MemAvailable_bytes", shown.stdout)
+        listed = json.loads(history(self.root, "--json").stdout)
+        self.assertEqual(listed["schema"], "jetmem-history/1")
+
+    def test_plot(self):
+        shown = history(self.root, "meminfo_MemAvailable_bytes", "--since", "-6h")
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertRegex(shown.stdout, "[\u2801-\u28ff]")
+        self.assertIn("GiB", shown.stdout)
+
+    def test_unknown_name(self):
+        shown = history(self.root, "meminfo_MemAvailabel_bytes")
+        self.assertEqual((shown.returncode, shown.stdout), (2, ""))
+        self.assertIn("did you mean jetmem_meminfo_MemAvailable_bytes?", shown.stderr)
+
+    def test_a_device_stays_a_device(self):
+        null = self.root / "null"
+        try:
+            os.mknod(null, stat.S_IFCHR | 0o600, os.makedev(1, 7))  # as /dev/full
+        except PermissionError:
+            self.skipTest("needs root to make a device")
+        shown = history(self.root, "--csv", "-o", null)
+        self.assertEqual(shown.returncode, 1, "a full device takes nothing")
+        self.assertIn("No space left", shown.stderr)
+        self.assertTrue(stat.S_ISCHR(null.stat().st_mode))
+
+    def test_a_link_stays_a_link(self):
+        target = self.root / "target.csv"
+        link = self.root / "link.csv"
+        link.symlink_to(target.name)
+        self.assertEqual(history(self.root, "--csv", "-o", link).returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertIn("seconds", target.read_text().splitlines()[0])
+
+    def test_a_list_into_a_file(self):
+        file = self.root / "list.json"
+        shown = history(self.root, "--list", "--json", "-o", file)
+        self.assertEqual((shown.returncode, shown.stdout, shown.stderr), (0, "", ""))
+        self.assertEqual(json.loads(file.read_text())["schema"], "jetmem-history/1")
+        self.assertEqual(history(self.root, "--list", "--csv").returncode, 2)
+
+    def test_times_of_the_whole_day(self):
+        for time in ("00:01", "09:00", "14:20", "23:59"):
+            done = subprocess.run([str(jt.JETMEM), "--root", str(self.root), "diff", time],
+                                  capture_output=True, text=True, timeout=jt.PATIENCE)
+            self.assertNotIn("neither a moment", done.stderr)
+
+    def test_no_history(self):
+        shown = history(jt.temp_directory(self))
+        self.assertEqual((shown.returncode, shown.stdout), (3, ""))
+
+    def test_csv(self):
+        shown = history(self.root, "meminfo_MemAvailable_bytes", "--csv")
+        rows = list(csv.DictReader(io.StringIO(shown.stdout)))
+        self.assertGreater(len(rows), 100)
+        times = [float(row["seconds"]) for row in rows]
+        self.assertEqual(times, sorted(times))
+
+    def test_prometheus_takes_it(self):
+        promtool = shutil.which("promtool")
+        if not promtool:
+            self.skipTest("needs promtool")
+        exported = self.root / "export.om"
+        written = history(self.root, "--openmetrics", "--label", "instance=orin-7", "-o", exported)
+        self.assertEqual((written.returncode, written.stdout), (0, ""))
+        told = {}
+        for line in exported.read_text().splitlines():
+            match = re.fullmatch(r"(.+) (\S+) ([0-9.]+)", line)
+            if not line.startswith("#"):
+                told[(series_of(match[1]), round(float(match[3]) * 1000))] = float(match[2])
+        self.assertGreater(len(told), 1000)
+        blocks = self.root / "blocks"
+        made = subprocess.run([promtool, "tsdb", "create-blocks-from", "openmetrics", exported,
+                               blocks], capture_output=True, text=True, timeout=jt.PATIENCE)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        (blocks / "wal").mkdir()  # dump wants one
+        # What Prometheus has then is what was recorded, sample by sample.
+        dumped = subprocess.run([promtool, "tsdb", "dump", blocks], capture_output=True, text=True,
+                                timeout=jt.PATIENCE)
+        self.assertEqual(dumped.returncode, 0, dumped.stderr)
+        kept = {}
+        for line in dumped.stdout.splitlines():
+            match = re.fullmatch(r"(\{.+\}) (\S+) ([0-9]+)", line)
+            kept[(series_of(match[1]), int(match[3]))] = float(match[2])
+        self.assertEqual(kept, told)
+
+
+def series_of(text):
+    """The same for NAME{...} and for {__name__="NAME", ...}."""
+    labels = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', text))
+    labels.setdefault("__name__", text.split("{")[0])
+    return tuple(sorted(labels.items()))
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The man pages and completions, as the build made them: read by the programs that read them.
+
+JETMEM_MANUAL is the folder, JETMEM_CLI the program.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+MANUAL = pathlib.Path(os.environ["JETMEM_MANUAL"])
+CLI = os.environ["JETMEM_CLI"]
+
+
+def commands_of_help():
+    text = subprocess.run([CLI, "--help"], capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in text.split("Subcommands:")[1].splitlines()
+            if line.startswith("  ") and not line.startswith("   ")]
+
+
+def completed(words):
+    """What bash offers for these words, the last of them unfinished."""
+    script = (f"source {MANUAL}/completion/jetmem.bash; COMP_WORDS=({' '.join(words[:-1])} "
+              f"'{words[-1]}'); COMP_CWORD={len(words) - 1}; _jetmem; printf '%s\\n' "
+              "\"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=True,
+                          cwd="/")
+    return done.stdout.split()
+
+
+class ManPages(unittest.TestCase):
+    def test_each_command_has_one(self):
+        self.assertTrue((MANUAL / "man/jetmem.1").is_file())
+        commands = commands_of_help()
+        self.assertGreater(len(commands), 15)
+        for command in commands:
+            self.assertTrue((MANUAL / f"man/jetmem-{command}.1").is_file(), command)
+        self.assertTrue((MANUAL / "man/jetmem-rules-check.1").is_file())
+
+    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
+    def test_mandoc_finds_nothing_wrong(self):
+        for page in sorted((MANUAL / "man").iterdir()):
+            done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page],
+                                  capture_output=True, text=True, check=False)
+            wrong = [line for line in done.stdout.splitlines() if "missing date" not in line]
+            self.assertEqual(wrong, [], page.name)
+
+    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
+    def test_is_readable(self):
+        text = subprocess.run(["mandoc", "-T", "ascii", MANUAL / "man/jetmem-plan.1"],
+                              capture_output=True, text=True, check=True).stdout
+        plain = __import__("re").sub(".\b", "", text)
+        for part in ("jetmem-plan - Whether cameras", "--on-top", "EXIT STATUS", "SEE ALSO"):
+            self.assertIn(part, plain)
+
+
+class Completions(unittest.TestCase):
+    def test_bash_offers_commands_and_options(self):
+        self.assertEqual(completed(["jetmem", "pla"]), ["plan"])
+        self.assertEqual(set(completed(["jetmem", ""])), set(commands_of_help()))
+        self.assertIn("--list-devices", completed(["jetmem", "plan", "--l"]))
+        self.assertIn("check", completed(["jetmem", "rules", ""]))
+        self.assertIn("--root", completed(["jetmem", "--root", "/tmp", "sources", "--ro"]))
+        self.assertIn("tmp", completed(["jetmem", "--root", "tm"]))
+
+    def test_the_value_of_an_option_is_no_command(self):
+        self.assertIn("plan", completed(["jetmem", "--root", "diff", ""]))
+        self.assertEqual(completed(["jetmem", "--root", "plan", "pla"]), ["plan"])
+        self.assertIn("plan", completed(["jetmem", "--root", "'='", "diff", ""]))
+        self.assertIn("tmp", completed(["jetmem", "--root", "'='", "tm"]))
+
+    def test_diff_takes_files(self):
+        self.assertIn("tmp", completed(["jetmem", "diff", "tm"]))
+        self.assertIn("tmp", completed(["jetmem", "diff", "-6h", "tm"]))
+
+    def test_no_command_gives_nothing_to_an_option_that_takes_a_word(self):
+        self.assertEqual(completed(["jetmem", "plan", "--device", "o"]), [])
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh_can_read_it(self):
+        subprocess.run(["zsh", "-n", MANUAL / "completion/_jetmem"], check=True)
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish_can_read_it(self):
+        subprocess.run(["fish", "-n", MANUAL / "completion/jetmem.fish"], check=True)
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish_offers_commands_options_and_files(self):
+        def offered(line):
+            script = f"source {MANUAL}/completion/jetmem.fish; complete -C '{line}'"
+            done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True,
+                                  text=True, check=True, cwd="/")
+            self.assertEqual(done.stderr, "")
+            return [each.split("\t")[0] for each in done.stdout.splitlines()]
+
+        self.assertEqual(offered("jetmem pla"), ["plan"])
+        self.assertEqual(set(offered("jetmem ")), set(commands_of_help()))
+        self.assertEqual(offered("jetmem --root /tmp pla"), ["plan"])
+        self.assertEqual(offered("jetmem --root diff pla"), ["plan"])
+        self.assertIn("check", offered("jetmem rules "))
+        self.assertNotIn("plan", offered("jetmem rules "))
+        self.assertIn("--list-devices", offered("jetmem --root /tmp plan --l"))
+        self.assertIn("tmp/", offered("jetmem diff tm"))
+        self.assertEqual(offered("jetmem status tm"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
