@@ -56,21 +56,21 @@ SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
   return out;
 }
 
-Result<std::unique_ptr<History>> history_in(const std::string& file) {
+Result<std::unique_ptr<History>> history_in(const std::string& file, const std::string& shown) {
   std::error_code error;
   const bool is_there = std::filesystem::exists(file, error);
   if (error) {
     return fail(errc_of_errno(error.value()),
-                "no history: " + printable(file, 300) + " cannot be read: " + error.message());
+                "no history: " + printable(shown, 300) + " cannot be read: " + error.message());
   }
-  if (!is_there) return fail(Errc::kAbsent, "no history: there is no " + printable(file, 300));
+  if (!is_there) return fail(Errc::kAbsent, "no history: there is no " + printable(shown, 300));
   // The directory may be open, and the file not.
   if (::access(file.c_str(), R_OK) != 0) {
-    return fail(Errc::kDenied, "no history: " + printable(file, 300) +
+    return fail(Errc::kDenied, "no history: " + printable(shown, 300) +
                                    " may not be read: root and the group jetmem may");
   }
   auto history = file_history(file);
-  if (!history) return fail(Errc::kIo, "no history: " + printable(file, 300) + " cannot be read");
+  if (!history) return fail(Errc::kIo, "no history: " + printable(shown, 300) + " cannot be read");
   return history;
 }
 
@@ -146,11 +146,17 @@ Result<DeviceNow> look_at_device(const DeviceAsked& asked) {
   return seen;
 }
 
+std::string shown_place(const DeviceAsked& asked, const std::string& place) {
+  if (asked.root_name.empty() || asked.root.empty() || !place.starts_with(asked.root)) return place;
+  return asked.root_name + place.substr(asked.root.size());
+}
+
 Result<std::unique_ptr<History>> history_of_device(const DeviceAsked& asked) {
   if (!asked.root.empty()) {
     if (!asked.daemon.empty())
       return fail(Errc::kInvalid, "--root and --daemon exclude each other");
-    return history_in(asked.root + kCapturedHistory);
+    const std::string file = asked.root + kCapturedHistory;
+    return history_in(file, shown_place(asked, file));
   }
   const auto settings = settings_of(asked);
   if (!settings) return tl::unexpected(settings.error());
@@ -162,8 +168,9 @@ Result<std::unique_ptr<History>> history_of_device(const DeviceAsked& asked) {
   if (!asked.daemon.empty()) return tl::unexpected(std::move(reply.error()));
   // What it wrote can be read without it.
   const std::string& directory = settings->history.directory;
-  auto file =
-      history_in((directory.empty() ? std::string(kHistoryDirectory) : directory) + kHistoryFile);
+  const std::string place =
+      (directory.empty() ? std::string(kHistoryDirectory) : directory) + kHistoryFile;
+  auto file = history_in(place, place);
   if (file) return file;
   return fail(file.error().code,
               file.error().message + "; nor does jetmemd tell of it: " + reply.error().message);

@@ -29,6 +29,9 @@ void add_device_options(CLI::App& command, DeviceAsked& asked);
 // (kInvalid).
 Result<DeviceNow> look_at_device(const DeviceAsked& asked);
 
+// A path below the root, as the person named that: an unpacked bundle's folder is gone in a moment.
+std::string shown_place(const DeviceAsked& asked, const std::string& place);
+
 // The past: of the daemon (/api/v1/history, /api/v1/events), of the recorder's file where none
 // answers, under a root of ROOT/jetmem/history.db. Errors: there is none, and why.
 Result<std::unique_ptr<History>> history_of_device(const DeviceAsked& asked);

@@ -180,7 +180,7 @@ class Asking {
     std::string out = counted(found.events.size(), "event");
     if (wanted_.from) out += " since " + local_time(*wanted_.from);
     if (wanted_.to) out += " until " + local_time(*wanted_.to);
-    out += " in the history (" + printable(facts.place, 200) + ")";
+    out += " in the history (" + printable(shown_place(options_.device, facts.place), 200) + ")";
     if (facts.oldest) out += ", which goes back to " + local_time(*facts.oldest);
     if (found.more) out += "; there are older ones: --limit takes more of them";
     if (untrusted) out += "; times with ~ are of a clock that was never known to be right";

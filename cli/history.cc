@@ -145,7 +145,7 @@ class Asking {
   AnswerFrom from() const {
     AnswerFrom out;
     out.by = std::string(look_by_name(LookBy::kHistory));
-    out.from = facts_.place;
+    out.from = shown_place(options_.device, facts_.place);
     out.version = kVersion;
     if (!facts_.boots.empty()) out.boot_id = facts_.boots.back().boot_id;
     out.wall = to_seconds(now_);
@@ -170,7 +170,8 @@ class Asking {
         known_text(known, !part.empty(), now_, static_cast<std::size_t>(terminal_width()));
     std::string last = std::to_string(known.size()) + " series";
     if (!part.empty()) last += " with '" + printable(part, 80) + "' in their name";
-    last += ", of " + std::to_string(facts_.series) + " in " + printable(facts_.place, 200);
+    last += ", of " + std::to_string(facts_.series) + " in " +
+            printable(shown_place(options_.device, facts_.place), 200);
     if (facts_.oldest && facts_.newest) {
       last += ", from " + local_time(*facts_.oldest) + " to " + local_time(*facts_.newest);
     }
