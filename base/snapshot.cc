@@ -139,7 +139,8 @@ void Snapshot::end(int error) {
 const Snapshot& SnapshotReader::read(const Root& root) {
   snapshot_.clear();
   cursor_ = 0;
-  if (!root.is_live() && !recorded_as_.empty() && read_recorded(root, recorded_as_, snapshot_, limits_)) {
+  if (!root.is_live() && !recorded_as_.empty() &&
+      read_recorded(root, recorded_as_, snapshot_, limits_)) {
     return snapshot_;
   }
   std::string prefix;

@@ -65,8 +65,7 @@ void HistoryFeed::kernel_event(const kernel_log::Event& event,
   // A storm is mostly of one source of trouble: it is counted without being put into words.
   std::uint64_t* alike =
       occurrence.entry_index < alike_.size() ? &alike_[occurrence.entry_index] : nullptr;
-  if (alike != nullptr && *alike > 0 &&
-      recorder_.again(*alike, time, occurrence.before_start)) {
+  if (alike != nullptr && *alike > 0 && recorder_.again(*alike, time, occurrence.before_start)) {
     return;
   }
   const kernel_log::Origin origin =
