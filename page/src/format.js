@@ -1,0 +1,67 @@
+// Values as people read them. What is not known is an empty string here; whoever shows it says why.
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
+
+export function bytes(value) {
+  if (!isNumber(value)) return '';
+  let size = Math.abs(value);
+  let unit = 0;
+  while (size >= 1023.95 && unit < UNITS.length - 1) {
+    size /= 1024;
+    ++unit;
+  }
+  const digits = unit === 0 || size >= 99.95 ? 0 : 1;
+  return `${value < 0 ? '-' : ''}${size.toFixed(digits)} ${UNITS[unit]}`;
+}
+
+export function ratio(value) {
+  return isNumber(value) ? `${(value * 100).toFixed(Math.abs(value) < 0.0995 ? 1 : 0)}%` : '';
+}
+
+export function celsius(value) {
+  return isNumber(value) ? `${value.toFixed(1)} °C` : '';
+}
+
+export function count(value) {
+  return isNumber(value) ? value.toLocaleString('en') : '';
+}
+
+// many(1, 'process', 'processes') -> "1 process"
+export function many(value, one, several) {
+  return `${count(value)} ${value === 1 ? one : several}`;
+}
+
+// 90061 -> "1 d 1 h"; the two largest units.
+export function duration(seconds) {
+  if (!isNumber(seconds)) return '';
+  if (seconds < 0) return `-${duration(-seconds)}`;
+  if (seconds < 0.001) return seconds === 0 ? '0 s' : `${(seconds * 1e6).toFixed(0)} µs`;
+  // What would be rounded to a whole one of the next unit is of the next unit.
+  if (seconds < 0.9995) return `${(seconds * 1e3).toFixed(seconds < 0.09995 ? 1 : 0)} ms`;
+  if (seconds < 59.5) return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  const whole = Math.round(seconds);
+  const parts = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
+  const first = parts.findIndex(([size]) => whole >= size);
+  const [size, unit] = parts[first];
+  const next = parts[first + 1];
+  const rest = next ? Math.floor((whole % size) / next[0]) : 0;
+  return `${Math.floor(whole / size)} ${unit}` + (rest > 0 ? ` ${rest} ${next[1]}` : '');
+}
+
+// In the reader's own time zone; with the day where it is not today.
+export function moment(seconds, now = Date.now() / 1000) {
+  if (!isNumber(seconds)) return '';
+  const date = new Date(seconds * 1000);
+  const time = date.toLocaleTimeString('en-GB');
+  if (date.toDateString() === new Date(now * 1000).toDateString()) return time;
+  return `${day(seconds)} ${time}`;
+}
+
+// 2026-11-22
+export function day(seconds) {
+  const date = new Date(seconds * 1000);
+  const two = (value) => String(value).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}

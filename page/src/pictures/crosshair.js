@@ -1,0 +1,67 @@
+// A place in a picture that a keyboard can move: left and right along the time, Home and End to its
+// ends, Page Up and Down in larger steps, up and down along what the picture lists. It tells what
+// is there.
+
+import {el} from '../dom.js';
+
+// of: {count() -> places along the time, rows?() -> places across, tell(place, row) -> text,
+// leave()}. tell() also shows it in the picture.
+export function crosshair(name, of) {
+  let place = -1;
+  let row = 0;
+  const node = el('div', {
+    class: 'crosshair',
+    role: 'slider',
+    tabindex: '0',
+    'aria-label': `Point in time: ${name}`,
+    'aria-valuemin': '0',
+    'aria-valuemax': '0',
+    'aria-valuenow': '0',
+    'aria-valuetext': 'the newest: arrow keys go back in time',
+    onkeydown: (event) => move(event),
+    onblur: () => of.leave(),
+    onfocus: () => node.matches(':focus-visible') && place >= 0 && go(place, row),
+  });
+
+  function go(to, toRow) {
+    const last = of.count() - 1;
+    if (last < 0) return;
+    place = Math.max(0, Math.min(last, to));
+    row = Math.max(0, Math.min((of.rows?.() ?? 1) - 1, toRow));
+    node.setAttribute('aria-valuemax', String(last));
+    node.setAttribute('aria-valuenow', String(place));
+    node.setAttribute('aria-valuetext', of.tell(place, row));
+  }
+
+  function move(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const last = of.count() - 1;
+    const at = place < 0 ? last : place;
+    const far = Math.max(1, Math.round(last / 10));
+    const to = {
+      ArrowLeft: [at - (place < 0 ? 0 : 1), row],
+      ArrowRight: [at + 1, row],
+      PageUp: [at - far, row],
+      PageDown: [at + far, row],
+      Home: [0, row],
+      End: [last, row],
+      ArrowUp: of.rows ? [at, row - 1] : undefined,
+      ArrowDown: of.rows ? [at, row + 1] : undefined,
+    }[event.key];
+    if (event.key === 'Escape') return of.leave();
+    if (!to) return;
+    event.preventDefault();
+    go(...to);
+  }
+
+  return {
+    node,
+    // Other values are drawn: the same place is told anew only when it is asked for.
+    renew() {
+      const last = of.count() - 1;
+      if (place > last) place = last;
+      node.setAttribute('aria-valuemax', String(Math.max(0, last)));
+      node.setAttribute('aria-valuenow', String(place < 0 ? Math.max(0, last) : place));
+    },
+  };
+}

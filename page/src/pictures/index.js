@@ -1,0 +1,29 @@
+// The pictures of the past, each (page) => Node: it draws itself when the page does, and says
+// itself what is not available here.
+
+import {el} from '../dom.js';
+
+import {
+  allocatePicture,
+  bandwidthPicture,
+  clocksPicture,
+  levelPicture,
+  slownessPicture,
+} from './thermal.js';
+
+export {buddyHeatMap} from './buddy.js';
+export {faultsPicture} from './faults.js';
+export {
+  cmaPicture,
+  holdersPicture,
+  largestRunPicture,
+  memoryPicture,
+  pressurePicture,
+} from './memory.js';
+export {powerPicture, temperaturePicture} from './thermal.js';
+
+const several = (...pictures) => (page) =>
+    el('div', {class: 'pictures'}, pictures.map((each) => each(page)));
+
+export const throttlingPicture = several(levelPicture, clocksPicture, bandwidthPicture);
+export const probePicture = several(slownessPicture, allocatePicture);

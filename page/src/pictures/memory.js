@@ -1,0 +1,128 @@
+// Pictures of memory as a whole, of the contiguous areas, and of who holds it.
+
+import {linePicture} from './line_picture.js';
+
+const one = (name, all) => all.map(({points}) => ({name, points}));
+
+async function named(ask, list) {
+  const lines = [];
+  for (const [metric, name] of list) lines.push(...one(name, await ask(metric)));
+  return lines;
+}
+
+export const memoryPicture = (page) => linePicture(page, {
+  title: 'Memory over time',
+  unit: 'bytes',
+  sources: ['meminfo'],
+  load: (ask) => named(
+      ask,
+      [
+        ['jetmem_meminfo_MemAvailable_bytes', 'available'],
+        ['jetmem_meminfo_MemFree_bytes', 'free'],
+        ['jetmem_meminfo_AnonPages_bytes', 'programs'],
+        ['jetmem_meminfo_Cached_bytes', 'page cache'],
+        ['jetmem_nvmap_total_bytes', 'GPU and camera (nvmap)'],
+      ]),
+});
+
+export const pressurePicture = (page) => linePicture(page, {
+  title: 'Time lost waiting for memory',
+  unit: 'ratio',
+  sources: ['pressure'],
+  load: async (ask) =>
+      (await ask('jetmem_pressure_stall_ratio{resource="memory"}'))
+          .map(({labels, points}) => ({
+                 name: labels.kind === 'full' ? 'all programs waited' : 'some program waited',
+                 points,
+               }))
+          .sort((a, b) => b.name.localeCompare(a.name)),
+});
+
+const ofArea = (what, all) => all.map(({labels, points}) => ({
+                                        name: all.length > 1 ? `${labels.area}: ${what}` : what,
+                                        points,
+                                      }));
+
+export const cmaPicture = (page) => linePicture(page, {
+  title: 'Contiguous memory (CMA) over time',
+  unit: 'bytes',
+  sources: ['cma', 'meminfo'],
+  load: async (ask) =>
+      [...ofArea('taken by drivers', await ask('jetmem_cma_used_bytes')),
+       ...ofArea('left for drivers', await ask('jetmem_cma_available_bytes')),
+       ...one('free now, without what programs borrow', await ask('jetmem_meminfo_CmaFree_bytes')),
+],
+});
+
+export const largestRunPicture = (page) => linePicture(page, {
+  title: 'Largest piece left in CMA',
+  unit: 'bytes',
+  sources: ['cma'],
+  note: 'A buffer above the largest piece cannot be had, whatever is free.',
+  load: async (ask) =>
+      [...ofArea('largest piece', await ask('jetmem_cma_largest_free_run_bytes')),
+       ...one('largest request that was refused', await ask('jetmem_cma_largest_request_bytes')),
+],
+});
+
+const HELD = [
+  'jetmem_process_group_resident_bytes', 'jetmem_process_group_gpu_bytes',
+  'jetmem_process_group_dmabuf_bytes'
+];
+
+// Several series as one: [{points}] -> points. Where one has no point at a moment, the others' sum
+// is what is known. Points made of several have the moment of their own first one: what is of one
+// step belongs together. `step`: of the question; 0: points as recorded: a step has one moment.
+export function sums(groups, step) {
+  const all = new Map();
+  for (const {points} of groups) {
+    const mine = new Set();
+    for (const point of points) {
+      let key = `${point.boot} ${step > 0 ? Math.floor(point.time / step) : point.time}`;
+      // A clock that was set back makes a step twice.
+      while (mine.has(key)) key += ' again';
+      mine.add(key);
+      const sum = all.get(key);
+      if (!sum) {
+        all.set(key, {...point});
+        continue;
+      }
+      sum.time = Math.min(sum.time, point.time);
+      // The parts need not have been least at the same moment: the band is as wide as it can be.
+      for (const each of ['min', 'average', 'max']) sum[each] += point[each];
+    }
+  }
+  return [...all.values()].sort((a, b) => a.time - b.time);
+}
+
+function holder(groups, step) {
+  const [{labels}] = groups;
+  const where = labels.container ? ` (${labels.container.slice(0, 12)})` : '';
+  const other = labels.command === 'other' && !labels.unit ? 'all others' : labels.command;
+  return {name: `${other}${where}`, unit: labels.unit, points: sums(groups, step)};
+}
+
+export const holdersPicture = (page) => linePicture(page, {
+  title: 'Who holds memory, over time',
+  unit: 'bytes',
+  sources: ['processes'],
+  note: 'Resident, GPU and DMA-BUF memory of each group together, as far as each could be read; ' +
+      'shared memory counts in each.',
+  async load(ask, {step}) {
+    const groups = new Map();
+    for (const metric of HELD) {
+      for (const each of await ask(metric)) {
+        const key = `${each.labels.command}\n${each.labels.unit}\n${each.labels.container}`;
+        groups.set(key, [...(groups.get(key) ?? []), each]);
+      }
+    }
+    const lines = [...groups.values()].map((each) => holder(each, step));
+    // Names alone may be the same; then the unit tells them apart.
+    return lines.map((line) => ({
+                       ...line,
+                       name: lines.filter(({name}) => name === line.name).length > 1 ?
+                           `${line.name}, ${line.unit}` :
+                           line.name,
+                     }));
+  },
+});

@@ -1,0 +1,108 @@
+// Pictures of heat, of what slows the device down, of power, and of the probes.
+
+import {linePicture} from './line_picture.js';
+
+// Several of one name differ by their index.
+function byLabel(all, label) {
+  const names = all.map(({labels}) => labels[label]);
+  return all.map(({labels, points}) => ({
+                   name: names.filter((name) => name === labels[label]).length > 1 ?
+                       `${labels[label]} ${labels.index ?? ''}` :
+                       labels[label],
+                   points,
+                 }));
+}
+
+export const temperaturePicture = (page) => linePicture(page, {
+  title: 'Temperatures over time',
+  unit: 'celsius',
+  sources: ['thermal'],
+  load: async (ask) => byLabel(await ask('jetmem_thermal_zone_celsius'), 'zone'),
+});
+
+const one = (name, all) => all.map(({points}) => ({name, points}));
+
+const levelPicture = (page) => linePicture(page, {
+  title: 'Throttling over time',
+  unit: 'level',
+  stepped: true,
+  sources: ['throttle', 'clocks', 'thermal'],
+  note: '0: not slowed down; 1: slowed; 2: slowed hard.',
+  load: async (ask) => one('throttling level', await ask('jetmem_throttling_level')),
+});
+
+const DOMAINS = {
+  cpu: 'CPU',
+  gpu: 'GPU',
+  emc: 'memory',
+  memory: 'memory'
+};
+
+const clocksPicture = (page) => linePicture(page, {
+  title: 'Clocks over time',
+  unit: 'hertz',
+  stepped: true,
+  sources: ['clocks'],
+  note: 'Low while idle is normal.',
+  load: async (ask) =>
+      (await ask('jetmem_clock_hertz'))
+          .map(({labels, points}) => ({
+                 name: `${DOMAINS[labels.domain] ?? labels.domain} (${labels.clock})`,
+                 points,
+               })),
+});
+
+const bandwidthPicture = (page) => linePicture(page, {
+  title: 'Memory bandwidth in use',
+  unit: 'ratio',
+  sources: ['clocks', 'tegrastats'],
+  load: async (ask) =>
+      [...one('at the clock of the moment', await ask('jetmem_emc_utilization_ratio')),
+       ...one('of what the power mode allows', await ask('jetmem_emc_saturation_ratio')),
+],
+});
+
+export {bandwidthPicture, clocksPicture, levelPicture};
+
+export const powerPicture = (page) => linePicture(page, {
+  title: 'Power over time',
+  unit: 'watts',
+  sources: ['power'],
+  note: 'Rails overlap: one may feed the others. They do not add up.',
+  load: async (ask) => byLabel(await ask('jetmem_rail_watts'), 'rail'),
+});
+
+const target = ({kind, target: of}) => (of ? `${kind} (${of})` : kind);
+
+export const slownessPicture = (page) => linePicture(page, {
+  title: 'How slow taking memory was',
+  unit: 'times',
+  stepped: true,
+  sources: ['probe'],
+  nothing:
+      'Nothing recorded in this time: it takes five probes at the same clocks to compare with.',
+  note: 'As a multiple of the median of earlier probes at the same clocks; after five of them.',
+  load: async (ask) => (await ask('jetmem_probe_slowness_ratio'))
+                           .map(({labels, points}) => ({name: target(labels), points})),
+});
+
+// Of each kind the largest size that was tried: where memory is in pieces it shows there first.
+export const allocatePicture = (page) => linePicture(page, {
+  title: 'Time to have a large buffer',
+  unit: 'seconds',
+  stepped: true,
+  sources: ['probe'],
+  note: 'Of each kind of memory the largest buffer that was tried and had.',
+  async load(ask) {
+    const largest = new Map();
+    for (const each of await ask('jetmem_probe_allocate_seconds')) {
+      const name = target(each.labels);
+      const known = largest.get(name);
+      if (!known || Number(each.labels.bytes) > Number(known.labels.bytes)) largest.set(name, each);
+    }
+    return [...largest].map(([name, {labels, points}]) => ({
+                              name: `${name}, ${Math.round(Number(labels.bytes) / 1024)} KiB`,
+                              points,
+                            }));
+  },
+});

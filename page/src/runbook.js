@@ -1,0 +1,13 @@
+// The page that says what an alert means and what to do. The device carries those that it shipped
+// with; a rule of the site's own may name one elsewhere.
+
+import {link} from './dom.js';
+
+// SHIPPED_RUNBOOKS: their names, put in when the page is bundled (page/build.py).
+export function runbook(place) {
+  if (typeof place !== 'string' || place === '') return null;
+  const name = place.split(/[?#]/)[0].split('/').at(-1).replace(/\.md$/, '');
+  if (SHIPPED_RUNBOOKS.includes(name)) return link(`/runbooks/${name}`, `Runbook: ${name}`);
+  if (/^https?:\/\//.test(place)) return link(place, `Runbook: ${name}`);
+  return `Runbook: ${place}`;
+}

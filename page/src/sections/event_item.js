@@ -1,0 +1,76 @@
+// One event of the list.
+
+import {el} from '../dom.js';
+import {count as countText, duration, moment} from '../format.js';
+
+const SOURCES = {
+  kernel: 'kernel log',
+  alert: 'alert',
+  daemon: 'jetmemd',
+  mark: 'note'
+};
+
+function timeOf(event) {
+  if (typeof event.time !== 'number') {
+    return el(
+        'span', {class: 'when'},
+        `time not known, ${duration(event.since_boot_seconds)} after a start of the device`);
+  }
+  const time = el('time', {datetime: iso(event.time)}, moment(event.time));
+  return el(
+      'span', {class: 'when'}, time,
+      event.time_trusted === false ? ' (by a clock not known to be right)' : '');
+}
+
+function iso(seconds) {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+function often(event) {
+  if (!(event.count > 1)) return '';
+  const lasted = event.until_since_boot_seconds - event.since_boot_seconds;
+  return ` ${countText(event.count)} times${lasted > 0 ? ` within ${duration(lasted)}` : ''}.`;
+}
+
+function valueText(value) {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ?
+      Object.entries(value).map(([name, each]) => `${name}=${valueText(each)}`).join(', ') :
+      String(value);
+}
+
+function fieldsOf(event) {
+  const told = {
+    kind: event.kind,
+    subject: event.subject,
+    origin: event.origin === 'probe' ? 'jetmem\u2019s own probe' : undefined,
+    boot: event.boot,
+    'since boot': duration(event.since_boot_seconds),
+    ...event.fields,
+  };
+  return el(
+      'dl', {},
+      Object.entries(told)
+          .map(([name, value]) => [name, valueText(value)])
+          .filter(([, text]) => text !== '')
+          .map(([name, text]) => [el('dt', {}, name), el('dd', {}, text)]));
+}
+
+export function eventItem(event) {
+  const details =
+      el('details', {
+        ontoggle: () => {
+          // Made when somebody wants to see it.
+          if (details.open && details.childElementCount === 1) details.append(fieldsOf(event));
+        }
+      },
+         el('summary', {}, 'Details'));
+  const weight =
+      ['warning', 'error', 'critical'].includes(event.severity) ? event.severity : 'info';
+  return el(
+      'li', {class: weight}, timeOf(event), ' ',
+      el('span', {class: 'weight'},
+         `${weight}, ${SOURCES[event.what] ?? event.what} (${event.kind.replaceAll('_', ' ')})`),
+      el('div', {}, event.summary, often(event)), details);
+}

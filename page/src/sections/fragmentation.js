@@ -1,0 +1,71 @@
+// Whether memory is in pieces: the largest block that a driver can have, zone by zone, and the
+// blocks that are free over time.
+
+import {known, why} from '../absent.js';
+import {el} from '../dom.js';
+import {bytes, count} from '../format.js';
+import {buddyHeatMap} from '../pictures/index.js';
+import {fill, unavailable} from '../section.js';
+import {short} from '../text.js';
+
+const orNot = (text, absent, key) => el('td', {}, known(text, absent, key));
+
+function row(zone) {
+  const {absent = {}} = zone;
+  return el(
+      'tr', {}, el('th', {scope: 'row'}, `${short(zone.zone)} (node ${short(zone.node)})`),
+      orNot(bytes(zone.free_bytes), absent, 'free_bytes'),
+      orNot(bytes(zone.free_cma_bytes), absent, 'free_cma_bytes'),
+      orNot(block(zone.largest_order_outside_cma, zone.largest_bytes_outside_cma), absent,
+            'largest_order_outside_cma'),
+      orNot(distance(zone.above_min_bytes), absent, 'above_min_bytes'));
+}
+
+// '' where it is not known. A device without a free block tells no size of a page.
+function block(order, size) {
+  if (order === undefined) return '';
+  if (order < 0) return 'none';
+  return bytes(size) || `of order ${count(order)}`;
+}
+
+// How far a driver's request is from the reserve that the kernel keeps.
+function distance(value) {
+  if (typeof value !== 'number') return '';
+  return value < 0 ? `${bytes(-value)} below` : `${bytes(value)} above`;
+}
+
+const kinds = (evidence) => (evidence === undefined ? '' : `${count(evidence)} of 3 kinds`);
+
+function draw(status) {
+  const of = status.fragmentation ?? {};
+  const absent = of.absent ?? {};
+  const zones = of.zones ?? [];
+  if (zones.length === 0) {
+    return unavailable('Free blocks', why(absent, 'zones') || why(status.absent, 'fragmentation'));
+  }
+  return [
+    el('p', {}, 'The largest block that a driver is sure to get: ',
+       el('b', {}, known(block(of.best_order_outside_cma, of.best_bytes_outside_cma), absent,
+                         'best_order')),
+       '. Signs of fragmentation in the last ten minutes: ',
+       known(kinds(of.evidence), absent, 'evidence'), '.'),
+    el('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Zones'},
+       el('table', {}, el('caption', {}, 'Zones of memory now'),
+          el('thead', {},
+             el('tr', {},
+                [
+                  'zone', 'free', 'of that CMA', 'largest block outside CMA',
+                  'from the reserve (min)'
+                ].map((text) => el('th', {scope: 'col'}, text)))),
+          el('tbody', {}, zones.map(row)))),
+  ];
+}
+
+export const fragmentation = {
+  id: 'fragmentation',
+  title: 'Fragmentation',
+  create(body, page) {
+    fill(body, page, 'status', 2, draw);
+    body.append(buddyHeatMap(page));
+  },
+};

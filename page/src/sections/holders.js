@@ -1,0 +1,191 @@
+// Who holds the memory: processes, the GPU's heaps, shared buffers.
+
+import {absences, why} from '../absent.js';
+import {el, update} from '../dom.js';
+import {figures} from '../figures.js';
+import {bytes, count, many} from '../format.js';
+import {holdersPicture} from '../pictures/index.js';
+import {fill, unavailable} from '../section.js';
+import {sortable} from '../table.js';
+import {named, short} from '../text.js';
+
+export const holders = {
+  id: 'holders',
+  title: 'Who holds the memory',
+  inShort: 'Holders',
+  create(body, page) {
+    const groups = sortable('Processes of one name, unit and container', GROUPS, 'Together');
+    const nvmap = sortable('Memory of GPU, cameras and codecs (nvmap), by heap', HEAPS, 'Size');
+    const clients = sortable('The same by process', CLIENTS, 'Size', 'small');
+    const owners = sortable(
+      'Who has DMA-BUFs open',
+      buffers('Command', 'command'),
+      'Size',
+      'small',
+    );
+    const exporters = sortable(
+      'Which driver made them',
+      buffers('Exporter', 'exporter'),
+      'Size',
+      'small',
+    );
+    const told = {groups: el('div'), nvmap: el('div'), dmabuf: el('div')};
+    fill(body, page, 'top', 5, (top) => {
+      groups.fill(top.groups ?? []);
+      update(told.groups, ofGroups(top));
+      nvmap.fill(top.nvmap ?? []);
+      clients.fill(clientsOf(top.nvmap ?? []));
+      update(told.nvmap, ofHeaps(top));
+      owners.fill(top.dmabuf?.holders ?? []);
+      exporters.fill(top.dmabuf?.exporters ?? []);
+      update(told.dmabuf, ofBuffers(top));
+      return el('p', {class: 'quiet'}, remarks(top));
+    });
+    body.append(
+      groups.node,
+      told.groups,
+      el('div', {class: 'pictures'}, holdersPicture(page)),
+      told.nvmap,
+      el('div', {class: 'columns'}, nvmap.node, clients.node),
+      told.dmabuf,
+      el('div', {class: 'columns'}, owners.node, exporters.node),
+    );
+  },
+};
+
+const isKnown = (value) => value !== undefined;
+const perHour = (rate) =>
+  isKnown(rate) ? (rate === 0 ? '0' : `${rate > 0 ? '+' : ''}${bytes(rate * 3600)}/h`) : '';
+
+const column = (name, key, format = bytes) => ({
+  name,
+  kind: 'number',
+  by: (row) => row[key],
+  of: (row) => format(row[key]),
+});
+
+const GROUPS = [
+  {
+    name: 'Command',
+    head: true,
+    by: (row) => row.command,
+    of: (row) => [el('span', {class: 'name'}, named(row.command)), where(row)],
+  },
+  column('Processes', 'processes', count),
+  column('Together', 'total_bytes'),
+  column('Resident', 'resident_bytes'),
+  column('Shared', 'shared_bytes'),
+  column('GPU', 'gpu_bytes'),
+  column('DMA-BUF', 'dmabuf_bytes'),
+  column('Grows now', 'growth_bytes_per_second', perHour),
+  column('Over hours', 'trend_bytes_per_second', perHour),
+];
+
+function where({unit, container}) {
+  const text = [unit && short(unit), container && `container ${short(container, 20)}`]
+    .filter(Boolean)
+    .join(', ');
+  return text ? el('span', {class: 'note'}, text) : null;
+}
+
+const HEAPS = [
+  {
+    name: 'Heap',
+    head: true,
+    by: (row) => row.heap,
+    of: (row) => el('span', {class: 'name'}, named(row.heap)),
+  },
+  column('Size', 'bytes'),
+  column('Held by no program', 'orphan_bytes'),
+  column('Not attributed', 'unattributed_bytes'),
+  column('Own carve-out', 'carveout_bytes'),
+];
+
+const CLIENTS = [
+  {
+    name: 'Process',
+    head: true,
+    by: (row) => row.process,
+    of: (row) => el('span', {class: 'name'}, named(row.process)),
+  },
+  {name: 'Heap', by: (row) => row.heap, of: (row) => short(row.heap)},
+  column('Size', 'bytes'),
+];
+
+const clientsOf = (heaps) =>
+  heaps.flatMap((heap) => (heap.processes ?? []).map((each) => ({...each, heap: heap.heap})));
+
+const buffers = (name, key) => [
+  {
+    name,
+    head: true,
+    by: (row) => row[key],
+    of: (row) => el('span', {class: 'name'}, named(row[key])),
+  },
+  column('Size', 'bytes'),
+  column('Buffers', 'buffers', count),
+];
+
+function remarks(top) {
+  const parts = [];
+  if (isKnown(top.processes)) parts.push(many(top.processes, 'process', 'processes'));
+  if (top.processes_left_out > 0)
+    parts.push(`${count(top.processes_left_out)} could not be looked at`);
+  const overlap = top.overlap ? `${short(top.overlap, 400)}.` : '';
+  const begin = parts.length > 0 ? `${parts.join(', ')}. ` : '';
+  return `${begin}${overlap.charAt(0).toUpperCase()}${overlap.slice(1)}`;
+}
+
+function ofGroups(top) {
+  const none = (top.groups ?? []).length === 0;
+  return [
+    none
+      ? unavailable('Processes', why(top.absent, 'processes') || 'the device told of none')
+      : null,
+    top.groups_left_out > 0
+      ? el('p', {class: 'quiet'}, `and ${many(top.groups_left_out, 'more group', 'more groups')}`)
+      : null,
+    absences(top.absent, [
+      'nvmap',
+      'zram',
+      'dmabuf',
+      'dmabuf.held_by_none_bytes',
+      none ? 'processes' : '',
+    ]),
+  ];
+}
+
+function ofHeaps(top) {
+  if ((top.nvmap ?? []).length > 0) return null;
+  return unavailable(
+    'Memory by heap (nvmap)',
+    why(top.absent, 'nvmap') || 'the device told of no heap',
+  );
+}
+
+function ofBuffers({dmabuf: all = {}, absent = {}}) {
+  if (!isKnown(all.bytes) && !isKnown(all.held_bytes)) {
+    return unavailable('Shared buffers (DMA-BUF)', why(absent, 'dmabuf'));
+  }
+  return [
+    el('h3', {}, 'Shared buffers (DMA-BUF)'),
+    figures([
+      {name: 'In all', text: bytes(all.bytes), key: 'dmabuf', absent},
+      {name: 'Open in a process', text: bytes(all.held_bytes)},
+      {name: 'Open in several', text: bytes(all.shared_bytes)},
+      {
+        name: 'Only drivers and mappings',
+        text: bytes(all.held_by_none_bytes),
+        key: 'dmabuf.held_by_none_bytes',
+        absent,
+      },
+    ]),
+    all.processes_denied > 0
+      ? el(
+          'p',
+          {class: 'quiet'},
+          `${many(all.processes_denied, 'process', 'processes')} could not be looked at.`,
+        )
+      : null,
+  ];
+}

@@ -1,0 +1,78 @@
+// How much memory is left, and where the rest of it is.
+
+import {budget} from '../budget.js';
+import {el} from '../dom.js';
+import {bytes, count, duration, ratio} from '../format.js';
+import {figures} from '../figures.js';
+import {memoryPicture, pressurePicture} from '../pictures/index.js';
+import {fill} from '../section.js';
+
+const PRESSURE = [
+  'memory is easy to get',
+  'caches are taken back',
+  'programs wait for memory',
+  'nearly everything waits',
+];
+
+export const memory = {
+  id: 'memory',
+  title: 'Memory',
+  create(body, page) {
+    fill(body, page, 'status', 2, draw);
+    body.append(el('div', {class: 'pictures'}, memoryPicture(page), pressurePicture(page)));
+  },
+};
+
+function draw(status) {
+  const all = status.memory ?? {};
+  const absent = status.absent ?? {};
+  return [
+    figures([
+      {
+        name: 'Available',
+        text: bytes(all.available_bytes),
+        key: 'available_bytes',
+        absent,
+        note:
+          all.available_ratio === undefined
+            ? ''
+            : `${ratio(all.available_ratio)} of ${bytes(all.total_bytes)}`,
+      },
+      {
+        name: 'Pressure (0 to 3)',
+        text: count(all.pressure_level),
+        key: 'pressure_level',
+        absent,
+        note: PRESSURE[all.pressure_level] ?? 'a level that this page does not know',
+        level: all.pressure_level >= 3 ? 'critical' : all.pressure_level >= 2 ? 'warning' : '',
+      },
+      {
+        name: 'Waiting for memory',
+        text: ratio(all.pressure_some_ratio),
+        key: 'pressure_some_ratio',
+        absent,
+        note: 'of the last 10 s, some program',
+      },
+      {
+        name: 'Swap used',
+        text: swap(all),
+        key: 'swap_used_bytes',
+        absent,
+        note: all.swap_bytes > 0 ? `of ${bytes(all.swap_bytes)}` : '',
+      },
+      all.exhaustion_seconds === undefined
+        ? null
+        : {
+            name: 'Used up in',
+            text: duration(all.exhaustion_seconds),
+            level: 'warning',
+            note: 'if it goes on so',
+          },
+    ]),
+    budget(all.budget ?? {}),
+  ];
+}
+
+function swap({swap_bytes: whole, swap_used_bytes: used}) {
+  return whole === 0 ? 'no swap' : bytes(used);
+}

@@ -1,0 +1,118 @@
+// What jetmem could see, what it could not and why, and how it is itself.
+
+import {el} from '../dom.js';
+import {figures} from '../figures.js';
+import {bytes, count, duration, many} from '../format.js';
+import {badge} from '../level.js';
+import {fill} from '../section.js';
+import {table} from '../table.js';
+import {named, short, words} from '../text.js';
+
+const LEVELS = {
+  ok: 'ok',
+  absent: 'info',
+  disabled: 'info',
+  denied: 'warning',
+  failed: 'critical',
+  pending: 'unknown',
+};
+
+export const sources = {
+  id: 'sources',
+  title: 'What jetmem could see',
+  inShort: 'Sources',
+  create(body, page) {
+    const itself = el('div');
+    fill(body, page, 'now', 30, draw);
+    body.append(itself);
+    fill(itself, page, 'status', 2, (status) => health(status.jetmem ?? {}));
+  },
+};
+
+function draw(now) {
+  const all = now.sources ?? [];
+  const is = (each) => (each.stale ? 'stale' : each.state);
+  const blind = all.filter((each) => !['ok', 'absent', 'disabled'].includes(is(each)));
+  const none = all.filter((each) => ['absent', 'disabled'].includes(is(each)));
+  const fine = all.filter((each) => is(each) === 'ok');
+  return [
+    (now.notes ?? []).map((each) => el('p', {class: 'remark'}, short(each, 400))),
+    el(
+      'p',
+      {},
+      `${count(fine.length)} of ${count(all.length)} sources are read. ` +
+        `Not available here: ${count(none.length)}. Could not be read: ${count(blind.length)}.`,
+    ),
+    blind.length > 0 ? table('Could not be read', TROUBLED, blind) : null,
+    none.length > 0 ? table('Not available here', TROUBLED, none) : null,
+    el(
+      'details',
+      {'data-key': 'fine'},
+      el('summary', {}, `${many(fine.length, 'source that is', 'sources that are')} read`),
+      table('Sources that are read', FINE, fine),
+    ),
+  ];
+}
+
+function stateOf(each) {
+  if (each.stale) return badge('warning', `too old (${words(each.state)})`);
+  return badge(LEVELS[each.state] ?? 'unknown', words(each.state));
+}
+
+const NAME = {
+  name: 'Source',
+  head: true,
+  of: (each) => [named(each.source), el('span', {class: 'note'}, short(each.what ?? '', 200))],
+};
+
+const TROUBLED = [
+  NAME,
+  {name: 'State', of: stateOf},
+  {
+    name: 'Why',
+    of: (each) => [
+      short(each.reason || each.skipped || 'no reason was told', 500),
+      each.grant
+        ? el('span', {class: 'note'}, `What would grant it: ${short(each.grant, 300)}`)
+        : null,
+    ],
+  },
+];
+
+const FINE = [
+  NAME,
+  {name: 'Read every', kind: 'number', of: (each) => duration(each.interval_seconds)},
+  {
+    name: 'Values it could not have',
+    of: (each) =>
+      Object.entries(each.absent_values ?? {})
+        .map(([reason, number]) => `${words(reason)}: ${count(number)}`)
+        .join(', ') || 'none',
+  },
+  {name: 'Left out on purpose', of: (each) => short(each.skipped || ' ', 300)},
+];
+
+function health(jetmem) {
+  const lost = jetmem.log_dropped;
+  return [
+    el('h3', {}, 'jetmem itself'),
+    figures([
+      {name: 'Memory', text: bytes(jetmem.resident_bytes)},
+      {
+        name: 'Late by',
+        text: duration(jetmem.loop_lag_seconds),
+        note: 'the worst of a minute',
+        level: jetmem.loop_lag_seconds > 1 ? 'warning' : '',
+      },
+      {name: 'Log records lost', text: count(lost), level: lost > 0 ? 'warning' : ''},
+      {
+        name: 'Recorder',
+        text:
+          jetmem.history_up === undefined ? '' : jetmem.history_up ? 'records' : 'does not record',
+        level: jetmem.history_up === 0 ? 'critical' : '',
+      },
+      {name: 'Reader', text: words(jetmem.reader ?? '')},
+      {name: 'Sources read', text: count(jetmem.sources_ok)},
+    ]),
+  ];
+}
