@@ -1,0 +1,79 @@
+"""jetmem-incident: one device around a time, in the order in which one asks."""
+
+from .dashboard import annotation, dashboard, firing_annotations
+from .layout import row
+from .links import DEVICE_PAGE, runbooks, TO_DEVICE, TO_FLEET
+from .sections import changes, contiguous, faults, heat, holders, itself, memory, probes, verdict
+
+
+def make(k):
+    rows = [
+        row("What fired", verdict.timeline(k, h=9), verdict.alerts(k, w=24, h=7)),
+        row(
+            "What the kernel said",
+            faults.new_events(k, w=24, h=8),
+            faults.in_time(k),
+            faults.clients_in_time(k),
+            faults.kills_in_time(k),
+            faults.faults(k),
+        ),
+        row("Memory", memory.course(k, w=24, h=9), memory.stalls(k), memory.zones(k), memory.work(k), memory.swap(k)),
+        row("Memory in one piece", contiguous.free(k), contiguous.refused(k, h=9), contiguous.heat(k)),
+        row("Who", changes.grew(k), holders.groups(k), holders.nvmap(k), holders.dmabuf(k)),
+        row(
+            "Heat and probes",
+            heat.causes(k, h=7),
+            heat.margins(k),
+            heat.load(k),
+            probes.success(k, w=12, h=8),
+            probes.times(k),
+        ),
+        changes.section(k),
+        row("Could jetmem see it?", itself.blindness(k, h=9), itself.losses(k), itself.rounds(k, w=24, h=8)),
+    ]
+    s = k.s
+    annotations = firing_annotations(k.scope) + [
+        annotation(
+            "Kernel events",
+            f'{s("jetmem_kernel_event_last_seen_timestamp_seconds")} * 1000',
+            "purple",
+            "{{kind}}",
+            text="last of this kind, by the kernel's log",
+            value_is_time=True,
+        ),
+        annotation(
+            "Boots",
+            f'{s("jetmem_boot_time_seconds")} * 1000',
+            "dark-red",
+            "boot",
+            text="{{instance}} booted",
+            value_is_time=True,
+        ),
+        annotation(
+            "Starts of jetmemd",
+            f'{s("jetmem_process_start_time_seconds", process="jetmemd")} * 1000',
+            "blue",
+            "jetmemd started",
+            value_is_time=True,
+        ),
+        annotation(
+            "Changes and marks",
+            f'{s("jetmem_last_change_timestamp_seconds")} * 1000',
+            "green",
+            "{{what}}",
+            text="changed or noted",
+            value_is_time=True,
+        ),
+    ]
+    return dashboard(
+        "jetmem-incident",
+        "jetmem: Incident",
+        "One device around a time: what fired, what the kernel said, which memory ran out, who took it, and whether "
+        "jetmem could see it. Set the time to what is asked about.",
+        k.site,
+        rows,
+        annotations,
+        [TO_DEVICE, TO_FLEET, DEVICE_PAGE, runbooks(k.site)],
+        since="now-1h",
+        refresh="",
+    )

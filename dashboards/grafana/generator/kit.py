@@ -1,0 +1,17 @@
+"""What every section of a dashboard is made with."""
+
+from .catalog import Catalog
+from .panels import Panels
+from .query import Selector
+from .rules import Rules
+
+
+class Kit:
+    def __init__(self, catalog, rules, scope, site):
+        self.catalog, self.rules, self.scope, self.site = catalog, rules, scope, site
+        self.panels = Panels(catalog, rules, site)
+        self.s = Selector(catalog, scope)
+
+
+def kit(repository, scope, site):
+    return Kit(Catalog(repository / "docs" / "metrics.md"), Rules(repository / "config" / "rules"), scope, site)

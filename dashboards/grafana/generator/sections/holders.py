@@ -1,0 +1,141 @@
+"""Who holds memory: processes, GPU and camera buffers, compressed swap."""
+
+from ..layout import row
+from ..panels import query
+from ..query import named
+from ..tables import Column, Label, table
+
+_GROUP = "command, unit, container"
+
+
+def section(k):
+    return row(
+        "Who holds it", top(k), groups(k), nvmap(k), nvmap_processes(k), dmabuf(k), dmabuf_holders(k), swap(k), gpu(k)
+    )
+
+
+def top(k, h=11):
+    s = k.s
+
+    def column(title, metric, unit=None, look="auto"):
+        return Column(title, named(f"max by ({_GROUP}) ({s(metric)})", "unit", "container"), unit, look=look)
+
+    return table(
+        k.panels,
+        "Top holders",
+        "The largest groups of processes of one name, unit and container. GPU memory is not part of resident memory. Growth "
+        "is that of the last quarter of an hour; the trend is the slope of two hours, where a line explains them.",
+        [Label("command"), Label("unit"), Label("container")],
+        [
+            column("resident", "jetmem_process_group_resident_bytes", look="gauge"),
+            column("GPU and camera", "jetmem_process_group_gpu_bytes", look="gauge"),
+            column("other DMA-BUFs", "jetmem_process_group_dmabuf_bytes"),
+            column("processes", "jetmem_process_group_processes"),
+            column("growth", "jetmem_process_group_growth_bytes_per_second"),
+            column("trend", "jetmem_process_group_trend_bytes_per_second"),
+        ],
+        w=24,
+        h=h,
+        sort="-resident",
+        alerts=["JetmemMemoryLow", "JetmemMemoryLeak", "JetmemOomKill"],
+    )
+
+
+def groups(k, w=24, h=9):
+    resident = f'sum by ({_GROUP}) ({k.s("jetmem_process_group_resident_bytes")})'
+    most = f'sum by ({_GROUP}) (max_over_time({k.s("jetmem_process_group_resident_bytes")}[$__range] @ end()))'
+    return k.panels.timeseries(
+        "The largest over time",
+        "Resident memory of the ten groups that had most at any time of that shown.",
+        [query(f"{resident} and topk(10, {most})", "{{command}} {{unit}} {{container}}")],
+        w=w,
+        h=h,
+        low=0,
+    )
+
+
+def nvmap(k, w=12, h=9):
+    s = k.s
+    return k.panels.timeseries(
+        "GPU and camera memory (nvmap)",
+        "By heap; and of that, what no process answers for any more. Growing orphans are the leak that no "
+        "process's figures show.",
+        [
+            query(s("jetmem_nvmap_heap_bytes"), "{{heap}}"),
+            query(s("jetmem_nvmap_orphan_bytes"), "{{heap}}: orphans"),
+            query(s("jetmem_nvmap_allocatable_bytes"), "most that would still be handed out"),
+        ],
+        w=w,
+        h=h,
+        low=0,
+        alerts=["JetmemNvmapOrphansGrowing", "JetmemNvmapCap"],
+    )
+
+
+def nvmap_processes(k, w=12, h=9):
+    return k.panels.bargauge(
+        "GPU and camera memory by process",
+        "The ten names that have most.",
+        f'sort_desc(topk(10, sum by (process) ({k.s("jetmem_nvmap_process_bytes")})))',
+        "{{process}}",
+        w=w,
+        h=h,
+        alerts=["JetmemNvmapOrphansGrowing"],
+    )
+
+
+def dmabuf(k, w=12, h=9):
+    s = k.s
+    return k.panels.timeseries(
+        "DMA-BUFs",
+        "Memory in DMA-BUFs of the whole machine, and by the driver that made them. None of it is in any process's resident memory.",
+        [
+            query(s("jetmem_dmabuf_bytes"), "all ({{origin}})"),
+            query(s("jetmem_dmabuf_exporter_bytes"), "made by {{exporter}}"),
+            query(s("jetmem_dmabuf_held_bytes"), "open in a process"),
+        ],
+        w=w,
+        h=h,
+        low=0,
+    )
+
+
+def dmabuf_holders(k, w=12, h=9):
+    return k.panels.bargauge(
+        "DMA-BUFs by holder",
+        "The ten names that have most open; a buffer that two share counts for both.",
+        f'sort_desc(topk(10, sum by (command) ({k.s("jetmem_dmabuf_holder_bytes")})))',
+        "{{command}}",
+        w=w,
+        h=h,
+    )
+
+
+def swap(k, w=12):
+    s = k.s
+    return k.panels.timeseries(
+        "Swap and zram",
+        "What is swapped out, as it was in memory, and the memory that zram takes to hold it.",
+        [
+            query(f'sum({s("jetmem_swap_area_used_bytes")})', "swapped out"),
+            query(f'sum({s("jetmem_swap_area_bytes")})', "swap there is"),
+            query(f'sum({s("jetmem_zram_used_bytes")})', "memory that zram takes"),
+        ],
+        w=w,
+        low=0,
+        alerts=["JetmemSwapThrash"],
+    )
+
+
+def gpu(k, w=12):
+    s = k.s
+    return k.panels.timeseries(
+        "GPU memory by NVML",
+        "Where the GPU's driver is nvidia.ko (Thor, PCs): all its processes' memory, and that of a card.",
+        [
+            query(s("jetmem_nvml_process_memory_bytes"), "GPU {{gpu}}: all processes"),
+            query(s("jetmem_nvml_memory_used_bytes"), "GPU {{gpu}}: used of its own"),
+        ],
+        w=w,
+        low=0,
+    )

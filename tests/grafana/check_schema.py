@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Holds the dashboards' JSON to Grafana's own types, and sees to it that the check can fail.
+
+check_schema.py    Exits 1 with a line for each mistake, 77 without a node that is new enough, or its packages.
+
+Each panel becomes an object literal of TypeScript, which must be what schema.ts makes of @grafana/schema; then each of
+MISTAKES is made in a copy, and must be found.
+"""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = HERE.parents[1] / "dashboards" / "grafana"
+PACKAGES = HERE / "node_modules"
+COMPILER = PACKAGES / "typescript" / "lib" / "tsc.js"
+# What the compiler needs. Debian 11 and Ubuntu 22.04 have node 12.
+OLDEST_NODE = (14, 17)
+SETTINGS = {
+    "compilerOptions": {
+        "strict": True,
+        "noEmit": True,
+        "skipLibCheck": True,
+        "noErrorTruncation": False,
+        "module": "esnext",
+        "moduleResolution": "bundler",
+        "target": "es2022",
+        "types": [],
+    },
+}
+
+
+def of_type(board, kind):
+    return next(panel for panel in board["panels"] if panel["type"] == kind)
+
+
+def mistake(kind, change):
+    def make(board):
+        change(of_type(board, kind))
+
+    return make
+
+
+# What a check that cannot fail would let pass: {what: change of a dashboard}.
+MISTAKES = {
+    "a unit that is a number": mistake("stat", lambda p: p["fieldConfig"]["defaults"].update(unit=5)),
+    "a unit that Grafana has not": mistake("timeseries", lambda p: p["fieldConfig"]["defaults"].update(unit="byte")),
+    "an option that stat has not": mistake("stat", lambda p: p["options"].update(sparkle=True)),
+    "an option of another panel": mistake("table", lambda p: p["options"].update(rowHeight=0.9)),
+    "a missing option": mistake("stat", lambda p: p["options"].pop("reduceOptions")),
+    "a value that an option has not": mistake("timeseries", lambda p: p["options"]["legend"].update(placement="left")),
+    "a field option of the wrong type": mistake(
+        "timeseries", lambda p: p["fieldConfig"]["defaults"]["custom"].update(lineWidth="1")
+    ),
+    "a field option that is unknown": mistake(
+        "state-timeline", lambda p: p["fieldConfig"]["defaults"]["custom"].update(drawStyle="bars")
+    ),
+    "a style of cell that tables have not": mistake(
+        "table", lambda p: p["fieldConfig"]["defaults"]["custom"].update(cellOptions={"type": "rainbow"})
+    ),
+    "an override of nothing": mistake(
+        "table",
+        lambda p: p["fieldConfig"]["overrides"].append(
+            {"matcher": {"id": "byName", "options": "x"}, "properties": [{"id": "custom.height", "value": 3}]}
+        ),
+    ),
+    "an override of the wrong type": mistake(
+        "table",
+        lambda p: p["fieldConfig"]["overrides"].append(
+            {"matcher": {"id": "byName", "options": "x"}, "properties": [{"id": "custom.width", "value": "3"}]}
+        ),
+    ),
+    "a query without an expression": mistake("timeseries", lambda p: p["targets"][0].pop("expr")),
+    "a transformation that is unknown": mistake(
+        "table", lambda p: p["transformations"].append({"id": "shuffle", "options": {}})
+    ),
+    "a panel without a place": mistake("heatmap", lambda p: p.pop("gridPos")),
+    "a type of panel that is unknown": mistake("stat", lambda p: p.update(type="statt")),
+    "a threshold without a colour": mistake(
+        "stat", lambda p: p["fieldConfig"]["defaults"]["thresholds"]["steps"][0].pop("color")
+    ),
+    "a key that dashboards have not": lambda board: board.update(theme="dark"),
+    "a variable of a type that is unknown": lambda board: board["templating"]["list"][0].update(type="guess"),
+    "an annotation without an expression": lambda board: board["annotations"]["list"][1].pop("expr"),
+    "a link of a type that is unknown": lambda board: board["links"][0].update(type="portal"),
+}
+
+
+class Module:
+    """A file of TypeScript with one object for each panel, and what each of its lines is about."""
+
+    def __init__(self, path):
+        self.path, self._lines, self._about = (
+            path,
+            [f"import type {{ AnyPanel, JetmemDashboard }} from {json.dumps(str(HERE / 'schema'))};"],
+            ["imports"],
+        )
+
+    def add(self, about, kind, value):
+        for line in f"export const _{len(self._about)}: {kind} = {json.dumps(value, indent=1)};".splitlines():
+            self._lines.append(line)
+            self._about.append(about)
+
+    def write(self):
+        self.path.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
+
+    def about(self, line):
+        return f"{self._about[line - 1]}: {self._lines[line - 1].strip()}"
+
+
+def add_dashboard(module, name, board):
+    for panel in board["panels"]:
+        module.add(f"{name}: {panel['title']}", "AnyPanel", panel)
+    module.add(f"{name}: around the panels", "JetmemDashboard", {**board, "panels": []})
+
+
+def compile_all(folder, modules):
+    """{module: [problem]}"""
+    for module in modules:
+        module.write()
+    settings = {**SETTINGS, "files": [module.path.name for module in modules]}
+    (folder / "tsconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    (folder / "node_modules").symlink_to(PACKAGES)
+    done = subprocess.run(
+        [shutil.which("node"), COMPILER, "-p", folder / "tsconfig.json", "--pretty", "false"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+        timeout=200,
+        cwd=folder,
+    )
+    problems = {module: [] for module in modules}
+    others = []
+    for line in done.stdout.splitlines():
+        found = re.match(r"(\S+\.ts)\((\d+),\d+\): error (TS\d+: .*)", line)
+        module = found and next((each for each in modules if each.path.name == pathlib.Path(found.group(1)).name), None)
+        if module:
+            problems[module].append(f"{module.about(int(found.group(2)))}\n    {found.group(3)[:400]}")
+        elif not line.startswith(" "):
+            others.append(line)
+    if others or (done.returncode != 0) != any(problems.values()):
+        raise SystemExit("tsc itself failed:\n" + done.stdout[:3000])
+    return problems
+
+
+def node_version():
+    done = subprocess.run(
+        [shutil.which("node"), "--version"], stdout=subprocess.PIPE, universal_newlines=True, timeout=60
+    )
+    return tuple(int(part) for part in re.findall(r"\d+", done.stdout)[:2])
+
+
+def main():
+    if not shutil.which("node"):
+        print("SKIPPED: needs the program node (Debian package nodejs)")
+        return 77
+    version = node_version()
+    if version < OLDEST_NODE:
+        print(f"SKIPPED: needs node {'.'.join(map(str, OLDEST_NODE))} or newer, found {'.'.join(map(str, version))}")
+        return 77
+    if not COMPILER.is_file():
+        print(f"SKIPPED: needs {PACKAGES}: scripts/bootstrap --test brings it")
+        return 77
+    boards = {file.name: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.json"))}
+    if len(boards) < 3:
+        print(f"found only {len(boards)} dashboards in {FOLDER}")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="jetmem-grafana-") as name:
+        folder = pathlib.Path(os.path.realpath(name))
+        real = Module(folder / "dashboards.ts")
+        for file, board in boards.items():
+            add_dashboard(real, file, board)
+        wrong = {}
+        for at, (what, change) in enumerate(MISTAKES.items()):
+            board = copy.deepcopy(boards["jetmem-device.json"])
+            kept = [of_type(board, kind) for kind in ("stat", "timeseries", "table", "state-timeline", "heatmap")]
+            board["panels"] = kept
+            change(board)
+            wrong[what] = Module(folder / f"mistake_{at}.ts")
+            add_dashboard(wrong[what], what, board)
+        problems = compile_all(folder, [real, *wrong.values()])
+        for problem in problems[real]:
+            print(problem)
+        missed = [what for what, module in wrong.items() if not problems[module]]
+        for what in missed:
+            print(f"{what} was not found: the check cannot fail")
+    if problems[real] or missed:
+        return 1
+    panels = sum(len(board["panels"]) for board in boards.values())
+    print(
+        f"{panels} panels of {len(boards)} dashboards are what @grafana/schema says; {len(wrong)} mistakes were found"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+"""The dashboards as committed: fresh, and true to what jetmem declares (docs/metrics.md, config/rules, docs/runbooks)."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import boards
+
+REPOSITORY, FOLDER = boards.REPOSITORY, boards.FOLDER
+GENERATOR = FOLDER / "generate.py"
+sys.path.insert(0, str(REPOSITORY / "tests" / "docs"))
+
+import check_runbooks  # noqa: E402  (reads the same references, for the runbooks)
+
+GRID = 24
+# What Grafana itself knows.
+GLOBALS = {"__rate_interval", "__range", "__interval", "__value", "__data", "__field", "__url_time_range", "__all"}
+OF_PROMETHEUS = {"up": set(), "ALERTS": {"alertname", "alertstate", "severity"}}
+TARGET_LABELS = {"job", "instance"}
+FUNCTIONS_OF_COUNTERS = r"\b(?:rate|irate|increase)\((\w+)"
+
+
+def strip_texts(expression):
+    return re.sub(r'"[^"]*"', '""', expression)
+
+
+class Fresh(unittest.TestCase):
+    def generate(self, *arguments, program=GENERATOR, flags=("-B",)):
+        with tempfile.TemporaryDirectory() as out:
+            done = subprocess.run(
+                [sys.executable, *flags, str(program), "--out", out, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                universal_newlines=True,
+                timeout=60,
+            )
+            return done, {file.name: file.read_text(encoding="utf-8") for file in pathlib.Path(out).iterdir()}
+
+    def made(self, *arguments, **more):
+        done, files = self.generate(*arguments, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return files
+
+    def test_files_are_what_the_generator_makes(self):
+        made = self.made()
+        committed = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.json")}
+        self.assertEqual(set(made), set(committed))
+        for name, text in made.items():
+            self.assertTrue(text == committed[name], f"{name} is stale: run scripts/update-golden")
+
+    def test_a_site_can_set_its_own(self):
+        made = self.made(
+            "--runbooks", "https://wiki.example.net/jetmem/NAME.md", "--scheme", "https", "--datasource", "central"
+        )
+        for name, text in made.items():
+            board = json.loads(text)
+            variables = {each["name"]: each.get("current", {}).get("value") for each in board["templating"]["list"]}
+            self.assertEqual(
+                (variables["runbooks"], variables["scheme"], variables["datasource"]),
+                ("https://wiki.example.net/jetmem/", "https", "central"),
+                name,
+            )
+            self.assertIn("${runbooks}cma-exhausted.md", text)
+            self.assertIn("${runbooks}${__value.text}.md", text)
+            self.assertIn("${runbooks}README.md", text)
+
+    def test_a_mistake_is_told(self):
+        for url in ("https://wiki.example.net/jetmem/", "https://NAME.example.net/NAME"):
+            done, _ = self.generate("--runbooks", url)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, "^--runbooks .* wanted a URL with NAME in it once")
+
+    def copy(self):
+        """The generator with its references, to do harm to."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-grafana-"))
+        self.addCleanup(shutil.rmtree, folder)
+        for part in ("dashboards/grafana", "config/rules"):
+            shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.json", "__pycache__"))
+        (folder / "docs").mkdir()
+        shutil.copy(REPOSITORY / "docs" / "metrics.md", folder / "docs")
+        return folder
+
+    def change(self, folder, file, old, new):
+        path = folder / file
+        text = path.read_text(encoding="utf-8")
+        self.assertIn(old, text)
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def refused(self, folder):
+        done, _ = self.generate(program=folder / "dashboards/grafana/generate.py")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.stderr
+
+    def test_thresholds_are_the_rules(self):
+        folder = self.copy()
+        self.change(folder, "config/rules/cma.yaml", "value: 95%", "value: 97.5%")
+        made = self.made(program=folder / "dashboards/grafana/generate.py")
+        for name in ("jetmem-device.json", "jetmem-fleet.json"):
+            self.assertIn('"value": 0.975', made[name], name)
+            self.assertNotIn('"value": 0.95\n', made[name], name)
+
+    def test_a_metric_that_is_gone_is_told(self):
+        folder = self.copy()
+        self.change(folder, "docs/metrics.md", "`jetmem_cma_used_ratio`", "`jetmem_cma_taken_ratio`")
+        self.assertIn("no metric jetmem_cma_used_ratio in docs/metrics.md", self.refused(folder))
+
+    def test_a_label_that_is_gone_is_told(self):
+        folder = self.copy()
+        self.change(folder, "docs/metrics.md", "| `resource`, `kind`, `window` |", "| `resource`, `kind` |")
+        self.assertIn("jetmem_pressure_stall_ratio has no label window", self.refused(folder))
+
+    def test_a_threshold_for_other_series_is_told(self):
+        folder = self.copy()
+        self.change(folder, "config/rules/memory.yaml", "kind: full, window: 60s", "kind: full, window: 300s")
+        self.assertIn("the threshold of JetmemMemoryStall is for jetmem_pressure_stall_ratio", self.refused(folder))
+
+    def test_nothing_is_written_beside_the_program(self):
+        folder = self.copy()
+        self.made(program=folder / "dashboards/grafana/generate.py", flags=())
+        self.assertEqual(list(folder.rglob("__pycache__")), [])
+
+    def test_a_rule_that_is_gone_is_told(self):
+        folder = self.copy()
+        self.change(folder, "config/rules/probe.yaml", "alert: JetmemProbeSlow", "alert: JetmemProbeTardy")
+        self.assertIn("there is no rule JetmemProbeSlow in config/rules", self.refused(folder))
+
+    def test_a_rule_that_cannot_be_read_is_told(self):
+        folder = self.copy()
+        self.change(folder, "config/rules/cma.yaml", "    value: 95%\n", "    value: many\n")
+        self.assertRegex(self.refused(folder), r"cma\.yaml: line \d+: found 'many', expected a number")
+        self.change(folder, "config/rules/cma.yaml", "    value: many\n", "    amount: 95%\n")
+        self.assertRegex(self.refused(folder), r"cma\.yaml: line \d+: found 'amount: 95%', expected a threshold's")
+
+
+class Boards(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.boards = boards.load()
+        cls.metrics = check_runbooks.Metrics((REPOSITORY / "docs" / "metrics.md").read_text(encoding="utf-8"))
+        cls.rules = check_runbooks.Rules(sorted((REPOSITORY / "config" / "rules").glob("*.yaml")))
+
+    def all_panels(self):
+        for uid, board in self.boards.items():
+            for panel in boards.panels(board):
+                yield f"{uid}: {panel['title']}", panel
+
+    def all_queries(self):
+        for board in self.boards.values():
+            yield from boards.queries(board)
+
+    def test_they_are_there(self):
+        self.assertEqual(set(self.boards), {"jetmem-device", "jetmem-fleet", "jetmem-incident"})
+        for uid, board in self.boards.items():
+            self.assertTrue((FOLDER / f"{uid}.json").is_file())
+            self.assertIsNone(board["id"])
+            self.assertGreater(len(list(boards.panels(board))), 20, uid)
+
+    def test_numbers_and_titles_are_used_once(self):
+        for uid, board in self.boards.items():
+            numbers = [panel["id"] for panel in board["panels"]]
+            self.assertEqual(len(numbers), len(set(numbers)), uid)
+            titles = [panel["title"] for panel in boards.panels(board)]
+            self.assertEqual(len(titles), len(set(titles)), uid)
+            for panel in boards.panels(board):
+                refs = [target["refId"] for target in panel["targets"]]
+                self.assertEqual(len(refs), len(set(refs)), panel["title"])
+
+    def test_no_two_are_in_one_place(self):
+        for uid, board in self.boards.items():
+            taken = {}
+            for panel in board["panels"]:
+                place = panel["gridPos"]
+                self.assertTrue(0 <= place["x"] and place["x"] + place["w"] <= GRID and place["h"] > 0, panel["title"])
+                for x in range(place["x"], place["x"] + place["w"]):
+                    for y in range(place["y"], place["y"] + place["h"]):
+                        self.assertNotIn((x, y), taken, f"{uid}: {panel['title']} lies on {taken.get((x, y))}")
+                        taken[x, y] = panel["title"]
+
+    def test_each_says_what_it_is_and_what_nothing_means(self):
+        for where, panel in self.all_panels():
+            defaults = panel["fieldConfig"]["defaults"]
+            self.assertTrue(defaults.get("unit"), where)
+            self.assertGreater(len(defaults.get("noValue", "")), 5, where)
+            self.assertIn(defaults["noValue"], panel["description"], where)
+            self.assertGreater(len(panel["description"].split("\n")[0]), 15, where)
+            # What could not be read must not become a 0, nor bridge a gap.
+            self.assertIn(defaults.get("custom", {}).get("spanNulls", False), (False,), where)
+            self.assertNotIn("or vector(0)", json.dumps(panel), where)
+
+    def test_a_cell_without_value_says_so(self):
+        for where, panel in self.all_panels():
+            if panel["type"] == "table":
+                every = panel["fieldConfig"]["overrides"][0]
+                self.assertEqual((every["matcher"]["id"], every["matcher"]["options"]), ("byRegexp", ".*"), where)
+                self.assertEqual(every["properties"][0], {"id": "noValue", "value": "-"}, where)
+
+    def test_every_metric_is_declared(self):
+        found = set()
+        for query in self.all_queries():
+            for name, labels in re.findall(r"\b(jetmem_\w+|up|ALERTS)\{([^}]*)\}", query.expression):
+                found.add(name)
+                used = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", strip_texts(labels))) - TARGET_LABELS
+                if name in OF_PROMETHEUS:
+                    self.assertLessEqual(used, OF_PROMETHEUS[name], query.where)
+                    continue
+                self.assertIsNone(self.metrics.problem_of(name), query.where)
+                self.assertLessEqual(used, self.metrics.exact.get(name, set()), query.where)
+            # None without what the variables choose, but where a variable asks for its own values.
+            bare = re.findall(r"\b(jetmem_\w+|up|ALERTS)\b(?!\{)", strip_texts(query.expression))
+            if query.kind != "values":
+                self.assertEqual(bare, [], query.where)
+            for name in bare:
+                self.assertIsNone(self.metrics.problem_of(name), query.where)
+        self.assertGreater(len(found), 100)
+
+    def test_every_label_is_one_of_its_metrics(self):
+        for query in self.all_queries():
+            text = query.expression
+            names = re.findall(r"\b(jetmem_\w+|up|ALERTS)\b", strip_texts(text))
+            known = set(TARGET_LABELS) | set(re.findall(r'label_replace\(.*?"(\w+)", "[^"]*", "\w*"', text))
+            for name in names:
+                known |= OF_PROMETHEUS.get(name, self.metrics.exact.get(name, set()))
+            # Groups of label_replace nest, so that the pattern above sees the innermost: take each.
+            known |= set(re.findall(r', "(\w+)", "[^"]*", "\w*", "[^"]*"\)', text))
+            used = set()
+            for listed in re.findall(r"\b(?:by|on|without|ignoring|group_left|group_right) \(([^)]*)\)", text):
+                used |= {label.strip() for label in listed.split(",") if label.strip()}
+            used |= set(re.findall(r"\{\{(\w+)\}\}", query.legend))
+            self.assertLessEqual(used, known, query.where)
+
+    def test_rates_are_of_counters(self):
+        for query in self.all_queries():
+            for name in re.findall(FUNCTIONS_OF_COUNTERS, query.expression):
+                self.assertTrue(name.endswith("_total"), f"{query.where}: {name}")
+
+    def test_every_variable_is_defined(self):
+        for uid, board in self.boards.items():
+            defined = {variable["name"] for variable in board["templating"]["list"]}
+            self.assertEqual(defined, {"datasource", "job", "instance", "scheme", "runbooks"}, uid)
+            used = set(re.findall(r"\$\{?([A-Za-z_]\w*)", json.dumps(board)))
+            self.assertLessEqual(used, defined | GLOBALS, uid)
+            for query in boards.queries(board):
+                query.expanded(**{name: "x" for name in defined | GLOBALS})
+
+    def test_every_data_source_is_the_variable(self):
+        for where, panel in self.all_panels():
+            for source in [panel["datasource"], *(target["datasource"] for target in panel["targets"])]:
+                self.assertEqual(source, {"type": "prometheus", "uid": "${datasource}"}, where)
+
+    def test_runbooks_are_there(self):
+        """As each device serves them: by the name of the page, without .md."""
+        pages = {page.stem for page in (REPOSITORY / "docs" / "runbooks").glob("*.md")}
+        for uid, board in self.boards.items():
+            linked = set(re.findall(r"\$\{runbooks\}([\w-]+)\"", json.dumps(board)))
+            self.assertGreater(len(linked), 5, uid)
+            self.assertLessEqual(linked, pages, uid)
+            self.assertEqual([each["url"] for each in board["links"] if each["title"] == "Runbooks"], ["${runbooks}"])
+        names = {name: rule["runbook"] for name, rule in self.rules.rules.items()}
+        columns = 0
+        for where, panel in self.all_panels():
+            for override in panel["fieldConfig"]["overrides"]:
+                if override["matcher"]["options"] == "runbook":
+                    columns += 1
+                    properties = {each["id"]: each["value"] for each in override["properties"]}
+                    told = {name: to["text"] for name, to in properties["mappings"][0]["options"].items()}
+                    self.assertEqual(told, names, where)
+                    self.assertEqual(properties["links"][0]["url"], "${runbooks}${__value.text}", where)
+        self.assertGreaterEqual(columns, 3)
+
+    def test_links_lead_to_each_other(self):
+        for uid, board in self.boards.items():
+            text = json.dumps(board)
+            self.assertLessEqual(set(re.findall(r"/d/([\w-]+)", text)), set(self.boards), uid)
+            self.assertIn("${scheme}://", text, uid)
+        fleet = json.dumps(self.boards["jetmem-fleet"])
+        for wanted in (
+            "/d/jetmem-device?var-job=${__data.fields.job}&var-instance=${__data.fields.instance}",
+            "${scheme}://${__data.fields.instance}/",
+        ):
+            self.assertIn(wanted, fleet)
+
+    def test_annotations_are_of_both_judges(self):
+        for uid in ("jetmem-device", "jetmem-incident"):
+            asked = " ".join(each.get("expr", "") for each in self.boards[uid]["annotations"]["list"])
+            self.assertIn("jetmem_alert_state{", asked, uid)
+            self.assertIn("ALERTS{", asked, uid)
+
+    def test_thresholds_are_in_order(self):
+        for where, panel in self.all_panels():
+            fields = [panel["fieldConfig"]["defaults"]["thresholds"]]
+            for override in panel["fieldConfig"]["overrides"]:
+                fields += [each["value"] for each in override["properties"] if each["id"] == "thresholds"]
+            for each in fields:
+                self.assertIsNone(each["steps"][0]["value"], where)
+                values = [step["value"] for step in each["steps"][1:]]
+                self.assertEqual(values, sorted(values), where)
+
+    def test_a_fleet_is_cheap(self):
+        ranges = [
+            target
+            for panel in boards.panels(self.boards["jetmem-fleet"])
+            for target in panel["targets"]
+            if target["range"]
+        ]
+        self.assertLess(len(ranges), 8)
+        for panel in boards.panels(self.boards["jetmem-fleet"]):
+            if any(target["range"] for target in panel["targets"]):
+                self.assertLessEqual(panel["maxDataPoints"], 120, panel["title"])
+
+    def test_documentation_names_the_files(self):
+        text = (REPOSITORY / "docs" / "grafana.md").read_text(encoding="utf-8")
+        for file in [*FOLDER.glob("*.json"), *FOLDER.glob("provisioning/*/*.yaml"), GENERATOR]:
+            self.assertIn(str(file.relative_to(REPOSITORY)), text)
+        provider = (FOLDER / "provisioning/dashboards/jetmem.yaml").read_text(encoding="utf-8")
+        folder = re.search(r"^      path: (\S+)$", provider, re.M).group(1)
+        self.assertIn(folder, text)
+        source = (FOLDER / "provisioning/datasources/jetmem.yaml").read_text(encoding="utf-8")
+        self.assertIn(f"--datasource {re.search(r'^    uid: (.+)$', source, re.M).group(1)}", text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,201 @@
+"""Every query of every dashboard, variables expanded, runs against a real Prometheus that scraped real daemons, and
+returns data: those of Device and Incident for one device at least and without error for each, those of Fleet for all
+of them together."""
+
+import math
+import re
+import shutil
+import time
+import unittest
+import urllib.request
+
+import boards
+import lab
+from lab import jt
+from no_data import NO_DATA
+
+STEP = 2
+# Four scrapes and more.
+RATE_INTERVAL = "16s"
+GONE, DOWN, CRITICAL, WARNING, PARTLY_BLIND, QUIET = 8, 7, 4, 3, 1, 0
+OUT = {"nobody", "doomed", lab.REMOVED}
+
+
+class Queries(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("prometheus"):
+            raise unittest.SkipTest("needs the program prometheus (Debian package prometheus)")
+        begin = time.monotonic()
+        cls.lab = lab.Lab(cls)
+        jt.measured(f"a fleet of {len(cls.lab.instances)} has lived", time.monotonic() - begin)
+        cls.boards, cls.known = boards.load(), {}
+        cls.names = {instance: name for name, instance in cls.lab.instances.items()}
+
+    def variables(self, device=None):
+        span = f"{int(self.lab.end - self.lab.begin)}s"
+        known = {"scheme": "http", "__rate_interval": RATE_INTERVAL, "__interval": f"{STEP}s", "__range": span}
+        if device:
+            return {**known, "job": "jetmem", "instance": self.lab.instances[device]}
+        for name in ("job", "instance"):
+            known[name] = self.chosen_at_first("jetmem-fleet", name, known)
+        return known
+
+    def chosen_at_first(self, uid, name, known):
+        """A variable as Grafana writes it into a query before anybody has touched it: what stands for all, or else
+        all its values as alternatives."""
+        variable = next(each for each in self.boards[uid]["templating"]["list"] if each["name"] == name)
+        self.assertEqual(variable["current"]["value"], ["$__all"])
+        if "allValue" in variable:
+            return variable["allValue"]
+        values = [re.escape(each) for each in self.answer(boards.variable_query(self.boards[uid], variable), known)]
+        return values[0] if len(values) == 1 else f"({'|'.join(values)})"
+
+    def ask(self, query, device=None):
+        """Series that have a number, as (labels, values); of a variable, its values."""
+        if device not in self.known:
+            self.known[device] = self.variables(device)
+        return self.answer(query, self.known[device])
+
+    def answer(self, query, variables):
+        text = query.expanded(**variables)
+        api, begin, end = self.lab.prometheus.api, self.lab.begin, self.lab.end
+        if query.kind == "values":
+            return api(f"label/{query.label}/values", **{"match[]": text, "start": begin, "end": end})
+        if query.kind == "instant":
+            found = [(each["metric"], [each["value"]]) for each in api("query", query=text, time=end)["result"]]
+        else:
+            found = [
+                (each["metric"], each["values"])
+                for each in api("query_range", query=text, start=begin, end=end, step=STEP)["result"]
+            ]
+        numbers = [(labels, [float(value) for _, value in values]) for labels, values in found]
+        return [(labels, values) for labels, values in numbers if any(map(math.isfinite, values))]
+
+    def query(self, where):
+        board = self.boards[where.split(" / ")[0]]
+        return next(query for query in boards.queries(board) if query.where == where)
+
+    def of_devices(self, where):
+        """{device: value} of an instant query of Fleet with one value for each."""
+        found = {}
+        for labels, (value,) in self.ask(self.query(where)):
+            name = self.names[labels["instance"]]
+            self.assertNotIn(name, found, where)
+            found[name] = value
+        return found
+
+    def test_every_query_returns_data(self):
+        empty, asked, begin = set(), 0, time.monotonic()
+        for uid, board in self.boards.items():
+            devices = [None] if uid == "jetmem-fleet" else list(self.lab.instances)
+            for query in boards.queries(board):
+                # On each, for what fits one may not fit another: series that match more than once are an error.
+                answers = [self.ask(query, device) for device in devices]
+                asked += len(answers)
+                if not any(answers):
+                    empty.add(query.where)
+        jt.measured(f"{asked} queries", time.monotonic() - begin)
+        self.assertEqual(sorted(empty - set(NO_DATA)), [], "have no data")
+        self.assertEqual(sorted(set(NO_DATA) - empty), [], "are listed in no_data.py, but have data or are gone")
+
+    def test_variables_list_the_fleet(self):
+        device = next(iter(self.lab.instances))
+        for uid in self.boards:
+            chosen = None if uid == "jetmem-fleet" else device
+            self.assertEqual(self.ask(self.query(f"{uid} / variable / job"), chosen), ["jetmem"])
+            # Also those that are down.
+            self.assertEqual(
+                set(self.ask(self.query(f"{uid} / variable / instance"), chosen)), set(self.lab.instances.values())
+            )
+
+    def test_runbooks_are_served(self):
+        """Where the variable points to by itself: a device that answers."""
+        for uid, board in self.boards.items():
+            device = None if uid == "jetmem-fleet" else "nobody"
+            ((labels, _),) = self.ask(self.query(f"{uid} / variable / runbooks"), device)
+            shown = "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}"
+            variable = next(each for each in board["templating"]["list"] if each["name"] == "runbooks")
+            base = re.search(variable["regex"].strip("/"), shown).group(1)
+            for page, heading in (("cma-exhausted", "JetmemCmaExhausted"), ("", "Runbooks")):
+                with urllib.request.urlopen(base + page, timeout=jt.PATIENCE) as answer:
+                    self.assertIn(heading, answer.read().decode())
+
+    def test_the_worst_come_first(self):
+        verdicts = self.of_devices("jetmem-fleet / Devices, the worst first / A")
+        self.assertEqual(set(verdicts), set(self.lab.instances))
+        self.assertEqual({name for name, verdict in verdicts.items() if verdict == DOWN}, {"nobody", "doomed"})
+        self.assertEqual({name for name, verdict in verdicts.items() if verdict == GONE}, {lab.REMOVED})
+        ((_, (down,)),) = self.ask(self.query("jetmem-fleet / Down / A"))
+        self.assertEqual(down, len(OUT))
+        self.assertEqual(verdicts["smmu-storm"], CRITICAL)
+        self.assertEqual(verdicts["power-supply"], WARNING)
+        self.assertEqual(verdicts["raspberry-pi-5"], QUIET)
+        # Read without root: nothing fires, and much cannot be told.
+        self.assertEqual(verdicts["agx-orin"], PARTLY_BLIND)
+        weights = self.of_devices("jetmem-fleet / Devices, the worst first / B")
+        self.assertEqual(set(weights), set(self.lab.instances))
+        order = sorted(weights, key=lambda name: -weights[name])
+        self.assertEqual(set(order[: len(OUT)]), OUT)
+        self.assertLess(order.index("smmu-storm"), order.index("power-supply"))
+        self.assertLess(order.index("power-supply"), order.index("raspberry-pi-5"))
+        # The same verdict where one looks at one device.
+        for name, verdict in verdicts.items():
+            ((_, (value,)),) = self.ask(self.query("jetmem-device / Verdict / A"), name)
+            self.assertEqual(value, verdict, name)
+
+    def test_who_is_silent(self):
+        self.assertEqual(
+            self.of_devices("jetmem-fleet / Silent devices / A"), {"nobody": 0, "doomed": 0, lab.REMOVED: 3}
+        )
+        since = {
+            self.names[labels["instance"]]: values
+            for labels, values in self.ask(self.query("jetmem-fleet / Since when they do not answer / A"))
+        }
+        self.assertEqual(set(since), OUT)
+        self.assertEqual(set(since["nobody"]), {0})
+        self.assertEqual((since["doomed"][0], since["doomed"][-1]), (1, 0))
+
+    def test_other_jobs_are_none_of_ours(self):
+        """Nothing of what else the Prometheus scrapes, be it up or down, is in any answer."""
+        others = {labels["instance"] for labels, _ in self.lab.prometheus.query(f'up{{job="{lab.FOREIGN_JOB}"}}')}
+        self.assertEqual(len(others), 2)
+        for query in boards.queries(self.boards["jetmem-fleet"]):
+            if query.kind == "values":
+                self.assertFalse(others & set(self.ask(query)), query.where)
+                continue
+            for labels, _ in self.ask(query):
+                self.assertNotIn(labels.get("instance"), others, query.where)
+
+    def test_who_runs_out_of_memory(self):
+        first = self.of_devices("jetmem-fleet / Used up first / A")
+        self.assertEqual(set(first), {"slow-leak"})
+        self.assertTrue(0 < first["slow-leak"] < 86400, first)
+        ((_, (soon,)),) = self.ask(self.query("jetmem-fleet / Run out soon / A"))
+        self.assertEqual(soon, 1 if first["slow-leak"] < 12 * 3600 else 0)
+
+    def test_who_faults(self):
+        clients = {
+            (self.names[labels["instance"]], labels["client"])
+            for labels, _ in self.ask(self.query("jetmem-fleet / Fault map: SMMU faults since boot, by client / A"))
+        }
+        self.assertIn(("orin-nano-8gb", "host1x_ctx1"), clients)
+        self.assertIn("smmu-storm", {device for device, _ in clients})
+        self.assertNotIn("raspberry-pi-5", {device for device, _ in clients})
+
+    def test_what_is_not_there_is_absent(self):
+        """Never a 0: a board without the thing, and one that may not read it, are in no ranking of it."""
+        taken = self.of_devices("jetmem-fleet / CMA most taken / A")
+        self.assertIn("orin-nano-8gb", taken)
+        for board in ("x86-pc", "agx-orin", "nobody"):
+            self.assertNotIn(board, taken)
+            self.assertEqual(self.ask(self.query("jetmem-device / Taken by drivers / A"), board), [])
+        told = ("jetmem-device / Verdict / A", "jetmem-device / variable / runbooks")
+        # Of a device that does not answer nothing is known but that.
+        for query in boards.queries(self.boards["jetmem-device"]):
+            if query.kind == "instant" and query.where not in told:
+                self.assertEqual(self.ask(query, "nobody"), [], query.where)
+
+
+if __name__ == "__main__":
+    jt.main()
