@@ -1,0 +1,361 @@
+"""What the tests of packaging/fleet share: its files with their addresses replaced, and servers of them.
+
+A file of packaging/fleet is used as it ships: `configured` replaces what a site replaces (addresses,
+paths) and, so that a test takes seconds, intervals; text that is not there fails the test.
+"""
+
+import base64
+import ctypes
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import time
+import unittest
+import urllib.parse
+
+import jetmem_testing as jt
+
+PROJECT = pathlib.Path(__file__).parents[2]
+FLEET = PROJECT / "packaging/fleet"
+RULES = PROJECT / "dashboards/prometheus"
+
+
+def need(*programs):
+    """Skips where one of them is missing, or too old for agents, late samples and keep_firing_for."""
+    for program in programs:
+        if not shutil.which(program):
+            raise unittest.SkipTest(f"needs the program {program}; scripts/bootstrap --test installs it")
+        if program in ("prometheus", "promtool"):
+            shown = jt.run([program, "--version"])
+            version = re.search(r"version (\d+)\.(\d+)", shown.stdout + shown.stderr)
+            if not version or (int(version[1]), int(version[2])) < (2, 42):
+                raise unittest.SkipTest(f"needs {program} 2.42 or later, this is {version and version[0]}")
+            if int(version[1]) > 2:
+                raise unittest.SkipTest(f"{program} {version[0]} wants other flags; jetmem-fleet-agent.service says which")
+
+
+def replaced(text, changes):
+    for old, new in changes.items():
+        if old not in text:
+            raise AssertionError(f"{old!r} is not in it any more:\n{text[:2000]}")
+        text = text.replace(old, str(new))
+    return text
+
+
+def configured(name, into, changes):
+    """packaging/fleet/NAME, changed, as a file of the same name in the folder `into`."""
+    path = pathlib.Path(into) / pathlib.Path(name).name
+    path.write_text(replaced((FLEET / name).read_text(), changes))
+    return path
+
+
+def unit_command(name):
+    """The words of a unit's ExecStart=."""
+    text = (FLEET / name).read_text().replace("\\\n", " ")
+    command, = re.findall(r"^ExecStart=(.*)$", text, re.M)
+    return command.split()
+
+
+def unit_environment(name):
+    """The variables of a unit's Environment=."""
+    lines = re.findall(r"^Environment=(.*)$", (FLEET / name).read_text(), re.M)
+    return dict(word.split("=", 1) for line in lines for word in line.split())
+
+
+def default_arguments(name):
+    """ARGS of a file for /etc/default, as systemd splits them."""
+    text = (FLEET / name).read_text().replace("\\\n", " ")
+    arguments, = re.findall(r'^ARGS="(.*)"$', text, re.M)
+    return arguments.split()
+
+
+class Server:
+    """A program that answers HTTP on a port of 127.0.0.1, with a folder of its own; may die and come back."""
+
+    def __init__(self, test, argv, port, directory, ready="/-/ready", environment=None, tls=None, user=None):
+        self.argv = [str(word) for word in argv]
+        self.port, self.directory, self._ready_path = port, pathlib.Path(directory), ready
+        self._environment = {**os.environ, **(environment or {})}
+        self.tls, self._user = tls, user
+        self.log_file = self.directory / f"{pathlib.Path(self.argv[0]).name}.log"
+        self.process = None
+        jt.at_end(test, self.kill)
+
+    def start(self, wait=True):
+        with open(self.log_file, "ab") as log:
+            self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            cwd=self.directory, env=self._environment,
+                                            preexec_fn=jt.die_with_parent)
+        return self.wait_until_ready() if wait else self
+
+    def wait_until_ready(self, seconds=60):
+        jt.wait_for(f"{self.argv[0]} is ready:\n{self.log()[-3000:]}", self.ready, seconds)
+        return self
+
+    def log(self):
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    def ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"{self.argv[0]} ended:\n{self.log()[-4000:]}")
+        try:
+            return self.request("GET", self._ready_path)[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def request(self, method, path, body=None, headers=None, user=None):
+        """(status, body); `user` is (name, password), or () for nobody."""
+        if self.tls:
+            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=jt.PATIENCE, context=self.tls)
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=jt.PATIENCE)
+        headers = dict(headers or {})
+        who = self._user if user is None else user
+        if who:
+            headers["Authorization"] = "Basic " + base64.b64encode(":".join(who).encode()).decode()
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def get(self, path, **parameters):
+        query = "?" + urllib.parse.urlencode(parameters, doseq=True) if parameters else ""
+        status, body = self.request("GET", path + query)
+        if status != 200:
+            raise AssertionError(f"{path}{query}: {status} {body[:500]!r}")
+        return body
+
+    def api(self, path, **parameters):
+        answer = json.loads(self.get("/api/v1/" + path, **parameters))
+        if answer["status"] != "success":
+            raise AssertionError(f"{path} {parameters}: {answer}")
+        return answer["data"]
+
+    def query(self, expression, **parameters):
+        """[(labels, value)] of an instant query."""
+        data = self.api("query", query=expression, **parameters)
+        return [(series["metric"], float(series["value"][1])) for series in data["result"]]
+
+    def samples(self, selector, window, until):
+        """{labels: [[time, value as text]]} of all series: every sample as it is stored, up to a time."""
+        data = self.api("query", query=f"{selector}[{window}]", time=f"{until:.3f}")
+        return {tuple(sorted(series["metric"].items())): series["values"] for series in data["result"]}
+
+    def metric(self, name, **labels):
+        """The sum of a metric of its own, over the series with these labels; 0 where there is none."""
+        total = 0.0
+        for line in self.get("/metrics").decode().splitlines():
+            match = re.match(rf"{name}(?:\{{(.*)\}})? (\S+)$", line)
+            if match and all(f'{label}="{value}"' in (match[1] or "") for label, value in labels.items()):
+                total += float(match[2])
+        return total
+
+    def stop(self, number=signal.SIGTERM, seconds=60):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+    def kill(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(jt.PATIENCE)
+
+
+# A test's seconds for the agents' intervals.
+FAST_AGENT = {"scrape_interval: 15s": "scrape_interval: 3s", "scrape_timeout: 10s": "scrape_timeout: 2900ms",
+              "scrape_interval: 1m": "scrape_interval: 10s"}
+FAST_QUEUE = {"batch_send_deadline: 5s": "batch_send_deadline: 1s", "max_backoff: 30s": "max_backoff: 2s"}
+
+
+class Agent(Server):
+    """A device's agent as its unit starts it: pushes what a jetmemd tells to a Centre, or to several."""
+
+    def __init__(self, test, unit, device, target, centres, settings, flags):
+        self.device, self.centre = device, centres[0]
+        directory, port = jt.temp_directory(test), jt.free_port()
+        self.settings = configured(settings[0], directory, {
+            "127.0.0.1:10743": f"127.0.0.1:{target}", "127.0.0.1:10744": f"127.0.0.1:{port}", **settings[1]})
+        self.buffer = directory / "buffer"
+        words = replaced(" ".join(unit_command(unit)), {
+            "/etc/jetmem/fleet": directory, "127.0.0.1:10744": f"127.0.0.1:{port}", **flags(self)})
+        super().__init__(test, words.split(), port, directory, ready="/metrics",
+                         environment={**unit_environment(unit), "JETMEM_DEVICE": device})
+
+
+class PrometheusAgent(Agent):
+    SETTINGS, UNIT = "device/agent.yml", "device/jetmem-fleet-agent.service"
+    PENDING = "prometheus_remote_storage_samples_pending"
+
+    def __init__(self, test, device, target, *centres, changes=None, fast=True):
+        first = centres[0]
+        changes = {**(FAST_AGENT if fast else {}), **(FAST_QUEUE if fast else {}), **(changes or {}),
+                   "/etc/jetmem/fleet/password": first.device_password, "/etc/jetmem/fleet/ca.pem": first.ca}
+        super().__init__(test, self.UNIT, device, target, centres, (self.SETTINGS, changes), lambda agent: {
+            "/usr/bin/prometheus": "prometheus", "/var/lib/jetmem-fleet-agent": agent.buffer})
+        # The same block once more for each further centre.
+        text = self.settings.read_text()
+        head, block = text.split("remote_write:\n")
+        self.settings.write_text(head + "remote_write:\n" + "".join(replaced(block, {
+            "name: centre": f"name: centre{number}", "https://centre.example.org:9090": centre.url})
+            for number, centre in enumerate(centres)))
+
+
+class VmAgent(Agent):
+    SETTINGS, UNIT = "device/vmagent.yml", "device/jetmem-fleet-vmagent.service"
+    PENDING = "vmagent_remotewrite_pending_data_bytes"
+
+    def __init__(self, test, device, target, *centres, changes=None, fast=True):
+        def flags(agent):
+            def each(value):
+                return ",".join(str(value(centre)) for centre in centres)
+            return {"/usr/bin/vmagent": "vmagent", "/var/lib/jetmem-fleet-vmagent": agent.buffer,
+                    f"{agent.directory_of_settings()}/password": each(lambda centre: centre.device_password),
+                    f"{agent.directory_of_settings()}/ca.pem": each(lambda centre: centre.ca),
+                    "https://centre.example.org:9090/api/v1/write": each(lambda centre: f"{centre.url}/api/v1/write"),
+                    "username=jetmem-device": "username=" + each(lambda centre: "jetmem-device"),
+                    **({"flushInterval=5s": "flushInterval=1s"} if fast else {})}
+        super().__init__(test, self.UNIT, device, target, centres,
+                         (self.SETTINGS, {**(FAST_AGENT if fast else {}), **(changes or {})}), flags)
+
+    def directory_of_settings(self):
+        return self.settings.parent
+
+
+class Certificates:
+    """A certificate authority of a minute's life, and the centre's certificate by it."""
+
+    def __init__(self, test):
+        need("openssl")
+        self.directory = jt.temp_directory(test)
+        self.ca, self.key = self.directory / "ca.pem", self.directory / "ca.key"
+        self._openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                      "-subj", "/CN=fleet test", "-keyout", self.key, "-out", self.ca)
+
+    def _openssl(self, *words):
+        shown = jt.run(["openssl", *words], 60)
+        if shown.returncode != 0:
+            raise AssertionError(f"openssl {words}: {shown.stderr}")
+
+    def issue(self, name, *alternatives):
+        """(certificate, key) for a name, with further names such as "IP:127.0.0.1"."""
+        paths = {suffix: self.directory / f"{name}.{suffix}" for suffix in ("key", "csr", "crt", "ext")}
+        names = ",".join((f"DNS:{name}", *alternatives))
+        paths["ext"].write_text(f"subjectAltName={names}\n")
+        self._openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", f"/CN={name}",
+                      "-keyout", paths["key"], "-out", paths["csr"])
+        self._openssl("x509", "-req", "-in", paths["csr"], "-CA", self.ca, "-CAkey", self.key, "-CAcreateserial",
+                      "-days", "2", "-extfile", paths["ext"], "-out", paths["crt"])
+        return paths["crt"], paths["key"]
+
+    def trusting(self):
+        return ssl.create_default_context(cafile=str(self.ca))
+
+
+class Centre(Server):
+    """The central Prometheus as its files have it: TLS, passwords, rules, the receiver."""
+
+    DEVICE, SELF = ("jetmem-device", "a device's password"), ("centre", "the centre's password")
+
+    def __init__(self, test, certificates, alertmanager_port=9, changes=None, rule_changes=None, arguments=None,
+                 rules=True):
+        """changes: of prometheus.yml; rule_changes: {pattern: by} of each rule file; arguments: of
+        default.prometheus."""
+        directory = jt.temp_directory(test)
+        port = jt.free_port()
+        self.certificate, key = certificates.issue("centre.example.org", "IP:127.0.0.1")
+        for user, name in ((self.DEVICE, "device"), (self.SELF, "centre")):
+            (directory / f"{name}.password").write_text(user[1])
+        self.device_password = directory / "device.password"
+        self.ca = certificates.ca
+        (directory / "jetmem").mkdir()
+        if rules:
+            for path in (*sorted(RULES.glob("*.rules.yml")), FLEET / "centre/fleet.rules.yml"):
+                text = path.read_text()
+                for pattern, by in (rule_changes or {}).items():
+                    text, count = re.subn(pattern, by, text)
+                (directory / "jetmem" / path.name).write_text(text)
+        configured("centre/prometheus.yml", directory, {
+            "/etc/prometheus/jetmem/*.rules.yml": f"{directory}/jetmem/*.rules.yml",
+            "/etc/prometheus/jetmem/centre.password": directory / "centre.password",
+            "/etc/prometheus/jetmem/ca.pem": certificates.ca,
+            "127.0.0.1:9090": f"127.0.0.1:{port}", "127.0.0.1:9093": f"127.0.0.1:{alertmanager_port}",
+            **(changes or {})})
+        web = configured("centre/web.yml", directory, {
+            "/etc/prometheus/jetmem/centre.crt": self.certificate, "/etc/prometheus/jetmem/centre.key": key})
+        text = web.read_text()
+        for user, password in (self.DEVICE, self.SELF):
+            text, count = re.subn(rf"(?m)^  {user}: \S+$", f"  {user}: {bcrypt(password)}", text)
+            if count != 1:
+                raise AssertionError(f"web.yml has no user {user}")
+        web.write_text(text)
+        words = " ".join(default_arguments("centre/default.prometheus"))
+        words = replaced(words, {"/etc/prometheus/prometheus.yml": directory / "prometheus.yml",
+                                 "/etc/prometheus/web.yml": web,
+                                 "/var/lib/prometheus/metrics2": directory / "data",
+                                 "0.0.0.0:9090": f"127.0.0.1:{port}", **(arguments or {})})
+        super().__init__(test, ["prometheus", *words.split()], port, directory, tls=certificates.trusting(),
+                         user=self.SELF)
+        self.url = f"https://127.0.0.1:{port}"
+        self.data = directory / "data"
+
+
+def bcrypt(password):
+    """As `htpasswd -nBC 4` does it, by the system's own libcrypt."""
+    library = ctypes.CDLL("libcrypt.so.1")
+    library.crypt.restype = ctypes.c_char_p
+    return library.crypt(password.encode(), b"$2b$04$abcdefghijklmnopqrstuu").decode()
+
+
+class Alertmanager(Server):
+    """The centre's Alertmanager, whose receivers are a webhook on this port."""
+
+    def __init__(self, test, webhook_port, changes=None, arguments=None):
+        directory, port = jt.temp_directory(test), jt.free_port()
+        settings = configured("centre/alertmanager.yml", directory, {
+            "127.0.0.1:9099": f"127.0.0.1:{webhook_port}", **(changes or {})})
+        words = replaced(" ".join(default_arguments("centre/default.alertmanager")), {
+            "/etc/prometheus/alertmanager.yml": settings, "/var/lib/prometheus/alertmanager": directory / "data",
+            "127.0.0.1:9093": f"127.0.0.1:{port}", **(arguments or {})})
+        super().__init__(test, ["prometheus-alertmanager", *words.split()], port, directory)
+
+
+class FrontDoor(Server):
+    """nginx before the centre: devices with a certificate may push, and nothing else."""
+
+    def __init__(self, test, certificates, prometheus_port, journal_port=9):
+        directory, port = jt.temp_directory(test), jt.free_port()
+        certificate, key = certificates.issue("centre.example.org", "IP:127.0.0.1")
+        self.device_certificate = certificates.issue("device-of-the-test")
+        site = configured("centre/nginx.conf", directory, {
+            "listen 9443": f"listen 127.0.0.1:{port}", "/etc/nginx/jetmem/centre.crt": certificate,
+            "/etc/nginx/jetmem/centre.key": key, "/etc/nginx/jetmem/ca.pem": certificates.ca,
+            "https://127.0.0.1:9090": f"https://127.0.0.1:{prometheus_port}",
+            "http://127.0.0.1:19532": f"http://127.0.0.1:{journal_port}"})
+        # What the distribution's nginx.conf says around it.
+        folders = "".join(f"{kind}_temp_path {directory}/{kind};\n" for kind in
+                          ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        self.settings = directory / "nginx-all.conf"
+        self.settings.write_text(f"daemon off;\npid {directory}/pid;\nerror_log {directory}/error.log;\n"
+                                 "worker_processes 1;\nevents {}\nhttp {\n" + folders +
+                                 f"access_log {directory}/access.log;\ninclude {site};\n}}\n")
+        own = certificates.trusting()
+        own.load_cert_chain(*self.device_certificate)
+        super().__init__(test, ["nginx", "-c", self.settings], port, directory, tls=own, user=Centre.DEVICE)
+        self.url = f"https://127.0.0.1:{port}"
+
+    def ready(self):
+        # It answers, whatever it is.
+        if self.process.poll() is not None:
+            raise AssertionError("nginx ended:\n" + self.log() + (self.directory / "error.log").read_text())
+        try:
+            return self.request("GET", "/")[0] == 404
+        except OSError:
+            return False

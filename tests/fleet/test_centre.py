@@ -1,0 +1,258 @@
+"""The centre's doors, and what it takes: who may push and ask, samples of a device that was long away, what an
+agent keeps over its own restart while the centre is down. Also VictoriaMetrics in its place and behind it.
+"""
+
+import base64
+import http.server
+import json
+import ssl
+import threading
+import time
+import unittest
+
+import jetmem_testing as jt
+
+import fleet
+import needed
+import remote_write
+
+DAY = 86400
+
+
+def up(device):
+    return {"__name__": "up", "job": "jetmem", "instance": device}
+
+
+class Doors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        fleet.need("prometheus", "openssl", "nginx")
+        cls.certificates = fleet.Certificates(cls)
+        cls.centre = fleet.Centre(cls, cls.certificates, rules=False).start()
+        cls.door = fleet.FrontDoor(cls, cls.certificates, cls.centre.port).start()
+
+    def test_without_a_password_nobody_is_let_in(self):
+        for who in ((), ("jetmem-device", "guessed"), ("nobody", "a device's password")):
+            self.assertEqual(self.centre.request("GET", "/api/v1/query?query=up", user=who)[0], 401)
+            self.assertEqual(self.centre.request("POST", "/api/v1/write", b"", user=who)[0], 401)
+        for who in (fleet.Centre.DEVICE, fleet.Centre.SELF):
+            self.assertEqual(self.centre.request("GET", "/api/v1/query?query=up", user=who)[0], 200)
+
+    def test_without_tls_nobody_is_let_in(self):
+        plain = fleet.Server(self, ["none"], self.centre.port, self.centre.directory)
+        self.assertEqual(plain.request("GET", "/")[0], 400)
+        for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+            old = self.certificates.trusting()
+            old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, version
+            aged = fleet.Server(self, ["none"], self.centre.port, self.centre.directory, tls=old)
+            with self.assertRaises(OSError):
+                aged.request("GET", "/")
+
+    def test_through_the_front_door_devices_push_and_nothing_else(self):
+        self.assertEqual(remote_write.push(self.door, [(up("by-the-door"), [(time.time(), 1)])]), (204, b""))
+        self.assertEqual([v for _, v in self.centre.query('up{instance="by-the-door"}')], [1])
+        for method, path, status in (("GET", "/api/v1/query?query=up", 404), ("GET", "/api/v1/write", 403),
+                                     ("POST", "/api/v1/query", 404), ("POST", "/api/v1/admin/tsdb/snapshot", 404),
+                                     ("POST", "/-/quit", 404), ("GET", "/metrics", 404), ("GET", "/upload", 403),
+                                     ("POST", "/api/v1/write/../query", 404), ("GET", "//api/v1/query", 404)):
+            self.assertEqual(self.door.request(method, path)[0], status, (method, path))
+        # The password still counts, and so does the certificate.
+        self.assertEqual(self.door.request("POST", "/api/v1/write", b"", user=("jetmem-device", "x"))[0], 401)
+        stranger = fleet.Server(self, ["none"], self.door.port, self.door.directory, tls=self.certificates.trusting(),
+                                user=fleet.Centre.DEVICE)
+        self.assertEqual(stranger.request("POST", "/api/v1/write", b"")[0], 400)
+        other = fleet.Certificates(self)
+        forged = self.certificates.trusting()
+        forged.load_cert_chain(*other.issue("device-of-the-test"))
+        stranger.tls = forged
+        self.assertEqual(stranger.request("POST", "/api/v1/write", b"")[0], 400)
+
+    def test_what_is_late_is_taken(self):
+        """While others went on: a device that was away for hours, and one that was for weeks."""
+        now = time.time()
+        self.assertEqual(remote_write.push(self.centre, [(up("punctual"), [(now, 1)])])[0], 204)
+        for device, late in (("hours", 0.2 * DAY), ("weeks", 29 * DAY)):
+            samples = [(now - late + 15 * n, n % 2) for n in range(100)]
+            self.assertEqual(remote_write.push(self.centre, [(up(device), samples)]), (204, b""), device)
+            (_, stored), = self.centre.samples(f'up{{instance="{device}"}}', "1h", now - late + 1500).items()
+            self.assertEqual([(round(at * 1000), float(value)) for at, value in stored],
+                             [(round(at * 1000), value) for at, value in samples], device)
+
+    def test_the_same_twice_is_once(self):
+        """What was stored but not acknowledged before a crash comes again."""
+        samples = [(up("again"), [(time.time() - 10 + n, n) for n in range(5)])]
+        for _ in range(2):
+            self.assertEqual(remote_write.push(self.centre, samples)[0], 204)
+        (_, stored), = self.centre.samples('up{instance="again"}', "1m", time.time()).items()
+        self.assertEqual([float(value) for _, value in stored], [0, 1, 2, 3, 4])
+
+
+class Restart(unittest.TestCase):
+    def test_vmagent_keeps_what_it_could_not_send_over_its_own_restart(self):
+        """Through the front door. (The Prometheus agent does not: docs/fleet.md.)"""
+        fleet.need("prometheus", "openssl", "nginx", "vmagent")
+        certificates = fleet.Certificates(self)
+        centre = fleet.Centre(self, certificates, rules=False).start()
+        door = fleet.FrontDoor(self, certificates, centre.port).start()
+        daemon = jt.Daemon(self, root=jt.FIXTURES / "xavier-nx")
+        centre.url = door.url
+        certificate, key = door.device_certificate
+        agent = fleet.VmAgent(self, "restarted", daemon.port, centre)
+        agent.argv += [f"-remoteWrite.tlsCertFile={certificate}", f"-remoteWrite.tlsKeyFile={key}"]
+        agent.start()
+        jt.wait_for("it pushes", lambda: centre.query('up{job="jetmem",instance="restarted"}'))
+        killed = time.time()
+        centre.kill()
+        time.sleep(10)
+        stopped = time.time()
+        agent.stop()
+        agent.start()
+        centre.start()
+        back = time.time()
+
+        # What was on its way when the agent stopped comes after what it scraped later.
+        def is_whole():
+            samples = list(centre.samples('up{job="jetmem"}', "5m", time.time()).values())
+            found = [at for at, _ in samples[0]] if samples else []
+            unsent = [killed, *(at for at in found if killed < at < stopped), stopped]
+            return found and found[-1] > back and max(b - a for a, b in zip(unsent, unsent[1:])) < 6
+        jt.wait_for("it has caught up, and nothing is missing", is_whole, 90)
+
+
+class Answering:
+    """An HTTPS server with a password and one page, made anew for each who asks."""
+
+    def __init__(self, test, certificates, name, page, password=None):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                wanted = password and "Basic " + base64.b64encode(f"prometheus:{password}".encode()).decode()
+                kind, body = page() if self.headers.get("Authorization") == wanted else ("text/plain", b"")
+                self.send_response(200 if body else 401)
+                self.send_header("Content-Type", kind)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificates.issue(name, "IP:127.0.0.1"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        self.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        jt.at_end(test, server.server_close)
+        jt.at_end(test, server.shutdown)
+
+
+class Reached(unittest.TestCase):
+    def test_devices_that_can_be_reached_are_asked_under_their_names(self):
+        """reach.yml: from a file and from an inventory, over TLS, with a password."""
+        fleet.need("prometheus", "openssl")
+        certificates = fleet.Certificates(self)
+        daemons = [jt.Daemon(self, root=jt.FIXTURES / board) for board in ("nano-4gb", "thor")]
+        devices = [Answering(self, certificates, "jetmem-device", lambda daemon=daemon: (
+            "text/plain; version=0.0.4", daemon.request("GET", "/metrics")[2]), "of all devices") for daemon in daemons]
+        listed = [fleet.replaced((fleet.FLEET / "centre/devices.json").read_text(), {
+            "192.0.2.17:10743": f"127.0.0.1:{device.port}", "192.0.2.18:10743": f"127.0.0.1:{device.port}",
+            "line3": f"line{number}"}) for number, device in enumerate(devices)]
+        # One of the two of each.
+        listed = [json.dumps(json.loads(text)[:1]) for text in listed]
+        inventory = Answering(self, certificates, "inventory.example.org",
+                              lambda: ("application/json", listed[1].encode()))
+        centre = fleet.Centre(self, certificates, rules=False)
+        folder = centre.directory / "devices"
+        folder.mkdir()
+        (folder / "hall-2.json").write_text(listed[0])
+        (centre.directory / "devices.password").write_text("of all devices")
+        reach = fleet.replaced((fleet.FLEET / "centre/reach.yml").read_text().split("scrape_configs:\n")[1], {
+            "/etc/prometheus/jetmem/devices/": f"{folder}/",
+            "/etc/prometheus/jetmem/devices.password": centre.directory / "devices.password",
+            "/etc/prometheus/jetmem/ca.pem": certificates.ca,
+            "https://inventory.example.org/jetmem": f"https://127.0.0.1:{inventory.port}/jetmem"})
+        settings = centre.directory / "prometheus.yml"
+        settings.write_text(settings.read_text().replace("scrape_configs:\n", "scrape_configs:\n" + reach)
+                            .replace("scrape_interval: 15s", "scrape_interval: 4s\n  scrape_timeout: 4s"))
+        centre.start()
+
+        def asked():
+            return {labels["instance"]: (labels["site"], value) for labels, value in centre.query('up{job="jetmem"}')}
+        wanted = {"line0-camera1": ("hall-2", 1), "line1-camera1": ("hall-2", 1)}
+        jt.wait_for("both are asked", lambda: asked() == wanted, 60)
+        (version, _), = {(labels["version"], value) for labels, value in centre.query("jetmem_build_info")}
+        self.assertTrue(version)
+
+
+class VictoriaMetrics(unittest.TestCase):
+    def start(self):
+        fleet.need("victoria-metrics", "openssl")
+        directory, port = jt.temp_directory(self), jt.free_port()
+        words = fleet.replaced(" ".join(fleet.default_arguments("grow/default.victoria-metrics")), {
+            "/var/lib/victoria-metrics": directory / "data", "127.0.0.1:8428": f"127.0.0.1:{port}"})
+        # What was pushed just now, too.
+        server = fleet.Server(self, ["victoria-metrics", *words.split(), "-search.latencyOffset=0s"], port, directory,
+                              ready="/health").start()
+        server.url = f"http://127.0.0.1:{port}"
+        certificates = fleet.Certificates(self)
+        (directory / "password").write_text("not asked for")
+        server.device_password, server.ca = directory / "password", certificates.ca
+        return server
+
+    def test_it_takes_what_devices_push(self):
+        fleet.need("prometheus", "vmagent")
+        server = self.start()
+        daemon = jt.Daemon(self, root=jt.FIXTURES / "orin")
+        for kind, name in ((fleet.PrometheusAgent, "by-prometheus"), (fleet.VmAgent, "by-vmagent")):
+            kind(self, name, daemon.port, server).start()
+
+        def pushed():
+            found = {labels["instance"]: value for labels, value in server.query(
+                'count by (instance) ({__name__=~"jetmem_.*",job="jetmem"})')}
+            return len(found) == 2 and found
+        found = jt.wait_for("both push", pushed, 30)
+        page = daemon.scrape()
+        kept = needed.kept(fleet.FLEET / "device/agent.yml")
+        wanted = sum(name in kept for name, _ in page.samples)
+        self.assertEqual(set(found.values()), {wanted})
+        # The rules' expressions, asked of it.
+        for labels, value in server.query('jetmem_memory_available_ratio'):
+            # It keeps some twelve digits.
+            self.assertAlmostEqual(value, page.value("jetmem_memory_available_ratio"), 10, labels)
+
+    def test_it_takes_what_is_late_and_leaves_out_what_no_clock_can_have_meant(self):
+        server = self.start()
+        now = time.time()
+        wanted = [(up("now"), [(now, 1)]), (up("late"), [(now - 40 * DAY, 1)]), (up("ahead"), [(now + 3650 * DAY, 1)]),
+                  (up("1970"), [(17, 1)])]
+        self.assertEqual(remote_write.push(server, wanted)[0], 204)
+        jt.wait_for("what is right is stored", lambda: {labels["instance"] for labels, _ in server.query(
+            'count_over_time(up[50d])')} == {"now", "late"})
+        # And afterwards as before.
+        self.assertEqual(remote_write.push(server, [(up("after"), [(now, 1)])])[0], 204)
+        jt.wait_for("what comes after", lambda: server.query('up{instance="after"}'))
+
+    def test_it_keeps_the_centres_records(self):
+        fleet.need("prometheus")
+        server = self.start()
+        centre = fleet.Centre(self, fleet.Certificates(self), rule_changes={r"interval: \d+[sm]": "interval: 1s"})
+        settings = centre.directory / "prometheus.yml"
+        records = (fleet.FLEET / "grow/keep-records.yml").read_text()
+        settings.write_text(settings.read_text() + fleet.replaced(records, {
+            "127.0.0.1:8428": f"127.0.0.1:{server.port}"}))
+        centre.start()
+        now = time.time()
+        for n in range(3):
+            remote_write.push(centre, [(up("a"), [(time.time(), 1)]), (
+                {"__name__": "jetmem_memory_available_ratio", "job": "jetmem", "instance": "a"}, [(time.time(), 0.25)])])
+            time.sleep(1)
+
+        def kept():
+            return [value for _, value in server.query('instance:jetmem_memory_available_ratio:min5m{instance="a"}')]
+        jt.wait_for("the record arrives", lambda: kept() == [0.25], 30)
+        names = {labels["__name__"] for labels, _ in server.query('{__name__=~".+"}')}
+        self.assertEqual({name for name in names if not name.startswith(("instance:jetmem_", "job:jetmem_", "ALERTS"))}, set())
+        self.assertIn("job:jetmem_devices:count", names)
+
+
+if __name__ == "__main__":
+    jt.main()
