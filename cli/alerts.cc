@@ -19,7 +19,7 @@ struct AlertsOptions {
   bool all = false;
 };
 
-int run(const AlertsOptions& options) {
+int run_alerts(const AlertsOptions& options) {
   const auto settings = settings_for("alerts", options.wanted.config);
   if (!settings) return kExitUsage;
   const auto asked = ask_for_alerts(options.wanted, *settings);
@@ -70,7 +70,8 @@ void add_alerts_command(CLI::App& app, CommandContext& context) {
       "nothing to look at, as the device has no such thing, counts as judged: --all names them.");
   command->callback([options, &context] {
     options->wanted.root = context.root;
-    context.status = run(*options);
+    options->wanted.access = context.access;
+    context.status = run_alerts(*options);
   });
 }
 

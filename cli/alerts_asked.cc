@@ -9,13 +9,9 @@ namespace jetmem {
 namespace {
 
 Result<AlertsAsked> from_daemon(const AlertsWanted& wanted, const Settings& settings) {
-  std::vector<ListenAddress> addresses = daemon_addresses(settings.http.listen);
-  if (!wanted.daemon.empty()) {
-    auto named = parse_listen_address(wanted.daemon);
-    if (!named) return tl::unexpected(std::move(named.error()).within("--daemon"));
-    addresses = {std::move(*named)};
-  }
-  auto reply = ask_daemon(addresses, "/api/v1/alerts");
+  auto places = daemon_places(wanted.daemon, settings.http, wanted.access);
+  if (!places) return tl::unexpected(std::move(places.error()));
+  auto reply = ask_daemon(*places, "/api/v1/alerts");
   if (!reply) return tl::unexpected(std::move(reply.error()));
   AlertsAsked out;
   out.from = reply->from.text();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/daemon_place.h"
 #include "cli/one_shot.h"
 #include "cli/rule_input.h"
 #include "config/rules.h"
@@ -16,8 +17,9 @@
 namespace jetmem {
 
 struct AlertsWanted {
-  std::string root;    // as judged at its capture, else now; empty: the daemon is asked
-  std::string daemon;  // asked and nobody else; empty: where it usually is
+  std::string root;     // as judged at its capture, else now; empty: the daemon is asked
+  std::string daemon;   // asked and nobody else; empty: where it usually is
+  ClientAccess access;  // to it
   std::vector<std::string> config;  // settings files
   NamedRules rules;                 // judged now, where there are paths
 };

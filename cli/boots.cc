@@ -262,7 +262,7 @@ Known read_directory(const std::string& directory, History& history, boot::Marks
   return known;
 }
 
-int run(const std::string& root, const BootsOptions& options) {
+int run_boots(const std::string& root, const BootsOptions& options) {
   History history;
   boot::Marks marks;
   Known known;
@@ -321,7 +321,7 @@ void add_boots_command(CLI::App& app, CommandContext& context) {
       "Exit status: 0, also where no history was kept yet; 1 when it could not be read; 2 on a "
       "wrong\n"
       "command line.");
-  command->callback([options, &context] { context.status = run(context.root, *options); });
+  command->callback([options, &context] { context.status = run_boots(context.root, *options); });
 }
 
 }  // namespace jetmem

@@ -38,6 +38,7 @@ struct CaptureOptions {
   std::string max_size;
   std::string deadline = "2m";
   std::string daemon;
+  ClientAccess access;
   std::vector<std::string> config;
   bool no_history = false;
   bool json = false;
@@ -178,7 +179,7 @@ bool is_taken(const std::string& file) {
   return ::lstat(file.c_str(), &info) == 0 || ::lstat((file + ".part").c_str(), &info) == 0;
 }
 
-int run(const CaptureOptions& options) {
+int run_capture(const CaptureOptions& options) {
   if (!options.root.empty() && !options.daemon.empty()) {
     return wrong("--root and --daemon exclude each other");
   }
@@ -193,6 +194,7 @@ int run(const CaptureOptions& options) {
   wanted.root = options.root;
   wanted.config = options.config;
   wanted.daemon = options.daemon;
+  wanted.access = options.access;
   wanted.history_file = options.history_file;
   wanted.why = options.automatic ? "alert" : "asked for";
   wanted.alert = options.alert;
@@ -331,7 +333,8 @@ void add_capture_command(CLI::App& app, CommandContext& context) {
       "command line.");
   command->callback([options, &context] {
     options->root = context.root;
-    context.status = run(*options);
+    options->access = context.access;
+    context.status = run_capture(*options);
   });
 }
 

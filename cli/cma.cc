@@ -15,7 +15,7 @@ struct CmaOptions {
   bool json = false;
 };
 
-int run(const CmaOptions& options) {
+int run_cma(const CmaOptions& options) {
   const auto now = look_at_device(options.asked);
   if (!now) {
     std::fprintf(stderr, "jetmem cma: %s\n", now.error().message.c_str());
@@ -46,7 +46,8 @@ void add_cma_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_cma(*options);
   });
 }
 

@@ -4,12 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/daemon_place.h"
+
 namespace jetmem {
 
 // What every command shares: options of `jetmem` itself, and the exit status.
 struct CommandContext {
   std::string root;  // --root; empty: the live machine. Of a bundle the folder it lies unpacked in
   std::string root_name;  // --root as it was given, to be shown
+  ClientAccess access;    // to a daemon that is named with --daemon
   int status = 0;
 };
 
@@ -38,6 +41,7 @@ void add_thermal_command(CLI::App& app, CommandContext& context);
 void add_plan_command(CLI::App& app, CommandContext& context);
 void add_diff_command(CLI::App& app, CommandContext& context);
 void add_capture_command(CLI::App& app, CommandContext& context);
+void add_hash_password_command(CLI::App& app, CommandContext& context);
 
 // Every command, in the order of `jetmem --help`: what the program, its man pages and its
 // completions are made of.

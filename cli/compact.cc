@@ -88,7 +88,7 @@ Result<void> take_turn_of_unit(std::chrono::milliseconds least, const Clock& clo
   return take_turn(std::string(directory) + "/last", least, clock);
 }
 
-int run(const std::string& root, const CompactOptions& options) {
+int run_compact(const std::string& root, const CompactOptions& options) {
   if (!root.empty()) {
     std::fprintf(stderr, "jetmem compact: it works on this machine only, not below --root\n");
     return kExitUsage;
@@ -201,7 +201,7 @@ void add_compact_command(CLI::App& app, CommandContext& context) {
       "(drivers' memory) stays, so it may bring nothing. Shown for each zone: the order of the\n"
       "largest free block, and the share of free memory in blocks smaller than an order.\n"
       "Exit status: 0; 1 when it could not be done; 2 on a wrong command line.");
-  command->callback([options, &context] { context.status = run(context.root, *options); });
+  command->callback([options, &context] { context.status = run_compact(context.root, *options); });
 }
 
 }  // namespace jetmem

@@ -1,6 +1,7 @@
 // jetmem config check|show: the settings as jetmemd would read them.
 
 #include <cstdio>
+#include <ctime>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -8,10 +9,41 @@
 #include "collectors/registry.h"
 #include "config/load.h"
 #include "config/schema.h"
+#include "config/tls_material.h"
+#include "config/web_config.h"
 #include "report/answers/answer_head.h"
 
 namespace jetmem {
 namespace {
+
+// With the files that it names. As whoever runs this may read them, which jetmemd perhaps may not.
+bool check_web_config(const std::string& file) {
+  if (file.empty()) return true;
+  const auto config = load_web_config(file);
+  if (!config) {
+    std::fprintf(stderr, "%s\n", describe(config.error()).c_str());
+    return false;
+  }
+  for (const ConfigError& remark : remarks_on_rights(*config)) {
+    std::fprintf(stderr, "%s\n", describe(remark).c_str());
+  }
+  if (!config->has_tls) return true;
+  const auto material = load_tls_material(*config);
+  if (!material) {
+    std::fprintf(stderr, "%s\n", describe(material.error()).c_str());
+    return false;
+  }
+  for (const ConfigError& remark : material->remarks) {
+    std::fprintf(stderr, "%s\n", describe(remark).c_str());
+  }
+  const std::string trouble = validity_trouble(*material, std::time(nullptr));
+  if (!trouble.empty()) {
+    std::fprintf(stderr, "%s: the certificate of %s %s\n", printable(file, 4096).c_str(),
+                 material->subject.c_str(), trouble.c_str());
+    return false;
+  }
+  return true;
+}
 
 int run_check(const std::vector<std::string>& named, bool) {
   const auto loaded = load_named_or_default(named, known_sources());
@@ -19,6 +51,7 @@ int run_check(const std::vector<std::string>& named, bool) {
     std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
     return kExitUsage;
   }
+  if (!check_web_config(loaded->values.http.web_config)) return kExitUsage;
   std::printf("ok\n");
   return kExitOk;
 }

@@ -2,7 +2,8 @@
 
 #include <curl/curl.h>
 
-#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -34,54 +35,127 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* to) {
   return size * count;
 }
 
-// Who listens on every address is asked on this machine's own.
-std::string host_of(const ListenAddress& address) {
-  if (address.family == ListenAddress::Family::kUnix) return "localhost";
-  if (address.family == ListenAddress::Family::kIpv4) {
-    return (address.host == "0.0.0.0" ? "127.0.0.1" : address.host) + ":" +
-           std::to_string(address.port);
-  }
-  return "[" + (address.host == "::" ? "::1" : address.host) + "]:" + std::to_string(address.port);
+// The name that the person gave a file, in front of what libcurl says of it.
+std::string file_trouble(std::string_view option, const std::string& file, const char* said) {
+  std::string out(option);
+  out.append(" ").append(printable(file, 300)).append(" cannot be used");
+  if (said[0] != '\0') out.append(": ").append(printable(said, 200));
+  return out;
 }
 
-void set_up(CURL* curl, const ListenAddress& address, const std::string& url, Body& body,
-            milliseconds deadline) {
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  if (address.family == ListenAddress::Family::kUnix) {
-    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, address.host.c_str());
-  }
+// One question, and what libcurl says beside its code.
+class Question {
+ public:
+  Question(CURL* curl, const DaemonPlace& place, const std::string& path, milliseconds deadline)
+      : curl_(curl), place_(place), url_(place.base + path), deadline_(deadline) {
+    set(CURLOPT_URL, url_.c_str());
+    set(CURLOPT_ERRORBUFFER, said_.data());
+    if (!place.socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, place.socket.c_str());
 #if LIBCURL_VERSION_NUM >= 0x075500
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+    set(CURLOPT_PROTOCOLS_STR, place.is_https() ? "https" : "http");
 #else
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP));
+    set(CURLOPT_PROTOCOLS, static_cast<long>(place.is_https() ? CURLPROTO_HTTPS : CURLPROTO_HTTP));
 #endif
-  // Not where the environment's http_proxy says.
-  curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(deadline.count()));
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
-}
+    // Not where the environment's http_proxy says.
+    set(CURLOPT_NOPROXY, "*");
+    set(CURLOPT_FOLLOWLOCATION, 0L);
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_TIMEOUT_MS, static_cast<long>(deadline.count()));
+    set(CURLOPT_WRITEFUNCTION, take);
+    set(CURLOPT_WRITEDATA, &body_);
+    set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    if (!place.ca_file.empty()) set(CURLOPT_CAINFO, place.ca_file.c_str());
+    if (!place.certificate_file.empty()) {
+      set(CURLOPT_SSLCERT, place.certificate_file.c_str());
+      set(CURLOPT_SSLKEY, place.key_file.c_str());
+    }
+    if (!place.user.empty()) {
+      set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
+      set(CURLOPT_USERNAME, place.user.c_str());
+      set(CURLOPT_PASSWORD, place.password.c_str());
+    }
+  }
 
-Error trouble_of(CURLcode code, const Body& body, milliseconds deadline) {
-  if (body.too_long) {
-    return {Errc::kTooLarge,
-            "its answer is longer than 4 MiB; is another program listening there?"};
+  Result<Body> ask() {
+    const CURLcode code = curl_easy_perform(curl_);
+    if (code == CURLE_OK) return std::move(body_);
+    long os_error = 0;
+    curl_easy_getinfo(curl_, CURLINFO_OS_ERRNO, &os_error);
+    if (code == CURLE_COULDNT_CONNECT && os_error == EACCES) {
+      return fail(Errc::kDenied, "permission denied");
+    }
+    return tl::unexpected(trouble(code));
   }
-  if (code == CURLE_OPERATION_TIMEDOUT) {
-    return {Errc::kTimeout, "no answer within " + std::to_string(deadline.count()) + " ms"};
+
+ private:
+  template <class Value>
+  void set(CURLoption option, Value value) {
+    curl_easy_setopt(curl_, option, value);
   }
-  if (code == CURLE_COULDNT_CONNECT) return {Errc::kUnavailable, "nobody answers"};
-  // What it takes for HTTP/0.9 is anything.
-  if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY) {
-    return {Errc::kMalformed, "what answers is not HTTP; is another program listening there?"};
+
+  Error trouble(CURLcode code) const {
+    if (body_.too_long) {
+      return {Errc::kTooLarge,
+              "its answer is longer than 4 MiB; is another program listening there?"};
+    }
+    const std::string said = printable(said_.data(), 300);
+    switch (code) {
+      case CURLE_OPERATION_TIMEDOUT:
+        return {Errc::kTimeout, "no answer within " + std::to_string(deadline_.count()) + " ms"};
+      case CURLE_COULDNT_CONNECT:
+        return {Errc::kUnavailable, "nobody answers"};
+      case CURLE_COULDNT_RESOLVE_HOST:
+        return {Errc::kIo, "its name cannot be resolved"};
+      // What it takes for HTTP/0.9 is anything.
+      case CURLE_UNSUPPORTED_PROTOCOL:
+      case CURLE_WEIRD_SERVER_REPLY:
+        return {Errc::kMalformed,
+                "what answers is not HTTP; is another program listening there?" + tls_hint()};
+      case CURLE_GOT_NOTHING:
+        return {Errc::kMalformed,
+                "it hung up without an answer; is another program listening there?" + tls_hint()};
+      case CURLE_RECV_ERROR:
+      case CURLE_SEND_ERROR:
+        return {Errc::kMalformed,
+                "it hung up" + (place_.is_https() ? ": " + said + certificate_hint()
+                                                  : std::string(";") + tls_hint())};
+      case CURLE_PEER_FAILED_VERIFICATION:
+        return {Errc::kDenied,
+                "its certificate is not trusted: " + said +
+                    "; name the CA that signed it with --cacert, and the daemon by a name that "
+                    "its certificate has"};
+      case CURLE_SSL_CACERT_BADFILE:
+        return {Errc::kInvalid, file_trouble("--cacert", place_.ca_file, said_.data())};
+      case CURLE_SSL_CERTPROBLEM:
+        return {Errc::kInvalid, file_trouble("--cert", place_.certificate_file, said_.data())};
+      case CURLE_SSL_CONNECT_ERROR:
+        return {Errc::kDenied, "no TLS comes about: " + said +
+                                   "; if it speaks plain HTTP, write "
+                                   "--daemon http://..." +
+                                   certificate_hint()};
+      default:
+        return {Errc::kIo, said.empty() ? curl_easy_strerror(code) : said};
+    }
   }
-  if (code == CURLE_GOT_NOTHING) {
-    return {Errc::kMalformed, "it hung up without an answer; is another program listening there?"};
+
+  std::string tls_hint() const {
+    return place_.is_https() || !place_.socket.empty()
+               ? std::string()
+               : " If it speaks TLS, write --daemon https://HOST:PORT";
   }
-  return {Errc::kIo, curl_easy_strerror(code)};
-}
+  std::string certificate_hint() const {
+    return place_.certificate_file.empty()
+               ? "; if it wants a client's certificate, name one with --cert and --key"
+               : "; it may not accept this client's certificate";
+  }
+
+  CURL* curl_;
+  const DaemonPlace& place_;
+  const std::string url_;
+  const milliseconds deadline_;
+  Body body_;
+  std::array<char, CURL_ERROR_SIZE> said_{};
+};
 
 // What it says of why there is no answer: {"error", "fix"}, or a line of text.
 Error refusal(long status, std::string_view body) {
@@ -102,62 +176,46 @@ Error refusal(long status, std::string_view body) {
   return {code, "it answers " + std::to_string(status) + ": " + said};
 }
 
-Result<std::string> get(const ListenAddress& address, const std::string& path,
-                        milliseconds deadline) {
+Result<std::string> get(const DaemonPlace& place, const std::string& path, milliseconds deadline) {
   const Curl curl(curl_easy_init());
   if (!curl) return fail(Errc::kIo, "libcurl could not be set up");
-  const std::string url = "http://" + host_of(address) + path;
-  Body body;
-  set_up(curl.get(), address, url, body, deadline);
-  const CURLcode code = curl_easy_perform(curl.get());
-  if (code != CURLE_OK) {
-    Error error = trouble_of(code, body, deadline);
-    long os_error = 0;
-    curl_easy_getinfo(curl.get(), CURLINFO_OS_ERRNO, &os_error);
-    if (error.code == Errc::kUnavailable && os_error == EACCES) {
-      error = {Errc::kDenied, "permission denied"};
-    }
-    return tl::unexpected(std::move(error));
-  }
+  auto body = Question(curl.get(), place, path, deadline).ask();
+  if (!body) return tl::unexpected(std::move(body.error()));
   long status = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-  if (status == 200) return std::move(body.text);
+  if (status == 200) return std::move(body->text);
+  if (status == 401) {
+    return fail(Errc::kDenied,
+                place.user.empty()
+                    ? "it wants a user and password; name them with --user and --password-file"
+                    : "it does not accept this user and password");
+  }
   if (status == 404) {
     return fail(Errc::kMalformed, "it has no " + path.substr(0, path.find('?')) +
                                       "; is it a jetmemd, and of the same version as jetmem?");
   }
-  return tl::unexpected(refusal(status, body.text));
+  return tl::unexpected(refusal(status, body->text));
 }
 
 }  // namespace
 
-std::vector<ListenAddress> daemon_addresses(std::span<const ListenAddress> listen) {
-  std::vector<ListenAddress> out{{ListenAddress::Family::kUnix, kApiSocket, 0}};
-  for (const ListenAddress& address : listen) {
-    // Port 0 is any, and which one only the daemon knows.
-    const bool is_known = address.family == ListenAddress::Family::kUnix || address.port != 0;
-    if (is_known && std::find(out.begin(), out.end(), address) == out.end()) out.push_back(address);
-  }
-  return out;
-}
-
-Result<DaemonReply> ask_daemon(std::span<const ListenAddress> addresses, const std::string& path,
+Result<DaemonReply> ask_daemon(std::span<const DaemonPlace> places, const std::string& path,
                                milliseconds deadline) {
   const auto end = steady_clock::now() + deadline;
   std::string nobody;
   std::string trouble;
   // Of the one that had trouble; of several, each with its own, nothing in particular.
   Errc code = Errc::kIo;
-  for (const ListenAddress& address : addresses) {
+  for (const DaemonPlace& place : places) {
     const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
     if (left <= milliseconds(0)) break;
-    auto body = get(address, path, left);
-    if (body) return DaemonReply{address, std::move(*body)};
+    auto body = get(place, path, left);
+    if (body) return DaemonReply{place, std::move(*body)};
     if (body.error().code == Errc::kUnavailable) {
-      nobody += (nobody.empty() ? "" : " or ") + address.text();
+      nobody += (nobody.empty() ? "" : " or ") + place.text();
     } else {
       code = trouble.empty() ? body.error().code : Errc::kIo;
-      trouble += (trouble.empty() ? "" : "; ") + address.text() + ": " + body.error().message;
+      trouble += (trouble.empty() ? "" : "; ") + place.text() + ": " + body.error().message;
     }
   }
   if (!trouble.empty()) return fail(code, std::move(trouble));

@@ -106,7 +106,7 @@ int fail_with(const Error& error) {
   return error.code == Errc::kInvalid ? kExitUsage : kExitFailed;
 }
 
-int run(const std::string& directory, const DecodeOptions& options) {
+int run_decode_kernel_log(const std::string& directory, const DecodeOptions& options) {
   Soc soc = Soc::kUnknown;
   if (options.soc_given) {
     const auto given = soc_given(options.soc);
@@ -166,7 +166,7 @@ void add_decode_kernel_log(CLI::App& decode, CommandContext& context) {
       "wrong command line.");
   sub->callback([sub, options, &context] {
     options->soc_given = sub->count("--soc") > 0;
-    context.status = run(context.root, *options);
+    context.status = run_decode_kernel_log(context.root, *options);
   });
 }
 

@@ -121,7 +121,7 @@ int fail_with(const Error& error) {
   return error.code == Errc::kInvalid ? kExitUsage : kExitFailed;
 }
 
-int run(const std::string& directory, const DecodeOptions& options) {
+int run_decode_tegrastats(const std::string& directory, const DecodeOptions& options) {
   const bool captured = !directory.empty() && options.file.empty();
   const std::string file = options.file.empty() ? "-" : options.file;
   Result<UniqueFd> input = UniqueFd();
@@ -169,7 +169,8 @@ void add_decode_tegrastats(CLI::App& decode, CommandContext& context) {
       "has quality: unknown; an EMC of 0% so marked could not be read: it is not idle.\n"
       "Exit status: 0 when the input was read, whatever is in it; 1 when it could not be; 2 on a\n"
       "wrong command line.");
-  sub->callback([options, &context] { context.status = run(context.root, *options); });
+  sub->callback(
+      [options, &context] { context.status = run_decode_tegrastats(context.root, *options); });
 }
 
 }  // namespace jetmem

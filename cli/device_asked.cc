@@ -31,14 +31,6 @@ Result<Settings> settings_of(const DeviceAsked& asked) {
   return std::move(*settings);
 }
 
-Result<std::vector<ListenAddress>> addresses_of(const DeviceAsked& asked,
-                                                const Settings& settings) {
-  if (asked.daemon.empty()) return daemon_addresses(settings.http.listen);
-  auto named = parse_listen_address(asked.daemon);
-  if (!named) return tl::unexpected(std::move(named.error()).within("--daemon"));
-  return std::vector<ListenAddress>{std::move(*named)};
-}
-
 SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
                      const AbsentValues& absent) {
   SourceNow out;
@@ -109,7 +101,8 @@ Result<DeviceNow> one_look(const std::string& root, const Settings& settings) {
 void add_device_options(CLI::App& command, DeviceAsked& asked) {
   command
       .add_option("--daemon", asked.daemon,
-                  "Ask the jetmemd at this address (127.0.0.1:10743, unix:/path) and no other")
+                  "Ask the jetmemd at this address (127.0.0.1:10743, unix:/path,\n"
+                  "https://HOST:PORT) and no other")
       ->type_name("ADDRESS");
   command
       .add_option("--config", asked.config,
@@ -128,7 +121,7 @@ Result<DeviceNow> look_at_device(const DeviceAsked& asked) {
     if (seen && !asked.root_name.empty()) seen->from = asked.root_name;
     return seen;
   }
-  auto addresses = addresses_of(asked, *settings);
+  auto addresses = daemon_places(asked.daemon, settings->http, asked.access);
   if (!addresses) return tl::unexpected(std::move(addresses.error()));
   auto reply = ask_daemon(*addresses, "/api/v1/now");
   if (reply) {
@@ -160,7 +153,7 @@ Result<std::unique_ptr<History>> history_of_device(const DeviceAsked& asked) {
   }
   const auto settings = settings_of(asked);
   if (!settings) return tl::unexpected(settings.error());
-  auto addresses = addresses_of(asked, *settings);
+  auto addresses = daemon_places(asked.daemon, settings->http, asked.access);
   if (!addresses) return tl::unexpected(std::move(addresses.error()));
   // One that answers here has a history; the smallest question there is.
   auto reply = ask_daemon(*addresses, "/api/v1/history?limit=1");

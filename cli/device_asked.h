@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/commands.h"
+#include "cli/daemon_place.h"
 #include "config/settings.h"
 #include "history/history.h"
 #include "report/device_now.h"
@@ -19,6 +20,7 @@ struct DeviceAsked {
   std::string root_name;            // the root as it was given: a bundle lies unpacked elsewhere
   std::string daemon;               // asked and nobody else; empty: where it usually is
   std::vector<std::string> config;  // settings files
+  ClientAccess access;              // to the daemon that is named
 };
 
 // --daemon and --config, which all commands that show a device have.

@@ -140,7 +140,7 @@ class Looking {
   HistoryFacts facts_;
 };
 
-int run(const DiffOptions& options) {
+int run_diff(const DiffOptions& options) {
   const auto fail_with = [](const Error& error) {
     std::fprintf(stderr, "jetmem diff: %s\n", error.message.c_str());
     if (error.code == Errc::kInvalid) return kExitUsage;
@@ -205,7 +205,8 @@ void add_diff_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->device.root = context.root;
     options->device.root_name = context.root_name;
-    context.status = run(*options);
+    options->device.access = context.access;
+    context.status = run_diff(*options);
   });
 }
 

@@ -29,15 +29,9 @@ struct DoctorOptions {
 Result<DoctorAnswer> from_daemon(const DeviceAsked& asked) {
   auto settings = settings_for("doctor", asked.config);
   if (!settings) return fail(Errc::kInvalid, "the settings are wrong");
-  auto addresses = daemon_addresses(settings->http.listen);
-  if (!asked.daemon.empty()) {
-    auto named = parse_listen_address(asked.daemon);
-    if (!named) {
-      return fail(Errc::kInvalid, std::move(named.error()).within("--daemon").message);
-    }
-    addresses = {std::move(*named)};
-  }
-  auto reply = ask_daemon(addresses, "/api/v1/doctor", std::chrono::seconds(10));
+  auto places = daemon_places(asked.daemon, settings->http, asked.access);
+  if (!places) return tl::unexpected(std::move(places.error()));
+  auto reply = ask_daemon(*places, "/api/v1/doctor", std::chrono::seconds(10));
   if (!reply) return tl::unexpected(std::move(reply.error()));
   auto answer = parse_doctor(reply->body);
   if (!answer) return tl::unexpected(std::move(answer.error()).within(reply->from.text()));
@@ -60,7 +54,7 @@ Result<DoctorAnswer> ask(const DeviceAsked& asked) {
   return examine(*now, history->get());
 }
 
-int run(const DoctorOptions& options) {
+int run_doctor(const DoctorOptions& options) {
   const auto names = doctor_steps();
   if (!options.step.empty() && std::find(names.begin(), names.end(), options.step) == names.end()) {
     std::string all;
@@ -111,7 +105,8 @@ void add_doctor_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_doctor(*options);
   });
 }
 

@@ -259,6 +259,7 @@ void add_command(CLI::App& app, CommandContext& context, const std::string& name
   command->callback([command, options, kinds, &context] {
     options->device.root = context.root;
     options->device.root_name = context.root_name;
+    options->device.access = context.access;
     options->ring.root = context.root;
     if (!kinds.empty()) {
       options->ring.kinds = kinds;

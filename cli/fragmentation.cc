@@ -15,7 +15,7 @@ struct FragmentationOptions {
   bool json = false;
 };
 
-int run(const FragmentationOptions& options) {
+int run_fragmentation(const FragmentationOptions& options) {
   const auto now = look_at_device(options.asked);
   if (!now) {
     std::fprintf(stderr, "jetmem fragmentation: %s\n", now.error().message.c_str());
@@ -46,7 +46,8 @@ void add_fragmentation_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_fragmentation(*options);
   });
 }
 

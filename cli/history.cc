@@ -335,7 +335,7 @@ class Asking {
   Span span_;
 };
 
-int run(const HistoryOptions& options) {
+int run_history(const HistoryOptions& options) {
   if (!options.resolution.empty() && !resolution_named(options.resolution)) {
     return fail_with({Errc::kInvalid, "--resolution is one of raw, 1m, 15m"});
   }
@@ -407,7 +407,8 @@ void add_history_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->device.root = context.root;
     options->device.root_name = context.root_name;
-    context.status = run(*options);
+    options->device.access = context.access;
+    context.status = run_history(*options);
   });
 }
 

@@ -17,7 +17,7 @@ struct MapOptions {
   bool json = false;
 };
 
-int run(const MapOptions& options) {
+int run_map(const MapOptions& options) {
   const auto now = look_at_device(options.asked);
   if (!now) {
     std::fprintf(stderr, "jetmem map: %s\n", now.error().message.c_str());
@@ -47,7 +47,8 @@ void add_map_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_map(*options);
   });
 }
 

@@ -80,7 +80,7 @@ int run_mark(const std::string& directory, const std::string& text) {
   return kExitOk;
 }
 
-int run(const std::string& root, const MarkOptions& options) {
+int run_mark(const std::string& root, const MarkOptions& options) {
   if (options.list == options.text_given) {
     return fail_with({Errc::kInvalid, options.list
                                           ? "--list takes no text"
@@ -116,7 +116,7 @@ void add_mark_command(CLI::App& app, CommandContext& context) {
       "Exit status: 0 when it was done; 1 when it could not be; 2 on a wrong command line.");
   command->callback([command, options, &context] {
     options->text_given = command->count("TEXT") > 0;
-    context.status = run(context.root, *options);
+    context.status = run_mark(context.root, *options);
   });
 }
 

@@ -24,7 +24,7 @@ std::string samples_json(const OneShot& shot) {
   return answer_text(out);
 }
 
-int run(const std::string& root, const std::vector<std::string>& only, bool json) {
+int run_metrics(const std::string& root, const std::vector<std::string>& only, bool json) {
   auto shot = OneShot::read(root, only);
   if (!shot) {
     std::fprintf(stderr, "jetmem metrics: %s\n", shot.error().message.c_str());
@@ -83,7 +83,8 @@ void add_metrics_command(CLI::App& app, CommandContext& context) {
       "DIR.\n"
       "Exit status: 0 when at least one source could be read, 1 when none could, 2 on a wrong\n"
       "command line.");
-  command->callback([only, json, &context] { context.status = run(context.root, *only, *json); });
+  command->callback(
+      [only, json, &context] { context.status = run_metrics(context.root, *only, *json); });
 }
 
 }  // namespace jetmem

@@ -162,7 +162,7 @@ class Maps {
   Snapshot snapshot_;
 };
 
-int run(const std::string& root, const Options& options) {
+int run_nvmap(const std::string& root, const Options& options) {
   auto shot = OneShot::read(root, {"nvmap"});
   if (!shot) {
     std::fprintf(stderr, "jetmem nvmap: %s\n", shot.error().message.c_str());
@@ -225,7 +225,7 @@ void add_nvmap_command(CLI::App& app, CommandContext& context) {
       "DIR\n"
       "reads below DIR. On boards with nvidia.ko (Thor) there are no such tables.\n"
       "Exit status: 0, 1 when nvmap cannot be read, 2 on a wrong command line.");
-  command->callback([options, &context] { context.status = run(context.root, *options); });
+  command->callback([options, &context] { context.status = run_nvmap(context.root, *options); });
 }
 
 }  // namespace jetmem

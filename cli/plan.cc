@@ -52,7 +52,7 @@ void list_devices() {
   }
 }
 
-int run(const PlanOptions& options) {
+int run_plan(const PlanOptions& options) {
   if (options.list) {
     list_devices();
     return kExitOk;
@@ -113,7 +113,8 @@ void add_plan_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_plan(*options);
   });
 }
 

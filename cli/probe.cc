@@ -145,7 +145,7 @@ Result<void> run_all(const ProbeOptions& options, const WantedProbes& wanted,
   return {};
 }
 
-int run(const std::string& root, const ProbeOptions& options, bool says_what_to_run) {
+int run_probe(const std::string& root, const ProbeOptions& options, bool says_what_to_run) {
   ToldProbes told;
   Result<void> ok;
   // What was found is shown also to whoever pressed Ctrl-C, which takes effect after that.
@@ -250,7 +250,7 @@ void add_probe_command(CLI::App& app, CommandContext& context) {
   command->callback([what, options, &context] {
     const bool says_what = std::any_of(what.begin(), what.end(),
                                        [](const CLI::Option* each) { return each->count() > 0; });
-    context.status = run(context.root, *options, says_what);
+    context.status = run_probe(context.root, *options, says_what);
   });
 }
 

@@ -70,7 +70,7 @@ class Query {
 
 class RemoteHistory final : public History {
  public:
-  RemoteHistory(ListenAddress daemon, std::chrono::milliseconds deadline)
+  RemoteHistory(DaemonPlace daemon, std::chrono::milliseconds deadline)
       : daemon_(std::move(daemon)), deadline_(deadline) {}
 
   Result<std::vector<SeriesKnown>> series(std::string_view family) override;
@@ -84,7 +84,7 @@ class RemoteHistory final : public History {
   template <class Answer>
   Result<Answer> ask(const Query& query, Result<Answer> (*parse)(std::string_view)) const;
 
-  ListenAddress daemon_;
+  DaemonPlace daemon_;
   std::chrono::milliseconds deadline_;
 };
 
@@ -180,7 +180,7 @@ Result<HistoryFacts> RemoteHistory::facts() {
 
 }  // namespace
 
-std::unique_ptr<History> remote_history(ListenAddress daemon, std::chrono::milliseconds deadline) {
+std::unique_ptr<History> remote_history(DaemonPlace daemon, std::chrono::milliseconds deadline) {
   return std::make_unique<RemoteHistory>(std::move(daemon), deadline);
 }
 

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "base/result.h"
-#include "config/listen_address.h"
+#include "cli/daemon_place.h"
 #include "history/history.h"
 
 namespace jetmem {
 
 // Each question is a request of its own, answered within `deadline`. Errors name the daemon.
 std::unique_ptr<History> remote_history(
-    ListenAddress daemon, std::chrono::milliseconds deadline = std::chrono::seconds(10));
+    DaemonPlace daemon, std::chrono::milliseconds deadline = std::chrono::seconds(10));
 
 }  // namespace jetmem

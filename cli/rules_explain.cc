@@ -125,7 +125,7 @@ int no_such_rule(const std::string& name, const NamedRules& named, const ParsedR
   return kExitUsage;
 }
 
-int run(const ExplainOptions& options) {
+int run_rules_explain(const ExplainOptions& options) {
   const auto settings = settings_for("rules explain", options.wanted.config);
   if (!settings) return kExitUsage;
   std::size_t files = 0;
@@ -172,7 +172,8 @@ void add_rules_explain(CLI::App& rules, CommandContext& context) {
       "line is wrong.");
   command->callback([options, &context] {
     options->wanted.root = context.root;
-    context.status = run(*options);
+    options->wanted.access = context.access;
+    context.status = run_rules_explain(*options);
   });
 }
 

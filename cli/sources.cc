@@ -71,7 +71,7 @@ void print_json(const OneShot& shot) {
   std::printf("%s\n", list.dump(2).c_str());
 }
 
-int run(const std::string& root, bool json) {
+int run_sources(const std::string& root, bool json) {
   auto shot = OneShot::read(root, {});
   if (!shot) {
     std::fprintf(stderr, "jetmem sources: %s\n", shot.error().message.c_str());
@@ -102,7 +102,7 @@ void add_sources_command(CLI::App& app, CommandContext& context) {
       "which is ok could not give. Read with your rights, not the daemon's. --root DIR reads\n"
       "below DIR.\n"
       "Exit status: 0 unless a source failed, then 1; 2 on a wrong command line.");
-  command->callback([json, &context] { context.status = run(context.root, *json); });
+  command->callback([json, &context] { context.status = run_sources(context.root, *json); });
 }
 
 }  // namespace jetmem

@@ -40,7 +40,7 @@ std::string host_of(const StatusOptions& options) {
 }
 
 // Whatever went wrong, nobody could tell: 2 would be read as critical.
-int run(const StatusOptions& options) {
+int run_status(const StatusOptions& options) {
   const auto now = look_at_device(options.asked);
   if (!now) {
     if (options.brief && options.json) {
@@ -92,7 +92,8 @@ void add_status_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_status(*options);
   });
 }
 
@@ -100,7 +101,8 @@ void show_status(CommandContext& context) {
   StatusOptions options;
   options.asked.root = context.root;
   options.asked.root_name = context.root_name;
-  context.status = run(options);
+  options.asked.access = context.access;
+  context.status = run_status(options);
 }
 
 }  // namespace jetmem

@@ -15,7 +15,7 @@ struct ThermalOptions {
   bool json = false;
 };
 
-int run(const ThermalOptions& options) {
+int run_thermal(const ThermalOptions& options) {
   const auto now = look_at_device(options.asked);
   if (!now) {
     std::fprintf(stderr, "jetmem thermal: %s\n", now.error().message.c_str());
@@ -47,7 +47,8 @@ void add_thermal_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_thermal(*options);
   });
 }
 

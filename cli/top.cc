@@ -19,7 +19,7 @@ struct TopOptions {
   bool json = false;
 };
 
-int run(const TopOptions& options) {
+int run_top(const TopOptions& options) {
   const auto now = look_at_device(options.asked);
   if (!now) {
     std::fprintf(stderr, "jetmem top: %s\n", now.error().message.c_str());
@@ -60,8 +60,9 @@ void add_top_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
+    options->asked.access = context.access;
     options->wanted.sort = top_sort_named(options->sort).value_or(TopSort::kTotal);
-    context.status = run(*options);
+    context.status = run_top(*options);
   });
 }
 

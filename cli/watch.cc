@@ -67,7 +67,7 @@ class Quiet {
   int saved_ = -1;
 };
 
-int run(const WatchOptions& options) {
+int run_watch(const WatchOptions& options) {
   const auto interval = parse_duration(options.interval);
   if (!interval) return usage("--interval: " + interval.error().message);
   const double seconds = static_cast<double>(interval->count()) / 1000;
@@ -124,7 +124,8 @@ void add_watch_command(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     options->asked.root = context.root;
     options->asked.root_name = context.root_name;
-    context.status = run(*options);
+    options->asked.access = context.access;
+    context.status = run_watch(*options);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -30,6 +31,20 @@ std::optional<std::string> canonical_host(int family, std::string_view host) {
   if (inet_pton(family, std::string(host).c_str(), address.data()) != 1) return std::nullopt;
   if (inet_ntop(family, address.data(), text.data(), text.size()) == nullptr) return std::nullopt;
   return std::string(text.data());
+}
+
+// Addresses that every link has anew.
+bool is_link_local(std::string_view canonical) {
+  return canonical.size() > 4 && canonical.substr(0, 2) == "fe" && canonical[4] == ':' &&
+         std::string_view("89ab").find(canonical[2]) != std::string_view::npos;
+}
+
+// The name or number of a network interface, as the kernel takes it.
+bool is_zone(std::string_view text) {
+  constexpr std::size_t kMost = 15;
+  if (text.empty() || text.size() > kMost) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c > ' ' && c <= '~' && c != '/' && c != '%'; });
 }
 
 Result<ListenAddress> parse_unix(std::string_view text, std::string_view path) {
@@ -94,6 +109,15 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   if (!is_ipv6 && (host.empty() || host == "*")) {
     return refuse(text, "names no address; write 0.0.0.0 for every IPv4 address, [::] for IPv6");
   }
+  const std::size_t percent = host.find('%');
+  const std::string_view zone =
+      percent == std::string_view::npos ? std::string_view() : host.substr(percent + 1);
+  if (percent != std::string_view::npos) {
+    host = host.substr(0, percent);
+    if (!is_ipv6 || !is_zone(zone)) {
+      return refuse(text, "has no valid interface behind '%'; write one like [fe80::1%eth0]:10743");
+    }
+  }
   auto canonical = canonical_host(is_ipv6 ? AF_INET6 : AF_INET, host);
   if (!canonical) {
     return refuse(text, is_ipv6 ? "is not an IPv6 address; write one like [::1]:10743"
@@ -101,6 +125,14 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
                                   "127.0.0.1 for this machine only, 0.0.0.0 for everybody");
   }
   address.host = std::move(*canonical);
+  if (is_ipv6 && is_link_local(address.host) == zone.empty()) {
+    return refuse(text, zone.empty()
+                            ? "is an address of a link; name its interface, as in "
+                              "[fe80::1%eth0]:10743"
+                            : "names an interface, and is no address of a link (fe80::...); leave "
+                              "out what stands behind '%'");
+  }
+  if (!zone.empty()) address.host.append("%").append(zone);
   return address;
 }
 

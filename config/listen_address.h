@@ -1,4 +1,5 @@
-// Where a server listens: "127.0.0.1:10743", "[::1]:10743" or "unix:/run/jetmem/api.socket".
+// Where a server listens: "127.0.0.1:10743", "[::1]:10743", "[fe80::1%eth0]:10743" or
+// "unix:/run/jetmem/api.socket".
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ struct ListenAddress {
   enum class Family { kIpv4, kIpv6, kUnix };
 
   Family family = Family::kIpv4;
-  std::string host;        // numeric and without brackets; for kUnix the socket's path
+  std::string host;        // numeric, without brackets, with the zone; for kUnix the socket's path
   std::uint16_t port = 0;  // 0: any free port
 
   std::string text() const;

@@ -75,9 +75,18 @@ Schema::Schema(std::span<const KnownSource> sources)
           declare("http.listen", ListOf<Address>{{}, 16}, Applies::kAtRestart,
                   "Where /metrics and the API are served; an empty list opens no port.",
                   [](auto& s) { return &s.http.listen; }),
+          declare("http.web_config", AbsolutePath{true}, Applies::kAtRestart,
+                  "A file of TLS, passwords and headers for TCP addresses; empty: none of them.",
+                  [](auto& s) { return &s.http.web_config; }),
           declare("http.max_connections", Integer{1, 1024}, Applies::kAtRestart,
                   "Connections open at a time, for each address; further ones wait.",
                   [](auto& s) { return &s.http.max_connections; }),
+          declare("http.max_connections_per_client", Integer{1, 1024}, Applies::kAtRestart,
+                  "Of those that one client may have over TCP; further ones are closed.",
+                  [](auto& s) { return &s.http.max_connections_per_client; }),
+          declare("http.request_timeout", Duration{1s, 5min}, Applies::kAtRestart,
+                  "A request that is not complete after this long is cut.",
+                  [](auto& s) { return &s.http.request_timeout; }),
           declare("http.idle_timeout", Duration{1s, 5min}, Applies::kAtRestart,
                   "A connection silent for this long is closed.",
                   [](auto& s) { return &s.http.idle_timeout; }),
@@ -209,6 +218,13 @@ Schema::Schema(std::span<const KnownSource> sources)
           declare("capture.deadline", Duration{10s, 10min}, Applies::kAtOnce,
                   "A capture that has not ended after this long is killed.",
                   [](auto& s) { return &s.capture.deadline; }),
+
+          declare("textfile.directory", AbsolutePath{true}, Applies::kAtRestart,
+                  "A node_exporter's textfile directory, to write jetmem.prom into; empty: none.",
+                  [](auto& s) { return &s.textfile.directory; }),
+          declare("textfile.interval", Duration{5s, 10min}, Applies::kAtRestart,
+                  "Time between two writes of jetmem.prom.",
+                  [](auto& s) { return &s.textfile.interval; }),
       } {
   for (const KnownSource& source : sources) {
     const std::string section = join("sources", source.name);

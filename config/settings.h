@@ -24,7 +24,10 @@ struct LogSettings {
 
 struct HttpSettings {
   std::vector<ListenAddress> listen{{.host = "127.0.0.1", .port = 10743}};  // empty: no server
+  std::string web_config;  // a file of TLS and passwords (config/web_config.h); empty: neither
   std::uint32_t max_connections = 64;
+  std::uint32_t max_connections_per_client = 32;
+  std::chrono::milliseconds request_timeout{10'000};
   std::chrono::milliseconds idle_timeout{10'000};
   bool operator==(const HttpSettings&) const = default;
 };
@@ -122,6 +125,13 @@ struct CaptureSettings {
   bool operator==(const CaptureSettings&) const = default;
 };
 
+// What /metrics says, as a file in a node_exporter's textfile directory.
+struct TextfileSettings {
+  std::string directory;  // empty: none is written
+  std::chrono::milliseconds interval{15'000};
+  bool operator==(const TextfileSettings&) const = default;
+};
+
 struct SourceSettings {
   std::string name;
   bool enabled = true;
@@ -140,6 +150,7 @@ struct Settings {
   AlertsSettings alerts;
   HistorySettings history;
   CaptureSettings capture;
+  TextfileSettings textfile;
   std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
 
   const SourceSettings* find_source(std::string_view name) const;

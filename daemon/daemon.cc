@@ -44,6 +44,8 @@ LogLevel effective_level(LogLevel configured, int verbosity) {
 
 // How long a stop may wait for systemd to say whether the system is being shut down.
 constexpr std::chrono::milliseconds kSystemStatePatience{1000};
+// And how long, when all else has ended, for the text file to be taken away.
+constexpr std::chrono::milliseconds kTextfilePatience{500};
 
 boot::RunEnd run_end(SystemState state) {
   if (state == SystemState::kStopping) return boot::RunEnd::kShutdown;
@@ -71,7 +73,8 @@ std::string directory_from(const char* variable) {
 }
 
 // So that `jetmem alerts` finds the daemon also where no port is open. Read-only. Where a port is
-// open any local user may read the same there: hence open to all then, else to the daemon's group.
+// open to everybody any local user may read the same there: hence open to all then, else to the
+// daemon's group.
 void add_api_socket(WebOptions& options) {
   const std::string directory = directory_from("RUNTIME_DIRECTORY");
   const auto is_unix = [](const ListenAddress& address) {
@@ -81,7 +84,7 @@ void add_api_socket(WebOptions& options) {
     return;
   auto address = parse_listen_address("unix:" + directory + "/api.socket");
   if (!address) return;
-  if (!options.listen.empty()) options.open_socket = address->host;
+  if (!options.listen.empty() && options.web_config.empty()) options.open_socket = address->host;
   options.listen.push_back(std::move(*address));
 }
 
@@ -239,7 +242,9 @@ std::string Daemon::own_address() const {
   };
   const auto at = std::find_if(all.begin(), all.end(), is_unix);
   if (at != all.end()) return at->text();
-  return all.empty() ? std::string() : all.front().text();
+  // Over TCP it would have to prove who it is.
+  if (all.empty() || !settings_.http.web_config.empty()) return {};
+  return all.front().text();
 }
 
 void Daemon::set_up_boot_history() {
@@ -301,6 +306,7 @@ int Daemon::run() {
   if (!set_up_events()) return 1;
   if (history_) history_->start();
   if (boot_keeper_) boot_keeper_->start();
+  start_textfile();
   start_web();
   round(clock_.boot());
   update_status_text();
@@ -309,6 +315,7 @@ int Daemon::run() {
   arm_timer();
   const int status = sd_event_loop(event_);
   service_manager_.stopping();
+  if (textfile_) textfile_->begin_stop();
   kernel_log_feed_->finish();
   log_.info("stopping");
   judge_->finish();
@@ -322,6 +329,7 @@ int Daemon::run() {
   for (const std::unique_ptr<Program>& program : programs_) program->stop();
   if (alert_actions_) alert_actions_->finish();
   if (capture_) capture_->stop();
+  if (textfile_) textfile_->finish(kTextfilePatience);
   return status < 0 ? 1 : status;
 }
 
@@ -392,12 +400,35 @@ bool Daemon::set_up_events() {
   return true;
 }
 
+void Daemon::start_textfile() {
+  const TextfileSettings& settings = settings_.textfile;
+  if (settings.directory.empty()) return;
+  // Its node_exporter would tell Prometheus of a machine that is another one, or made up.
+  if (!root_.is_live()) {
+    log_.warning("textfile.directory is left alone under --root");
+    return;
+  }
+  textfile_ = std::make_unique<Textfile>(TextfileOptions{settings.directory, settings.interval},
+                                         clock_, readiness_, log_);
+  if (auto started = textfile_->start(); !started) {
+    log_.error("no textfile: " + started.error().message);
+    textfile_.reset();
+  }
+}
+
 void Daemon::start_web() {
   WebOptions options;
   options.listen = settings_.http.listen;
+  if (textfile_) options.own_text = textfile_->web_text();
+  options.web_config = settings_.http.web_config;
+  options.log = [this](LogLevel level, std::string message) {
+    log_.write({level, std::move(message), {}, false});
+  };
   add_api_socket(options);
   if (options.listen.empty()) return;
   options.max_connections = settings_.http.max_connections;
+  options.max_connections_per_client = settings_.http.max_connections_per_client;
+  options.request_timeout = settings_.http.request_timeout;
   options.idle_timeout = settings_.http.idle_timeout;
   ApiTold told;
   told.sources = &told_sources_;
@@ -590,6 +621,7 @@ void Daemon::publish(Nanoseconds now) {
       source_log_.withheld() + kernel_log_feed_->withheld() + judge_->withheld();
   if (alert_actions_) counters_.log_withheld += alert_actions_->withheld();
   if (capture_) counters_.log_withheld += capture_->withheld();
+  if (textfile_) counters_.log_withheld += textfile_->withheld();
   for (const std::unique_ptr<Program>& program : programs_) {
     counters_.log_withheld += program->withheld();
   }
@@ -599,6 +631,7 @@ void Daemon::publish(Nanoseconds now) {
     SampleWriter out(table_, self_section_, now);
     write_self(out, counters_);
     for (const std::unique_ptr<Program>& program : programs_) program->write(out);
+    if (textfile_) textfile_->write(out);
   }
   bool judged = false;
   if (judge_due_) {
@@ -628,6 +661,7 @@ void Daemon::publish(Nanoseconds now) {
   Page& page = pages_.back();
   fill_page(table_, now, ++pages_published_, page);
   counters_.hidden_series = page.layout->hidden();
+  if (textfile_) textfile_->round(page);
   pages_.publish();
 }
 
@@ -718,6 +752,7 @@ void Daemon::update_status_text() {
 
 void Daemon::reload() {
   service_manager_.reloading(clock_.mono());
+  if (web_) web_->reload_access();
   make_up_round();
   const auto loaded = options_.load();
   if (!loaded) {

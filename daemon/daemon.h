@@ -38,6 +38,7 @@
 #include "daemon/self.h"
 #include "daemon/service_manager.h"
 #include "daemon/source_log.h"
+#include "daemon/textfile.h"
 #include "daemon/told_box.h"
 #include "daemon/web.h"
 #include "health/options.h"
@@ -77,6 +78,7 @@ class Daemon {
   void set_up_alerts();
   std::string own_address() const;
   bool set_up_events();
+  void start_textfile();
   void start_web();
   // False: but for the rules, which have mistakes; those in force are kept.
   bool apply(const Settings& settings);
@@ -153,6 +155,7 @@ class Daemon {
   std::shared_ptr<const AlertsTexts> alerts_texts_;
   std::uint64_t alerts_texts_read_ = 0;  // Judge::times_read() of them
   Readiness readiness_;
+  std::unique_ptr<Textfile> textfile_;  // none when it is switched off
   std::unique_ptr<Web> web_;
 
   sd_event* event_ = nullptr;

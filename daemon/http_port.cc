@@ -1,6 +1,8 @@
 #include "daemon/http_port.h"
 
+#include <gnutls/abstract.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -18,12 +20,18 @@ namespace {
 constexpr std::size_t kConnectionMemory = 16'384;
 // One at a time comes round to the others soon enough, even in a storm of connections.
 constexpr int kAcceptAtOnce = 16;
+constexpr int kSendBuffer = 128 << 10;  // bytes; the kernel doubles it
 constexpr Nanoseconds kAcceptPause = std::chrono::seconds(1);
 // With the history: what a question mostly takes is waited for right away; a request that waits
 // longer steps aside.
 constexpr std::chrono::milliseconds kAtOnce{10};
 constexpr Nanoseconds kMostPatience = std::chrono::seconds(2);
 constexpr Nanoseconds kComeAgain = std::chrono::milliseconds(250);
+// While it waits for the next message of a TLS handshake, libmicrohttpd 0.9.75 wants to be called
+// all the time, and whoever sends half of one would have a processor for himself. What does come is
+// seen at once, by the poll.
+constexpr Nanoseconds kHandshakePause = std::chrono::milliseconds(20);
+constexpr int kRunsInHandshake = 4;
 // They hold their connections: the others are for those who ask something else.
 constexpr std::size_t kMostWaiting = 16;
 
@@ -52,36 +60,64 @@ MHD_Result take_parameter(void* to, MHD_ValueKind /*kind*/, const char* name, st
   return list->size() > Parameters::kMost ? MHD_NO : MHD_YES;
 }
 
-using Body = std::shared_ptr<const std::string>;
+using Held = AnswerMemory::Held;
 
-void release_body(void* body) { delete static_cast<Body*>(body); }
+void release_body(void* held) { delete static_cast<Held*>(held); }
 
-MHD_Result send(MHD_Connection* connection, const Answer& answer) {
-  auto body = std::make_unique<Body>(answer.body);
-  const std::string& text = **body;
+bool send(MHD_Connection* connection, const Answer& answer, std::unique_ptr<Held> held,
+          bool is_last) {
+  const std::string& text = held->text();
   MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
-      text.size(), const_cast<char*>(text.data()), release_body, body.get());
-  if (response == nullptr) return MHD_NO;
-  (void)body.release();  // the response's now
+      text.size(), const_cast<char*>(text.data()), release_body, held.get());
+  if (response == nullptr) return false;
+  (void)held.release();  // the response's now
   for (const Answer::Header& header : answer.headers) {
     if (header.name != nullptr) MHD_add_response_header(response, header.name, header.value);
   }
+  if (is_last) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (answer.more) {
+    for (const auto& [name, value] : *answer.more) {
+      MHD_add_response_header(response, name.c_str(), value.c_str());
+    }
+  }
   const MHD_Result queued = MHD_queue_response(connection, answer.code, response);
   MHD_destroy_response(response);
-  return queued;
+  return queued == MHD_YES;
+}
+
+// Never asked: each session is given its credentials before its handshake. Were it, it has none.
+int no_certificate(gnutls_session_t /*session*/, const gnutls_datum_t* /*authorities*/,
+                   int /*count*/, const gnutls_pk_algorithm_t* /*algorithms*/, int /*count*/,
+                   gnutls_pcert_st** /*chain*/, unsigned* /*size*/, gnutls_privkey_t* /*key*/) {
+  return -1;
 }
 
 }  // namespace
 
 struct HttpPort::Calls {
+  static void on_connection(void* self, MHD_Connection* handle, void** context,
+                            MHD_ConnectionNotificationCode what) {
+    auto& port = *static_cast<HttpPort*>(self);
+    try {
+      if (what == MHD_CONNECTION_NOTIFY_STARTED) port.begin(handle, context);
+      if (what == MHD_CONNECTION_NOTIFY_CLOSED && *context != nullptr) {
+        port.end(*static_cast<Connection*>(*context));
+      }
+    } catch (const std::exception&) {
+      // Out of memory: a connection that we know nothing of is not served.
+    }
+  }
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url,
                                const char* method, const char* version, const char* upload_data,
                                std::size_t* upload_data_size, void** state);
   static void on_end(void* self, MHD_Connection* connection, void** /*state*/,
                      MHD_RequestTerminationCode /*why*/) {
-    auto& waiting = static_cast<HttpPort*>(self)->waiting_;
-    const auto found = static_cast<HttpPort*>(self)->waiting_of(connection);
-    if (found != waiting.end()) waiting.erase(found);
+    auto& port = *static_cast<HttpPort*>(self);
+    const auto found = port.waiting_of(connection);
+    if (found != port.waiting_.end()) port.waiting_.erase(found);
+    if (Connection* const its = connection_of(connection)) {
+      port.connections_.finished(*its, now_of_wait());
+    }
   }
 };
 
@@ -92,11 +128,22 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
                                        std::size_t* /*upload_data_size*/, void** state) {
   static char headers_seen;
   try {
+    auto& port = *static_cast<HttpPort*>(self);
+    Connection* const its = connection_of(connection);
+    if (its == nullptr || its->is_cut) return MHD_NO;
     Request request;
     request.method = method;
     request.path = url;
     request.accept_encoding = header_of(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+    request.if_none_match = header_of(connection, MHD_HTTP_HEADER_IF_NONE_MATCH);
     request.has_body = has_body(connection);
+    if (*state == nullptr) {
+      port.connections_.asked(*its, now_of_wait());
+      // Let in under other conditions: whoever fulfils those of now comes again.
+      if (its->tls != port.tls_ && its->tls->client_policy() != port.tls_->client_policy()) {
+        return MHD_NO;
+      }
+    }
     // libmicrohttpd closes a connection whose request was answered at the first call, and reads
     // no body then. That is right for those that have one; the others may stay.
     if (*state == nullptr && !request.has_body) {
@@ -107,25 +154,46 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     parameters.reserve(Parameters::kMost + 1);  // so that no exception crosses the iterator
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_parameter, &parameters);
     request.parameters = parameters;
-    auto& port = *static_cast<HttpPort*>(self);
-    request.patience = port.patience_of(connection);
-    const Answer answer = port.responder_(request);
-    if (!answer.later) return send(connection, answer);
-    port.wait(connection);
-    return MHD_YES;
+    return port.answer(connection, *its, request) ? MHD_YES : MHD_NO;
   } catch (const std::exception&) {
     return MHD_NO;  // out of memory: closes this connection, and no exception crosses C
   }
 }
 
-Result<std::unique_ptr<HttpPort>> HttpPort::open(const ListenAddress& address,
-                                                 const WebOptions& options,
-                                                 const Responder& responder) {
+bool HttpPort::answer(MHD_Connection* handle, Connection& connection, Request& request) {
+  request.patience = patience_of(handle);
+  request.client = connection.client;
+  request.authorization = header_of(handle, MHD_HTTP_HEADER_AUTHORIZATION);
+  if (const auto found = waiting_of(handle); found != waiting_.end() && found->at_gate) {
+    request.waited_at_gate = now_of_wait() - found->since;
+  }
+  const Answer answer = shared_.responder(request);
+  if (answer.later) {
+    wait(handle, answer.at_gate);
+    return true;
+  }
+  const Nanoseconds now = now_of_wait();
+  const bool is_last = !answer.close && Connections::is_worn(connection, now);
+  connections_.answered(connection, answer.body->size(), now);
+  auto held = std::make_unique<Held>(shared_.answers, answer.body, connection.client);
+  return send(handle, answer, std::move(held), is_last);
+}
+
+HttpPort::HttpPort(Listener listener, const Shared& shared, std::shared_ptr<const TlsServer> tls)
+    : listener_(std::move(listener)),
+      shared_(shared),
+      options_(shared.options),
+      tls_(std::move(tls)),
+      connections_({shared.options.request_timeout, shared.options.idle_timeout}) {}
+
+Result<std::unique_ptr<HttpPort>> HttpPort::open(const ListenAddress& address, const Shared& shared,
+                                                 std::shared_ptr<const TlsServer> tls) {
+  const WebOptions& options = shared.options;
   const bool is_open = address.family == ListenAddress::Family::kUnix &&
                        !options.open_socket.empty() && address.host == options.open_socket;
   auto listener = listen_on(address, is_open ? SocketUsers::kEverybody : SocketUsers::kGroup);
   if (!listener) return tl::unexpected<Error>(std::move(listener).error());
-  std::unique_ptr<HttpPort> port(new HttpPort(std::move(*listener), options, responder));
+  std::unique_ptr<HttpPort> port(new HttpPort(std::move(*listener), shared, std::move(tls)));
   if (!port->start_daemon()) {
     return fail(Errc::kIo, "listen on " + address.text() +
                                ": libmicrohttpd did not start (out of "
@@ -141,13 +209,16 @@ bool HttpPort::start_daemon() {
       std::max<std::int64_t>(1, std::chrono::ceil<seconds>(options_.idle_timeout).count());
   // clang-format off
   daemon_ = MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr,
+      MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+          (tls_ ? MHD_USE_TLS : MHD_NO_FLAG), 0, nullptr, nullptr,
       Calls::on_request, this,
       MHD_OPTION_NOTIFY_COMPLETED, Calls::on_end, this,
+      MHD_OPTION_NOTIFY_CONNECTION, Calls::on_connection, this,
       MHD_OPTION_CONNECTION_LIMIT, options_.max_connections,
       MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(timeout),
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,
       MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+      tls_ ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, no_certificate,
       MHD_OPTION_END);
   // clang-format on
   if (daemon_ == nullptr) return false;
@@ -164,6 +235,72 @@ HttpPort::~HttpPort() {
   MHD_stop_daemon(daemon_);
 }
 
+Connection* HttpPort::connection_of(MHD_Connection* handle) {
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == nullptr ? nullptr : static_cast<Connection*>(info->socket_context);
+}
+
+// Before anything is read of it.
+void HttpPort::begin(MHD_Connection* handle, void** context) {
+  *context = nullptr;
+  const int fd = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+  Connection& connection = connections_.open(handle, fd, accepted_, now_of_wait());
+  *context = &connection;
+  if (!tls_) return;
+  connection.tls = tls_;
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(handle, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  auto* const session = static_cast<gnutls_session_t>(info->tls_session);
+  if (!tls_->prepare(session, connection.handshake)) cut(connection);
+}
+
+void HttpPort::end(Connection& connection) {
+  if (connection.tls) {
+    const Handshake& handshake = connection.handshake;
+    if (!handshake.done || handshake.client_refused) {
+      const auto why = handshake.client_refused               ? HandshakeFailure::kClientCertificate
+                       : connection.deadline <= now_of_wait() ? HandshakeFailure::kTimeout
+                                                              : HandshakeFailure::kOther;
+      shared_.refusals.handshake_failed(why, connection.client, handshake.details);
+    }
+    retired_.push_back(std::move(connection.tls));
+  }
+  connections_.close(&connection);
+}
+
+void HttpPort::cut(Connection& connection) {
+  connection.is_cut = true;
+  // Else what nobody reads would stay in the kernel for minutes.
+  const linger at_once{1, 0};
+  ::setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  ::shutdown(connection.fd, SHUT_RDWR);
+}
+
+bool HttpPort::cut_overdue() {
+  bool out = false;
+  const Nanoseconds now = now_of_wait();
+  while (Connection* const late = connections_.overdue(now)) {
+    // A handshake that takes too long is counted where it ends.
+    if (late->phase == Connection::Phase::kAnswer) {
+      shared_.refusals.refused(Refusal::kSlowReader, late->client);
+    } else if (!late->tls || late->handshake.done) {
+      shared_.refusals.refused(Refusal::kSlowRequest, late->client);
+    }
+    cut(*late);
+    out = true;
+  }
+  return out;
+}
+
+bool HttpPort::make_room(Nanoseconds now) {
+  Connection* const one = connections_.to_make_room(now);
+  if (one == nullptr) return false;
+  shared_.refusals.refused(Refusal::kMadeRoom, one->client);
+  cut(*one);
+  return true;
+}
+
 std::vector<HttpPort::Waiting>::iterator HttpPort::waiting_of(const MHD_Connection* connection) {
   return std::find_if(waiting_.begin(), waiting_.end(),
                       [&](const Waiting& each) { return each.connection == connection; });
@@ -173,24 +310,31 @@ ApiPatience HttpPort::patience_of(const MHD_Connection* connection) {
   ApiPatience out;
   out.wait = kAtOnce;
   const auto found = waiting_of(connection);
-  out.again = found != waiting_.end();
+  out.again = found != waiting_.end() && !found->at_gate;
+  const auto waiting = static_cast<std::size_t>(std::count_if(
+      waiting_.begin(), waiting_.end(), [](const Waiting& each) { return !each.at_gate; }));
   out.may_come_again =
-      out.again
-          ? now_of_wait() - found->since < kMostPatience
-          : waiting_.size() < std::min<std::size_t>(kMostWaiting, options_.max_connections / 2);
+      out.again ? now_of_wait() - found->since < kMostPatience
+                : waiting < std::min<std::size_t>(kMostWaiting, options_.max_connections / 2);
   // It has waited already.
   if (out.again) out.wait = std::chrono::milliseconds(0);
   return out;
 }
 
-void HttpPort::wait(MHD_Connection* connection) {
+void HttpPort::wait(MHD_Connection* connection, bool at_gate) {
   auto found = waiting_of(connection);
   const Nanoseconds now = now_of_wait();
   if (found == waiting_.end()) {
     Waiting added;
     added.connection = connection;
     added.since = now;
+    added.at_gate = at_gate;
     found = waiting_.insert(waiting_.end(), added);
+  }
+  // Past the gate, and now for the history.
+  if (found->at_gate && !at_gate) {
+    found->since = now;
+    found->at_gate = false;
   }
   found->asleep_since = now;
   found->asleep = true;
@@ -218,8 +362,11 @@ unsigned HttpPort::connections() const {
 }
 
 int HttpPort::listen_fd(Nanoseconds now) const {
+  if (now < accept_again_) return -1;
   // Full: those who wait stay in the kernel's queue until somebody leaves.
-  if (now < accept_again_ || connections() >= options_.max_connections) return -1;
+  if (connections() >= options_.max_connections && connections_.may_go_at() > now_of_wait()) {
+    return -1;
+  }
   return listener_.fd();
 }
 
@@ -228,6 +375,18 @@ Nanoseconds HttpPort::patience(Nanoseconds now) const {
   MHD_UNSIGNED_LONG_LONG milliseconds = 0;
   if (MHD_get_timeout(daemon_, &milliseconds) == MHD_YES) {
     out = std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 3'600'000));
+    if (milliseconds == 0 && connections_.has_handshake()) {
+      out = std::clamp(served_ + kHandshakePause - now_of_wait(), Nanoseconds(0), kHandshakePause);
+    }
+  }
+  const auto until = [&out](Nanoseconds moment) {
+    if (moment == Connections::kNever) return;
+    const Nanoseconds left = std::max(Nanoseconds(0), moment - now_of_wait());
+    if (out < Nanoseconds(0) || left < out) out = left;
+  };
+  until(connections_.next_deadline());
+  if (connections() >= options_.max_connections && connections_.may_go_at() > now_of_wait()) {
+    until(connections_.may_go_at());
   }
   const bool has_sleepers = std::any_of(waiting_.begin(), waiting_.end(),
                                         [](const Waiting& each) { return each.asleep; });
@@ -239,17 +398,34 @@ Nanoseconds HttpPort::patience(Nanoseconds now) const {
 }
 
 bool HttpPort::accept_waiting(Nanoseconds now) {
+  if (connections() >= options_.max_connections && !make_room(now_of_wait())) return true;
   for (int i = 0; i < kAcceptAtOnce && connections() < options_.max_connections; ++i) {
-    // The peer's address is of no use to us.
-    const int fd = ::accept4(listener_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    sockaddr_storage from{};
+    socklen_t length = sizeof from;
+    const int fd = ::accept4(listener_.fd(), reinterpret_cast<sockaddr*>(&from), &length,
+                             SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
       accept_again_ = now + kAcceptPause;
       return false;
     }
+    // What a slow reader has not taken is to lie with us, where it is bounded, not in the kernel.
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
+    accepted_ = is_unix() ? ClientKey{} : client_key(from);
+    if (!is_unix() && connections_.of_client(accepted_) >= options_.max_connections_per_client) {
+      // Its own longest idle one goes: a client that has left many behind is not shut out.
+      Connection* const one = connections_.to_make_room_of(accepted_, now_of_wait());
+      if (one == nullptr) {
+        ::close(fd);
+        shared_.refusals.refused(Refusal::kClientConnections, accepted_);
+        continue;
+      }
+      shared_.refusals.refused(Refusal::kMadeRoom, accepted_);
+      cut(*one);
+    }
     sockaddr_storage peer{};
-    peer.ss_family = listener_.address().family == ListenAddress::Family::kUnix ? AF_UNIX : AF_INET;
+    peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
     // Closes the socket when it fails.
     if (MHD_add_connection(daemon_, fd, reinterpret_cast<sockaddr*>(&peer), sizeof(sockaddr)) !=
         MHD_YES) {
@@ -262,11 +438,13 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
 
 void HttpPort::serve() {
   // An answered request may leave the next, pipelined one in memory, where no poll sees it.
-  for (int i = 0; i < kAcceptAtOnce; ++i) {
+  for (int i = 0; i < (connections_.has_handshake() ? kRunsInHandshake : kAcceptAtOnce); ++i) {
     MHD_run(daemon_);
     MHD_UNSIGNED_LONG_LONG milliseconds = 0;
-    if (MHD_get_timeout(daemon_, &milliseconds) != MHD_YES || milliseconds != 0) return;
+    if (MHD_get_timeout(daemon_, &milliseconds) != MHD_YES || milliseconds != 0) break;
   }
+  retired_.clear();
+  served_ = now_of_wait();
 }
 
 }  // namespace jetmem

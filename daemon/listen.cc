@@ -1,19 +1,30 @@
 #include "daemon/listen.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
+
+#include "base/text.h"
 
 namespace jetmem {
 namespace {
 
 constexpr int kBacklog = 128;
+// Of each connection in the kernel, which takes twice as much: a client that does not read, or
+// sends what nobody wants, would else pin megabytes.
+constexpr int kSendBuffer = 64 << 10;
+constexpr int kReceiveBuffer = 16 << 10;
+// What a client does not take for so long is dropped, also when the connection is closed already.
+constexpr unsigned kUserTimeout = 30'000;  // ms
 
 union AnyAddress {
   sockaddr any;
@@ -21,6 +32,15 @@ union AnyAddress {
   sockaddr_in6 v6;
   sockaddr_un local;
 };
+
+// By name or number; 0: there is none now.
+unsigned interface_index(const std::string& zone) {
+  if (const unsigned index = ::if_nametoindex(zone.c_str()); index != 0) return index;
+  const auto number = parse_u64(zone);
+  std::array<char, IF_NAMESIZE> name{};
+  const auto index = static_cast<unsigned>(number.value_or(0));
+  return ::if_indextoname(index, name.data()) == nullptr ? 0 : index;
+}
 
 socklen_t fill(const ListenAddress& from, AnyAddress& to) {
   std::memset(&to, 0, sizeof to);
@@ -32,7 +52,10 @@ socklen_t fill(const ListenAddress& from, AnyAddress& to) {
     case ListenAddress::Family::kIpv6:
       to.v6.sin6_family = AF_INET6;
       to.v6.sin6_port = htons(from.port);
-      inet_pton(AF_INET6, from.host.c_str(), &to.v6.sin6_addr);
+      inet_pton(AF_INET6, from.host.substr(0, from.host.find('%')).c_str(), &to.v6.sin6_addr);
+      if (const std::size_t percent = from.host.find('%'); percent != std::string::npos) {
+        to.v6.sin6_scope_id = interface_index(from.host.substr(percent + 1));
+      }
       return sizeof to.v6;
     case ListenAddress::Family::kIpv4:
       break;
@@ -49,6 +72,8 @@ std::string_view hint_of(int error, const ListenAddress& address) {
       return " (is another jetmemd running?)";
     case EADDRNOTAVAIL:
       return " (no network interface has this address now)";
+    case ENODEV:
+      return " (there is no such network interface now)";
     case EACCES:
       return address.family == ListenAddress::Family::kUnix
                  ? " (the directory must be writable for this user)"
@@ -103,6 +128,10 @@ Result<Listener> listen_on(const ListenAddress& address, SocketUsers users) {
   const mode_t mode = users == SocketUsers::kEverybody ? 0666 : 0660;
   AnyAddress raw;
   socklen_t length = fill(address, raw);
+  if (address.host.find('%') != std::string::npos && raw.any.sa_family == AF_INET6 &&
+      raw.v6.sin6_scope_id == 0) {
+    return refuse(address, ENODEV);
+  }
   const bool is_unix = address.family == ListenAddress::Family::kUnix;
 
   Listener out;
@@ -115,6 +144,10 @@ Result<Listener> listen_on(const ListenAddress& address, SocketUsers users) {
     if (::fchmod(out.fd_.get(), mode) != 0) return refuse(address, errno);
   } else {
     ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    // Connections inherit them.
+    ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
+    ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
+    ::setsockopt(out.fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
   }
   if (address.family == ListenAddress::Family::kIpv6) {
     // Else [::] would take 0.0.0.0 along, and listening on both would fail.

@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
       });
   app.add_flag("-v,--verbose", arguments.verbosity, "Log more; twice for everything");
   app.footer(
-      "Serves /metrics, /api/v1/alerts, /healthz and /readyz where http.listen says\n"
+      "Serves its page at /, /metrics, /api/v1/..., /healthz and /readyz where http.listen says\n"
       "(127.0.0.1:10743), and under systemd on /run/jetmem/api.socket.\n"
       "SIGHUP reloads the settings, SIGTERM ends it.\n"
       "Exit status: 0 when it was ended, 1 when it could not run, 2 when the command line or the\n"

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxText = 64U << 10;
 constexpr std::size_t kMaxDepth = 64;
 
 // The files of a cgroup; they are called otherwise in the first version.
-struct Layout {
+struct Hierarchy {
   std::string mount;
   std::string_view limits[2];
   std::string_view charged;
@@ -44,7 +44,7 @@ std::uint64_t cache_in(const std::string& path, std::string_view name) {
   return 0;
 }
 
-std::optional<std::uint64_t> room_of(const Layout& layout, const std::string& directory) {
+std::optional<std::uint64_t> room_of(const Hierarchy& layout, const std::string& directory) {
   std::optional<std::uint64_t> limit;
   for (const std::string_view name : layout.limits) {
     if (name.empty()) continue;
@@ -96,14 +96,14 @@ std::optional<std::uint64_t> own_memory_room(const std::string& root) {
   bool first_version = false;
   std::string path = own_path(*text, first_version);
   if (path.empty() || path[0] != '/' || path.find("/..") != std::string::npos) path = "/";
-  const Layout layout = first_version ? Layout{root + "/sys/fs/cgroup/memory",
-                                               {"memory.limit_in_bytes", ""},
-                                               "memory.usage_in_bytes",
-                                               "total_inactive_file"}
-                                      : Layout{root + "/sys/fs/cgroup",
-                                               {"memory.max", "memory.high"},
-                                               "memory.current",
-                                               "inactive_file"};
+  const Hierarchy layout = first_version ? Hierarchy{root + "/sys/fs/cgroup/memory",
+                                                     {"memory.limit_in_bytes", ""},
+                                                     "memory.usage_in_bytes",
+                                                     "total_inactive_file"}
+                                         : Hierarchy{root + "/sys/fs/cgroup",
+                                                     {"memory.max", "memory.high"},
+                                                     "memory.current",
+                                                     "inactive_file"};
   std::optional<std::uint64_t> least;
   // In a container its own cgroup may be the mount's root: what is not there limits nothing.
   for (std::size_t i = 0; i < kMaxDepth; ++i) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -58,5 +59,7 @@ class NewestBox {
 
 using PageBox = NewestBox<Page, &Page::layout>;
 using AlertsBox = NewestBox<AlertsNow, &AlertsNow::texts>;
+// From the web thread: its own series, as text.
+using WebTextBox = NewestBox<std::string>;
 
 }  // namespace jetmem

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/version.h"
 #include "daemon/api/alerts_trouble.h"
 #include "daemon/content_encoding.h"
 
@@ -14,7 +13,6 @@ namespace {
 constexpr const char* kPlainText = "text/plain; charset=utf-8";
 constexpr const char* kExposition = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kJson = "application/json";
-constexpr const char* kHtml = "text/html; charset=utf-8";
 
 Answer text_answer(unsigned code, std::string text) {
   Answer out;
@@ -24,42 +22,21 @@ Answer text_answer(unsigned code, std::string text) {
   return out;
 }
 
-std::string item(std::string_view path, std::string_view what) {
-  std::string out = "<li><a href=\"";
-  out.append(path).append("\">").append(path).append("</a>: ").append(what).append("</li>\n");
-  return out;
-}
-
-std::string landing_text() {
-  std::string out = std::string(
-                        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
-                        "<title>jetmem</title></head>\n<body>\n<h1>jetmem ") +
-                    kVersion + "</h1>\n<p>Watches the memory of this device.</p>\n<ul>\n";
-  out += item("/metrics", "everything measured, for Prometheus");
-  out += item("/api/v1/alerts", "what the rules found, as JSON");
-  for (const Api::Endpoint& each : Api::endpoints()) {
-    out += item(each.path, std::string(each.what) + ", as JSON");
-  }
-  out += item("/healthz", "whether the daemon is alive");
-  out += item("/readyz", "whether it can read its sources");
-  return out + "</ul>\n</body>\n</html>\n";
-}
-
 std::string no_such_page() {
-  std::string out = "No such page. There are / /metrics /api/v1/alerts";
+  std::string out = "No such page. There are / /runbooks/ /metrics /api/v1/alerts";
   for (const Api::Endpoint& each : Api::endpoints()) out.append(" ").append(each.path);
   return out + " /healthz /readyz\n";
 }
 
-Answer landing_page() {
-  static const auto kBody = std::make_shared<const std::string>(landing_text());
-  Answer out;
-  out.body = kBody;
-  out.add("Content-Type", kHtml);
-  // Nothing but this text: no script, no style, no form, no frame around it.
-  out.add("Content-Security-Policy",
-          "default-src 'none'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'");
-  return out;
+// Everything comes from this device and nothing is sent anywhere; no frame around it, no form.
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+// Whether the client's copy is still right: a list of tags, compared weakly (RFC 9110, 13.1.2).
+bool has_copy(std::string_view if_none_match, std::string_view etag) {
+  etag.remove_prefix(2);  // W/
+  return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
 }
 
 }  // namespace
@@ -75,12 +52,13 @@ void Answer::add(const char* name, const char* value) {
 Answer Pages::answer(const Request& request) {
   Answer out = route(request);
   if (out.later) return out;
-  out.add("Cache-Control", "no-store");
+  if (!out.may_be_kept) out.add("Cache-Control", "no-store");
   out.add("X-Content-Type-Options", "nosniff");
   // What follows may be a body that nobody will read: it must not be taken for a request.
   if (request.has_body) out.close = true;
   if (out.close) out.add("Connection", "close");
-  metrics_.count_request(request.path, out.code);
+  const bool is_asset = out.may_be_kept && request.path != "/";
+  metrics_.count_request(is_asset ? "/page" : request.path, out.code);
   return out;
 }
 
@@ -92,14 +70,43 @@ Answer Pages::route(const Request& request) {
   }
   if (request.has_body) return text_answer(413, "Requests have no body here.\n");
   if (request.path == "/metrics") return metrics_page(request);
-  if (request.path == "/api/v1/alerts") return alerts_page();
+  if (request.path == "/api/v1/alerts") return alerts_page(request);
   if (request.path == "/healthz") return health_page();
   if (request.path == "/readyz") return readiness_page();
-  if (request.path == "/") return landing_page();
+  if (const Asset* const asset = find_asset(request.path)) return asset_page(*asset, request);
   if (const Api::Endpoint* const endpoint = Api::find(request.path)) {
     return api_page(*endpoint, request);
   }
   return text_answer(404, no_such_page());
+}
+
+// What the page is made of. A client may keep it, and asks each time whether it is still right.
+Answer Pages::asset_page(const Asset& asset, const Request& request) {
+  Answer out;
+  out.may_be_kept = true;
+  out.add("Cache-Control", "no-cache");
+  out.add("ETag", asset.etag);
+  out.add("Vary", "Accept-Encoding");
+  if (has_copy(request.if_none_match, asset.etag)) {
+    out.code = 304;
+    out.body = std::make_shared<const std::string>();
+    return out;
+  }
+  out.add("Content-Type", asset.type);
+  out.add("Content-Security-Policy", kPolicy);
+  out.add("Referrer-Policy", "no-referrer");
+  const bool packed = prefers_gzip(request.accept_encoding);
+  if (packed) out.add("Content-Encoding", "gzip");
+  // One copy for all who read it now, and none for nobody.
+  std::weak_ptr<const std::string>& kept = asset_bodies_[{asset.path, packed}];
+  out.body = kept.lock();
+  if (out.body) return out;
+  std::optional<std::string> text =
+      packed ? std::string(asset.gzip) : gunzip(asset.gzip, asset.size);
+  if (!text) return text_answer(500, "no memory to unpack this page\n");
+  out.body = std::make_shared<const std::string>(std::move(*text));
+  kept = out.body;
+  return out;
 }
 
 Nanoseconds Pages::age(const Page& page) const {
@@ -141,6 +148,16 @@ std::string Pages::sampling_trouble() {
   return page.taken < Nanoseconds(0) ? "nothing has been read yet" : std::string();
 }
 
+void Pages::send_json(const Request& request, Answer& answer) {
+  answer.add("Content-Type", kJson);
+  answer.add("Vary", "Accept-Encoding");
+  if (!answer.body || !prefers_gzip(request.accept_encoding)) return;
+  auto packed = gzip_.of(answer.body);
+  if (!packed) return;
+  answer.body = std::move(packed);
+  answer.add("Content-Encoding", "gzip");
+}
+
 Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
   ApiAnswer answer =
       api_.answer(endpoint, request.parameters, sampling_trouble(), request.patience);
@@ -148,14 +165,14 @@ Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
   out.later = answer.later;
   out.code = answer.code;
   out.body = std::move(answer.body);
-  out.add("Content-Type", kJson);
+  send_json(request, out);
   if (out.code == 429) out.add("Retry-After", "2");
   if (out.code == 503) out.add("Retry-After", "1");
   return out;
 }
 
 // What was judged before the loop stalled may no longer be so.
-Answer Pages::alerts_page() {
+Answer Pages::alerts_page(const Request& request) {
   const Nanoseconds age = this->age(box_.latest());
   if (age > readiness_.patience()) {
     return text_answer(503, sampling_trouble() + "; nobody can say now what fires\n");
@@ -170,7 +187,7 @@ Answer Pages::alerts_page() {
   }
   Answer out;
   out.body = alerts_body_;
-  out.add("Content-Type", kJson);
+  send_json(request, out);
   return out;
 }
 

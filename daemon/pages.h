@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,12 +10,16 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "daemon/access/client_key.h"
+#include "daemon/access/extra_headers.h"
 #include "daemon/api/api.h"
+#include "daemon/gzip_texts.h"
 #include "daemon/metrics_body.h"
 #include "daemon/page_box.h"
 #include "daemon/readiness.h"
 #include "daemon/web_metrics.h"
 #include "daemon/web_options.h"
+#include "page/assets.h"
 
 namespace jetmem {
 
@@ -22,9 +27,14 @@ struct Request {
   std::string_view method;
   std::string_view path;  // without the query
   std::string_view accept_encoding{};
+  std::string_view if_none_match{};
   bool has_body = false;
   std::span<const Parameter> parameters{};  // of the query; only the API looks at them
   ApiPatience patience{};                   // with the history
+  // For the gate (daemon/access/gate.h) alone.
+  std::string_view authorization{};
+  ClientKey client{};
+  Nanoseconds waited_at_gate{0};
 };
 
 struct Answer {
@@ -35,9 +45,12 @@ struct Answer {
 
   unsigned code = 200;
   std::shared_ptr<const std::string> body;  // stays as it is until the last client has it
-  std::array<Header, 7> headers{};
-  bool close = false;  // the connection, after this answer
-  bool later = false;  // no answer yet, and the same request is to come again (ApiAnswer::later)
+  std::array<Header, 12> headers{};
+  bool may_be_kept = false;  // by the client, which asks each time whether it is still right
+  bool close = false;        // the connection, after this answer
+  bool later = false;    // no answer yet, and the same request is to come again (ApiAnswer::later)
+  bool at_gate = false;  // and waits for its password to be checked
+  std::shared_ptr<const ExtraHeaders> more;  // of the web configuration; null: none
 
   void add(const char* name, const char* value);
 };
@@ -59,8 +72,10 @@ class Pages {
  private:
   Answer route(const Request& request);
   Answer metrics_page(const Request& request);
-  Answer alerts_page();
+  Answer alerts_page(const Request& request);
+  void send_json(const Request& request, Answer& answer);
   Answer api_page(const Api::Endpoint& endpoint, const Request& request);
+  Answer asset_page(const Asset& asset, const Request& request);
   Answer health_page();
   Answer readiness_page();
   // How old the newest page is, or for how long there has been none.
@@ -77,6 +92,8 @@ class Pages {
   WebMetrics& metrics_;
   Api api_;
   MetricsBody body_;
+  GzipTexts gzip_;
+  std::map<std::pair<std::string_view, bool>, std::weak_ptr<const std::string>> asset_bodies_;
   std::string tail_;
   // Of a step of judgement, rendered once however often it is asked for.
   std::shared_ptr<const std::string> alerts_body_;

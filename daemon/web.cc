@@ -10,8 +10,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <system_error>
 #include <utility>
+
+#include "base/text.h"
 
 namespace jetmem {
 namespace {
@@ -25,6 +28,9 @@ sigset_t signals_to_block() {
   return set;
 }
 
+// For a password that is being checked, or a disk that is slow, when all is ended.
+constexpr std::chrono::milliseconds kAccessPatience{300};
+
 // For the answer to the last question, when all is ended.
 constexpr std::chrono::milliseconds kDeskPatience{300};
 
@@ -37,6 +43,24 @@ int poll_timeout(Nanoseconds patience) {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(patience).count());
 }
 
+Nanoseconds cpu_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + Nanoseconds(used.tv_nsec);
+}
+
+Answer no_room() {
+  Answer out;
+  out.code = 503;
+  out.body = std::make_shared<const std::string>(
+      "Slow readers hold as many answers as they may; ask again, or for a shorter one.\n");
+  out.add("Content-Type", "text/plain; charset=utf-8");
+  out.add("Cache-Control", "no-store");
+  out.add("X-Content-Type-Options", "nosniff");
+  out.add("Retry-After", "2");
+  return out;
+}
+
 }  // namespace
 
 Web::Web(WebOptions options, const Clock& clock, PageBox& box, AlertsBox& alerts,
@@ -46,19 +70,70 @@ Web::Web(WebOptions options, const Clock& clock, PageBox& box, AlertsBox& alerts
       on_listen_(std::move(on_listen)),
       on_history_(std::move(on_history)),
       pages_(clock, box, alerts, readiness, metrics_, std::move(told)),
-      responder_([this](const Request& request) {
-        unsigned connections = 0;
-        for (const Endpoint& endpoint : endpoints_) {
-          if (endpoint.port) connections += endpoint.port->connections();
-        }
-        metrics_.set_connections(connections);
-        return pages_.answer(request);
-      }) {}
+      refusals_(clock, options_.log),
+      gate_(refusals_),
+      responder_([this](const Request& request) { return answer(request); }),
+      shared_{options_, responder_, refusals_, answers_} {
+  metrics_.set_access(refusals_.figures());
+}
+
+Answer Web::answer(const Request& request) {
+  if (auto stopped = gate_.check(request)) {
+    if (!stopped->later) {
+      metrics_.count_request(request.path, stopped->code);
+      if (gate_.rules() != nullptr) stopped->more = gate_.rules()->headers;
+    }
+    return std::move(*stopped);
+  }
+  metrics_.set_connections(connections());
+  AccessFigures& figures = refusals_.figures();
+  figures.held_bytes = answers_.bytes();
+  const PasswordDesk::Figures passwords = gate_.desk().figures();
+  figures.passwords_right = passwords.right;
+  figures.passwords_wrong = passwords.wrong;
+  figures.password_seconds = passwords.seconds;
+  Answer out = pages_.answer(request);
+  if (out.later) return out;
+  if (!answers_.has_room(out.body, request.client)) {
+    refusals_.refused(Refusal::kAnswerMemory, request.client);
+    metrics_.count_instead(request.path, out.code, 503);
+    out = no_room();
+  }
+  if (gate_.rules() != nullptr && !request.client.is_local()) out.more = gate_.rules()->headers;
+  return out;
+}
+
+unsigned Web::connections() const {
+  unsigned all = 0;
+  for (const Endpoint& endpoint : endpoints_) {
+    if (endpoint.port) all += endpoint.port->connections();
+  }
+  return all;
+}
+
+void Web::tell_own_text() {
+  if (!options_.own_text) return;
+  Api& api = pages_.api();
+  metrics_.set_connections(connections());
+  metrics_.set_history(api.desk().is_stuck(), api.timeouts());
+  std::string& text = options_.own_text->back();
+  text.clear();
+  metrics_.render_http(text);
+  options_.own_text->publish();
+}
 
 Result<std::vector<Error>> Web::start() {
   stop_fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_fd_.valid()) return tl::unexpected<Error>(errno_error("create", "eventfd", errno));
   std::vector<Error> failures;
+  if (!options_.web_config.empty()) {
+    access_files_ = std::make_unique<AccessFiles>(options_.web_config, options_.log);
+    if (!access_files_->start()) {
+      failures.push_back({Errc::kIo, "no thread to look after " + options_.web_config +
+                                         ": changes of it will not be seen"});
+    }
+    take_access();
+  }
   for (const ListenAddress& address : options_.listen) {
     Endpoint& endpoint = endpoints_.emplace_back();
     endpoint.wanted = address;
@@ -94,6 +169,8 @@ bool Web::stop() {
   }
   endpoints_.clear();
   publish_addresses();
+  if (access_files_) access_files_->stop(kAccessPatience);
+  gate_.desk().stop(kAccessPatience);
   if (!pages_.api().desk().stop(kDeskPatience)) history_left_behind_ = true;
   return !history_left_behind_;
 }
@@ -112,8 +189,21 @@ void Web::publish_addresses() {
   addresses_ = std::move(now);
 }
 
+bool Web::must_stay_closed(const Endpoint& endpoint) const {
+  return access_files_ && gate_.rules() == nullptr &&
+         endpoint.wanted.family != ListenAddress::Family::kUnix;
+}
+
 std::optional<Error> Web::open(Endpoint& endpoint) {
-  auto port = HttpPort::open(endpoint.wanted, options_, responder_);
+  Result<std::unique_ptr<HttpPort>> port;
+  if (must_stay_closed(endpoint)) {
+    port = fail(Errc::kUnavailable, "listen on " + endpoint.wanted.text() + ": stays closed, as " +
+                                        printable(options_.web_config) + " cannot be used");
+  } else {
+    const bool is_unix = endpoint.wanted.family == ListenAddress::Family::kUnix;
+    const AccessRules* const rules = is_unix ? nullptr : gate_.rules();
+    port = HttpPort::open(endpoint.wanted, shared_, rules == nullptr ? nullptr : rules->tls);
+  }
   if (port) {
     endpoint.port = std::move(*port);
     return std::nullopt;
@@ -133,6 +223,47 @@ void Web::retry(Nanoseconds now) {
     const bool is_news = !error || error->message != before;
     if (is_news && on_listen_) on_listen_(endpoint.wanted, error);
   }
+}
+
+void Web::reload_access() {
+  if (access_files_) access_files_->reload();
+}
+
+// Rules are never taken away again: what has mistakes leaves those before.
+void Web::take_access() {
+  const AccessFiles::State state = access_files_->state();
+  AccessFigures& figures = refusals_.figures();
+  figures.has_config = true;
+  figures.config_good = state.good;
+  figures.loads_ok = state.loads_ok;
+  figures.loads_failed = state.loads_failed;
+  if (state.rules == nullptr || state.rules.get() == gate_.rules()) return;
+  gate_.set_rules(state.rules);
+  figures.has_tls = state.rules->tls != nullptr;
+  figures.certificate_expiry = static_cast<double>(state.rules->certificate_until);
+  figures.has_users = !state.rules->users.empty();
+  for (Endpoint& endpoint : endpoints_) {
+    if (endpoint.wanted.family == ListenAddress::Family::kUnix) continue;
+    if (!endpoint.port) {
+      endpoint.retry_at = Nanoseconds(0);
+    } else if (endpoint.port->has_tls() && figures.has_tls) {
+      endpoint.port->set_tls(state.rules->tls);
+    } else if (endpoint.port->has_tls() || figures.has_tls) {
+      // libmicrohttpd speaks either or, so it begins anew, on the same port.
+      endpoint.wanted = endpoint.port->address();
+      endpoint.port.reset();
+      endpoint.retry_at = Nanoseconds(0);
+    }
+  }
+}
+
+// Half of a processor is enough for everybody who means well.
+void Web::rest() {
+  const Nanoseconds pause = cpu_share_.rest(clock_.mono(), cpu_time());
+  if (pause <= Nanoseconds(0)) return;
+  refusals_.figures().paused_seconds += to_seconds(pause);
+  pollfd stop{stop_fd_.get(), POLLIN, 0};
+  ::poll(&stop, 1, poll_timeout(pause));
 }
 
 void Web::look_at_history() {
@@ -164,10 +295,14 @@ void Web::run() {
   std::vector<pollfd> polled;
   HistoryDesk& desk = pages_.api().desk();
   while (true) {
+    tell_own_text();
     Nanoseconds now = clock_.mono();
     polled.clear();
     polled.push_back({stop_fd_.get(), POLLIN, 0});
     polled.push_back({desk.news_fd(), POLLIN, 0});
+    polled.push_back({gate_.desk().news_fd(), POLLIN, 0});
+    polled.push_back({access_files_ ? access_files_->news_fd() : -1, POLLIN, 0});
+    const std::size_t first = polled.size();
     for (const Endpoint& endpoint : endpoints_) {
       // poll skips negative descriptors.
       polled.push_back({endpoint.port ? endpoint.port->events_fd() : -1, POLLIN, 0});
@@ -176,20 +311,28 @@ void Web::run() {
     const int ready = ::poll(polled.data(), polled.size(), poll_timeout(patience(now)));
     if (polled[0].revents != 0) return;
     now = clock_.mono();
-    const bool has_news = polled[1].revents != 0;
-    if (has_news) desk.news_seen();
+    if (polled[1].revents != 0) desk.news_seen();
+    if (polled[2].revents != 0) gate_.desk().news_seen();
+    const bool has_news = polled[1].revents != 0 || polled[2].revents != 0;
+    if (polled[3].revents != 0) access_files_->news_seen();
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
       if (!endpoints_[i].port) continue;
       HttpPort& port = *endpoints_[i].port;
-      const bool has_events = polled[2 + 2 * i].revents != 0;
-      const bool has_clients = polled[3 + 2 * i].revents != 0;
+      const bool has_events = polled[first + 2 * i].revents != 0;
+      const bool has_clients = polled[first + 2 * i + 1].revents != 0;
       if (has_clients && !port.accept_waiting(now)) metrics_.count_accept_failure();
       // Without any input it is a timeout, and whose it was each finds out for itself.
       const bool is_due = ready <= 0 || port.patience(now) == Nanoseconds(0);
+      const bool has_cut = port.cut_overdue();
       const bool come_again = port.wake_waiting(has_news);
-      if (has_events || has_clients || is_due || come_again) port.serve();
+      if (has_events || has_clients || is_due || has_cut || come_again) port.serve();
+    }
+    if (access_files_ && polled[3].revents != 0) {
+      take_access();
+      publish_addresses();
     }
     look_at_history();
+    rest();
     retry(now);
   }
 }

@@ -1,5 +1,4 @@
-// The web thread: /metrics, /api/v1/..., /healthz, /readyz and a landing page over HTTP,
-// read-only.
+// The web thread: the page, /metrics, /api/v1/..., /healthz and /readyz over HTTP, read-only.
 //
 // One thread polls everything and sleeps when nothing happens. What it shares with the loop is
 // lock-free: the boxes of pages, alerts, sources and texts, the readiness, and a word to stop. So a
@@ -17,6 +16,11 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "daemon/access/access_files.h"
+#include "daemon/access/answer_memory.h"
+#include "daemon/access/cpu_share.h"
+#include "daemon/access/gate.h"
+#include "daemon/access/refusals.h"
 #include "daemon/http_port.h"
 #include "daemon/page_box.h"
 #include "daemon/pages.h"
@@ -51,6 +55,9 @@ class Web {
   // and left behind with its thread, and the history (ApiTold) is not to be destroyed.
   bool stop();
 
+  // Reads the web configuration again. For any thread; waits for nothing.
+  void reload_access();
+
   // Where it listens now, with real port numbers. For any thread.
   std::vector<ListenAddress> addresses() const;
 
@@ -61,11 +68,18 @@ class Web {
     std::string trouble;             // as last told
     Nanoseconds retry_at{0};
   };
+  Answer answer(const Request& request);
   // Nullopt: it listens.
   std::optional<Error> open(Endpoint& endpoint);
+  // TCP addresses without rules for them.
+  bool must_stay_closed(const Endpoint& endpoint) const;
+  void take_access();
+  void rest();
   void run();
   void retry(Nanoseconds now);
   void look_at_history();
+  unsigned connections() const;
+  void tell_own_text();
   Nanoseconds patience(Nanoseconds now);
   void publish_addresses();
 
@@ -75,7 +89,13 @@ class Web {
   const OnHistory on_history_;
   WebMetrics metrics_;
   Pages pages_;
+  Refusals refusals_;
+  AnswerMemory answers_;
+  Gate gate_;
+  std::unique_ptr<AccessFiles> access_files_;  // null: no web configuration is named
+  CpuShare cpu_share_;
   Responder responder_;
+  HttpPort::Shared shared_;
   std::vector<Endpoint> endpoints_;  // the web thread's while it runs
   bool history_stuck_ = false;       // as last told
   bool history_left_behind_ = false;

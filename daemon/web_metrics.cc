@@ -61,27 +61,53 @@ void WebMetrics::count_request(std::string_view path, unsigned code) {
   if (c < kCodes.size()) ++requests_[p][c];
 }
 
+void write_page_age(SampleWriter& out, Nanoseconds page_age, bool stalled) {
+  if (page_age >= Nanoseconds(0)) out.put(kPageAge, to_seconds(page_age));
+  out.put(kStalled, stalled ? 1 : 0);
+}
+
+void WebMetrics::write_http(SampleWriter& out) const {
+  for (std::size_t p = 0; p < kPaths.size(); ++p) {
+    for (std::size_t c = 0; c < kCodes.size(); ++c) {
+      // A counter that begins at 0 shows its first increase; of failures only what happened.
+      const bool is_usual = kCodes[c] == 200 && kPaths[p] != "other";
+      if (requests_[p][c] == 0 && !is_usual) continue;
+      out.put(kRequests, static_cast<double>(requests_[p][c]), kPaths[p], kCodes[c]);
+    }
+  }
+  out.put(kConnections, connections_);
+  out.put(kListenFailures, static_cast<double>(listen_failures_));
+  out.put(kAcceptFailures, static_cast<double>(accept_failures_));
+  out.put(kHistoryStuck, history_stuck_ ? 1 : 0);
+  out.put(kHistoryTimeouts, static_cast<double>(history_timeouts_));
+  if (access_ != nullptr) write_access(out, *access_);
+}
+
+void WebMetrics::count_instead(std::string_view path, unsigned counted, unsigned code) {
+  const std::size_t p = std::min(index_of(kPaths, path), kPaths.size() - 1);
+  const std::size_t c = index_of(kCodes, counted);
+  if (c < kCodes.size() && requests_[p][c] > 0) --requests_[p][c];
+  count_request(path, code);
+}
+
 void WebMetrics::render(Nanoseconds page_age, bool stalled, std::string& out) {
   {
     SampleWriter writer(table_, section_, Nanoseconds(0));
-    if (page_age >= Nanoseconds(0)) writer.put(kPageAge, to_seconds(page_age));
-    writer.put(kStalled, stalled ? 1 : 0);
-    for (std::size_t p = 0; p < kPaths.size(); ++p) {
-      for (std::size_t c = 0; c < kCodes.size(); ++c) {
-        // A counter that begins at 0 shows its first increase; of failures only what happened.
-        const bool is_usual = kCodes[c] == 200 && kPaths[p] != "other";
-        if (requests_[p][c] == 0 && !is_usual) continue;
-        writer.put(kRequests, static_cast<double>(requests_[p][c]), kPaths[p], kCodes[c]);
-      }
-    }
-    writer.put(kConnections, connections_);
-    writer.put(kListenFailures, static_cast<double>(listen_failures_));
-    writer.put(kAcceptFailures, static_cast<double>(accept_failures_));
-    writer.put(kHistoryStuck, history_stuck_ ? 1 : 0);
-    writer.put(kHistoryTimeouts, static_cast<double>(history_timeouts_));
+    write_page_age(writer, page_age, stalled);
+    write_http(writer);
   }
   fill_page(table_, Nanoseconds(0), 0, page_);
   render_text(page_, out);
+}
+
+void WebMetrics::render_http(std::string& out) {
+  if (!http_) http_ = std::make_unique<Http>();
+  {
+    SampleWriter writer(http_->table, http_->section, Nanoseconds(0));
+    write_http(writer);
+  }
+  fill_page(http_->table, Nanoseconds(0), 0, http_->page);
+  render_text(http_->page, out);
 }
 
 std::span<const Descriptor> web_metrics() { return kMetrics; }

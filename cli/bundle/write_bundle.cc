@@ -65,13 +65,9 @@ class Bundler {
   }
 
   Result<DaemonReply> ask(const std::string& path) const {
-    std::vector<ListenAddress> addresses = daemon_addresses(settings_.http.listen);
-    if (!wanted_.daemon.empty()) {
-      auto named = parse_listen_address(wanted_.daemon);
-      if (!named) return tl::unexpected(std::move(named.error()));
-      addresses = {std::move(*named)};
-    }
-    return ask_daemon(addresses, path);
+    auto places = daemon_places(wanted_.daemon, settings_.http, wanted_.access);
+    if (!places) return tl::unexpected(std::move(places.error()));
+    return ask_daemon(*places, path);
   }
 
   // What only the daemon has: texts of the programs that it runs.

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/manifest.h"
 #include "base/result.h"
+#include "cli/daemon_place.h"
 #include "config/settings.h"
 
 namespace jetmem {
@@ -22,6 +23,7 @@ struct BundleWanted {
   std::string root;                 // of a captured tree; empty: this machine
   std::vector<std::string> config;  // settings files
   std::string daemon;               // asked and nobody else; empty: where it usually is
+  ClientAccess access;              // to it
   std::string why;
   std::string alert;
   std::chrono::seconds history{0};  // 0: none

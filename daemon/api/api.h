@@ -58,7 +58,6 @@ class Api {
 
   struct Endpoint {
     std::string_view path;
-    std::string_view what;   // for the landing page
     bool is_of_now = false;  // answered only while the loop samples
     std::span<const std::string_view> parameters{};
     ApiAnswer (*answer)(Api& api, const Parameters& parameters) = nullptr;
@@ -104,6 +103,10 @@ class Api {
   KeptBody now_body;
   KeptBody status_body;
   KeptBody doctor_body;
+  KeptBody top_body;
+  KeptBody cma_body;
+  KeptBody fragmentation_body;
+  KeptBody thermal_body;
 
  private:
   // What now() is made of: another one when any of it is.
@@ -136,6 +139,10 @@ class Api {
 ApiAnswer api_now(Api& api, const Parameters& parameters);
 ApiAnswer api_status(Api& api, const Parameters& parameters);
 ApiAnswer api_doctor(Api& api, const Parameters& parameters);
+ApiAnswer api_top(Api& api, const Parameters& parameters);
+ApiAnswer api_cma(Api& api, const Parameters& parameters);
+ApiAnswer api_fragmentation(Api& api, const Parameters& parameters);
+ApiAnswer api_thermal(Api& api, const Parameters& parameters);
 ApiAnswer api_history(Api& api, const Parameters& parameters);
 ApiAnswer api_events(Api& api, const Parameters& parameters);
 ApiAnswer api_texts(Api& api, const Parameters& parameters);

@@ -5,36 +5,23 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 9> kHistoryParameters{
-    "series", "from", "to", "resolution", "limit", "metric", "after", "at", "patience"};
+constexpr std::array<std::string_view, 10> kHistoryParameters{
+    "series", "from", "to", "resolution", "step", "limit", "metric", "after", "at", "patience"};
 constexpr std::array<std::string_view, 6> kEventsParameters{"from", "to",     "what",
                                                             "kind", "before", "limit"};
 
 constexpr std::array kEndpoints{
-    Api::Endpoint{.path = "/api/v1/status",
-                  .what = "how the device is, in short",
-                  .is_of_now = true,
-                  .answer = api_status},
-    Api::Endpoint{.path = "/api/v1/doctor",
-                  .what = "the checklist: what is wrong, why, what to do",
-                  .is_of_now = true,
-                  .answer = api_doctor},
-    Api::Endpoint{.path = "/api/v1/now",
-                  .what = "everything known now: samples, sources, alerts, events",
-                  .is_of_now = true,
-                  .answer = api_now},
-    Api::Endpoint{.path = "/api/v1/history",
-                  .what = "what was: the recorded series",
-                  .parameters = kHistoryParameters,
-                  .answer = api_history},
-    Api::Endpoint{.path = "/api/v1/events",
-                  .what = "what happened, newest first",
-                  .parameters = kEventsParameters,
-                  .answer = api_events},
-    Api::Endpoint{.path = "/api/v1/texts",
-                  .what = "the last raw text of programs that only the daemon runs",
-                  .is_of_now = true,
-                  .answer = api_texts},
+    Api::Endpoint{.path = "/api/v1/status", .is_of_now = true, .answer = api_status},
+    Api::Endpoint{.path = "/api/v1/doctor", .is_of_now = true, .answer = api_doctor},
+    Api::Endpoint{.path = "/api/v1/top", .is_of_now = true, .answer = api_top},
+    Api::Endpoint{.path = "/api/v1/cma", .is_of_now = true, .answer = api_cma},
+    Api::Endpoint{.path = "/api/v1/fragmentation", .is_of_now = true, .answer = api_fragmentation},
+    Api::Endpoint{.path = "/api/v1/thermal", .is_of_now = true, .answer = api_thermal},
+    Api::Endpoint{.path = "/api/v1/now", .is_of_now = true, .answer = api_now},
+    Api::Endpoint{
+        .path = "/api/v1/history", .parameters = kHistoryParameters, .answer = api_history},
+    Api::Endpoint{.path = "/api/v1/events", .parameters = kEventsParameters, .answer = api_events},
+    Api::Endpoint{.path = "/api/v1/texts", .is_of_now = true, .answer = api_texts},
 };
 
 }  // namespace

@@ -100,6 +100,22 @@ Json stretches_json(const SeriesPast& past) {
   return out;
 }
 
+Json past_json(const SeriesPast& past) {
+  Json series;
+  series["key"] = past.key;
+  series["counter"] = past.is_counter;
+  series["cut"] = past.cut;
+  if (!past.trouble.empty()) series["trouble"] = printable(past.trouble, 500);
+  series["columns"] = kColumns;
+  series["stretches"] = stretches_json(past);
+  return series;
+}
+
+// One line: a point a line and number would be five times as long.
+std::string one_line(const Json& answer) {
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Result<HistoryPoint> read_point(const json& from, Resolution resolution) {
   bool good = from.is_array() && from.size() >= kColumns.size();
   for (std::size_t i = 0; good && i < kColumns.size(); ++i) {
@@ -184,15 +200,27 @@ Result<HistoryList> parse_history_list(std::string_view text) {
 
 std::string series_past_json(const AnswerFrom& from, const SeriesPast& past) {
   Json out = answer_head(kHistorySchema, from);
-  Json& series = out["series"];
-  series["key"] = past.key;
-  series["counter"] = past.is_counter;
-  series["cut"] = past.cut;
-  if (!past.trouble.empty()) series["trouble"] = printable(past.trouble, 500);
-  series["columns"] = kColumns;
-  series["stretches"] = stretches_json(past);
-  // One line: a point a line and number would be five times as long.
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  out["series"] = past_json(past);
+  return one_line(out);
+}
+
+std::string metric_past_json(const AnswerFrom& from, const MetricPast& past) {
+  Json out = answer_head(kHistorySchema, from);
+  if (past.step > Nanoseconds(0)) out["step_seconds"] = to_seconds(past.step);
+  Json& every = out["every_series"] = Json::array();
+  std::uint64_t left_out = past.left_out;
+  std::size_t size = kFrame;
+  for (const SeriesPast& each : past.series) {
+    Json series = past_json(each);
+    size += series.dump(-1, ' ', false, Json::error_handler_t::replace).size() + kLine;
+    if (size > kMaxHistoryJson) {
+      ++left_out;
+      continue;
+    }
+    every.push_back(std::move(series));
+  }
+  if (left_out > 0) out["series_left_out"] = left_out;
+  return one_line(out);
 }
 
 Result<SeriesPast> parse_series_past(std::string_view text) {

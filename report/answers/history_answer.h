@@ -24,6 +24,13 @@ struct HistoryList {
   std::string next;  // `after` of the next page; empty: this is the last
 };
 
+// The points of all series of one metric.
+struct MetricPast {
+  Nanoseconds step{0};  // points were merged to one in each; 0: they are as they are kept
+  std::vector<SeriesPast> series;
+  std::uint64_t left_out = 0;  // series there was no room for
+};
+
 struct HistoryMoment {
   Nanoseconds wall{0};
   Nanoseconds patience{0};
@@ -33,6 +40,7 @@ struct HistoryMoment {
 
 std::string history_list_json(const AnswerFrom& from, const HistoryList& list);
 std::string series_past_json(const AnswerFrom& from, const SeriesPast& past);
+std::string metric_past_json(const AnswerFrom& from, const MetricPast& past);
 std::string history_moment_json(const AnswerFrom& from, const HistoryMoment& moment);
 
 // Texts are made printable(): who answers may be anybody.

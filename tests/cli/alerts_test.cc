@@ -188,10 +188,16 @@ TEST(AlertsOfADaemon, NobodyThereIsSaid) {
 TEST(AlertsOfADaemon, TheSocketIsAskedFirst) {
   const std::vector<ListenAddress> listen{{.host = "127.0.0.1", .port = 10743},
                                           {.host = "127.0.0.1", .port = 0}};
-  const auto addresses = daemon_addresses(listen);
-  ASSERT_EQ(addresses.size(), 2U);
-  EXPECT_EQ(addresses[0].text(), "unix:/run/jetmem/api.socket");
-  EXPECT_EQ(addresses[1].text(), "127.0.0.1:10743");
+  HttpSettings http;
+  http.listen = listen;
+  const auto places = daemon_places("", http, {});
+  ASSERT_TRUE(places);
+  ASSERT_EQ(places->size(), 2U);
+  EXPECT_EQ((*places)[0].text(), "unix:/run/jetmem/api.socket");
+  EXPECT_EQ((*places)[1].text(), "127.0.0.1:10743");
+  // They want more than can be guessed.
+  http.web_config = "/etc/jetmem/web.yaml";
+  EXPECT_EQ(daemon_places("", http, {})->size(), 1U);
 }
 
 // Counted is what is known to be quiet, not what nobody complains of.

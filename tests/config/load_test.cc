@@ -72,7 +72,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
   // Nothing is near: say what there is.
   EXPECT_EQ(errors_of("zzzzzzzzzzz: 2\n"),
             "a.yaml:1:1: unknown key 'zzzzzzzzzzz'; the sections are log, http, reader, "
-            "kernel_log, tegrastats, probe, rules, alerts, history, capture, sources\n");
+            "kernel_log, tegrastats, probe, rules, alerts, history, capture, textfile, sources\n");
   EXPECT_EQ(errors_of("sources: {gpu-temperatures: {}}\n"),
             "a.yaml:1:11: unknown key 'sources.gpu-temperatures'; known here: meminfo, thermal, "
             "pagetypeinfo\n");
@@ -237,7 +237,8 @@ TEST(Load, AllErrorsAreCollectedInTheOrderOfTheLines) {
   EXPECT_EQ(
       errors_of("http:\n  max_connections: many\n  nonsense_here: 1\nlgo: &x {}\n"),
       "a.yaml:2:20: http.max_connections must be a whole number from 1 to 1024, found 'many'\n"
-      "a.yaml:3:3: unknown key 'http.nonsense_here'; known here: listen, max_connections, "
+      "a.yaml:3:3: unknown key 'http.nonsense_here'; known here: listen, web_config, "
+      "max_connections, max_connections_per_client, request_timeout, "
       "idle_timeout\n"
       "a.yaml:4:1: unknown key 'lgo'; did you mean 'log'?\n"
       "a.yaml:4:6: anchors (&name) are not supported; write each value out\n");
@@ -358,7 +359,10 @@ TEST(ShowSettings, SaysWhereEachValueComesFrom) {
   level: info  # default
 http:
   listen: []  # a.yaml:3
+  web_config: ""  # default
   max_connections: 64  # default
+  max_connections_per_client: 32  # default
+  request_timeout: 10s  # default
   idle_timeout: 10s  # default
 reader:
   deadline: 5s  # default
@@ -406,6 +410,9 @@ capture:
   interval: 1h  # default
   history: 6h  # default
   deadline: 2m  # default
+textfile:
+  directory: ""  # default
+  interval: 15s  # default
 sources:
   meminfo:
     enabled: true  # default

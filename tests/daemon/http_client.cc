@@ -118,7 +118,7 @@ Reply fetch(const ListenAddress& address, const std::string& path, const std::st
 std::string gunzip(const std::string& compressed) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return "";
-  std::string out(1 << 20, '\0');
+  std::string out(4 << 20, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
   stream.avail_in = static_cast<uInt>(compressed.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());

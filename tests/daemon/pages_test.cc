@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/gzip_texts.h"
+#include "page/assets.h"
 #include "tests/daemon/http_client.h"
 
 namespace jetmem {
@@ -173,14 +175,61 @@ TEST_F(PagesTest, NothingCanBeChangedAndNothingElseIsThere) {
 }
 
 TEST_F(PagesTest, EveryAnswerIsFreshAndTakenForWhatItIs) {
-  for (const char* path : {"/", "/metrics", "/healthz", "/readyz", "/nothing"}) {
+  for (const char* path : {"/metrics", "/healthz", "/readyz", "/nothing"}) {
     const Answer answer = get(path, "gzip");
     EXPECT_EQ(header(answer, "Cache-Control"), "no-store") << path;
     EXPECT_EQ(header(answer, "X-Content-Type-Options"), "nosniff") << path;
     EXPECT_NE(header(answer, "Content-Type"), "") << path;
   }
-  EXPECT_THAT(header(get("/"), "Content-Security-Policy"), HasSubstr("default-src 'none'"));
-  EXPECT_THAT(*get("/").body, HasSubstr("href=\"/metrics\""));
+}
+
+TEST_F(PagesTest, ThePageNeedsNothingButTheDevice) {
+  const Answer page = get("/");
+  EXPECT_EQ(page.code, 200U);
+  EXPECT_EQ(header(page, "Content-Type"), "text/html; charset=utf-8");
+  EXPECT_THAT(*page.body, HasSubstr("src=\"/page/jetmem.js\""));
+  EXPECT_THAT(*page.body, HasSubstr("href=\"/metrics\""));  // without JavaScript
+  EXPECT_THAT(*page.body, Not(HasSubstr("http:")));
+  for (const Asset& asset : assets()) {
+    const Answer plain = get(asset.path);
+    EXPECT_EQ(plain.code, 200U) << asset.path;
+    EXPECT_EQ(plain.body->size(), asset.size) << asset.path;
+    EXPECT_EQ(header(plain, "Content-Encoding"), "");
+    const std::string policy = header(plain, "Content-Security-Policy");
+    EXPECT_EQ(policy,
+              "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+              "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'")
+        << asset.path;
+    EXPECT_EQ(header(plain, "X-Content-Type-Options"), "nosniff") << asset.path;
+    const Answer packed = get(asset.path, "gzip");
+    EXPECT_EQ(header(packed, "Content-Encoding"), "gzip") << asset.path;
+    EXPECT_EQ(gunzip(*packed.body, asset.size), *plain.body) << asset.path;
+  }
+  EXPECT_EQ(get("/page/").code, 404U);
+  EXPECT_EQ(get("/page/jetmem.js/").code, 404U);
+  EXPECT_EQ(get("/runbooks/nothing").code, 404U);
+  EXPECT_THAT(metrics(), HasSubstr("{code=\"200\",path=\"/page\"}"));
+}
+
+TEST_F(PagesTest, AClientKeepsThePageForAsLongAsItIsRight) {
+  const Answer first = get("/page/jetmem.js");
+  EXPECT_EQ(header(first, "Cache-Control"), "no-cache");
+  const std::string etag = header(first, "ETag");
+  const auto again = [&](std::string_view known) {
+    return pages_.answer({.method = "GET", .path = "/page/jetmem.js", .if_none_match = known});
+  };
+  EXPECT_EQ(again(etag).code, 304U);
+  EXPECT_EQ(etag.substr(0, 3), "W/\"");
+  EXPECT_EQ(again(etag.substr(2) + ", \"other\"").code, 304U);
+  EXPECT_EQ(again("*").code, 304U);
+  EXPECT_TRUE(again(etag).body->empty());
+  EXPECT_EQ(header(again(etag), "ETag"), etag);
+  EXPECT_EQ(again("\"other\"").code, 200U);
+}
+
+TEST_F(PagesTest, EveryRunbookIsOnTheDevice) {
+  EXPECT_THAT(*get("/runbooks/").body, HasSubstr("href=\"/runbooks/oom-kill\""));
+  EXPECT_THAT(*get("/runbooks/oom-kill").body, HasSubstr("<h1>JetmemOomKill"));
 }
 
 TEST(WebMetricsTable, EverySeriesIsDeclared) {

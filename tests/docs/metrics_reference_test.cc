@@ -7,12 +7,14 @@
 #include "base/units.h"
 #include "collectors/registry.h"
 #include "collectors/sampler.h"
+#include "daemon/access/figures.h"
 #include "daemon/alert_actions.h"
 #include "daemon/history_feed.h"
 #include "daemon/incident_capture.h"
 #include "daemon/judge.h"
 #include "daemon/programs.h"
 #include "daemon/self.h"
+#include "daemon/textfile.h"
 #include "daemon/web_metrics.h"
 #include "health/registry.h"
 #include "tests/update.h"
@@ -57,6 +59,9 @@ std::vector<MetricGroup> all_groups() {
                     HistoryFeed::metrics()});
   groups.push_back({"Captures", "Bundles written by themselves when a critical alert fires.",
                     incident_capture_metrics()});
+  groups.push_back({"The text file",
+                    "For a node_exporter; absent while `textfile.directory` is empty.",
+                    textfile_metrics()});
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", self_metrics()});
   for (const auto metrics : program_metrics()) {
@@ -64,6 +69,10 @@ std::vector<MetricGroup> all_groups() {
   }
   groups.push_back(
       {"The web server", "Current at each scrape, even when the loop hangs.", web_metrics()});
+  groups.push_back({"Who may ask",
+                    "Also of the web server: refusals, TLS and passwords. What is about the latter "
+                    "two only where http.web_config asks for them.",
+                    access_metrics()});
   return groups;
 }
 

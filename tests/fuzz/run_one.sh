@@ -81,7 +81,7 @@ if [ -n "$kept" ]; then
   mkdir -p "$found"
 fi
 mkdir -p "$corpus"
-if ! "$target" -max_total_time="${FUZZ_SECONDS:-$seconds}" -max_len=65536 -timeout=5 \
+if ! "$target" -max_total_time="${FUZZ_SECONDS:-$seconds}" -max_len=65536 -timeout=20 \
   -rss_limit_mb=1024 -artifact_prefix="$found/" "$corpus" "$work/seeds" >"$work/log" 2>&1; then
   tail -n 60 "$work/log"
   for input in "$found"/crash-* "$found"/timeout-* "$found"/oom-*; do

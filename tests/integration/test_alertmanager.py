@@ -18,6 +18,7 @@ import jetmem_testing as jt
 
 FOLDER = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
 DEAD_MAN = FOLDER / "dead-man.rules.yml"
+TEXTFILE = FOLDER / "textfile.rules.yml"
 ALERTMANAGER = FOLDER / "alertmanager.yml"
 
 DEAD_MAN_TEST = """
@@ -167,7 +168,7 @@ class RuleFiles(unittest.TestCase):
             raise unittest.SkipTest("needs the program promtool (Debian package prometheus)")
 
     def test_promtool_accepts_them(self):
-        for name in ("jetmem.rules.yml", "dead-man.rules.yml"):
+        for name in ("jetmem.rules.yml", "dead-man.rules.yml", "textfile.rules.yml"):
             shown = jt.run(["promtool", "check", "rules", FOLDER / name])
             self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
             self.assertIn("SUCCESS", shown.stdout)
@@ -193,7 +194,7 @@ class RuleFiles(unittest.TestCase):
 
     def test_alertmanager_names_alerts_that_exist(self):
         there = set(re.findall(r"- alert: (\w+)", (FOLDER / "jetmem.rules.yml").read_text() +
-                               DEAD_MAN.read_text()))
+                               DEAD_MAN.read_text() + TEXTFILE.read_text()))
         named = set(re.findall(r"Jetmem\w+", ALERTMANAGER.read_text()))
         self.assertGreater(len(named), 5)
         self.assertEqual(named - there, set())

@@ -167,7 +167,8 @@ class HangingHistory(unittest.TestCase):
 
     def test_nothing_else_waits_for_the_disk(self):
         begun, environment = hang(self, "history.db")
-        self.daemon = daemon = jt.Daemon(self, "history:\n  interval: 5s\n" + jt.FAST,
+        self.daemon = daemon = jt.Daemon(self, "history:\n  interval: 5s\n" + jt.FAST +
+                                         "http: {max_connections_per_client: 64}\n",
                                          environment=environment)
         daemon.wait_until_read()
         daemon.wait_for_page("history is up", lambda page: page.value("jetmem_history_up") == 1)

@@ -88,7 +88,7 @@ class LiveMachine(unittest.TestCase):
         status, headers, body = self.daemon.request("GET", "/")
         self.assertEqual(status, 200)
         self.assertTrue(headers["Content-Type"].startswith("text/html"))
-        for path in (b'"/metrics"', b'"/healthz"', b'"/readyz"'):
+        for path in (b'"/metrics"', b'"/api/v1/status"', b'"/page/jetmem.js"'):
             self.assertIn(path, body)
 
     def test_no_such_page(self):

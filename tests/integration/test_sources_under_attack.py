@@ -349,7 +349,8 @@ class UnderAttack(unittest.TestCase):
         jt.wait_for("not ready", lambda: daemon.request("GET", "/readyz")[0] == 503)
         # It lives all the same, and says what it sees.
         self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
-        self.assertEqual({daemon.scrape().state(source) for source in jt.CHEAP}, {"absent"})
+        # The page is made anew at the next sampling, readiness is told at once.
+        daemon.wait_for_page("all are absent", lambda p: {p.state(source) for source in jt.CHEAP} == {"absent"})
 
     def test_the_tree_vanishes(self):
         daemon = jt.Daemon(self, jt.FAST, root=self.root)

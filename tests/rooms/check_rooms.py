@@ -17,7 +17,8 @@ USES = {
     "health": ["base", "config", "collectors"],
     "history": ["base", "collectors"],
     "report": ["base", "config", "collectors", "probes", "health", "history"],
-    "daemon": ["base", "config", "collectors", "probes", "health", "history", "report"],
+    "page": [],
+    "daemon": ["base", "config", "collectors", "probes", "health", "history", "report", "page"],
     "cli": ["base", "config", "collectors", "probes", "health", "history", "report"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,0 +1,22 @@
+#include "config/web_config.h"
+
+// Whatever the text is: no crash, an error that says something, and nothing taken that protects
+// nothing.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const char* begin : {"", "tls_server_config: {cert_file: a, key_file: b}\n",
+                            "tls_server_config:\n  cert_file: a\n  key_file: b\n  "}) {
+    const auto config = jetmem::parse_web_config("/fuzz/web.yaml", begin + text);
+    if (!config) {
+      if (config.error().empty() || describe(config.error()).empty()) __builtin_trap();
+      continue;
+    }
+    if (!config->has_tls && config->users.empty()) __builtin_trap();
+    if (config->has_tls && config->tls.priorities.empty()) __builtin_trap();
+    if (config->tls.verifies() && !config->tls.client_ca.given()) __builtin_trap();
+    for (const auto& user : config->users) {
+      if (jetmem::bcrypt_cost(user.hash) == 0) __builtin_trap();
+    }
+  }
+  return 0;
+}

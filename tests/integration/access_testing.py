@@ -1,0 +1,139 @@
+"""What the tests of access share: certificates made by openssl, and a daemon behind TLS and
+passwords."""
+
+import base64
+import http.client
+import os
+import pathlib
+import socket
+import ssl
+import subprocess
+
+import jetmem_testing as jt
+
+# Of the password "secret", with costs 10 and 4: made once, as making one takes as long as a check.
+ALICE = "$2y$10$DJCsSKCmH.oyxVX0WdGQPOS79nZy8q8ZgWZgYHkV03mPqvrQN5Dku"
+PASSWORD = "secret"
+
+
+def openssl(*arguments, cwd=None, **options):
+    done = subprocess.run(["openssl", *map(str, arguments)], cwd=cwd, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=jt.PATIENCE, preexec_fn=jt.die_with_parent, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"openssl {arguments}: {done.stderr}")
+    return done.stdout
+
+
+class Authority:
+    """A CA in a folder of its own, and what it signs."""
+
+    def __init__(self, test, name="test CA"):
+        self.folder = jt.temp_directory(test)
+        self.certificate = self.folder / "ca.crt"
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", f"/CN={name}", "-days",
+                "30", cwd=self.folder)
+
+    def sign(self, folder, name, subject="localhost", sans="DNS:localhost,IP:127.0.0.1",
+             valid="", client=False):
+        """NAME.crt and NAME.key in the folder. `valid`: "expired", else from now on."""
+        folder = pathlib.Path(folder)
+        extensions = self.folder / "extensions"
+        usage = "clientAuth" if client else "serverAuth"
+        extensions.write_text(f"subjectAltName={sans}\nextendedKeyUsage={usage}\n"
+                              "basicConstraints=CA:FALSE\n")
+        key = folder / f"{name}.key"
+        request = self.folder / f"{name}.csr"
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-keyout", key, "-out", request, "-subj", f"/CN={subject}")
+        command = ["x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey",
+                   self.folder / "ca.key", "-CAcreateserial", "-extfile", extensions,
+                   "-out", folder / f"{name}.crt"]
+        # -1 day: it has expired before it was made.
+        openssl(*command, "-days", "-1" if valid == "expired" else "10")
+        key.chmod(0o600)
+        return folder / f"{name}.crt", key
+
+
+def basic(user="alice", password=PASSWORD):
+    pair = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {pair}"}
+
+
+class SecureDaemon(jt.Daemon):
+    """A jetmemd whose port wants TLS (with `authority`) or a password (`user`), or both."""
+
+    def __init__(self, test, web, authority=None, user="alice", settings="", client=None,
+                 certificate="server", **options):
+        """`web`: the web configuration, in a folder that has server.crt and server.key.
+        `client`: (certificate, key) to show."""
+        self.web = jt.temp_directory(test)
+        self.web_file = self.web / "web.yaml"
+        self.authority = authority
+        self.user = user
+        self.client = client
+        if authority is not None:
+            authority.sign(self.web, certificate)
+        self.web_file.write_text(web)
+        # Of another section on top of what the test asks for: maps of files are merged.
+        extra = jt.temp_directory(test) / "web-settings.yaml"
+        extra.write_text(f"http: {{web_config: {self.web_file}}}\n")
+        arguments = ["--config", extra, *options.pop("arguments", ())]
+        super().__init__(test, settings, arguments=arguments, **options)
+
+    def context(self):
+        context = ssl.create_default_context(cafile=str(self.authority.certificate))
+        if self.client:
+            context.load_cert_chain(*map(str, self.client))
+        return context
+
+    def connection(self, seconds=jt.PATIENCE, source=None):
+        source = (source, 0) if source else None
+        if self.authority is None:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds,
+                                              source_address=source)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=seconds,
+                                           context=self.context(), source_address=source)
+
+    def request(self, method, path, headers=None, seconds=jt.PATIENCE, source=None):
+        connection = self.connection(seconds, source)
+        try:
+            connection.request(method, path,
+                               headers={**(basic(self.user) if self.user else {}),
+                                        **(headers or {})})
+            response = connection.getresponse()
+            return response.status, response.headers, response.read()
+        finally:
+            connection.close()
+
+    def replace(self, name, source):
+        """Puts a file of the web configuration in place, by rename."""
+        jt.replace_file(self.web / name, pathlib.Path(source).read_bytes())
+
+
+def serial_of(connection):
+    """Of the certificate that a connected HTTPSConnection was shown."""
+    return connection.sock.getpeercert()["serialNumber"]
+
+
+def thread_seconds(pid, name):
+    """CPU time of the threads of that name."""
+    ticks = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            if (task / "comm").read_text().strip() != name:
+                continue
+            fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def raw(port, source="127.0.0.1", seconds=jt.PATIENCE):
+    client = socket.socket()
+    client.settimeout(seconds)
+    client.bind((source, 0))
+    client.connect(("127.0.0.1", port))
+    return client

@@ -1,0 +1,548 @@
+"""TLS and passwords over real connections: OpenSSL, GnuTLS, curl, Prometheus and the command."""
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+import unittest
+
+import access_testing as at
+import jetmem_testing as jt
+
+TLS = "tls_server_config: {cert_file: server.crt, key_file: server.key%s}\n"
+USERS = f"basic_auth_users:\n  alice: {at.ALICE}\n"
+CLIENTS = """
+tls_server_config:
+  cert_file: server.crt
+  key_file: server.key
+  client_auth_type: %s
+"""
+
+
+def run(arguments, text="", seconds=jt.PATIENCE, **options):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("JETMEM")}
+    environment.update(options.pop("environment", {}))
+    return subprocess.run([str(a) for a in arguments], input=text, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=seconds, env=environment,
+                          preexec_fn=jt.die_with_parent, **options)
+
+
+def handshake(daemon, **options):
+    """The version that a client of OpenSSL (Python's) gets, or what went wrong."""
+    context = daemon.context()
+    context.minimum_version = options.get("minimum", ssl.TLSVersion.TLSv1_2)
+    context.maximum_version = options.get("maximum", ssl.TLSVersion.TLSv1_3)
+    if "ciphers" in options:
+        context.set_ciphers(options["ciphers"])
+    try:
+        with socket.create_connection(("127.0.0.1", daemon.port), jt.PATIENCE) as plain:
+            with context.wrap_socket(plain, server_hostname="localhost") as secure:
+                return secure.version()
+    except (ssl.SSLError, ConnectionError) as error:
+        return f"refused: {error}"
+
+
+class Handshakes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.authority = at.Authority(cls)
+        cls.daemon = at.SecureDaemon(cls, TLS % "" + USERS, cls.authority)
+
+    def test_versions(self):
+        tls12, tls13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+        self.assertEqual(handshake(self.daemon), "TLSv1.3")
+        self.assertEqual(handshake(self.daemon, maximum=tls12), "TLSv1.2")
+        self.assertEqual(handshake(self.daemon, minimum=tls13), "TLSv1.3")
+        old = handshake(self.daemon, minimum=ssl.TLSVersion.TLSv1, maximum=ssl.TLSVersion.TLSv1_1,
+                        ciphers="ALL:@SECLEVEL=0")
+        self.assertIn("refused", old)
+        # Without forward secrecy.
+        self.assertIn("refused", handshake(self.daemon, maximum=tls12, ciphers="AES128-GCM-SHA256"))
+
+    def test_openssl(self):
+        for version in ("-tls1_2", "-tls1_3"):
+            said = run(["openssl", "s_client", "-connect", f"127.0.0.1:{self.daemon.port}",
+                        "-CAfile", self.authority.certificate, "-verify_return_error", version,
+                        "-verify_hostname", "localhost", "-alpn", "h2,http/1.1", "-ign_eof"],
+                       "GET /healthz HTTP/1.0\r\n"
+                       f"Authorization: {at.basic()['Authorization']}\r\n\r\n").stdout
+            self.assertIn("Verification: OK", said)
+            self.assertIn("ALPN protocol: http/1.1", said)
+            self.assertRegex(said, r"HTTP/1\.[01] 200 OK")
+
+    def test_gnutls(self):
+        if not shutil.which("gnutls-cli"):
+            self.skipTest("needs gnutls-cli (Debian package gnutls-bin)")
+        for version in ("TLS1.2", "TLS1.3"):
+            said = run(["gnutls-cli", "--x509cafile", self.authority.certificate, "--port",
+                        self.daemon.port, "--priority", f"NORMAL:-VERS-ALL:+VERS-{version}",
+                        "localhost"],
+                       "GET /healthz HTTP/1.0\r\n"
+                       f"Authorization: {at.basic()['Authorization']}\r\n\r\n").stdout
+            self.assertIn("Handshake was completed", said)
+            self.assertIn(f"({version}", said)
+            self.assertRegex(said, r"HTTP/1\.[01] 200 OK")
+
+    def test_curl(self):
+        curl = ["curl", "--silent", "--show-error", "--noproxy", "*", "--include"]
+        url = f"https://localhost:{self.daemon.port}/metrics"
+        good = run([*curl, "--cacert", self.authority.certificate, "--user", "alice:secret", url])
+        self.assertIn("HTTP/1.1 200 OK", good.stdout)
+        self.assertRegex(good.stdout, r"\njetmem_http_certificate_expiry_timestamp_seconds 1[0-9.e+]+\n")
+        wrong = run([*curl, "--cacert", self.authority.certificate, "--user", "alice:wrong", url])
+        self.assertIn("HTTP/1.1 401 Unauthorized", wrong.stdout)
+        self.assertIn('WWW-Authenticate: Basic realm="jetmem"', wrong.stdout)
+        unknown = run([*curl, url])
+        self.assertEqual(unknown.returncode, 60, unknown.stdout)
+
+    def test_plain_http_gets_nothing(self):
+        before = self.daemon.scrape().value("jetmem_http_tls_handshake_failures_total",
+                                            reason="other")
+        with at.raw(self.daemon.port) as client:
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n")
+            reply = b""
+            try:
+                while chunk := client.recv(4096):
+                    reply += chunk
+            except ConnectionError:
+                pass
+        self.assertNotIn(b"jetmem", reply)
+        after = self.daemon.scrape().value("jetmem_http_tls_handshake_failures_total",
+                                           reason="other")
+        self.assertGreaterEqual(after, before + 1)
+
+    def test_half_a_handshake_costs_no_processor(self):
+        clients = [at.raw(self.daemon.port) for _ in range(20)]
+        for client in clients:
+            client.sendall(b"\x16\x03\x01")
+            client.send(b"!", socket.MSG_OOB)
+        begin = at.thread_seconds(self.daemon.pid, "jetmem-web")
+        time.sleep(1)
+        used = at.thread_seconds(self.daemon.pid, "jetmem-web") - begin
+        jt.measured("processor in a second beside 20 half handshakes", used)
+        self.assertLess(used, 0.2)
+        self.assertEqual(self.daemon.request("GET", "/healthz")[0], 200)
+        for client in clients:
+            client.close()
+
+    def test_slow_and_many_requests_over_tls(self):
+        secure = self.daemon.context().wrap_socket(at.raw(self.daemon.port),
+                                                   server_hostname="localhost")
+        request = (f"GET /metrics HTTP/1.1\r\nHost: t\r\nAuthorization: "
+                   f"{at.basic()['Authorization']}\r\n\r\n").encode()
+        for i in range(0, len(request), 7):
+            secure.sendall(request[i:i + 7])
+        secure.sendall(request * 20)
+        seen, pages = b"", 0
+        while pages < 21:
+            chunk = secure.recv(1 << 16)
+            self.assertTrue(chunk)
+            pages += (seen[-14:] + chunk).count(b"HTTP/1.1 200 OK")
+            seen = chunk
+        secure.close()
+
+    def test_everything_needs_the_password(self):
+        for path in ("/", "/metrics", "/healthz", "/readyz", "/api/v1/now", "/none"):
+            connection = self.daemon.connection()
+            connection.request("GET", path)
+            self.assertEqual(connection.getresponse().status, 401, path)
+            connection.close()
+
+
+class Versions(unittest.TestCase):
+    def test_what_is_written_holds(self):
+        authority = at.Authority(self)
+        only13 = at.SecureDaemon(self, TLS % ", min_version: TLS13", authority, user=None)
+        self.assertEqual(handshake(only13), "TLSv1.3")
+        self.assertIn("refused", handshake(only13, maximum=ssl.TLSVersion.TLSv1_2))
+        only12 = at.SecureDaemon(self, TLS % (", max_version: TLS12, cipher_suites: "
+                                              "[TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]"),
+                                 authority, user=None)
+        self.assertEqual(handshake(only12), "TLSv1.2")
+        self.assertIn("refused", handshake(only12, minimum=ssl.TLSVersion.TLSv1_3))
+        self.assertIn("refused", handshake(only12, ciphers="ECDHE-ECDSA-AES256-GCM-SHA384",
+                                           maximum=ssl.TLSVersion.TLSv1_2))
+
+
+class ClientCertificates(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.authority = at.Authority(cls)
+        cls.strangers = at.Authority(cls, "strangers")
+        cls.folder = jt.temp_directory(cls)
+        cls.good = cls.authority.sign(cls.folder, "good", "prometheus", "DNS:prometheus.example",
+                                      client=True)
+        cls.other = cls.authority.sign(cls.folder, "other", "other", "IP:192.0.2.7", client=True)
+        cls.expired = cls.authority.sign(cls.folder, "expired", "old", "DNS:prometheus.example",
+                                         valid="expired", client=True)
+        cls.stranger = cls.strangers.sign(cls.folder, "stranger", "who", "DNS:prometheus.example",
+                                          client=True)
+        cls.server = cls.authority.sign(cls.folder, "as-server", "who", "DNS:prometheus.example")
+
+    def daemon(self, kind, more="", client=None):
+        ca = f"  client_ca_file: {self.authority.certificate}\n" if "Verify" in kind else ""
+        return at.SecureDaemon(self, CLIENTS % kind + ca + more, self.authority, user=None,
+                               client=client)
+
+    def status(self, daemon, client):
+        """What /healthz answers to whoever shows this certificate; 0: hung up on."""
+        daemon.client = client
+        try:
+            return daemon.request("GET", "/healthz")[0]
+        except (ssl.SSLError, ConnectionError, http.client.HTTPException):
+            return 0
+
+    def test_required_and_verified(self):
+        daemon = self.daemon("RequireAndVerifyClientCert",
+                             "  client_allowed_sans: [prometheus.example, 192.0.2.9]\n", self.good)
+        self.assertEqual(self.status(daemon, self.good), 200)
+        for refused in (None, self.other, self.expired, self.stranger, self.server):
+            self.assertEqual(self.status(daemon, refused), 0, refused)
+        daemon.client = self.good
+        page = daemon.scrape()
+        self.assertEqual(page.value("jetmem_http_tls_handshake_failures_total",
+                                    reason="client_certificate"), 5)
+        daemon.wait_for_log("127.0.0.1 was refused for its client certificate: it has none")
+        # An address is a name too. Who was let in under other conditions must come again.
+        kept = daemon.connection()
+        kept.request("GET", "/healthz")
+        kept.getresponse().read()
+        daemon.web_file.write_text(daemon.web_file.read_text().replace(
+            "prometheus.example, 192.0.2.9", "192.0.2.7"))
+        daemon.client = self.other
+        daemon.reload()
+        jt.wait_for("the other is let in", lambda: self.status(daemon, self.other) == 200)
+        self.assertEqual(self.status(daemon, self.good), 0)
+        with self.assertRaises((http.client.HTTPException, ConnectionError, ssl.SSLError)):
+            kept.auto_open = 0
+            kept.request("GET", "/healthz")
+            kept.getresponse()
+        kept.close()
+
+    def test_gnutls_and_openssl_clients(self):
+        daemon = self.daemon("RequireAndVerifyClientCert", client=self.good)
+        asked = "GET /healthz HTTP/1.0\r\n\r\n"
+        openssl = ["openssl", "s_client", "-connect", f"127.0.0.1:{daemon.port}", "-CAfile",
+                   self.authority.certificate, "-ign_eof"]
+        good = run([*openssl, "-cert", self.good[0], "-key", self.good[1]], asked)
+        self.assertRegex(good.stdout, r"HTTP/1\.[01] 200 OK")
+        bad = run([*openssl, "-cert", self.stranger[0], "-key", self.stranger[1]], asked)
+        self.assertNotIn("200 OK", bad.stdout)
+        self.assertIn("alert bad certificate", bad.stdout)
+        if not shutil.which("gnutls-cli"):
+            self.skipTest("needs gnutls-cli (Debian package gnutls-bin)")
+        gnutls = ["gnutls-cli", "--x509cafile", self.authority.certificate, "--port", daemon.port,
+                  "localhost"]
+        good = run([*gnutls, "--x509certfile", self.good[0], "--x509keyfile", self.good[1]], asked)
+        self.assertRegex(good.stdout, r"HTTP/1\.[01] 200 OK")
+        self.assertNotIn("200 OK", run(gnutls, asked).stdout)
+
+    def test_the_other_kinds(self):
+        given = self.daemon("VerifyClientCertIfGiven", client=self.good)
+        self.assertEqual([self.status(given, c) for c in (None, self.good, self.stranger)],
+                         [200, 200, 0])
+        anyone = self.daemon("RequireAnyClientCert", client=self.good)
+        self.assertEqual([self.status(anyone, c) for c in (None, self.good, self.stranger)],
+                         [0, 200, 200])
+        asked = self.daemon("RequestClientCert")
+        self.assertEqual([self.status(asked, c) for c in (None, self.good, self.stranger)],
+                         [200, 200, 200])
+
+
+class Reload(unittest.TestCase):
+    def setUp(self):
+        self.authority = at.Authority(self)
+        self.daemon = at.SecureDaemon(self, TLS % "" + USERS, self.authority)
+        self.folder = jt.temp_directory(self)
+
+    def asks(self, connection):
+        connection.request("GET", "/healthz", headers=at.basic())
+        response = connection.getresponse()
+        response.read()
+        return response.status
+
+    def serial(self):
+        connection = self.daemon.connection()
+        connection.connect()
+        serial = at.serial_of(connection)
+        connection.close()
+        return serial
+
+    def test_a_new_certificate_while_connections_are_open(self):
+        kept = self.daemon.connection()
+        self.assertEqual(self.asks(kept), 200)
+        first = at.serial_of(kept)
+        certificate, key = self.authority.sign(self.folder, "new")
+        self.daemon.replace("server.crt", certificate)
+        self.daemon.replace("server.key", key)
+        self.daemon.reload()
+        jt.wait_for("the new one is shown", lambda: self.serial() != first)
+        # The old connection goes on, with the old one.
+        self.assertEqual(self.asks(kept), 200)
+        self.assertEqual(at.serial_of(kept), first)
+        kept.close()
+        second = self.serial()
+        # Without being asked to, within seconds.
+        certificate, key = self.authority.sign(self.folder, "third")
+        begin = time.monotonic()
+        self.daemon.replace("server.crt", certificate)
+        self.daemon.replace("server.key", key)
+        jt.wait_for("the third is shown", lambda: self.serial() != second, 30)
+        jt.measured("a new certificate is seen", time.monotonic() - begin)
+        self.assertEqual(self.daemon.scrape().value("jetmem_http_web_config_ok"), 1)
+
+    def check_refused(self, pattern):
+        before = self.daemon.scrape().value("jetmem_http_web_config_loads_total", result="failed")
+        first = self.serial()
+        self.daemon.reload()
+        self.daemon.wait_for_log(pattern)
+        self.daemon.wait_for_log("the web configuration is refused; the one in force is kept")
+        page = self.daemon.wait_for_page(
+            "it is told", lambda p: p.value("jetmem_http_web_config_ok") == 0)
+        self.assertGreater(page.value("jetmem_http_web_config_loads_total", result="failed"),
+                           before)
+        self.assertEqual(self.serial(), first)
+
+    def test_broken_ones_change_nothing(self):
+        good = {name: (self.daemon.web / name).read_bytes()
+                for name in ("server.crt", "server.key", "web.yaml")}
+        certificate, key = self.authority.sign(self.folder, "expired", valid="expired")
+        self.daemon.replace("server.crt", certificate)
+        self.daemon.replace("server.key", key)
+        self.check_refused(r"server\.crt: the certificate has expired on")
+        self.daemon.replace("server.crt", self.authority.certificate)
+        self.check_refused(r"server\.key: is not the key of the certificate")
+        (self.daemon.web / "server.crt").write_text("rubbish")
+        self.check_refused(r"server\.crt: holds no certificate in PEM")
+        (self.daemon.web / "server.crt").unlink()
+        self.check_refused(r"server\.crt: there is no such file")
+        self.daemon.web_file.write_text("")
+        self.check_refused(r"web\.yaml: protects nothing")
+        for name, content in good.items():
+            (self.daemon.web / name).write_bytes(content)
+        self.daemon.reload()
+        self.daemon.wait_for_page("good again", lambda p: p.value("jetmem_http_web_config_ok") == 1)
+
+    def test_other_users_and_no_tls(self):
+        kept = self.daemon.connection()
+        self.assertEqual(self.asks(kept), 200)
+        self.daemon.web_file.write_text(TLS % "" + f"basic_auth_users:\n  bob: {at.ALICE}\n")
+        self.daemon.reload()
+        # At once, also on connections that are open.
+        jt.wait_for("alice is out", lambda: self.asks(kept) == 401)
+        kept.close()
+        self.daemon.user = "bob"
+        self.assertEqual(self.daemon.request("GET", "/healthz")[0], 200)
+        # Where TLS is taken away by hand it is gone, on the same port.
+        self.daemon.web_file.write_text(f"basic_auth_users:\n  bob: {at.ALICE}\n")
+        self.daemon.reload()
+        self.daemon.authority = None
+
+        def plain():
+            try:
+                return self.daemon.request("GET", "/healthz")[0] == 200
+            except (OSError, http.client.HTTPException):
+                return False
+        jt.wait_for("plain HTTP", plain)
+
+
+class BrokenAtStart(unittest.TestCase):
+    def test_the_port_stays_closed_and_the_socket_serves(self):
+        runtime = jt.temp_directory(self)
+        port = jt.free_port()
+        daemon = at.SecureDaemon(self, f"basic_auth_users:\n  alice: {at.PASSWORD}\n", wait=False,
+                                 listen=f"127.0.0.1:{port}",
+                                 environment={"RUNTIME_DIRECTORY": str(runtime)})
+        daemon.wait_for_log(r"error http: \S+web\.yaml:2:10: the password of 'alice' must be a "
+                            "bcrypt hash")
+        daemon.wait_for_log(rf"error listen on 127\.0\.0\.1:{port}: stays closed")
+        self.assertNotIn(at.PASSWORD, daemon.log())
+        daemon.wait_for_log("serving http on unix:")
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), jt.PATIENCE)
+        path = runtime / "api.socket"
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o660)
+        connection = http.client.HTTPConnection("localhost", timeout=jt.PATIENCE)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(path))
+        connection.request("GET", "/metrics")
+        page = jt.Page(connection.getresponse().read().decode())
+        connection.close()
+        self.assertEqual(page.value("jetmem_http_web_config_ok"), 0)
+        self.assertGreaterEqual(page.value("jetmem_http_listen_failures_total"), 1)
+        # Mended, it opens without a restart.
+        daemon.web_file.write_text(USERS)
+        daemon.reload()
+        daemon.wait_for_log(rf"info serving http on 127\.0\.0\.1:{port}")
+        daemon.port = port
+        self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
+        self.assertEqual(daemon.stop()[0], 0)
+
+
+class Command(unittest.TestCase):
+    """jetmem asks a daemon behind TLS and a password."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.authority = at.Authority(cls)
+        cls.daemon = at.SecureDaemon(cls, TLS % "" + USERS, cls.authority)
+        cls.daemon.wait_until_read()
+        cls.url = f"https://localhost:{cls.daemon.port}"
+        cls.password = jt.temp_directory(cls) / "password"
+        cls.password.write_text(at.PASSWORD + "\n")
+
+    def jetmem(self, *arguments, **environment):
+        # Before and behind the command.
+        return run([jt.JETMEM, *arguments], environment=environment)
+
+    def test_it_is_let_in(self):
+        access = ("--daemon", self.url, "--cacert", self.authority.certificate, "--user", "alice")
+        for command in ("status", "doctor", "alerts", "history", "top", "cma"):
+            said = self.jetmem(command, *access, "--password-file", self.password)
+            self.assertIn(said.returncode, (0, 1, 2, 3), said.stdout)
+            self.assertNotIn("no daemon answers", said.stdout)
+            self.assertNotRegex(said.stdout, r"certificate|password")
+        said = self.jetmem("status", "--json", *access, JETMEM_PASSWORD=at.PASSWORD)
+        self.assertEqual(json.loads(said.stdout)["from"]["at"], self.url)
+
+    def test_what_is_wrong_is_said(self):
+        cacert = ("--cacert", self.authority.certificate)
+        user = ("--user", "alice", "--password-file", self.password)
+        cases = [
+            ((self.url, *user), "its certificate is not trusted: "),
+            ((self.url, *cacert), "it wants a user and password; name them with --user and "
+                                  "--password-file"),
+            ((self.url, *cacert, "--user", "bob", "--password-file", self.password),
+             "it does not accept this user and password"),
+            ((self.url, *cacert, "--user", "alice"), "--user needs a password"),
+            ((self.url, *cacert, "--user", "alice:secret"), "--user takes the name alone"),
+            ((self.url, "--cacert", "/none"), "--cacert /none cannot be used"),
+            ((self.url.replace("https://", "https://alice:secret@"), *cacert),
+             "can be seen by everybody on this machine"),
+            ((self.url + "/metrics", *cacert), "has a path; name the daemon alone"),
+            ((self.url.replace("https", "http"), *user), "If it speaks TLS, write --daemon https"),
+            ((f"127.0.0.1:{self.daemon.port}", *cacert), "belong to TLS; write --daemon https://"),
+            ((self.url.replace("localhost", "[::ffff:127.0.0.1]"), *cacert, *user),
+             "by a name that its certificate has"),
+        ]
+        for arguments, message in cases:
+            said = self.jetmem("alerts", "--daemon", *arguments)
+            self.assertIn(message, said.stdout.replace("\n", " "), arguments)
+            self.assertNotEqual(said.returncode, 0)
+            self.assertNotIn(at.PASSWORD, said.stdout)
+        said = self.jetmem("alerts", *cacert)
+        self.assertIn("belong to a daemon that is named", said.stdout)
+
+    def test_a_plain_daemon_asked_with_tls(self):
+        plain = jt.Daemon(self)
+        said = self.jetmem("alerts", "--daemon", f"https://127.0.0.1:{plain.port}")
+        self.assertIn("if it speaks plain HTTP, write --daemon http://", said.stdout)
+
+    def test_hash_password(self):
+        made = run([jt.JETMEM, "hash-password"], "correct horse\n")
+        self.assertEqual(made.returncode, 0, made.stdout)
+        self.assertRegex(made.stdout, r"^\$2b\$10\$[./A-Za-z0-9]{53}\n$")
+        self.assertNotEqual(made.stdout, run([jt.JETMEM, "hash-password"], "correct horse").stdout)
+        self.assertRegex(run([jt.JETMEM, "hash-password", "--cost", "8"], "x").stdout, r"^\$2b\$08")
+        for text in ("", "\n", "x" * 73, "a\0b\n"):
+            self.assertEqual(run([jt.JETMEM, "hash-password"], text).returncode, 2, repr(text))
+        self.assertEqual(run([jt.JETMEM, "hash-password", "--cost", "15"], "x").returncode, 2)
+        # It is taken, and opens.
+        web = jt.temp_directory(self) / "web.yaml"
+        web.touch(0o640)
+        web.write_text(f"basic_auth_users:\n  alice: {made.stdout}")
+        settings = web.with_name("jetmem.yaml")
+        settings.write_text(f"http: {{web_config: {web}}}\n")
+        checked = run([jt.JETMEM, "config", "check", settings])
+        self.assertEqual((checked.returncode, checked.stdout), (0, "ok\n"))
+        web.chmod(0o644)
+        checked = run([jt.JETMEM, "config", "check", settings])
+        self.assertEqual(checked.returncode, 0)
+        self.assertIn(f"{web}: holds secrets and can be read by every user", checked.stdout)
+        daemon = at.SecureDaemon(self, web.read_text(), user=None, wait=False)
+        line = daemon.wait_for_log(r"serving http on \S*:(\d+)")
+        daemon.port = int(line.group(1))
+        for password, status in (("correct horse", 200), ("correct", 401)):
+            self.assertEqual(daemon.request("GET", "/healthz",
+                                            at.basic("alice", password))[0], status)
+
+    def test_config_check(self):
+        folder = jt.temp_directory(self)
+        web = folder / "web.yaml"
+        settings = folder / "jetmem.yaml"
+        settings.write_text(f"http: {{web_config: {web}}}\n")
+
+        def checked(text):
+            web.write_text(text)
+            said = run([jt.JETMEM, "config", "check", settings])
+            return said.returncode, said.stdout
+        self.assertEqual(checked("rate_limit: {}\n")[0], 2)
+        self.assertIn(f"{web}:1:13: rate_limit is not supported", checked("rate_limit: {}\n")[1])
+        self.assertIn(f"{folder}/server.crt: there is no such file", checked(TLS % "")[1])
+        self.authority.sign(folder, "server")
+        self.assertEqual(checked(TLS % ""), (0, "ok\n"))
+        self.authority.sign(folder, "server", valid="expired")
+        status, said = checked(TLS % "")
+        self.assertEqual(status, 2)
+        self.assertIn("the certificate of CN=localhost has expired on", said)
+
+
+class Scraped(unittest.TestCase):
+    CONFIG = """
+scrape_configs:
+  - job_name: jetmem
+    scrape_interval: 1s
+    scheme: https
+    tls_config: {ca_file: %s, server_name: localhost%s}
+    basic_auth: {username: alice, password_file: %s}
+    static_configs: [{targets: ["127.0.0.1:%d"]}]
+"""
+
+    def test_prometheus_with_tls_password_and_certificate(self):
+        if not shutil.which("prometheus"):
+            self.skipTest("needs the program prometheus (Debian package prometheus)")
+        authority = at.Authority(self)
+        folder = jt.temp_directory(self)
+        client = authority.sign(folder, "client", "prometheus", "DNS:prometheus", client=True)
+        web = CLIENTS % "RequireAndVerifyClientCert" + f"  client_ca_file: {authority.certificate}\n"
+        daemon = at.SecureDaemon(self, web + USERS, authority, client=client)
+        (folder / "password").write_text(at.PASSWORD)
+        (folder / "prometheus.yml").write_text(self.CONFIG % (
+            authority.certificate, f", cert_file: {client[0]}, key_file: {client[1]}",
+            folder / "password", daemon.port))
+        port = jt.free_port()
+        log_file = folder / "log"
+        with open(log_file, "wb") as log:
+            prometheus = subprocess.Popen(
+                [shutil.which("prometheus"), f"--config.file={folder}/prometheus.yml",
+                 f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
+                preexec_fn=jt.die_with_parent)
+        jt.at_end(self, prometheus.wait, jt.PATIENCE)
+        jt.at_end(self, prometheus.kill)
+
+        def query(expression):
+            from urllib.parse import quote
+            from urllib.request import ProxyHandler, build_opener
+            try:
+                with build_opener(ProxyHandler({})).open(
+                        f"http://127.0.0.1:{port}/api/v1/query?query={quote(expression)}",
+                        timeout=jt.PATIENCE) as got:
+                    return json.load(got)["data"]["result"]
+            except OSError:
+                return []
+        jt.wait_for("three good scrapes", lambda: [
+            1 for r in query("sum_over_time(up{job='jetmem'}[1m])") if float(r["value"][1]) >= 3],
+            60)
+        self.assertEqual(query("jetmem_http_web_config_ok")[0]["value"][1], "1")
+        page = daemon.scrape()
+        # One check, however often it is asked; the daemon's own scrapes are with the same password.
+        self.assertEqual(page.value("jetmem_http_password_checks_total", result="right"), 1)
+
+
+if __name__ == "__main__":
+    jt.main()

@@ -1,0 +1,251 @@
+"""Clients that mean harm: trickles, floods of connections, handshakes, requests and passwords. While
+each goes on, sampling keeps its pace, a scraper that means well is served, and memory stays bounded.
+
+Floods run in processes of their own; they share the machine's processors with the daemon, so the
+limits here are wide. What is measured is printed.
+"""
+
+import contextlib
+import http.client
+import socket
+import ssl
+import sys
+import threading
+import time
+import unittest
+
+import access_testing as at
+import jetmem_testing as jt
+
+TLS = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
+USERS = f"basic_auth_users:\n  alice: {at.ALICE}\n"
+SETTINGS = jt.FAST + "http: {request_timeout: 2s, idle_timeout: 2s}\n"
+SCRAPER = "127.0.0.2"
+
+
+# ------------------------------------------------------------------- floods; each runs until killed
+
+def trickle(port):
+    """Three hundred connections of sixty addresses, a byte of a request each quarter of a second."""
+    clients = []
+    request = b"GET /metrics HTTP/1.1\r\nHost: t\r\nX-Long: " + b"a" * 1000
+    while True:
+        while len(clients) < 300:
+            client = socket.socket()
+            client.setblocking(False)
+            client.bind((f"127.0.1.{len(clients) % 60 + 1}", 0))
+            with contextlib.suppress(BlockingIOError):
+                client.connect(("127.0.0.1", port))
+            clients.append([client, 0])
+        for entry in clients:
+            try:
+                entry[0].send(request[entry[1]:entry[1] + 1])
+                entry[1] += 1
+            except BlockingIOError:
+                pass
+            except OSError:
+                entry[0].close()
+                entry[0] = None
+        clients = [entry for entry in clients if entry[0]]
+        time.sleep(0.25)
+
+
+def connections(port):
+    """As many as can be made, each closed at once, or left to be."""
+    held = []
+    while True:
+        client = socket.socket()
+        client.settimeout(0.2)
+        client.bind(("127.0.2.1", 0))
+        with contextlib.suppress(OSError):
+            client.connect(("127.0.0.1", port))
+        held.append(client)
+        if len(held) > 100:
+            held.pop(0).close()
+
+
+def handshakes(port):
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    while True:
+        with contextlib.suppress(OSError):
+            with at.raw(port, "127.0.3.1", 1) as client:
+                context.wrap_socket(client).close()
+
+
+def requests(port):
+    """Kept connections, and each with as many requests as the daemon will take."""
+    burst = b"GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n" * 50
+
+    def one():
+        while True:
+            with contextlib.suppress(OSError):
+                with at.raw(port, "127.0.4.1", 5) as client:
+                    while True:
+                        client.sendall(burst)
+                        if not client.recv(1 << 20):
+                            break
+    for _ in range(8):
+        threading.Thread(target=one, daemon=True).start()
+    time.sleep(1000)
+
+
+def readers(port):
+    """Ask for much, and take none of it."""
+    held = []
+    while True:
+        with contextlib.suppress(OSError):
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            client.settimeout(0.5)
+            client.bind((f"127.0.5.{len(held) % 20 + 1}", 0))
+            client.connect(("127.0.0.1", port))
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n" * 20)
+            held.append(client)
+        if len(held) > 200:
+            held.pop(0).close()
+
+
+def passwords(port):
+    """A new wrong one with each request, from ten addresses."""
+    def one(source):
+        number = 0
+        while True:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20,
+                                                        source_address=(source, 0))
+                while True:
+                    number += 1
+                    connection.request("GET", "/metrics", headers=at.basic(
+                        "alice", f"guess {source} {number} {time.time()}"))
+                    connection.getresponse().read()
+    for i in range(20):
+        threading.Thread(target=one, args=(f"127.0.6.{i % 10 + 1}",), daemon=True).start()
+    time.sleep(1000)
+
+
+FLOODS = {each.__name__: each
+          for each in (trickle, connections, handshakes, requests, readers, passwords)}
+
+
+class Flood:
+    """One of the above, in a process of its own."""
+
+    def __init__(self, test, name, port):
+        self.process = jt.subprocess.Popen([sys.executable, "-B", __file__, "--flood", name,
+                                            str(port)], preexec_fn=jt.die_with_parent)
+        jt.at_end(test, self.end)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait(jt.PATIENCE)
+
+
+class UnderAttack(unittest.TestCase):
+    def scrapes(self, daemon, seconds):
+        """(page, slowest, count) of a scraper that asks four times a second."""
+        slowest, count = 0, 0
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            begin = time.monotonic()
+            status, _, body = daemon.request("GET", "/metrics", source=SCRAPER) \
+                if isinstance(daemon, at.SecureDaemon) else self.plain(daemon)
+            slowest = max(slowest, time.monotonic() - begin)
+            self.assertEqual(status, 200)
+            count += 1
+            time.sleep(0.25)
+        return jt.Page(body.decode()), slowest, count
+
+    def plain(self, daemon):
+        connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=jt.PATIENCE,
+                                                source_address=(SCRAPER, 0))
+        try:
+            connection.request("GET", "/metrics")
+            response = connection.getresponse()
+            return response.status, response.headers, response.read()
+        finally:
+            connection.close()
+
+    def check(self, daemon, flood, seconds=5):
+        """The page at the end of the flood."""
+        before, quiet_slowest, _ = self.scrapes(daemon, 1)
+        memory = jt.resident_bytes(daemon.pid)
+        Flood(self, flood, daemon.port)
+        time.sleep(0.5)
+        begin, _, _ = self.scrapes(daemon, 0.3)
+        at_begin = time.monotonic()
+        during, slowest, count = self.scrapes(daemon, seconds)
+        took = time.monotonic() - at_begin
+
+        def grown(name):
+            return during.value(name) - begin.value(name)
+        rounds = grown("jetmem_rounds_total")
+        missed = grown("jetmem_rounds_missed_total")
+        growth = jt.resident_bytes(daemon.pid) - memory
+        print(f"\nmeasured: {flood}: {rounds / took:.1f} rounds/s, {missed:.0f} missed, lag "
+              f"{during.value('jetmem_round_lag_seconds') * 1000:.0f} ms, slowest of {count} "
+              f"scrapes {slowest * 1000:.0f} ms (quiet {quiet_slowest * 1000:.0f} ms), memory "
+              f"{growth / 1048576:+.1f} MiB, web thread "
+              f"{at.thread_seconds(daemon.pid, 'jetmem-web'):.1f} s", file=sys.stderr, flush=True)
+        # A round each 200 ms.
+        self.assertGreaterEqual(rounds, 0.6 * took / 0.2)
+        self.assertLessEqual(missed, 0.3 * took / 0.2)
+        self.assertLess(slowest, 5)
+        self.assertLess(growth, 40 << 20)
+        self.assertEqual(before.value("jetmem_reloads_total", result="ok"),
+                         during.value("jetmem_reloads_total", result="ok"))
+        return during
+
+    def refused(self, page, reason):
+        return page.value("jetmem_http_refused_total", reason=reason)
+
+    def test_trickle(self):
+        page = self.check(jt.Daemon(self, SETTINGS), "trickle", 7)
+        self.assertGreater(self.refused(page, "slow_request") + self.refused(page, "made_room"), 50)
+
+    def test_connections(self):
+        page = self.check(jt.Daemon(self, SETTINGS), "connections")
+        self.assertGreater(self.refused(page, "client_connections"), 10)
+
+    def test_handshakes(self):
+        daemon = at.SecureDaemon(self, TLS, at.Authority(self), user=None, settings=SETTINGS)
+        self.check(daemon, "handshakes")
+
+    def test_requests(self):
+        page = self.check(jt.Daemon(self, SETTINGS), "requests")
+        self.assertGreater(page.value("jetmem_http_requests_total", path="/metrics", code="200"),
+                           100)
+
+    def test_readers(self):
+        page = self.check(jt.Daemon(self, SETTINGS), "readers", 7)
+        self.assertLessEqual(page.value("jetmem_http_held_bytes"), 24 << 20)
+        self.assertGreater(sum(self.refused(page, reason) for reason in (
+            "slow_reader", "answer_memory", "client_connections", "made_room")), 0)
+
+    def test_passwords(self):
+        daemon = at.SecureDaemon(self, USERS, settings=SETTINGS)
+        begin = daemon.scrape()
+        page = self.check(daemon, "passwords")
+        wrong = page.value("jetmem_http_password_checks_total", result="wrong")
+        self.assertGreater(wrong, 2)
+        self.assertEqual(page.value("jetmem_http_password_checks_total", result="right"), 1)
+        self.assertGreater(self.refused(page, "password_queue"), 10)
+        used = at.thread_seconds(daemon.pid, "jetmem-password")
+        wall = time.monotonic() - daemon.started
+        jt.measured(f"processor for {wrong:.0f} wrong passwords in {wall:.1f} s", used)
+        self.assertLess(used, 0.4 * wall)
+        # Somebody new comes in too, from an address of his own.
+        self.assertLess(begin.value("jetmem_http_password_checks_total", result="wrong"), 1)
+        daemon.web_file.write_text(USERS + f"  bob: {at.ALICE}\n")
+        daemon.reload()
+        daemon.user = "bob"
+        answer = jt.wait_for("bob is let in", lambda: daemon.request(
+            "GET", "/healthz", source="127.0.0.9")[0] == 200)
+        self.assertTrue(answer)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--flood"]:
+        FLOODS[sys.argv[2]](int(sys.argv[3]))
+    jt.main()
