@@ -23,6 +23,8 @@ constexpr unsigned kKmsgMajor = 1;
 constexpr unsigned kKmsgMinor = 11;
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
+constexpr int kTriesOfOpenat2 = 16;
+
 // A C string of "/proc/meminfo" without its leading slash, or an error if it does not fit.
 struct RelativePath {
   std::array<char, PATH_MAX> text{};
@@ -40,9 +42,14 @@ UniqueFd open_by_openat2(int root_fd, const char* path, int flags, int& error) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const long fd = ::syscall(SYS_openat2, root_fd, path, &how, sizeof how);
-  error = fd < 0 ? errno : 0;
-  return UniqueFd(static_cast<int>(fd));
+  // EAGAIN: "..", or a link that climbs, while anything anywhere was renamed or mounted. Where that does
+  // not end, the walk answers: it depends on nobody else.
+  for (int tries = 0; tries < kTriesOfOpenat2; ++tries) {
+    const long fd = ::syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+    error = fd < 0 ? errno : 0;
+    if (error != EAGAIN) return UniqueFd(static_cast<int>(fd));
+  }
+  return open_below_by_walk(root_fd, path, flags, error);
 }
 
 Result<std::string> read_small_file(int fd) {

@@ -1,6 +1,6 @@
 # Headers that nearly every file includes, parsed once instead of once for each file: a third of what a
-# build without ccache takes. For the tests, and for rooms where sanitizers are built. A plain build and
-# scripts/test --nightly go without, which proves that each file includes what it needs.
+# build without ccache takes. A plain build and scripts/test --nightly go without, which proves that each
+# file includes what it needs.
 #
 # Not with ccache, which does not cache what uses them unless it is told to be less strict.
 option(JETMEM_PRECOMPILE "Precompile common headers: for CI, where nothing is cached" OFF)

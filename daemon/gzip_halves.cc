@@ -35,7 +35,7 @@ void append_deflated(z_stream& stream, std::string_view text, int flush, std::st
     stream.next_out = bytes(out.data()) + end;
     stream.avail_out = static_cast<uInt>(more);
     deflate(&stream, flush);
-    out.resize(out.size() - stream.avail_out);
+    out.erase(out.size() - stream.avail_out);
     // The bound foresees no flush: what is left then is a few bytes.
     more = 64;
   } while (stream.avail_out == 0);

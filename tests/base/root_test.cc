@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <thread>
 
 #include "tests/temp_dir.h"
 
@@ -49,6 +51,22 @@ TEST_F(RootTest, IsNeverEscaped) {
   EXPECT_EQ(read(root, "/../../etc/passwd"), "mine");
   EXPECT_EQ(read(root, "/magic"), error(ENOENT));
   EXPECT_EQ(read(root, "/loop"), error(ELOOP));
+}
+
+// openat2 gives up where it climbs while somebody renames, on the whole machine.
+TEST_F(RootTest, OthersRenamingDoNotDisturb) {
+  tree_.write("inside/etc/passwd", "mine");
+  tree_.write("other/a", "");
+  const std::string inside = tree_.file("inside"), a = tree_.file("other/a"), b = tree_.file("other/b");
+  ASSERT_EQ(::symlink("../etc/passwd", (inside + "/etc/climbing").c_str()), 0);
+  const Root root = Root::at(inside).value();
+  std::jthread renames([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      ::rename(a.c_str(), b.c_str());
+      ::rename(b.c_str(), a.c_str());
+    }
+  });
+  for (int i = 0; i < 5000; ++i) ASSERT_EQ(read(root, "/etc/climbing"), "mine") << i;
 }
 
 // The walk for kernels without openat2 keeps the same promises.

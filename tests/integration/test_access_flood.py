@@ -191,7 +191,8 @@ class UnderAttack(unittest.TestCase):
         # A round each 200 ms.
         self.assertGreaterEqual(rounds, 0.6 * took / 0.2)
         self.assertLessEqual(missed, 0.3 * took / 0.2)
-        self.assertLess(slowest, 5)
+        # What Prometheus waits for by itself.
+        self.assertLess(slowest, 10)
         self.assertLess(growth, 40 << 20)
         self.assertEqual(before.value("jetmem_reloads_total", result="ok"),
                          during.value("jetmem_reloads_total", result="ok"))

@@ -245,7 +245,7 @@ class UnderAttack(unittest.TestCase):
                 remove(path)
                 attack.place(path, good, self.outside)
                 now, said = page()
-                self.assertIn(now.state("pagetypeinfo"), attack.states)
+                self.assertIn(now.state("pagetypeinfo"), attack.states, said)
                 self.check_only_this_one(before, now, "pagetypeinfo")
                 if now.state("pagetypeinfo") == "ok":
                     good_samples = own_samples(before, "pagetypeinfo")
