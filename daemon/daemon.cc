@@ -265,6 +265,8 @@ void Daemon::set_up_boot_history() {
   if (boot_source_ == nullptr) return;
   boot_source_->set_history([this](const BootFacts& facts) {
     boot_keeper_->observe(facts);
+    // Not known is not certain.
+    if (history_) history_->set_clock_synchronized(facts.clock_synchronized.value_or(false));
     return boot_keeper_->view();
   });
 }

@@ -41,7 +41,13 @@ HistoryFeed::HistoryFeed(Options options, const Clock& clock, Log& log)
     : clock_(clock),
       live_(options.live),
       captured_uptime_(options.captured_uptime),
-      recorder_(options_of(std::move(options)), clock, log) {}
+      recorder_(
+          [&] {
+            RecorderOptions made = options_of(std::move(options));
+            made.wall_trust = [this] { return wall_trust(is_synchronized_.load()); };
+            return made;
+          }(),
+          clock, log) {}
 
 void HistoryFeed::start() {
   if (captured_uptime_) shift_ = clock_.boot() - *captured_uptime_;

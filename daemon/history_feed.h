@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -47,6 +48,8 @@ class HistoryFeed {
   void transition(const Transition& transition);
   // What a person noted, in this boot or an earlier one.
   void mark(const boot::Mark& mark, const std::string& this_boot);
+  // Whether a time server keeps the machine's clock in step: times are recorded as certain then.
+  void set_clock_synchronized(bool is_synchronized) { is_synchronized_ = is_synchronized; }
   void round(const SampleTable& table);
   void finish(const SampleTable& table);
 
@@ -71,6 +74,7 @@ class HistoryFeed {
   bool live_;
   std::optional<Nanoseconds> captured_uptime_;
   Nanoseconds shift_{0};  // from a captured machine's boot clock to ours
+  std::atomic<bool> is_synchronized_{false};  // read by the recorder's thread
   Recorder recorder_;
   // By entry of the tally: the record that waits for more alike.
   std::array<std::uint64_t, kernel_log::Tally::kMaxKeys> alike_{};

@@ -133,7 +133,7 @@ void Recorder::State::look_at_clock(Nanoseconds boot_now) {
   WallSeen seen;
   seen.at = boot_now;
   seen.offset = clock.wall() - boot_now;
-  seen.trust = options.wall_trust ? options.wall_trust() : wall_trust_now();
+  seen.trust = options.wall_trust ? options.wall_trust() : wall_trust(false);
   now->wall_offset.store(seen.offset.count());
   now->wall_trusted.store(seen.trust == WallTrust::kSynced);
   const auto differs = [&](const WallSeen& from) {

@@ -34,7 +34,8 @@ struct RecorderOptions {
   std::chrono::milliseconds interval{10'000};
   std::vector<std::string> metrics;  // as Selection's `more`
   std::string boot_id;
-  // How good the wall clock is now; a seam for tests.
+  // How good the wall clock is now; asked on the recorder's thread. Without it nobody says that the
+  // clock is synchronised.
   std::function<WallTrust()> wall_trust;
   // Whether the disk could be written now, asked on the recorder's thread before each use of it and
   // each minute; a seam for tests. And how long it may take before it is said to hang.
@@ -42,8 +43,8 @@ struct RecorderOptions {
   std::chrono::milliseconds disk_patience{5000};
 };
 
-// As the kernel and the time of the build say.
-WallTrust wall_trust_now();
+// As the clock itself says, and who knows whether it is synchronised.
+WallTrust wall_trust(bool is_synchronized);
 
 class Recorder {
  public:

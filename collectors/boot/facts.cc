@@ -287,7 +287,8 @@ bool BootFacts::same_as(const BootFacts& other) const {
          pstore_cut == other.pstore_cut && archive_cut == other.archive_cut &&
          records == other.records && history == other.history &&
          history_error.has_value() == other.history_error.has_value() && marks == other.marks &&
-         starts == other.starts && uptime == other.uptime;
+         starts == other.starts && uptime == other.uptime &&
+         clock_synchronized == other.clock_synchronized;
 }
 
 Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& out) {
@@ -299,6 +300,7 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   out.pstore_cut = out.archive_cut = false;
   out.absent.reset();
   out.uptime.reset();
+  out.clock_synchronized.reset();
   out.starts.boot.clear();
   out.starts.since = 0;
   out.starts.at.clear();
@@ -307,6 +309,9 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   parser.reset();
   parser.pstore();
   parser.uptime();
+  if (const auto synchronized = one_u64(snapshot.find(kClockSynchronized).text)) {
+    out.clock_synchronized = *synchronized == 1;
+  }
   if (with_history) parser.starts();
   if (with_history) parser.history();
   bool any = !out.reset_reason.empty() || !out.backend.empty() || out.pstore_listed ||

@@ -14,6 +14,7 @@
 //       may hold secrets.
 //   /var/lib/jetmem/boots.json, marks.jsonl      where no daemon hands its history over
 //   /run/jetmem/starts                           starts.h; as these
+//   adjtimex(2)                                  live: whether the clock is synchronised
 //   /proc/uptime                                 "12345.67 45678.90": seconds since boot. For a
 //       captured tree: a live machine's clock is asked itself
 //
@@ -73,6 +74,10 @@ struct BootFacts {
   // Wall clock minus boot clock, as the daemon last saw it: a second's change at least. Absent
   // where nobody follows the clock.
   std::optional<Nanoseconds> wall_offset;
+
+  // Whether a time server keeps the clock in step, as far as the kernel was told. Absent for a
+  // captured tree.
+  std::optional<bool> clock_synchronized;
 
   // Values that could not be had, by reason.
   AbsentValues absent;

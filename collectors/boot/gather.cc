@@ -1,5 +1,7 @@
 #include "collectors/boot/gather.h"
 
+#include <sys/timex.h>
+
 #include <array>
 #include <cerrno>
 #include <string>
@@ -98,8 +100,16 @@ void gather_reset(Gatherer& gatherer, KeptReset* unnamed) {
   gather_reset(gatherer, "/sys/kernel/pmc", "tegra_", unnamed);
 }
 
+void gather_clock(Gatherer& gatherer) {
+  timex asked{};  // modes 0: nothing is set
+  const int state = ::adjtimex(&asked);
+  if (state < 0) return;
+  note(gatherer, kClockSynchronized, state != TIME_ERROR && (asked.status & STA_UNSYNC) == 0 ? 1 : 0);
+}
+
 void gather_boot(Gatherer& gatherer) {
   static KeptReset unnamed;  // of this process
+  if (gatherer.root().is_live()) gather_clock(gatherer);
   gather_reset(gatherer, gatherer.root().is_live() ? &unnamed : nullptr);
   std::size_t left_out = 0;
   std::vector<std::string> names;

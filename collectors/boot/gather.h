@@ -15,6 +15,9 @@ inline constexpr std::string_view kPstoreArchive = "/var/lib/systemd/pstore";
 inline constexpr std::string_view kPstoreLeftOut = "jetmem:pstore records left out";
 inline constexpr std::string_view kArchiveLeftOut = "jetmem:archived records left out";
 
+// Whether the kernel says that its clock is kept in step: 0 or 1. Asked on a live machine alone.
+inline constexpr std::string_view kClockSynchronized = "jetmem:clock_synchronized";
+
 // What the controller told when one of its values had no name: the kernel warns at each reading of
 // such a one.
 struct KeptReset {

@@ -94,6 +94,10 @@ constexpr std::array kMetrics{
                .type = MetricType::kGauge,
                .help = "Seconds since boot, time in suspend included, as of the last reading: up "
                        "to some minutes ago (setting sources.boot.interval)."},
+    Descriptor{.name = "jetmem_clock_synchronized",
+               .type = MetricType::kGauge,
+               .help = "1: the kernel was told that a time server keeps its clock in step. 0: "
+                       "nobody does, and times in logs and recordings may be wrong."},
     Descriptor{.name = "jetmem_recent_starts",
                .type = MetricType::kGauge,
                .help = "Starts of jetmemd within the last hour in this boot, the present one "
@@ -116,6 +120,7 @@ enum Metric : std::size_t {
   kBackendInfo,
   kRecords,
   kUptime,
+  kClockInStep,
   kRecentStarts,
 };
 
@@ -220,6 +225,11 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
             reset_cause_name(cause_of_reset(reading_.reset_reason)));
   }
   write_starts(out, context);
+  if (reading_.clock_synchronized) {
+    out.put(kMetrics[kClockInStep], *reading_.clock_synchronized ? 1 : 0);
+  } else if (context.facts.live) {
+    context.absent.add("clock_not_asked");
+  }
   const boot::History* history = view_ ? view_->history : nullptr;
   if (!view_ && !reading_.history_error) history = &reading_.history;
   if (history != nullptr) {

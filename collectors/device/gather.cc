@@ -25,6 +25,7 @@ class Gather {
   void run() {
     // The update of L4T puts another file in its place, so it is opened anew each time.
     read("/etc/nv_tegra_release");
+    read(std::string(kIomemAtBoot));
     tree();
     tee();
     iommu();

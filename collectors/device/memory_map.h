@@ -5,7 +5,8 @@
 //                        80000000-bdffffff : System RAM
 //                          9b290000-9cdfffff : Kernel code
 //                        fffe0000-ffffffff : reserved
-//                      World readable, but without CAP_SYS_ADMIN every address is 0. On arm64 an
+//                      World readable, but without CAP_SYS_ADMIN every address is 0; then
+//                      what jetmem-iomem.service kept at boot is taken. On arm64 an
 //                      outermost "reserved" is memory that firmware told Linux of and keeps
 //                      (memblock's NOMAP); one below System RAM is the kernel's own. On x86 an
 //                      outermost one may be no memory at all.

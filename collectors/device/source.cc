@@ -149,7 +149,7 @@ const SourceInfo DeviceSource::kInfo{
     .shortest_interval = std::chrono::seconds(10),
     .grant =
         "read access to /proc/device-tree and /sys/firmware/devicetree for jetmem-reader; "
-        "addresses of memory take CAP_DAC_READ_SEARCH (debugfs) or CAP_SYS_ADMIN (iomem)",
+        "addresses of memory take CAP_DAC_READ_SEARCH (debugfs), or jetmem-iomem.service",
     .metrics = kMetrics,
     .limits = {.file_bytes = 512U << 10, .total_bytes = 2U << 20, .files = 4096},
     .gather = device::gather_device,
@@ -173,6 +173,10 @@ Result<void> parse_device(const Snapshot& snapshot, Device& out) {
   device::parse_identity(snapshot, out.identity, out.absent);
   device::parse_carve_outs(snapshot, out.tree, out.absent);
   out.iomem_state = parse_map(snapshot, kIomemPath, device::parse_iomem, out.iomem);
+  if (out.iomem_state == MapState::kHidden) {
+    const auto at_boot = parse_map(snapshot, device::kIomemAtBoot, device::parse_iomem, out.iomem);
+    if (at_boot == MapState::kKnown) out.iomem_state = at_boot;
+  }
   out.memblock_state = parse_map(snapshot, kMemblockPath, device::parse_memblock, out.memblock);
   out.zones_state = parse_map(snapshot, kZoneinfoPath, device::parse_zone_pages, out.zones);
   take_meminfo(snapshot, out);

@@ -119,6 +119,20 @@ TEST_F(DeviceTest, WithoutPrivilegeZoneinfoTellsAndTheReasonIsGiven) {
   EXPECT_EQ(absent("memblock_denied"), 1U);
 }
 
+TEST_F(DeviceTest, WhatRootSawAtBootStandsForHiddenAddresses) {
+  orin();
+  fixture.file("/proc/iomem", kHiddenIomem);
+  fixture.file("/run/jetmem-iomem/iomem", kIomem);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"iomem\"}"), 8227192832.0);
+  EXPECT_EQ(absent("iomem_addresses_hidden"), 0U);
+  fixture.file("/run/jetmem-iomem/iomem", kHiddenIomem);
+  fixture.file("/proc/zoneinfo", kZoneinfo);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(has_key("jetmem_memory_physical_bytes{source=\"zoneinfo\"}"));
+  EXPECT_EQ(absent("iomem_addresses_hidden"), 1U) << "recorded without the privilege: no better";
+}
+
 TEST_F(DeviceTest, WithoutAnyMapThereIsNoBudgetAndMemTotalAloneIsNone) {
   orin();
   fixture.file("/proc/iomem", kHiddenIomem);

@@ -1,0 +1,4 @@
+# The machine before jetmem is there: all else must be well, or what follows says nothing of jetmem.
+within 60 sh -c 'systemctl is-system-running | grep -q running' || { bad "systemd: $(systemctl is-system-running)"; systemctl --failed; exit 0; }
+uname -r
+good - "systemd $(systemctl --version | sed -n '1s/systemd \([0-9]*\).*/\1/p') is running on $(uname -r), nothing failed"

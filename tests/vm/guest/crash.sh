@@ -1,0 +1,5 @@
+# The machine is gone without a word, as when its power is cut; recovered.sh looks.
+sleep 12
+echo b >/proc/sysrq-trigger
+sleep 60
+bad "the machine does not go down"

@@ -1,0 +1,23 @@
+# What the units may, as systemd counts it; what of it the processes hold; and that no source is lost by it.
+exposure=$(systemd-analyze security jetmemd.service --no-pager | sed -n 's/.*: \([0-9.]*\) .*/\1/p')
+awk -v e="$exposure" 'BEGIN {exit !(e != "" && e <= 1.5)}' && good - "exposure of jetmemd.service: $exposure" || bad "exposure of jetmemd.service: $exposure, more than 1.5"
+for unit in jetmem-reader@x jetmem-probe@x jetmem-nvml@x jetmem-compact@x jetmem-iomem; do
+  echo "$unit $(systemd-analyze security $unit.service --no-pager | tail -n 1)"
+done
+pid=$(systemctl show -P MainPID jetmemd)
+grep -q '^CapEff:	0000000000000000$' /proc/$pid/status && grep -q '^Seccomp:	2$' /proc/$pid/status &&
+  grep -q '^NoNewPrivs:	1$' /proc/$pid/status || bad "jetmemd's own status: $(grep -E 'Cap|Seccomp|NoNew' /proc/$pid/status)"
+[ "$(cat /proc/$pid/oom_score_adj)" = -900 ] || bad "oom_score_adj is $(cat /proc/$pid/oom_score_adj)"
+reader=$(pgrep -o jetmem-reader)
+[ "$(cat /proc/$reader/oom_score_adj)" = -500 ] || bad "the reader inherits: $(cat /proc/$reader/oom_score_adj)"
+# The same sources by root without a sandbox, and by the daemon in its own.
+jetmem sources --json | sed -n 's/.*"\(source\|state\)": "\([a-z_]*\)".*/\2/p' | paste - - >/tmp/by-root
+settled() { page && ! grep -q '^jetmem_source_state{.*state="pending"} 1$' /tmp/page; }
+within 90 settled
+lost='' same=0
+while read -r name state; do
+  daemons=$(source_state "$name")
+  [ "$daemons" = "$state" ] && same=$((same + 1)) || lost="$lost $name: $daemons, root: $state;"
+done </tmp/by-root
+[ -z "$lost" ] && [ $same -gt 10 ] && good - "all $same sources are as root without a sandbox has them" || bad "in the sandbox:$lost ($same the same)"
+metric 'jetmem_memory_physical_bytes{source="iomem"}' | grep -q . && good - "addresses of memory, kept at boot by jetmem-iomem.service" || bad "no addresses of memory: $(ls -l /run/jetmem-iomem 2>&1)"

@@ -1,0 +1,19 @@
+# Nearly nothing is free, and somebody goes over all of it again and again: the daemon must go on sampling.
+available=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+take=$((available / 1024 - 24))
+before=$(metric jetmem_rounds_total)
+began=$(now)
+hog --unit=squeeze -p OOMScoreAdjust=900 $share/tools/memory_hog $take 25 touch
+sleep 12
+grep -E 'MemFree|MemAvailable' /proc/meminfo; cat /proc/pressure/memory
+low=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+ended=$(now)
+after=$(metric jetmem_rounds_total)
+missed=$(metric jetmem_rounds_missed_total)
+systemctl stop squeeze 2>/dev/null
+pace=$(awk -v a="$before" -v b="$after" -v s="$(minus "$ended" "$began")" 'BEGIN {printf "%.2f", (b - a) / s}')
+awk -v p="$pace" 'BEGIN {exit !(p > 0.8)}' && good - "with $((low / 1024)) MiB available the daemon samples $pace times a second (missed in all: $missed)" || bad "only $pace rounds a second with $((low / 1024)) MiB available"
+[ "$(systemctl show -P NRestarts jetmemd)" = 0 ] || echo "restarts: $(systemctl show -P NRestarts jetmemd)"
+grep -E '^jetmem_pressure_stall_seconds_total.*memory' /tmp/page
+total=$(awk '/^some/ {split($5, t, "="); print t[2]}' /proc/pressure/memory)
+[ "$total" -gt 0 ] && above 'jetmem_pressure_stall_seconds_total{kind="some",resource="memory"}' 0 && good - "PSI: $((total / 1000)) ms of stalls, on the page too" || bad "PSI total is $total us, the page says $(metric 'jetmem_pressure_stall_seconds_total{kind="some",resource="memory"}')"
