@@ -42,8 +42,8 @@ UniqueFd open_by_openat2(int root_fd, const char* path, int flags, int& error) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: "..", or a link that climbs, while anything anywhere was renamed or mounted. Where that does
-  // not end, the walk answers: it depends on nobody else.
+  // EAGAIN: "..", or a link that climbs, while anything anywhere was renamed or mounted. Where that
+  // does not end, the walk answers: it depends on nobody else.
   for (int tries = 0; tries < kTriesOfOpenat2; ++tries) {
     const long fd = ::syscall(SYS_openat2, root_fd, path, &how, sizeof how);
     error = fd < 0 ? errno : 0;

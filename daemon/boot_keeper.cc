@@ -449,6 +449,10 @@ void BootKeeper::save() {
   writer_->put(to_text(history_));
 }
 
+void BootKeeper::take_last_marks() {
+  if (keeps() && begun_) look_for_marks(kLastMarksPatience);
+}
+
 void BootKeeper::finish(RunEnd how) {
   if (!keeps()) return;
   if (!begun_ && !begin(std::chrono::milliseconds(0))) {
@@ -459,7 +463,6 @@ void BootKeeper::finish(RunEnd how) {
   }
   look_at_clock();
   if (!told_) tell();
-  look_for_marks(kLastMarksPatience);
   history_.boots.back().run = how;
   save();
   if (!writer_->finish(kWritePatience)) {

@@ -53,6 +53,8 @@ class BootKeeper {
   // when there is something new to show.
   bool round();
   // The last word: on the disk when this returns, or given up.
+  // Marks set since the last look; before finish(), while whoever is told of them still listens.
+  void take_last_marks();
   void finish(boot::RunEnd how);
 
   bool keeps() const { return writer_ != nullptr; }

@@ -321,6 +321,7 @@ int Daemon::run() {
   kernel_log_feed_->finish();
   log_.info("stopping");
   judge_->finish();
+  if (boot_keeper_) boot_keeper_->take_last_marks();  // which are the recorder's too
   if (history_) history_->finish(table_);
   if (boot_keeper_ && boot_keeper_->keeps()) {
     boot_keeper_->finish(run_end(ask_system_state(kSystemStatePatience)));

@@ -73,7 +73,7 @@ class HistoryFeed {
   const Clock& clock_;
   bool live_;
   std::optional<Nanoseconds> captured_uptime_;
-  Nanoseconds shift_{0};  // from a captured machine's boot clock to ours
+  Nanoseconds shift_{0};                      // from a captured machine's boot clock to ours
   std::atomic<bool> is_synchronized_{false};  // read by the recorder's thread
   Recorder recorder_;
   // By entry of the tally: the record that waits for more alike.

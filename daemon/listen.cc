@@ -18,8 +18,8 @@
 namespace jetmem {
 namespace {
 
-// Who comes when this is full waits seconds until its kernel tries again: hundreds of slow clients are
-// to cost one that means well no more than its turn.
+// Who comes when this is full waits seconds until its kernel tries again: hundreds of slow clients
+// are to cost one that means well no more than its turn.
 constexpr int kBacklog = 512;
 // Of each connection in the kernel, which takes twice as much: a client that does not read, or
 // sends what nobody wants, would else pin megabytes.

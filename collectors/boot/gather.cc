@@ -104,7 +104,8 @@ void gather_clock(Gatherer& gatherer) {
   timex asked{};  // modes 0: nothing is set
   const int state = ::adjtimex(&asked);
   if (state < 0) return;
-  note(gatherer, kClockSynchronized, state != TIME_ERROR && (asked.status & STA_UNSYNC) == 0 ? 1 : 0);
+  note(gatherer, kClockSynchronized,
+       state != TIME_ERROR && (asked.status & STA_UNSYNC) == 0 ? 1 : 0);
 }
 
 void gather_boot(Gatherer& gatherer) {

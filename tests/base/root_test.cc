@@ -57,7 +57,8 @@ TEST_F(RootTest, IsNeverEscaped) {
 TEST_F(RootTest, OthersRenamingDoNotDisturb) {
   tree_.write("inside/etc/passwd", "mine");
   tree_.write("other/a", "");
-  const std::string inside = tree_.file("inside"), a = tree_.file("other/a"), b = tree_.file("other/b");
+  const std::string inside = tree_.file("inside"), a = tree_.file("other/a"),
+                    b = tree_.file("other/b");
   ASSERT_EQ(::symlink("../etc/passwd", (inside + "/etc/climbing").c_str()), 0);
   const Root root = Root::at(inside).value();
   std::jthread renames([&](const std::stop_token& stop) {

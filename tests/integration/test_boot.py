@@ -327,6 +327,14 @@ class Marks(BootTest):
                          ["new camera firmware", "while it was down"])
         self.assertIn("mark: while it was down", re.sub(r"\s+", " ", self.jetmem("boots").stdout))
 
+    def test_one_set_just_before_the_end_is_recorded(self):
+        # Marks are looked for every few seconds; the last look must come before the recorder ends.
+        daemon = self.daemon(FAST)
+        self.jetmem("mark", "last words")
+        daemon.stop()
+        _, _, body = self.daemon().request("GET", "/api/v1/events")
+        self.assertIn("last words", body.decode())
+
     def test_many_at_once_and_hostile_text(self):
         processes = [subprocess.Popen([jt.JETMEM, "mark", f"\x1b[31m{i}\n\"x\"", "--state-dir",
                                        str(self.state)], stdout=subprocess.DEVNULL)

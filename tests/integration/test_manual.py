@@ -6,6 +6,7 @@ JETMEM_MANUAL is the folder, JETMEM_CLI the program.
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -54,6 +55,24 @@ class ManPages(unittest.TestCase):
         plain = __import__("re").sub(".\b", "", text)
         for part in ("jetmem-plan - Whether cameras", "--on-top", "EXIT STATUS", "SEE ALSO"):
             self.assertIn(part, plain)
+
+
+class ManPageOfTheDaemon(unittest.TestCase):
+    PAGE = pathlib.Path(__file__).parent.parent.parent / "daemon/jetmemd.8"
+
+    def test_it_has_the_options_of_help(self):
+        text = subprocess.run([os.environ["JETMEM_JETMEMD"], "--help"], capture_output=True,
+                              text=True, check=True).stdout
+        options = set(re.findall(r"--[a-z]+", text))
+        self.assertGreater(len(options), 4)
+        written = set(re.findall(r"--[a-z]+", self.PAGE.read_text().replace("\\-", "-")))
+        self.assertEqual(written, options)
+
+    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
+    def test_mandoc_finds_nothing_wrong(self):
+        done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", self.PAGE],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual([line for line in done.stdout.splitlines() if "missing date" not in line], [])
 
 
 class Completions(unittest.TestCase):

@@ -16,8 +16,12 @@ settled() { page && ! grep -q '^jetmem_source_state{.*state="pending"} 1$' /tmp/
 within 90 settled
 lost='' same=0
 while read -r name state; do
+  # Programs, which only the daemon starts.
+  [ "$state" != pending ] || continue
   daemons=$(source_state "$name")
   [ "$daemons" = "$state" ] && same=$((same + 1)) || lost="$lost $name: $daemons, root: $state;"
 done </tmp/by-root
 [ -z "$lost" ] && [ $same -gt 10 ] && good - "all $same sources are as root without a sandbox has them" || bad "in the sandbox:$lost ($same the same)"
-metric 'jetmem_memory_physical_bytes{source="iomem"}' | grep -q . && good - "addresses of memory, kept at boot by jetmem-iomem.service" || bad "no addresses of memory: $(ls -l /run/jetmem-iomem 2>&1)"
+grep -q '^0*[1-9a-f].* : System RAM$' /run/jetmem-iomem/iomem && [ "$(stat -c '%U %G %a' /run/jetmem-iomem/iomem)" = 'root jetmem-reader 440' ] &&
+  good - "addresses of memory were kept at boot, for the reader" || bad "the map of memory: $(ls -l /run/jetmem-iomem 2>&1)"
+page; grep '^jetmem_memory_physical_bytes' /tmp/page

@@ -13,7 +13,7 @@ jetmem events --since 5m | tee /tmp/events | tail -n 8
 grep -qi '0x12345000' /tmp/events && grep -q smmu /tmp/events || bad "jetmem events does not tell of the address"
 awk -v a="$after" 'BEGIN {exit !(a <= 1)}' && good "$after" "SMMU fault at IOVA 0x12345000, stream 0x28: JetmemSmmuFault (in /metrics after ${counted:-?} s at most)" ||
   bad "JetmemSmmuFault came ${after:-not} s after the fault, not within a second"
-journalctl -q -x -n 1 -o cat JETMEM_ALERT=JetmemSmmuFault JETMEM_ALERT_STATE=firing | tee /tmp/entry
+journalctl -q -x -n 1 JETMEM_ALERT=JetmemSmmuFault JETMEM_ALERT_STATE=firing | tee /tmp/entry
 grep -qi 'remedy' /tmp/entry && grep -qi runbook /tmp/entry && good - "journalctl -x explains it" || bad "journalctl -x has no explanation"
 # More than the kernel prints.
 sleep 6
