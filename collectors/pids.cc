@@ -16,4 +16,13 @@ void keep_pids(std::vector<std::string>& names) {
   });
 }
 
+bool hides_processes(const Root& root, const std::vector<std::string>& pids) {
+  if (pids.empty() || pids.front() != "1") return true;
+  if (!root.is_live()) return false;
+  // include/linux/proc_ns.h: PROC_PID_INIT_INO, the namespace that the kernel begins with.
+  constexpr std::string_view kFirst = "pid:[4026531836]";
+  std::string ours;
+  return root.read_link("/proc/self/ns/pid", ours) == 0 && ours != kFirst;
+}
+
 }  // namespace jetmem

@@ -59,7 +59,7 @@ class HolderWalk {
     // At the bound on names there is at least one more.
     std::uint64_t left_out = names_.size() == kDmabufLimits.names ? 1 : 0;
     keep_pids(names_);
-    const bool hidden = !has_first_pid(names_);
+    const bool hidden = hides_processes(files_.root(), names_);
     for (const std::string& pid : names_) {
       if (processes_ + denied_ >= kMaxProcesses || seen_ >= kMaxDescriptors || is_late()) {
         ++left_out;

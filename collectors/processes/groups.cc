@@ -199,7 +199,7 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
   std::uint64_t taken = 0;
   const auto begin = std::chrono::steady_clock::now();
   keep_pids(names);
-  const bool hidden = !has_first_pid(names);
+  const bool hidden = hides_processes(files.root(), names);
   std::string path;
   std::string lines;
   for (const std::string& name : names) {

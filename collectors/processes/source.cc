@@ -71,7 +71,8 @@ constexpr std::array kMetrics{
                .type = MetricType::kGauge,
                .help = "Resident memory of all processes, the sum over all groups. Shared pages "
                        "count in each process, so it may exceed what the machine has. Absent "
-                       "when not all could be looked at in time."},
+                       "when not all could be looked at: not in time, or hidden (hidepid, a "
+                       "container that sees its own alone)."},
     Descriptor{.name = "jetmem_processes_left_out",
                .type = MetricType::kGauge,
                .help = "Processes that no figure of processes contains: denied (hidepid), beyond "
@@ -246,7 +247,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   const bool is_cut = reading_.left_out > 0;
   if (is_cut) {
     context.absent.add("walk_cut");
-  } else {
+  } else if (!reading_.hidden) {
     put(kTotalResident, reading_.resident_pages * page);
   }
   join(context);
