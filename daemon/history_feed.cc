@@ -44,7 +44,9 @@ HistoryFeed::HistoryFeed(Options options, const Clock& clock, Log& log)
       recorder_(
           [&] {
             RecorderOptions made = options_of(std::move(options));
-            made.wall_trust = [this] { return wall_trust(is_synchronized_.load()); };
+            made.wall_trust = [this] {
+              return wall_trust(clock_.boot().count() < synchronized_until_.load());
+            };
             return made;
           }(),
           clock, log) {}
@@ -105,6 +107,10 @@ void HistoryFeed::mark(const boot::Mark& mark, const std::string& this_boot) {
     record.wall = std::chrono::seconds(mark.at.wall);
   }
   recorder_.event(std::move(record));
+}
+
+void HistoryFeed::set_clock_synchronized(bool is_synchronized) {
+  synchronized_until_ = is_synchronized ? (clock_.boot() + kSynchronizedFor).count() : 0;
 }
 
 double HistoryFeed::Watched::value(const SampleTable& table) const {

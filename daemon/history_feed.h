@@ -40,6 +40,9 @@ class HistoryFeed {
   static constexpr double kStallRatio = 0.1;
   static constexpr double kCalm = 0.05;
   static constexpr std::chrono::milliseconds kPatience{2000};
+  // The kernel itself takes hours to call a clock unsynchronised that nobody keeps in step any
+  // more.
+  static constexpr std::chrono::hours kSynchronizedFor{1};
 
   HistoryFeed(Options options, const Clock& clock, Log& log);
 
@@ -48,8 +51,9 @@ class HistoryFeed {
   void transition(const Transition& transition);
   // What a person noted, in this boot or an earlier one.
   void mark(const boot::Mark& mark, const std::string& this_boot);
-  // Whether a time server keeps the machine's clock in step: times are recorded as certain then.
-  void set_clock_synchronized(bool is_synchronized) { is_synchronized_ = is_synchronized; }
+  // Whether a time server keeps the machine's clock in step: times are recorded as certain then,
+  // for as long as that counts as known.
+  void set_clock_synchronized(bool is_synchronized);
   void round(const SampleTable& table);
   void finish(const SampleTable& table);
 
@@ -73,8 +77,9 @@ class HistoryFeed {
   const Clock& clock_;
   bool live_;
   std::optional<Nanoseconds> captured_uptime_;
-  Nanoseconds shift_{0};                      // from a captured machine's boot clock to ours
-  std::atomic<bool> is_synchronized_{false};  // read by the recorder's thread
+  Nanoseconds shift_{0};  // from a captured machine's boot clock to ours
+  std::atomic<std::int64_t> synchronized_until_{
+      0};  // boot clock, ns; read by the recorder's thread
   Recorder recorder_;
   // By entry of the tally: the record that waits for more alike.
   std::array<std::uint64_t, kernel_log::Tally::kMaxKeys> alike_{};

@@ -120,6 +120,24 @@ TEST_F(HistoryFeedTest, AnOomKillIsWrittenAtOnceUnlessItIsOld) {
   EXPECT_EQ(kept[0].kind, "oom_kill");
 }
 
+TEST_F(HistoryFeedTest, TimesAreCertainForAsLongAsSomebodySaysSo) {
+  const auto is_certain = [&] {
+    for (int i = 0; i < 40; ++i) {
+      round(0, 0);
+      const auto starts = events(EventWhat::kDaemon);
+      if (!starts.empty() && starts.front().wall_trusted) return true;
+    }
+    return false;
+  };
+  begin();
+  EXPECT_FALSE(is_certain()) << "nobody said so";
+  feed->set_clock_synchronized(true);
+  clock.advance(HistoryFeed::kSynchronizedFor);
+  EXPECT_FALSE(is_certain()) << "that was too long ago";
+  feed->set_clock_synchronized(true);
+  EXPECT_TRUE(is_certain());
+}
+
 TEST_F(HistoryFeedTest, ACapturedMachinesClockIsPutOnOurs) {
   // It was captured six days after its boot; we have been up for five minutes.
   options.live = false;
