@@ -1,6 +1,7 @@
 #include "collectors/pids.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/text.h"
 
@@ -22,7 +23,8 @@ bool hides_processes(const Root& root, const std::vector<std::string>& pids) {
   // include/linux/proc_ns.h: PROC_PID_INIT_INO, the namespace that the kernel begins with.
   constexpr std::string_view kFirst = "pid:[4026531836]";
   std::string ours;
-  return root.read_link("/proc/self/ns/pid", ours) == 0 && ours != kFirst;
+  const int error = root.read_link("/proc/self/ns/pid", ours);
+  return error == 0 ? ours != kFirst : error != ENOENT;  // a kernel without such namespaces
 }
 
 }  // namespace jetmem

@@ -450,7 +450,8 @@ void BootKeeper::save() {
 }
 
 void BootKeeper::take_last_marks() {
-  if (keeps() && begun_) look_for_marks(kLastMarksPatience);
+  if (!keeps() || (!begun_ && !begin(std::chrono::milliseconds(0)))) return;
+  look_for_marks(kLastMarksPatience);
 }
 
 void BootKeeper::finish(RunEnd how) {

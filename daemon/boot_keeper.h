@@ -52,9 +52,9 @@ class BootKeeper {
   // Every ten seconds or so: new marks, the sign of life, what is told late, the wall clock. True
   // when there is something new to show.
   bool round();
-  // The last word: on the disk when this returns, or given up.
   // Marks set since the last look; before finish(), while whoever is told of them still listens.
   void take_last_marks();
+  // The last word: on the disk when this returns, or given up.
   void finish(boot::RunEnd how);
 
   bool keeps() const { return writer_ != nullptr; }

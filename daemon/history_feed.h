@@ -42,7 +42,7 @@ class HistoryFeed {
   static constexpr std::chrono::milliseconds kPatience{2000};
   // The kernel itself takes hours to call a clock unsynchronised that nobody keeps in step any
   // more.
-  static constexpr std::chrono::hours kSynchronizedFor{1};
+  static constexpr std::chrono::hours kSynchronizedFor{3};
 
   HistoryFeed(Options options, const Clock& clock, Log& log);
 

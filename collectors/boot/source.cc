@@ -97,7 +97,7 @@ constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_clock_synchronized",
                .type = MetricType::kGauge,
                .help = "1: the kernel was told that a time server keeps its clock in step. 0: "
-                       "nobody does, and times in logs and recordings may be wrong."},
+                       "nobody told it so, and times in logs and recordings may be wrong."},
     Descriptor{.name = "jetmem_recent_starts",
                .type = MetricType::kGauge,
                .help = "Starts of jetmemd within the last hour in this boot, the present one "

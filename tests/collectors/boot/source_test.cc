@@ -48,6 +48,19 @@ TEST_F(BootSourceTest, ReadsWhatIsWatchedForChange) {
   EXPECT_EQ(value(boot::What::kKernel), "") << "nothing is left of the reading before";
 }
 
+TEST_F(BootSourceTest, WhetherTheClockIsSynchronised) {
+  fixture.file("/proc/cmdline", "root=/dev/nvme0n1p1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(get("jetmem_clock_synchronized"))) << "nobody asked";
+  for (const int is_so : {1, 0}) {
+    fixture.clear();
+    fixture.file("/proc/cmdline", "root=/dev/nvme0n1p1\n");
+    fixture.file(kClockSynchronized, std::to_string(is_so) + "\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(get("jetmem_clock_synchronized"), is_so);
+  }
+}
+
 TEST_F(BootSourceTest, ResetReasonOfEveryPlace) {
   fixture.file("/sys/devices/platform/bus@0/c360000.pmc/reset_reason", "BCCPLEXWDT\n");
   fixture.file("/sys/devices/platform/bus@0/c360000.pmc/reset_level", "L1\n");

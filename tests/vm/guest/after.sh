@@ -5,9 +5,10 @@ within 30 curl -sf http://127.0.0.1:10743/readyz >/dev/null || bad "jetmemd is n
 jetmem boots
 jetmem events --since -30m | tail -n 12
 jetmem events --since -30m | grep -q 'before the reboot' || bad "the mark from before is gone"
-points=$(jetmem history jetmem_meminfo_MemFree_bytes --since -30m --csv | grep -c ,)
+jetmem history jetmem_meminfo_MemFree_bytes --since -30m --csv | grep '^jetmem_meminfo_MemFree_bytes,' >/tmp/points
+points=$(wc -l </tmp/points)
+grep -q ",$(cut -c1-18 $share/oldest)" /tmp/points || bad "the oldest point, of $(cat $share/oldest), is gone"
 [ "$points" -ge "$(cat $share/points)" ] && good - "$points points of one series, $(cat $share/points) of them from before the reboot" || bad "$points points are left of $(cat $share/points)"
 clean=$(metric 'jetmem_boot_last_stop{clean="yes"}')
 [ "$clean" = 1 ] && good - "the reboot is known to have been asked for" || { bad "jetmem_boot_last_stop{clean=yes} is ${clean:-absent}"; grep boot_last_stop /tmp/page; }
-sqlite3 /var/lib/jetmem/history.db 'PRAGMA integrity_check' 2>/dev/null
 cat /proc/sys/kernel/random/boot_id >$share/boot_id

@@ -11,5 +11,5 @@ free=$(sed -n 's/^CmaFree: *\([0-9]*\) kB/\1/p' /proc/meminfo)
 shown=$(metric jetmem_meminfo_CmaFree_bytes)
 awk -v f="$free" -v s="$shown" 'BEGIN {d = f * 1024 - s; exit !(s != "" && d < 16e6 && d > -16e6)}' || bad "CmaFree is $free kB, jetmem says $shown"
 jetmem doctor >/tmp/doctor; grep -i cma /tmp/doctor | head -n 5
-grep -qi 'cma\|contiguous' /tmp/doctor && good - "jetmem doctor names it" || bad "jetmem doctor does not speak of CMA"
+grep -q '^[A-Z]* .*(cma)$' /tmp/doctor && grep -q 'JetmemCmaAllocationFailing fires' /tmp/doctor && good - "jetmem doctor names it" || bad "jetmem doctor does not speak of CMA"
 echo -1 >$lab/cma_kb
