@@ -211,6 +211,8 @@ void IncidentCapture::begin() {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(duration).count()) + "s";
   };
   SpawnRequest request;
+  // When memory runs short it is not to be spared as the daemon is.
+  request.stranger = true;
   request.argv = {options_.program,
                   "capture",
                   "--automatic",
