@@ -112,12 +112,12 @@ Result<void> IncidentCapture::start(sd_event* event) {
   return child_.attach(event);
 }
 
-std::string IncidentCapture::base() const {
+const std::string& IncidentCapture::base() const {
   return history_directory_.empty() ? options_.state_directory : history_directory_;
 }
 
 std::string IncidentCapture::folder() const {
-  const std::string where = base();
+  const std::string& where = base();
   return where.empty() ? std::string() : where + "/captures";
 }
 

@@ -73,8 +73,8 @@ class IncidentCapture {
   static int on_begin(sd_event_source*, std::uint64_t, void* self);
   static int on_deadline(sd_event_source*, std::uint64_t, void* self);
   static int on_recount(sd_event_source*, std::uint64_t, void* self);
-  bool on() const { return settings_.enabled && !folder().empty(); }
-  std::string base() const;  // where the recorder's file lies
+  bool on() const { return settings_.enabled && !base().empty(); }
+  const std::string& base() const;  // where the recorder's file lies
   std::string folder() const;
   void restore();
   void keep() const;

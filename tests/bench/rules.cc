@@ -4,6 +4,7 @@
 //   bench_rules                   a line each: nanoseconds of CPU an evaluation, the median of
 //   rounds;
 //                                 of it by function; bytes; allocations
+//   bench_rules count N           an evaluation of so many rules; bytes; allocations
 //   bench_rules export DIR END    the same rules and series for Prometheus: DIR/rules.yml and
 //                                 DIR/series.txt (OpenMetrics) whose last sample is at END
 //                                 (seconds)
@@ -26,7 +27,7 @@
 namespace jetmem {
 namespace {
 
-constexpr int kRules = 100;
+constexpr int kRules = 100;  // where no other number is asked for
 constexpr int kSeriesOfRule = 5;
 constexpr int kSteps = 241;  // an hour, both ends
 constexpr std::chrono::seconds kInterval{15};
@@ -54,9 +55,9 @@ double value_of(int rule, int series, int step) {
   return 1e6 + ((step * 7919 + rule * 104729 + series * 1299709) % 10007) * 1.7;
 }
 
-RuleSet make_rules(std::optional<Function> only) {
+RuleSet make_rules(std::optional<Function> only, int count = kRules) {
   RuleSet rules;
-  for (int i = 0; i < kRules; ++i) {
+  for (int i = 0; i < count; ++i) {
     Rule rule;
     rule.name = "Bench" + std::to_string(i);
     rule.hold = std::chrono::minutes(1);
@@ -86,10 +87,10 @@ struct Cost {
   unsigned long allocations = 0;
 };
 
-Cost measure(std::optional<Function> only, int rounds) {
-  RuleEngine engine(make_rules(only), {kInterval, 64U << 20});
+Cost measure(std::optional<Function> only, int rounds, int count = kRules) {
+  RuleEngine engine(make_rules(only, count), {kInterval, 64U << 20});
   std::vector<RuleEngine::SeriesId> ids;
-  for (int r = 0; r < kRules; ++r) {
+  for (int r = 0; r < count; ++r) {
     for (int s = 0; s < kSeriesOfRule; ++s) {
       ids.push_back(*engine.series(metric_of(r), {{"area", std::to_string(s)}}));
     }
@@ -98,7 +99,7 @@ Cost measure(std::optional<Function> only, int rounds) {
   const auto one = [&](bool judge) {
     engine.begin(step * kInterval);
     std::size_t at = 0;
-    for (int r = 0; r < kRules; ++r) {
+    for (int r = 0; r < count; ++r) {
       for (int s = 0; s < kSeriesOfRule; ++s) engine.set(ids[at++], value_of(r, s, step));
     }
     ++step;
@@ -122,10 +123,13 @@ Cost measure(std::optional<Function> only, int rounds) {
   return cost;
 }
 
+void print(const Cost& cost) {
+  std::printf("evaluation\t%.0f\nbytes\t%zu\nallocations\t%lu\n", cost.nanoseconds, cost.bytes,
+              cost.allocations);
+}
+
 int print_costs() {
-  const Cost all = measure(std::nullopt, 400);
-  std::printf("evaluation\t%.0f\nbytes\t%zu\nallocations\t%lu\n", all.nanoseconds, all.bytes,
-              all.allocations);
+  print(measure(std::nullopt, 400));
   for (const Function f : {Function::kRate, Function::kAverage, Function::kMaximum,
                            Function::kChanges, Function::kSlope}) {
     std::printf("%s\t%.0f\n", std::string(function_name(f)).c_str(),
@@ -166,6 +170,10 @@ int export_to(const std::string& directory, long long end) {
 int main(int argc, char** argv) {
   if (argc == 4 && std::string(argv[1]) == "export") {
     return jetmem::export_to(argv[2], std::strtoll(argv[3], nullptr, 10));
+  }
+  if (argc == 3 && std::string(argv[1]) == "count") {
+    jetmem::print(jetmem::measure(std::nullopt, 50, std::atoi(argv[2])));
+    return 0;
   }
   return jetmem::print_costs();
 }

@@ -1,0 +1,1 @@
+"""The parts of scripts/bench. Each takes the table, the build directory and a directory of its own."""
