@@ -38,6 +38,15 @@ struct RelativePath {
   }
 };
 
+// Whether root or this user made what stands at `path`, and it is of that type (S_IFLNK, ...).
+bool is_trusted(int root_fd, std::string_view path, mode_t type) {
+  const RelativePath relative(path);
+  struct stat info {};
+  return relative.fits &&
+         ::fstatat(root_fd, relative.text.data(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         (info.st_mode & S_IFMT) == type && (info.st_uid == 0 || info.st_uid == ::geteuid());
+}
+
 UniqueFd open_by_openat2(int root_fd, const char* path, int flags, int& error) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
@@ -185,8 +194,14 @@ UniqueFd Root::open_below(std::string_view path, int flags, int& error) const {
   return open_below_by_walk(directory_.get(), relative.text.data(), flags, error);
 }
 
+// Live, this process may read more than others (jetmem-reader, a command of root's): whoever owns a
+// folder that it looks into, as the daemon does its own, must not have it read another file for
+// him by a link in the place of one there.
 UniqueFd Root::open_file(std::string_view path, int& error) const {
-  UniqueFd fd = open_below(path, kOpenFlags, error);
+  UniqueFd fd = open_below(path, kOpenFlags | (is_live() ? O_NOFOLLOW : 0), error);
+  if (!fd.valid() && error == ELOOP && is_live() && is_trusted(directory_.get(), path, S_IFLNK)) {
+    fd = open_below(path, kOpenFlags, error);
+  }
   if (!fd.valid()) {
     // A socket cannot be opened at all, and a device without a driver answers likewise.
     if (error == ENXIO && !is_live()) error = kNotRegular;
@@ -199,6 +214,11 @@ UniqueFd Root::open_file(std::string_view path, int& error) const {
   }
   if (!S_ISREG(info.st_mode)) {
     error = kNotRegular;
+    return {};
+  }
+  if (is_live() && info.st_nlink > 1 &&
+      !is_trusted(directory_.get(), path.substr(0, path.rfind('/') + 1), S_IFDIR)) {
+    error = EPERM;
     return {};
   }
   return fd;

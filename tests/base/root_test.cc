@@ -181,6 +181,35 @@ TEST(LiveRoot, KnowsThisMachine) {
   EXPECT_TRUE(root.open_file("/proc/meminfo", error).valid());
 }
 
+// Whoever has a folder of his own under the live root, as the daemon has /var/lib/jetmem: what he
+// puts there in a file's place is not read with the rights of the reader, or of root's commands.
+TEST(LiveRoot, LinksThatOthersMadeAreNotFollowed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: needs root, to make what is another user's";
+  constexpr uid_t kOther = 65534;
+  const TempDir folder;
+  folder.write("secret", "x");
+  const std::string secret = folder.path() + "/secret";
+  const std::string own = folder.path() + "/own";
+  ASSERT_EQ(::mkdir(own.c_str(), 0755), 0);
+  ASSERT_EQ(::symlink(secret.c_str(), (own + "/by-root").c_str()), 0);
+  ASSERT_EQ(::symlink(secret.c_str(), (own + "/by-other").c_str()), 0);
+  ASSERT_EQ(::lchown((own + "/by-other").c_str(), kOther, kOther), 0);
+
+  const Root root = Root::live();
+  int error = 0;
+  EXPECT_TRUE(root.open_file(own + "/by-root", error).valid());
+  EXPECT_FALSE(root.open_file(own + "/by-other", error).valid());
+  EXPECT_EQ(error, ELOOP);
+
+  ASSERT_EQ(::link(secret.c_str(), (own + "/hard").c_str()), 0);
+  EXPECT_TRUE(root.open_file(own + "/hard", error).valid()) << "in a folder of root's";
+  ASSERT_EQ(::chown(own.c_str(), kOther, kOther), 0);
+  EXPECT_FALSE(root.open_file(own + "/hard", error).valid());
+  EXPECT_EQ(error, EPERM);
+  folder.write("own/plain", "x");
+  EXPECT_TRUE(root.open_file(own + "/plain", error).valid());
+}
+
 TEST(LiveRoot, AStreamIsTheKernelsLogAndNoOtherDevice) {
   const Root root = Root::live();
   int error = 0;
