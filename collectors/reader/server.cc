@@ -10,6 +10,9 @@
 namespace jetmem::reader {
 namespace {
 
+// Beyond all that a setting allows: whoever asks is not believed to ask as jetmemd would.
+constexpr std::uint32_t kLongestDeadlineMs = 600'000;
+
 // SIGALRM's default action ends the process, whatever the read is doing, unless the kernel
 // holds it in an uninterruptible wait.
 void arm_deadline(std::uint32_t milliseconds) {
@@ -41,6 +44,8 @@ bool Server::serve_one() {
     n = ::recv(connection_, &request, sizeof request, 0);
   } while (n < 0 && errno == EINTR);
   if (n != sizeof request || request.magic != kMagic) return false;
+  // 0 would be none at all.
+  if (request.deadline_ms == 0 || request.deadline_ms > kLongestDeadlineMs) return false;
   request.source[sizeof request.source - 1] = '\0';
   arm_deadline(request.deadline_ms);
   const bool sent = answer(request);
