@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <utility>
 
 #include "cli/output_place.h"
 
@@ -83,6 +84,15 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     return tl::unexpected(errno_error("make", file, error));
   }
   if (!to_stdout && !in_place) {
+    // Somebody else's would stay his: in /tmp he would read what root packs.
+    struct stat part {};
+    if (::fstat(writer->fd_.get(), &part) != 0 || !S_ISREG(part.st_mode) ||
+        part.st_uid != ::geteuid() || part.st_nlink > 1) {
+      const std::string name = std::exchange(writer->part_, {});
+      return fail(Errc::kDenied, name +
+                                     " is there already and is not a file of this user alone: "
+                                     "remove it");
+    }
     if (::flock(writer->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       writer->part_.clear();
       return fail(Errc::kInvalid, file + ": another capture writes it");

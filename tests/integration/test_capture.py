@@ -164,6 +164,26 @@ class Privacy(Bundles):
         out = self.capture(root=jt.FIXTURES / "thor")
         self.assertEqual(out.stat().st_mode & 0o777, 0o600)
 
+    def test_what_another_user_left_in_its_place_is_not_written_into(self):
+        """He would go on reading it: in /tmp the name can be guessed."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to make another user's file")
+        out = self.folder / "b.tar.gz"
+        part = self.folder / "b.tar.gz.part"
+        part.write_text("mine")
+        part.chmod(0o666)
+        os.chown(part, jt.NOBODY, jt.NOBODY)
+        done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o", out, env=self.env)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("b.tar.gz.part is there already and is not a file of this user alone", done.stderr)
+        self.assertEqual((part.read_text(), part.stat().st_uid), ("mine", jt.NOBODY))
+        part.unlink()
+        other = self.folder / "other"
+        other.write_text("mine")
+        os.link(other, part)
+        done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o", out, env=self.env)
+        self.assertEqual((done.returncode, other.read_text()), (1, "mine"), done.stderr)
+
 
     def test_the_ways_that_a_log_tells_names(self):
         tree = self.folder / "tree"
