@@ -138,6 +138,25 @@ std::optional<Size::Value> Size::read(const YamlNode& node, ValueProblems& probl
   return *value;
 }
 
+std::string HostName::allowed() const {
+  return "a name such as orin-7.example.org, without a port";
+}
+
+std::string HostName::show(const std::string& value) const { return in_quotes(value); }
+
+std::optional<std::string> HostName::read(const YamlNode& node, ValueProblems& problems) const {
+  constexpr std::size_t kMost = 253;
+  const std::string& text = node.text;
+  bool is_one = node.kind == Kind::kScalar && !text.empty() && text.size() <= kMost;
+  for (const char c : text) {
+    is_one = is_one && (c == '.' || c == '-' || c == '_' || (c >= 'a' && c <= 'z') ||
+                        (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
+  }
+  if (is_one) return text;
+  must_be(node, allowed(), problems);
+  return std::nullopt;
+}
+
 std::string MetricPattern::allowed() const {
   return "a metric's name such as jetmem_nvmap_process_bytes, '*' for any characters, '-' in front "
          "to leave it out";

@@ -81,6 +81,15 @@ struct Address {
   bool may_repeat(const ListenAddress& value) const;
 };
 
+// A name in the DNS, or in /etc/hosts: no port, no scheme.
+struct HostName {
+  using Value = std::string;
+  std::string allowed() const;
+  std::optional<std::string> read(const YamlNode& node, ValueProblems& problems) const;
+  std::string show(const std::string& value) const;
+  bool may_repeat(const std::string& /*value*/) const { return false; }
+};
+
 // A metric's name in which '*' stands for any run of characters, a '-' in front perhaps.
 struct MetricPattern {
   using Value = std::string;

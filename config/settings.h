@@ -25,6 +25,7 @@ struct LogSettings {
 struct HttpSettings {
   std::vector<ListenAddress> listen{{.host = "127.0.0.1", .port = 10743}};  // empty: no server
   std::string web_config;  // a file of TLS and passwords (config/web_config.h); empty: neither
+  std::vector<std::string> hosts;  // what clients may call this device, beside its addresses
   std::uint32_t max_connections = 64;
   std::uint32_t max_connections_per_client = 32;
   std::chrono::milliseconds request_timeout{10'000};

@@ -424,6 +424,7 @@ void Daemon::start_web() {
   options.listen = settings_.http.listen;
   if (textfile_) options.own_text = textfile_->web_text();
   options.web_config = settings_.http.web_config;
+  options.hosts = settings_.http.hosts;
   options.log = [this](LogLevel level, std::string message) {
     log_.write({level, std::move(message), {}, false});
   };

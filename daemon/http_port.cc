@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/access/host_guard.h"
+
 namespace jetmem {
 namespace {
 
@@ -164,6 +166,8 @@ bool HttpPort::answer(MHD_Connection* handle, Connection& connection, Request& r
   request.patience = patience_of(handle);
   request.client = connection.client;
   request.authorization = header_of(handle, MHD_HTTP_HEADER_AUTHORIZATION);
+  request.host = header_of(handle, MHD_HTTP_HEADER_HOST);
+  request.on_loopback = is_loopback(listener_.address());
   if (const auto found = waiting_of(handle); found != waiting_.end() && found->at_gate) {
     request.waited_at_gate = now_of_wait() - found->since;
   }

@@ -33,6 +33,8 @@ struct Request {
   ApiPatience patience{};                   // with the history
   // For the gate (daemon/access/gate.h) alone.
   std::string_view authorization{};
+  std::string_view host{};
+  bool on_loopback = false;  // it came to an address of loopback
   ClientKey client{};
   Nanoseconds waited_at_gate{0};
 };

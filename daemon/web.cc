@@ -71,7 +71,7 @@ Web::Web(WebOptions options, const Clock& clock, PageBox& box, AlertsBox& alerts
       on_history_(std::move(on_history)),
       pages_(clock, box, alerts, readiness, metrics_, std::move(told)),
       refusals_(clock, options_.log),
-      gate_(refusals_),
+      gate_(refusals_, options_.hosts),
       responder_([this](const Request& request) { return answer(request); }),
       shared_{options_, responder_, refusals_, answers_} {
   metrics_.set_access(refusals_.figures());

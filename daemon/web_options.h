@@ -23,6 +23,8 @@ struct WebOptions {
   std::string open_socket;
   // Of TLS and passwords (config/web_config.h), for TCP addresses; empty: neither.
   std::string web_config;
+  // What this device is called, beside localhost and its addresses (daemon/access/host_guard.h).
+  std::vector<std::string> hosts{};
   WebLog log;
   // For each address of its own: who fills the TCP port does not lock out the Unix socket.
   unsigned max_connections = 64;

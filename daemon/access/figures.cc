@@ -6,11 +6,13 @@ namespace {
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_http_refused_total",
                .type = MetricType::kCounter,
-               .help = "Clients that were cut or not served, to protect the device. "
-                       "client_connections: more than http.max_connections_per_client; "
-                       "slow_request, slow_reader: asked or read too slowly; made_room: idle while "
-                       "others waited; answer_memory: slow readers hold as much as they may; "
-                       "password_queue: too many passwords to check.",
+               .help =
+                   "Clients that were cut or not served, to protect the device. "
+                   "client_connections: more than http.max_connections_per_client; "
+                   "slow_request, slow_reader: asked or read too slowly; made_room: idle while "
+                   "others waited; answer_memory: slow readers hold as much as they may; "
+                   "password_queue: too many passwords to check; host: asked for a name that is "
+                   "not this device's.",
                .labels = {"reason"},
                .max_series = kRefusalNames.size()},
     Descriptor{.name = "jetmem_http_held_bytes",

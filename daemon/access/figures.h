@@ -18,10 +18,11 @@ enum class Refusal : std::uint8_t {
   kMadeRoom,           // all connections were taken, and this one did nothing
   kAnswerMemory,       // slow readers hold as much as they may
   kPasswordQueue,      // too many passwords wait to be checked
+  kHost,               // it asked for a name that is not this device's (HostGuard)
 };
-inline constexpr std::array<std::string_view, 6> kRefusalNames{
-    "client_connections", "slow_request",  "slow_reader",
-    "made_room",          "answer_memory", "password_queue"};
+inline constexpr std::array<std::string_view, 7> kRefusalNames{
+    "client_connections", "slow_request",   "slow_reader", "made_room",
+    "answer_memory",      "password_queue", "host"};
 
 enum class HandshakeFailure : std::uint8_t { kClientCertificate, kTimeout, kOther };
 inline constexpr std::array<std::string_view, 3> kHandshakeFailureNames{"client_certificate",

@@ -24,7 +24,8 @@ void Gate::set_rules(std::shared_ptr<const AccessRules> rules) {
 }
 
 std::optional<Answer> Gate::check(const Request& request) {
-  if (!rules_ || rules_->users.empty() || request.client.is_local()) return std::nullopt;
+  if (request.client.is_local()) return std::nullopt;
+  if (!rules_ || rules_->users.empty()) return check_host(request);
   if (request.authorization.empty()) return refuse(AuthFailure::kMissing, request);
   const auto credentials = parse_basic_auth(request.authorization);
   if (!credentials) return refuse(AuthFailure::kWrong, request);
@@ -51,6 +52,19 @@ std::optional<Answer> Gate::check(const Request& request) {
   later.later = true;
   later.at_gate = true;
   return later;
+}
+
+// With TLS the browser itself holds the name against the certificate.
+std::optional<Answer> Gate::check_host(const Request& request) {
+  if (rules_ && rules_->tls) return std::nullopt;
+  if (hosts_.lets_in(request.host, request.on_loopback)) return std::nullopt;
+  refusals_.refused(Refusal::kHost, request.client);
+  Answer out = line_answer(421,
+                           "This device does not know that it is called so. Ask by localhost or an "
+                           "address, or add the name to http.hosts in its settings.\n");
+  out.close = true;
+  out.add("Connection", "close");
+  return out;
 }
 
 Answer Gate::refuse(AuthFailure why, const Request& request) {

@@ -1,12 +1,15 @@
-// Who may ask: the user and password of a request over TCP, where the rules want one. The web
-// thread's own.
+// Who may ask: the user and password of a request over TCP, where the rules want one, and the name
+// by which it asks, where they want neither that nor TLS. The web thread's own.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "daemon/access/access_rules.h"
+#include "daemon/access/host_guard.h"
 #include "daemon/access/password_desk.h"
 #include "daemon/access/refusals.h"
 #include "daemon/pages.h"
@@ -19,7 +22,8 @@ class Gate {
   static constexpr std::chrono::seconds kPatience{10};
 
   // `refusals` must outlive this object.
-  explicit Gate(Refusals& refusals) : refusals_(refusals) {}
+  explicit Gate(Refusals& refusals, const std::vector<std::string>& hosts = {})
+      : refusals_(refusals), hosts_(hosts) {}
 
   // Null: nothing is asked.
   void set_rules(std::shared_ptr<const AccessRules> rules);
@@ -34,7 +38,10 @@ class Gate {
   Answer refuse(AuthFailure why, const Request& request);
   Answer put_off(unsigned code, const Request& request);
 
+  std::optional<Answer> check_host(const Request& request);
+
   Refusals& refusals_;
+  const HostGuard hosts_;
   std::shared_ptr<const AccessRules> rules_;
   PasswordDesk desk_;
 };

@@ -13,6 +13,9 @@ constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
     "was idle or slow while others waited for a connection, and was cut",
     "was answered 503: slow readers hold as many answers as they may",
     "was answered 429 or 503: too many passwords wait to be checked",
+    "was answered 421: it asked for a name that is not this device's, as a web page could that "
+    "leads "
+    "a browser here; if it is, add it to http.hosts",
 };
 
 template <class E>

@@ -238,7 +238,7 @@ TEST(Load, AllErrorsAreCollectedInTheOrderOfTheLines) {
       errors_of("http:\n  max_connections: many\n  nonsense_here: 1\nlgo: &x {}\n"),
       "a.yaml:2:20: http.max_connections must be a whole number from 1 to 1024, found 'many'\n"
       "a.yaml:3:3: unknown key 'http.nonsense_here'; known here: listen, web_config, "
-      "max_connections, max_connections_per_client, request_timeout, "
+      "hosts, max_connections, max_connections_per_client, request_timeout, "
       "idle_timeout\n"
       "a.yaml:4:1: unknown key 'lgo'; did you mean 'log'?\n"
       "a.yaml:4:6: anchors (&name) are not supported; write each value out\n");
@@ -360,6 +360,7 @@ TEST(ShowSettings, SaysWhereEachValueComesFrom) {
 http:
   listen: []  # a.yaml:3
   web_config: ""  # default
+  hosts: []  # default
   max_connections: 64  # default
   max_connections_per_client: 32  # default
   request_timeout: 10s  # default

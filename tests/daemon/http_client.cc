@@ -111,7 +111,7 @@ Reply HttpClient::receive(bool to_head) {
 Reply fetch(const ListenAddress& address, const std::string& path, const std::string& headers,
             const std::string& method) {
   HttpClient client(address);
-  client.send(method + " " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "\r\n");
+  client.send(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
   return client.receive(method == "HEAD");
 }
 

@@ -124,12 +124,12 @@ TEST_F(WebTest, GzipComesOnlyWhenAskedFor) {
 TEST_F(WebTest, HeadIsGetWithoutTheBody) {
   start();
   HttpClient client(address_);
-  client.send("HEAD /metrics HTTP/1.1\r\nHost: t\r\n\r\n");
+  client.send("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const Reply head = client.receive(true);
   EXPECT_EQ(head.code, 200);
   EXPECT_GT(std::atoi(head.header("content-length").c_str()), 600 * 30);
   // The connection is still in step.
-  client.send("GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
+  client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(client.receive().body, "ok\n");
 }
 
@@ -148,8 +148,8 @@ TEST_F(WebTest, ABodyIsNeverReadAndNeverTakenForARequest) {
   for (const char* method : {"POST", "GET"}) {
     HttpClient client(address_);
     client.send(std::string(method) +
-                " / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000000\r\n\r\n"
-                "GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
+                " / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
+                "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     const Reply reply = client.receive();
     EXPECT_EQ(reply.code, std::string(method) == "POST" ? 405 : 413);
     EXPECT_EQ(reply.header("connection"), "close");
@@ -157,7 +157,8 @@ TEST_F(WebTest, ABodyIsNeverReadAndNeverTakenForARequest) {
     EXPECT_TRUE(client.closes_within(0)) << method;
   }
   HttpClient chunked(address_);
-  chunked.send("GET / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+  chunked.send(
+      "GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
   EXPECT_EQ(chunked.receive().code, 413);
 }
 
@@ -173,13 +174,13 @@ TEST_F(WebTest, ConnectionsAreKeptAndRequestsMayBePipelined) {
   start();
   HttpClient client(address_);
   for (int i = 0; i < 20; ++i) {
-    client.send("GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
+    client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     ASSERT_EQ(client.receive().body, "ok\n");
   }
   std::string burst;
   for (int i = 0; i < 30; ++i) {
-    burst += i % 2 == 0 ? "GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n"
-                        : "GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n";
+    burst += i % 2 == 0 ? "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                        : "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
   }
   client.send(burst);
   for (int i = 0; i < 30; ++i) {
@@ -192,13 +193,14 @@ TEST_F(WebTest, ConnectionsAreKeptAndRequestsMayBePipelined) {
 TEST_F(WebTest, ExcessIsRefused) {
   start();
   HttpClient headers(address_);
-  headers.send("GET /metrics HTTP/1.1\r\nHost: t\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n");
+  headers.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(100'000, 'x') +
+               "\r\n\r\n");
   const int header_code = headers.receive().code;
   // 0: refused and closed so early that the rest of our text met a reset.
   EXPECT_TRUE(header_code == 431 || header_code == 413 || header_code == 0) << header_code;
 
   HttpClient url(address_);
-  url.send("GET /" + std::string(100'000, 'x') + " HTTP/1.1\r\nHost: t\r\n\r\n");
+  url.send("GET /" + std::string(100'000, 'x') + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const int url_code = url.receive().code;
   EXPECT_TRUE(url_code == 414 || url_code == 0) << url_code;
 }
@@ -211,7 +213,7 @@ TEST_F(WebTest, GarbageHurtsNobody) {
        {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + std::string(200, '\0'),
         std::string("\r\n\r\n\r\n"), std::string("GET\r\n\r\n"), std::string(5000, '\xff'),
         std::string("GET / HTTP/9.9\r\n\r\n"), std::string("GET / HTTP/1.1\r\nno colon\r\n\r\n"),
-        std::string("GET / HTTP/1.1\r\nHost: t\r\nContent-Length: -5\r\n\r\n")}) {
+        std::string("GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n")}) {
     clients.push_back(std::make_unique<HttpClient>(address_));
     clients.back()->send(garbage);
     ::shutdown(clients.back()->fd(), SHUT_WR);
@@ -245,7 +247,7 @@ TEST_F(WebTest, ClientsThatDoNotReadAreCutAndOthersGetTheNewestPage) {
   const int tiny = 1;
   ::setsockopt(deaf.fd(), SOL_SOCKET, SO_RCVBUF, &tiny, sizeof tiny);
   std::string burst;
-  for (int i = 0; i < 500; ++i) burst += "GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n";
+  for (int i = 0; i < 500; ++i) burst += "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
   ::fcntl(deaf.fd(), F_SETFL, O_NONBLOCK);
   deaf.send(burst);
   for (int i = 0; i < 10; ++i) {
@@ -264,19 +266,19 @@ TEST_F(WebTest, WhenFullClientsWaitForTheirTurn) {
   start();
   HttpClient first(address_);
   HttpClient second(address_);
-  first.send("GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
+  first.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(first.receive().code, 200);
-  second.send("GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
+  second.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(second.receive().code, 200);
   HttpClient third(address_);
-  third.send("GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
+  third.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(third.receive().code, 200);  // once one of the others has been idle too long
 }
 
 TEST_F(WebTest, AnIdleThreadDoesNotWake) {
   start();
   HttpClient kept(address_);
-  kept.send("GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
+  kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(kept.receive().code, 200);
   std::this_thread::sleep_for(milliseconds(50));
   const long before = wakeups_of_web_thread();
@@ -301,7 +303,7 @@ TEST_F(WebTest, StopIsPromptWithOpenConnections) {
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 8; ++i) {
     clients.push_back(std::make_unique<HttpClient>(address_));
-    clients.back()->send(i % 2 == 0 ? "GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n" : "GE");
+    clients.back()->send(i % 2 == 0 ? "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" : "GE");
   }
   std::this_thread::sleep_for(milliseconds(20));
   const auto begin = steady_clock::now();

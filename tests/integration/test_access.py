@@ -103,7 +103,7 @@ class Handshakes(unittest.TestCase):
         before = self.daemon.scrape().value("jetmem_http_tls_handshake_failures_total",
                                             reason="other")
         with at.raw(self.daemon.port) as client:
-            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n")
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             reply = b""
             try:
                 while chunk := client.recv(4096):
@@ -132,7 +132,7 @@ class Handshakes(unittest.TestCase):
     def test_slow_and_many_requests_over_tls(self):
         secure = self.daemon.context().wrap_socket(at.raw(self.daemon.port),
                                                    server_hostname="localhost")
-        request = (f"GET /metrics HTTP/1.1\r\nHost: t\r\nAuthorization: "
+        request = (f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
                    f"{at.basic()['Authorization']}\r\n\r\n").encode()
         for i in range(0, len(request), 7):
             secure.sendall(request[i:i + 7])

@@ -28,7 +28,7 @@ SCRAPER = "127.0.0.2"
 def trickle(port):
     """Three hundred connections of sixty addresses, a byte of a request each quarter of a second."""
     clients = []
-    request = b"GET /metrics HTTP/1.1\r\nHost: t\r\nX-Long: " + b"a" * 1000
+    request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 1000
     while True:
         while len(clients) < 300:
             client = socket.socket()
@@ -76,7 +76,7 @@ def handshakes(port):
 
 def requests(port):
     """Kept connections, and each with as many requests as the daemon will take."""
-    burst = b"GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n" * 50
+    burst = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50
 
     def one():
         while True:
@@ -101,7 +101,7 @@ def readers(port):
             client.settimeout(0.5)
             client.bind((f"127.0.5.{len(held) % 20 + 1}", 0))
             client.connect(("127.0.0.1", port))
-            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n" * 20)
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)
             held.append(client)
         if len(held) > 200:
             held.pop(0).close()

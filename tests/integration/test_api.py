@@ -85,7 +85,7 @@ class Api(unittest.TestCase):
                        b"/api/v1/%2e%2e/now", b"/api/v1/nowx%00", b"/api/v1//now",
                        b"/api/v1/events?" + b"a" * 12000, b"/api/v1/events?" + b"%41=&" * 2000):
             with socket.create_connection(("127.0.0.1", self.daemon.port), timeout=30) as client:
-                client.sendall(b"GET " + target + b" HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+                client.sendall(b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 reply = b""
                 while chunk := client.recv(65536):
                     reply += chunk

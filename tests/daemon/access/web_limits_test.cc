@@ -25,7 +25,7 @@ using test::HttpClient;
 using test::Reply;
 using testing::HasSubstr;
 
-constexpr const char* kGet = "GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n";
+constexpr const char* kGet = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 constexpr Descriptor kSeries{.name = "jetmem_series_bytes",
                              .help = "One of many.",
                              .labels = {"n", "zone"},
@@ -97,7 +97,8 @@ TEST_F(WebLimitsTest, ATrickleIsCutThoughItIsNeverSilent) {
   start();
   HttpClient slow(address_);
   const auto begin = steady_clock::now();
-  const std::string request = "GET /healthz HTTP/1.1\r\nHost: t\r\nX-A: " + std::string(1000, 'a');
+  const std::string request =
+      "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: " + std::string(1000, 'a');
   std::size_t sent = 0;
   while (sent < request.size() && slow.send(request.substr(sent, 1)) && !slow.closes_within(50)) {
     ++sent;
@@ -130,7 +131,7 @@ TEST_F(WebLimitsTest, WhoDoesNotTakeTheAnswerIsCut) {
   HttpClient deaf(address_);
   const int tiny = 1;
   ::setsockopt(deaf.fd(), SOL_SOCKET, SO_RCVBUF, &tiny, sizeof tiny);
-  deaf.send("GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n");
+  deaf.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   // Takes a little all the time, so that it is never idle, and far too little.
   const auto begin = steady_clock::now();
   char some[512];
@@ -208,7 +209,7 @@ TEST_F(WebLimitsTest, SlowReadersHoldABoundedAmount) {
     deaf.push_back(std::make_unique<HttpClient>(address_));
     const int tiny = 1;
     ::setsockopt(deaf.back()->fd(), SOL_SOCKET, SO_RCVBUF, &tiny, sizeof tiny);
-    deaf.back()->send("GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n");
+    deaf.back()->send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     char head[13] = {};
     ASSERT_EQ(::recv(deaf.back()->fd(), head, 12, MSG_WAITALL), 12);
     if (std::string(head) == "HTTP/1.1 503") ++refused;
@@ -233,7 +234,7 @@ TEST_F(WebLimitsTest, AFloodRestsAndOthersAreServed) {
   for (int i = 0; i < 4; ++i) {
     flood.emplace_back([&] {
       std::string burst;
-      for (int n = 0; n < 50; ++n) burst += "GET /metrics HTTP/1.1\r\nHost: t\r\n\r\n";
+      for (int n = 0; n < 50; ++n) burst += "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
       while (!stop) {
         HttpClient client(address_);
         client.send(burst);
@@ -289,11 +290,11 @@ TEST_F(WebPasswordTest, EverythingOverTcpNeedsOne) {
   EXPECT_EQ(fetch(address_, "/healthz", "Authorization: Basic YWxpY2U6d3Jvbmc=\r\n").code, 401);
   // One that was kept proves itself each time.
   HttpClient kept(address_);
-  kept.send("GET /healthz HTTP/1.1\r\nHost: t\r\n" + right + "\r\n");
+  kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + right + "\r\n");
   EXPECT_EQ(kept.receive().code, 200);
   kept.send(kGet);
   EXPECT_EQ(kept.receive().code, 401);
-  kept.send("GET /healthz HTTP/1.1\r\nHost: t\r\n" + right + "\r\n");
+  kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + right + "\r\n");
   EXPECT_EQ(kept.receive().code, 200);
   // Bodies are refused as ever.
   EXPECT_EQ(fetch(address_, "/", right + "Content-Length: 5\r\n", "POST").code, 405);
@@ -314,7 +315,7 @@ TEST_F(WebPasswordTest, PipelinedRequestsKeepTheirOrder) {
   std::string burst;
   for (int i = 0; i < 10; ++i) {
     burst += "GET " + std::string(i % 2 == 0 ? "/healthz" : "/nothing") +
-             " HTTP/1.1\r\nHost: t\r\nAuthorization: Basic YWxpY2U6cmlnaHQ=\r\n\r\n";
+             " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YWxpY2U6cmlnaHQ=\r\n\r\n";
   }
   client.send(burst);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(client.receive().code, i % 2 == 0 ? 200 : 404) << i;
@@ -343,7 +344,8 @@ TEST_F(WebPasswordTest, StopsWhileSomebodyWaitsAtTheGate) {
                    "$2b$14$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234}\n");
   start();
   HttpClient waiting(address_);
-  waiting.send("GET /healthz HTTP/1.1\r\nHost: t\r\nAuthorization: Basic YWxpY2U6cmlnaHQ=\r\n\r\n");
+  waiting.send(
+      "GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YWxpY2U6cmlnaHQ=\r\n\r\n");
   std::this_thread::sleep_for(milliseconds(100));
   const auto begin = steady_clock::now();
   web_->stop();
