@@ -54,6 +54,8 @@ Answer Pages::answer(const Request& request) {
   if (out.later) return out;
   if (!out.may_be_kept) out.add("Cache-Control", "no-store");
   out.add("X-Content-Type-Options", "nosniff");
+  // No page of another site is given it to embed, though it could not read it.
+  out.add("Cross-Origin-Resource-Policy", "same-origin");
   // What follows may be a body that nobody will read: it must not be taken for a request.
   if (request.has_body) out.close = true;
   if (out.close) out.add("Connection", "close");

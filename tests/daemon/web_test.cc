@@ -105,6 +105,8 @@ TEST_F(WebTest, AScrapeIsPrometheusText) {
   EXPECT_EQ(reply.header("content-encoding"), "");
   EXPECT_EQ(reply.header("cache-control"), "no-store");
   EXPECT_EQ(reply.header("x-content-type-options"), "nosniff");
+  EXPECT_EQ(reply.header("cross-origin-resource-policy"), "same-origin");
+  EXPECT_EQ(reply.header("access-control-allow-origin"), "") << "no other site's page reads it";
   EXPECT_EQ(reply.header("server"), "");
   EXPECT_EQ(reply.header("set-cookie"), "");
   EXPECT_THAT(reply.body, HasSubstr("\njetmem_series_bytes{n=\"3\",zone=\"Normal\"} 12288\n"));
