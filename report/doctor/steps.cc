@@ -41,7 +41,7 @@ void take_recorded_alerts(const Look& look, Step& step, std::span<const std::str
     const double since = seconds_of(*last->wall);
     const std::string summary = printable(last->summary, 300);
     note(step,
-         "Alert " + std::string(name) + " has fired since " + moment(since, look.today()) +
+         "Alert " + printable(name, 100) + " has fired since " + moment(since, look.today()) +
              ", the recorder says: " + summary + ".",
          since);
     if (last->severity == "info") continue;

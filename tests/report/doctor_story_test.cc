@@ -210,6 +210,28 @@ TEST_F(DoctorStory, AHistoryOfALaterDayThanTheCapture) {
   EXPECT_THAT(answer.notes.back(), HasSubstr("is taken for now"));
 }
 
+// A history that somebody sent may say anything.
+TEST_F(DoctorStory, HostileTextOfAHistoryIsMadeSafe) {
+  EventRecord event = kernel_event("smmu_context_fault", "vi\x1b[31m", kMorning - 60, 5);
+  event.summary = "\x1b[2J\nkernel";
+  past_.event(event);
+  for (const char* severity : {"critical", "warning\x1b[31m"}) {
+    event.what = EventWhat::kAlert;
+    event.kind = "firing";
+    event.severity = severity;
+    event.subject = std::string("Own\x1b]0;x\a\n") + severity;
+    past_.event(event);
+  }
+  past_.event(kernel_event("oom_kill", "\x1b[2Jx", kMorning - 50));
+  DeviceNow now = healthy_device();
+  now.by = LookBy::kCapture;
+  now.wall = kMorning - 400 * 86400.0;
+  const std::string json = doctor_json(examine(now, &past_));
+  EXPECT_THAT(json, HasSubstr("has fired since"));
+  EXPECT_THAT(json, Not(HasSubstr("\\u00")));
+  EXPECT_THAT(json, Not(HasSubstr("\\n")));
+}
+
 TEST_F(DoctorStory, FaultsAfterAProgramEnded) {
   const double at = kMorning - 2 * kHour;
   past_.series(group("resident", "nvargus-daemon"), at - kHour, at - 5, 10,
