@@ -1,0 +1,189 @@
+"""What steers a terminal, in whatever the commands are told: by a daemon that is not what it seems, in a bundle
+that somebody sent. Field by field, and no byte of it comes through; nor does a command die of it."""
+
+import concurrent.futures
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+import unittest
+import urllib.error
+import urllib.request
+
+import jetmem_testing as jt
+
+# A title, a colour, C1's CSI, an override of the direction of writing, a line of its own.
+POISON = "\x1b]0;x\x07\x1b[31m\u009b2J\u202e\r\nX"
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+COMMANDS = (["status"], ["status", "--brief"], ["doctor"], ["alerts"], ["top"], ["map"], ["cma"],
+            ["fragmentation"], ["thermal"], ["faults"], ["events", "--since", "30d"], ["history"],
+            ["history", "jetmem_meminfo_MemFree_bytes"])
+
+
+def fields(value):
+    """Names of members that hold text, or lists of it, wherever they are; and of those that are keys of texts."""
+    found = set()
+    if isinstance(value, dict):
+        for name, each in value.items():
+            is_text = isinstance(each, str) or (isinstance(each, list) and any(isinstance(e, str) for e in each))
+            # Label names, metrics: their texts are told apart by nothing that matters here.
+            found |= {name if re.fullmatch("[a-z_]+", name) else "*"} if is_text else set()
+            found |= fields(each)
+    elif isinstance(value, list):
+        for each in value:
+            found |= fields(each)
+    return found
+
+
+def poisoned(value, field):
+    """With POISON behind each text of that member; of "<keys>": behind each member's name below the top."""
+    if isinstance(value, dict):
+        out = {}
+        for name, each in value.items():
+            if field == "<keys>":
+                out[name] = {(k + POISON): poisoned(v, field) for k, v in each.items()} \
+                    if isinstance(each, dict) else poisoned(each, field)
+                continue
+            is_it = name == field or (field == "*" and not re.fullmatch("[a-z_]+", name))
+            if is_it and isinstance(each, str):
+                out[name] = each + POISON
+            elif is_it and isinstance(each, list):
+                out[name] = [e + POISON if isinstance(e, str) else poisoned(e, field) for e in each]
+            else:
+                out[name] = poisoned(each, field)
+        return out
+    return [poisoned(each, field) for each in value] if isinstance(value, list) else value
+
+
+class Liar(http.server.BaseHTTPRequestHandler):
+    """Answers as a real daemon does, but for one field."""
+
+    real = ""
+    field = ""
+    answers = {}
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        if self.path not in self.answers:
+            try:
+                with urllib.request.urlopen(self.real + self.path) as reply:
+                    self.answers[self.path] = (reply.status, reply.read())
+            except urllib.error.HTTPError as error:
+                self.answers[self.path] = (error.code, error.read())
+        status, body = self.answers[self.path]
+        try:
+            body = json.dumps(poisoned(json.loads(body), self.field)).encode()
+        except ValueError:
+            pass
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Redirecting(http.server.BaseHTTPRequestHandler):
+    """Sends whoever asks elsewhere."""
+
+    to = ""
+    asked = []
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        self.send_response(302)
+        self.send_header("Location", self.to)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+class HostileAnswers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = jt.temp_directory(cls)
+        rules = cls.folder / "rules"
+        rules.mkdir()
+        (rules / "site.yaml").write_text(
+            "rules:\n  - alert: SiteAlways\n    severity: warning\n"
+            "    when: [{metric: jetmem_meminfo_MemTotal_bytes, above: 1MiB}]\n"
+            "    summary: is told\n    cause: it is a test\n    remedy: none\n")
+        cls.root = jt.copy_of_fixture(cls, "orin-nano-8gb")
+        cls.daemon = jt.Daemon(cls, jt.FAST + f"rules: {{directory: '{rules}', interval: 1s}}\n", root=cls.root)
+        cls.daemon.wait_until_read()
+        jt.wait_for("the rule fires", lambda: b'"SiteAlways"' in cls.daemon.request("GET", "/api/v1/alerts")[2])
+
+    def check(self, command, *place):
+        done = subprocess.run([str(jt.JETMEM), *map(str, place), *command], timeout=60, capture_output=True,
+                              env={**os.environ, "TMPDIR": str(self.folder)}, preexec_fn=jt.die_with_parent)
+        said = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
+        self.assertIn(done.returncode, (0, 1, 2, 3), said)
+        found = STEERS.search(said)
+        self.assertIsNone(found, found and repr(said[max(0, found.start() - 60):][:90]))
+        return said
+
+    def test_a_daemon_that_is_not_what_it_seems(self):
+        Liar.real = f"http://127.0.0.1:{self.daemon.port}"
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        for command in COMMANDS:
+            self.assertGreater(len(self.check([*command, "--daemon", url])), 60)
+        names = set().union(*(fields(json.loads(body)) for _, body in Liar.answers.values()))
+        self.assertGreater(len(names), 20, names)
+        shown = False
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for Liar.field in sorted(names) + ["<keys>"]:
+                said = list(pool.map(lambda c: self.check([*c, "--daemon", url]), COMMANDS))
+                shown = shown or any("\ufffd" in each for each in said)
+        self.assertTrue(shown, "nothing of it was shown anywhere: this tests nothing")
+
+    def test_a_redirect_leads_nowhere(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        for to in (f"{url}/elsewhere", f"http://127.0.0.1:{self.daemon.port}/api/v1/now", "file:///etc/passwd"):
+            Redirecting.to, Redirecting.asked[:] = to, []
+            said = self.check(["status", "--daemon", url])
+            self.assertNotIn("/elsewhere", Redirecting.asked)
+            self.assertNotIn("root:", said)
+            self.assertNotIn("Orin", said)
+            self.assertIn("it answers 302", said)
+
+    def test_a_bundle_that_somebody_sent(self):
+        alerts = self.daemon.request("GET", "/api/v1/alerts")[2]
+        (self.root / "jetmem/alerts.json").write_bytes(alerts)
+        for name in ("jetmem/alerts.json", "jetmem/manifest.json", "var/lib/jetmem/boots.json"):
+            file = self.root / name
+            good = file.read_text()
+            for field in sorted(fields(json.loads(good))) + ["<keys>"]:
+                file.write_text(json.dumps(poisoned(json.loads(good), field)))
+                for command in (["status"], ["doctor"], ["alerts"], ["boots"], ["sources"]):
+                    with self.subTest(file=name, field=field, command=command):
+                        self.check(command, "--root", self.root)
+            file.write_text(good)
+        (self.root / "jetmem/alerts.json").unlink()
+        for name in ("jetmem/probe", "jetmem/tegrastats", "var/lib/jetmem/marks.jsonl", "proc/meminfo",
+                     "proc/device-tree/model", "proc/2215/comm", "proc/2215/cgroup", "dev/kmsg",
+                     "sys/class/thermal/thermal_zone0/type", "sys/kernel/debug/nvmap/iovmm/clients"):
+            file = self.root / name
+            good = file.read_bytes()
+            file.write_bytes(re.sub(rb"([A-Za-z]{3,})", lambda m: m[1] + POISON[:-3].encode(), good))
+            for command in (["status"], ["doctor"], ["top"], ["thermal"], ["faults"], ["nvmap"], ["probe"],
+                            ["boots"], ["mark", "--list"], ["sources"], ["events"]):
+                with self.subTest(file=name, command=command):
+                    self.check(command, "--root", self.root)
+            file.write_bytes(good)
+
+
+if __name__ == "__main__":
+    jt.main()
