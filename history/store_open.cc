@@ -22,6 +22,20 @@ bool exists(const std::string& file) {
   return ::lstat(file.c_str(), &status) == 0;
 }
 
+// SQLite writes into what lies beside a database that is only read, and gives it to the database's
+// owner: where that is another user, it must not be a file of ours under a second name.
+Result<void> check_beside(const std::string& file, uid_t owner) {
+  if (owner == ::geteuid()) return {};
+  for (const char* end : {"-wal", "-shm"}) {
+    struct stat status {};
+    if (::lstat((file + end).c_str(), &status) != 0) continue;
+    if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
+      return fail(Errc::kNotRegular, file + end + " is no regular file of one name: remove it");
+    }
+  }
+  return {};
+}
+
 // The name of a new file is safe from a loss of power only once its directory is.
 void sync_directory_of(const std::string& file) {
   const auto slash = file.rfind('/');
@@ -260,6 +274,7 @@ Result<void> HistoryStore::Connection::open_to_read() {
   // Without a WAL there is nobody who writes, and nothing may be made beside it: it is read as it
   // lies there. Should a writer come, ready() sees the WAL.
   immutable_ = file_bytes(options.file + "-wal") == 0;
+  if (auto good = check_beside(options.file, status.st_uid); !good) return good;
   const auto identity = look();
   if (!identity) return tl::unexpected(identity.error());
   identity_ = *identity;

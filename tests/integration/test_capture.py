@@ -301,6 +301,36 @@ class Hostile(Bundles):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("jetmem/history.db", read_tar(out))
 
+    def test_what_lies_beside_a_history_is_not_written_into(self):
+        """SQLite writes there, also to read, and as root gives it to the history's owner."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to make another user's file")
+        tree = self.folder / "tree"
+        (tree / "jetmem").mkdir(parents=True)
+        history, made = tree / "jetmem/history.db", self.folder / "made.db"
+        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], made], check=True)
+        writer = sqlite3.connect(made)
+        self.addCleanup(writer.close)
+        writer.executescript("PRAGMA journal_mode=WAL; CREATE TABLE x(y); INSERT INTO x VALUES(1)")
+        self.assertGreater(made.with_name("made.db-wal").stat().st_size, 0)
+        secret = self.folder / "secret"
+        for end in ("-shm", "-wal"):
+            for link in (os.link, os.symlink):
+                with self.subTest(end=end, link=link.__name__):
+                    shutil.copy(made, history)
+                    shutil.copy(f"{made}-wal", f"{history}-wal")
+                    secret.write_text("mine " * 1000)
+                    beside = pathlib.Path(f"{history}{end}")
+                    beside.unlink(missing_ok=True)
+                    link(secret, beside)
+                    os.chown(history, jt.NOBODY, jt.NOBODY)
+                    for command in (["history"], ["capture", "-o", self.folder / "h.tar"]):
+                        done = run("--root", tree, *command, env=self.env, timeout=20)
+                        said = done.stdout + done.stderr
+                        self.assertIn(f"history.db{end} is no regular file of one name", said)
+                    self.assertEqual((secret.read_text(), secret.stat().st_uid), ("mine " * 1000, 0))
+                    beside.unlink()
+
     def test_what_is_cut_off_says_where(self):
         whole = self.capture(root=jt.FIXTURES / "thor", name="cut.tar")
         os.truncate(whole, whole.stat().st_size // 2)
