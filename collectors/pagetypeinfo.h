@@ -68,6 +68,7 @@ Result<void> parse_pagetypeinfo(std::string_view text, Pagetypeinfo& out);
 struct KernelVersion {
   std::uint64_t major = 0;
   std::uint64_t minor = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): to clang-tidy 14 its 0 is a pointer
   auto operator<=>(const KernelVersion&) const = default;
 };
 // "5.10.120-tegra" -> 5.10

@@ -316,7 +316,7 @@ class Collector {
   void take_old_limit(Record record, std::optional<double>& into) {
     take(record, 1e-3, into, " ma");
     if (!into) return;
-    for (double milliohms = 1; milliohms <= 100; ++milliohms) {
+    for (int milliohms = 1; milliohms <= 100; ++milliohms) {
       const double most = kMostMicrovolts / milliohms;  // in mA
       if (std::abs(*into * 1000 - most) > 0.999) continue;
       into.reset();

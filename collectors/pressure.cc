@@ -38,7 +38,8 @@ std::optional<double> take_percent(std::string_view& text) {
   if (!whole || rest.size() < 3 || rest[0] != '.' || !is_digit(rest[1]) || !is_digit(rest[2])) {
     return std::nullopt;
   }
-  const auto hundredths = static_cast<std::uint64_t>((rest[1] - '0') * 10 + (rest[2] - '0'));
+  const auto hundredths =
+      static_cast<std::uint64_t>(rest[1] - '0') * 10 + static_cast<std::uint64_t>(rest[2] - '0');
   if (*whole > 100 || (*whole == 100 && hundredths > 0)) return std::nullopt;
   text = rest.substr(3);
   return static_cast<double>(*whole * 100 + hundredths) / 10000;

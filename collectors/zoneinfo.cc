@@ -75,7 +75,7 @@ enum Metric {
 };
 
 // In the order in which the kernel prints them.
-enum Field {
+enum Field : unsigned {
   kIsFree,
   kIsBoost,
   kIsMin,

@@ -29,6 +29,7 @@ struct ProcessKey {
   std::string unit;
   std::string container;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): to clang-tidy 14 its 0 is a pointer
   auto operator<=>(const ProcessKey&) const = default;
 };
 

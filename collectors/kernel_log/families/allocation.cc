@@ -127,7 +127,7 @@ bool joins(const Event& open, const Event& part) {
   const auto range = open.number("size");
   const auto asked = part.number("size");
   if (open.kind() != EventKind::kVmallocFailure || !range || !asked) return true;
-  constexpr std::int64_t kTwoPages = 2 * 65536;
+  constexpr std::int64_t kTwoPages = std::int64_t{2} * 65536;
   return *range >= *asked && *range - *asked <= kTwoPages;
 }
 
