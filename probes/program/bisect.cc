@@ -100,7 +100,7 @@ Result& Run::bisect(std::string kind, std::string target, const Work& work, bool
     tried.target = result.target;
     Rung rung;
     if (try_size(tried, rung, bytes, work)) {
-      result.rungs.assign(1, std::move(rung));
+      result.rungs.assign(1, rung);
       return Attempt::kHad;
     }
     failed = std::move(tried);

@@ -85,7 +85,7 @@ class Reader {
 
  private:
   // Names of files are told as the machine has them.
-  std::string without_root(std::string why) const {
+  std::string without_root(const std::string& why) const {
     return why.compare(0, root_.size(), root_) == 0 ? why.substr(root_.size()) : why;
   }
   // Those that are looked at.
@@ -97,9 +97,7 @@ class Reader {
     }
     return names;
   }
-  void missing(const char* what, std::string why) {
-    out_.absent[what] = without_root(std::move(why));
-  }
+  void missing(const char* what, const std::string& why) { out_.absent[what] = without_root(why); }
 
   void cpu() {
     const std::string folder = root_ + "/sys/devices/system/cpu/cpufreq";

@@ -49,7 +49,7 @@ std::uint64_t Pattern::count_mismatches(const void* in, std::uint64_t bytes) con
       for (std::uint64_t i = 0; i < n / 8; ++i) {
         std::uint64_t word = 0;
         std::memcpy(&word, at + i * 8, sizeof word);
-        mismatches += word != tile_[i] ? 1 : 0;
+        mismatches += word != tile_[i] ? 1U : 0U;
       }
     }
     at += n;
