@@ -305,7 +305,7 @@ int AlertHook::on_deadline(sd_event_source*, std::uint64_t, void* self) {
   if (hook->socket_.busy()) {
     how += " (" + std::string(hook->socket_.progress()) + "); the connection is closed";
     hook->socket_.close();
-    hook->end(Call::kTimeout, std::move(how));
+    hook->end(Call::kTimeout, how);
     return 0;
   }
   // If it was we who were away, it has ended long since.
@@ -315,11 +315,11 @@ int AlertHook::on_deadline(sd_event_source*, std::uint64_t, void* self) {
   hook->child_.kill();
   how += " and was killed";
   if (!words.empty()) how += ": " + words;
-  hook->end(Call::kTimeout, std::move(how));
+  hook->end(Call::kTimeout, how);
   return 0;
 }
 
-void AlertHook::end(Call call, std::string how) {
+void AlertHook::end(Call call, const std::string& how) {
   set_deadline(false);
   ++calls_[static_cast<std::size_t>(call)];
   step_in(Nanoseconds(0));

@@ -93,7 +93,7 @@ class AlertHook {
   void tell_next();
   Result<void> run(const AlertNews& news);
   void on_output(std::string_view bytes);
-  void end(Call call, std::string how);
+  void end(Call call, const std::string& how);
   void count(Drop why) { ++drops_[static_cast<std::size_t>(why)]; }
   void drop(Drop why, const std::string& alert);
   bool is_telling() const { return child_.running() || socket_.busy(); }

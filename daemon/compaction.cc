@@ -84,7 +84,7 @@ Compaction::Compaction(const Clock& clock, Spawner& spawner, Log& log, Compactio
       log_(log, clock, kName),
       child_(clock, spawner,
              {[this](std::string_view bytes) { on_output(bytes); },
-              [this](bool, std::string) { on_end(); }}),
+              [this](bool, const std::string&) { on_end(); }}),
       backoff_(options_.first_pause, std::chrono::hours(1)) {
   if (!options_.runtime_directory.empty() && !options_.boot_id.empty()) {
     state_file_ = options_.runtime_directory + "/compaction.json";

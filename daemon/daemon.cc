@@ -597,7 +597,9 @@ void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot
     if (sampler_->info(i).name != source) continue;
     if (i == kernel_log_index_) {
       on_kernel_log_answer(std::move(snapshot));
-    } else if (snapshot) {
+      break;
+    }
+    if (snapshot) {
       if (sampler_->info(i).access == Access::kProgram) told_texts_->tell(source, *snapshot);
       sampler_->accept(i, **snapshot, read_time);
     } else {

@@ -82,7 +82,7 @@ IncidentCapture::IncidentCapture(const Clock& clock, Spawner& spawner, Log& log,
       log_(log, clock, kName),
       child_(clock, spawner,
              {[](std::string_view) {},
-              [this](bool well, std::string how) {
+              [this](bool well, const std::string& how) {
                 end(well ? Outcome::kOk : Outcome::kFailed, how);
               }}) {
   if (options_.program.empty()) options_.program = find_companion("jetmem");

@@ -66,7 +66,7 @@ void SourcesBox::tell(const Sampler& sampler) {
 TextsBox::TextsBox(const Sampler& sampler) {
   const auto is_told = [&](std::size_t i) { return sampler.info(i).access == Access::kProgram; };
   std::size_t count = 0;
-  for (std::size_t i = 0; i < sampler.size(); ++i) count += is_told(i) ? 1 : 0;
+  for (std::size_t i = 0; i < sampler.size(); ++i) count += is_told(i) ? 1U : 0U;
   sources_ = std::vector<Source>(count);
   count = 0;
   for (std::size_t i = 0; i < sampler.size(); ++i) {
