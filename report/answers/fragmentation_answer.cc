@@ -54,7 +54,7 @@ void add_orders(Answer::Zone& zone, const DeviceNow& now, const std::optional<do
     each.unusable_ratio = unusable("excluded");
     each.unusable_with_cma_ratio = unusable("included");
     sum += each.free_bytes.value_or(0);
-    zone.orders.push_back(std::move(each));
+    zone.orders.push_back(each);
   }
   std::sort(zone.orders.begin(), zone.orders.end(),
             [](const Answer::Order& a, const Answer::Order& b) { return a.order < b.order; });

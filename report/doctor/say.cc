@@ -55,7 +55,8 @@ std::string span(double seconds) {
   const auto s = static_cast<std::int64_t>(std::clamp(std::round(seconds), 0.0, 1e10));
   if (s < 120) return std::to_string(s) + " s";
   if (s < 7200) return std::to_string((s + 30) / 60) + " min";
-  if (s < 2 * 86400) return std::to_string(s / 3600) + " h" + part(s % 3600 / 60, "min");
+  if (s < std::int64_t{2} * 86400)
+    return std::to_string(s / 3600) + " h" + part(s % 3600 / 60, "min");
   return std::to_string(s / 86400) + " d" + part(s % 86400 / 3600, "h");
 }
 
