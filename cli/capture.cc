@@ -147,7 +147,7 @@ std::string answer_text(const std::string& file, const BundleDone& done,
   std::string out = (file == "-" ? "written" : printable(file, PATH_MAX)) + ": " +
                     format_size(done.bytes) + ", " + std::to_string(done.files) + " files\n";
   std::size_t ok = 0;
-  for (const Manifest::SourceNote& note : done.manifest.sources) ok += note.state == "ok" ? 1 : 0;
+  for (const Manifest::SourceNote& note : done.manifest.sources) ok += note.state == "ok" ? 1U : 0U;
   out += "sources: " + std::to_string(ok) + " of " + std::to_string(done.manifest.sources.size()) +
          " read\n";
   for (const Manifest::SourceNote& note : done.manifest.sources) {

@@ -216,7 +216,7 @@ void without_dash(std::string& text) {
 }
 
 void add_command(CLI::App& app, CommandContext& context, const std::string& name,
-                 const std::string& what, std::vector<std::string> kinds) {
+                 const std::string& what, const std::vector<std::string>& kinds) {
   CLI::App* command = app.add_subcommand(name, what);
   auto options = std::make_shared<EventsOptions>();
   options->ring.command = name;

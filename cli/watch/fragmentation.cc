@@ -1,5 +1,6 @@
 // The third view: which sizes the page allocator could still give, by zone.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -71,7 +72,7 @@ Body fragmentation_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs
       const Style style = grade(found->second, 0.5, 0.9);
       const std::string dark = shade(found->second, glyphs);
       if (cell >= 5) {
-        const auto percent = static_cast<int>(std::clamp(found->second, 0.0, 1.0) * 100 + 0.5);
+        const auto percent = std::lround(std::clamp(found->second, 0.0, 1.0) * 100);
         line.add(" ").add(dark, style).right(std::to_string(percent), cell - 2, style);
       } else {
         line.right(dark, cell, style);
