@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -390,10 +391,7 @@ std::string status_brief(const StatusAnswer& answer, const std::string& host) {
   }
   out += ", " + (answer.firing ? counted(*answer.firing, "alert") : "? alerts");
   if (!answer.thermal.zones.empty() && answer.thermal.zones.front().celsius) {
-    out += ", " +
-           number_text(static_cast<double>(
-               static_cast<long>(*answer.thermal.zones.front().celsius + 0.5))) +
-           "C";
+    out += ", " + std::to_string(std::lround(*answer.thermal.zones.front().celsius)) + "C";
   }
   if (answer.level != StatusLevel::kOk) out += ": " + cut_to(answer.reason, 160);
   return out + "\n";

@@ -50,6 +50,16 @@ TEST(Figures, AreAsPeopleWriteThem) {
   EXPECT_EQ(number_text(0.5), "0.5");
 }
 
+TEST(StatusBrief, RoundsTemperaturesBelowZeroToo) {
+  StatusAnswer answer;
+  answer.thermal.zones.emplace_back().celsius = -5.2;
+  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", -5C"));
+  answer.thermal.zones.front().celsius = -0.4;
+  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", 0C"));
+  answer.thermal.zones.front().celsius = 71.5;
+  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", 72C"));
+}
+
 TEST(Bars, NeverShowALittleAsNothingNorNearlyAllAsAll) {
   EXPECT_EQ(bar(kPlain, 0.0, 12), "[..........]");
   EXPECT_EQ(bar(kPlain, 0.001, 12), "[#.........]");
