@@ -95,8 +95,8 @@ int run(const Arguments& arguments) {
 }  // namespace
 }  // namespace jetmem
 
-// NOLINTNEXTLINE(bugprone-exception-escape): what nobody expected ends the process, and systemd
-// tells it
+// What nobody expected ends the process, and systemd tells it.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   jetmem::keep_little_memory();
   // A log or client that went away is an error of that write, not the daemon's end.

@@ -177,7 +177,7 @@ bool has_labels(const std::string& key, const SeriesName& wanted) {
 }
 
 ApiAnswer metric_of(History& history, const SeriesName& wanted, PointsAsked asked, bool has_metric,
-                    AnswerFrom from) {
+                    const AnswerFrom& from) {
   auto known = history.series(wanted.family);
   if (!known) return api_error(503, known.error().message);
   if (known->empty() && !has_metric) return unknown_metric(history, wanted.family);
