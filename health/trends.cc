@@ -117,7 +117,8 @@ Trends::Group& Trends::group_of(const ProcessKey& key) {
     if (group.seen >= Nanoseconds(0) && group.key == key) return group;
     if (!group.shown && (oldest == nullptr || group.seen < oldest->seen)) oldest = &group;
   }
-  oldest->key = key;
+  static_assert(ShownGroups::kMost < kGroups);
+  oldest->key = key;  // NOLINT(clang-analyzer-core.CallAndMessage): one is not shown
   oldest->trend.clear();
   return *oldest;
 }
