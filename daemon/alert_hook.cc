@@ -76,13 +76,13 @@ AlertHook::AlertHook(const Clock& clock, Spawner& spawner, Log& log, AlertHookOp
       log_(log, clock, kName),
       child_(clock, spawner,
              {[this](std::string_view bytes) { on_output(bytes); },
-              [this](bool well, std::string how) {
-                end(well ? Call::kOk : Call::kFailed, std::move(how));
+              [this](bool well, const std::string& how) {
+                end(well ? Call::kOk : Call::kFailed, how);
               }}),
-      socket_([this](AlertSocket::End how_ended, std::string how) {
+      socket_([this](AlertSocket::End how_ended, const std::string& how) {
         const bool taken = how_ended == AlertSocket::End::kTaken;
         const bool flood = how_ended == AlertSocket::End::kFlood;
-        end(taken ? Call::kOk : flood ? Call::kFlood : Call::kFailed, std::move(how));
+        end(taken ? Call::kOk : flood ? Call::kFlood : Call::kFailed, how);
       }),
       left_behind_("JETMEM_HOOK=" + std::to_string(::getpid())),
       untold_(options_.runtime_directory, options_.boot_id) {
