@@ -1,0 +1,319 @@
+// What the kernel would print for a reading is read back as that reading: thousands of random ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "collectors/buddyinfo.h"
+#include "collectors/cma.h"
+#include "collectors/device/memory_map.h"
+#include "collectors/dmabuf/bufinfo.h"
+#include "collectors/meminfo.h"
+#include "collectors/pressure.h"
+#include "collectors/vmstat.h"
+#include "collectors/zoneinfo.h"
+#include "tests/random_input.h"
+
+namespace jetmem {
+namespace {
+
+using test::kLetters;
+using test::RandomInput;
+
+template <class... Values>
+std::string print(const char* format, Values... values) {
+  char line[256];
+  std::snprintf(line, sizeof line, format, values...);
+  return line;
+}
+unsigned long long wide(std::uint64_t value) { return value; }
+
+TEST(ReadBack, Meminfo) {
+  RandomInput random(1);
+  Meminfo reused;
+  for (int round = 0; round < 2000; ++round) {
+    struct Field {
+      std::string name;
+      std::uint64_t printed;
+      bool kib;
+    };
+    std::vector<Field> fields;
+    std::string text;
+    for (const std::string& name : random.words(1 + random.below(60), kLetters, 20)) {
+      const bool kib = !random.one_in(4);
+      fields.push_back({name, random.number(kib ? UINT64_MAX / 1024 : UINT64_MAX), kib});
+      text += print("%-16s%8llu%s\n", (name + ":").c_str(), wide(fields.back().printed),
+                    kib ? " kB" : "");
+    }
+    const auto ok = parse_meminfo(text, reused);
+    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    ASSERT_EQ(reused.fields.size(), fields.size());
+    for (const Field& field : fields) {
+      EXPECT_EQ(reused.find(field.name), field.printed * (field.kib ? 1024 : 1)) << field.name;
+    }
+  }
+}
+
+// At most `most` zones, no two the same.
+std::vector<ZoneId> zones_of(RandomInput& random, std::size_t most) {
+  std::vector<ZoneId> zones;
+  for (const std::string& name : random.words(1 + random.below(most), kLetters, 7)) {
+    zones.push_back({static_cast<std::uint32_t>(random.below(3)), name});
+  }
+  return zones;
+}
+
+TEST(ReadBack, Buddyinfo) {
+  RandomInput random(2);
+  Buddyinfo reused;
+  for (int round = 0; round < 2000; ++round) {
+    const std::size_t orders = 1 + random.below(14);
+    const auto zones = zones_of(random, 12);
+    std::vector<std::vector<std::uint64_t>> blocks;
+    std::string text;
+    for (const ZoneId& zone : zones) {
+      text += print("Node %u, zone %8s ", zone.node, zone.name.c_str());
+      blocks.emplace_back();
+      for (std::size_t order = 0; order < orders; ++order) {
+        blocks.back().push_back(random.number((std::uint64_t{1} << 48) >> order));
+        text += print("%6llu ", wide(blocks.back().back()));
+      }
+      text += "\n";
+    }
+    const auto ok = parse_buddyinfo(text, reused);
+    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    ASSERT_EQ(reused.zones.size(), zones.size());
+    for (std::size_t i = 0; i < zones.size(); ++i) {
+      EXPECT_EQ(reused.zones[i].id, zones[i]);
+      const auto counts = reused.zones[i].counts();
+      EXPECT_TRUE(std::equal(counts.begin(), counts.end(), blocks[i].begin(), blocks[i].end()));
+    }
+  }
+}
+
+std::string text_of(const Zoneinfo::Zone& zone, bool is_first, RandomInput& random) {
+  std::string out = print("Node %u, zone %8s\n", zone.id.node, zone.id.name.c_str());
+  if (is_first) out += "  per-node stats\n      nr_inactive_anon 4711\n      min_things 3\n";
+  out += print("  pages free     %llu\n", wide(zone.free));
+  if (zone.boost) out += print("        boost    %llu\n", wide(*zone.boost));
+  out += print("        min      %llu\n        low      %llu\n        high     %llu\n",
+               wide(zone.min), wide(zone.low), wide(zone.high));
+  if (zone.promo) out += print("        promo    %llu\n", wide(*zone.promo));
+  out += print("        spanned  %llu\n        present  %llu\n        managed  %llu\n",
+               wide(zone.spanned), wide(zone.present), wide(zone.managed));
+  if (zone.cma) out += print("        cma      %llu\n", wide(*zone.cma));
+  if (zone.protection) {
+    out += print("        protection: (0, %llu, %llu)\n", wide(random.number(*zone.protection)),
+                 wide(*zone.protection));
+  }
+  out += print("      nr_free_pages %llu\n      nr_zone_inactive_anon 5\n", wide(zone.free));
+  if (zone.free_cma) out += print("      nr_free_cma  %llu\n", wide(*zone.free_cma));
+  return out + "  pagesets\n    cpu: 0\n              count: 3\n              high:  378\n";
+}
+
+TEST(ReadBack, Zoneinfo) {
+  RandomInput random(3);
+  Zoneinfo reused;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<Zoneinfo::Zone> zones;
+    std::string text;
+    for (const ZoneId& id : zones_of(random, 6)) {
+      Zoneinfo::Zone zone;
+      zone.id = id;
+      for (auto field : {&Zoneinfo::Zone::free, &Zoneinfo::Zone::min, &Zoneinfo::Zone::low,
+                         &Zoneinfo::Zone::high, &Zoneinfo::Zone::spanned, &Zoneinfo::Zone::present,
+                         &Zoneinfo::Zone::managed}) {
+        zone.*field = random.number(kMaxPages);
+      }
+      for (auto field : {&Zoneinfo::Zone::boost, &Zoneinfo::Zone::promo, &Zoneinfo::Zone::cma,
+                         &Zoneinfo::Zone::free_cma, &Zoneinfo::Zone::protection}) {
+        zone.*field = random.maybe(kMaxPages);
+      }
+      text += text_of(zone, zones.empty(), random);
+      zones.push_back(zone);
+    }
+    const auto ok = parse_zoneinfo(text, reused);
+    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    ASSERT_EQ(reused.zones, zones) << text;
+  }
+}
+
+TEST(ReadBack, Vmstat) {
+  RandomInput random(4);
+  Vmstat reused;
+  for (int round = 0; round < 2000; ++round) {
+    const auto names = random.words(1 + random.below(80), "abcdefghijklmnopqrstuvwxyz_", 24);
+    std::vector<std::uint64_t> values;
+    std::string text;
+    for (const std::string& name : names) {
+      values.push_back(random.number());
+      text += name + " " + std::to_string(values.back()) + "\n";
+    }
+    const auto ok = parse_vmstat(text, reused);
+    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    ASSERT_EQ(reused.fields.size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(reused.find(names[i]), values[i]);
+  }
+}
+
+TEST(ReadBack, Pressure) {
+  RandomInput random(5);
+  Stall reused;
+  for (int round = 0; round < 5000; ++round) {
+    std::string text;
+    std::array<std::uint64_t, 8> printed{};
+    for (std::uint64_t& number : printed) number = random.below(10'001);
+    printed[3] = random.number();
+    printed[7] = random.number();
+    const bool has_full = !random.one_in(3);
+    for (std::size_t line = 0; line < (has_full ? 2U : 1U); ++line) {
+      const std::uint64_t* const of = printed.data() + 4 * line;
+      text += print("%s avg10=%llu.%02llu avg60=%llu.%02llu avg300=%llu.%02llu total=%llu\n",
+                    line == 0 ? "some" : "full", wide(of[0] / 100), wide(of[0] % 100),
+                    wide(of[1] / 100), wide(of[1] % 100), wide(of[2] / 100), wide(of[2] % 100),
+                    wide(of[3]));
+    }
+    const auto ok = parse_stall(text, reused);
+    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    ASSERT_EQ(reused.full.has_value(), has_full);
+    for (std::size_t line = 0; line < (has_full ? 2U : 1U); ++line) {
+      const StallLine& read = line == 0 ? *reused.some : *reused.full;
+      EXPECT_EQ(read.total_us, printed[4 * line + 3]);
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_NEAR(read.average[i], static_cast<double>(printed[4 * line + i]) / 10'000, 1e-9);
+      }
+    }
+  }
+}
+
+TEST(ReadBack, Cma) {
+  RandomInput random(6);
+  Cma reused;
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<Cma::Area> areas;
+    Snapshot snapshot;
+    const std::uint64_t total_kib = random.number(UINT64_MAX / 1024);
+    const std::uint64_t free_kib = random.number(total_kib);
+    snapshot.add("/proc/meminfo",
+                 "CmaTotal: " + std::to_string(total_kib) +
+                     " kB\nCmaFree: " + std::to_string(free_kib) + " kB\n",
+                 0);
+    auto names = random.words(1 + random.below(8), "abcdefghijkl", 6);
+    std::sort(names.begin(), names.end());
+    const auto file = [&](const std::string& path, std::uint64_t value) {
+      snapshot.add(path, std::to_string(value) + "\n", 0);
+    };
+    for (const std::string& name : names) {
+      Cma::Area& area = areas.emplace_back();
+      area.name = name;
+      area.total = random.number(1U << 24);
+      area.used = random.number(*area.total);
+      area.largest_run = random.number(*area.total - *area.used);
+      const std::string folder = "/sys/kernel/debug/cma/" + name;
+      file(folder + "/count", *area.total);
+      file(folder + "/used", *area.used);
+      file(folder + "/maxchunk", *area.largest_run);
+      area.alloc_success = random.number();
+      area.alloc_fail = random.number();
+      file("/sys/kernel/mm/cma/" + name + "/alloc_pages_success", *area.alloc_success);
+      file("/sys/kernel/mm/cma/" + name + "/alloc_pages_fail", *area.alloc_fail);
+    }
+    const auto ok = parse_cma(snapshot, reused);
+    ASSERT_TRUE(ok) << ok.error().message;
+    EXPECT_EQ(reused.total_bytes, total_kib * 1024);
+    EXPECT_EQ(reused.free_bytes, free_kib * 1024);
+    EXPECT_TRUE(reused.areas_known);
+    ASSERT_EQ(reused.areas, areas) << names.front();
+  }
+}
+
+// One of `shares` by its name, made where it is new.
+DmabufShare& share_of(std::vector<DmabufShare>& shares, const std::string& name) {
+  for (DmabufShare& share : shares) {
+    if (share.name == name) return share;
+  }
+  return shares.emplace_back(DmabufShare{name, 0, 0});
+}
+
+TEST(ReadBack, Bufinfo) {
+  RandomInput random(7);
+  Bufinfo reused;
+  for (int round = 0; round < 1000; ++round) {
+    Bufinfo wanted;
+    std::string text =
+        "\nDma-buf Objects:\nsize    \tflags   \tmode    \tcount   \texp_name\tino     \tname\n";
+    for (std::uint64_t left = random.below(30); left > 0; --left) {
+      const std::uint64_t size = (1 + random.number(1U << 20)) * 4096;
+      const std::string exporter = random.word("ab", 3);
+      text += print("%08llu\t00000002\t00080007\t%08llu\t%s\t%08llu\t%s\n", wide(size),
+                    wide(1 + random.below(9)), exporter.c_str(), wide(random.number()),
+                    random.one_in(2) ? "" : random.word(kLetters, 31).c_str());
+      if (random.one_in(3)) text += "\twrite fence:nvhost signalled\n";
+      text += "\tAttached Devices:\n";
+      // One that is there twice maps the buffer once more, and it is still one buffer.
+      std::vector<std::string> devices;
+      for (std::uint64_t n = random.below(4); n > 0; --n) devices.push_back(random.word("xy", 2));
+      for (const std::string& device : devices) text += "\t" + device + ".gpu\n";
+      text += "Total " + std::to_string(devices.size()) + " devices attached\n\n";
+      std::sort(devices.begin(), devices.end());
+      devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+      ++wanted.rows;
+      wanted.row_bytes += size;
+      wanted.largest = std::max(wanted.largest, size);
+      DmabufShare& by = share_of(wanted.exporters, exporter);
+      ++by.buffers;
+      by.bytes += size;
+      for (const std::string& device : devices) {
+        DmabufShare& mapped = share_of(wanted.devices, device + ".gpu");
+        ++mapped.buffers;
+        mapped.bytes += size;
+      }
+    }
+    wanted.buffers = wanted.rows;
+    wanted.bytes = wanted.row_bytes;
+    text += "\nTotal " + std::to_string(wanted.rows) + " objects, " +
+            std::to_string(wanted.row_bytes) + " bytes\n";
+    const auto ok = parse_bufinfo(text, std::nullopt, reused);
+    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    const auto by_name = [](const DmabufShare& a, const DmabufShare& b) { return a.name < b.name; };
+    Bufinfo sorted = reused;
+    for (Bufinfo* info : {&wanted, &sorted}) {
+      std::sort(info->exporters.begin(), info->exporters.end(), by_name);
+      std::sort(info->devices.begin(), info->devices.end(), by_name);
+    }
+    ASSERT_EQ(sorted, wanted) << text;
+  }
+}
+
+TEST(ReadBack, Iomem) {
+  using namespace device;
+  RandomInput random(8);
+  MemoryMap reused;
+  for (int round = 0; round < 2000; ++round) {
+    MemoryMap wanted;
+    std::string text;
+    std::uint64_t at = random.below(1U << 20) * 4096;
+    const std::size_t ranges = 1 + random.below(20);
+    for (std::size_t i = 0; i < ranges; ++i) {
+      const Range range{at, at + (1 + random.number(1U << 18)) * 4096};
+      at = range.end + (1 + random.below(1000)) * 4096;
+      const bool is_ram = i == 0 || !random.one_in(3);
+      if (is_ram || random.one_in(2)) {
+        ASSERT_TRUE((is_ram ? wanted.memory : wanted.firmware).add(range));
+      }
+      const bool is_reserved = !is_ram && wanted.firmware.overlap(range) != 0;
+      text += print("%08llx-%08llx : %s\n", wide(range.begin), wide(range.end - 1),
+                    is_ram        ? "System RAM"
+                    : is_reserved ? "reserved"
+                                  : "13e10000.host1x");
+      if (is_ram)
+        text += print("  %08llx-%08llx : reserved\n", wide(range.begin), wide(range.end - 1));
+    }
+    ASSERT_EQ(parse_iomem(text, reused), MapState::kKnown) << text;
+    ASSERT_EQ(reused.memory, wanted.memory) << text;
+    ASSERT_EQ(reused.firmware, wanted.firmware) << text;
+    EXPECT_EQ(reused.malformed, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem
