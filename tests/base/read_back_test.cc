@@ -1,0 +1,160 @@
+// What is written is read back as the same: random names of series, manifests, records, durations
+// and sizes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/manifest.h"
+#include "base/recorded.h"
+#include "base/sample.h"
+#include "base/series_key.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "tests/random_input.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using test::kLetters;
+using test::RandomInput;
+
+std::string all_bytes() {
+  std::string out;
+  for (int byte = 0; byte < 256; ++byte) out += static_cast<char>(byte);
+  return out;
+}
+
+TEST(ReadBack, SeriesNames) {
+  RandomInput random(40);
+  const std::string bytes = all_bytes();
+  for (int round = 0; round < 5000; ++round) {
+    SeriesName name;
+    name.family = "jetmem_" + random.word(kLetters, 30);
+    for (const std::string& label : random.words(random.below(5), "abcxyz", 8)) {
+      name.labels.emplace_back(
+          label, random.one_in(3) ? random.word(bytes, 40) : random.word("a\"\\\n{},=", 20));
+    }
+    std::sort(name.labels.begin(), name.labels.end());
+    const auto again = parse_series_key(name.key());
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, name) << name.key();
+  }
+}
+
+// The table's own names as well: what a source writes is found by what its key says.
+TEST(ReadBack, KeysOfTheTable) {
+  static constexpr Descriptor kSeries{
+      .name = "jetmem_x_bytes", .help = "X.", .labels = {"zone", "area"}, .max_series = 4};
+  RandomInput random(41);
+  const std::string bytes = all_bytes();
+  for (int round = 0; round < 2000; ++round) {
+    const std::string zone = random.word(bytes, 30);
+    const std::string area = random.word(bytes, 30);
+    SampleTable table;
+    const std::size_t section = table.add_section("test");
+    { SampleWriter(table, section, Nanoseconds(0)).put(kSeries, 7, zone, area); }
+    ASSERT_EQ(table.sections()[0].slots.size(), 1U);
+    const auto name = parse_series_key(table.sections()[0].slots[0].key);
+    ASSERT_TRUE(name) << name.error().message;
+    EXPECT_EQ(name->family, "jetmem_x_bytes");
+    EXPECT_EQ(name->label("zone"), table.sections()[0].slots[0].labels[0].shown());
+    EXPECT_EQ(name->label("area"), table.sections()[0].slots[0].labels[1].shown());
+    EXPECT_EQ(table.value_of(name->key()), 7);
+  }
+}
+
+TEST(ReadBack, Manifests) {
+  RandomInput random(42);
+  const std::string_view errors[] = {"EACCES", "ENOENT", "EIO", "EPERM", "ETIMEDOUT"};
+  for (int round = 0; round < 2000; ++round) {
+    Manifest manifest;
+    if (random.one_in(2)) manifest.facts.page_size = 4096U << random.below(5);
+    if (random.one_in(2)) manifest.facts.boot_id = random.word("0123456789abcdef-", 36);
+    for (const std::string& path : random.words(random.below(6), "abc/\" \\", 30)) {
+      manifest.errors.push_back({"/" + path, errno_named(errors[random.below(5)])});
+    }
+    for (const std::string& name : random.words(random.below(6), kLetters, 12)) {
+      Manifest::SourceNote& note = manifest.sources.emplace_back();
+      note.name = name;
+      note.state = random.one_in(2) ? "ok" : "denied";
+      if (random.one_in(2)) note.reason = random.word(kLetters, 40);
+      if (random.one_in(2)) note.skipped = random.word(kLetters, 40);
+    }
+    if (random.one_in(2)) {
+      Manifest::Capture& capture = manifest.capture.emplace();
+      capture.why = "alert";
+      capture.alert = random.word(kLetters, 30);
+      capture.version = "1.2";
+      for (const std::string& path : random.words(random.below(3), kLetters, 20)) {
+        capture.left_out.push_back({"/" + path, random.word(kLetters, 20)});
+      }
+      if (random.one_in(2)) capture.log_seconds = static_cast<double>(random.below(1U << 30)) / 8;
+    }
+    const auto again = parse_manifest(manifest_text(manifest));
+    ASSERT_TRUE(again) << again.error().message << manifest_text(manifest);
+    EXPECT_EQ(again->facts.page_size, manifest.facts.page_size);
+    EXPECT_EQ(again->facts.boot_id, manifest.facts.boot_id);
+    ASSERT_EQ(again->errors.size(), manifest.errors.size());
+    for (const auto& recorded : manifest.errors) {
+      EXPECT_EQ(again->error_of(recorded.path), recorded.error) << recorded.path;
+    }
+    ASSERT_EQ(again->sources.size(), manifest.sources.size());
+    for (const auto& note : manifest.sources) {
+      const Manifest::SourceNote* const found = again->source(note.name);
+      ASSERT_NE(found, nullptr);
+      EXPECT_EQ(found->state, note.state);
+      EXPECT_EQ(found->reason, note.reason);
+      EXPECT_EQ(found->skipped, note.skipped);
+    }
+    ASSERT_EQ(again->capture.has_value(), manifest.capture.has_value());
+    if (!manifest.capture) continue;
+    EXPECT_EQ(again->capture->alert, manifest.capture->alert);
+    EXPECT_EQ(again->capture->log_seconds, manifest.capture->log_seconds);
+    ASSERT_EQ(again->capture->left_out.size(), manifest.capture->left_out.size());
+    for (std::size_t i = 0; i < manifest.capture->left_out.size(); ++i) {
+      EXPECT_EQ(again->capture->left_out[i].path, manifest.capture->left_out[i].path);
+      EXPECT_EQ(again->capture->left_out[i].why, manifest.capture->left_out[i].why);
+    }
+  }
+}
+
+TEST(ReadBack, Records) {
+  RandomInput random(43);
+  const std::string bytes = all_bytes();
+  const TempDir tree;
+  const Root root = *Root::at(tree.path());
+  for (int round = 0; round < 300; ++round) {
+    Snapshot wanted;
+    std::string text = recorded_head(false);
+    for (std::uint64_t left = random.below(20); left > 0; --left) {
+      const int error = random.one_in(4) ? EACCES : random.one_in(8) ? FileText::kTooLarge : 0;
+      wanted.add("/" + random.word(bytes, 40), error == 0 ? random.word(bytes, 300) : "", error);
+      append_recorded(text, wanted[wanted.size() - 1], false);
+    }
+    tree.write("jetmem/records/x", text);
+    Snapshot again;
+    ASSERT_TRUE(read_recorded(root, "x", again));
+    EXPECT_FALSE(again.truncated());
+    ASSERT_EQ(again.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(again[i].path, wanted[i].path);
+      EXPECT_EQ(again[i].text, wanted[i].text);
+      EXPECT_EQ(again[i].error, wanted[i].error);
+    }
+  }
+}
+
+TEST(ReadBack, Durations) {
+  RandomInput random(44);
+  for (int round = 0; round < 5000; ++round) {
+    // At most a thousand days.
+    const std::chrono::milliseconds duration(random.number(1000ULL * 86'400'000));
+    const auto again = parse_duration(format_duration(duration));
+    ASSERT_TRUE(again) << format_duration(duration);
+    EXPECT_EQ(*again, duration) << format_duration(duration);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem
