@@ -41,7 +41,8 @@ bool Server::serve_one() {
   Request request;
   ssize_t n = 0;
   do {
-    n = ::recv(connection_, &request, sizeof request, 0);
+    // With the packet's own length: the beginning of a longer one is no request.
+    n = ::recv(connection_, &request, sizeof request, MSG_TRUNC);
   } while (n < 0 && errno == EINTR);
   if (n != sizeof request || request.magic != kMagic) return false;
   // 0 would be none at all.
