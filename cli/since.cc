@@ -1,5 +1,6 @@
 #include "cli/since.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
@@ -12,6 +13,9 @@ namespace {
 
 using std::chrono::duration_cast;
 using std::chrono::seconds;
+
+// The year 2255, far in the future: what lies beyond is no less so, and does not fit in nanoseconds.
+constexpr std::int64_t kMostSeconds = 9'000'000'000;
 
 std::time_t whole_seconds(Nanoseconds wall) {
   return static_cast<std::time_t>(std::chrono::floor<seconds>(wall).count());
@@ -73,7 +77,7 @@ bool take_time(std::string_view& text, std::tm& parts) {
 std::optional<Nanoseconds> moment(std::string_view text, Nanoseconds now) {
   if (take_prefix(text, "@")) {
     const auto unix_time = parse_u64(text);
-    if (!unix_time || *unix_time > 9'000'000'000) return std::nullopt;
+    if (!unix_time || *unix_time > kMostSeconds) return std::nullopt;
     return seconds(static_cast<std::int64_t>(*unix_time));
   }
   if (text == "now") return now;
@@ -96,7 +100,7 @@ std::optional<Nanoseconds> moment(std::string_view text, Nanoseconds now) {
   const std::time_t t = std::mktime(&parts);
   // mktime makes the 2nd of March of the 30th of February.
   if (t < 0 || parts.tm_mday != day) return std::nullopt;
-  return seconds(t);
+  return seconds(std::min<std::int64_t>(t, kMostSeconds));
 }
 
 // "2w" and "1w3d"; weeks are nothing that settings have.

@@ -99,6 +99,12 @@ TEST_F(Events, SinceThatIsNone) {
   }
   EXPECT_EQ(parse_since("18:01", kNow).error().message,
             "'18:01' is in the future: it is 2026-11-20 18:00:00 now");
+  // More nanoseconds than there are.
+  for (const char* far : {"2526-11-20 02:00", "9999-12-31"}) {
+    const auto since = parse_since(far, kNow);
+    ASSERT_FALSE(since) << far;
+    EXPECT_THAT(since.error().message, HasSubstr("is in the future")) << far;
+  }
 }
 
 TEST_F(Events, TimesAreShown) {
