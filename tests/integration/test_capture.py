@@ -1,6 +1,7 @@
 """A bundle tells what the device told: packed, carried away, unpacked, looked at again. What must not
 be in it is not, hostile ones do no harm, and what is cut short leaves nothing behind."""
 
+import gzip
 import io
 import json
 import os
@@ -263,6 +264,57 @@ class Hostile(Bundles):
         self.assertEqual(done.returncode, 1)
         self.assertIn("unpacks to more than 512MiB", done.stderr)
         self.no_leftovers()
+
+    def test_devices_and_names_for_terminals_are_passed_over_or_defused(self):
+        bundle = self.bundle(
+            {"name": "top/char", "type": tarfile.CHRTYPE, "devmajor": 1, "devminor": 3},
+            {"name": "top/block", "type": tarfile.BLKTYPE, "devmajor": 7},
+            {"name": "top/\x1b[2Jclear\n\x07", "type": tarfile.CHRTYPE},
+            {"name": "top/out", "type": tarfile.LNKTYPE, "linkname": "../../../etc/passwd"},
+            {"name": "top/" + "n" * 300}, {"name": "/", "type": tarfile.DIRTYPE},
+            {"name": "top/proc/meminfo", "data": b"MemTotal: 1000 kB\n"})
+        done = self.look(bundle)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("neither a file nor a folder"), 3)
+        self.assertIn("jetmem_meminfo_MemTotal_bytes 1024000", done.stdout)
+        for text in (done.stdout, done.stderr):
+            self.assertNotRegex(text, r"[\x00-\x08\x0b-\x1f\x7f]")
+        self.no_leftovers()
+
+    def test_members_that_are_there_twice(self):
+        bundle = self.bundle(
+            {"name": "top/proc/meminfo", "data": b"MemTotal: 1 kB\nMemFree: 1 kB\n"},
+            {"name": "top/./proc//meminfo", "data": b"MemTotal: 1000 kB\n"},
+            {"name": "top/proc/meminfo/below"},
+            {"name": "top/proc", "data": b"a file"})
+        done = self.look(bundle)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The last one, whole, as tar has it.
+        self.assertIn("jetmem_meminfo_MemTotal_bytes 1024000", done.stdout)
+        self.assertNotIn("MemFree", done.stdout)
+        self.assertEqual(done.stderr.count("it is there twice, as a file and as a folder"), 2)
+        self.no_leftovers()
+
+    def test_sizes_beyond_any_sense(self):
+        # A header that promises an exabyte, and nothing behind it.
+        huge = tarfile.TarInfo("top/huge")
+        huge.size = 1 << 60
+        hole = tarfile.TarInfo("top/hole")
+        hole.pax_headers = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1",
+                            "GNU.sparse.name": "top/hole", "GNU.sparse.size": str(1 << 40),
+                            "GNU.sparse.numblocks": "1", "GNU.sparse.map": f"{(1 << 40) - 1},1"}
+        hole.size = 1
+        for info, data, told in ((huge, b"", "cut off"), (hole, b"x", "more than 512MiB")):
+            bundle = self.bundle(name="sizes.tar.gz")
+            with gzip.open(bundle) as packed:
+                whole = packed.read().rstrip(b"\0")
+            whole += bytes(-len(whole) % 512) + info.tobuf(tarfile.PAX_FORMAT) + data
+            with gzip.open(bundle, "w") as packed:
+                packed.write(whole + bytes(-len(whole) % 512 + (1024 if data else 0)))
+            done = self.look(bundle)
+            self.assertEqual(done.returncode, 1, info.name)
+            self.assertIn(told, done.stderr)
+            self.no_leftovers()
 
     def test_records_that_name_one_file_without_end(self):
         path = b"/proc/meminfo"
