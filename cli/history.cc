@@ -279,6 +279,10 @@ class Asking {
            " left out, recorded while the clock was not known to be right: --untrusted-times "
            "takes them too");
     }
+    if (writer.left_out().unnamed > 0) {
+      note(std::to_string(writer.left_out().unnamed) +
+           " series left out, whose names are none that Prometheus takes");
+    }
     if (writer.left_out().backwards > 0) {
       note(counted(writer.left_out().backwards, "sample") +
            " left out, not later than the one before: the clock was set back");

@@ -116,6 +116,11 @@ std::string OpenMetricsWriter::samples(const std::string& name, const SeriesPast
 
 std::string OpenMetricsWriter::family(const std::vector<SeriesPast>& series) {
   if (series.empty()) return {};
+  // Of a file that jetmem did not write.
+  if (!parse_series_key(series.front().key)) {
+    left_out_.unnamed += series.size();
+    return {};
+  }
   const std::string full = series.front().key.substr(0, series.front().key.find('{'));
   // OpenMetrics wants a counter's samples to end so; one that does not is written as a gauge,
   // which is what Prometheus keeps either way.

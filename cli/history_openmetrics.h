@@ -23,6 +23,7 @@ struct OpenMetricsWanted {
 // What is not in the text, to be said.
 struct OpenMetricsLeftOut {
   std::uint64_t untrusted = 0;
+  std::uint64_t unnamed = 0;    // series whose name no Prometheus takes
   std::uint64_t backwards = 0;  // at or before the sample in front of it: a clock was set back
 };
 

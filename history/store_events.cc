@@ -1,6 +1,7 @@
 // What happened, page by page, and what is known of the file as a whole.
 #include <algorithm>
 
+#include "base/text.h"
 #include "history/chunks.h"
 #include "history/store_connection.h"
 
@@ -14,20 +15,17 @@ std::optional<Nanoseconds> maybe_time(const Query& query, int column) {
   return Nanoseconds(query.number(column));
 }
 
-std::string bounded(std::string_view text, std::size_t most) {
-  return std::string(text.substr(0, most));
-}
-
 EventRecord event_of(const Query& query, const BootTime* boot) {
   EventRecord event;
   event.id = query.number(0);
   event.boot = query.number(1);
   event.what = static_cast<EventWhat>(std::clamp<std::int64_t>(query.number(2), 0, 3));
-  event.kind = bounded(query.text(3), EventRecord::kMaxText);
-  event.severity = bounded(query.text(4), EventRecord::kMaxText);
-  event.origin = bounded(query.text(5), EventRecord::kMaxText);
-  event.subject = bounded(query.text(6), EventRecord::kMaxText);
-  event.summary = bounded(query.text(7), EventRecord::kMaxText);
+  // As they were written, unless somebody else wrote them.
+  event.kind = printable(query.text(3), EventRecord::kMaxText);
+  event.severity = printable(query.text(4), EventRecord::kMaxText);
+  event.origin = printable(query.text(5), EventRecord::kMaxText);
+  event.subject = printable(query.text(6), EventRecord::kMaxText);
+  event.summary = printable(query.text(7), EventRecord::kMaxText);
   if (query.text(8).size() <= EventRecord::kMaxFields) event.fields = query.text(8);
   event.at = maybe_time(query, 9);
   event.wall = maybe_time(query, 10);

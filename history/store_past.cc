@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "history/chunks.h"
 #include "history/store_connection.h"
 
@@ -155,6 +156,11 @@ Result<std::unordered_map<std::int64_t, Known>> all_series(sqlite3* db, std::str
     const auto row = query.next();
     if (!row) return tl::unexpected(row.error());
     if (!*row) return all;
+    // What is shown to people is told by whoever wrote the file, and that need not be jetmem.
+    if (printable(query.text(1), query.text(1).size()) != query.text(1)) {
+      return fail(Errc::kMalformed,
+                  "series " + std::to_string(query.number(0)) + ": its name is none");
+    }
     if (is_of(query.text(1), family)) {
       all.emplace(query.number(0), Known{std::string(query.text(1)), query.number(2) != 0});
     }

@@ -232,6 +232,15 @@ TEST_F(Past, NoBandHasTheNameOfAMetric) {
   EXPECT_GT(bands, 200U);
 }
 
+TEST_F(Past, OpenMetricsLeavesOutNamesThatAreNone) {
+  OpenMetricsWriter writer({{}, false, true, 10s});
+  SeriesPast bad;
+  bad.key = "bad name{x=\"y\"}";
+  bad.points.resize(2);
+  EXPECT_EQ(writer.family({bad}), "");
+  EXPECT_EQ(writer.left_out().unnamed, 1U);
+}
+
 TEST_F(Past, OpenMetricsLeavesOutWhatPrometheusMustNotHave) {
   OpenMetricsWriter writer({{}, false, false, 10s});
   history_.add(kFree, kNow, {1, 2, 3, 4});

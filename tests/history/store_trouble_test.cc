@@ -343,6 +343,32 @@ TEST_F(Trouble, DamagedFilesGiveErrorsToWhoAsks) {
   EXPECT_GT(refused, 100);
 }
 
+// A bundle may come from anybody, and what is told of it goes to terminals.
+TEST_F(Trouble, TextsThatJetmemNeverWroteAreHarmless) {
+  fill();
+  const std::array events{event_of("oom_kill", "killed", hours(1))};
+  ASSERT_TRUE(store_->write(boot_, nullptr, events));
+  store_.reset();
+  const auto change = [&](const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+    ASSERT_TRUE(run_sql(db, sql));
+    sqlite3_close(db);
+  };
+  change("UPDATE events SET summary=char(27)||'[2J'||char(10)||'x', kind='k'||char(7)");
+  auto reader = HistoryStore::open_to_read(file());
+  ASSERT_TRUE(reader);
+  const auto told = (*reader)->events({});
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->events.at(0).summary, "?[2J?x");
+  EXPECT_EQ(told->events.at(0).kind, "k?");
+  change("UPDATE series SET key='a'||char(27) WHERE key='x'");
+  const auto series = (*reader)->series("");
+  ASSERT_FALSE(series);
+  EXPECT_EQ(series.error().code, Errc::kMalformed);
+  EXPECT_FALSE((*reader)->at(kEpoch2026 + hours(5), hours(1)));
+}
+
 TEST_F(Trouble, ViewsInPlaceOfTablesAreRefused) {
   fill();
   store_.reset();
