@@ -307,6 +307,17 @@ std::string find_root(const std::string& folder, bool& manifest) {
 
 }  // namespace
 
+Result<void> unpack_into(const std::string& file, const std::string& folder,
+                         const UnpackLimits& limits, std::vector<std::string>& remarks) {
+  Unpacker unpacker(file, folder, limits, remarks);
+  auto done = unpacker.run();
+  if (done && unpacker.passed_over() > kMostRemarks) {
+    remarks.push_back("passed over " + std::to_string(unpacker.passed_over() - kMostRemarks) +
+                      " more");
+  }
+  return done;
+}
+
 Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& file,
                                                              UnpackLimits limits) {
   const std::string where = temporary_folder();
@@ -334,11 +345,8 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
   bundle->lock_ =
       UniqueFd(::open(pattern.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (bundle->lock_.valid()) (void)::flock(bundle->lock_.get(), LOCK_EX | LOCK_NB);
-  Unpacker unpacker(file, pattern, limits, bundle->remarks_);
-  if (auto ok = unpacker.run(); !ok) return tl::unexpected(std::move(ok.error()));
-  if (unpacker.passed_over() > kMostRemarks) {
-    bundle->remarks_.push_back("passed over " +
-                               std::to_string(unpacker.passed_over() - kMostRemarks) + " more");
+  if (auto ok = unpack_into(file, pattern, limits, bundle->remarks_); !ok) {
+    return tl::unexpected(std::move(ok.error()));
   }
   bool manifest = false;
   bundle->root_ = find_root(pattern, manifest);

@@ -23,6 +23,11 @@ struct UnpackLimits {
   std::size_t depth = 32;
 };
 
+// The archive's files, below an empty folder of our own, and what was passed over as remarks. For
+// UnpackedBundle, and for the fuzzer.
+Result<void> unpack_into(const std::string& file, const std::string& folder,
+                         const UnpackLimits& limits, std::vector<std::string>& remarks);
+
 class UnpackedBundle {
  public:
   // Errors name the file, and the entry where one is at fault: no tar of a known compression, cut

@@ -1,8 +1,9 @@
 #!/bin/sh
 # run_one.sh TARGET FIXTURES [CORPUS]: fuzzes one target for FUZZ_SECONDS (default 3; 10 where what
 # is read is the kernel's log, which anyone may write into), seeded with the fixture files that its
-# name matches (fuzz_meminfo: every file called meminfo). With CORPUS, a folder, its inputs are used
-# too, new ones are kept there, and a crash is left beside it.
+# name matches (fuzz_meminfo: every file called meminfo) and with corpus/NAME beside this script: few
+# and small inputs that earlier runs found worth keeping, and whatever crashed once. With CORPUS, a
+# folder, its inputs are used too, new ones are kept there, and a crash is left beside it.
 #
 # fuzz_rules begins with the rules that ship.
 #
@@ -13,7 +14,10 @@ target=$1
 fixtures=$2
 kept=${3:-}
 name=$(basename "$target" | sed 's/^fuzz_//')
-work=$(mktemp -d)
+# In memory where there is such a place: targets that need files write thousands of them a second.
+if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ]; then TMPDIR=/dev/shm; fi
+work=$(mktemp -d -p "${TMPDIR:-/tmp}")
+export TMPDIR="$work"
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/seeds"
 # Where the files are not called as the target is.
@@ -37,6 +41,9 @@ for pattern in $files; do
     n=$((n + 1))
     cp "$file" "$work/seeds/seed-$n"
   done
+done
+for file in "$(dirname "$0")/corpus/$name"/*; do
+  [ -f "$file" ] && cp "$file" "$work/seeds/kept-$(basename "$file")"
 done
 
 seconds=3
@@ -84,7 +91,7 @@ mkdir -p "$corpus"
 if ! "$target" -max_total_time="${FUZZ_SECONDS:-$seconds}" -max_len=65536 -timeout=20 \
   -rss_limit_mb=1024 -artifact_prefix="$found/" "$corpus" "$work/seeds" >"$work/log" 2>&1; then
   tail -n 60 "$work/log"
-  for input in "$found"/crash-* "$found"/timeout-* "$found"/oom-*; do
+  for input in "$found"/crash-* "$found"/leak-* "$found"/timeout-* "$found"/oom-*; do
     [ -f "$input" ] || continue
     [ -n "$kept" ] && echo "input: $input"
     echo "input, base64:"

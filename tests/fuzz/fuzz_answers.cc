@@ -1,0 +1,18 @@
+#include "report/alerts.h"
+#include "report/doctor/doctor.h"
+
+// What answers may be anybody. What is understood is written so that it is understood again.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto alerts = parse_alerts(text)) {
+    const auto again = parse_alerts(alerts_json(*alerts));
+    if (!again || again->count("firing") != alerts->count("firing")) __builtin_trap();
+  }
+  if (const auto doctor = parse_doctor(text)) {
+    const auto again = parse_doctor(doctor_json(*doctor));
+    if (!again || again->verdict != doctor->verdict) __builtin_trap();
+    if (again->steps.size() != doctor->steps.size()) __builtin_trap();
+  }
+  return 0;
+}

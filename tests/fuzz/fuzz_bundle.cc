@@ -1,0 +1,63 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/manifest.h"
+#include "base/root.h"
+#include "cli/bundle/unpack.h"
+#include "tests/temp_dir.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr jetmem::UnpackLimits kLimits{
+    .entries = 300, .folders = 300, .bytes = 1U << 20, .path_bytes = 256, .depth = 8};
+
+void check(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+// Nothing but folders and plain files that only their owner may read, and within the bounds.
+void check_tree(const std::string& folder) {
+  std::uint64_t bytes = 0;
+  std::size_t files = 0;
+  std::size_t folders = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const fs::file_status status = entry.symlink_status();
+    check(fs::is_regular_file(status) || fs::is_directory(status));
+    (fs::is_directory(status) ? folders : files) += 1;
+    if (!fs::is_regular_file(status)) continue;
+    check((status.permissions() & ~(fs::perms::owner_read | fs::perms::owner_write)) ==
+          fs::perms::none);
+    bytes += entry.file_size();
+  }
+  // The one piece that goes beyond them is not written.
+  check(bytes <= kLimits.bytes && files <= kLimits.entries && folders <= kLimits.folders + 1);
+}
+
+}  // namespace
+
+// The bytes of an archive that somebody sent.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static const jetmem::TempDir around;
+  static const std::string folder = around.file("bundle");
+  static const int fd = ::memfd_create("bundle", MFD_CLOEXEC);
+  static const std::string file = "/proc/self/fd/" + std::to_string(fd);
+  check(::ftruncate(fd, 0) == 0);
+  check(::pwrite(fd, data, size, 0) == static_cast<ssize_t>(size));
+  fs::create_directory(folder);
+  std::vector<std::string> remarks;
+  const auto unpacked = jetmem::unpack_into(file, folder, kLimits, remarks);
+  check(unpacked || !unpacked.error().message.empty());
+  check(remarks.size() <= 9);
+  for (const std::string& remark : remarks) {
+    for (const char c : remark) check(static_cast<unsigned char>(c) >= ' ');
+  }
+  check_tree(folder);
+  check(std::distance(fs::directory_iterator(around.path()), {}) == 1);
+  // Whatever is in it: reading it as a tree is no trouble.
+  (void)jetmem::Root::at(folder);
+  fs::remove_all(folder);
+  return 0;
+}

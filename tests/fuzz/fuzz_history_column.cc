@@ -1,0 +1,46 @@
+#include <zlib.h>
+
+#include <bit>
+#include <cmath>
+
+#include "history/column.h"
+
+namespace {
+
+void check(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return (std::isnan(x) && std::isnan(y)) ||
+           std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
+}
+
+}  // namespace
+
+// A column or a roll-up of as many steps as the first two bytes say. The check sum is put right,
+// or nothing would come as far as the values.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  if (size < 3) return 0;
+  const std::size_t steps = (data[0] * 256U + data[1]) % 4097;
+  std::string bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+  (void)decode_column(bytes, steps);
+  const auto sum = crc32(0, data + 2, static_cast<uInt>(size - 2));
+  bytes.push_back(static_cast<char>(sum));
+  bytes.push_back(static_cast<char>(sum >> 8));
+  if (const auto values = decode_column(bytes, steps)) {
+    check(values->size() == steps);
+    std::string again;
+    encode_column(*values, again);
+    const auto back = decode_column(again, steps);
+    check(back && same(*back, *values));
+  }
+  if (const auto roll_up = decode_roll_up(bytes, steps)) {
+    check(roll_up->min.size() == steps && roll_up->max.size() == steps);
+    check(roll_up->average.size() == steps && roll_up->count.size() == steps);
+  }
+  return 0;
+}

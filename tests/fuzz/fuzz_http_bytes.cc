@@ -1,0 +1,87 @@
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "daemon/http_port.h"
+#include "daemon/pages.h"
+#include "tests/temp_dir.h"
+
+namespace {
+
+using namespace jetmem;
+
+void check(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+// A port as the web thread has it, served by whoever calls.
+struct Server {
+  TempDir dir;
+  ManualClock clock;
+  PageBox box;
+  AlertsBox alerts;
+  Readiness readiness;
+  WebMetrics metrics;
+  WebOptions options;
+  Refusals refusals{clock, options.log};
+  AnswerMemory answers;
+  Pages pages{clock, box, alerts, readiness, metrics};
+  Responder responder = [this](const Request& request) { return pages.answer(request); };
+  HttpPort::Shared shared{options, responder, refusals, answers};
+  std::unique_ptr<HttpPort> port;
+
+  Server() {
+    options.log = [](LogLevel, const std::string&) {};
+    const ListenAddress address{ListenAddress::Family::kUnix, dir.file("http.socket"), 0};
+    auto opened = HttpPort::open(address, shared, nullptr);
+    check(opened.has_value());
+    port = std::move(*opened);
+  }
+  UniqueFd connect() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    dir.file("http.socket").copy(address.sun_path, sizeof address.sun_path - 1);
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    check(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    return fd;
+  }
+};
+
+std::string receive(int fd) {
+  std::string out;
+  char piece[4096];
+  for (ssize_t n = 0; (n = ::recv(fd, piece, sizeof piece, 0)) > 0;) {
+    out.append(piece, static_cast<std::size_t>(n));
+  }
+  return out;
+}
+
+}  // namespace
+
+// The bytes of a connection, in two pieces: the first two bytes say where the second begins. All of
+// jetmem's part of HTTP, and libmicrohttpd, over a real socket.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static Server server;
+  if (size < 3) return 0;
+  const std::size_t cut = (data[0] * 256U + data[1]) % (size - 2);
+  const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
+  std::string answer;
+  {
+    const UniqueFd client = server.connect();
+    check(server.port->accept_waiting(Nanoseconds(0)));
+    for (const std::string_view piece : {text.substr(0, cut), text.substr(cut)}) {
+      (void)::send(client.get(), piece.data(), piece.size(), MSG_NOSIGNAL);
+      server.port->serve();
+      answer += receive(client.get());
+    }
+    ::shutdown(client.get(), SHUT_WR);
+    for (int i = 0; i < 3; ++i) {
+      server.port->serve();
+      answer += receive(client.get());
+    }
+  }
+  for (int i = 0; i < 5 && server.port->connections() > 0; ++i) server.port->serve();
+  // Nothing of it is left, and what came is an answer.
+  check(server.port->connections() == 0 && server.answers.bytes() == 0);
+  check(answer.empty() || answer.starts_with("HTTP/1."));
+  return 0;
+}

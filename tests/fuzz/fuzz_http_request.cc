@@ -1,0 +1,93 @@
+#include "daemon/access/gate.h"
+#include "daemon/pages.h"
+#include "tests/daemon/made_up_history.h"
+
+namespace {
+
+using namespace jetmem;
+
+void check(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  return line;
+}
+
+// alice's is "secret".
+std::shared_ptr<const AccessRules> rules() {
+  auto out = std::make_shared<AccessRules>();
+  out->users = {{"alice", "$2b$04$y8R/pXJI3ecyatcFgEJdKeviiBk8KClPn5Wfxv9PSLjVjee4eptQu"}};
+  return out;
+}
+
+struct Served {
+  ManualClock clock;
+  test::MadeUpHistory history;
+  SampleTable table;
+  PageBox box;
+  AlertsBox alerts;
+  Readiness readiness;
+  WebMetrics metrics;
+  WebLog log = [](LogLevel, const std::string&) {};
+  Refusals refusals{clock, log};
+  Gate gate{refusals};
+  Pages pages{clock, box, alerts, readiness, metrics, {.history = &history}};
+
+  Served() {
+    static constexpr Descriptor kSeries{.name = "jetmem_a_bytes", .help = "One."};
+    clock.set_wall(std::chrono::seconds(1'790'000'000));
+    const std::size_t section = table.add_section("test");
+    { SampleWriter(table, section, Nanoseconds(0)).put(kSeries, 4096); }
+    fill_page(table, clock.boot(), 1, box.back());
+    box.publish();
+    readiness.beat(clock.boot());
+    readiness.set_sources(6, 6);
+    gate.set_rules(rules());
+  }
+};
+
+}  // namespace
+
+// A request as the HTTP library hands it over, every part of which is anybody's: a flag, then in
+// lines method, path, Accept-Encoding, If-None-Match, Authorization, parameters.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static Served served;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (text.empty()) return 0;
+  const auto flags = static_cast<unsigned char>(text[0]);
+  text.remove_prefix(1);
+  Request request;
+  request.has_body = (flags & 1U) != 0;
+  if ((flags & 2U) != 0) request.client.family = ClientKey::Family::kIpv4;
+  if ((flags & 4U) != 0) request.waited_at_gate = std::chrono::hours(1);
+  request.method = take_line(text);
+  request.path = take_line(text);
+  request.accept_encoding = take_line(text);
+  request.if_none_match = take_line(text);
+  request.authorization = take_line(text);
+  std::vector<Parameter> parameters;
+  while (!text.empty()) {
+    const std::string_view name = take_line(text);
+    parameters.push_back({name, take_line(text)});
+  }
+  request.parameters = parameters;
+
+  const auto stopped = served.gate.check(request);
+  const auto given = parse_basic_auth(request.authorization);
+  const bool right = given && given->user == "alice" && given->password == "secret";
+  check(stopped || request.client.is_local() || right);
+  const Answer answer = stopped ? *stopped : served.pages.answer(request);
+  if (answer.later) return 0;
+  const auto& codes = WebMetrics::kCodes;
+  check(std::find(codes.begin(), codes.end(), answer.code) != codes.end());
+  check(answer.body != nullptr && answer.body->size() <= (4U << 20));
+  for (const Answer::Header& header : answer.headers) {
+    if (header.name == nullptr) continue;
+    check(std::string_view(header.value).find_first_of("\r\n") == std::string_view::npos);
+  }
+  if (request.method != "GET" && request.method != "HEAD") check(answer.code >= 400);
+  return 0;
+}

@@ -1,0 +1,43 @@
+#include <memory>
+
+#include "base/text.h"
+#include "cli/log_format.h"
+
+namespace {
+
+// In one piece, or byte by byte.
+bool read(std::string_view text, std::size_t step, jetmem::kernel_log::TextLog::Counts& counts,
+          std::string& left_out) {
+  using namespace jetmem::kernel_log;
+  const auto log = std::make_unique<TextLog>(
+      Soc::kTegra234, [](const Event& event, std::string_view) { describe(event); });
+  jetmem::LogFormat format(*log);
+  bool ok = true;
+  while (ok && !text.empty()) {
+    ok = format.feed(text.substr(0, step)).has_value();
+    text.remove_prefix(std::min(step, text.size()));
+  }
+  ok = ok && format.finish().has_value();
+  log->finish();
+  counts = log->counts();
+  left_out = format.left_out();
+  if (jetmem::printable(left_out, 1000) != left_out) __builtin_trap();
+  return ok;
+}
+
+}  // namespace
+
+// A log that somebody saved, as text or in the journal's formats.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  jetmem::kernel_log::TextLog::Counts whole;
+  jetmem::kernel_log::TextLog::Counts pieces;
+  std::string whole_left_out;
+  std::string pieces_left_out;
+  const bool ok = read(text, SIZE_MAX, whole, whole_left_out);
+  if (read(text, 7, pieces, pieces_left_out) != ok) __builtin_trap();
+  if (!ok) return 0;
+  if (whole.lines != pieces.lines || whole.events != pieces.events) __builtin_trap();
+  if (whole_left_out != pieces_left_out) __builtin_trap();
+  return 0;
+}

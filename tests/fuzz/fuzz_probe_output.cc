@@ -1,0 +1,26 @@
+#include "base/text.h"
+#include "collectors/probe/source.h"
+#include "probes/partial.h"
+#include "probes/request.h"
+
+// What a probe printed until it ended, however that was.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const ProbeOutput output = split_probe_output(text);
+  if (printable(output.where, 1000) != output.where) __builtin_trap();
+  if (output.result.find('\n') != std::string::npos) __builtin_trap();
+  const std::string partial = partial_probe_result(text, std::chrono::seconds(3));
+  ProbeRun run;
+  if (!partial.empty() && !parse_probe_run(partial, run)) __builtin_trap();
+  ProbeRun::Probe lost;
+  lost.kind = "device";
+  lost.reason = "crashed";
+  lost.error = output.where;
+  for (const std::string& line : {partial, output.result}) {
+    const std::string told = with_lost_probe(line, lost, {.cuda = true});
+    if (told.find('\n') != std::string::npos) __builtin_trap();
+    if (told != line && !parse_probe_run(told, run)) __builtin_trap();
+  }
+  return 0;
+}

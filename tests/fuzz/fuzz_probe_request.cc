@@ -1,0 +1,29 @@
+#include "base/text.h"
+#include "probes/program/options.h"
+
+// A line of text over systemd's socket is a command line without names of files.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem::probe;
+  std::string_view rest(reinterpret_cast<const char*>(data), size);
+  std::vector<std::string> words;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    words.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const Options usual;
+  Options options;
+  std::string problem;
+  const Parsed parsed = parse_options(words, Asked::kByRequest, options, problem);
+  if (jetmem::printable(problem, 1000) != problem) __builtin_trap();
+  if ((parsed == Parsed::kWrong) != !problem.empty()) __builtin_trap();
+  if (options.heap_directory != usual.heap_directory || options.udmabuf != usual.udmabuf ||
+      options.meminfo != usual.meminfo || options.library_directory != usual.library_directory) {
+    __builtin_trap();
+  }
+  if (parsed == Parsed::kRun && (options.frame_bytes == 0 || options.deadline_seconds == 0)) {
+    __builtin_trap();
+  }
+  (void)parse_options(words, Asked::kByCommandLine, options, problem);
+  return 0;
+}

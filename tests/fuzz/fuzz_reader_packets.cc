@@ -1,0 +1,86 @@
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "collectors/reader/client.h"
+#include "tests/temp_dir.h"
+
+namespace {
+
+using namespace jetmem;
+
+class NoSpawner final : public Spawner {
+ public:
+  Result<Child> spawn(const SpawnRequest& /*request*/) override {
+    return fail(Errc::kUnavailable, "nobody is to be started");
+  }
+};
+
+UniqueFd listen_at(const std::string& path, sockaddr_un& address) {
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(fd.get(), 4) != 0) {
+    __builtin_trap();
+  }
+  return fd;
+}
+
+}  // namespace
+
+// Packets of something that answers in the reader's place: a byte of flags and two of length before
+// each. The first flag sends a descriptor along, the second puts a good header in front. Each
+// request is answered once, whatever comes.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static const TempDir dir;
+  static sockaddr_un address{};
+  static const UniqueFd listener = listen_at(dir.file("reader.socket"), address);
+  static const SystemClock clock;
+  static NoSpawner spawner;
+  int answers = 0;
+  reader::ClientOptions options;
+  options.socket = dir.file("reader.socket");
+  reader::Client client(options, clock, spawner,
+                        [&](std::string_view, Result<const Snapshot*> snapshot, Nanoseconds) {
+                          ++answers;
+                          if (!snapshot && snapshot.error().message.empty()) __builtin_trap();
+                        });
+  client.request("meminfo");
+  UniqueFd there(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!there.valid() || answers != 0) __builtin_trap();
+  std::string_view rest(reinterpret_cast<const char*>(data), size);
+  while (rest.size() >= 3 && answers == 0) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
+    const unsigned flags = byte(0);
+    const std::string_view payload =
+        rest.substr(3, std::min<std::size_t>(byte(1) * 256U + byte(2), reader::kMaxPacket));
+    rest.remove_prefix(3 + payload.size());
+    reader::AnswerHeader header;
+    header.sequence = 1;
+    header.flags = flags >> 4;
+    iovec parts[2] = {{&header, (flags & 2U) != 0 ? sizeof header : 0},
+                      {const_cast<char*>(payload.data()), payload.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const int descriptor = there.get();
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+    if ((flags & 1U) != 0) {
+      message.msg_control = control;
+      message.msg_controllen = sizeof control;
+      cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+      rights->cmsg_level = SOL_SOCKET;
+      rights->cmsg_type = SCM_RIGHTS;
+      rights->cmsg_len = CMSG_LEN(sizeof descriptor);
+      std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    }
+    (void)::sendmsg(there.get(), &message, MSG_NOSIGNAL);
+    client.dispatch();
+  }
+  there.reset();
+  client.dispatch();
+  if (answers != 1 || !client.idle()) __builtin_trap();
+  return 0;
+}
