@@ -28,7 +28,7 @@ std::string all_bytes() {
 TEST(ReadBack, SeriesNames) {
   RandomInput random(40);
   const std::string bytes = all_bytes();
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     SeriesName name;
     name.family = "jetmem_" + random.word(kLetters, 30);
     for (const std::string& label : random.words(random.below(5), "abcxyz", 8)) {
@@ -48,7 +48,7 @@ TEST(ReadBack, KeysOfTheTable) {
       .name = "jetmem_x_bytes", .help = "X.", .labels = {"zone", "area"}, .max_series = 4};
   RandomInput random(41);
   const std::string bytes = all_bytes();
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 500; ++round) {
     const std::string zone = random.word(bytes, 30);
     const std::string area = random.word(bytes, 30);
     SampleTable table;
@@ -67,7 +67,7 @@ TEST(ReadBack, KeysOfTheTable) {
 TEST(ReadBack, Manifests) {
   RandomInput random(42);
   const std::string_view errors[] = {"EACCES", "ENOENT", "EIO", "EPERM", "ETIMEDOUT"};
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 500; ++round) {
     Manifest manifest;
     if (random.one_in(2)) manifest.facts.page_size = 4096U << random.below(5);
     if (random.one_in(2)) manifest.facts.boot_id = random.word("0123456789abcdef-", 36);
@@ -124,7 +124,7 @@ TEST(ReadBack, Records) {
   const std::string bytes = all_bytes();
   const TempDir tree;
   const Root root = *Root::at(tree.path());
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 100; ++round) {
     Snapshot wanted;
     std::string text = recorded_head(false);
     for (std::uint64_t left = random.below(20); left > 0; --left) {
@@ -147,7 +147,7 @@ TEST(ReadBack, Records) {
 
 TEST(ReadBack, Durations) {
   RandomInput random(44);
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     // At most a thousand days.
     const std::chrono::milliseconds duration(random.number(1000ULL * 86'400'000));
     const auto again = parse_duration(format_duration(duration));

@@ -30,7 +30,7 @@ unsigned long long wide(std::uint64_t value) { return value; }
 TEST(ReadBack, Meminfo) {
   RandomInput random(1);
   Meminfo reused;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     struct Field {
       std::string name;
       std::uint64_t printed;
@@ -65,7 +65,7 @@ std::vector<ZoneId> zones_of(RandomInput& random, std::size_t most) {
 TEST(ReadBack, Buddyinfo) {
   RandomInput random(2);
   Buddyinfo reused;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const std::size_t orders = 1 + random.below(14);
     const auto zones = zones_of(random, 12);
     std::vector<std::vector<std::uint64_t>> blocks;
@@ -113,7 +113,7 @@ std::string text_of(const Zoneinfo::Zone& zone, bool is_first, RandomInput& rand
 TEST(ReadBack, Zoneinfo) {
   RandomInput random(3);
   Zoneinfo reused;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     std::vector<Zoneinfo::Zone> zones;
     std::string text;
     for (const ZoneId& id : zones_of(random, 6)) {
@@ -140,7 +140,7 @@ TEST(ReadBack, Zoneinfo) {
 TEST(ReadBack, Vmstat) {
   RandomInput random(4);
   Vmstat reused;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const auto names = random.words(1 + random.below(80), "abcdefghijklmnopqrstuvwxyz_", 24);
     std::vector<std::uint64_t> values;
     std::string text;
@@ -158,7 +158,7 @@ TEST(ReadBack, Vmstat) {
 TEST(ReadBack, Pressure) {
   RandomInput random(5);
   Stall reused;
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     std::string text;
     std::array<std::uint64_t, 8> printed{};
     for (std::uint64_t& number : printed) number = random.below(10'001);
@@ -288,7 +288,7 @@ TEST(ReadBack, Iomem) {
   using namespace device;
   RandomInput random(8);
   MemoryMap reused;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     MemoryMap wanted;
     std::string text;
     std::uint64_t at = random.below(1U << 20) * 4096;
