@@ -1,5 +1,5 @@
-"""Clients that mean harm: trickles, floods of connections, handshakes, requests and passwords. While
-each goes on, sampling keeps its pace, a scraper that means well is served, and memory stays bounded.
+"""Clients that mean harm: trickles, floods of connections, handshakes, requests, passwords and nonsense.
+While each goes on, sampling keeps its pace, a scraper that means well is served, and memory stays bounded.
 
 Floods run in processes of their own; they share the machine's processors with the daemon, so the
 limits here are wide. What is measured is printed.
@@ -7,6 +7,8 @@ limits here are wide. What is measured is printed.
 
 import contextlib
 import http.client
+import os
+import random
 import socket
 import ssl
 import sys
@@ -125,8 +127,40 @@ def passwords(port):
     time.sleep(1000)
 
 
+REQUESTS = (
+    b"GET /metrics HTTP/1.1\r\nHost: t\r\nAccept-Encoding: gzip;q=0.5, *;q=0\r\n\r\n",
+    b"GET /api/v1/history?series=jetmem_x%7Ba%3D%22b%22%7D&from=-3600&step=60 HTTP/1.1\r\nHost: t\r\n\r\n",
+    b"POST /api/v1/now HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"PUT / HTTP/1.0\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n0123456789",
+    b"GET /page/../../etc/passwd HTTP/1.1\r\nHost: t\r\nIf-None-Match: \"x\", W/\"y\"\r\n"
+    b"Authorization: Basic YWxpY2U6c2VjcmV0\r\nConnection: keep-alive, upgrade\r\n\r\n",
+    b"HEAD /readyz HTTP/1.1\r\nHost: t\r\n\r\nGET /healthz HTTP/1.1\r\nHost: t\r\n\r\n")
+PIECES = (b"\0", b"\r\n", b"\r\n\r\n", b"%00", b"%", b"?", b"&" * 40, b"/" * 300, b"\xff\xfe", b"-1",
+          b"18446744073709551616", b"Content-Length: 99999999999\r\n", b"Transfer-Encoding: chunked\r\n",
+          b"X: " + b"y" * 20_000 + b"\r\n", b"ffffffffffffffff\r\n", b"HTTP/9.9", b"*", b"\t", b":")
+
+
+def nonsense(port):
+    """Requests with pieces changed, doubled, left out and put in; the same ones each time."""
+    choose = random.Random(7)
+    while True:
+        text = bytearray(choose.choice(REQUESTS))
+        for _ in range(choose.randrange(6)):
+            begin = choose.randrange(len(text) + 1)
+            end = min(len(text), begin + choose.randrange(20))
+            text[begin:end] = choose.choice((b"", bytes(text[begin:end]) * 2, choose.choice(PIECES),
+                                             choose.randbytes(3)))
+        with contextlib.suppress(OSError), at.raw(port, "127.0.5.1", 0.05) as client:
+            cut = choose.randrange(len(text) + 1)
+            client.sendall(text[:cut])
+            client.sendall(text[cut:])
+            if choose.randrange(2):
+                client.shutdown(socket.SHUT_WR)
+            client.recv(4096)
+
+
 FLOODS = {each.__name__: each
-          for each in (trickle, connections, handshakes, requests, readers, passwords)}
+          for each in (trickle, connections, handshakes, requests, readers, passwords, nonsense)}
 
 
 class Flood:
@@ -171,12 +205,13 @@ class UnderAttack(unittest.TestCase):
         """The page at the end of the flood."""
         before, quiet_slowest, _ = self.scrapes(daemon, 1)
         memory = jt.resident_bytes(daemon.pid)
-        Flood(self, flood, daemon.port)
+        running = Flood(self, flood, daemon.port)
         time.sleep(0.5)
         begin, _, _ = self.scrapes(daemon, 0.3)
         at_begin = time.monotonic()
         during, slowest, count = self.scrapes(daemon, seconds)
         took = time.monotonic() - at_begin
+        running.end()
 
         def grown(name):
             return during.value(name) - begin.value(name)
@@ -244,6 +279,18 @@ class UnderAttack(unittest.TestCase):
         answer = jt.wait_for("bob is let in", lambda: daemon.request(
             "GET", "/healthz", source="127.0.0.9")[0] == 200)
         self.assertTrue(answer)
+
+    def test_nonsense(self):
+        daemon = jt.Daemon(self, SETTINGS)
+
+        def descriptors():
+            return len(os.listdir(f"/proc/{daemon.pid}/fd"))
+        before = descriptors()
+        page = self.check(daemon, "nonsense")
+        for path, code in (("other", "404"), ("/api/v1/history", "400"), ("/api/v1/now", "405")):
+            self.assertGreater(page.value("jetmem_http_requests_total", path=path, code=code), 0,
+                               (path, code))
+        jt.wait_for("its connections are gone", lambda: descriptors() <= before)
 
 
 if __name__ == "__main__":
