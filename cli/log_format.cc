@@ -73,7 +73,7 @@ LogFormat::Kind LogFormat::kind_of(std::string_view head) {
     }
     return Kind::kPlain;
   }
-  return Kind::kPlain;
+  return Kind::kUnknown;
 }
 
 Result<void> LogFormat::decide(bool at_end) {
@@ -81,12 +81,11 @@ Result<void> LogFormat::decide(bool at_end) {
     return fail(Errc::kMalformed,
                 "this is UTF-16 and cannot be read; `iconv -f UTF-16 -t UTF-8` makes text of it");
   }
-  // A first line's end, behind what says nothing.
-  const std::size_t text = held_.find_first_not_of(" \t\r\n");
-  const bool known = text != std::string::npos && held_[text] != '-' &&
-                     held_.find_first_of("\r\n", text) != std::string::npos;
-  if (!known && !at_end && held_.size() < kHead) return {};
-  kind_ = kind_of(held_);
+  // By whole lines, so that it is the same however the bytes come.
+  kind_ = kind_of(std::string_view(held_).substr(0, held_.rfind('\n') + 1));
+  if (kind_ == Kind::kUnknown && !at_end && held_.size() < kHead) return {};
+  if (kind_ == Kind::kUnknown) kind_ = kind_of(held_);
+  if (kind_ == Kind::kUnknown) kind_ = Kind::kPlain;
   std::string head;
   head.swap(held_);
   take(head);
