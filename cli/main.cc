@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/last_words.h"
 #include "base/text.h"
 #include "cli/bundle/unpack.h"
 #include "cli/commands.h"
@@ -42,6 +43,7 @@ void open_root(jetmem::CommandContext& context, std::unique_ptr<jetmem::Unpacked
 }  // namespace
 
 int main(int argc, char** argv) {
+  jetmem::say_last_words();
   // A closed pipe (`jetmem metrics | head`) ends a write with an error, not the process.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <system_error>
 
+#include "base/last_words.h"
 #include "base/version.h"
 #include "collectors/registry.h"
 #include "config/load.h"
@@ -98,6 +99,7 @@ int run(const Arguments& arguments) {
 // What nobody expected ends the process, and systemd tells it.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
+  jetmem::say_last_words();
   jetmem::keep_little_memory();
   // A log or client that went away is an error of that write, not the daemon's end.
   std::signal(SIGPIPE, SIG_IGN);
@@ -130,7 +132,7 @@ int main(int argc, char** argv) {
       "(127.0.0.1:10743), and under systemd on /run/jetmem/api.socket.\n"
       "SIGHUP reloads the settings, SIGTERM ends it.\n"
       "Exit status: 0 when it was ended, 1 when it could not run, 2 when the command line or the\n"
-      "settings are wrong.");
+      "settings are wrong, 71 when the system refused it memory.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

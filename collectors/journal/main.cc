@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/last_words.h"
 #include "base/spawn.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -172,4 +173,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace jetmem::journal
 
-int main(int argc, char** argv) { return jetmem::journal::run(argc, argv); }
+int main(int argc, char** argv) {
+  jetmem::say_last_words();
+  return jetmem::journal::run(argc, argv);
+}

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/last_words.h"
 #include "base/root.h"
 #include "base/spawn.h"
 #include "base/version.h"
@@ -90,4 +91,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace jetmem::reader
 
-int main(int argc, char** argv) { return jetmem::reader::run(argc, argv); }
+int main(int argc, char** argv) {
+  jetmem::say_last_words();
+  return jetmem::reader::run(argc, argv);
+}

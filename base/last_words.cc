@@ -1,0 +1,62 @@
+#include "base/last_words.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+namespace jetmem {
+namespace {
+
+void put(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
+
+void put_thread() {
+  char name[17] = "";
+  ::prctl(PR_GET_NAME, name);
+  put(" on the thread ");
+  put(name);
+  put("\n");
+}
+
+[[noreturn]] void end_without_memory() {
+  put(program_invocation_short_name);
+  put(": out of memory: the system refused it some; ends with status 71, needed");
+  put_thread();
+  ::_exit(kExitNoMemory);
+}
+
+[[noreturn]] void end() {
+  const std::exception_ptr why = std::current_exception();
+  try {
+    if (why) std::rethrow_exception(why);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  } catch (const std::exception& error) {
+    put(program_invocation_short_name);
+    put(": a mistake in it, please report it: ");
+    put(error.what());
+    put(",");
+    put_thread();
+  } catch (...) {
+  }
+  std::abort();
+}
+
+}  // namespace
+
+void say_last_words() {
+  std::set_new_handler(end_without_memory);
+  std::set_terminate(end);
+}
+
+namespace {
+
+// Before main, too, where the first objects are made.
+__attribute__((constructor(101))) void begin() { say_last_words(); }
+
+}  // namespace
+}  // namespace jetmem
