@@ -22,6 +22,7 @@
 namespace jetmem {
 namespace {
 
+constexpr int kExitNoStart = 1;
 constexpr int kExitUsage = 2;
 constexpr std::chrono::milliseconds kScribePatience{300};
 
@@ -81,6 +82,12 @@ int run(const Arguments& arguments) {
   options.verbosity = arguments.verbosity;
 
   Scribe scribe(make_log_writer());
+  // A daemon without a log would be silent for good.
+  if (!scribe.trouble().empty()) {
+    std::fprintf(stderr, "jetmemd: no thread for the log: %s; not started\n",
+                 scribe.trouble().c_str());
+    return kExitNoStart;
+  }
   int status = 0;
   {
     Daemon daemon(std::move(options), std::move(settings->values), std::move(root), scribe);

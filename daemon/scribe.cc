@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 namespace jetmem {
@@ -15,7 +16,11 @@ Scribe::Scribe(std::unique_ptr<LogWriter> writer, LogLevel level)
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([shared = shared_] { run(shared); });
+  try {
+    thread_ = std::thread([shared = shared_] { run(shared); });
+  } catch (const std::system_error& error) {
+    trouble_ = error.code().message();
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "base/log.h"
@@ -31,6 +32,9 @@ class Scribe final : public Log {
 
   explicit Scribe(std::unique_ptr<LogWriter> writer, LogLevel level = LogLevel::kInfo);
   ~Scribe() override;
+
+  // Why there is no thread, and so nothing will be written; empty: there is one.
+  const std::string& trouble() const { return trouble_; }
 
   void write(LogEntry entry) override;
   void set_level(LogLevel level) { level_ = level; }
@@ -61,6 +65,7 @@ class Scribe final : public Log {
   std::shared_ptr<Shared> shared_;
   std::atomic<LogLevel> level_;
   std::thread thread_;
+  std::string trouble_;
 };
 
 }  // namespace jetmem
