@@ -255,7 +255,16 @@ int Root::list(std::string_view path, std::size_t most, std::vector<std::string>
   if (raw == nullptr) return errno;
   fd.release();
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(raw, ::closedir);
-  while (const dirent* entry = ::readdir(directory.get())) {
+  for (;;) {
+    // A list that breaks off is none: what it leaves out would pass for absent.
+    errno = 0;
+    const dirent* const entry = ::readdir(directory.get());
+    if (entry == nullptr && errno != 0) {
+      error = errno;
+      names.clear();
+      return error;
+    }
+    if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name.front() == '.') continue;
     if (names.size() >= most) {

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -63,9 +65,14 @@ bool descends_from(pid_t ancestor, const Process& process, const std::vector<Pro
   return true;  // more than anybody needs; it cannot be told
 }
 
-std::vector<Process> of_this_user(DIR* proc) {
+// Nothing where the list broke off: who is not in it would pass for gone.
+std::optional<std::vector<Process>> of_this_user(DIR* proc) {
   std::vector<Process> found;
-  while (const dirent* entry = ::readdir(proc)) {
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(proc);
+    if (entry == nullptr && errno != 0) return std::nullopt;
+    if (entry == nullptr) return found;
     std::string_view name = entry->d_name;
     const auto pid = take_u64(name);
     struct stat status {};
@@ -75,7 +82,6 @@ std::vector<Process> of_this_user(DIR* proc) {
     }
     if (auto process = process_of(static_cast<pid_t>(*pid))) found.push_back(std::move(*process));
   }
-  return found;
 }
 
 }  // namespace
@@ -83,17 +89,18 @@ std::vector<Process> of_this_user(DIR* proc) {
 std::optional<std::size_t> LeftBehind::count(std::string& example) const {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
   if (!proc) return std::nullopt;
-  const std::vector<Process> all = of_this_user(proc.get());
+  const auto all = of_this_user(proc.get());
+  if (!all) return std::nullopt;
   const pid_t self = ::getpid();
   const std::string group = file_of(self, "cgroup");
   const std::string parents = file_of(::getppid(), "cgroup");
   const bool is_own = !group.empty() && !parents.empty() && group != parents;
   std::size_t count = 0;
-  for (const Process& process : all) {
+  for (const Process& process : *all) {
     if (process.pid == self) continue;
     const bool is_in_group = is_own && file_of(process.pid, "cgroup") == group;
     const bool is_marked = has(file_of(process.pid, "environ"), marker_);
-    if (!is_marked && (!is_in_group || descends_from(self, process, all))) continue;
+    if (!is_marked && (!is_in_group || descends_from(self, process, *all))) continue;
     if (++count == 1) example = process.name + " " + std::to_string(process.pid);
   }
   return count;

@@ -65,7 +65,15 @@ HeapList list_heaps(const std::string& directory) {
   }
   std::vector<std::string> names;
   std::size_t unread = 0;
-  while (const dirent* entry = ::readdir(entries.get())) {
+  for (;;) {
+    // A list that breaks off is none: a heap that it leaves out would pass for absent.
+    errno = 0;
+    const dirent* const entry = ::readdir(entries.get());
+    if (entry == nullptr && errno != 0) {
+      list.error = errno;
+      return list;
+    }
+    if (entry == nullptr) break;
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (names.size() < kMaxEntries) {
