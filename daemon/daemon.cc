@@ -185,12 +185,17 @@ void Daemon::set_up_kernel_log() {
     };
   }
   const std::string_view soc = soc_choice_name(settings_.kernel_log.soc);
-  options.soc = kernel_log::soc_named(soc).value_or(kernel_log::soc_of(root_));
+  const kernel_log::SocFound found = kernel_log::find_soc(root_);
+  options.soc = kernel_log::soc_named(soc).value_or(found.soc);
   options.accept_user_records = settings_.kernel_log.accept_user_records;
   const ProcessLines lines = settings_.kernel_log.process_lines;
-  options.process_lines =
-      root_.is_live() && (lines == ProcessLines::kAlways ||
-                          (lines == ProcessLines::kAuto && kernel_log::is_tegra(root_)));
+  options.process_lines = root_.is_live() && (lines == ProcessLines::kAlways ||
+                                              (lines == ProcessLines::kAuto && found.is_tegra));
+  if (!found.trouble.empty()) {
+    log_.warning("which SoC this is could not be told: " + found.trouble +
+                 "; SMMU faults may lack their client's name, and what NVIDIA's libraries print is "
+                 "not followed unless kernel_log.process_lines says so; a restart looks again");
+  }
   // Systemd names it, keeps it over a restart and empties it at boot: memory, not flash.
   const std::string directory = directory_from("RUNTIME_DIRECTORY");
   if (root_.is_live() && !directory.empty()) options.state_file = directory + "/kernel-log.json";

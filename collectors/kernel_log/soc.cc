@@ -1,9 +1,8 @@
 #include "collectors/kernel_log/soc.h"
 
-#include <unistd.h>
+#include <cerrno>
 
-#include <array>
-
+#include "base/snapshot.h"
 #include "base/text.h"
 
 namespace jetmem::kernel_log {
@@ -21,15 +20,21 @@ constexpr Name kNames[] = {{Soc::kTegra210, "tegra210"},
 
 constexpr std::size_t kMaxCompatible = 4096;
 
-std::string_view compatible_of(const Root& root, std::array<char, kMaxCompatible>& text) {
+// Empty where there is none.
+std::string compatible_of(const Root& root, std::string& trouble) {
   // The first is a link to the second, which a capture may have in its place.
   for (const std::string_view path :
        {"/proc/device-tree/compatible", "/sys/firmware/devicetree/base/compatible"}) {
     int error = 0;
     const UniqueFd file = root.open_file(path, error);
-    if (!file.valid()) continue;
-    const ssize_t n = ::read(file.get(), text.data(), text.size());
-    if (n > 0) return {text.data(), static_cast<std::size_t>(n)};
+    ByteBuffer text;
+    if (file.valid()) error = read_to_end(file.get(), kMaxCompatible, text);
+    if (error == 0 && !text.view().empty()) {
+      trouble.clear();
+      return std::string(text.view());
+    }
+    const bool is_absent = error == 0 || error == ENOENT || error == ENOTDIR;
+    if (!is_absent && trouble.empty()) trouble = FileText{path, {}, error}.as_error().message;
   }
   return {};
 }
@@ -60,14 +65,14 @@ Soc soc_of_compatible(std::string_view compatible) {
   return Soc::kUnknown;
 }
 
-Soc soc_of(const Root& root) {
-  std::array<char, kMaxCompatible> text;
-  return soc_of_compatible(compatible_of(root, text));
+SocFound find_soc(const Root& root) {
+  SocFound found;
+  const std::string compatible = compatible_of(root, found.trouble);
+  found.soc = soc_of_compatible(compatible);
+  found.is_tegra = compatible.find("nvidia,tegra") != std::string::npos;
+  return found;
 }
 
-bool is_tegra(const Root& root) {
-  std::array<char, kMaxCompatible> text;
-  return compatible_of(root, text).find("nvidia,tegra") != std::string_view::npos;
-}
+Soc soc_of(const Root& root) { return find_soc(root).soc; }
 
 }  // namespace jetmem::kernel_log

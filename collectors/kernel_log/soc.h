@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/root.h"
@@ -19,8 +20,13 @@ Soc soc_of_compatible(std::string_view compatible);
 // From the device tree of this machine or capture; kUnknown where there is none or it names
 // another.
 Soc soc_of(const Root& root);
-// Whether it is a Tegra at all, one that is not in the list included.
-bool is_tegra(const Root& root);
+
+struct SocFound {
+  Soc soc = Soc::kUnknown;
+  bool is_tegra = false;  // also one that is not in the list
+  std::string trouble;    // why it is not known, where the device tree could not be read
+};
+SocFound find_soc(const Root& root);
 
 // The stream ID as device trees number it, out of what a fault register of an SMMUv2 holds: on
 // Tegra186, 194 and 234 bits 7 to 14 are not part of it, yet show. `smmu` is the unit that the
