@@ -321,6 +321,10 @@ int Daemon::run() {
   service_manager_.ready();
   arm_timer();
   const int status = sd_event_loop(event_);
+  if (status < 0) {
+    log_.error("the event loop failed and cannot go on: " +
+               errno_error("wait in", "sd-event", -status).message + "; ends, to be started anew");
+  }
   service_manager_.stopping();
   if (textfile_) textfile_->begin_stop();
   kernel_log_feed_->finish();
