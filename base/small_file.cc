@@ -15,7 +15,8 @@ Result<std::string> read_small_file(const std::string& path, std::size_t max_byt
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return tl::unexpected(errno_error("open", path, errno));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(errno_error("look at", path, errno));
+  if (!S_ISREG(status.st_mode)) {
     return fail(Errc::kNotRegular, path + " is no regular file");
   }
   std::string text;
