@@ -107,6 +107,7 @@ struct HttpPort::Calls {
       }
     } catch (const std::exception&) {
       // Out of memory: a connection that we know nothing of is not served.
+      ++port.unanswered_;
     }
   }
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url,
@@ -156,8 +157,11 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     parameters.reserve(Parameters::kMost + 1);  // so that no exception crosses the iterator
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_parameter, &parameters);
     request.parameters = parameters;
-    return port.answer(connection, *its, request) ? MHD_YES : MHD_NO;
+    if (port.answer(connection, *its, request)) return MHD_YES;
+    ++port.unanswered_;
+    return MHD_NO;
   } catch (const std::exception&) {
+    ++static_cast<HttpPort*>(self)->unanswered_;
     return MHD_NO;  // out of memory: closes this connection, and no exception crosses C
   }
 }

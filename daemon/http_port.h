@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -61,6 +62,8 @@ class HttpPort {
   // Takes waiting connections. False when one could not be taken for want of descriptors or
   // memory; the next are then left waiting for a second.
   bool accept_waiting(Nanoseconds now);
+  // Connections that were closed unanswered for want of memory, since somebody asked.
+  unsigned take_unanswered() { return std::exchange(unanswered_, 0); }
   // Cuts whoever is too slow. True: somebody was, and serve() is to be called.
   bool cut_overdue();
   // Requests that wait for the history or at the gate come again, all of them at `news`, else those
@@ -112,6 +115,7 @@ class HttpPort {
   MHD_Daemon* daemon_ = nullptr;
   int events_fd_ = -1;
   Nanoseconds accept_again_{0};
+  unsigned unanswered_ = 0;
   std::vector<Waiting> waiting_;
 };
 

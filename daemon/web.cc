@@ -326,6 +326,7 @@ void Web::run() {
       const bool has_cut = port.cut_overdue();
       const bool come_again = port.wake_waiting(has_news);
       if (has_events || has_clients || is_due || has_cut || come_again) port.serve();
+      for (unsigned n = port.take_unanswered(); n > 0; --n) metrics_.count_accept_failure();
     }
     if (access_files_ && polled[3].revents != 0) {
       take_access();

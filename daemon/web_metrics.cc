@@ -28,8 +28,8 @@ constexpr std::array kMetrics{
                        "until it succeeds."},
     Descriptor{.name = "jetmem_http_accept_failures_total",
                .type = MetricType::kCounter,
-               .help = "Connections that could not be taken for want of file descriptors or "
-                       "memory."},
+               .help = "Connections that could not be taken, or were closed unanswered, for want "
+                       "of file descriptors or memory."},
     Descriptor{.name = "jetmem_http_history_stuck",
                .help = "1 while a question to the history has gone unanswered for more than 5 "
                        "seconds, so that no other is asked: /api/v1/history, events and doctor "
