@@ -62,7 +62,8 @@ Client::Client(ClientOptions options, Spawner& spawner, Callbacks callbacks)
       callbacks_(std::move(callbacks)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  watch(timer_.get());
+  // Without it nobody would ever be late: then this is of no use, and fd() says so.
+  if (!timer_.valid() || !watch(timer_.get())) epoll_.reset();
 }
 
 Client::~Client() {
@@ -73,12 +74,12 @@ Client::~Client() {
   for (int i = 0; i < kLastPatienceMs && !leaving_is_gone(); ++i) ::usleep(1000);
 }
 
-void Client::watch(int fd) {
-  if (fd < 0) return;
+bool Client::watch(int fd) {
+  if (fd < 0) return true;
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fd;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 void Client::unwatch(int fd) {

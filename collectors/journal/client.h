@@ -138,7 +138,7 @@ class Client {
   void wait_to_start();
   bool leaving_is_gone();
   void set_state(std::string blind, bool caught_up, bool heard);
-  void watch(int fd);
+  bool watch(int fd);
   void unwatch(int fd);
 
   ClientOptions options_;

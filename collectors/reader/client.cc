@@ -63,17 +63,18 @@ Client::Client(ClientOptions options, const Clock& clock, Spawner& spawner, Done
       done_(std::move(done)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  watch(timer_.get());
+  // Without it nobody would ever be late: then this is of no use, and fd() says so.
+  if (!timer_.valid() || !watch(timer_.get())) epoll_.reset();
 }
 
 Client::~Client() { abandon(); }
 
-void Client::watch(int fd) {
-  if (fd < 0) return;
+bool Client::watch(int fd) {
+  if (fd < 0) return true;
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fd;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 void Client::unwatch(int fd) {
@@ -235,8 +236,7 @@ Result<void> Client::connect_to_socket() {
   connection_ = std::move(fd);
   pid_ = -1;  // known with its hello
   ++counters_.starts;
-  watch(connection_.get());
-  return {};
+  return watch_connection(options_.socket);
 }
 
 Result<void> Client::spawn_program() {
@@ -260,8 +260,15 @@ Result<void> Client::spawn_program() {
   ours_ = true;
   connection_ = std::move(mine);
   ++counters_.starts;
-  watch(connection_.get());
-  return {};
+  return watch_connection(options_.program);
+}
+
+// Its answers would be seen by chance only.
+Result<void> Client::watch_connection(const std::string& of) {
+  if (watch(connection_.get())) return {};
+  Error error = errno_error("wait for", of, errno);
+  abandon();
+  return tl::unexpected(std::move(error));
 }
 
 void Client::dispatch() {

@@ -125,7 +125,8 @@ class Client {
   void set_timer(Nanoseconds from_now);
   Quarantine* quarantine_of(std::string_view source);
   std::optional<Error> refusal(std::string_view source);
-  void watch(int fd);
+  bool watch(int fd);
+  Result<void> watch_connection(const std::string& of);
   void unwatch(int fd);
 
   ClientOptions options_;
