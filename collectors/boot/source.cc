@@ -248,10 +248,15 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
     // A part is not the sum; that some were left out is told by parse.
     if (archived ? reading_.archive_cut : reading_.pstore_cut) continue;
     std::array<std::uint64_t, kPstoreKinds> counts{};
+    bool is_any_unknown = false;
     for (const PstoreRecord& record : reading_.records) {
-      if (record.archived == archived) ++counts[static_cast<std::size_t>(record.kind)];
+      if (record.archived != archived) continue;
+      ++counts[static_cast<std::size_t>(record.kind)];
+      // Whether a panic or an oops, or neither, stands in the record itself.
+      is_any_unknown |= record.unreadable && record.kind == PstoreKind::kDmesg;
     }
     for (std::size_t kind = 0; kind < kPstoreKinds; ++kind) {
+      if (is_any_unknown && kind <= static_cast<std::size_t>(PstoreKind::kDmesg)) continue;
       out.put(kMetrics[kRecords], number(counts[kind]), archived ? "archive" : "pstore",
               pstore_kind_name(static_cast<PstoreKind>(kind)));
     }

@@ -103,6 +103,21 @@ TEST_F(BootSourceTest, RecordsAreCountedByPlaceAndKind) {
   EXPECT_EQ(absent("record_denied"), 1U);
 }
 
+// Its first line would tell a panic from an oops.
+TEST_F(BootSourceTest, ARecordThatCannotBeReadIsNotTakenForHarmless) {
+  fixture.file("/sys/fs/pstore", "");
+  fixture.error("/sys/fs/pstore/dmesg-ramoops-0", EIO);
+  fixture.file("/sys/fs/pstore/console-ramoops-0", "[1.0] begin\n");
+  ASSERT_TRUE(fixture.run());
+  for (const char* kind : {"panic", "oops", "dmesg"}) {
+    EXPECT_TRUE(std::isnan(
+        get("jetmem_pstore_records{kind=\"" + std::string(kind) + "\",place=\"pstore\"}")))
+        << kind;
+  }
+  EXPECT_EQ(get("jetmem_pstore_records{kind=\"console\",place=\"pstore\"}"), 1);
+  EXPECT_EQ(absent("unreadable"), 1U);
+}
+
 TEST_F(BootSourceTest, APartIsNotTheSum) {
   const std::string_view pstore = "jetmem_pstore_records{kind=\"oops\",place=\"pstore\"}";
   const std::string_view archive = "jetmem_pstore_records{kind=\"oops\",place=\"archive\"}";
