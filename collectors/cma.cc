@@ -156,9 +156,9 @@ class Collector {
 
   void take(const FileText& file) {
     if (file.path == kSysfs) {
-      sysfs_ = {false, why_of(file)};
+      sysfs_.why = why_of(file);
     } else if (file.path == kDebugfs) {
-      debugfs_ = {false, why_of(file)};
+      debugfs_.why = why_of(file);
     } else if (file.path.substr(0, kSysfs.size() + 1) == "/sys/kernel/mm/cma/") {
       take_figure(file, file.path.substr(kSysfs.size() + 1), false);
     } else if (file.path.substr(0, kDebugfs.size() + 1) == "/sys/kernel/debug/cma/") {
@@ -273,7 +273,9 @@ class Collector {
 
   Why why(const RawArea& raw, Leaf leaf) const {
     const Place& place = in_debugfs(leaf) ? debugfs_ : sysfs_;
-    return place.listed ? raw.cells[leaf].why : place.why;
+    const Why own = raw.cells[leaf].why;
+    // What could be listed once, and not again, does not lack its files.
+    return place.listed && own != Why::kAbsent ? own : place.why;
   }
 
   void put_together(const RawArea& raw, Cma::Area& area) {

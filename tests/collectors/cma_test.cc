@@ -76,6 +76,18 @@ TEST_F(CmaTest, SysfsGivesUseWhereDebugfsIsDenied) {
   EXPECT_EQ(absent("sysfs_absent"), 0U);
 }
 
+// Each pattern lists the folder anew, and one of them may fail.
+TEST_F(CmaTest, APlaceThatCouldNotBeListedAgainIsNotAbsent) {
+  fixture.file("/proc/meminfo", kMeminfo);
+  fixture.error("/sys/kernel/debug/cma", EIO);
+  fixture.file("/sys/kernel/debug/cma/cma-reserved/used", "904\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(areas().size(), 1U);
+  EXPECT_EQ(areas()[0].total, std::nullopt);
+  EXPECT_EQ(absent("debugfs_absent"), 0U);
+  EXPECT_GE(absent("unreadable"), 1U);
+}
+
 // 5.13 to 6.14.
 TEST_F(CmaTest, OldSysfsHasCountersOnlyAndDeniedOutranksAbsent) {
   fixture.file("/proc/meminfo", kMeminfo);
