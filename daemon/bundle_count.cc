@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <mutex>
@@ -40,7 +41,10 @@ BundleCount::Look look(const Question& question) {
     if (!name.starts_with(kBundlePrefix) || name.find(".tar") == std::string::npos) continue;
     seen.highest = std::max(seen.highest, bundle_number(name));
     struct stat info {};
-    if (::stat(at->path().c_str(), &info) != 0) continue;
+    if (::stat(at->path().c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;  // taken away meanwhile
+      return {};
+    }
     seen.bytes += static_cast<std::uint64_t>(info.st_size);
     if (name.ends_with(".part") || name.find(".db-copy") != std::string::npos) continue;
     ++seen.bundles;
