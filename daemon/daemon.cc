@@ -106,6 +106,11 @@ Daemon::~Daemon() {
 }
 
 void Daemon::set_up_sources() {
+  if (root_.is_live() && !own_facts_.boot_id) {
+    log_.warning(
+        "which boot this is could not be read from /proc/sys/kernel/random/boot_id: what was kept "
+        "over a restart is not taken for this boot's, nor what is kept now; a restart looks again");
+  }
   std::vector<std::unique_ptr<Source>> sources = make_all_sources();
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (auto* boot = dynamic_cast<BootSource*>(sources[i].get())) {

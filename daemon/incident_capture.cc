@@ -340,7 +340,13 @@ std::uint64_t IncidentCapture::recent_bundles() const {
 void IncidentCapture::restore() {
   if (options_.runtime_directory.empty() || options_.boot_id.empty()) return;
   const auto text = read_small_file(options_.runtime_directory + "/capture-last", 4096);
-  if (!text) return;
+  if (!text) {
+    if (text.error().code != Errc::kAbsent) {
+      log_.say(LogLevel::kWarning, "when the last capture was is not known (" +
+                                       text.error().message + "), and the next may come too soon");
+    }
+    return;
+  }
   std::string_view rest = *text;
   if (rest.substr(0, options_.boot_id.size()) != options_.boot_id) return;  // of another boot
   rest.remove_prefix(options_.boot_id.size());
