@@ -1,0 +1,99 @@
+"""What each kind of call may fail with; and of which of these failures nothing need be said, and why."""
+
+import errno
+import re
+
+MEMORY = ("ENOMEM",)
+ERRORS = {
+    "open": ("EMFILE", "EIO", "EINTR"),
+    "openat2": ("EMFILE", "EIO", "EAGAIN", "EINTR"),
+    "read": ("EIO", "EINTR", "short"),
+    "write": ("ENOSPC", "EINTR", "short"),
+    "readv": ("EIO",), "writev": ("EPIPE", "EINTR"),
+    "readdir": ("EIO",),
+    "fdopendir": ("ENOMEM",),
+    "close": ("EIO",),
+    "fsync": ("EIO",), "ftruncate": ("ENOSPC",), "fallocate": ("ENOSPC",),
+    "flock": ("EINTR", "ENOLCK"), "lock": ("ENOLCK", "EAGAIN"), "fcntl": ("EMFILE",),
+    "chmod": ("EPERM",), "chown": ("EPERM",), "rename": ("EACCES",), "unlink": ("EACCES",),
+    "mkdir": ("ENOSPC",), "readlink": ("ENOMEM",), "access": ("EACCES",),
+    "stat": ("EIO",), "statfs": ("EIO",), "lseek": ("EIO",),
+    "mmap": MEMORY, "malloc": MEMORY, "new": MEMORY, "thread": ("EAGAIN",),
+    "socket": ("EMFILE",), "bind": ("EADDRINUSE",), "listen": ("EADDRINUSE",),
+    "connect": ("ECONNREFUSED", "EINTR"), "accept": ("EMFILE", "ECONNABORTED", "EINTR"),
+    "setsockopt": ("ENOMEM",), "getsockopt": ("ENOBUFS",), "getsockname": ("ENOBUFS",),
+    "shutdown": ("ENOTCONN",),
+    "send": ("ENOBUFS", "EINTR", "EAGAIN", "short"), "sendmsg": ("ENOBUFS", "EINTR"),
+    "sendfile": ("EIO",),
+    "recv": ("ECONNRESET", "EINTR", "short"), "recvmsg": ("ENOMEM", "EINTR"),
+    "poll": ("EINTR", "ENOMEM"), "epoll_create": ("EMFILE",), "epoll_ctl": ("ENOMEM", "ENOSPC"),
+    "epoll_wait": ("EINTR",), "eventfd": ("EMFILE",),
+    "timerfd_create": ("EMFILE",), "timerfd_settime": ("ENOMEM",), "signalfd": ("EMFILE",),
+    "inotify": ("EMFILE",), "pipe": ("EMFILE",), "memfd": ("EMFILE",), "getrandom": ("EINTR",),
+    "fork": ("EAGAIN", "ENOMEM"), "exec": ("ENOMEM", "EACCES"), "dup": ("EMFILE",), "kill": ("EPERM",),
+    "setpgid": ("EPERM",), "wait": ("EINTR", "ECHILD"), "uname": ("EFAULT",), "adjtimex": ("EPERM",),
+    "pidfd_open": ("EMFILE", "ENOSYS"), "close_range": ("ENOSYS",), "syscall": ("ENOMEM",),
+}
+
+
+# The kernel gives these no such errors: the calls cannot fail so.
+IMPOSSIBLE = re.compile(r"(read|write) (?!EINTR)\w+ anon_inode:\[(eventfd|timerfd|signalfd)\]")
+
+
+def errors_of(site):
+    return [error for error in ERRORS[site.kind]
+            if not IMPOSSIBLE.match(f"{site.kind} {error} {site.detail}")]
+
+
+def number(name):
+    return 0 if name == "short" else getattr(errno, name)
+
+
+class Calmed:
+    """(kind, error, where, why): regular expressions; nothing need be said when all match."""
+
+    ROWS = [
+        (".*", ".*", "ProcessUsage::write", "jetmem's own figures are left out of that page"),
+        ("open|read", ".*", "/proc/[0-9]+/task/[0-9]+/io", "as of /proc/thread-self/io below"),
+        ("eventfd", ".*", "HistoryDesk|PasswordDesk",
+         "a request that waits comes again by itself, a quarter of a second later"),
+        ("access|readlink", ".*", "find_companion|find_tegrastats",
+         "one of several places where a program may be; of none found its source tells"),
+        ("pidfd_open|close_range", ".*", ".*", "kernels before 5.3 and 5.9 have none: done the old way"),
+        ("stat|open|flock|chmod", ".*", "marks.jsonl", "looked at again within the minute"),
+        ("thread|open|stat|read", ".*", "BundleCount", "how many captures there are is left out"),
+        ("fsync|open", ".*", "/state/? ", "the name of a new file: written with the next"),
+        ("fsync|open|read|write|lock", ".*", "0xa2f05|urandom",
+         "a checkpoint: the log of what was written stays, and the next one takes it along"),
+        ("malloc", ".*", "libyaml-cpp|_GLOBAL__sub_I_main",
+         "what C++ asks the C library about names and codes"),
+        ("malloc", ".*", "libgnutls|libsystemd", "tried again, or done without: what fails is told"),
+        ("poll", "ENOMEM", ".*", "the loop comes round again"),
+        ("open|openat2|read", ".*", "read_recorded", "the files of the tree are read instead"),
+        ("unlink", ".*", "history.db-shm", "SQLite makes it anew"),
+        (".*", "EINTR|short", ".*", "the rest is asked for again, and nothing is lost"),
+        ("accept", "ECONNABORTED", ".*", "the client went away: the next one is taken"),
+        ("close", ".*", ".*", "the descriptor is given back nevertheless; what must last was synced before"),
+        ("lock", ".*", "libsqlite3", "SQLite asks again, and tells when it gives up"),
+        ("stat|unlink|access|readlink|malloc|mmap|chown|chmod", ".*", "libsqlite3",
+         "a look or a cache that SQLite does without; what it then cannot do it tells"),
+        ("stat", ".*", "open_once|file_bytes|exists|bound_aside",
+         "whether a file of an earlier database is left over: it is left alone until the next look"),
+        ("open|read", ".*", "/proc/thread-self/io",
+         "how many bytes a write took is not known, and a guess is held against the budget"),
+        ("unlink", ".*", "api.socket", "the next start puts its own in its place"),
+        ("setsockopt", ".*", ".*", "sizes of buffers and the like: a wish"),
+        ("malloc", ".*", "libz.so", "the page goes out uncompressed"),
+        ("malloc", ".*", "libspdlog.so", "the C library reads no time zone: the log's times are UTC"),
+        ("open", ".*", "Root::live.* / ", "--root puts another in its place; live, every source fails"),
+    ]
+
+    def reason(self, site, error, where):
+        for kind, errors, at, why in self.ROWS:
+            if (re.fullmatch(kind, site.kind) and re.fullmatch(errors, error) and
+                    re.search(at, f"{where} {site.detail} {site.thread}")):
+                return why
+        return None
+
+
+CALMED = Calmed()

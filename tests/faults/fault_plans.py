@@ -1,0 +1,281 @@
+"""The stories in which calls fail: each starts a program, asks it what it can be asked, and ends it.
+
+Phase 0 is the start, 1 the time after it, 2 the end.
+"""
+
+import http.client
+import json
+import mmap
+import os
+import pathlib
+import signal
+import sqlite3
+import struct
+import subprocess
+import time
+
+import jetmem_testing as jt
+from fault_errors import number
+from test_kernel_log import KmsgStandIn
+
+FAIL_CALL = os.environ.get("JETMEM_FAIL_CALL", "")
+CONTROL_BYTES = 16 + 8 * (1 << 16)
+PATIENCE = 8.0
+BOARD = "orin-nano-8gb"
+
+
+class Cleanups:
+    """For what expects a test."""
+
+    def __init__(self, stack):
+        self._stack = stack
+
+    def addCleanup(self, action, *args, **options):
+        self._stack.callback(action, *args, **options)
+
+
+class Control:
+    """The page that is shared with fail_call.c."""
+
+    def __init__(self, stack):
+        directory = jt.temp_directory(Cleanups(stack))
+        self.path = directory / "control"
+        self.path.write_bytes(b"")
+        os.truncate(self.path, CONTROL_BYTES)
+        self.log = directory / "sites"
+        with open(self.path, "r+b") as file:
+            self._page = mmap.mmap(file.fileno(), 16)
+        stack.callback(self._page.close)
+
+    def phase(self, value):
+        self._page[0:4] = struct.pack("=I", value)
+
+    def failed(self):
+        return struct.unpack("=I", self._page[8:12])[0]
+
+    def environment(self, program, fault):
+        out = {"LD_PRELOAD": FAIL_CALL, "FAIL_PROGRAM": pathlib.Path(program).name,
+               "FAIL_CONTROL": str(self.path), "FAIL_LOG": str(self.log), "FAIL_DEPTH": "2"}
+        if fault:
+            site, error = fault
+            out.update(FAIL_SITE=site.hash, FAIL_KIND=site.kind, FAIL_PHASE=str(site.phase),
+                       FAIL_ERRNO=str(number(error)))
+        return out
+
+    def sites(self):
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return [line for line in text.splitlines() if line.startswith("site ")]
+
+
+class Seen:
+    """What a run showed."""
+
+    def __init__(self):
+        self.pages = []
+        self.answers = []  # (path, (status, how many bytes))
+        self.log = ""
+        self.sites = []
+        self.failed = 0
+        self.status = 0
+        self.sampled = True
+        self.fixed = False
+        self.result = None
+        self.trouble = []
+
+
+QUESTIONS = ("/", "/healthz", "/readyz", "/api/v1/status", "/api/v1/now", "/api/v1/alerts",
+             "/api/v1/doctor", "/api/v1/history", "/api/v1/history?at=-600", "/api/v1/events",
+             "/api/v1/top", "/api/v1/texts")
+
+
+class DaemonStory:
+    """jetmemd over a tree that does not change."""
+
+    program = jt.JETMEMD
+    settings = jt.FAST + "history: {interval: 5s}\nrules: {interval: 1s}\n"
+    root = jt.FIXTURES / BOARD
+
+    def __init__(self, stack, fault):
+        self.stack = stack
+        self.fault = fault
+        self.control = Control(stack)
+        self.test = Cleanups(stack)
+        self.out = Seen()
+        self.out.fixed = self.root is not None
+        self.directory = jt.temp_directory(self.test)
+        for name in ("state", "runtime", "textfile"):
+            (self.directory / name).mkdir()
+
+    def environment(self):
+        return {"STATE_DIRECTORY": str(self.directory / "state"),
+                "RUNTIME_DIRECTORY": str(self.directory / "runtime"),
+                **self.control.environment(self.program, self.fault)}
+
+    def before_start(self):
+        pass
+
+    def events(self):
+        pass
+
+    def start(self):
+        self.before_start()
+        self.daemon = jt.Daemon(self.test, self.settings, root=self.root, environment=self.environment(),
+                                wait=False)
+
+    def alive(self):
+        return self.daemon.process.poll() is None
+
+    def until(self, condition, seconds=PATIENCE):
+        deadline = time.monotonic() + seconds
+        while self.alive() and time.monotonic() < deadline:
+            if condition():
+                return True
+            time.sleep(0.03)
+        return False
+
+    def ask(self, path):
+        try:
+            status, _, body = self.daemon.request("GET", path, seconds=3)
+            self.out.answers.append((path, (status, len(body))))
+            return body
+        except (OSError, http.client.HTTPException) as error:
+            self.out.answers.append((path, (type(error).__name__, 0)))
+            return None
+
+    def scrape(self):
+        try:
+            page = self.daemon.scrape(3)
+        except (OSError, http.client.HTTPException, AssertionError) as error:
+            if not isinstance(error, (OSError, http.client.HTTPException)) and \
+                    "answered 50" not in str(error):
+                self.out.trouble.append(f"/metrics: {error}")
+            self.out.answers.append(("/metrics", (type(error).__name__, 0)))
+            return None
+        self.out.pages.append(page.samples)
+        return page
+
+    def serves(self):
+        if self.daemon.port is None:
+            import re
+            line = re.search(r"serving http on [0-9.]+:(\d+)", self.daemon.log())
+            if not line:
+                return False
+            self.daemon.port = int(line.group(1))
+        page = self.scrape()
+        if not page:
+            return False
+        pending = [s for s in page.sources()
+                   if page.state(s) == "pending" and not page.skipped(s) and s != "probe"]
+        return not pending
+
+    def tell(self):
+        self.start()
+        # A port that could not be had is tried again after ten seconds.
+        if self.until(self.serves, 2 if not self.fault else 2.5):
+            self.control.phase(1)
+            self.steady()
+        elif self.alive():
+            self.out.answers.append(("start", ("late", 0)))
+            self.until(self.serves, 12)
+            self.control.phase(1)
+        if self.alive():
+            self.control.phase(2)
+            self.daemon.send(signal.SIGTERM)
+        try:
+            self.out.status = self.daemon.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.out.status = None
+            self.daemon.kill()
+        self.out.log = self.daemon.log()
+        self.out.sites = self.control.sites()
+        self.out.failed = self.control.failed()
+
+    def steady(self):
+        self.events()
+        for path in QUESTIONS:
+            self.ask(path)
+        self.daemon.send(signal.SIGHUP)
+        self.until(lambda: "reloaded" in self.daemon.log() or "refused" in self.daemon.log(), 2)
+        time.sleep(0.3)
+        before = self.scrape()
+        before = before and before.value("jetmem_rounds_total")
+        # A second scrape, of which the sampler's rounds are told.
+        def more():
+            page = self.scrape()
+            return page and (before is None or page.value("jetmem_rounds_total") > before)
+        self.out.sampled = bool(self.until(more, 3)) or not self.alive()
+
+    def seen(self):
+        return self.out
+
+    def describe(self):
+        return (f"status {self.out.status}, failed {self.control.failed()}\n{self.out.log}\n" +
+                (self.control.log.read_text() if self.control.log.exists() else ""))
+
+
+class LiveStory(DaemonStory):
+    """This machine, with all that is written: history, text file, captures, and the socket."""
+
+    root = None
+
+    def __init__(self, stack, fault):
+        super().__init__(stack, fault)
+        self.settings = DaemonStory.settings + (
+            f"textfile: {{directory: '{self.directory}/textfile', interval: 5s}}\n"
+            "alerts: {program: /bin/true}\n")
+
+
+class KmsgStory(DaemonStory):
+    """The kernel logs what matters, and it is counted: each once, or as lost."""
+
+    root = None
+    kills = 5
+
+    def __init__(self, stack, fault):
+        super().__init__(stack, fault)
+        self.kmsg = KmsgStandIn(self.test)
+        self.kmsg.listener.settimeout(2)
+        self.settings = DaemonStory.settings + self.kmsg.settings
+
+    def start(self):
+        super().start()
+        try:
+            self.kmsg.accept()
+        except OSError:
+            pass  # it died, or could not start the reader
+
+    def events(self):
+        for i in range(self.kills):
+            self.kmsg.put(f"Out of memory: Killed process {4711 + i} (camera app) total-vm:100kB, "
+                          "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
+                          "oom_score_adj:0")
+
+        def counted():
+            page = self.scrape()
+            self.out.result = page and page.value("jetmem_kernel_events_total", kind="oom_kill",
+                                                  origin="system")
+            return self.out.result == self.kills
+        self.until(counted, 2)
+
+
+class ReaderStory(DaemonStory):
+    """The same tree, and calls of jetmem-reader fail."""
+
+    program = os.environ.get("JETMEM_READER_SHARED", "")
+
+    def __init__(self, stack, fault):
+        super().__init__(stack, fault)
+        # The daemon passes nothing of its environment on.
+        wrapper = self.directory / "reader"
+        words = " ".join(f"{k}='{v}'" for k, v in
+                         self.control.environment(self.program, self.fault).items())
+        wrapper.write_text(f"#!/bin/sh\nexport {words}\nexec {self.program} \"$@\"\n")
+        wrapper.chmod(0o755)
+        self.settings = DaemonStory.settings + f'reader: {{program: "{wrapper}", socket: ""}}\n'
+
+    def environment(self):
+        return {"STATE_DIRECTORY": str(self.directory / "state"),
+                "RUNTIME_DIRECTORY": str(self.directory / "runtime")}
+
+
+SCENARIOS = {"tree": DaemonStory, "live": LiveStory, "kmsg": KmsgStory, "reader": ReaderStory}
