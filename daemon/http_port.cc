@@ -73,18 +73,21 @@ bool send(MHD_Connection* connection, const Answer& answer, std::unique_ptr<Held
       text.size(), const_cast<char*>(text.data()), release_body, held.get());
   if (response == nullptr) return false;
   (void)held.release();  // the response's now
+  // Without one of them it would be another answer: bytes that nobody said are compressed.
+  bool whole = true;
+  const auto add = [&](const char* name, const char* value) {
+    whole = MHD_add_response_header(response, name, value) == MHD_YES && whole;
+  };
   for (const Answer::Header& header : answer.headers) {
-    if (header.name != nullptr) MHD_add_response_header(response, header.name, header.value);
+    if (header.name != nullptr) add(header.name, header.value);
   }
-  if (is_last) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (is_last) add(MHD_HTTP_HEADER_CONNECTION, "close");
   if (answer.more) {
-    for (const auto& [name, value] : *answer.more) {
-      MHD_add_response_header(response, name.c_str(), value.c_str());
-    }
+    for (const auto& [name, value] : *answer.more) add(name.c_str(), value.c_str());
   }
-  const MHD_Result queued = MHD_queue_response(connection, answer.code, response);
+  const bool queued = whole && MHD_queue_response(connection, answer.code, response) == MHD_YES;
   MHD_destroy_response(response);
-  return queued == MHD_YES;
+  return queued;
 }
 
 // Never asked: each session is given its credentials before its handshake. Were it, it has none.

@@ -53,6 +53,10 @@ class Calmed:
     """(kind, error, where, why): regular expressions; nothing need be said when all match."""
 
     ROWS = [
+        ("timerfd_settime", ".*", "Client::set_timer", "the kernel gives no such error"),
+        ("open|write|fsync|rename", ".*", "boots.json",
+         "written again; jetmem_boot_history_errors_total tells at the source's next reading"),
+        ("getsockopt|.*", ".*", "ask_system_state", "how the run ended is kept as not told"),
         (".*", ".*", "ProcessUsage::write", "jetmem's own figures are left out of that page"),
         ("open|read", ".*", "/proc/[0-9]+/task/[0-9]+/io", "as of /proc/thread-self/io below"),
         ("eventfd", ".*", "HistoryDesk|PasswordDesk",
