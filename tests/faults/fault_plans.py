@@ -3,13 +3,13 @@
 Phase 0 is the start, 1 the time after it, 2 the end.
 """
 
+import contextlib
 import http.client
-import json
 import mmap
 import os
 import pathlib
+import re
 import signal
-import sqlite3
 import struct
 import subprocess
 import time
@@ -156,7 +156,6 @@ class DaemonStory:
 
     def serves(self):
         if self.daemon.port is None:
-            import re
             line = re.search(r"serving http on [0-9.]+:(\d+)", self.daemon.log())
             if not line:
                 return False
@@ -244,11 +243,18 @@ class KmsgStory(DaemonStory):
         except OSError:
             pass  # it died, or could not start the reader
 
+    def put(self, text):
+        try:
+            self.kmsg.put(text)
+        except OSError:  # it let go of it, and comes again, for all of it
+            with contextlib.suppress(OSError):
+                self.kmsg.accept()
+
     def events(self):
         for i in range(self.kills):
-            self.kmsg.put(f"Out of memory: Killed process {4711 + i} (camera app) total-vm:100kB, "
-                          "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
-                          "oom_score_adj:0")
+            self.put(f"Out of memory: Killed process {4711 + i} (camera app) total-vm:100kB, "
+                     "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
+                     "oom_score_adj:0")
 
         def counted():
             page = self.scrape()
