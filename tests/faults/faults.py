@@ -130,7 +130,9 @@ def run_scenario(name, options):
                     calmed += 1
                     continue
             if trouble:
-                bad += 1
+                # Which sites a sample meets differs a little with the machine's load: that something
+                # is said is for the whole of them.
+                bad += 0 if options.sample and trouble == ["silent"] else 1
                 print(f"\n{name} {site.kind} {error} phase {site.phase} thread {site.thread} "
                       f"{site.detail}\n  --scenario {name} --site {site.hash} --phase {site.phase} "
                       f"--error {error}\n    at {symbols.describe(site)}")
