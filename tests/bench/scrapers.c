@@ -3,12 +3,13 @@
 //
 //   bench_scrapers PORT SECONDS SCRAPERS PERIOD_MS SILENT [PATH@PERIOD_MS...]
 //
-// SILENT clients connect and say nothing. Each PATH is asked for by one more client, as an open page
-// does; its times are not counted. Prints "count p50 p99 most", in microseconds.
+// SILENT clients connect and say nothing, and come again when they are cut for it. Each PATH is asked for by
+// one more client, over a new connection, as an open page does; its times are not counted. Prints "count p50 p99 most", in microseconds.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,13 @@ static _Noreturn void fail(const char* what) {
   exit(1);
 }
 
+// Each from a loopback address of its own: one client alone may not have so many connections.
 static int connected(void) {
+  static atomic_uint clients = 0;
   const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct sockaddr_in from = {.sin_family = AF_INET};
+  from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + atomic_fetch_add(&clients, 1) % 250);
+  if (bind(s, (struct sockaddr*)&from, sizeof from) != 0) fail("bind");
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int on = 1;
@@ -80,9 +86,13 @@ static void* run(void* given) {
   char* buffer = malloc(BUFFER);
   char request[300];
   const int length = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", me->path);
-  const int s = connected();
+  int s = connected();
   for (double due = now_us() + (double)me->first_us; due < end_us; due += (double)me->period_us) {
     sleep_until(due);
+    if (me->times == NULL) {
+      close(s);
+      s = connected();
+    }
     const double begin = now_us();
     if (send(s, request, (size_t)length, MSG_NOSIGNAL) != length) fail("send");
     take_answer(s, buffer);
@@ -91,6 +101,15 @@ static void* run(void* given) {
   close(s);
   free(buffer);
   return NULL;
+}
+
+static void* be_silent(void* unused) {
+  (void)unused;
+  for (;;) {
+    const int s = connected();
+    sleep_until(now_us() + 3e6);
+    close(s);
+  }
 }
 
 static int by_size(const void* a, const void* b) {
@@ -105,11 +124,13 @@ int main(int argc, char** argv) {
   const int scrapers = atoi(argv[3]);
   const long period_us = atol(argv[4]) * 1000;
   const int silent = atoi(argv[5]), others = argc - 6;
-  for (int i = 0; i < silent; ++i) connected();
-
   struct client* all = calloc((size_t)(scrapers + others), sizeof *all);
   pthread_t* threads = calloc((size_t)(scrapers + others), sizeof *threads);
   end_us = now_us() + seconds * 1e6;
+  for (int i = 0; i < silent; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, be_silent, NULL) != 0) fail("pthread_create");
+  }
   unsigned random = 7;
   for (int i = 0; i < scrapers + others; ++i) {
     struct client* c = &all[i];

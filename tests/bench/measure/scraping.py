@@ -17,7 +17,7 @@ BLOCKS = 5
 SILENT_CLIENTS = 8
 # What an open page asks for, and how often in milliseconds (page/src).
 PAGE = ["/api/v1/status@2500", "/api/v1/alerts@5000", "/api/v1/cma@5000", "/api/v1/events?from=-3600&limit=500@15000",
-        "/api/v1/history?metric=jetmem_meminfo_MemAvailable_bytes&from=-3600@15000", "/api/v1/doctor@30000"]
+        "/api/v1/history?series=jetmem_meminfo_MemAvailable_bytes&from=-3600@15000", "/api/v1/doctor@30000"]
 
 
 def scraping(table, build, directory, scrapes):
