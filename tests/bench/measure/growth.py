@@ -190,7 +190,7 @@ def draw(growth, directory):
         curves.append(f"$data index {len(blocks) - 1} using 1:3 with lines linecolor {len(blocks)} dashtype 3 notitle")
     script = ("set terminal svg size 640,380 dynamic background rgb 'white' font 'sans-serif,12'\n"
               f"set output '{directory / ('growth-' + growth.title.lower().replace(' ', '-') + '.svg')}'\n"
-              "set logscale xy\nset grid\nset key left top\nset format y '%g'\n"
+              "set logscale xy\nset grid\nset key outside bottom center Left reverse samplen 2\nset format y '%g'\n"
               f"set xlabel '{growth.counted}'\n"
               "$data << END\n" + "\n\n\n".join(blocks) + "\nEND\n"
               "plot " + ", ".join(curves) + "\n")
