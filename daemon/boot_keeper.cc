@@ -253,6 +253,9 @@ void BootKeeper::note_crash(const BootFacts& facts) {
       fresh = &record;
     }
   }
+  // One that cannot be read now may be the crash's, or one that is known: it is looked at when it can.
+  const bool is_sure = !facts.may_hide_crash();
+  if (fresh == nullptr && !is_sure) return;
   // Only the first look in a boot, whichever run has it: what comes later was written in this one.
   Boot& boot = history_.boots.back();
   if (fresh != nullptr && history_.boots_seen > 1 && !boot.looked) {
@@ -264,9 +267,10 @@ void BootKeeper::note_crash(const BootFacts& facts) {
   }
   dirty_ = dirty_ || !boot.looked;
   boot.looked = true;
-  std::size_t count = 0;
+  std::size_t count = is_sure ? 0 : known.size();
   for (const PstoreRecord& record : facts.records) {
     if (record.unreadable || count == History::kMaxDigests) continue;
+    if (!is_sure && is_known(record)) continue;
     if (count == known.size()) known.push_back(0);
     dirty_ = dirty_ || known[count] != record.digest;
     known[count++] = record.digest;

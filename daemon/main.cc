@@ -40,7 +40,7 @@ bool is_this_machine(const std::string& root) {
   return root.empty() || std::filesystem::equivalent(root, "/", error);
 }
 
-// glibc keeps what was freed, and a pool for each thread, in the hope of speed. Here five threads
+// glibc keeps what was freed, and a pool for each thread, in the hope of speed. Here all its threads
 // would keep as much as they ever needed at once: two pools do, and what is large goes back when it
 // is freed.
 void keep_little_memory() {

@@ -30,7 +30,10 @@ Result<void> check_beside(const std::string& file, uid_t owner) {
     struct stat status {};
     if (::lstat((file + end).c_str(), &status) != 0) continue;
     if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
-      return fail(Errc::kNotRegular, file + end + " is no regular file of one name: remove it");
+      return fail(Errc::kNotRegular,
+                  file + end +
+                      " is no regular file of one name, and not this user's: it is not written to; "
+                      "read the history as the user whose it is");
     }
   }
   return {};

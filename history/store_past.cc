@@ -156,14 +156,14 @@ Result<std::unordered_map<std::int64_t, Known>> all_series(sqlite3* db, std::str
     const auto row = query.next();
     if (!row) return tl::unexpected(row.error());
     if (!*row) return all;
+    const std::string_view key = query.text(1);
+    if (!is_of(key, family)) continue;
     // What is shown to people is told by whoever wrote the file, and that need not be jetmem.
-    if (printable(query.text(1), query.text(1).size()) != query.text(1)) {
+    if (printable(key, key.size()) != key) {
       return fail(Errc::kMalformed,
                   "series " + std::to_string(query.number(0)) + ": its name is none");
     }
-    if (is_of(query.text(1), family)) {
-      all.emplace(query.number(0), Known{std::string(query.text(1)), query.number(2) != 0});
-    }
+    all.emplace(query.number(0), Known{std::string(key), query.number(2) != 0});
   }
 }
 

@@ -58,6 +58,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   writer->time_ = time;
   const bool to_stdout = file == "-";
   bool in_place = false;
+  bool was_there = false;
   const std::string_view ending = to_stdout ? kEndings[0] : ending_of(file);
   if (ending.empty()) {
     return fail(Errc::kInvalid, file + ": a bundle's name ends in .tar.zst, .tar.gz or .tar");
@@ -74,9 +75,11 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     writer->fd_ = UniqueFd(::open(writer->file_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   } else if (!to_stdout) {
     writer->part_ = writer->file_ + std::string(kPart);
+    constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+    writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags | O_EXCL, 0600));
     // One that was left there under this very name is no other's: what is locked is.
-    writer->fd_ =
-        UniqueFd(::open(writer->part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    was_there = !writer->fd_.valid() && errno == EEXIST;
+    if (was_there) writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags, 0600));
   }
   if (!writer->fd_.valid()) {
     const int error = errno;
@@ -84,10 +87,11 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     return tl::unexpected(errno_error("make", file, error));
   }
   if (!to_stdout && !in_place) {
-    // Somebody else's would stay his: in /tmp he would read what root packs.
+    // Somebody else's would stay his: in /tmp he would read what root packs. (One's own new file may
+    // be another's, too: on a stick that is mounted for a user.)
     struct stat part {};
-    if (::fstat(writer->fd_.get(), &part) != 0 || !S_ISREG(part.st_mode) ||
-        part.st_uid != ::geteuid() || part.st_nlink > 1) {
+    if (was_there && (::fstat(writer->fd_.get(), &part) != 0 || !S_ISREG(part.st_mode) ||
+                      part.st_uid != ::geteuid() || part.st_nlink > 1)) {
       const std::string name = std::exchange(writer->part_, {});
       return fail(Errc::kDenied, name +
                                      " is there already and is not a file of this user alone: "

@@ -1,5 +1,7 @@
 #include "collectors/boot/facts.h"
 
+#include <algorithm>
+
 #include <cerrno>
 #include <charconv>
 
@@ -262,6 +264,13 @@ class Parser {
 };
 
 }  // namespace
+
+bool BootFacts::may_hide_crash() const {
+  return std::any_of(records.begin(), records.end(), [](const PstoreRecord& record) {
+    return record.unreadable && record.kind != PstoreKind::kPmsg &&
+           record.kind != PstoreKind::kOther;
+  });
+}
 
 const PstoreRecord* BootFacts::crash() const {
   const PstoreRecord* best = nullptr;

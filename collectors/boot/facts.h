@@ -89,6 +89,8 @@ struct BootFacts {
 
   // The record that says most of a crash; null: none.
   const PstoreRecord* crash() const;
+  // Whether a record that may be one of a crash could not be read.
+  bool may_hide_crash() const;
   bool same_as(const BootFacts& other) const;
 };
 

@@ -233,7 +233,10 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
   const boot::History* history = view_ ? view_->history : nullptr;
   if (!view_ && !reading_.history_error) history = &reading_.history;
   if (history != nullptr) {
-    write_history(out, context, *history, reading_.pstore_listed || reading_.archive_listed);
+    const bool listed = reading_.pstore_listed || reading_.archive_listed;
+    const bool looked = listed && !reading_.may_hide_crash();
+    write_history(out, context, *history,
+                  looked || (!history->boots.empty() && history->boots.back().looked));
   } else {
     context.absent.add("no_history");
   }

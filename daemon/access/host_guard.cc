@@ -54,8 +54,9 @@ bool HostGuard::lets_in(std::string_view host, bool on_loopback) const {
   if (!on_loopback && names_.empty()) return true;
   if (host.empty()) return true;
   const std::string name = plain_name(without_port(host));
-  // Browsers resolve all of .localhost themselves.
+  // Browsers resolve all of .localhost themselves; the other two are in Debian's /etc/hosts.
   return is_address(name) || name == "localhost" || name.ends_with(".localhost") ||
+         name == "ip6-localhost" || name == "ip6-loopback" ||
          std::find(names_.begin(), names_.end(), name) != names_.end();
 }
 

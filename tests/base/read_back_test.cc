@@ -82,7 +82,9 @@ TEST(ReadBack, Manifests) {
       if (random.one_in(2)) note.skipped = random.word(kLetters, 40);
     }
     if (random.one_in(2)) {
-      Manifest::Capture& capture = manifest.capture.emplace();
+      // Not emplace(): to Clang 14 a nested class with default members is not constructible yet.
+      manifest.capture = Manifest::Capture{};
+      Manifest::Capture& capture = *manifest.capture;
       capture.why = "alert";
       capture.alert = random.word(kLetters, 30);
       capture.version = "1.2";

@@ -62,7 +62,7 @@ static int connected(void) {
 }
 
 // Reads one answer whole: by its length, or to its last chunk.
-static void take_answer(int s, char* buffer) {
+static void take_answer(int s, char* buffer, int is_scrape) {
   size_t have = 0;
   for (;;) {
     const ssize_t n = recv(s, buffer + have, BUFFER - 1 - have, 0);
@@ -71,6 +71,11 @@ static void take_answer(int s, char* buffer) {
     buffer[have] = 0;
     const char* body = memmem(buffer, have, "\r\n\r\n", 4);
     if (body == NULL) continue;
+    // A busy device may say "later" to a question about the past; a scrape is always answered.
+    if (memcmp(buffer + 9, "200", 3) != 0 && (is_scrape || memcmp(buffer + 9, "429", 3) != 0)) {
+      fprintf(stderr, "%.60s\n", buffer);
+      exit(1);
+    }
     body += 4;
     const char* length = strcasestr(buffer, "content-length:");
     if (length != NULL && length < body) {
@@ -95,7 +100,7 @@ static void* run(void* given) {
     }
     const double begin = now_us();
     if (send(s, request, (size_t)length, MSG_NOSIGNAL) != length) fail("send");
-    take_answer(s, buffer);
+    take_answer(s, buffer, me->times != NULL);
     if (me->times != NULL && me->count < me->room) me->times[me->count++] = now_us() - begin;
   }
   close(s);

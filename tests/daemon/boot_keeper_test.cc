@@ -242,6 +242,30 @@ TEST_F(BootKeeperTest, OnlyANewRecordTellsOfTheLastEnd) {
   EXPECT_EQ(keeper.history().boots.back().crash, "") << "it was there before";
 }
 
+TEST_F(BootKeeperTest, ARecordThatCannotBeReadYetIsNotTakenForNone) {
+  {
+    Device device("a");
+    BootKeeper keeper = device.start(directory.path());
+    BootFacts facts = facts_with("SYS_RESET_N");
+    facts.records = {panic("long ago")};
+    keeper.observe(facts);
+    kill(keeper);
+  }
+  Device device("b");
+  BootKeeper keeper = device.start(directory.path());
+  BootFacts facts = facts_with("MAINSWRST");
+  PstoreRecord hidden;
+  hidden.kind = PstoreKind::kDmesg;
+  hidden.unreadable = true;
+  facts.records = {hidden, hidden};
+  keeper.observe(facts);
+  EXPECT_FALSE(keeper.history().boots.back().looked);
+  facts.records = {panic("long ago"), panic("just now")};
+  keeper.observe(facts);
+  EXPECT_EQ(keeper.history().boots.back().crash, "Kernel panic - not syncing: just now");
+  EXPECT_TRUE(keeper.history().boots.back().looked);
+}
+
 TEST_F(BootKeeperTest, ChangesAreNotedOnceWithFromAndTo) {
   {
     Device device("a");

@@ -128,13 +128,13 @@ def passwords(port):
 
 
 REQUESTS = (
-    b"GET /metrics HTTP/1.1\r\nHost: t\r\nAccept-Encoding: gzip;q=0.5, *;q=0\r\n\r\n",
-    b"GET /api/v1/history?series=jetmem_x%7Ba%3D%22b%22%7D&from=-3600&step=60 HTTP/1.1\r\nHost: t\r\n\r\n",
-    b"POST /api/v1/now HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip;q=0.5, *;q=0\r\n\r\n",
+    b"GET /api/v1/history?series=jetmem_x%7Ba%3D%22b%22%7D&from=-3600&step=60 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"POST /api/v1/now HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     b"PUT / HTTP/1.0\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n0123456789",
-    b"GET /page/../../etc/passwd HTTP/1.1\r\nHost: t\r\nIf-None-Match: \"x\", W/\"y\"\r\n"
+    b"GET /page/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \"x\", W/\"y\"\r\n"
     b"Authorization: Basic YWxpY2U6c2VjcmV0\r\nConnection: keep-alive, upgrade\r\n\r\n",
-    b"HEAD /readyz HTTP/1.1\r\nHost: t\r\n\r\nGET /healthz HTTP/1.1\r\nHost: t\r\n\r\n")
+    b"HEAD /readyz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 PIECES = (b"\0", b"\r\n", b"\r\n\r\n", b"%00", b"%", b"?", b"&" * 40, b"/" * 300, b"\xff\xfe", b"-1",
           b"18446744073709551616", b"Content-Length: 99999999999\r\n", b"Transfer-Encoding: chunked\r\n",
           b"X: " + b"y" * 20_000 + b"\r\n", b"ffffffffffffffff\r\n", b"HTTP/9.9", b"*", b"\t", b":")

@@ -30,11 +30,13 @@ class Growth:
         self.points.append((size, costs))
 
     def exponent(self, name):
-        """Between the two greatest sizes, what an empty one costs left out: 1 is linear."""
+        """Between the two greatest sizes, what the least costs left out: 1 is linear. None: lost in that."""
         (_, empty), *_, (n, a), (m, b) = self.points
         a, b = a[name] - empty[name], b[name] - empty[name]
-        if a <= 0.1 * empty[name] or b <= a:
-            return None  # lost in what it costs anyway
+        lost = 0.1 * empty[name]  # so much it wanders anyway
+        if b <= lost:
+            return None
+        a = max(a, lost)
         return math.log(b / a) / math.log(m / n)
 
 
@@ -108,9 +110,8 @@ def kernel_lines(build, directory, seconds=5):
                                   (i, int(time.monotonic() * 1e6), i % 100))
                 sent = max(sent, due)
                 time.sleep(0.02)
-            time.sleep(1)
-            spent = cpu_us(pids) - before
-            out.add(rate, **{"a second of them": spent / 1000 / (time.monotonic() - begin)})
+            fed.wait_until_counted((sent + 19) // 20)
+            out.add(rate, **{"a second of them": (cpu_us(pids) - before) / 1000 / seconds})
         finally:
             fed.stop()
     return out
@@ -171,7 +172,9 @@ def part(table, build, directory, measure, plots):
         for size, costs in growth.points:
             table.row(f"{name}, {size} {growth.counted}", costs[name], unit, digits=2)
         exponent = growth.exponent(name)
-        if exponent is not None:
+        if exponent is None:
+            table.section(f"{name}: what size adds is lost in what the least costs")
+        else:
             table.row(f"{name}: grows as size to the power of", exponent, target=MOST, digits=2)
     if plots:
         draw(growth, pathlib.Path(plots))

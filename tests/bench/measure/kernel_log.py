@@ -32,21 +32,46 @@ class FedDaemon:
         with open(reader, "w") as f:
             f.write(f"#!/bin/sh\nexec {sys.executable} {STAND_IN} {feed}\n")
         os.chmod(reader, 0o755)
-        self.feed = feed
+        self.feed, self.jetmemd = feed, None
+        try:
+            self.connect(build, directory, reader, settings, given)
+        except Exception:
+            self.stop()
+            raise
+
+    def connect(self, build, directory, reader, settings, given):
+        feed = self.feed
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(feed)
             listener.listen()
             self.jetmemd = Jetmemd(build, directory, f'reader: {{program: "{reader}", socket: ""}}\n' + settings, **given)
             listener.settimeout(10)
             self.ring, _ = listener.accept()
-            self.ring.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 64 << 20)
+            try:
+                self.ring.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 64 << 20)
+            except PermissionError:  # not root: it waits more often
+                self.ring.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 20)
             filled, _ = listener.accept()
         filled.send(b"!")
         filled.close()
 
+    ring = None
+
+    def wait_until_counted(self, faults):
+        client = Client(self.jetmemd.address)
+        counted = f'kind="smmu_context_fault",origin="system"}} {faults}\n'.encode()
+        for _ in range(600):
+            client.scrape()
+            if faults == 0 or counted in client.body:
+                return client.close()
+            time.sleep(0.05)
+        raise RuntimeError(f"{faults} faults were not counted within 30 s")
+
     def stop(self):
-        self.ring.close()
-        self.jetmemd.stop()
+        if self.ring:
+            self.ring.close()
+        if self.jetmemd:
+            self.jetmemd.stop()
         os.unlink(self.feed)
 
 
@@ -75,22 +100,13 @@ def storm(table, build, directory, records=100_000):
         before, begin = used(), time.monotonic()
         for i in range(1000, 1000 + records):
             fed.ring.send(fault(i, 12000000 + i % 3))
-        client = Client(fed.jetmemd.address)
-        counted = f'kind="smmu_context_fault",origin="system"}} {records + 1000}'.encode()
-        for _ in range(600):
-            client.scrape()
-            if counted in client.body:
-                break
-            time.sleep(0.05)
-        else:
-            raise RuntimeError("the storm was not counted within 30 s")
+        fed.wait_until_counted(records + 1000)
         seconds = time.monotonic() - begin
         cpu, wakes, rss = (a - b for a, b in zip(used(), before))
         table.row(f"jetmemd, {records} fault records: CPU a record", cpu / records * 1000, "ns", digits=0)
         table.row("  on the wall, feeding included", seconds, "s", digits=2)
         table.row("  wake-ups a second, scrapes included", wakes / seconds, digits=0)
         table.row("  growth of its RssAnon", rss, "MiB", target=1, digits=2)
-        client.close()
     finally:
         fed.stop()
 

@@ -47,6 +47,8 @@ class Client:
             if not piece:
                 raise RuntimeError("connection closed within an answer")
             data += piece
+        if b" 200 " not in data[:20]:
+            raise RuntimeError("answered " + data[:60].decode(errors="replace"))
         self.body = data
         if not keep:
             self.close()
