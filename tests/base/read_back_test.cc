@@ -82,7 +82,7 @@ TEST(ReadBack, Manifests) {
       if (random.one_in(2)) note.skipped = random.word(kLetters, 40);
     }
     if (random.one_in(2)) {
-      // Not emplace(): to Clang 14 a nested class with default members is not constructible yet.
+      // Not emplace(): Clang 14 does not see that it may be made without values.
       manifest.capture = Manifest::Capture{};
       Manifest::Capture& capture = *manifest.capture;
       capture.why = "alert";
