@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   reader::Request request;
   if (packet.size() == sizeof request) {
     std::memcpy(&request, packet.data(), sizeof request);
-    request.deadline_ms = 0;  // it ends the process
+    request.deadline_ms = 600'000;  // it ends the process; 0 is none, and refused
     std::memcpy(packet.data(), &request, sizeof request);
   }
   (void)::send(here.get(), packet.data(), packet.size(), MSG_NOSIGNAL);

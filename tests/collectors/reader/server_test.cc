@@ -27,6 +27,7 @@ bool is_answered(std::size_t size) {
   Server server(there.get(), *Root::at(tree.path()), kSources);
   Request request;
   std::strcpy(request.source, "text");
+  request.deadline_ms = 60'000;
   std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
   packet.resize(size, '\0');
   EXPECT_EQ(::send(here.get(), packet.data(), packet.size(), 0), static_cast<ssize_t>(size));
