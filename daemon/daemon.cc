@@ -780,6 +780,7 @@ void Daemon::reload() {
     for (const ConfigError& error : loaded.error()) {
       log_.error("settings: " + describe(error), {{"JETMEM_CONFIG_FILE", error.file}});
     }
+    publish(clock_.boot());
     log_.error("reload refused: the settings in force are kept");
   } else {
     for (const std::string& key : keys_that_need_restart(settings_, loaded->values)) {
@@ -789,16 +790,17 @@ void Daemon::reload() {
     const bool rules_taken = apply(applicable_without_restart(settings_, loaded->values));
     ++(rules_taken ? counters_.reloads_ok : counters_.reloads_refused);
     if (boot_keeper_) boot_keeper_->set_settings(digest_of(settings_));
+    // New rules are judged before somebody asks what they say.
+    judge_early_ = true;
+    publish(clock_.boot());
+    // Told last: who reads this finds the new settings on the page.
     if (rules_taken) {
       log_.info("settings reloaded");
     } else {
       log_.error(
           "settings reloaded, but not the rules: those in force, and all of rules., are kept");
     }
-    // New rules are judged before somebody asks what they say.
-    judge_early_ = true;
   }
-  publish(clock_.boot());
   arm_timer();
   update_status_text();
   service_manager_.ready();
