@@ -71,6 +71,11 @@ class Daemon {
   int run();
 
  private:
+  // How late a round may begin so that the kernel can share the wake-up with others'. sd-event
+  // takes 0 for 250 ms, so it is stated.
+  static constexpr Nanoseconds kTimerSlack = std::chrono::milliseconds(50);
+
+  // daemon_set_up.cc
   void set_up_sources();
   void set_up_history();
   void set_up_kernel_log();
@@ -80,6 +85,8 @@ class Daemon {
   bool set_up_events();
   void start_textfile();
   void start_web();
+
+  // daemon.cc
   // False: but for the rules, which have mistakes; those in force are kept.
   bool apply(const Settings& settings);
   void reload();
