@@ -168,8 +168,12 @@ class UnderAttack(unittest.TestCase):
         good = (jt.FIXTURES / BOARD / FILES[source]).read_bytes()
         errors = {reason: before.errors(source, reason) for reason in attack.reasons}
         reads = daemon.scrape().value("jetmem_source_reads_total", source=source)
-        remove(path)
-        attack.place(path, good, self.outside)
+        # Were it gone for a moment, it would be absent, and asked for again a minute later.
+        staged = path.parent / "staged" / path.name
+        staged.parent.mkdir()
+        attack.place(staged, good, self.outside)
+        jt.exchange(staged, path)
+        shutil.rmtree(staged.parent)
         page = daemon.wait_for_page(
             f"{source}, {attack.name}: {attack.states}",
             lambda p: p.state(source) in attack.states and
@@ -191,9 +195,10 @@ class UnderAttack(unittest.TestCase):
         self.check_only_this_one(before, page, source)
         self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
 
-        if path.is_dir():
-            remove(path)  # a file cannot be renamed onto it
-        jt.replace_file(path, good)
+        good_again = path.with_name(path.name + ".new")
+        good_again.write_bytes(good)
+        jt.exchange(good_again, path)
+        remove(good_again)
         page = daemon.wait_for_page(f"{source} recovers from {attack.name}",
                                     lambda p: p.state(source) == "ok" and
                                     p.value("jetmem_source_stale", source=source) == 0 and

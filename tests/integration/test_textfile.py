@@ -391,7 +391,8 @@ class Trouble(unittest.TestCase):
         return directory
 
     def failures(self, device, reason):
-        return device.scrape().value("jetmem_textfile_failures_total", reason=reason)
+        # None: it serves, and has not had its first round.
+        return device.scrape().value("jetmem_textfile_failures_total", reason=reason) or 0
 
     def wait_for_failure(self, device, reason):
         return jt.wait_for(f"a failure: {reason}", lambda: self.failures(device, reason), SOON)
