@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,12 @@
 
 namespace jetmem {
 namespace {
+
+std::atomic<void (*)()> first_act{nullptr};
+
+void act_first() {
+  if (auto* act = first_act.exchange(nullptr)) act();
+}
 
 void put(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
 
@@ -23,6 +30,7 @@ void put_thread() {
 }
 
 [[noreturn]] void end_without_memory() {
+  act_first();
   put(program_invocation_short_name);
   put(": out of memory: the system refused it some; ends with status 71, needed");
   put_thread();
@@ -30,6 +38,7 @@ void put_thread() {
 }
 
 [[noreturn]] void end() {
+  act_first();
   const std::exception_ptr why = std::current_exception();
   try {
     if (why) std::rethrow_exception(why);
@@ -52,6 +61,8 @@ void say_last_words() {
   std::set_new_handler(end_without_memory);
   std::set_terminate(end);
 }
+
+void before_last_words(void (*act)()) { first_act = act; }
 
 namespace {
 

@@ -17,4 +17,7 @@ inline constexpr int kExitNoMemory = 71;
 // Holds from before main on in a program that calls it.
 void say_last_words();
 
+// What is done before any last word, once: a terminal put right. Async-signal-safe calls only.
+void before_last_words(void (*act)());
+
 }  // namespace jetmem

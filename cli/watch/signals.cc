@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/last_words.h"
+
 namespace jetmem::watch {
 namespace {
 
@@ -40,10 +42,15 @@ void set_handler(int signal, void (*handler)(int), int flags) {
   ::sigaction(signal, &action, nullptr);
 }
 
-// Async-signal-safe calls only. SA_RESETHAND: the second signal is the default's.
-void crashed(int signal) {
+// Async-signal-safe calls only.
+void restore() {
   if (::write(STDOUT_FILENO, crash_text.data(), crash_size) < 0) errno = 0;
   if (terminal_known) ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+}
+
+// SA_RESETHAND: the second signal is the default's.
+void crashed(int signal) {
+  restore();
   ::raise(signal);
 }
 
@@ -89,6 +96,7 @@ void restore_on_crash(const char* text) {
   crash_size = std::min(std::strlen(text), crash_text.size());
   std::memcpy(crash_text.data(), text, crash_size);
   terminal_known = ::tcgetattr(STDIN_FILENO, &terminal) == 0;
+  before_last_words(restore);
   for (const int signal : kCrashes) {
     set_handler(signal, crashed, static_cast<int>(SA_RESETHAND | SA_NODEFER));
   }

@@ -35,8 +35,8 @@ void stop_here();
 // Ends this program as the signal would have without us.
 void end_by(int signal);
 
-// From now on a crash writes `text` to standard output and puts its terminal's modes back to what
-// they are now, before it takes its course.
+// From now on a crash, or memory that is refused, writes `text` to standard output and puts its
+// terminal's modes back to what they are now, before it takes its course.
 void restore_on_crash(const char* text);
 
 }  // namespace jetmem::watch
