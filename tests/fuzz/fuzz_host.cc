@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "daemon/access/host_guard.h"
+
+using namespace jetmem;
+
+namespace {
+
+// What a browser sends of a page's own name: letters, digits, dots and dashes, of which the last
+// part begins with a letter, and perhaps a port. The name in small letters; empty: something else.
+std::string outsiders_name(std::string_view host) {
+  const std::size_t colon = host.find(':');
+  if (colon != std::string_view::npos) {
+    const std::string_view port = host.substr(colon + 1);
+    const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+    if (!std::all_of(port.begin(), port.end(), is_digit)) return {};
+    host = host.substr(0, colon);
+  }
+  if (!host.empty() && host.back() == '.') host.remove_suffix(1);
+  std::string name;
+  for (const unsigned char c : host) {
+    if (std::isalnum(c) == 0 && c != '.' && c != '-') return {};
+    name += static_cast<char>(std::tolower(c));
+  }
+  const std::string last = name.substr(name.rfind('.') + 1);
+  if (last.empty() || std::isalpha(static_cast<unsigned char>(last[0])) == 0) return {};
+  return name;
+}
+
+}  // namespace
+
+// A Host header. Whoever's name it is, no page but one of this device's own gets an answer.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  static const HostGuard nameless({});
+  static const HostGuard named({"Orin-7.example."});
+  const std::string_view host(reinterpret_cast<const char*>(data), size);
+  const std::string name = outsiders_name(host);
+  const bool is_local = name == "localhost" || name.ends_with(".localhost") ||
+                        name == "ip6-localhost" || name == "ip6-loopback";
+  if (!nameless.lets_in(host, false)) __builtin_trap();
+  if (!name.empty() && nameless.lets_in(host, true) != is_local) __builtin_trap();
+  for (const bool on_loopback : {false, true}) {
+    const bool is_ours = is_local || name == "orin-7.example";
+    if (!name.empty() && named.lets_in(host, on_loopback) != is_ours) __builtin_trap();
+  }
+  // What a name may do, with a port it may too.
+  if (host.find_first_of(":[") == std::string_view::npos && !host.empty() &&
+      nameless.lets_in(host, true) != nameless.lets_in(std::string(host) + ":10743", true)) {
+    __builtin_trap();
+  }
+  return 0;
+}
