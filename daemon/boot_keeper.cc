@@ -253,7 +253,8 @@ void BootKeeper::note_crash(const BootFacts& facts) {
       fresh = &record;
     }
   }
-  // One that cannot be read now may be the crash's, or one that is known: it is looked at when it can.
+  // One that cannot be read now may be the crash's, or one that is known: it is looked at when it
+  // can.
   const bool is_sure = !facts.may_hide_crash();
   if (fresh == nullptr && !is_sure) return;
   // Only the first look in a boot, whichever run has it: what comes later was written in this one.

@@ -96,11 +96,7 @@ void BundleCount::run(Shared& shared) {
       }
       question = std::move(*std::exchange(shared.next, std::nullopt));
     }
-    Look found;
-    try {
-      found = look(question);
-    } catch (const std::exception&) {  // no memory: then it is not known
-    }
+    Look found = look(question);
     const std::lock_guard lock(shared.mutex);
     shared.found = std::move(found);
   }

@@ -109,7 +109,7 @@ struct HttpPort::Calls {
         port.end(*static_cast<Connection*>(*context));
       }
     } catch (const std::exception&) {
-      // Out of memory: a connection that we know nothing of is not served.
+      // No exception crosses C; a connection that we know nothing of is not served.
       ++port.unanswered_;
     }
   }
@@ -165,7 +165,7 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     return MHD_NO;
   } catch (const std::exception&) {
     ++static_cast<HttpPort*>(self)->unanswered_;
-    return MHD_NO;  // out of memory: closes this connection, and no exception crosses C
+    return MHD_NO;  // closes this connection; no exception crosses C
   }
 }
 

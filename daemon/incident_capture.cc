@@ -29,6 +29,10 @@ constexpr Nanoseconds kStillNews = std::chrono::minutes(15);
 // For what others remove, or leave.
 constexpr Nanoseconds kRecount = std::chrono::minutes(10);
 
+// How long a disk may take to say what lies there.
+constexpr Nanoseconds kDiskWait = std::chrono::milliseconds(250);
+constexpr std::uint32_t kMostDiskWaits = 20;
+
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_capture_total",
                .type = MetricType::kCounter,
@@ -191,6 +195,12 @@ int IncidentCapture::on_begin(sd_event_source*, std::uint64_t, void* self) {
 
 void IncidentCapture::begin() {
   if (alert_.empty() || child_.running()) return;
+  // A count under way is done in a moment, as a rule.
+  if (count_.is_asked() && disk_waits_ < kMostDiskWaits) {
+    ++disk_waits_;
+    return set_timer(begin_timer_, kDiskWait);
+  }
+  disk_waits_ = 0;
   file_.clear();
   ++tries_;
   keep();
@@ -198,7 +208,7 @@ void IncidentCapture::begin() {
   if (options_.program.empty()) {
     return end(Outcome::kNotStarted, "there is no jetmem beside jetmemd");
   }
-  if (count_.is_asked()) return end(Outcome::kNotStarted, "the disk does not answer");
+  if (count_.is_asked()) return end(Outcome::kNotStarted, "the disk has not answered for 5 s");
   // When it fired nobody may have counted yet.
   if (too_many(alert_)) {
     alert_.clear();

@@ -98,7 +98,8 @@ class IncidentCapture {
 
   std::string alert_;  // that it is written for; empty: none waits or runs
   std::string file_;
-  std::uint32_t tries_ = 0;  // for that alert
+  std::uint32_t tries_ = 0;       // for that alert
+  std::uint32_t disk_waits_ = 0;  // before the next of them
   bool told_skip_ = false;
   bool told_running_ = false;
   std::optional<Nanoseconds> last_;       // boot clock: when one was begun

@@ -40,9 +40,9 @@ bool is_this_machine(const std::string& root) {
   return root.empty() || std::filesystem::equivalent(root, "/", error);
 }
 
-// glibc keeps what was freed, and a pool for each thread, in the hope of speed. Here all its threads
-// would keep as much as they ever needed at once: two pools do, and what is large goes back when it
-// is freed.
+// glibc keeps what was freed, and a pool for each thread, in the hope of speed. Here all its
+// threads would keep as much as they ever needed at once: two pools do, and what is large goes back
+// when it is freed.
 void keep_little_memory() {
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, 64 << 10);

@@ -190,7 +190,7 @@ int TlsServer::on_client_certificate(gnutls_session_t session) {
     handshake.details = handshake.server->trouble_with_client(session);
     if (handshake.details.empty()) return 0;
   } catch (const std::exception&) {
-    // Out of memory: no exception crosses C, and nobody comes in unverified.
+    // No exception crosses C, and nobody comes in unverified.
   }
   handshake.client_refused = true;
   // libmicrohttpd only hangs up; so the client is told why.

@@ -77,7 +77,7 @@ ApiAnswer Api::answer(const Endpoint& endpoint, std::span<const Parameter> param
   try {
     return endpoint.answer(*this, asked);
   } catch (const std::exception& error) {
-    // Out of memory, mostly. The next one may do.
+    // Whatever it was: the next one may do.
     return api_error(500, std::string("no answer could be made: ") + error.what());
   }
 }

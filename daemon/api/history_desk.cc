@@ -66,7 +66,7 @@ void HistoryDesk::run(const std::shared_ptr<Shared>& shared) {
     try {
       answer = question();
     } catch (const std::exception&) {
-      // Out of memory, mostly. The asker is told that there is no answer.
+      // Whatever it was: the asker is told that there is no answer.
       answer.reset();
     }
     question = nullptr;
