@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "collectors/unlisted.h"
 
 namespace jetmem {
 namespace {
@@ -257,8 +258,11 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
           ? Result<void>(fail(Errc::kTooLarge, "more files or bytes than this source's bound"))
           : entry.source->parse(snapshot, read_time);
   entry.status.read_time = read_time;
+  const Unlisted unlisted = unlisted_folders(snapshot, entry.source->info().paths);
   if (!parsed) {
-    reject(i, std::move(parsed.error()));
+    // What nobody could look for is not known to be absent.
+    const bool absent = parsed.error().code == Errc::kAbsent;
+    reject(i, absent && unlisted.count > 0 ? unlisted.first.as_error() : std::move(parsed.error()));
     return;
   }
   ++entry.status.reads;
@@ -269,6 +273,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
     SampleWriter writer(table_, entry.section, now);
     entry.source->write(writer, context);
   }
+  if (unlisted.count > 0) entry.absent.add("unreadable", unlisted.count);
   readings_.set_valid(i, true);
   derive_ = true;
   entry.status.last_success = now;

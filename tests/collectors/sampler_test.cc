@@ -7,6 +7,7 @@
 
 #include "collectors/meminfo.h"
 #include "collectors/nvmap.h"
+#include "collectors/zram.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -337,6 +338,61 @@ TEST_F(SamplerTest, TruncatedTextIsNotParsed) {
   sampler_->accept(0, snapshot, Nanoseconds(1));
   sampler_->finish_round();
   EXPECT_EQ(state("failed"), 1);
+}
+
+// Each pattern lists its folder by itself. The parser cannot know what it did not see.
+class UnlistedTest : public SamplerTest {
+ protected:
+  UnlistedTest() {
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.push_back(std::make_unique<ZramSource>());
+    zram_ =
+        std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
+                                  std::vector<std::unique_ptr<Derivation>>(), Sampler::Options{});
+  }
+
+  void take() {
+    zram_->accept(0, snapshot_, Nanoseconds(1));
+    zram_->finish_round();
+  }
+  double absent() const {
+    return value("jetmem_source_absent_values{reason=\"unreadable\",source=\"zram\"}");
+  }
+
+  Snapshot snapshot_;
+  std::unique_ptr<Sampler> zram_;
+};
+
+TEST_F(UnlistedTest, AFolderThatCouldNotBeListedForOneFileIsCounted) {
+  snapshot_.add("/sys/block", {}, EMFILE);
+  snapshot_.add("/sys/block/zram0/mm_stat", "4096 74 12288 0 12288 0 0 0\n", 0);
+  take();
+  EXPECT_EQ(zram_->status(0).state, SourceState::kOk);
+  EXPECT_EQ(value("jetmem_zram_original_bytes{device=\"zram0\"}"), 4096);
+  EXPECT_EQ(absent(), 1);
+  snapshot_.clear();
+  snapshot_.add("/sys/block/zram0/mm_stat", "4096 74 12288 0 12288 0 0 0\n", 0);
+  take();
+  EXPECT_EQ(absent(), 0);
+}
+
+TEST_F(UnlistedTest, AFolderThatThereIsNotOrThatIsNotOursIsNot) {
+  snapshot_.add("/sys/block", {}, ENOENT);
+  snapshot_.add("/sys/block", {}, EACCES);
+  snapshot_.add("/sys/block/zram0/mm_stat", "4096 74 12288 0 12288 0 0 0\n", 0);
+  snapshot_.add("/sys/block/zram0/io_stat", {}, EIO);  // a file, which zram counts itself
+  take();
+  EXPECT_EQ(absent(), 1);
+}
+
+TEST_F(UnlistedTest, WhatNobodyCouldLookForIsNotAbsent) {
+  snapshot_.add("/proc/swaps", {}, ENOENT);
+  take();
+  EXPECT_EQ(zram_->status(0).state, SourceState::kAbsent);
+  snapshot_.add("/sys/block", {}, EMFILE);
+  take();
+  EXPECT_EQ(zram_->status(0).state, SourceState::kFailed);
+  EXPECT_EQ(zram_->status(0).reason, "read /sys/block: Too many open files");
 }
 
 }  // namespace
