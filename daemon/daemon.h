@@ -114,7 +114,7 @@ class Daemon {
   Settings settings_;
   Root root_;
   // Of this machine, whatever the root: for what jetmem itself uses.
-  Facts own_facts_ = Facts::of_this_machine();
+  Facts own_facts_ = root_.is_live() ? root_.facts() : Facts::of_this_machine();
   Scribe& log_;
   SystemClock system_clock_;
   FastClock clock_;  // as fast as the machine is played
