@@ -143,6 +143,13 @@ class Asking {
   void add_log(const HistoryFacts& facts, EventsFound& found) {
     auto shot = OneShot::read(options_.device.root, {"kernel_log"});
     if (!shot) return note(shot.error().message);
+    const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
+    if (status.state == SourceState::kFailed || status.state == SourceState::kDenied) {
+      note(
+          "the kernel's log could not be read, and its events since the history's last are "
+          "missing: " +
+          printable(status.reason, 500));
+    }
     const auto boot_id = (*shot)->facts().boot_id;
     std::optional<std::int64_t> boot;
     for (const BootKnown& each : facts.boots) {

@@ -122,6 +122,22 @@ class HistoryCommand(unittest.TestCase):
         self.assertEqual(kept, told)
 
 
+class EventsBesideAHistory(unittest.TestCase):
+    def test_a_log_that_cannot_be_read_is_said(self):
+        if not MAKER:
+            self.skipTest("needs the program that makes a history")
+        root = jt.copy_of_fixture(self, "orin-nano-8gb")
+        subprocess.run([MAKER, root / "jetmem/history.db"], check=True)
+        whole = jt.run([jt.JETMEM, "--root", root, "events"])
+        self.assertEqual((whole.returncode, whole.stderr), (0, ""))
+        (root / "dev/kmsg").unlink()
+        (root / "dev/kmsg").mkdir()
+        less = jt.run([jt.JETMEM, "--root", root, "events"])
+        self.assertEqual(less.returncode, 0)
+        self.assertLess(len(less.stdout), len(whole.stdout))
+        self.assertIn("jetmem events: the kernel's log could not be read", less.stderr)
+
+
 def series_of(text):
     """The same for NAME{...} and for {__name__="NAME", ...}."""
     labels = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', text))
