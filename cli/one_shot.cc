@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/manifest.h"
 #include "base/spawn.h"
@@ -169,7 +170,14 @@ bool OneShot::take_text(std::size_t i) {
 void OneShot::read_kernel_log(std::size_t i, UniqueFd fd) {
   if (options_.kernel_log) options_.kernel_log(fd.get());
   kernel_log::KernelLog::Options options;
-  options.soc = kernel_log::soc_of(root_);
+  const kernel_log::SocFound found = kernel_log::find_soc(root_);
+  options.soc = found.soc;
+  if (!found.trouble.empty()) {
+    std::fprintf(stderr,
+                 "jetmem: which SoC this is could not be told: %s; SMMU faults may lack their "
+                 "client's name\n",
+                 printable(found.trouble, 500).c_str());
+  }
   kernel_log_ = std::make_unique<kernel_log::KernelLog>(
       clock_, options,
       [this](const kernel_log::Event& event, const kernel_log::Occurrence& occurrence) {
