@@ -3,6 +3,7 @@
 #include <libsmartcols/libsmartcols.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -69,8 +70,12 @@ std::string Table::text(const Look& look) const {
     }
   }
   char* raw = nullptr;
+  // Where it has no memory for a cell it prints on without it, and says that all is well.
+  errno = 0;
   check(scols_print_table_to_string(table.get(), &raw) == 0 && raw != nullptr);
+  const bool refused = errno == ENOMEM;
   const std::unique_ptr<char, TextFree> printed(raw);
+  check(!refused);
   std::string out;
   Lines lines(printed.get());
   std::string_view line;
