@@ -133,6 +133,8 @@ void SourceRecords::take_kernel_log(const SourceInfo& info, int fd) {
   bool cut = false;
   if (const int error = read_kernel_log(fd, text, cut); error != 0) {
     errors_.push_back({std::string(kKernelLog), error});
+    left_out_.push_back(
+        {std::string(kKernelLog), FileText{kKernelLog, {}, error}.as_error().message});
     return;
   }
   if (cut) {
