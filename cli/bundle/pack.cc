@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -23,6 +24,14 @@ namespace {
 constexpr std::array<std::string_view, 3> kEndings{".tar.zst", ".tar.gz", ".tar"};
 constexpr std::string_view kPart = ".part";
 constexpr std::size_t kPiece = 64U << 10;
+
+// Where libarchive is refused memory it may end the program, and nothing is to be left behind then.
+// Never destroyed: it is looked at after everything else was.
+std::string& to_remove = *new std::string;
+
+void remove_at_exit() {
+  if (!to_remove.empty()) ::unlink(to_remove.c_str());
+}
 
 std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
@@ -63,6 +72,13 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   if (ending.empty()) {
     return fail(Errc::kInvalid, file + ": a bundle's name ends in .tar.zst, .tar.gz or .tar");
   }
+  // Before there is a file, as libarchive may end the program here where there is no memory.
+  writer->archive_.reset(archive_write_new());
+  archive* out = writer->archive_.get();
+  if (out == nullptr) return fail(Errc::kIo, "no memory for libarchive");
+  int ok = archive_write_set_format_pax_restricted(out);
+  if (ok == ARCHIVE_OK) ok = add_filter(out, ending);
+  if (auto made = writer->check(ok); !made) return tl::unexpected(made.error());
   if (to_stdout) {
     writer->fd_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   } else {
@@ -87,8 +103,8 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     return tl::unexpected(errno_error("make", file, error));
   }
   if (!to_stdout && !in_place) {
-    // Somebody else's would stay his: in /tmp he would read what root packs. (One's own new file may
-    // be another's, too: on a stick that is mounted for a user.)
+    // Somebody else's would stay his: in /tmp he would read what root packs. (One's own new file
+    // may be another's, too: on a stick that is mounted for a user.)
     struct stat part {};
     if (was_there && (::fstat(writer->fd_.get(), &part) != 0 || !S_ISREG(part.st_mode) ||
                       part.st_uid != ::geteuid() || part.st_nlink > 1)) {
@@ -98,26 +114,28 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
                                      "remove it");
     }
     if (::flock(writer->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-      writer->part_.clear();
-      return fail(Errc::kInvalid, file + ": another capture writes it");
+      const int error = errno;
+      const bool anothers = error == EWOULDBLOCK;
+      if (anothers || was_there) writer->part_.clear();
+      if (anothers) return fail(Errc::kInvalid, file + ": another capture writes it");
+      return tl::unexpected(errno_error("lock", file + std::string(kPart), error));
     }
+    to_remove = writer->part_;
+    std::atexit(remove_at_exit);
     if (::ftruncate(writer->fd_.get(), 0) != 0 || ::fchmod(writer->fd_.get(), 0600) != 0) {
       return tl::unexpected(errno_error("make", file, errno));
     }
   }
-  writer->archive_.reset(archive_write_new());
-  archive* out = writer->archive_.get();
-  if (out == nullptr) return fail(Errc::kIo, "no memory for libarchive");
-  int ok = archive_write_set_format_pax_restricted(out);
-  if (ok == ARCHIVE_OK) ok = add_filter(out, ending);
-  if (ok == ARCHIVE_OK) ok = archive_write_open_fd(out, writer->fd_.get());
-  if (auto opened = writer->check(ok); !opened) return tl::unexpected(opened.error());
+  if (auto opened = writer->check(archive_write_open_fd(out, writer->fd_.get())); !opened) {
+    return tl::unexpected(opened.error());
+  }
   return writer;
 }
 
 BundleWriter::~BundleWriter() {
   archive_.reset();
   if (!done_ && !part_.empty()) ::unlink(part_.c_str());
+  if (!part_.empty()) to_remove.clear();
 }
 
 Result<void> BundleWriter::check(int result) {
@@ -170,6 +188,7 @@ bool BundleWriter::is_free(std::string_view path) const {
 Result<void> BundleWriter::header(std::string_view path, std::uint64_t size, bool folder) {
   const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                        archive_entry_free);
+  if (entry == nullptr) return fail(Errc::kIo, "no memory for libarchive");
   const std::string name = folder_ + std::string(path);
   archive_entry_set_pathname(entry.get(), name.c_str());
   archive_entry_set_filetype(entry.get(), folder ? AE_IFDIR : AE_IFREG);
@@ -232,6 +251,7 @@ Result<void> BundleWriter::finish() {
     }
   }
   done_ = true;
+  to_remove.clear();
   return {};
 }
 
