@@ -18,8 +18,11 @@ bool Past::may_ask() {
   return true;
 }
 
-void Past::failed(const Error& error) {
-  if (trouble_.empty()) trouble_ = printable(error.message, 300);
+void Past::failed(const Error& error) { lacks(error.message); }
+
+// Also of what came: a part of it may be missing.
+void Past::lacks(const std::string& why) {
+  if (trouble_.empty()) trouble_ = printable(why, 300);
 }
 
 Values Past::series(const std::string& key, double from, double to, std::size_t most) {
@@ -35,6 +38,7 @@ Values Past::series(const std::string& key, double from, double to, std::size_t 
     failed(past.error());
     return out;
   }
+  lacks(past->trouble);
   out.reserve(past->points.size());
   for (const HistoryPoint& point : past->points) {
     const double time = seconds_of(point.wall);
@@ -87,6 +91,7 @@ std::vector<EventRecord> Past::events(double from, double to, std::vector<std::s
     failed(events.error());
     return {};
   }
+  lacks(events->trouble);
   return std::move(events->events);
 }
 

@@ -43,6 +43,7 @@ class Past {
 
  private:
   bool may_ask();
+  void lacks(const std::string& why);
   void failed(const Error& error);
 
   History* history_;

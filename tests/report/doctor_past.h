@@ -53,6 +53,7 @@ class MadeUpPast : public History {
     if (broken) return fail(Errc::kIo, "the disk is gone");
     SeriesPast out;
     out.key = wanted.key;
+    out.trouble = lacking;
     const auto found = series_.find(wanted.key);
     if (found == series_.end()) return out;
     for (const HistoryPoint& point : found->second) {
@@ -104,6 +105,7 @@ class MadeUpPast : public History {
 
   int asked = 0;
   bool broken = false;
+  std::string lacking;  // why part of each series is missing
   HistoryFacts known;
 
  private:

@@ -298,6 +298,16 @@ TEST_F(DoctorStory, AHistoryThatFailsIsSaid) {
   EXPECT_LE(past_.asked, 60);
 }
 
+TEST_F(DoctorStory, APastOfWhichAPartIsMissingIsSaid) {
+  leak(12 * kMiB / 60, "python3");
+  past_.lacking = "part of the past is missing: disk I/O error";
+  DeviceNow now = healthy_device();
+  now.events.push_back(kernel_event("oom_kill", "python3", kMorning - 6 * kHour));
+  EXPECT_THAT(examine(now, &past_).notes,
+              testing::Contains("Not all of the history could be asked: part of the past is "
+                                "missing: disk I/O error"));
+}
+
 TEST_F(DoctorStory, ARestartNamesWhatWasSeenLast) {
   BootKnown before;
   before.boot_id = "b1";
