@@ -124,6 +124,10 @@ void OneShot::read_chosen() {
       }
     } else if (options.program.empty() && options.socket.empty()) {
       collect(i);
+    } else if (client.fd() < 0) {
+      // Nobody would ever say that an answer came, or that none does.
+      sampler_->reject(i, {Errc::kUnavailable,
+                           "jetmem-reader is not asked: no descriptor or memory to wait with"});
     } else if (sampler_->admit(i)) {
       begins(i);
       client.request(sampler_->info(i).name);
