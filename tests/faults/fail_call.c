@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -419,6 +420,16 @@ static int fcntl_fails(const char* name, int command, int fd) {
   }
 FCNTL(fcntl)
 FCNTL(fcntl64)
+
+int ioctl(int fd, unsigned long request, ...) {
+  NEXT(ioctl)
+  va_list rest;
+  va_start(rest, request);
+  void* argument = va_arg(rest, void*);
+  va_end(rest);
+  if (fails("ioctl", NULL, fd)) return -1;
+  return next(fd, request, argument);
+}
 
 // ----------------------------------------------------------------------------- sockets and waits
 

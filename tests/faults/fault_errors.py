@@ -31,7 +31,8 @@ ERRORS = {
     "timerfd_create": ("EMFILE",), "timerfd_settime": ("ENOMEM",), "signalfd": ("EMFILE",),
     "inotify": ("EMFILE",), "pipe": ("EMFILE",), "memfd": ("EMFILE",), "getrandom": ("EINTR",),
     "fork": ("EAGAIN", "ENOMEM"), "exec": ("ENOMEM", "EACCES"), "dup": ("EMFILE",), "kill": ("EPERM",),
-    "setpgid": ("EPERM",), "wait": ("EINTR", "ECHILD"), "uname": ("EFAULT",), "adjtimex": ("EPERM",),
+    "setpgid": ("EPERM",), "wait": ("EINTR", "ECHILD"),
+    "ioctl": ("ENOMEM", "EINTR"), "uname": ("EFAULT",), "adjtimex": ("EPERM",),
     "pidfd_open": ("EMFILE", "ENOSYS"), "close_range": ("ENOSYS",), "syscall": ("ENOMEM",),
 }
 
@@ -49,6 +50,12 @@ def number(name):
     return 0 if name == "short" else getattr(errno, name)
 
 
+# What runs before main() in jetmem-probe is NVIDIA's, and does not ask whether there is memory: the
+# program dies, and whoever started it says so.
+# And where libarchive has no memory for its own first things it does not ask either.
+NOT_OURS = re.compile(r"^libarchive\S+ < libarchive\S+ < BundleWriter::create|__sti____cudaRegisterAll|libcudart_static_\w+ < libc\.so[^<]*< _start")
+
+
 class Calmed:
     """(kind, error, where, why): regular expressions; nothing need be said when all match."""
 
@@ -57,7 +64,7 @@ class Calmed:
         ("timerfd_settime", ".*", "Client::set_timer", "the kernel gives no such error"),
         ("open|write|fsync|rename", ".*", "boots.json",
          "written again; jetmem_boot_history_errors_total tells at the source's next reading"),
-        ("getsockopt|.*", ".*", "ask_system_state", "how the run ended is kept as not told"),
+        (".*", ".*", "ask_system_state", "how the run ended is kept as not told"),
         (".*", ".*", "ProcessUsage::write", "jetmem's own figures are left out of that page"),
         ("open|read", ".*", "/proc/[0-9]+/task/[0-9]+/io", "as of /proc/thread-self/io below"),
         ("eventfd", ".*", "HistoryDesk|PasswordDesk",
@@ -66,7 +73,7 @@ class Calmed:
          "one of several places where a program may be; of none found its source tells"),
         ("pidfd_open|close_range", ".*", ".*", "kernels before 5.3 and 5.9 have none: done the old way"),
         ("stat|open|flock|chmod", ".*", "marks.jsonl", "looked at again within the minute"),
-        ("thread|open|stat|read", ".*", "BundleCount", "how many captures there are is left out"),
+        ("thread|open|stat|read|malloc", ".*", "BundleCount", "how many captures there are is left out"),
         ("fsync|open", ".*", "/state/? ", "the name of a new file: written with the next"),
         ("fsync|open|read|write|lock|ftruncate|stat|malloc", ".*",
          "Connection::checkpoint|Connection::close",
@@ -86,26 +93,33 @@ class Calmed:
         ("lock", ".*", "libsqlite3", "SQLite asks again, and tells when it gives up"),
         ("stat|unlink|access|readlink|malloc|mmap|chown|chmod", ".*", "libsqlite3",
          "a look or a cache that SQLite does without; what it then cannot do it tells"),
-        # Not as it should be: nothing is told of it yet (docs/robustness.md).
-        ("fdopendir|readdir|malloc|open|openat2", ".*", "Root::list.*SnapshotReader::expand",
-         "a figure of one pattern is left out until the next reading"),
         ("stat", ".*", "Connection::look", "whether the file is still ours: looked at before the next job"),
         ("stat", ".*", "open_once|file_bytes|exists|bound_aside",
          "whether a file of an earlier database is left over: it is left alone until the next look"),
         ("open|read", ".*", "/proc/thread-self/io",
          "how many bytes a write took is not known, and a guess is held against the budget"),
-        ("unlink", ".*", "api.socket", "the next start puts its own in its place"),
+        ("unlink|stat", ".*", "api.socket", "the next start puts its own in its place"),
         ("setsockopt", ".*", ".*", "sizes of buffers and the like: a wish"),
         ("malloc", ".*", "libz.so", "the page goes out uncompressed"),
         ("malloc", ".*", "libspdlog.so", "the C library reads no time zone: the log's times are UTC"),
         ("open", ".*", "Root::live.* / ", "--root puts another in its place; live, every source fails"),
+        ("open|read", ".*", "of_this_machine < Root::live < main",
+         "--root puts another in its place; live, the log says that the boot's number is missing"),
+        ("open|read", ".*", "of_this_machine < Root::live < reader::",
+         "which boot this is jetmem-reader does not need to know"),
+        ("read", "EIO", "^read_to_end < SnapshotReader::read_file",
+         "a descriptor that was kept: the file is opened afresh and read; what then fails is told"),
+        ("fcntl", ".*", "libmicrohttpd.*HttpPort::accept_waiting", "it does not block already (accept4)"),
+        ("kill|wait|epoll_ctl", ".*", "reader::Client::(watch < reader::Client::)?abandon < reader::Client::~",
+         "jetmemd ends, and jetmem-reader with their connection, or at its deadline"),
     ]
 
     def reason(self, site, error, where):
+        """Which row it is, or None."""
         for kind, errors, at, why in self.ROWS:
             if (re.fullmatch(kind, site.kind) and re.fullmatch(errors, error) and
                     re.search(at, f"{where} {site.detail} {site.thread}")):
-                return why
+                return f"{kind} {errors} {at}: {why}"
         return None
 
 

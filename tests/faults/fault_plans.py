@@ -5,6 +5,7 @@ Phase 0 is the start, 1 the time after it, 2 the end.
 
 import contextlib
 import http.client
+import json
 import mmap
 import os
 import pathlib
@@ -14,6 +15,7 @@ import struct
 import subprocess
 import time
 
+import fault_watch
 import jetmem_testing as jt
 from fault_errors import number
 from test_kernel_log import KmsgStandIn
@@ -72,7 +74,8 @@ class Seen:
 
     def __init__(self):
         self.pages = []
-        self.answers = []  # (path, (status, how many bytes))
+        self.answers = []  # (path, status)
+        self.words = []  # what answers in JSON say: (path, text)
         self.log = ""
         self.sites = []
         self.failed = 0
@@ -88,12 +91,36 @@ QUESTIONS = ("/", "/healthz", "/readyz", "/api/v1/status", "/api/v1/now", "/api/
              "/api/v1/top", "/api/v1/texts")
 
 
+def words_of(body):
+    """Each text in an answer, if it is JSON."""
+    try:
+        waiting = [json.loads(body)]
+    except ValueError:
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, dict)):
+            waiting += value if isinstance(value, list) else value.values()
+
+
 class DaemonStory:
     """jetmemd over a tree that does not change."""
 
     program = jt.JETMEMD
     settings = jt.FAST + "history: {interval: 5s}\nrules: {interval: 1s}\n"
     root = jt.FIXTURES / BOARD
+
+    # How it is judged: fault_watch.py.
+    reference = fault_watch.Reference
+    findings = staticmethod(fault_watch.findings)
+    says_so = staticmethod(fault_watch.says_so)
+
+    @classmethod
+    def surroundings(cls):
+        """What stands around all of its runs."""
+        return contextlib.nullcontext()
 
     def __init__(self, stack, fault):
         self.stack = stack
@@ -136,10 +163,11 @@ class DaemonStory:
     def ask(self, path):
         try:
             status, _, body = self.daemon.request("GET", path, seconds=3)
-            self.out.answers.append((path, (status, len(body))))
+            self.out.answers.append((path, status))
+            self.out.words += [(path, word) for word in words_of(body)]
             return body
         except (OSError, http.client.HTTPException) as error:
-            self.out.answers.append((path, (type(error).__name__, 0)))
+            self.out.answers.append((path, type(error).__name__))
             return None
 
     def scrape(self):
@@ -149,7 +177,7 @@ class DaemonStory:
             if not isinstance(error, (OSError, http.client.HTTPException)) and \
                     "answered 50" not in str(error):
                 self.out.trouble.append(f"/metrics: {error}")
-            self.out.answers.append(("/metrics", (type(error).__name__, 0)))
+            self.out.answers.append(("/metrics", type(error).__name__))
             return None
         self.out.pages.append(page.samples)
         return page
@@ -174,8 +202,7 @@ class DaemonStory:
             self.control.phase(1)
             self.steady()
         elif self.alive():
-            self.out.answers.append(("start", ("late", 0)))
-            self.until(self.serves, 12)
+            self.until(self.serves, 12)  # late: which is no word of what failed
             self.control.phase(1)
         if self.alive():
             self.control.phase(2)
@@ -208,7 +235,9 @@ class DaemonStory:
         return self.out
 
     def describe(self):
-        return (f"status {self.out.status}, failed {self.control.failed()}\n{self.out.log}\n" +
+        words = "".join(f"{path}: {word}\n" for path, word in self.out.words
+                        if fault_watch.MISSING.search(word))
+        return (f"status {self.out.status}, failed {self.control.failed()}\n{self.out.log}\n{words}" +
                 (self.control.log.read_text() if self.control.log.exists() else ""))
 
 
@@ -284,4 +313,4 @@ class ReaderStory(DaemonStory):
                 "RUNTIME_DIRECTORY": str(self.directory / "runtime")}
 
 
-SCENARIOS = {"tree": DaemonStory, "live": LiveStory, "kmsg": KmsgStory, "reader": ReaderStory}
+DAEMONS = {"tree": DaemonStory, "live": LiveStory, "kmsg": KmsgStory, "reader": ReaderStory}

@@ -20,6 +20,9 @@ RACES = {"jetmem_cma_frame_fit_ratio", "jetmem_buddy_free_cma_known"}
 # What may be there in place of a value, where the log says why: SMMU faults under their number instead
 # of their client's name.
 EXPLAINED = [(re.compile("which SoC this is could not be told"), re.compile("jetmem_smmu_"))]
+# How an answer says of a part of it that it could not be had.
+MISSING = re.compile(r"could not|cannot|not known|not be|unable to|no such|too many|error|failed|refused|"
+                     r"memory|interrupted|only what waits|does not answer", re.I)
 # sd-event has no second try.
 LOOP_FAILED = "the event loop failed and cannot go on"
 EXIT_NO_MEMORY = 71
@@ -52,9 +55,11 @@ class Reference:
                          if len(values) == 1 and key in everywhere}
         self.fixed = all(run.fixed for run in runs)
         self.answers = {}
+        self.words = set()
         for run in runs:
-            for path, answer in run.answers:
-                self.answers.setdefault(path, set()).add(answer[0])
+            for path, status in run.answers:
+                self.answers.setdefault(path, set()).add(status)
+            self.words |= {(path, plain(word)) for path, word in run.words}
         self.result = {run.result for run in runs}
 
 
@@ -83,8 +88,12 @@ def says_so(reference, seen):
     for line in seen.log.splitlines():
         if plain(line) not in reference.lines:
             return f"log: {line}"
-    for path, (status, _) in seen.answers:
-        if status not in reference.answers.get(path, ()):
+    for path, word in seen.words:
+        if MISSING.search(word) and (path, plain(word)) not in reference.words:
+            return f"{path}: {word}"
+    for path, status in seen.answers:
+        # Who waits and hears nothing was not told.
+        if status != "TimeoutError" and status not in reference.answers.get(path, ()):
             return f"{path} answers {status}"
     for page in seen.pages:
         for key, value in page.items():

@@ -29,10 +29,12 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 
 import jetmem_testing as jt  # noqa: E402
-from fault_plans import SCENARIOS  # noqa: E402
-from fault_errors import CALMED, errors_of  # noqa: E402
+from fault_commands import COMMANDS  # noqa: E402
+from fault_plans import DAEMONS  # noqa: E402
+from fault_errors import CALMED, NOT_OURS, errors_of  # noqa: E402
 from fault_sites import Symbols, read_log  # noqa: E402
-from fault_watch import Reference, findings, says_so  # noqa: E402
+
+SCENARIOS = {**DAEMONS, **COMMANDS}
 
 
 def tell(scenario, fault, keep=False):
@@ -58,7 +60,7 @@ def told(job):
     begun = time.monotonic()
     try:
         seen = tell(scenario, (site, error))
-        trouble = findings(reference, seen, site, error)
+        trouble = SCENARIOS[scenario].findings(reference, seen, site, error)
     except Exception as failure:  # of the test itself, or of what it asked
         trouble = [f"{type(failure).__name__}: {failure}"]
         seen = None
@@ -93,13 +95,19 @@ def sampled(jobs, count):
 
 
 def run_scenario(name, options):
+    with SCENARIOS[name].surroundings():
+        return run_within(name, options)
+
+
+def run_within(name, options):
     references = [tell(name, None) for _ in range(options.references)]
-    reference = Reference(references)
+    reference = SCENARIOS[name].reference(references)
     sites = read_log(references)
     symbols = Symbols(SCENARIOS[name].program)
     if options.control:
         for _ in range(options.control):
-            print(f"without a fault: {says_so(reference, tell(name, None)) or 'silent, as it should be'}")
+            said = SCENARIOS[name].says_so(reference, tell(name, None))
+            print(f"without a fault: {said or 'silent, as it should be'}")
         return 0
     if options.site:
         sites = [s for s in sites if s.hash == options.site and options.phase in (None, s.phase)]
@@ -114,6 +122,7 @@ def run_scenario(name, options):
         for _, site, error in jobs:
             tell(name, (site, error), keep=True)
     bad = missed = calmed = 0
+    reasons = collections.Counter()
     begun = time.monotonic()
     with concurrent.futures.ProcessPoolExecutor(
             options.jobs, mp_context=multiprocessing.get_context("fork")) as pool:
@@ -124,10 +133,15 @@ def run_scenario(name, options):
             if not failed and not trouble:
                 missed += 1  # another thread came first, or a timer did not come
                 continue
+            if trouble and trouble[0].startswith("CRASH") and \
+                    NOT_OURS.search(symbols.describe(site)):
+                calmed += 1
+                continue
             if trouble == ["silent"]:
                 reason = CALMED.reason(site, error, symbols.describe(site))
                 if reason:
                     calmed += 1
+                    reasons[reason] += 1
                     continue
             if trouble:
                 # Which sites a sample meets differs a little with the machine's load: that something
@@ -141,6 +155,9 @@ def run_scenario(name, options):
                 sys.stdout.flush()
     print(f"{name}: {len(jobs)} faults in {time.monotonic() - begun:.0f} s: {bad} with findings, "
           f"{calmed} of which nothing need be said, {missed} that did not come", flush=True)
+    if options.verbose:
+        for reason, count in reasons.most_common():
+            print(f"{name}: {count} calmed by {reason}")
     # A test in which nothing fails holds nothing.
     if jobs and missed > len(jobs) / 2:
         print(f"{name}: most of the calls that should have failed were not made")
@@ -151,7 +168,7 @@ def run_scenario(name, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenario", choices=sorted(SCENARIOS))
+    parser.add_argument("--scenario", help="one or several with commas; or the beginning of several's names: cli")
     parser.add_argument("--kind")
     parser.add_argument("--site")
     parser.add_argument("--phase", type=int)
@@ -164,7 +181,11 @@ def main():
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    names = [options.scenario] if options.scenario else sorted(SCENARIOS)
+    asked = (options.scenario or "").split(",")
+    names = [name for name in sorted(SCENARIOS)
+             if name in asked or any(part not in SCENARIOS and name.startswith(part) for part in asked)]
+    if not names:
+        parser.error(f"no scenario is called {options.scenario}: {' '.join(sorted(SCENARIOS))}")
     bad = sum(run_scenario(name, options) for name in names)
     sys.exit(1 if bad else 0)
 
