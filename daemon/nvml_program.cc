@@ -78,6 +78,11 @@ void NvmlProgram::due() {
   told_wedged_ = false;
   if (clock_.boot() < next_run_) return;
   if (::access(options_.driver.c_str(), F_OK) != 0) {
+    if (const int error = errno; error != ENOENT && error != ENOTDIR) {
+      done_(source(), tl::unexpected(errno_error("look at", options_.driver, error)),
+            Nanoseconds(0));
+      return;
+    }
     done_(source(),
           fail(Errc::kAbsent, "the GPU's driver is not nvidia.ko (there is no " + options_.driver +
                                   "): where it is nvgpu, nvmap tells the memory of processes"),

@@ -96,6 +96,16 @@ TEST_F(NvmlProgramTest, StartedForEachReading) {
             0U);
 }
 
+// Denied, or out of memory: then nobody knows whether it is there.
+TEST_F(NvmlProgramTest, ADriverThatCannotBeLookedForIsNotAbsent) {
+  make(with("thor"));
+  std::filesystem::remove(directory + "/version");
+  std::filesystem::create_symlink("version", directory + "/version");
+  program->due();
+  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(error.code, Errc::kIo);
+}
+
 TEST_F(NvmlProgramTest, WithoutTheDriverNothingIsStarted) {
   make(with("thor"));
   std::filesystem::remove(directory + "/version");
