@@ -38,7 +38,8 @@ ERRORS = {
 
 
 # The kernel gives these no such errors: the calls cannot fail so.
-IMPOSSIBLE = re.compile(r"(read|write) (?!EINTR)\w+ anon_inode:\[(eventfd|timerfd|signalfd)\]")
+IMPOSSIBLE = re.compile(r"(read|write) (?!EINTR)\w+ anon_inode:\[(eventfd|timerfd|signalfd)\]|"
+                        r"read EIO pipe:\[")
 
 
 def errors_of(site):
@@ -66,7 +67,6 @@ class Calmed:
          "written again; jetmem_boot_history_errors_total tells at the source's next reading"),
         (".*", ".*", "ask_system_state", "how the run ended is kept as not told"),
         (".*", ".*", "ProcessUsage::write", "jetmem's own figures are left out of that page"),
-        ("open|read", ".*", "/proc/[0-9]+/task/[0-9]+/io", "as of /proc/thread-self/io below"),
         ("eventfd", ".*", "HistoryDesk|PasswordDesk",
          "a request that waits comes again by itself, a quarter of a second later"),
         ("access|readlink", ".*", "find_companion|find_tegrastats",
@@ -86,7 +86,6 @@ class Calmed:
         ("malloc", ".*", "libgnutls|libsystemd", "tried again, or done without: what fails is told"),
         ("poll", "ENOMEM", ".*", "the loop comes round again"),
         ("open|openat2|read", ".*", "read_recorded", "the files of the tree are read instead"),
-        ("unlink", ".*", "history.db-shm", "SQLite makes it anew"),
         (".*", "EINTR|short", ".*", "the rest is asked for again, and nothing is lost"),
         ("accept", "ECONNABORTED", ".*", "the client went away: the next one is taken"),
         ("close", ".*", ".*", "the descriptor is given back nevertheless; what must last was synced before"),
@@ -96,10 +95,11 @@ class Calmed:
         ("stat", ".*", "Connection::look", "whether the file is still ours: looked at before the next job"),
         ("stat", ".*", "open_once|file_bytes|exists|bound_aside",
          "whether a file of an earlier database is left over: it is left alone until the next look"),
-        ("open|read", ".*", "/proc/thread-self/io",
+        ("open|read", ".*", "/proc/(thread-self|[0-9]+/task/[0-9]+)/io",
          "how many bytes a write took is not known, and a guess is held against the budget"),
         ("unlink|stat", ".*", "api.socket", "the next start puts its own in its place"),
-        ("setsockopt", ".*", ".*", "sizes of buffers and the like: a wish"),
+        ("setsockopt", ".*", "http_port|HttpPort|Listener::|libmicrohttpd|libcurl",
+         "sizes of buffers, and how long a dead client is kept: a wish; what then cannot be bound is told"),
         ("malloc", ".*", "libz.so", "the page goes out uncompressed"),
         ("malloc", ".*", "libspdlog.so", "the C library reads no time zone: the log's times are UTC"),
         ("open", ".*", "Root::live.* / ", "--root puts another in its place; live, every source fails"),
@@ -107,6 +107,8 @@ class Calmed:
          "--root puts another in its place; live, the log says that the boot's number is missing"),
         ("open|read", ".*", "of_this_machine < Root::live < reader::",
          "which boot this is jetmem-reader does not need to know"),
+        ("open|read", ".*", "libsystemd.*/random/boot_id",
+         "sd-event spreads the timers of several machines by it, and does without"),
         ("read", "EIO", "^read_to_end < SnapshotReader::read_file",
          "a descriptor that was kept: the file is opened afresh and read; what then fails is told"),
         ("fcntl", ".*", "libmicrohttpd.*HttpPort::accept_waiting", "it does not block already (accept4)"),
