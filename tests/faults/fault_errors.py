@@ -107,6 +107,7 @@ class Calmed:
          "--root puts another in its place; live, the log says that the boot's number is missing"),
         ("open|read", ".*", "of_this_machine < Root::live < reader::",
          "which boot this is jetmem-reader does not need to know"),
+        ("unlink", ".*", "TextfileDirectory::Lock::~", "the lock's file stays, and is the next one's to lock"),
         ("open|stat|flock|unlink", ".*", "TextfileDirectory::remove.* < Textfile::run",
          "what a killed one left: the first page is written over it, or that it was not is told"),
         # Not as it should be: nothing is told of it where nobody asks for that page (docs/robustness.md).
