@@ -16,6 +16,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/last_words.h"
 #include "cli/output_place.h"
 
 namespace jetmem {
@@ -25,8 +26,8 @@ constexpr std::array<std::string_view, 3> kEndings{".tar.zst", ".tar.gz", ".tar"
 constexpr std::string_view kPart = ".part";
 constexpr std::size_t kPiece = 64U << 10;
 
-// Where libarchive is refused memory it may end the program, and nothing is to be left behind then.
-// Never destroyed: it is looked at after everything else was.
+// Where memory is refused, to libarchive or to us, the program may end at once, and nothing is to
+// be left behind then. Never destroyed: it is looked at after everything else was.
 std::string& to_remove = *new std::string;
 
 void remove_at_exit() {
@@ -122,6 +123,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     }
     to_remove = writer->part_;
     std::atexit(remove_at_exit);
+    before_last_words(remove_at_exit);
     if (::ftruncate(writer->fd_.get(), 0) != 0 || ::fchmod(writer->fd_.get(), 0600) != 0) {
       return tl::unexpected(errno_error("make", file, errno));
     }

@@ -221,8 +221,8 @@ class Capture(tree_of("capture")):
         return ["--root", str(self.root), "capture", "-o", str(self.directory / "bundle.tar.gz")]
 
     def look(self):
-        # Where memory ran out, or a file cannot be removed, what is left is the next capture's.
-        may_leave = self.out.status == EXIT_NO_MEMORY or self.fault and self.fault[0].kind == "unlink"
+        # Where a file cannot be removed, what is left is the next capture's.
+        may_leave = self.fault and self.fault[0].kind == "unlink"
         bundle = self.directory / "bundle.tar.gz"
         there = sorted(path.name for path in self.directory.iterdir())
         if not bundle.exists():

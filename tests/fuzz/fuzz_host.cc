@@ -22,7 +22,8 @@ std::string outsiders_name(std::string_view host) {
   }
   if (!host.empty() && host.back() == '.') host.remove_suffix(1);
   std::string name;
-  for (const unsigned char c : host) {
+  for (const char letter : host) {
+    const auto c = static_cast<unsigned char>(letter);
     if (std::isalnum(c) == 0 && c != '.' && c != '-') return {};
     name += static_cast<char>(std::tolower(c));
   }
