@@ -109,6 +109,7 @@ class DaemonStory:
     """jetmemd over a tree that does not change."""
 
     program = jt.JETMEMD
+    noting_delays = False
     settings = jt.FAST + "history: {interval: 5s}\nrules: {interval: 1s}\n"
     root = jt.FIXTURES / BOARD
 

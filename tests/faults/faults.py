@@ -37,10 +37,11 @@ from fault_sites import Symbols, read_log  # noqa: E402
 SCENARIOS = {**DAEMONS, **COMMANDS}
 
 
-def tell(scenario, fault, keep=False):
+def tell(scenario, fault, keep=False, noted=True):
     """One run; what was seen of it."""
     with contextlib.ExitStack() as stack:
         story = SCENARIOS[scenario](stack, fault)
+        story.noted = noted
         try:
             story.tell()
         finally:
@@ -100,9 +101,11 @@ def run_scenario(name, options):
 
 
 def run_within(name, options):
-    references = [tell(name, None) for _ in range(options.references)]
-    reference = SCENARIOS[name].reference(references)
-    sites = read_log(references)
+    noted = [tell(name, None) for _ in range(options.references)]
+    sites = read_log(noted)
+    if SCENARIOS[name].noting_delays:
+        noted = [tell(name, None, noted=False) for _ in range(options.references)]
+    reference = SCENARIOS[name].reference(noted)
     symbols = Symbols(SCENARIOS[name].program)
     if options.control:
         for _ in range(options.control):
