@@ -59,7 +59,7 @@ int run_plan(const PlanOptions& options) {
   }
   if (options.file.empty()) return say(kExitUsage, "which plan? `jetmem plan FILE.yaml`");
   const auto text = read_config_file(options.file);
-  if (!text) return say(kExitUsage, text.error().message);
+  if (!text) return say(kExitUsage, printable(options.file, 300) + ": " + text.error().message);
   plan::ReadPlan read = plan::parse_plan(printable(options.file, 300), *text);
   if (!read.errors.empty()) {
     std::fprintf(stderr, "%s\n", describe(read.errors).c_str());
