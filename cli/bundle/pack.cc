@@ -79,6 +79,9 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   if (out == nullptr) return fail(Errc::kIo, "no memory for libarchive");
   int ok = archive_write_set_format_pax_restricted(out);
   if (ok == ARCHIVE_OK) ok = add_filter(out, ending);
+  // Into a pipe the last block would be filled up with zeros, as for a tape: what is compressed is
+  // then followed by what no tool can unpack.
+  if (ok == ARCHIVE_OK) ok = archive_write_set_bytes_in_last_block(out, 1);
   if (auto made = writer->check(ok); !made) return tl::unexpected(made.error());
   if (to_stdout) {
     writer->fd_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));

@@ -2,6 +2,7 @@
 be in it is not, hostile ones do no harm, and what is cut short leaves nothing behind."""
 
 import gzip
+import contextlib
 import io
 import json
 import os
@@ -86,6 +87,28 @@ class RoundTrip(Bundles):
                 for command in ("status", "alerts"):
                     self.assertEqual(self.answer(command, tree), self.answer(command, bundle))
         self.no_leftovers()
+
+    def test_into_a_pipe_with_its_history(self):
+        tree = jt.copy_of_fixture(self, "orin-nano-8gb")
+        (tree / "jetmem").mkdir(exist_ok=True)
+        made = tree / "jetmem/history.db"
+        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], made], check=True)
+        before = sorted(path.name for path in self.folder.iterdir())
+        done = subprocess.run([jt.JETMEM, "--root", str(tree), "capture", "-o", "-"], cwd=self.folder,
+                              capture_output=True, timeout=120, env={**os.environ, **self.env})
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        # The copy of the history that it is packed from is gone.
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), before)
+        self.no_leftovers()
+        piped = self.folder / "piped.tar.zst"
+        piped.write_bytes(done.stdout)
+        copy = self.folder / "copy.db"
+        copy.write_bytes(read_tar(piped)["jetmem/history.db"])
+        with contextlib.closing(sqlite3.connect(copy)) as copied, \
+                contextlib.closing(sqlite3.connect(made)) as original:
+            for table, in original.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+                count = f"SELECT count(*) FROM {table}"
+                self.assertEqual(copied.execute(count).fetchone(), original.execute(count).fetchone(), table)
 
     def test_what_was_packed_twice_tells_the_same(self):
         tree = jt.FIXTURES / "orin-nano-8gb"
