@@ -1,6 +1,7 @@
 """The command jetmem, and the help of every program."""
 
 import json
+import os
 import pathlib
 import re
 import select
@@ -339,6 +340,31 @@ class Events(unittest.TestCase):
         self.assertEqual((shown.returncode, shown.stdout), (1, ""))
         self.assertIn("open /dev/kmsg: Permission denied; root may read it", shown.stderr)
         self.assertIn("CAP_SYSLOG", shown.stderr)
+
+
+class Rules(unittest.TestCase):
+    def rules(self, *arguments):
+        done = jt.run([jt.JETMEM, "rules", *arguments, "--config", os.environ["JETMEM_SHIPPED_CONFIG"]])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_list(self):
+        told = json.loads(self.rules("list", "--json"))
+        self.assertEqual((told["schema"], told["mistakes"], told["disabled"]), ("jetmem-rules/1", 0, []))
+        names = [rule["name"] for rule in told["rules"]]
+        self.assertIn("JetmemOomKill", names)
+        shown = [line.split() for line in self.rules("list").splitlines()[1:]]
+        self.assertEqual([(name, severity) for name, severity, *_ in shown],
+                         [(rule["name"], rule["severity"]) for rule in told["rules"]])
+        exported = self.rules("export")
+        for name in names:
+            self.assertRegex(exported, rf'alert: "?{name}\b')
+
+    def test_catalog(self):
+        """An entry for each rule, as journalctl -x has it."""
+        catalog = self.rules("catalog")
+        for rule in json.loads(self.rules("list", "--json"))["rules"]:
+            self.assertIn(f"Subject: {rule['name']} ({rule['severity']})", catalog)
 
 
 class HelpAndVersion(unittest.TestCase):

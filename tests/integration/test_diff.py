@@ -1,0 +1,70 @@
+"""jetmem diff: between two captures, and between moments of a history."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import jetmem_testing as jt
+
+BOARD = jt.FIXTURES / "orin-nano-8gb"
+LESS = 100_000 * 1024
+
+
+def diff(*arguments, root=None, status=0):
+    before = ["--root", root] if root else []
+    done = jt.run([jt.JETMEM, *before, "diff", *arguments])
+    if done.returncode != status:
+        raise AssertionError(f"status {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Captures(unittest.TestCase):
+    def setUp(self):
+        self.other = jt.copy_of_fixture(self, BOARD.name)
+        path = self.other / "proc/meminfo"
+        text = path.read_text()
+        self.available = int(re.search(r"MemAvailable: +(\d+)", text)[1]) * 1024
+        path.write_text(re.sub(r"(MemAvailable: +)\d+", rf"\g<1>{(self.available - LESS) // 1024}", text))
+
+    def test_nothing_changed(self):
+        self.assertEqual(json.loads(diff(BOARD, BOARD, "--json"))["changes"], [])
+
+    def test_what_changed(self):
+        told = json.loads(diff(BOARD, self.other, "--json"))
+        self.assertEqual((told["schema"], told["same_boot"], told["between_seconds"]),
+                         ("jetmem-diff/1", True, 0))
+        changes = {change["series"]: change for change in told["changes"]}
+        change = changes["jetmem_meminfo_MemAvailable_bytes"]
+        self.assertEqual((change["before"], change["after"]), (self.available, self.available - LESS))
+        # The other way round, and in words.
+        back = {change["series"]: change for change in json.loads(diff(self.other, BOARD, "--json"))["changes"]}
+        self.assertEqual(back["jetmem_meminfo_MemAvailable_bytes"]["after"], self.available)
+        self.assertRegex(diff(BOARD, self.other),
+                         r"jetmem_meminfo_MemAvailable_bytes\n +\(one series\) .* -98 MiB")
+
+    def test_what_is_no_capture(self):
+        done = jt.run([jt.JETMEM, "diff", BOARD, "/nonexistent"])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("/nonexistent", done.stderr)
+
+
+class Moments(unittest.TestCase):
+    def test_of_a_history(self):
+        maker = os.environ.get("JETMEM_HISTORY_MAKER", "")
+        if not maker:
+            self.skipTest("needs the program that makes a history")
+        root = jt.copy_of_fixture(self, BOARD.name)
+        (root / "jetmem").mkdir(exist_ok=True)
+        subprocess.run([maker, root / "jetmem/history.db"], check=True)
+        told = json.loads(diff("-1h", "-10m", "--json", root=root))
+        self.assertEqual(told["before"]["by"], "history")
+        self.assertEqual(told["between_seconds"], 3000)
+        for change in told["changes"]:
+            self.assertNotEqual(change["before"], change["after"], change)
+
+
+if __name__ == "__main__":
+    jt.main()
