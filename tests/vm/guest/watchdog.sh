@@ -7,5 +7,4 @@ again() { new=$(systemctl show -P MainPID jetmemd); [ "$new" != 0 ] && [ "$new" 
 within 90 again && good "$(minus "$(now)" "$begin")" "stopped (SIGSTOP): the watchdog had it started anew" || { bad "nobody restarts it"; kill -CONT $pid; }
 journalctl -u jetmemd -q -o cat -n 30 | grep -i watchdog
 [ "$(systemctl show -P NRestarts jetmemd)" -gt "$restarts" ] || bad "NRestarts is $(systemctl show -P NRestarts jetmemd)"
-unclean=$(metric 'jetmem_unclean_ends_total{of="jetmem"}')
-awk -v u="$unclean" 'BEGIN {exit !(u >= 1)}' && good - "it knows that it did not end by itself" || bad "jetmem_unclean_ends_total is ${unclean:-absent}"
+within 10 above 'jetmem_unclean_ends_total{of="jetmem"}' 0 && good - "it knows that it did not end by itself" || bad "jetmem_unclean_ends_total is ${value:-absent}"

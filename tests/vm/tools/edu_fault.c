@@ -3,6 +3,8 @@
 //
 //   edu_fault 0000:00:05.0 IOVA [read|write] [TRANSFERS]
 //
+// Prints at which second since boot the first transfer began, as /proc/uptime counts.
+//
 // Registers: QEMU's docs/specs/edu. 0x00 identification 0x010000ed; 0x80 source, 0x88 destination, 0x90
 // bytes, 0x98 command: 1 starts it, 2 means from the device to memory, and bit 0 reads 1 while it runs.
 // A transfer of 4096 bytes aborts QEMU 7.2, so these are of 8.
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { kIdentity = 0x00, kSource = 0x80, kDestination = 0x88, kBytes = 0x90, kCommand = 0x98 };
@@ -61,6 +64,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "not an edu device: %08x\n", identity);
     return 1;
   }
+  struct timespec begin;
+  clock_gettime(CLOCK_BOOTTIME, &begin);
   for (int i = 0; i < transfers; ++i, iova += 4096) {
     *(volatile uint64_t *)(at + kSource) = is_write ? kOwnBuffer : iova;
     *(volatile uint64_t *)(at + kDestination) = is_write ? iova : kOwnBuffer;
@@ -68,5 +73,6 @@ int main(int argc, char **argv) {
     *(volatile uint64_t *)(at + kCommand) = is_write ? kStart | kToMemory : kStart;
     for (int t = 0; t < 2000 && (*(volatile uint64_t *)(at + kCommand) & kStart); ++t) usleep(1000);
   }
+  printf("%lld.%02ld\n", (long long)begin.tv_sec, begin.tv_nsec / 10000000);
   return 0;
 }
