@@ -21,6 +21,8 @@ constexpr Nanoseconds kLongestRetry = std::chrono::minutes(1);
 constexpr Nanoseconds kClockPause = std::chrono::minutes(1);
 // Between two looks at a disk that is not used meanwhile.
 constexpr Nanoseconds kLookPause = std::chrono::minutes(1);
+// Between two words of a file that cannot be read.
+constexpr Nanoseconds kUnreadPause = std::chrono::minutes(10);
 constexpr Nanoseconds kLeap = std::chrono::seconds(1);
 // No two steps are nearer than this.
 constexpr Nanoseconds kNearest = std::chrono::seconds(1);
@@ -54,6 +56,7 @@ struct Recorder::State {
   void take(RecorderThread::Outcome outcome);
   void failed(const Error& error, RecorderThread::Reason reason);
   void look_for_hang();
+  void look_for_unread();
   void look_ahead(const std::optional<Error>& trouble);
   void trouble_over();
   void take_tidied(const RecorderThread::File& found);
@@ -97,7 +100,9 @@ struct Recorder::State {
   bool no_room_for_events_told = false;
   std::uint64_t lost_told = 0;
   std::uint64_t lost_events_told = 0;
-  std::size_t file_told = 0;  // lines about the file during the trouble
+  std::uint64_t unread_told = 0;
+  Nanoseconds unread_told_at{-kUnreadPause};  // mono clock
+  std::size_t file_told = 0;                  // lines about the file during the trouble
   Nanoseconds retry_pause{kFirstRetry};
   Nanoseconds retry_at{0};  // mono clock
 };
@@ -199,6 +204,21 @@ void Recorder::State::look_for_hang() {
        "history: the disk does not answer: nothing is written until it does, and the last hour "
        "waits in memory",
        RecorderThread::kReasons[reason]);
+}
+
+// For whoever asked of the past; may be said some minutes later.
+void Recorder::State::look_for_unread() {
+  figures.unread = past.unread();
+  if (figures.unread == unread_told) return;
+  const Nanoseconds at = clock.mono();
+  if (at - unread_told_at < kUnreadPause) return;
+  tell(LogLevel::kWarning,
+       "history: questions to the past for which its file could not be read: " +
+           std::to_string(figures.unread - unread_told) + "; of the last: " +
+           printable(past.why_unread(), 400) + "; they were answered by what waits in memory",
+       "not_read");
+  unread_told = figures.unread;
+  unread_told_at = at;
 }
 
 // What the next write would meet.
@@ -397,6 +417,7 @@ void Recorder::round(const SampleTable& table) {
   State& s = *state_;
   const Nanoseconds now = s.clock.boot();
   s.take_outcome();
+  s.look_for_unread();
   const bool due = now >= s.next_step;
   // What is urgent takes along how things are now.
   const bool early = now - s.last_step >= kNearest && s.may_write_early(now);

@@ -71,6 +71,11 @@ constexpr std::array kMetrics{
                .type = kCounter,
                .help = "Damaged files that were set aside since the start. The past that they had "
                        "is no longer shown; they lie beside the new one as history.db.damaged-N."},
+    Descriptor{.name = "jetmem_history_read_errors_total",
+               .type = kCounter,
+               .help = "Questions to the past for which its file could not be read. Who asked, the "
+                       "page or a command, got what waits in memory, and was told so. Why is in "
+                       "the log: look at the disk and at the permissions of history.db."},
     Descriptor{.name = "jetmem_history_oldest_timestamp_seconds",
                .type = kGauge,
                .help = "How far back the past reaches, in seconds since 1970, as of the last "
@@ -94,6 +99,7 @@ enum Metric {
   kLostSteps,
   kLostEvents,
   kSetAside,
+  kReadErrors,
   kOldest,
   kLastWrite,
 };
@@ -130,6 +136,7 @@ void RecorderFigures::write(SampleWriter& out, Nanoseconds wall_offset) const {
   out.put(kMetrics[kLostEvents], static_cast<double>(lost_events_no_room), "no_room");
   if (!has_file) return;
   put(kSetAside, set_aside);
+  put(kReadErrors, unread);
   if (file.oldest) out.put(kMetrics[kOldest], to_seconds(*file.oldest));
   if (last_write) out.put(kMetrics[kLastWrite], to_seconds(*last_write + wall_offset));
 }

@@ -32,6 +32,7 @@ struct RecorderFigures {
   std::uint64_t lost_events_not_written = 0;
   std::uint64_t lost_events_no_room = 0;
   std::uint64_t set_aside = 0;
+  std::uint64_t unread = 0;
   std::optional<Nanoseconds> last_write;  // boot clock
 
   // `wall_offset`: wall clock less boot clock.

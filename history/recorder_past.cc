@@ -107,15 +107,19 @@ HistoryStore* RecorderPast::store() {
     // There was one.
     is_missing_ = now_->boot.load() != 0;
     trouble_code_ = Errc::kAbsent;
+    if (is_missing_) count_unread();
     return nullptr;
   }
   if (store_ && (store_device_ != found.st_dev || store_inode_ != found.st_ino)) store_.reset();
   if (!store_) {
     auto opened = HistoryStore::open_to_read(options_.file);
     if (!opened) {
-      could_not(opened.error());
-      // The recorder is about to make it.
-      if (found.st_size == 0) is_missing_ = false;
+      // An empty one the recorder is about to make.
+      if (found.st_size == 0) {
+        trouble_ = opened.error().message;
+      } else {
+        could_not(opened.error());
+      }
       return nullptr;
     }
     store_ = std::move(*opened);
@@ -130,6 +134,20 @@ void RecorderPast::could_not(const Error& error) {
   trouble_code_ = error.code;
   is_missing_ = true;
   store_.reset();
+  count_unread();
+}
+
+void RecorderPast::count_unread() {
+  {
+    const std::lock_guard lock(why_mutex_);
+    why_unread_ = trouble_;
+  }
+  unread_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string RecorderPast::why_unread() const {
+  const std::lock_guard lock(why_mutex_);
+  return why_unread_;
 }
 
 tl::unexpected<Error> RecorderPast::error() const { return fail(trouble_code_, trouble_); }

@@ -1,8 +1,11 @@
 // The past as the recorder knows it: what its file has and, newer than that, what still waits in
-// memory. For one thread at a time, which is not the loop.
+// memory. For one thread at a time, which is not the loop; only unread() is for all.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +37,11 @@ class RecorderPast final : public History {
   Result<EventsPast> events(const EventsAsked& asked) override;
   Result<HistoryFacts> facts() override;
 
+  // How often the file could not be read for somebody who asked, and why the last time: whoever
+  // asked is told, but may be gone.
+  std::uint64_t unread() const { return unread_.load(std::memory_order_relaxed); }
+  std::string why_unread() const;
+
  private:
   // How what waits is placed: as the file places its boot, so that both are one past.
   struct Placed {
@@ -46,6 +54,7 @@ class RecorderPast final : public History {
   // is a past that is not shown for it.
   HistoryStore* store();
   void could_not(const Error& error);
+  void count_unread();
   tl::unexpected<Error> error() const;
   Placed placed(const std::optional<HistoryStore::BootState>& state) const;
   Placed placed(HistoryStore*& file);
@@ -64,6 +73,9 @@ class RecorderPast final : public History {
   std::string trouble_;
   Errc trouble_code_ = Errc::kUnavailable;
   bool is_missing_ = false;
+  std::atomic<std::uint64_t> unread_{0};
+  mutable std::mutex why_mutex_;  // never held for longer than a copy takes
+  std::string why_unread_;
 };
 
 }  // namespace jetmem

@@ -66,6 +66,12 @@ DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no
   } else {
     answer.no_history = past.trouble().empty() ? "the history tells nothing" : past.trouble();
   }
+  // Who looked by himself says under each step what he could not see.
+  if (now.by == LookBy::kDaemon && !now.no_events.empty() && answer.no_history.empty()) {
+    answer.notes.push_back("The last day's events may lack some: jetmemd has " +
+                           (now.events.empty() ? std::string("none") : std::string("not all")) +
+                           " of them, as " + printable(now.no_events, 300));
+  }
   std::set<std::string, std::less<>> claimed;
   const doctor::Look look{now, found, &claimed};
   for (const doctor::StepInfo& info : doctor::steps()) {

@@ -110,9 +110,6 @@ class Calmed:
         ("unlink", ".*", "TextfileDirectory::Lock::~", "the lock's file stays, and is the next one's to lock"),
         ("open|stat|flock|unlink", ".*", "TextfileDirectory::remove.* < Textfile::run",
          "what a killed one left: the first page is written over it, or that it was not is told"),
-        # Not as it should be: nothing is told of it where nobody asks for that page (docs/robustness.md).
-        ("stat|read|open", ".*", "past_now|RecorderPast::(store|facts|events|placed).*Function_handler<std::any",
-         "asked for /api/v1/now, which says it under no_events while somebody asks for it"),
         ("open|read", ".*", "libsystemd.*/random/boot_id",
          "sd-event spreads the timers of several machines by it, and does without"),
         ("read", "EIO", "^read_to_end < SnapshotReader::read_file",

@@ -164,7 +164,37 @@ TEST_F(RecorderPastTest, AFileThatCannotBeReadIsNotNothing) {
   EXPECT_NE(past->trouble, "");
   EXPECT_NE(recorder->history().events({})->trouble, "");
   EXPECT_FALSE(recorder->history().at(clock.wall(), minutes(1)));
+  // Whoever asked knows; so does who looks at the page and at the log, once for all of them.
+  step(2);
+  EXPECT_EQ(metric("jetmem_history_read_errors_total"), 3);
+  EXPECT_EQ(log.with("its file could not be read: 3; of the last: "), 1U);
+  (void)recorder->history().events({});
+  step(3);
+  EXPECT_EQ(metric("jetmem_history_read_errors_total"), 4);
+  EXPECT_EQ(log.with("its file could not be read: "), 1U);
   disk->hangs = false;
+  clock.advance(minutes(10));
+  step(4);
+  EXPECT_EQ(log.with("its file could not be read: 1; of the last: "), 1U);
+}
+
+TEST_F(RecorderPastTest, AFileThatIsNotThereYetIsNotOneThatCannotBeRead) {
+  disk->hangs = true;
+  begin();
+  step(1);
+  (void)recorder->history().events({});
+  step(2);
+  EXPECT_EQ(metric("jetmem_history_read_errors_total"), 0);
+  disk->hangs = false;
+  ASSERT_TRUE(until_up());
+  EXPECT_EQ(recorder->history().events({})->trouble, "");
+  step(3);
+  EXPECT_EQ(metric("jetmem_history_read_errors_total"), 0);
+  // One that was there is missed.
+  ASSERT_TRUE(std::filesystem::remove(directory.file("history.db")));
+  EXPECT_NE(recorder->history().events({})->trouble, "");
+  step(4);
+  EXPECT_EQ(metric("jetmem_history_read_errors_total"), 1);
 }
 
 TEST_F(RecorderPastTest, NewFaultsAfterARestartAreRecorded) {

@@ -233,6 +233,22 @@ TEST(Doctor, AHealthyDeviceIsFine) {
   }
 }
 
+TEST(Doctor, EventsThatJetmemdCouldNotAskForAreSaid) {
+  MadeUpPast past;
+  DeviceNow now = healthy_device();
+  now.by = LookBy::kDaemon;
+  const auto said = [&] {
+    std::string out;
+    for (const std::string& each : examine(now, &past).notes) out += each + "\n";
+    return out;
+  };
+  EXPECT_EQ(said(), "");
+  now.no_events = "history.db: Input/output error";
+  EXPECT_EQ(said(),
+            "The last day's events may lack some: jetmemd has none of them, as history.db: "
+            "Input/output error\n");
+}
+
 TEST(Doctor, AnEmptyDeviceIsUnknownAndNeverFine) {
   const DoctorAnswer answer = examine(DeviceNow(), nullptr, "");
   EXPECT_EQ(answer.verdict, Verdict::kUnknown);

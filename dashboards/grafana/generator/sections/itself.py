@@ -14,6 +14,7 @@ LOSSES = (
     ("jetmem_history_lost_events_total", "events of the recorder", {}),
     ("jetmem_history_errors_total", "writes of the recorder that failed", {}),
     ("jetmem_history_set_aside_total", "damaged histories set aside", {}),
+    ("jetmem_history_read_errors_total", "questions answered without the recorder's file", {}),
     ("jetmem_http_history_timeouts_total", "questions to the history not answered", {}),
     ("jetmem_boot_history_errors_total", "trouble with the history of boots", {}),
     ("jetmem_log_dropped_total", "log entries", {}),
