@@ -7,19 +7,21 @@
 #include <unistd.h>
 
 #include <array>
-#include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/last_words.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utc_time.h"
 #include "cli/bundle/copy_folder.h"
 #include "cli/bundle/kept_bundles.h"
 #include "cli/bundle/pack.h"
+#include "cli/bundle/unfinished.h"
 #include "cli/bundle/write_bundle.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -50,13 +52,8 @@ struct CaptureOptions {
   std::string history_file;
 };
 
-// What a signal must remove. Written before the handlers are set.
-std::array<std::array<char, PATH_MAX>, 3> unfinished;
-
 void give_up(int signal) {
-  for (const auto& name : unfinished) {
-    if (name[0] != '\0' && ::unlink(name.data()) != 0) ::rmdir(name.data());
-  }
+  remove_unfinished();
   if (signal == SIGALRM) {
     constexpr char kLate[] = "jetmem capture: did not end within its deadline\n";
     (void)!::write(STDERR_FILENO, kLate, sizeof kLate - 1);
@@ -66,14 +63,11 @@ void give_up(int signal) {
   ::raise(signal);
 }
 
-void remove_on_signal(const std::string& part, const std::string& copy, const std::string& folder) {
-  const std::array<std::string, 3> names{part, copy, folder};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].size() < unfinished[i].size()) {
-      std::memcpy(unfinished[i].data(), names[i].c_str(), names[i].size() + 1);
-    }
-  }
+// However it ends.
+void leave_nothing_behind() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM}) std::signal(signal, give_up);
+  before_last_words(remove_unfinished);
+  std::atexit(remove_unfinished);
 }
 
 void write_file(const char* path, const char* text) {
@@ -249,6 +243,7 @@ int run_capture(const CaptureOptions& options) {
     }
     remove_left_parts(directory);
   }
+  leave_nothing_behind();
   std::optional<CopyFolder> folder;
   wanted.history_copy = wanted.file + ".db-copy";
   if (wanted.file == "-" && wanted.history.count() > 0) {
@@ -260,8 +255,6 @@ int run_capture(const CaptureOptions& options) {
     folder = std::move(*made);
     wanted.history_copy = folder->path() + "/history.db-copy";
   }
-  remove_on_signal(wanted.file == "-" ? "" : wanted.file + ".part", wanted.history_copy,
-                   folder ? folder->path() : "");
   ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(*deadline).count()));
   const auto done = write_bundle(wanted, *settings);
   ::alarm(0);

@@ -10,6 +10,8 @@
 #include <ctime>
 #include <filesystem>
 
+#include "cli/bundle/unfinished.h"
+
 namespace jetmem {
 namespace {
 
@@ -45,6 +47,7 @@ Result<CopyFolder> CopyFolder::make() {
   if (::mkdtemp(name.data()) == nullptr) {
     return tl::unexpected(errno_error("make a folder in", where, errno));
   }
+  remember_unfinished(Unfinished::kFolder, name);
   CopyFolder folder;
   folder.path_ = name;
   folder.lock_ = UniqueFd(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -56,6 +59,7 @@ CopyFolder::~CopyFolder() {
   if (path_.empty() || !lock_.valid()) return;
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+  forget_unfinished(Unfinished::kFolder);
 }
 
 }  // namespace jetmem

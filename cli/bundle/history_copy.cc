@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "cli/bundle/redact_json.h"
+#include "cli/bundle/unfinished.h"
 #include "history/schema.h"
 #include "history/sqlite.h"
 #include "history/store.h"
@@ -104,10 +105,12 @@ Result<UniqueFd> make_copy(const std::string& name) {
     ::unlink(name.c_str());
     UniqueFd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return tl::unexpected(errno_error("make", name, errno));
+    remember_unfinished(Unfinished::kCopy, name);
     struct stat info {};
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &info) != 0) continue;
     if (info.st_nlink > 0) return fd;
   }
+  forget_unfinished(Unfinished::kCopy);
   return fail(Errc::kIo, "make " + name + ": it is removed as often as it is made");
 }
 
@@ -141,7 +144,10 @@ Result<HistoryCopy> copy_history(const HistoryWanted& wanted) {
   out.fd = std::move(*made);
   struct Remove {
     const std::string& name;
-    ~Remove() { ::unlink(name.c_str()); }
+    ~Remove() {
+      ::unlink(name.c_str());
+      forget_unfinished(Unfinished::kCopy);
+    }
   } remove{wanted.beside};
   sqlite3* raw = nullptr;
   const int opened = sqlite3_open_v2(

@@ -11,12 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <utility>
 
-#include "base/last_words.h"
+#include "cli/bundle/unfinished.h"
 #include "cli/output_place.h"
 
 namespace jetmem {
@@ -25,14 +24,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kEndings{".tar.zst", ".tar.gz", ".tar"};
 constexpr std::string_view kPart = ".part";
 constexpr std::size_t kPiece = 64U << 10;
-
-// Where memory is refused, to libarchive or to us, the program may end at once, and nothing is to
-// be left behind then. Never destroyed: it is looked at after everything else was.
-std::string& to_remove = *new std::string;
-
-void remove_at_exit() {
-  if (!to_remove.empty()) ::unlink(to_remove.c_str());
-}
 
 std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
@@ -97,6 +88,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     writer->part_ = writer->file_ + std::string(kPart);
     constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
     writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags | O_EXCL, 0600));
+    if (writer->fd_.valid()) remember_unfinished(Unfinished::kPart, writer->part_);
     // One that was left there under this very name is no other's: what is locked is.
     was_there = !writer->fd_.valid() && errno == EEXIST;
     if (was_there) writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags, 0600));
@@ -120,13 +112,14 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     if (::flock(writer->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
       const bool anothers = error == EWOULDBLOCK;
-      if (anothers || was_there) writer->part_.clear();
+      if (anothers || was_there) {
+        writer->part_.clear();
+        forget_unfinished(Unfinished::kPart);
+      }
       if (anothers) return fail(Errc::kInvalid, file + ": another capture writes it");
       return tl::unexpected(errno_error("lock", file + std::string(kPart), error));
     }
-    to_remove = writer->part_;
-    std::atexit(remove_at_exit);
-    before_last_words(remove_at_exit);
+    remember_unfinished(Unfinished::kPart, writer->part_);
     if (::ftruncate(writer->fd_.get(), 0) != 0 || ::fchmod(writer->fd_.get(), 0600) != 0) {
       return tl::unexpected(errno_error("make", file, errno));
     }
@@ -140,7 +133,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
 BundleWriter::~BundleWriter() {
   archive_.reset();
   if (!done_ && !part_.empty()) ::unlink(part_.c_str());
-  if (!part_.empty()) to_remove.clear();
+  if (!part_.empty()) forget_unfinished(Unfinished::kPart);
 }
 
 Result<void> BundleWriter::check(int result) {
@@ -256,7 +249,7 @@ Result<void> BundleWriter::finish() {
     }
   }
   done_ = true;
-  to_remove.clear();
+  forget_unfinished(Unfinished::kPart);
   return {};
 }
 

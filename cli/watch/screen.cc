@@ -144,7 +144,10 @@ Result<std::unique_ptr<Screen>> Screen::open(bool color) {
   return std::unique_ptr<Screen>(new Screen());
 }
 
-Screen::~Screen() { ::endwin(); }
+Screen::~Screen() {
+  ::endwin();
+  restored();
+}
 
 Size Screen::size() const {
   return {static_cast<std::size_t>(std::max(::getmaxy(stdscr), 1)),

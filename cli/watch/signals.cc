@@ -24,6 +24,7 @@ termios terminal{};
 bool terminal_known = false;
 std::array<char, 256> crash_text{};
 std::size_t crash_size = 0;
+std::atomic<bool> is_right{true};  // the terminal is as it was before us
 
 void tell(int signal) {
   const int saved = errno;
@@ -44,6 +45,7 @@ void set_handler(int signal, void (*handler)(int), int flags) {
 
 // Async-signal-safe calls only.
 void restore() {
+  if (is_right.exchange(true)) return;
   if (::write(STDOUT_FILENO, crash_text.data(), crash_size) < 0) errno = 0;
   if (terminal_known) ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
 }
@@ -96,10 +98,13 @@ void restore_on_crash(const char* text) {
   crash_size = std::min(std::strlen(text), crash_text.size());
   std::memcpy(crash_text.data(), text, crash_size);
   terminal_known = ::tcgetattr(STDIN_FILENO, &terminal) == 0;
+  is_right = false;
   before_last_words(restore);
   for (const int signal : kCrashes) {
     set_handler(signal, crashed, static_cast<int>(SA_RESETHAND | SA_NODEFER));
   }
 }
+
+void restored() { is_right = true; }
 
 }  // namespace jetmem::watch

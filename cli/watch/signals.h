@@ -38,5 +38,7 @@ void end_by(int signal);
 // From now on a crash, or memory that is refused, writes `text` to standard output and puts its
 // terminal's modes back to what they are now, before it takes its course.
 void restore_on_crash(const char* text);
+// Somebody else has put it right.
+void restored();
 
 }  // namespace jetmem::watch
