@@ -38,8 +38,9 @@ constexpr std::array kMetrics{
                .type = MetricType::kCounter,
                .help = "Bundles that jetmem wanted to write because a critical alert fired, by "
                        "outcome: ok; failed, the journal says why (a full disk as a rule); "
-                       "timeout, killed at capture.deadline; not_started, no jetmem beside "
-                       "jetmemd; skipped_interval, the last one was less than capture.interval "
+                       "timeout, killed at capture.deadline; not_started, the journal says why "
+                       "(no jetmem beside jetmemd, a disk that does not answer); skipped_interval, "
+                       "the last one was less than capture.interval "
                        "ago; skipped_running, one for another alert was just being written.",
                .labels = {"outcome"},
                .max_series = 6},
@@ -166,6 +167,7 @@ void IncidentCapture::tell(const Transition& transition) {
   alert_ = transition.rule->name;
   last_ = now;
   tries_ = 0;
+  disk_waits_ = 0;
   told_skip_ = false;
   told_running_ = false;
   keep();
@@ -208,7 +210,8 @@ void IncidentCapture::begin() {
   if (options_.program.empty()) {
     return end(Outcome::kNotStarted, "there is no jetmem beside jetmemd");
   }
-  if (count_.is_asked()) return end(Outcome::kNotStarted, "the disk has not answered for 5 s");
+  if (count_.is_asked())
+    return end(Outcome::kNotStarted, "what lies in its folder was not known after 5 s");
   // When it fired nobody may have counted yet.
   if (too_many(alert_)) {
     alert_.clear();

@@ -150,6 +150,8 @@ TEST_F(IncidentCaptureTest, ACountUnderWayIsWaitedFor) {
   sd_event_source* asker = nullptr;
   ASSERT_GE(sd_event_add_defer(event, &asker, call, &ask), 0);
   sd_event_source_set_enabled(asker, SD_EVENT_ON);
+  // The timers come first.
+  sd_event_source_set_priority(asker, SD_EVENT_PRIORITY_IDLE);
   run_for(150);
   EXPECT_EQ(count("not_started") + count("ok"), 0);
   sd_event_source_unref(asker);
