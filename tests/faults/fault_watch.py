@@ -22,7 +22,7 @@ RACES = {"jetmem_cma_frame_fit_ratio", "jetmem_buddy_free_cma_known"}
 EXPLAINED = [(re.compile("which SoC this is could not be told"), re.compile("jetmem_smmu_"))]
 # How an answer says of a part of it that it could not be had.
 MISSING = re.compile(r"could not|cannot|not known|not be|unable to|no such|too many|error|failed|refused|"
-                     r"memory|interrupted|only what waits|does not answer", re.I)
+                     r"out of memory|no memory|cannot allocate|interrupted|only what waits|does not answer", re.I)
 # sd-event has no second try.
 LOOP_FAILED = "the event loop failed and cannot go on"
 EXIT_NO_MEMORY = 71

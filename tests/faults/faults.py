@@ -109,7 +109,7 @@ def run_within(name, options):
     symbols = Symbols(SCENARIOS[name].program)
     if options.control:
         for _ in range(options.control):
-            said = SCENARIOS[name].says_so(reference, tell(name, None))
+            said = SCENARIOS[name].says_so(reference, tell(name, None, noted=not SCENARIOS[name].noting_delays))
             print(f"without a fault: {said or 'silent, as it should be'}")
         return 0
     if options.site:
@@ -184,11 +184,14 @@ def main():
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    asked = (options.scenario or "").split(",")
-    names = [name for name in sorted(SCENARIOS)
-             if name in asked or any(part not in SCENARIOS and name.startswith(part) for part in asked)]
-    if not names:
-        parser.error(f"no scenario is called {options.scenario}: {' '.join(sorted(SCENARIOS))}")
+    names = sorted(SCENARIOS)
+    if options.scenario is not None:
+        meant = {part: [name for name in names if name == part or (part not in SCENARIOS and name.startswith(part))]
+                 for part in options.scenario.split(",")}
+        for part, those in meant.items():
+            if not part or not those:
+                parser.error(f"no scenario is called {part!r}: {' '.join(names)}")
+        names = sorted(set().union(*meant.values()))
     bad = sum(run_scenario(name, options) for name in names)
     sys.exit(1 if bad else 0)
 
