@@ -8,6 +8,7 @@ limits here are wide. What is measured is printed.
 import contextlib
 import http.client
 import os
+import pathlib
 import random
 import socket
 import ssl
@@ -176,6 +177,18 @@ class Flood:
         self.process.wait(jt.PATIENCE)
 
 
+def connections(daemon):
+    """Descriptors of its clients: others come and go with what it reads."""
+    held = set()
+    for entry in pathlib.Path(f"/proc/{daemon.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            held.add(os.readlink(entry))
+    rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening = "0A"
+    return [row for row in rows if int(row[1].rpartition(":")[2], 16) == daemon.port and row[3] != listening
+            and f"socket:[{row[9]}]" in held]
+
+
 class UnderAttack(unittest.TestCase):
     def scrapes(self, daemon, seconds):
         """(page, slowest, count) of a scraper that asks four times a second."""
@@ -283,14 +296,11 @@ class UnderAttack(unittest.TestCase):
     def test_nonsense(self):
         daemon = jt.Daemon(self, SETTINGS)
 
-        def descriptors():
-            return len(os.listdir(f"/proc/{daemon.pid}/fd"))
-        before = descriptors()
         page = self.check(daemon, "nonsense")
         for path, code in (("other", "404"), ("/api/v1/history", "400"), ("/api/v1/now", "405")):
             self.assertGreater(page.value("jetmem_http_requests_total", path=path, code=code), 0,
                                (path, code))
-        jt.wait_for("its connections are gone", lambda: descriptors() <= before)
+        jt.wait_for("its connections are gone", lambda: not connections(daemon))
 
 
 if __name__ == "__main__":

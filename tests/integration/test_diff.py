@@ -62,6 +62,7 @@ class Moments(unittest.TestCase):
         told = json.loads(diff("-1h", "-10m", "--json", root=root))
         self.assertEqual(told["before"]["by"], "history")
         self.assertEqual(told["between_seconds"], 3000)
+        self.assertTrue(told["changes"])
         for change in told["changes"]:
             self.assertNotEqual(change["before"], change["after"], change)
 

@@ -69,10 +69,6 @@ class Hang(unittest.TestCase):
         jt.measured("latest or longest round while a reader hangs", lag)
         # The hang itself would be 300 ms and more; 50 ms are the timer's own slack.
         self.assertLess(lag, 0.29)
-        missed = page.value("jetmem_rounds_missed_total") - begin.value("jetmem_rounds_missed_total")
-        # A machine that is late by a whole interval misses rounds without any hang.
-        if lag < 0.1:
-            self.assertEqual(missed, 0)
         return page
 
     def check_hang(self, daemon):

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
+LISTEN = "0A"  # of /proc/net/tcp
 
 
 def read(path):
@@ -63,8 +64,21 @@ def memory_mib(pid):
     return found | {"Anon": int(re.search(r"^RssAnon:\s*(\d+)", status, re.M)[1]) / 1024}
 
 
-def descriptors(pids):
-    return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
+def clients(port):
+    """What /proc/PID/fd calls the connections that a server on this port has."""
+    rows = [line.split() for table in ("tcp", "tcp6") for line in read(f"/proc/net/{table}").splitlines()[1:]]
+    return {f"socket:[{row[9]}]" for row in rows if int(row[1].rpartition(":")[2], 16) == port and row[3] != LISTEN}
+
+
+def descriptors(pid, port):
+    """How many are open, without those of clients, who come and go."""
+    before, names = clients(port), []
+    for each in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            names.append(os.readlink(f"/proc/{pid}/fd/{each}"))
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return len([name for name in names if name not in before | clients(port)])
 
 
 def terminate(process):
