@@ -20,6 +20,8 @@ constexpr std::size_t kMaxDescriptors = 200'000;
 constexpr std::size_t kMaxBuffersOfProcess = 4096;
 
 bool is_denied(int error) { return error == EACCES || error == EPERM; }
+// What was there a moment ago ended, or was closed.
+bool is_gone(int error) { return error == ENOENT || error == ESRCH; }
 
 using Moment = std::chrono::steady_clock::time_point;
 
@@ -74,6 +76,7 @@ class HolderWalk {
     note(kNoteDenied, denied_);
     note(kNoteProcessesLeftOut, left_out);
     note(kNoteDescriptorsLeftOut, descriptors_left_out_);
+    if (unreadable_ > 0) note(kNoteUnreadable, unreadable_);
     note(kNoteHidden, hidden ? 1 : 0);
   }
 
@@ -85,8 +88,9 @@ class HolderWalk {
       ++denied_;
     } else if (error == 0) {
       ++processes_;
+    } else if (!is_gone(error)) {
+      ++unreadable_;
     }
-    // Anything else: it ended meanwhile.
     if (beyond_ > 0 && files_.has_room()) {
       files_.add(process + "/" + std::string(kLeafBeyond), std::to_string(beyond_) + "\n");
     }
@@ -108,7 +112,10 @@ class HolderWalk {
       const int error = files_.root().read_link(link, target_);
       // CAP_DAC_READ_SEARCH alone lists the folder; what its links say is asked for each.
       if (is_denied(error)) return error;
-      if (error != 0) continue;
+      if (error != 0) {
+        if (!is_gone(error)) ++unreadable_;
+        continue;
+      }
       std::string_view target = target_;
       const bool anonymous = target == "anon_inode:dmabuf";
       if (!anonymous && !take_prefix(target, "/dmabuf:")) continue;
@@ -142,6 +149,9 @@ class HolderWalk {
     std::vector<std::string> links;
     const int link_error = files_.list(process + "/fd", links);
     if (is_denied(error) || is_denied(link_error)) return EACCES;
+    for (const int each : {error, link_error}) {
+      if (each != 0 && !is_gone(each)) return each;
+    }
     descriptors_.insert(descriptors_.end(), links.begin(), links.end());
     std::sort(descriptors_.begin(), descriptors_.end());
     descriptors_.erase(std::unique(descriptors_.begin(), descriptors_.end()), descriptors_.end());
@@ -176,6 +186,7 @@ class HolderWalk {
   std::uint64_t beyond_ = 0;
   std::uint64_t processes_ = 0;
   std::uint64_t denied_ = 0;
+  std::uint64_t unreadable_ = 0;
   std::uint64_t descriptors_left_out_ = 0;
 };
 

@@ -115,6 +115,7 @@ class Collector {
     if (file.path == kNoteDenied) out_.processes_denied = number;
     if (file.path == kNoteProcessesLeftOut) out_.processes_left_out = number;
     if (file.path == kNoteDescriptorsLeftOut) out_.descriptors_left_out = number;
+    if (file.path == kNoteUnreadable) out_.unreadable = number;
     if (file.path == kNoteHidden) out_.hidden = number != 0;
     return true;
   }
@@ -272,7 +273,8 @@ bool DmabufHolders::operator==(const DmabufHolders& other) const {
   const auto figures = [](const DmabufHolders& h) {
     return std::tie(h.holders, h.names, h.beyond, h.buffers, h.bytes, h.shared_buffers,
                     h.shared_bytes, h.unsized, h.processes, h.processes_denied,
-                    h.processes_left_out, h.descriptors_left_out, h.hidden, h.malformed);
+                    h.processes_left_out, h.descriptors_left_out, h.unreadable, h.hidden,
+                    h.malformed);
   };
   return figures(*this) == figures(other);
 }
@@ -304,7 +306,7 @@ void parse_dmabuf_holders(const Snapshot& snapshot, DmabufHolders& out) {
   out.hidden = false;
   out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
   out.processes = out.processes_denied = out.processes_left_out = out.descriptors_left_out = 0;
-  out.malformed = out.beyond = 0;
+  out.malformed = out.beyond = out.unreadable = 0;
   Collector(snapshot, out).run();
 }
 

@@ -78,16 +78,21 @@ struct DmabufHolders {
   std::uint64_t processes_denied = 0;
   std::uint64_t processes_left_out = 0;
   std::uint64_t descriptors_left_out = 0;
-  std::uint64_t beyond = 0;  // those of them that are counted in their holders
-  bool hidden = false;       // not even process 1 is to be seen: hidepid
+  std::uint64_t beyond = 0;      // those of them that are counted in their holders
+  std::uint64_t unreadable = 0;  // processes and descriptors that failed, and had not ended
+  bool hidden = false;           // not even process 1 is to be seen: hidepid
   std::uint64_t malformed = 0;
 
   // Whether nobody's buffers are missing but those without a size.
   bool whole() const {
-    return !hidden && processes_denied == 0 && processes_left_out == 0 && descriptors_left_out == 0;
+    return !hidden && processes_denied == 0 && processes_left_out == 0 &&
+           descriptors_left_out == 0 && unreadable == 0;
   }
-  // Whether there was no time or room for all: whose buffers are missing is not known.
-  bool is_cut() const { return processes_left_out > 0 || descriptors_left_out > beyond; }
+  // Whether not all could be looked at, for time, room or an error: whose buffers are missing is
+  // not known.
+  bool is_cut() const {
+    return processes_left_out > 0 || descriptors_left_out > beyond || unreadable > 0;
+  }
   // Storage kept between readings; not part of what was read.
   struct Piece {
     std::uint64_t inode = 0;
@@ -112,6 +117,7 @@ inline constexpr std::string_view kNoteProcesses = "jetmem:processes";
 inline constexpr std::string_view kNoteDenied = "jetmem:processes denied";
 inline constexpr std::string_view kNoteProcessesLeftOut = "jetmem:processes left out";
 inline constexpr std::string_view kNoteDescriptorsLeftOut = "jetmem:descriptors left out";
+inline constexpr std::string_view kNoteUnreadable = "jetmem:unreadable";  // where there are any
 inline constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
 
 // The figures of one buffer as its fdinfo has them.

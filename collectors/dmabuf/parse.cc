@@ -161,6 +161,7 @@ void take_holders(Dmabuf& out) {
   add("process_denied", held.processes_denied);
   add("processes_hidden", held.hidden ? 1 : 0);
   add("beyond_bound", held.processes_left_out + held.descriptors_left_out);
+  add("unreadable", held.unreadable);
   add("size_unknown", held.unsized);
   add("malformed", held.malformed);
 }
@@ -214,6 +215,7 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
       bufinfo.ok() ? Errc::kMalformed : (is_errno ? errc_of_errno(bufinfo.error) : Errc::kIo);
   if (why == Errc::kDenied) out.absent.add("debugfs_denied");
   if (why == Errc::kAbsent) out.absent.add("debugfs_absent");
+  if (!bufinfo.ok() && why != Errc::kDenied && why != Errc::kAbsent) out.absent.add("unreadable");
   if (out.buffers || out.holders_known) return {};
   if (failure) return tl::unexpected(std::move(*failure));
   if (why != Errc::kAbsent) return tl::unexpected(bufinfo.as_error());

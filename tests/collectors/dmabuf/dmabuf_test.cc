@@ -156,6 +156,17 @@ TEST_F(DmabufTest, DeniedProcessesMakeAPart) {
   EXPECT_EQ(absent("debugfs_denied"), 1U);
 }
 
+TEST_F(DmabufTest, ABufinfoThatFailsIsSaidWhereTheHoldersAreKnown) {
+  fixture.error(kBufinfoPath, EIO);
+  comm(1377, "gnome-shell");
+  buffer(1377, 24, 1, 8294400);
+  scanned(3);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 8294400);
+  EXPECT_FALSE(has("jetmem_dmabuf_bytes{origin=\"bufinfo\"}"));
+  EXPECT_EQ(absent("unreadable"), 1U);
+}
+
 TEST_F(DmabufTest, NothingReadableIsDeniedOrAbsent) {
   fixture.error(kBufinfoPath, EACCES);
   scanned(3, 200);
@@ -481,6 +492,19 @@ TEST_F(DmabufTree, DeniedFoldersAreCounted) {
   ASSERT_TRUE(parse(dir.path()));
   EXPECT_EQ(out.held.processes_denied, 1U);
   EXPECT_EQ(out.held.processes, 1U);
+  EXPECT_FALSE(out.holders_whole);
+}
+
+TEST_F(DmabufTree, FoldersThatFailAreNotThoseOfProcessesThatEnded) {
+  dir.write("proc/1/comm", "init\n");
+  dir.write("proc/7/comm", "a\n");
+  dir.write("proc/7/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
+  dir.write("jetmem/manifest.json",
+            R"({"format": 1, "facts": {}, "errors": {"/proc/1/fd": "EIO"}})");
+  ASSERT_TRUE(parse(dir.path()));
+  EXPECT_EQ(out.held.processes, 1U);
+  EXPECT_EQ(out.held.unreadable, 1U);
+  EXPECT_TRUE(out.held.is_cut());
   EXPECT_FALSE(out.holders_whole);
 }
 
