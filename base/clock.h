@@ -1,11 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three clocks, injected so that a test of a day takes a second.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace jetmem {
 
 using Nanoseconds = std::chrono::nanoseconds;
+
+// The latest that is taken from outside for a time since 1970 or since boot, in seconds: 2112. Two
+// of them still add up within Nanoseconds, which end in 2262.
+inline constexpr std::int64_t kLastSecond = 4'500'000'000;
 
 class Clock {
  public:
@@ -17,7 +23,7 @@ class Clock {
   // Since 1970, leaps: only to show.
   virtual Nanoseconds wall() const = 0;
 
-  // Seconds of boot() and wall() in one of the kernel's: 1 unless a story is told fast.
+  // Seconds of boot() and wall() in one of the kernel's: 1 unless a replay runs faster.
   virtual double speed() const { return 1; }
   // What the kernel's CLOCK_BOOTTIME shows when boot() comes to `boot`: a timer is armed with it.
   virtual Nanoseconds real_until(Nanoseconds boot) const { return boot; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where log entries go: a seam, so that the loop never writes one itself.
 #pragma once
 

@@ -1,34 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/result.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 namespace jetmem {
 
 std::string_view errc_name(Errc code) {
-  switch (code) {
-    case Errc::kAbsent:
-      return "absent";
-    case Errc::kDenied:
-      return "denied";
-    case Errc::kMalformed:
-      return "malformed";
-    case Errc::kNotRegular:
-      return "not_regular";
-    case Errc::kTooLarge:
-      return "too_large";
-    case Errc::kIo:
-      return "io";
-    case Errc::kTimeout:
-      return "timeout";
-    case Errc::kUnavailable:
-      return "unavailable";
-    case Errc::kSkipped:
-      return "skipped";
-    case Errc::kInvalid:
-      return "invalid";
-  }
-  return "unknown";
+  static constexpr std::array<std::string_view, 10> kNames{
+      "absent", "denied",  "malformed",   "not_regular", "too_large",
+      "io",     "timeout", "unavailable", "skipped",     "invalid"};
+  return kNames[static_cast<std::size_t>(code)];
 }
 
 Errc errc_of_errno(int error) {

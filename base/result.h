@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors are values that say where, what was found and what was expected.
 #pragma once
 
@@ -19,7 +20,7 @@ enum class Errc {
   kIo,           // the kernel answered with an errno that is none of the above
   kTimeout,      // no answer within the deadline
   kUnavailable,  // no reader process can be used now (wedged, not started)
-  kSkipped,      // not read on purpose, to spare the device
+  kSkipped,      // not read on purpose, to protect the device
   kInvalid,      // a user's mistake: an argument or a setting
 };
 

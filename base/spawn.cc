@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/spawn.h"
 
 #include <fcntl.h>
@@ -14,15 +15,20 @@
 #include <cstdlib>
 
 namespace jetmem {
-namespace {
 
-// Whoever may not do one of these goes on as it is.
-void be_a_stranger() {
-  ::setpgid(0, 0);
+void give_up_oom_protection() {
   const int fd = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
   char sign = 0;
   if (fd >= 0 && ::read(fd, &sign, 1) == 1 && sign == '-') (void)!::pwrite(fd, "0", 1, 0);
-  ::close(fd);
+  if (fd >= 0) ::close(fd);
+}
+
+namespace {
+
+// Whoever may not do one of these goes on as it is.
+void start_own_process_group() {
+  ::setpgid(0, 0);
+  give_up_oom_protection();
 }
 
 // Runs in the child between fork and exec: only async-signal-safe calls from here on. Returns an
@@ -35,7 +41,7 @@ int become_child(const SpawnRequest& request, char* const* argv, char* const* en
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (::getppid() != parent) ::_exit(0);  // it died before the line above
-  if (request.stranger) be_a_stranger();
+  if (request.own_process_group) start_own_process_group();
   // First out of the way of every target number, then onto them.
   constexpr int kHigh = 64;
   int moved[16];
@@ -85,9 +91,9 @@ std::string find_companion(std::string_view name) {
   directory.resize(directory.rfind('/'));
   // Installed: bin/ or libexec/jetmem/ beside libexec/jetmem/; in a build tree: collectors/, cli/
   // or probes/program/.
-  for (const char* place :
+  for (const char* location :
        {"/", "/../libexec/jetmem/", "/../collectors/", "/../probes/program/", "/../cli/"}) {
-    std::string path = directory + place + std::string(name);
+    std::string path = directory + location + std::string(name);
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return {};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts child processes: no inherited descriptors, no inherited signal settings, and a pidfd
 // that says when the child is really gone.
 #pragma once
@@ -26,7 +27,7 @@ struct SpawnRequest {
   // It is no program of jetmem's: it leads a process group of its own, so that what it starts ends
   // with it, and when memory runs short the kernel's choice does not spare it as it does the
   // daemon.
-  bool stranger = false;
+  bool own_process_group = false;
 };
 
 struct Child {
@@ -53,6 +54,10 @@ std::string find_companion(std::string_view name);
 
 // A pidfd for any process, ours or not; invalid when it is gone or the kernel has none.
 UniqueFd open_pidfd(pid_t pid);
+
+// A child inherits the daemon's protection from the OOM killer; it can be started again, so it must
+// be killed first. Only async-signal-safe calls.
+void give_up_oom_protection();
 
 // Closes every descriptor from `first` on.
 void close_from(int first);

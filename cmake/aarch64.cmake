@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A cross build for arm64 with Debian's g++-aarch64-linux-gnu, against libraries that
 # scripts/unpack-root put below JETMEM_SYSROOT; scripts/package does both. Programs of the build
 # that run during it (jetmem-manual) are run by qemu-user.

@@ -1,10 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiler flags shared by every room.
 add_library(jetmem_options INTERFACE)
 target_include_directories(jetmem_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(jetmem_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
   -fno-omit-frame-pointer -ffunction-sections -fdata-sections)
 target_link_options(jetmem_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+# In a unit of several files, a name of one would shadow that of another: builds of each file alone check it.
+if(NOT JETMEM_UNITY)
+  target_compile_options(jetmem_options INTERFACE -Wshadow)
+endif()
 # GCC 12 takes std::string's operator+ for an overlapping copy (its bug 105329), and with more inlined
 # sees bounds crossed in it (105651): those it may tell, but they stop no build.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -42,7 +47,7 @@ endif()
 # files are named main.cc and left out, like all in a folder named program/. A new source file needs
 # no edit here.
 function(jetmem_room name)
-  file(GLOB sources CONFIGURE_DEPENDS *.cc */*.cc */*/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$|/program/")
   add_library(jetmem_${name} STATIC ${sources})
   target_link_libraries(jetmem_${name} PUBLIC jetmem_options)
@@ -52,17 +57,18 @@ function(jetmem_room name)
   # What runs each second, or for each scrape, is compiled for speed; the rest for size, as it mostly only
   # lies in memory.
   set(kind small)
-  if(name MATCHES "^(base|collectors|health|report)$")
+  if(JETMEM_QUICK OR name MATCHES "^(base|metrics|collectors|health|rules|report)$")
     set(kind rooms)
   else()
     target_compile_options(jetmem_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
   endif()
-  if(name STREQUAL "report")
-    jetmem_precompile(jetmem_report report <nlohmann/json.hpp>)
-  elseif(name STREQUAL "cli")
+  if(name STREQUAL "cli")
     # Apart: curses defines _XOPEN_SOURCE.
-    jetmem_precompile(jetmem_cli cli <nlohmann/json.hpp> <CLI/CLI.hpp>)
+    jetmem_precompile(jetmem_cli cli <nlohmann/json.hpp>)
+  elseif(name STREQUAL "report" AND NOT JETMEM_QUICK)
+    jetmem_precompile(jetmem_report report <nlohmann/json.hpp>)
   else()
     jetmem_precompile(jetmem_${name} ${kind})
   endif()
+  jetmem_unity(jetmem_${name})
 endfunction()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers that nearly every file includes, parsed once instead of once for each file: a third of what a
 # build without ccache takes. A plain build and scripts/test --nightly go without, which proves that each
 # file includes what it needs.

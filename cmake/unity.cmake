@@ -1,49 +1,39 @@
-# Several files as one unit: what their headers cost is paid once, which halves a build that has no
-# ccache. Only for CI: that each file includes what it needs is seen in every other build, and in that of
-# scripts/test --nightly.
+# SPDX-License-Identifier: Apache-2.0
+# CMake's unity build: up to eight files of one folder are compiled as one, so that their headers are parsed
+# and the templates they share are compiled once. For the first build of scripts/run and for CI, where nothing
+# is cached. All other builds compile each file by itself, which proves that it includes what it needs.
 #
-# Which files may go together is settled by their contents when CMake runs, which it does after each edit.
-option(JETMEM_UNITY "Compile files together where their names allow it: for CI, where nothing is cached" OFF)
-if(JETMEM_UNITY)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-endif()
+# Two files of a folder must not define the same name in their unnamed namespaces. Where that is the custom of
+# a folder (each collector's table is named kMetrics), jetmem_compile_alone() names the files.
+option(JETMEM_UNITY "Compile up to eight files of a folder as one: for first builds" OFF)
 
-function(jetmem_unify_targets directory)
-  get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
-  foreach(target IN LISTS targets)
-    get_target_property(type ${target} TYPE)
-    if(type MATCHES "^(STATIC_LIBRARY|EXECUTABLE)$")
-      jetmem_unify(${target} ${directory})
-    endif()
-  endforeach()
-  get_property(below DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
-  foreach(each IN LISTS below)
-    jetmem_unify_targets(${each})
-  endforeach()
-endfunction()
-
-function(jetmem_unify target directory)
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.cc$")
-  foreach(source IN LISTS sources)
-    get_filename_component(source ${source} ABSOLUTE BASE_DIR ${directory})
-    list(APPEND paths ${source})
-  endforeach()
-  list(FILTER paths EXCLUDE REGEX "^${PROJECT_BINARY_DIR}/")
-  list(LENGTH paths many)
-  if(many LESS 2)
+# jetmem_unity(TARGET): for a target of this folder; its sources have absolute paths.
+function(jetmem_unity target)
+  if(NOT JETMEM_UNITY)
     return()
   endif()
-  execute_process(COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/cmake/unity_groups.py 12 ${paths}
-                  OUTPUT_VARIABLE lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${paths})
-  string(REPLACE "\n" ";" lines "${lines}")
-  foreach(line IN LISTS lines)
-    string(REGEX MATCH "^([0-9]+) (.*)$" _ "${line}")
-    set_source_files_properties(${CMAKE_MATCH_2} TARGET_DIRECTORY ${target}
-                                PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
+  get_target_property(sources ${target} SOURCES)
+  list(SORT sources)
+  set(last_folder "")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    if(NOT folder STREQUAL last_folder)
+      set(last_folder ${folder})
+      set(count 0)
+    endif()
+    math(EXPR part "${count} / 8")
+    math(EXPR count "${count} + 1")
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE group)
+    string(REPLACE "/" "_" group "${group}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${part})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # To GCC, a file that is included is a header, whose classes must have no unnamed namespace's members.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endfunction()
+
+# jetmem_compile_alone(files...): of this folder or below; patterns such as proc/*.cc are resolved.
+function(jetmem_compile_alone)
+  file(GLOB alone CONFIGURE_DEPENDS ${ARGN})
+  set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a source is: which files, how often, what they mean.
 //
-// A source is one pair of files and one line in collectors/registry.h. Inside, always in this
-// order: what it reads and since which kernel; the reading; its metric descriptors; parse; write.
+// A source is one pair of files and one line in collectors/sampler/registry.h. Inside, always in
+// this order: what it reads and since which kernel; the reading; its metric descriptors; parse;
+// write.
 #pragma once
 
 #include <chrono>
@@ -10,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/facts.h"
-#include "base/gatherer.h"
 #include "base/result.h"
-#include "base/sample.h"
-#include "base/snapshot.h"
+#include "base/root/facts.h"
+#include "base/root/gatherer.h"
+#include "base/root/snapshot.h"
+#include "metrics/sample.h"
 
 namespace jetmem {
 
@@ -24,8 +26,9 @@ enum class Access {
   kReader,   // jetmem-reader: needs privilege, or may block in a driver, firmware or file system
   kStream,   // followed, not read at intervals: jetmem-reader opens its first path that exists and
              // hands over the descriptor
-  kProgram,  // what a program prints, which the daemon runs on a live machine (daemon/programs.h).
-             // Its paths are where a captured root keeps that text; there nothing is run
+  kProgram,  // what a program prints, which the daemon runs on a live machine
+             // (daemon/children/program.h). Its paths are where a captured root keeps that text;
+             // there nothing is run
 };
 
 // Whom the person asks about: "daemon", "reader" or "program".
@@ -46,10 +49,10 @@ struct SourceInfo {
   std::chrono::milliseconds shortest_interval{100};
   // What to do when reading is denied, for the person who wants the data.
   std::string_view grant{};
-  // What reading costs grows with the machine (processes, buffers): where it takes long the source is
-  // read less often, so that about a thousandth of the time goes into it; but at least every tenth
-  // interval, since what is slow may be what is failing.
-  bool spared = false;
+  // What reading costs grows with the machine (processes, buffers): where it takes long the source
+  // is read less often, so that about a thousandth of the time goes into it; but at least every
+  // tenth interval, since what is slow may be what is failing.
+  bool throttled = false;
   std::span<const Descriptor> metrics{};
   ReadLimits limits{};
   // What patterns cannot name; after the paths.
@@ -90,8 +93,8 @@ class Readings {
   std::vector<Entry> entries_;
 };
 
-// Values that could not be had although their source is fine (a powered-off thermal zone). They
-// are left out of the samples and counted here, by reason.
+// Values that were unavailable although their source is fine (a powered-off thermal zone). They
+// are omitted from the samples and counted here, by reason.
 class AbsentValues {
  public:
   struct Count {
@@ -107,6 +110,11 @@ class AbsentValues {
       }
     }
     counts_.push_back({reason, count});
+  }
+  void add(const AbsentValues& others) {
+    for (const Count& entry : others.counts_) {
+      if (entry.count > 0) add(entry.reason, entry.count);
+    }
   }
   // Reasons stay listed with 0, so that their series do not come and go.
   void reset() {
@@ -137,7 +145,7 @@ class Source {
   virtual std::optional<Error> gate(const Readings& /*readings*/) { return std::nullopt; }
 
   // Called with the raw text each time it was read, and with how long reading took. Fills the
-  // reading. Pure but for the reading: the same text gives the same result whatever was before.
+  // reading. Pure but for the reading: the same text always gives the same result.
   // What a source remembers beyond that (an index given to a zone) is a member of it, and bounded.
   // An error leaves the reading unspecified; it is not looked at.
   virtual Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) = 0;
@@ -163,16 +171,16 @@ class SourceOf : public Source {
 };
 
 // Readings put together into something that no single file says (health/). Written after the
-// sources of a round, whenever one of them was read: so up to every second, and as often for a
+// sources of a cycle, whenever one of them was read: so up to every second, and as often for a
 // reading that did not change.
-class Derivation {
+class DerivedMetric {
  public:
-  virtual ~Derivation() = default;
+  virtual ~DerivedMetric() = default;
   virtual std::string_view name() const = 0;
   // The sources without which it is blind: who judges by its metrics must know.
   virtual std::span<const std::string_view> sources() const = 0;
   virtual std::span<const Descriptor> metrics() const = 0;
-  // What it remembers of earlier rounds (a trend) is a member of it, and bounded. Must not allocate
+  // What it remembers of earlier cycles (a trend) is a member of it, and bounded. Must not allocate
   // when nothing but values changed.
   virtual void write(SampleWriter& out, WriteContext& context) = 0;
 };

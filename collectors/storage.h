@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists for parsers that run on the daemon's loop, where a steady machine allocates nothing.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace jetmem {
@@ -24,6 +26,14 @@ class BoundedList {
   std::array<Item, N> items_{};
   std::size_t size_ = 0;
 };
+
+// Makes `item` as a new one. The members named (strings, lists) are emptied and keep their storage.
+template <class Item, class... Members>
+void reset_keeping(Item& item, Members Item::*... kept) {
+  Item fresh;
+  ((fresh.*kept = std::move(item.*kept), (fresh.*kept).clear()), ...);
+  item = std::move(fresh);
+}
 
 // Fills a vector from its front again. An item that was there keeps its storage (a string's, a
 // vector's) and nothing else: its clear() leaves it as a new one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/unlisted.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::string_view take_component(std::string_view& path) {
 }
 
 // Whether the pattern has a '*' right behind this path.
-bool looks_into(std::string_view pattern, std::string_view path) {
+bool checks_inside(std::string_view pattern, std::string_view path) {
   while (!path.empty()) {
     if (pattern.empty() || !glob_match(take_component(pattern), take_component(path))) return false;
   }
@@ -44,7 +45,7 @@ Unlisted unlisted_folders(const Snapshot& snapshot, std::span<const std::string_
     const FileText file = snapshot[i];
     if (!is_of_this_moment(file.error)) continue;
     if (std::none_of(patterns.begin(), patterns.end(),
-                     [&](std::string_view pattern) { return looks_into(pattern, file.path); })) {
+                     [&](std::string_view pattern) { return checks_inside(pattern, file.path); })) {
       continue;
     }
     if (out.count++ == 0) out.first = file;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders that a source's patterns look into, and that could not be listed this time.
 //
 // Each pattern lists its folder by itself: where one of them fails (no descriptor left, no memory)
@@ -9,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/snapshot.h"
+#include "base/root/snapshot.h"
 
 namespace jetmem {
 

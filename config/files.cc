@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/files.h"
 
 #include <fcntl.h>
@@ -9,7 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/text.h"
+#include "base/root/snapshot.h"
+#include "base/text/text.h"
 #include "base/unique_fd.h"
 
 namespace jetmem {
@@ -31,10 +33,6 @@ Result<void> check_kind(int fd) {
                 "is a FIFO, socket or device, not a regular file; put a YAML file in its place");
   }
   return {};
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() > end.size() && text.substr(text.size() - end.size()) == end;
 }
 
 }  // namespace
@@ -70,22 +68,15 @@ Result<std::string> read_config_file(const std::string& path) {
     return fail(Errc::kIo, "cannot be opened: " + std::generic_category().message(error));
   }
   if (auto ok = check_kind(fd.get()); !ok) return tl::unexpected(ok.error());
-  std::string text;
-  std::size_t size = 0;
-  while (size <= kMaxConfigFileBytes) {
-    text.resize(std::min(size + 16'384, kMaxConfigFileBytes + 1));
-    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      return fail(Errc::kIo, "cannot be read: " + std::generic_category().message(errno));
-    }
-    if (n == 0) {
-      text.resize(size);
-      return text;
-    }
-    size += static_cast<std::size_t>(n);
+  ByteBuffer bytes;
+  const int error = read_to_end(fd.get(), kMaxConfigFileBytes, bytes);
+  if (error == FileText::kTooLarge) {
+    return fail(Errc::kTooLarge, "is larger than 1 MiB; is this the right file?");
   }
-  return fail(Errc::kTooLarge, "is larger than 1 MiB; is this the right file?");
+  if (error != 0) {
+    return fail(Errc::kIo, "cannot be read: " + std::generic_category().message(error));
+  }
+  return std::string(bytes.view());
 }
 
 tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_files(
@@ -106,8 +97,8 @@ tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_file
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     std::string name = entry->path().filename().string();
     if (name.front() == '.') continue;
-    if (ends_with(name, ".yml")) refuse(below + name, "is not read; rename it to .yaml");
-    if (ends_with(name, ".yaml")) names.push_back(std::move(name));
+    if (name.ends_with(".yml")) refuse(below + name, "is not read; rename it to .yaml");
+    if (name.ends_with(".yaml") && name != ".yaml") names.push_back(std::move(name));
     if (names.size() + errors.size() > kMaxConfigFiles) {
       refuse(conf_d, "holds more than 256 YAML files; is this the right directory?");
       break;

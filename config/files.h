@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which files the settings are in, and reading one without being hurt by it.
 #pragma once
 

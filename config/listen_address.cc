@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/listen_address.h"
 
 #include <arpa/inet.h>
@@ -6,7 +7,7 @@
 #include <array>
 #include <optional>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a server listens: "127.0.0.1:10743", "[::1]:10743", "[fe80::1%eth0]:10743" or
 // "unix:/run/jetmem/api.socket".
 #pragma once

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/load.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/schema.h"
 
 namespace jetmem {
@@ -30,10 +31,10 @@ class FileLoader {
   std::vector<ConfigError> load(const YamlDocument& document) {
     for (const YamlProblem& problem : document.problems) add(problem.at, {}, problem.message);
     if (document.readable) take_root(document.root);
-    const auto place = [](const ConfigError& e) { return std::pair(e.line, e.column); };
+    const auto location = [](const ConfigError& e) { return std::pair(e.line, e.column); };
     std::stable_sort(
         errors_.begin(), errors_.end(),
-        [&](const ConfigError& a, const ConfigError& b) { return place(a) < place(b); });
+        [&](const ConfigError& a, const ConfigError& b) { return location(a) < location(b); });
     if (errors_.size() > kMaxErrorsPerFile) {
       errors_.resize(kMaxErrorsPerFile);
       errors_.push_back({.file = name_,

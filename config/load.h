@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From YAML files to settings. Whatever is not exactly right is an error with its place and its
 // fix; nothing is guessed, and nothing falls back to a default because it could not be understood.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of all settings: what the loader accepts, what is shown, which names are suggested,
 // what needs a restart, and what config/jetmem.yaml must hold all come from here.
 #pragma once
@@ -16,9 +17,8 @@ namespace jetmem {
 enum class Applies { kAtOnce, kAtRestart };
 
 struct Setting {
-  std::string key;        // "http.idle_timeout"
-  std::string_view what;  // one line for a person
-  std::string allowed;    // "a duration from 1s to 5m"
+  std::string key;      // "http.idle_timeout"
+  std::string allowed;  // "a duration from 1s to 5m"
   Applies applies = Applies::kAtOnce;
 
   // What follows knows the setting's field and type; see declare() in schema.cc.

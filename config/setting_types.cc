@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/setting_types.h"
 
 #include <algorithm>
 #include <array>
 
-#include "base/text.h"
-#include "base/units.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
 
 namespace jetmem {
 namespace {
@@ -29,6 +30,27 @@ std::string in_quotes(std::string_view text) {
   }
   out.push_back('"');
   return out;
+}
+
+// A scalar that `parse` accepts, between the type's min and max.
+template <class Type, class Parse>
+std::optional<typename Type::Value> read_range(const Type& type, const YamlNode& node,
+                                               ValueProblems& problems, Parse parse,
+                                               std::string_view example) {
+  if (node.kind != Kind::kScalar) {
+    must_be(node, type.allowed(), problems, example);
+    return std::nullopt;
+  }
+  const auto value = parse(node.text);
+  if (!value) {
+    problems.push_back({node.at, "must be " + type.allowed() + ": " + value.error().message});
+    return std::nullopt;
+  }
+  if (*value < type.min || *value > type.max) {
+    must_be(node, type.allowed(), problems);
+    return std::nullopt;
+  }
+  return *value;
 }
 
 }  // namespace
@@ -99,20 +121,7 @@ std::string Duration::allowed() const {
 std::string Duration::show(Value value) const { return format_duration(value); }
 
 std::optional<Duration::Value> Duration::read(const YamlNode& node, ValueProblems& problems) const {
-  if (node.kind != Kind::kScalar) {
-    must_be(node, allowed(), problems, "write one like 10s");
-    return std::nullopt;
-  }
-  const auto value = parse_duration(node.text);
-  if (!value) {
-    problems.push_back({node.at, "must be " + allowed() + ": " + value.error().message});
-    return std::nullopt;
-  }
-  if (*value < min || *value > max) {
-    must_be(node, allowed(), problems);
-    return std::nullopt;
-  }
-  return *value;
+  return read_range(*this, node, problems, parse_duration, "write one like 10s");
 }
 
 std::string Size::allowed() const {
@@ -122,20 +131,7 @@ std::string Size::allowed() const {
 std::string Size::show(Value value) const { return format_size(value); }
 
 std::optional<Size::Value> Size::read(const YamlNode& node, ValueProblems& problems) const {
-  if (node.kind != Kind::kScalar) {
-    must_be(node, allowed(), problems, "write one like 12MiB");
-    return std::nullopt;
-  }
-  const auto value = parse_size(node.text);
-  if (!value) {
-    problems.push_back({node.at, "must be " + allowed() + ": " + value.error().message});
-    return std::nullopt;
-  }
-  if (*value < min || *value > max) {
-    must_be(node, allowed(), problems);
-    return std::nullopt;
-  }
-  return *value;
+  return read_range(*this, node, problems, parse_size, "write one like 12MiB");
 }
 
 std::string HostName::allowed() const {
@@ -159,7 +155,7 @@ std::optional<std::string> HostName::read(const YamlNode& node, ValueProblems& p
 
 std::string MetricPattern::allowed() const {
   return "a metric's name such as jetmem_nvmap_process_bytes, '*' for any characters, '-' in front "
-         "to leave it out";
+         "to exclude it";
 }
 
 std::string MetricPattern::show(const std::string& value) const { return in_quotes(value); }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of value that a setting may have. Each is a small struct: `Value`; allowed(), which
 // says in words what is accepted (in errors, and in the comments of the shipped file); read(),
 // which never guesses; and show(), whose YAML read() takes back.

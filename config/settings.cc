@@ -1,56 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/settings.h"
 
+#include <array>
+
 #include "base/version.h"
+#include "config/named.h"
 
 namespace jetmem {
+namespace {
 
-std::string_view soc_choice_name(SocChoice choice) {
-  switch (choice) {
-    case SocChoice::kAuto:
-      return "auto";
-    case SocChoice::kTegra210:
-      return "tegra210";
-    case SocChoice::kTegra186:
-      return "tegra186";
-    case SocChoice::kTegra194:
-      return "tegra194";
-    case SocChoice::kTegra234:
-      return "tegra234";
-    case SocChoice::kTegra264:
-      return "tegra264";
-  }
-  return "auto";
-}
+constexpr std::array kSocs{Named<SocChoice>{SocChoice::kAuto, "auto"},
+                           Named<SocChoice>{SocChoice::kTegra210, "tegra210"},
+                           Named<SocChoice>{SocChoice::kTegra186, "tegra186"},
+                           Named<SocChoice>{SocChoice::kTegra194, "tegra194"},
+                           Named<SocChoice>{SocChoice::kTegra234, "tegra234"},
+                           Named<SocChoice>{SocChoice::kTegra264, "tegra264"}};
+constexpr std::array kProcessLines{Named<ProcessLines>{ProcessLines::kAuto, "auto"},
+                                   Named<ProcessLines>{ProcessLines::kAlways, "always"},
+                                   Named<ProcessLines>{ProcessLines::kNever, "never"}};
+constexpr std::array kLogLevels{
+    Named<LogLevel>{LogLevel::kTrace, "trace"}, Named<LogLevel>{LogLevel::kDebug, "debug"},
+    Named<LogLevel>{LogLevel::kInfo, "info"},   Named<LogLevel>{LogLevel::kWarning, "warning"},
+    Named<LogLevel>{LogLevel::kError, "error"}, Named<LogLevel>{LogLevel::kCritical, "critical"}};
 
-std::string_view process_lines_name(ProcessLines choice) {
-  switch (choice) {
-    case ProcessLines::kAuto:
-      return "auto";
-    case ProcessLines::kAlways:
-      return "always";
-    case ProcessLines::kNever:
-      return "never";
-  }
-  return "auto";
-}
+}  // namespace
 
-std::string_view log_level_name(LogLevel level) {
-  switch (level) {
-    case LogLevel::kTrace:
-      return "trace";
-    case LogLevel::kDebug:
-      return "debug";
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kWarning:
-      return "warning";
-    case LogLevel::kError:
-      return "error";
-    case LogLevel::kCritical:
-      return "critical";
-  }
-  return "unknown";
-}
+std::string_view soc_choice_name(SocChoice choice) { return name_in(kSocs, choice); }
+std::string_view process_lines_name(ProcessLines choice) { return name_in(kProcessLines, choice); }
+std::string_view log_level_name(LogLevel level) { return name_in(kLogLevels, level); }
 
 std::string RulesSettings::runbook_directory() const {
   return runbooks.empty() ? std::string(kDocDirectory) + "/runbooks" : runbooks;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of jetmemd, typed. A field's initializer is its default; its key, range and
 // description are its one declaration in config/schema.cc. To add a setting, add both.
 #pragma once
@@ -9,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/known_source.h"
 #include "base/log.h"
+#include "base/root/known_source.h"
 #include "config/listen_address.h"
 
 namespace jetmem {
@@ -24,7 +25,7 @@ struct LogSettings {
 
 struct HttpSettings {
   std::vector<ListenAddress> listen{{.host = "127.0.0.1", .port = 10743}};  // empty: no server
-  std::string web_config;  // a file of TLS and passwords (config/web_config.h); empty: neither
+  std::string web_config;  // a file of TLS and passwords (config/web/web_config.h); empty: neither
   std::vector<std::string> hosts;  // what clients may call this device, beside its addresses
   std::uint32_t max_connections = 64;
   std::uint32_t max_connections_per_client = 32;
@@ -59,7 +60,7 @@ std::string_view process_lines_name(ProcessLines choice);
 struct KernelLogSettings {
   bool accept_user_records = false;
   SocChoice soc = SocChoice::kAuto;
-  ProcessLines process_lines = ProcessLines::kAuto;  // auto: on a Jetson
+  ProcessLines library_errors = ProcessLines::kAuto;  // auto: on a Jetson
   bool operator==(const KernelLogSettings&) const = default;
 };
 
@@ -83,7 +84,7 @@ struct ProbeSettings {
   bool operator==(const ProbeSettings&) const = default;
 };
 
-// The rules by which the daemon judges what it sees, and how.
+// The rules by which the daemon evaluates what it sees, and how.
 struct RulesSettings {
   bool shipped = true;
   std::string directory = "/etc/jetmem/rules.d";  // *.yaml below it; a missing one is none
@@ -94,14 +95,10 @@ struct RulesSettings {
   bool operator==(const RulesSettings&) const = default;
 };
 
-// What is done when an alert fires, beside telling it. Nothing, by default.
+// What runs when an alert changes, beside the log entry. Nothing by default.
 struct AlertsSettings {
   std::string program;  // run for each alert that fires or resolves; empty: none
-  std::string socket;   // told of each in its place; empty: none
   std::chrono::milliseconds deadline{30'000};
-  bool compact = false;  // ask the kernel to compact memory when it is fragmented
-  std::chrono::milliseconds compact_interval{std::chrono::hours(1)};
-  std::string compact_socket = "/run/jetmem-compact/socket";
   bool operator==(const AlertsSettings&) const = default;
 };
 
@@ -126,13 +123,6 @@ struct CaptureSettings {
   bool operator==(const CaptureSettings&) const = default;
 };
 
-// What /metrics says, as a file in a node_exporter's textfile directory.
-struct TextfileSettings {
-  std::string directory;  // empty: none is written
-  std::chrono::milliseconds interval{15'000};
-  bool operator==(const TextfileSettings&) const = default;
-};
-
 struct SourceSettings {
   std::string name;
   bool enabled = true;
@@ -151,7 +141,6 @@ struct Settings {
   AlertsSettings alerts;
   HistorySettings history;
   CaptureSettings capture;
-  TextfileSettings textfile;
   std::vector<SourceSettings> sources;  // every known source, in the order the caller gave
 
   const SourceSettings* find_source(std::string_view name) const;

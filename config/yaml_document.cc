@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/yaml_document.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -9,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -38,11 +39,11 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
-    place(make(YamlNode::Kind::kNull, mark));
+    location(make(YamlNode::Kind::kNull, mark));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
     add(mark, "aliases (*name) are not supported; write the value out");
-    place(make(YamlNode::Kind::kRefused, mark));
+    location(make(YamlNode::Kind::kRefused, mark));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -51,7 +52,7 @@ class TreeBuilder final : public YAML::EventHandler {
     YamlNode node = make(YamlNode::Kind::kScalar, mark);
     node.text = value;
     node.quoted = tag != "?";
-    place(std::move(node));
+    location(std::move(node));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
@@ -97,9 +98,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void close() {
     YamlNode node = std::move(open_.back());
     open_.pop_back();
-    place(std::move(node));
+    location(std::move(node));
   }
-  void place(YamlNode node) {
+  void location(YamlNode node) {
     if (++nodes_ > kMaxYamlNodes) {
       throw Stop{{node.at, "more than " + std::to_string(kMaxYamlNodes) +
                                " values in one file; is this the right file?"}};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A YAML file as a small tree that knows where each value stands.
 //
 // yaml-cpp's own Node is not used: it keeps the first of two equal keys silently, expands aliases

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jetmemd: the daemon.
 
 #include <malloc.h>
@@ -12,19 +13,19 @@
 #include <memory>
 #include <system_error>
 
-#include "base/last_words.h"
+#include "base/fatal_handler.h"
 #include "base/version.h"
-#include "collectors/registry.h"
+#include "collectors/sampler/registry.h"
 #include "config/load.h"
-#include "daemon/daemon.h"
-#include "daemon/log_writers.h"
+#include "daemon/log/log_writers.h"
+#include "daemon/loop/daemon.h"
 
 namespace jetmem {
 namespace {
 
 constexpr int kExitNoStart = 1;
 constexpr int kExitUsage = 2;
-constexpr std::chrono::milliseconds kScribePatience{300};
+constexpr std::chrono::milliseconds kLogFlushTimeout{300};
 
 struct Arguments {
   std::vector<std::string> config;
@@ -81,22 +82,22 @@ int run(const Arguments& arguments) {
   };
   options.verbosity = arguments.verbosity;
 
-  Scribe scribe(make_log_writer());
+  AsyncLogger async_logger(make_log_writer());
   // A daemon without a log would be silent for good.
-  if (!scribe.trouble().empty()) {
+  if (!async_logger.problem().empty()) {
     std::fprintf(stderr, "jetmemd: no thread for the log: %s; not started\n",
-                 scribe.trouble().c_str());
+                 async_logger.problem().c_str());
     return kExitNoStart;
   }
   int status = 0;
   {
-    Daemon daemon(std::move(options), std::move(settings->values), std::move(root), scribe);
-    scribe.info(std::string("jetmemd ") + kVersion + " starts" +
-                (arguments.root.empty() ? "" : " on " + arguments.root));
+    Daemon daemon(std::move(options), std::move(settings->values), std::move(root), async_logger);
+    async_logger.info(std::string("jetmemd ") + kVersion + " starts" +
+                      (arguments.root.empty() ? "" : " on " + arguments.root));
     status = daemon.run();
   }
   // A log that cannot be written must not keep the process: then the rest is left behind.
-  if (!scribe.stop(kScribePatience)) ::_exit(status);
+  if (!async_logger.stop(kLogFlushTimeout)) ::_exit(status);
   return status;
 }
 
@@ -106,7 +107,7 @@ int run(const Arguments& arguments) {
 // What nobody expected ends the process, and systemd tells it.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
-  jetmem::say_last_words();
+  jetmem::install_fatal_handler();
   jetmem::keep_little_memory();
   // A log or client that went away is an error of that write, not the daemon's end.
   std::signal(SIGPIPE, SIG_IGN);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernel's log says while a probe runs is put down to the probe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the loop tells about itself, for the web thread to answer /healthz and /readyz with even
 // when the loop hangs.
 #pragma once
@@ -21,10 +22,10 @@ class Readiness {
 
   // By the loop, when its intervals change: how long it may be away before it counts as stuck, and
   // its last page as no longer true.
-  void set_patience(Nanoseconds patience) {
-    patience_.store(patience.count(), std::memory_order_relaxed);
+  void set_timeout(Nanoseconds timeout) {
+    timeout_.store(timeout.count(), std::memory_order_relaxed);
   }
-  Nanoseconds patience() const { return Nanoseconds(patience_.load(std::memory_order_relaxed)); }
+  Nanoseconds timeout() const { return Nanoseconds(timeout_.load(std::memory_order_relaxed)); }
 
   // Negative: the loop has not come round yet.
   Nanoseconds last_beat() const { return Nanoseconds(beat_.load(std::memory_order_relaxed)); }
@@ -44,7 +45,7 @@ class Readiness {
   static constexpr std::uint64_t kUnknown = UINT64_MAX;
 
   std::atomic<std::int64_t> beat_{-1};
-  std::atomic<std::int64_t> patience_{Nanoseconds(std::chrono::seconds(10)).count()};
+  std::atomic<std::int64_t> timeout_{Nanoseconds(std::chrono::seconds(10)).count()};
   // Both numbers in one word, so that no reader sees one old and one new.
   std::atomic<std::uint64_t> sources_{kUnknown};
 };

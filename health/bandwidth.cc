@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/bandwidth.h"
 
 #include <algorithm>
@@ -9,9 +10,9 @@ namespace {
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_emc_saturation_ratio",
                .type = MetricType::kGauge,
-               .help = "Share of the memory bandwidth in use, of what the memory gives at the "
-                       "highest clock that the power mode allows. Near 1 CPU, GPU and cameras wait "
-                       "for each other; a higher power mode, or less copying, helps."},
+               .help = "Memory bandwidth in use, as a share of the bandwidth at the highest clock "
+                       "that the power mode allows. Near 1, CPU, GPU and cameras wait for each "
+                       "other: use a higher power mode, or copy less."},
 };
 
 constexpr std::array<std::string_view, 2> kSources{"clocks", "tegrastats"};

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/probe_baseline.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "collectors/boot/digest.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -11,11 +12,12 @@ namespace {
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_probe_slowness_ratio",
                .type = MetricType::kGauge,
-               .help = "Time of the last probe of this kind, all steps with a whole frame, as a "
-                       "multiple of the median of earlier ones at the same clocks and power mode. "
-                       "3: taking memory costs three times what it did, because the kernel has to "
-                       "find or move it first or somebody keeps the memory busy. Absent until "
-                       "jetmemd saw five to compare with, and after a probe that failed.",
+               .help = "Duration of the last probe of this kind, all steps with a whole frame, as "
+                       "a multiple of the median of earlier ones at the same clocks and power "
+                       "mode. 3: allocating takes three times as long as before, because the "
+                       "kernel has to reclaim or move memory first, or because memory is busy. "
+                       "Absent until jetmemd has five runs to compare with, and after a failed "
+                       "probe.",
                .labels = {"kind", "target"},
                .max_series = ProbeBaseline::kTargets},
 };
@@ -42,19 +44,20 @@ bool ProbeBaseline::Run::is_comparable(const Run& other) const {
          is_near(emc_hertz, other.emc_hertz);
 }
 
-// Absent where no whole frame was had and used from begin to end.
+// Absent unless a whole frame was allocated and used from begin to end.
 std::optional<ProbeBaseline::Run> ProbeBaseline::run_of(const ProbeRun& run,
                                                         const ProbeRun::Probe& probe) {
-  if (probe.state != ProbeState::kOk || probe.rungs.empty()) return std::nullopt;
-  const ProbeRun::Rung& frame = probe.rungs.back();
+  if (probe.state != ProbeState::kOk || probe.size_steps.empty()) return std::nullopt;
+  const ProbeRun::SizeStep& frame = probe.size_steps.back();
   if (frame.bytes < run.frame_bytes || frame.steps.empty()) return std::nullopt;
   Run out;
   out.frame = frame.bytes;
-  out.steps = digest32({});
+  std::uint64_t steps = kFnvBasis;
   for (const ProbeRun::Step& step : frame.steps) {
     out.seconds += step.seconds;
-    out.steps = digest32(step.step, digest32(" ", out.steps));
+    steps = fnv1a(step.step, fnv1a(" ", steps));
   }
+  out.steps = static_cast<std::uint32_t>(steps);
   const auto hertz = [](const std::optional<double>& clock) {
     return static_cast<float>(clock.value_or(0));
   };
@@ -76,7 +79,7 @@ ProbeBaseline::Target& ProbeBaseline::target_of(const ProbeRun::Probe& probe) {
     target.target = probe.target;
     return target;
   }
-  // The one not seen for longest makes room.
+  // Evict the one not seen for longest.
   Target& oldest =
       *std::min_element(targets_.begin(), targets_.end(),
                         [](const Target& a, const Target& b) { return a.seen < b.seen; });
@@ -114,11 +117,11 @@ void ProbeBaseline::write(SampleWriter& out, WriteContext& context) {
   if (reading == nullptr) return;
   for (const ProbeRun& run : reading->runs) {
     for (const ProbeRun::Probe& probe : run.probes) {
-      // Of what this machine has not, there is nothing to tell.
+      // Memory of this kind does not exist here.
       if (probe.state == ProbeState::kUnsupported || probe.state == ProbeState::kDenied) continue;
       Target& target = target_of(probe);
       target.seen = context.now;
-      // The same run is told until there is another.
+      // A reading repeats the same run until there is another.
       if (target.started != run.started_boot || target.pid != run.pid) {
         target.started = run.started_boot;
         target.pid = run.pid;
@@ -127,9 +130,8 @@ void ProbeBaseline::write(SampleWriter& out, WriteContext& context) {
         target.has_frame = taken.has_value();
         if (taken) take(target, *taken, context.now);
       }
-      if (target.ratio) {
-        out.put(kMetrics[0], *target.ratio, probe.kind, probe.target);
-      } else {
+      out.put(kMetrics[0], target.ratio, probe.kind, probe.target);
+      if (!target.ratio) {
         context.absent.add(target.has_frame ? "too_few_comparable_runs" : "no_whole_frame");
       }
     }

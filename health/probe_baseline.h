@@ -1,15 +1,15 @@
-// Whether jetmem's probe has become slow against its own past.
+// SPDX-License-Identifier: Apache-2.0
+// Whether jetmem's probe is slower than its earlier runs.
 //
-// The time of a probe is that of all steps with a whole frame together. It is compared to those of
-// earlier runs at equal conditions only: same frame, same steps, same power mode, and the clocks of
-// CPU, memory and (of runs with CUDA) GPU within a tenth, each as it was when the run ended. A
-// clock or mode that is not told is equal to none that is.
+// The time of a probe is the sum of all steps with a whole frame. It is compared only with earlier
+// runs under equal conditions: same frame, steps and power mode, and clocks of CPU, memory and (of
+// runs with CUDA) GPU within 10 %, each at the end of the run. An unknown clock or mode equals only
+// another unknown one.
 //
-// A run that takes more than kSlow times the median is not taken into the past it is compared with,
-// or what is slow for long would soon call itself usual. After kNewNormal of nothing else in a row
-// it is: the past is forgotten, and what to compare with is collected anew.
+// A run slower than kSlow times the median is not added to the baseline: a slow period would soon
+// count as usual. After kNewNormal of slow runs only, the baseline is collected anew.
 //
-// Of each kind of memory the last kRuns runs are remembered. Nothing of it outlives a restart.
+// The last kRuns runs of each kind of memory are kept. A restart forgets them.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace jetmem {
 
-class ProbeBaseline final : public Derivation {
+class ProbeBaseline final : public DerivedMetric {
  public:
   static constexpr std::size_t kRuns = 32;
   static constexpr std::size_t kLeast = 5;  // earlier runs to compare with
@@ -43,7 +43,7 @@ class ProbeBaseline final : public Derivation {
     std::uint64_t frame = 0;
     std::uint32_t steps = 0;  // a digest of their names
     std::int32_t power_mode = -1;
-    // 0: not told.
+    // 0: unknown.
     float cpu_hertz = 0;
     float gpu_hertz = 0;
     float emc_hertz = 0;

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/recent_events.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "collectors/vmstat.h"
+#include "collectors/proc/vmstat.h"
 
 namespace jetmem {
 namespace {
@@ -18,27 +19,27 @@ constexpr auto kGauge = MetricType::kGauge;
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_smmu_recent_faults",
                .type = kGauge,
-               .help = "Faults of this client's memory accesses within the last minute, but for "
-                       "those while jetmem's probe ran; 0 for one that had some before. "
-                       "client=unknown: the kernel did not tell whose, or only counted them (its "
-                       "rate limit); client=other: one of too many to tell apart. Usually a buffer "
-                       "freed while a device still used it; thousands a minute are a storm that "
-                       "costs the CPU.",
+               .help = "Faults of this client's memory accesses in the last minute, without those "
+                       "during jetmem's probe; 0 for a client that had faults earlier. "
+                       "client=unknown: the kernel did not print the client, or only counted the "
+                       "faults (its rate limit); client=other: beyond the limit of series. "
+                       "Usually a buffer freed while a device still used it; thousands per minute "
+                       "are a storm that costs CPU.",
                .labels = {"smmu", "client"},
                .max_series = RecentFaults::kMostClients + 2},
     Descriptor{.name = "jetmem_kernel_recent_events",
                .type = kGauge,
-               .help = "Events of this kind within the last ten minutes, by when the kernel's log "
-                       "says they were, whether or not jetmem ran then; but for those while "
-                       "jetmem's probe ran, and those whose time is not known.",
+               .help = "Events of this kind in the last 10 min, by the time stamps of the kernel "
+                       "log, whether or not jetmem ran then. Without those during jetmem's probe, "
+                       "and those without a time stamp.",
                .labels = {"kind"},
                .max_series = kernel_log::kKindCount},
     Descriptor{.name = "jetmem_fragmentation_evidence",
                .type = kGauge,
-               .help = "How many kinds of evidence of fragmented memory jetmem saw in the last ten "
-                       "minutes: compactions that failed, programs stalled in an allocation, "
-                       "failed allocations of more than one page (these only where the kernel log "
-                       "is read). 0: free memory may be in small pieces, but nobody suffers."},
+               .help = "Kinds of evidence of fragmented memory in the last 10 min: failed "
+                       "compactions, direct-reclaim stalls, failed allocations of more than one "
+                       "page (the last only where the kernel log is read). 0: no failures from "
+                       "fragmentation."},
 };
 enum Metric : std::size_t { kFaults, kRecentEvents, kEvidence };
 
@@ -58,7 +59,7 @@ bool is_fault(const Entry& entry) {
          entry.origin == Origin::kSystem;
 }
 
-// What the kernel only counted, of what has just happened.
+// Faults that the kernel suppressed just now.
 std::uint64_t suppressed(const Tally& tally) {
   std::uint64_t all = 0;
   for (const EventKind kind : kFaultKinds) all += tally.suppressed_at_once(kind);
@@ -75,7 +76,7 @@ FailedAllocations failed_allocations(const Tally& tally) {
   FailedAllocations all;
   for (const Entry& entry : tally.entries()) {
     if (entry.kind != EventKind::kPageAllocFailure || entry.origin != Origin::kSystem) continue;
-    // Order 0 is no memory at all. Of "other" and "unknown" it is not known.
+    // Order 0 means no memory at all. The order of "other" and "unknown" is not known.
     const std::string_view order = entry.parts[1].view();
     if (order.empty() || order[0] < '1' || order[0] > '9') continue;
     all.count += entry.count;
@@ -108,8 +109,7 @@ RecentFaults::RecentFaults() {
   }
 }
 
-// Whether the tally is the one looked at before, and not long ago: else what has been counted since
-// is not known to be recent.
+// Whether the tally is the one of the last snapshot: else what was counted since may not be recent.
 bool RecentFaults::is_continued(const Tally& tally) const {
   const std::vector<Entry>& entries = tally.entries();
   if (entries.size() < seen_.size()) return false;
@@ -136,7 +136,7 @@ RecentFaults::Client& RecentFaults::client_of(const Entry& entry) {
 void RecentFaults::add(Client& client, Nanoseconds when, std::uint64_t count) {
   const std::int64_t id = when / kBucket;
   auto& bucket = client.buckets[static_cast<std::size_t>(id) % client.buckets.size()];
-  // One that is newer already: what is a minute older than it is not recent.
+  // The bucket holds a newer minute: this event is not recent.
   if (bucket.id > id) return;
   if (bucket.id != id) bucket = {id, 0};
   bucket.count += count;
@@ -152,7 +152,7 @@ std::uint64_t RecentFaults::recent(const Client& client, Nanoseconds now) {
   return sum;
 }
 
-void RecentFaults::look(const Tally& tally, bool live, Nanoseconds now) {
+void RecentFaults::snapshot(const Tally& tally, bool live, Nanoseconds now) {
   const bool continued = looked_ && now - *looked_ <= kRecent && is_continued(tally);
   looked_ = now;
   const std::uint64_t suppressed_now = suppressed(tally);
@@ -168,18 +168,18 @@ void RecentFaults::look(const Tally& tally, bool live, Nanoseconds now) {
     const std::uint64_t before = i < known ? seen_[i].count : 0;
     seen_[i] = {entry.hash, entry.count};
     if (!is_fault(entry) || (i < known && entry.count == before)) continue;
-    // Seen once, it stays.
+    // A client seen once stays.
     Client& client = client_of(entry);
     const auto is_recent = [&](const std::optional<Nanoseconds>& at) {
       return at && now - *at < kRecent;
     };
     if (!live) {
-      // A captured log's times are on a clock of its own: what comes while we look is new.
+      // A captured log has a clock of its own: what is added between two readings is recent.
       if (continued) add(client, now, entry.count - before);
       continue;
     }
     if (!is_recent(entry.last)) continue;
-    // Of those that came before us only the last is known to be recent, if not even the first is.
+    // Of those before the start only the last is known to be recent, unless the first is too.
     const bool all = continued || is_recent(entry.first);
     add(client, std::min(*entry.last, now), all ? entry.count - before : 1);
   }
@@ -191,8 +191,8 @@ std::span<const Descriptor> RecentEvents::metrics() const { return kMetrics; }
 
 void RecentEvents::Watched::see(std::optional<std::uint64_t> now_count, Nanoseconds now,
                                 bool counts) {
-  // Backwards is another counter: it begins anew.
-  if (counts && count && now_count && *now_count > *count) grew = now;
+  // A smaller count is another counter.
+  if (counts && count && now_count && *now_count > *count) grown_at = now;
   count = now_count;
 }
 
@@ -200,27 +200,26 @@ void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
   const auto* reading = context.readings.get<KernelLogReading>();
   if (reading == nullptr) return;
   const bool is_first = faults_.is_first();
-  // What is in the log from before is still coming.
+  // Older lines of the log are still being read.
   if (is_first && !reading->log->is_caught_up()) {
     context.absent.add("log_not_read_yet");
     return;
   }
   const bool dated = context.facts.live || reading->captured_at;
   const Nanoseconds now = reading->captured_at.value_or(context.now);
-  faults_.look(reading->log->tally(), dated, now);
+  faults_.snapshot(reading->log->tally(), dated, now);
   if (is_first && !dated) {
     context.absent.add("needs_two_readings");
     return;
   }
   for (const RecentFaults::Client& client : faults_.clients()) {
-    if (&client == &faults_.clients()[kOther] && !RecentFaults::had_any(client)) continue;
+    if (&client == &faults_.clients()[kOther] && !RecentFaults::has_recent(client)) continue;
     const std::uint64_t count = RecentFaults::recent(client, now);
-    out.put(kMetrics[kFaults], static_cast<double>(count), client.smmu.view(),
-            client.client.view());
+    out.put(kMetrics[kFaults], count, client.smmu.view(), client.client.view());
   }
 }
 
-// False at the first look.
+// False at the first reading.
 bool RecentEvents::see_captured(const Tally& tally, Nanoseconds now) {
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
     Growth& growth = growth_[static_cast<std::size_t>(info.kind)];
@@ -239,7 +238,7 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
     return;
   }
   const Tally& tally = reading->log->tally();
-  // On the log's own clock where it is known what that said at the capture.
+  // By the log's own clock where its time at the capture is known.
   const bool dated = context.facts.live || reading->captured_at;
   if (!dated && !see_captured(tally, context.now)) {
     context.absent.add("needs_two_readings");
@@ -247,7 +246,7 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
   }
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
     if (info.group == kernel_log::Group::kNone) continue;
-    // Where the journal cannot be read at all the kernel's own nvmap lines are still worth telling.
+    // Without the journal the kernel's own nvmap lines still count.
     const bool kernels = info.kind != EventKind::kNvbufsurface && !reading->process_lines_awaited;
     if (!reading->is_counted(info.kind) && !kernels) {
       context.absent.add("journal_not_read");
@@ -256,7 +255,7 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
     const std::uint64_t count =
         dated ? tally.recent(info.kind, reading->captured_at.value_or(context.now))
               : growth_[static_cast<std::size_t>(info.kind)].recent.sum(context.now);
-    out.put(kMetrics[kRecentEvents], static_cast<double>(count), info.name);
+    out.put(kMetrics[kRecentEvents], count, info.name);
   }
 }
 
@@ -267,7 +266,7 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
   const Tally* tally =
       reading != nullptr && reading->log->is_caught_up() ? &reading->log->tally() : nullptr;
   const bool is_first = !looked_ || context.now - *looked_ > kEvidenceLasts;
-  // What vmstat tells may be some seconds old.
+  // The reading of vmstat may be some seconds old.
   const Tally* probes = tally != nullptr ? tally : options_.probes;
   const bool probed = probes != nullptr && probes->probed_since(context.now - kVmstatAge);
   if (is_first) evidence_ = {};
@@ -278,10 +277,10 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
     const FailedAllocations failed = failed_allocations(*tally);
     Watched& watched = evidence_[kAllocFailure];
     if (context.facts.live) {
-      watched.grew = failed.last;
+      watched.grown_at = failed.last;
     } else if (reading->captured_at) {
-      watched.grew = failed.last;
-      if (failed.last) *watched.grew += context.now - *reading->captured_at;
+      watched.grown_at = failed.last;
+      if (failed.last) *watched.grown_at += context.now - *reading->captured_at;
     } else {
       watched.see(failed.count, context.now, true);
     }
@@ -289,14 +288,14 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
     context.absent.add("kernel_log_not_read");
   }
   const auto count = std::count_if(evidence_.begin(), evidence_.end(), [&](const Watched& one) {
-    return one.grew && context.now - *one.grew < kEvidenceLasts;
+    return one.grown_at && context.now - *one.grown_at < kEvidenceLasts;
   });
-  // That nothing grew is known from the second reading on only.
+  // Whether anything grew is known from the second reading on.
   if (is_first && count == 0) {
     context.absent.add("needs_two_readings");
     return;
   }
-  out.put(kMetrics[kEvidence], static_cast<double>(count));
+  out.put(kMetrics[kEvidence], count);
 }
 
 void RecentEvents::write(SampleWriter& out, WriteContext& context) {

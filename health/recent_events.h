@@ -1,28 +1,28 @@
-// What happened a moment ago, out of counters that only ever grow.
+// SPDX-License-Identifier: Apache-2.0
+// Recent events, derived from counters that only grow.
 //
-// Faults of devices' memory accesses are put into buckets of five seconds by when they were
-// counted, and summed over the last minute. Those that the kernel's log held before jetmem came to
-// read it are recent where their time says so: all of a kind if its first was within the minute,
-// else one.
+// Faults of devices' memory accesses go into buckets of five seconds by the time they were counted;
+// the metric sums the last minute. Faults that the kernel log held before jetmem started are recent
+// by their time stamps: all of an entry if its first was within the minute, else one.
 //
-// What the kernel only counted ("callbacks suppressed") is said when the next fault comes, which
-// may be days later: it is recent only if a fault had been printed within ten seconds before.
+// The kernel reports suppressed faults ("callbacks suppressed") only with the next fault, possibly
+// days later: they are recent only if a fault was printed within ten seconds before.
 //
-// jetmem_kernel_recent_events: of each kind that is in a group (kinds.h), the events of the last
-// ten minutes, those while jetmem's probe ran left out. On a live machine by their own time stamps,
-// to a quarter of a minute: one at boot counts although jetmemd came later, one of an hour ago
-// never does. Not counted: an event whose time is not known; suppressed ones but those that came at
-// once (as above); after a restart of jetmemd, of several counted before it, those that may be
-// older. There with 0 as soon as the log is read; absent before, and without the log. nvmap and
-// nvbufsurface also wait for the journal where processes' lines are followed; where it cannot be
-// read nvmap is what the kernel says of it (jetmem_kernel_log_process_lines_followed is 0 then). In
-// a captured log, whose clock is another, what it grows by while jetmem looks is new.
+// jetmem_kernel_recent_events: for each kind that is in a group (kinds.h), the events of the last
+// ten minutes, without those during jetmem's probe. On a live machine by their own time stamps, to
+// 15 s: an event at boot counts although jetmemd started later, one of an hour ago never does. Not
+// counted: events without a time; suppressed ones, except as above; after a restart of jetmemd,
+// those of several counted before it that may be older. The series are there as soon as the log is
+// read, absent before, and without the log. nvmap and nvbufsurface also wait for the journal where
+// library errors are followed; where it cannot be read, nvmap counts what the kernel itself prints
+// (jetmem_kernel_log_library_errors_followed is 0 then). A captured log has a clock of its own:
+// what it grows by while jetmem reads it is recent.
 //
-// Evidence that memory is fragmented: each kind counts for ten minutes from when it was seen last.
-// What happens while jetmemd's probe runs is none, whether or not the log is followed. compact_fail
-// and allocstall are the whole machine's: who made them happen is not told.
+// Evidence of fragmentation: each kind counts for ten minutes after it was last seen. What happens
+// during jetmemd's probe does not count, whether or not the log is followed. compact_fail and
+// allocstall are machine-wide: who caused them is unknown.
 //
-// Nothing of it outlives a restart but what the log itself tells.
+// A restart forgets all of it except what is in the log.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@
 #include "collectors/kernel_log/source.h"
 #include "collectors/kernel_log/tally.h"
 #include "collectors/source.h"
-#include "health/options.h"
+#include "health/memory/options.h"
 
 namespace jetmem {
 
@@ -56,18 +56,18 @@ class RecentFaults {
 
   RecentFaults();
   // `live`: whether the tally's times are on the same clock as `now`.
-  void look(const kernel_log::Tally& tally, bool live, Nanoseconds now);
+  void snapshot(const kernel_log::Tally& tally, bool live, Nanoseconds now);
   bool is_first() const { return !looked_; }
-  // The first is for faults that the kernel only counted, the second for clients beyond the bound.
+  // The first is for faults that the kernel only counted, the second for clients beyond the limit.
   const std::vector<Client>& clients() const { return clients_; }
   static std::uint64_t recent(const Client& client, Nanoseconds now);
-  static bool had_any(const Client& client) {
+  static bool has_recent(const Client& client) {
     return std::any_of(client.buckets.begin(), client.buckets.end(),
                        [](const Client::Bucket& bucket) { return bucket.id >= 0; });
   }
 
  private:
-  // What was seen of an entry of the tally, by its place.
+  // The last count of an entry of the tally, by its index.
   struct Seen {
     std::uint64_t hash = 0;
     std::uint64_t count = 0;
@@ -82,7 +82,7 @@ class RecentFaults {
   std::optional<Nanoseconds> looked_;
 };
 
-class RecentEvents final : public Derivation {
+class RecentEvents final : public DerivedMetric {
  public:
   explicit RecentEvents(const HealthOptions& options = kDefaultHealthOptions) : options_(options) {}
 
@@ -93,10 +93,10 @@ class RecentEvents final : public Derivation {
 
  private:
   static constexpr std::size_t kKinds = 3;
-  // A counter, and when it was last seen to have grown.
+  // A counter, and when it last grew.
   struct Watched {
     std::optional<std::uint64_t> count;
-    std::optional<Nanoseconds> grew;
+    std::optional<Nanoseconds> grown_at;
     void see(std::optional<std::uint64_t> now_count, Nanoseconds now, bool counts);
   };
 
@@ -107,7 +107,7 @@ class RecentEvents final : public Derivation {
 
   const HealthOptions& options_;
   RecentFaults faults_;
-  // Of a captured log: what was counted at the last look, and what came since the first.
+  // Of a captured log: the count at the last reading, and what was added since the first.
   struct Growth {
     std::uint64_t count = 0;
     kernel_log::RecentCount recent;

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/registry.h"
 
 #include "health/bandwidth.h"
-#include "health/clock_leaps.h"
-#include "health/cma_health.h"
-#include "health/fragmentation.h"
-#include "health/memory_health.h"
-#include "health/memory_pressure.h"
+#include "health/clock_steps.h"
+#include "health/memory/cma_health.h"
+#include "health/memory/fragmentation.h"
+#include "health/memory/memory_health.h"
+#include "health/memory/memory_pressure.h"
 #include "health/probe_baseline.h"
 #include "health/recent_events.h"
 #include "health/throttling.h"
@@ -13,19 +14,19 @@
 
 namespace jetmem {
 
-std::vector<std::unique_ptr<Derivation>> make_all_derivations(const HealthOptions& options) {
-  std::vector<std::unique_ptr<Derivation>> derivations;
-  derivations.push_back(std::make_unique<Fragmentation>());
-  derivations.push_back(std::make_unique<CmaHealth>(options));
-  derivations.push_back(std::make_unique<MemoryHealth>());
-  derivations.push_back(std::make_unique<MemoryPressure>());
-  derivations.push_back(std::make_unique<Throttling>());
-  derivations.push_back(std::make_unique<Bandwidth>());
-  derivations.push_back(std::make_unique<Trends>());
-  derivations.push_back(std::make_unique<RecentEvents>(options));
-  derivations.push_back(std::make_unique<ProbeBaseline>());
-  derivations.push_back(std::make_unique<ClockLeaps>());
-  return derivations;
+std::vector<std::unique_ptr<DerivedMetric>> make_derived_metrics(const HealthOptions& options) {
+  std::vector<std::unique_ptr<DerivedMetric>> derived_metrics;
+  derived_metrics.push_back(std::make_unique<Fragmentation>());
+  derived_metrics.push_back(std::make_unique<CmaHealth>(options));
+  derived_metrics.push_back(std::make_unique<MemoryHealth>());
+  derived_metrics.push_back(std::make_unique<MemoryPressure>());
+  derived_metrics.push_back(std::make_unique<Throttling>());
+  derived_metrics.push_back(std::make_unique<Bandwidth>());
+  derived_metrics.push_back(std::make_unique<Trends>());
+  derived_metrics.push_back(std::make_unique<RecentEvents>(options));
+  derived_metrics.push_back(std::make_unique<ProbeBaseline>());
+  derived_metrics.push_back(std::make_unique<ClockSteps>());
+  return derived_metrics;
 }
 
 }  // namespace jetmem

@@ -1,17 +1,18 @@
-// Every derivation there is.
+// SPDX-License-Identifier: Apache-2.0
+// All derived metrics.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "collectors/source.h"
-#include "health/options.h"
+#include "health/memory/options.h"
 
 namespace jetmem {
 
-// In the order in which they are written. `options` must outlive them; what changes in it counts
-// from the next round on.
-std::vector<std::unique_ptr<Derivation>> make_all_derivations(
+// In the order in which they are written. `options` must outlive them; changes count from the next
+// cycle on.
+std::vector<std::unique_ptr<DerivedMetric>> make_derived_metrics(
     const HealthOptions& options = kDefaultHealthOptions);
 
 }  // namespace jetmem

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/throttling.h"
 
 #include <algorithm>
 #include <array>
 
-#include "collectors/sysfs_text.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
@@ -11,20 +12,20 @@ namespace {
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_throttling_level",
                .type = MetricType::kGauge,
-               .help = "How the chip is slowed down now: 0 not at all; 1 slowed; 2 slowed hard, a "
-                       "clock cut by more than half of its steps or an alert at its deepest. What "
-                       "does it: jetmem_throttle_active."},
+               .help = "How much the chip is throttled now: 0 not at all; 1 slowed; 2 slowed "
+                       "hard: a clock cut by more than half of its steps, or a throttle alert at "
+                       "its deepest state. jetmem_throttle_active shows the reason."},
 };
 
 constexpr std::array<std::string_view, 2> kSources{"throttle", "thermal"};
 
 bool cuts_a_clock(std::string_view type) {
-  return starts_with(type, "cpufreq-") || starts_with(type, "devfreq-") ||
-         starts_with(type, "thermal-cpufreq-") || starts_with(type, "thermal-devfreq-") ||
-         ends_with(type, "-balanced");
+  return type.starts_with("cpufreq-") || type.starts_with("devfreq-") ||
+         type.starts_with("thermal-cpufreq-") || type.starts_with("thermal-devfreq-") ||
+         type.ends_with("-balanced");
 }
 
-bool is_heavy(std::string_view type) { return type == "heavy" || ends_with(type, "-heavy"); }
+bool is_heavy(std::string_view type) { return type == "heavy" || type.ends_with("-heavy"); }
 
 }  // namespace
 
@@ -50,7 +51,7 @@ std::optional<ThrottlingLevel> throttling_level(const Throttle* throttle, const 
   if (thermal == nullptr) return seen;
   for (const Thermal::CoolingDevice& device : thermal->cooling) {
     const auto level = throttling_level(device);
-    // That one device is at rest says nothing of those that could not be read.
+    // One idle device proves nothing about those that could not be read.
     if (level && *level != ThrottlingLevel::kNone) seen = std::max(seen, level);
   }
   return seen;
@@ -64,7 +65,7 @@ void Throttling::write(SampleWriter& out, WriteContext& context) {
   const auto level =
       throttling_level(context.readings.get<Throttle>(), context.readings.get<Thermal>());
   if (level) {
-    out.put(kMetrics[0], static_cast<double>(*level));
+    out.put(kMetrics[0], *level);
   } else {
     context.absent.add("inputs_unknown");
   }

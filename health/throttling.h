@@ -1,26 +1,27 @@
-// Whether, and how hard, the chip is slowed down now.
+// SPDX-License-Identifier: Apache-2.0
+// Whether, and how hard, the chip is throttled now.
 //
-//   0 none         all that could slow it was read, and nothing does
-//   1 slowed       a throttle alert or a cooling device that cuts clocks is at work
+//   0 none         everything that could throttle it was read, and nothing does
+//   1 slowed       a throttle alert or a cooling device that cuts clocks is active
 //   2 slowed hard  a cooling device that cuts clocks (cpufreq-*, devfreq-*, *-balanced) is beyond
-//                  half of its steps; an alert is at the deepest of two states or more; or the
+//                  half of its steps; an alert is at the deepest of two or more states; or the
 //                  hardware's heavy throttling (tegra-heavy and its like) is on
-// That anything slows it is the verdict of the source throttle; how deep is told by the states of
-// the same cooling devices in the source thermal, where the kernel's own max_state is the measure.
-// Temperatures are not asked: a trip tells when cooling begins, and a passive one may be a warning
-// that slows nothing (hot-surface-alert). Over-current slows for moments too short to be seen
-// here: jetmem_overcurrent_events_total counts it.
+// The source throttle decides whether anything throttles; the states of the same cooling devices in
+// the source thermal, relative to the kernel's max_state, decide how hard. Temperatures do not
+// count: a trip only marks where cooling begins, and a passive one may be a warning that slows
+// nothing (hot-surface-alert). Over-current throttles too briefly to be seen here:
+// jetmem_overcurrent_events_total counts it.
 //
-// Without the source thermal the level is at most 1. Absent, and counted as inputs_unknown, while
-// nothing is seen to slow it and not all that could is known, and where nothing here could.
+// Without the source thermal the level is at most 1. Absent (inputs_unknown) while nothing
+// throttles but not everything that could is known, and where nothing can throttle.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "collectors/source.h"
-#include "collectors/thermal.h"
-#include "collectors/throttle.h"
+#include "collectors/sysfs/thermal.h"
+#include "collectors/sysfs/throttle.h"
 
 namespace jetmem {
 
@@ -31,7 +32,7 @@ std::optional<ThrottlingLevel> throttling_level(const Thermal::CoolingDevice& de
 // Either may be null.
 std::optional<ThrottlingLevel> throttling_level(const Throttle* throttle, const Thermal* thermal);
 
-class Throttling final : public Derivation {
+class Throttling final : public DerivedMetric {
  public:
   std::string_view name() const override { return "throttling_level"; }
   std::span<const std::string_view> sources() const override;

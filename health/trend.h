@@ -1,27 +1,26 @@
-// Where a figure is going over two hours: a robust line through one value a minute.
+// SPDX-License-Identifier: Apache-2.0
+// The trend of a value over two hours: a robust line through one value per minute.
 //
-// The value of a minute is the median of what was seen in it, so that what takes memory for some
-// seconds (a probe, a program's start) does not bend the line. A minute in which nothing was seen
-// has no value; after kLongestGap without any (suspend, a source that failed) the trend begins
-// anew.
+// The value of a minute is the median of its readings, so that a peak of some seconds (a probe, a
+// program's start) does not bend the line. A minute without readings has no value; after
+// kLongestGap without any (suspend, a failed source) the trend starts again.
 //
-// The slope is Theil and Sen's: the median of the slopes between any two values. A quarter of the
-// values may be anything at all without moving it much.
+// The slope is Theil-Sen: the median of the slopes between any two values. A quarter of the values
+// may be outliers without moving it much.
 //
-// Fit, 0 to 1, is Kendall's tau along the slope: of all pairs of values, those that go its way less
-// those that go against it, as a share of all; equal values count as neither. A line gives 1, noise
-// around a level about 0; one step, whose pairs are level on each side, at most 0.5, two steps
-// 0.67; a sawtooth whose teeth are shorter than 105 minutes less than 0.6. From kGoodFit on the
-// slope is told: growth under noise is found once it is about seven times the noise's standard
-// deviation. A sawtooth whose teeth are as long as the window, or longer, is growth for as long as
-// the window can tell.
+// Fit, 0 to 1, is Kendall's tau along the slope: the share of all pairs of values that go its way,
+// minus those that go against it; equal values count as neither. A line gives 1, noise around a
+// level about 0; one step at most 0.5, two steps 0.67; a sawtooth with teeth shorter than 105
+// minutes less than 0.6. From kGoodFit on the slope is reported: growth under noise is found once
+// it is about seven times the noise's standard deviation. A sawtooth with teeth as long as the
+// window looks like growth.
 //
-// Fit asks only whether values keep going one way, not whether they go on: a warm-up that levels
-// off, and a ramp that ended, keep theirs for an hour. So the newest two fifths of the values must
-// by itself have a slope of the same sign and at least half the size; else there is none to tell.
-// (A newest third is too short: one leak in a hundred under noise would be lost for a while.)
+// Fit does not show whether the growth continues: a warm-up that levels off, and a ramp that ended,
+// keep theirs for an hour. So the newest two fifths of the values alone must have a slope of the
+// same sign and at least half the size; else the slope is omitted. (A newest third is too short: it
+// would miss one leak in a hundred under noise for a while.)
 //
-// Nothing of it outlives a restart: there is no trend until kLeastSpan of values was seen again.
+// A restart forgets all of it: there is no trend until kLeastSpan of values was read again.
 #pragma once
 
 #include <array>
@@ -43,11 +42,11 @@ struct TrendLine {
 class Trend {
  public:
   static constexpr std::int64_t kMinutes = 120;
-  static constexpr std::int64_t kLongestGap = 11;  // minutes; a source that is spared has ten
+  static constexpr std::int64_t kLongestGap = 11;  // minutes; a throttled source has ten
   static constexpr std::int64_t kLeastSpan = 30;   // minutes
   static constexpr std::size_t kLeastValues = 15;
   static constexpr double kGoodFit = 0.7;
-  static constexpr double kGoesOn = 0.5;  // of the slope
+  static constexpr double kContinues = 0.5;  // of the slope
 
   // Slopes of all pairs: one for many trends.
   using Scratch = std::vector<float>;
@@ -62,12 +61,12 @@ class Trend {
   void compute(Scratch& scratch);
   // As of the last compute(); absent while there are too few values.
   const std::optional<TrendLine>& line() const { return line_; }
-  // The line where it explains the values well enough to be told, and goes on.
+  // The line where it fits well enough to be reported, and the growth continues.
   const TrendLine* good_line() const { return line_ && is_good(*line_) ? &*line_ : nullptr; }
   static bool is_good(const TrendLine& line) {
     const double goes_on = line.slope < 0 ? -line.newest_slope : line.newest_slope;
     const double size = line.slope < 0 ? -line.slope : line.slope;
-    return line.fit >= kGoodFit && size > 0 && goes_on >= size * kGoesOn;
+    return line.fit >= kGoodFit && size > 0 && goes_on >= size * kContinues;
   }
 
  private:

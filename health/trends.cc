@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/trends.h"
 
 #include <algorithm>
 
-#include "collectors/meminfo.h"
-#include "collectors/nvmap.h"
-#include "collectors/processes/shown_groups.h"
+#include "collectors/jetson/nvmap/source.h"
+#include "collectors/proc/meminfo.h"
+#include "collectors/processes/group/shown_groups.h"
 
 namespace jetmem {
 namespace {
@@ -14,32 +15,32 @@ constexpr auto kGauge = MetricType::kGauge;
 constexpr std::array kMetrics{
     Descriptor{.name = "jetmem_trend_bytes_per_second",
                .type = kGauge,
-               .help = "How fast this grows (below 0: shrinks), by the values of the last two "
-                       "hours, one a minute; steps and short peaks leave it alone. Absent unless "
-                       "jetmem saw half an hour of it and a line explains it well "
-                       "(jetmem_trend_fit_ratio of 0.7 and more): then something leaks, or is "
+               .help = "Growth per second (negative: shrinks) over the last two hours, from one "
+                       "value per minute; steps and short peaks do not count. Absent until jetmem "
+                       "has half an hour of values and a line explains them well "
+                       "(jetmem_trend_r_squared of 0.7 and above): then something leaks, or is "
                        "still filling up.",
                .labels = {"of"},
                .max_series = 3},
-    Descriptor{.name = "jetmem_trend_fit_ratio",
+    Descriptor{.name = "jetmem_trend_r_squared",
                .type = kGauge,
-               .help = "How well a line explains the last two hours: 1 steady growth or shrinking, "
-                       "0 none, only noise, steps or coming and going. Below 0.7 no slope is told.",
+               .help = "How well a line explains the last two hours: 1 steady growth or "
+                       "shrinking; 0 none, only noise, steps or fluctuation. Below 0.7 the slope "
+                       "is omitted.",
                .labels = {"of"},
                .max_series = 3},
     Descriptor{.name = "jetmem_trend_exhaustion_seconds",
                .type = kGauge,
-               .help = "When MemAvailable is at 0 if it goes on shrinking as in the last two "
-                       "hours. Absent when it does not shrink steadily, or not within 30 days. "
-                       "jetmem_process_group_trend_bytes_per_second and the nvmap trends say who "
-                       "grows.",
+               .help = "Time until MemAvailable reaches 0 if it continues to shrink as in the "
+                       "last two hours. Absent when it does not shrink steadily, or not within 30 "
+                       "days. jetmem_process_group_trend_bytes_per_second and the nvmap trends "
+                       "show what grows.",
                .labels = {"of"}},
     Descriptor{.name = "jetmem_process_group_trend_bytes_per_second",
                .type = kGauge,
-               .help = "How fast the memory of these processes (resident, GPU and DMA-BUFs "
-                       "together) grows, by the values of the last two hours; absent unless a line "
-                       "explains them well. What grows for hours leaks, or fills a cache without a "
-                       "bound.",
+               .help = "Growth per second of the memory of these processes (resident, GPU and "
+                       "DMA-BUFs together) over the last two hours; absent unless a line explains "
+                       "it well. What grows for hours leaks, or fills an unbounded cache.",
                .labels = {"command", "unit", "container"},
                .max_series = ShownGroups::kMost},
 };
@@ -48,13 +49,13 @@ enum Metric : std::size_t { kSlope, kFit, kExhaustion, kGroupSlope };
 constexpr std::array<std::string_view, 3> kSources{"meminfo", "nvmap", "processes"};
 constexpr std::array<std::string_view, 3> kOf{"MemAvailable", "NvMapMemUsed", "nvmap_orphans"};
 constexpr double kFurthest = 30 * 86400.0;
-// One in a second's round; as many more as rounds are apart.
+// One per second, so that no cycle takes long.
 constexpr Nanoseconds kEach = std::chrono::seconds(1);
 
 constexpr std::string_view kTooFew = "too_few_values";
 constexpr std::string_view kNoFit = "no_steady_trend";
 
-// Absent where a heap's orphans are not known: a part would look like growth when the rest comes.
+// Absent where a heap's orphans are unknown: the missing part would look like growth later.
 std::optional<std::uint64_t> orphan_bytes(const Nvmap& nvmap) {
   std::optional<std::uint64_t> sum;
   for (const Nvmap::Heap& heap : nvmap.heaps) {
@@ -72,10 +73,10 @@ std::span<const std::string_view> Trends::sources() const { return kSources; }
 
 std::span<const Descriptor> Trends::metrics() const { return kMetrics; }
 
-void Trends::add_figures(WriteContext& context) {
+void Trends::add_processes(WriteContext& context) {
   const auto add = [&](Of of, const std::optional<std::uint64_t>& bytes) {
     there_[of] = bytes.has_value();
-    if (bytes) figures_[of].add(context.now, static_cast<double>(*bytes));
+    if (bytes) stats_[of].add(context.now, static_cast<double>(*bytes));
   };
   const auto* meminfo = context.readings.get<Meminfo>();
   add(kMemAvailable, meminfo == nullptr ? std::nullopt : meminfo->find(kOf[kMemAvailable]));
@@ -89,7 +90,7 @@ void Trends::add_groups(WriteContext& context) {
   for (Group& group : groups_) group.shown = false;
   const auto* processes = context.readings.get<Processes>();
   if (processes == nullptr || processes->shown == nullptr) return;
-  // A walk that was cut saw the older processes only.
+  // A truncated walk saw only the older processes.
   if (processes->left_out > 0) {
     context.absent.add("walk_cut");
     return;
@@ -110,7 +111,7 @@ void Trends::add_groups(WriteContext& context) {
   }
 }
 
-// The one not seen for longest makes room: at most ShownGroups::kMost are seen in a round.
+// Evicts the one not seen for longest: at most ShownGroups::kMost are seen in a cycle.
 Trends::Group& Trends::group_of(const ProcessKey& key) {
   Group* oldest = nullptr;
   for (Group& group : groups_) {
@@ -126,7 +127,7 @@ Trends::Group& Trends::group_of(const ProcessKey& key) {
 void Trends::compute(Nanoseconds now) {
   std::int64_t most = 1 + (now - computed_) / kEach;
   computed_ = now;
-  const std::size_t all = kFigures + kGroups;
+  const std::size_t all = kStatistics + kGroups;
   for (std::size_t n = 0; n < all && most > 0; ++n) {
     Trend& one = trend(next_);
     next_ = (next_ + 1) % all;
@@ -136,16 +137,16 @@ void Trends::compute(Nanoseconds now) {
   }
 }
 
-void Trends::write_figures(SampleWriter& out, WriteContext& context) const {
-  for (std::size_t of = 0; of < kFigures; ++of) {
+void Trends::write_process_metrics(SampleWriter& out, WriteContext& context) const {
+  for (std::size_t of = 0; of < kStatistics; ++of) {
     if (!there_[of]) continue;
-    const auto& line = figures_[of].line();
+    const auto& line = stats_[of].line();
     if (!line) {
       context.absent.add(kTooFew);
       continue;
     }
     out.put(kMetrics[kFit], line->fit, kOf[of]);
-    const TrendLine* good = figures_[of].good_line();
+    const TrendLine* good = stats_[of].good_line();
     if (good == nullptr) {
       context.absent.add(kNoFit);
       continue;
@@ -174,10 +175,10 @@ void Trends::write_groups(SampleWriter& out, WriteContext& context) const {
 }
 
 void Trends::write(SampleWriter& out, WriteContext& context) {
-  add_figures(context);
+  add_processes(context);
   add_groups(context);
   compute(context.now);
-  write_figures(out, context);
+  write_process_metrics(out, context);
   write_groups(out, context);
 }
 

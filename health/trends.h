@@ -1,20 +1,21 @@
-// Where memory is going: trends (health/trend.h) of MemAvailable, of what nvmap has, of its
-// orphans, and of the largest groups of processes.
+// SPDX-License-Identifier: Apache-2.0
+// Trends (health/trend.h) of MemAvailable, of nvmap's memory and its orphans, and of the largest
+// groups of processes.
 //
-// A trend is computed once a minute, and only a few in one round, so that no round is long for it.
+// A trend is computed once a minute, and only a few in one cycle, so that no cycle takes long.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
-#include "collectors/processes/groups.h"
+#include "collectors/processes/group/groups.h"
 #include "collectors/source.h"
 #include "health/trend.h"
 
 namespace jetmem {
 
-class Trends final : public Derivation {
+class Trends final : public DerivedMetric {
  public:
   Trends();
 
@@ -25,8 +26,8 @@ class Trends final : public Derivation {
 
  private:
   enum Of : std::size_t { kMemAvailable, kNvMapMemUsed, kNvmapOrphans };
-  static constexpr std::size_t kFigures = 3;
-  // Some more than are shown, so that one that goes and comes back is still known.
+  static constexpr std::size_t kStatistics = 3;
+  // Some more than are shown, so that one that comes back is still known.
   static constexpr std::size_t kGroups = 24;
 
   struct Group {
@@ -36,17 +37,19 @@ class Trends final : public Derivation {
     bool shown = false;
   };
 
-  void add_figures(WriteContext& context);
+  void add_processes(WriteContext& context);
   void add_groups(WriteContext& context);
   Group& group_of(const ProcessKey& key);
-  Trend& trend(std::size_t i) { return i < kFigures ? figures_[i] : groups_[i - kFigures].trend; }
+  Trend& trend(std::size_t i) {
+    return i < kStatistics ? stats_[i] : groups_[i - kStatistics].trend;
+  }
   void compute(Nanoseconds now);
-  void write_figures(SampleWriter& out, WriteContext& context) const;
+  void write_process_metrics(SampleWriter& out, WriteContext& context) const;
   void write_groups(SampleWriter& out, WriteContext& context) const;
 
   Trend::Scratch scratch_;
-  std::array<Trend, kFigures> figures_;
-  std::array<bool, kFigures> there_{};  // in this round
+  std::array<Trend, kStatistics> stats_;
+  std::array<bool, kStatistics> there_{};  // in this cycle
   std::array<Group, kGroups> groups_;
   // Of the processes' readings: the one taken last, and what their bytes are made of.
   std::uint64_t groups_reading_ = 0;

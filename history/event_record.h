@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happened, as the recorder keeps it and everybody shows it: an event of the kernel's log, a
 // change of an alert, a start, a mark.
 #pragma once
@@ -14,7 +15,7 @@ namespace jetmem {
 enum class EventWhat : std::uint8_t {
   kKernel,  // kind: the kernel-log event's kind ("smmu_context_fault")
   kAlert,   // kind: the change ("pending", "firing", "resolved", ...)
-  kDaemon,  // kind: "start", "stop", "clock_leap", "clock_trusted", "loss"
+  kDaemon,  // kind: "start", "stop", "clock_step", "clock_trusted", "loss"
   kMark,    // kind: "mark"; the summary is what the person wrote
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was: questions to the recorder's database, whoever answers them (the file itself, the daemon
 // over its API, what still waits in memory).
 //
@@ -38,8 +39,8 @@ struct HistoryPoint {
   double max = 0;
 };
 
-struct SeriesAsked {
-  std::string key;  // the durable name (base/series_key.h)
+struct SeriesQuery {
+  std::string key;  // the durable name (metrics/series_key.h)
   Nanoseconds from{0};
   Nanoseconds to{0};
   // Absent: the finest that still reaches back to `from`.
@@ -52,7 +53,7 @@ struct SeriesPast {
   bool is_counter = false;
   std::vector<HistoryPoint> points;  // oldest first
   bool cut = false;                  // `most` was reached even so; the newest are there
-  std::string trouble;  // why part of the past is missing: the file could not be asked; else empty
+  std::string problem;  // why part of the past is missing: the file could not be asked; else empty
 };
 
 struct SeriesKnown {
@@ -62,7 +63,7 @@ struct SeriesKnown {
   Nanoseconds last{0};
 };
 
-struct EventsAsked {
+struct EventsQuery {
   std::optional<Nanoseconds> from;  // wall
   std::optional<Nanoseconds> to;
   std::optional<EventWhat> what;
@@ -74,7 +75,7 @@ struct EventsAsked {
 struct EventsPast {
   std::vector<EventRecord> events;  // newest first
   bool more = false;                // there are older ones that match
-  std::string trouble;              // as SeriesPast
+  std::string problem;              // as SeriesPast
 };
 
 struct BootKnown {
@@ -86,7 +87,7 @@ struct BootKnown {
 };
 
 struct HistoryFacts {
-  std::string place;  // the file, or the daemon's address
+  std::string location;  // the file, or the daemon's address
   std::uint64_t bytes = 0;
   std::uint64_t series = 0;
   std::uint64_t events = 0;
@@ -95,7 +96,7 @@ struct HistoryFacts {
   Nanoseconds raw_step{0};
   std::int64_t schema = 0;
   std::vector<BootKnown> boots;  // oldest first
-  std::string trouble;  // why part of it is missing: "set aside as damaged: ..."; empty: it is not
+  std::string problem;  // why part of it is missing: "set aside as damaged: ..."; empty: it is not
 };
 
 class History {
@@ -105,12 +106,12 @@ class History {
   // Series whose metric name is `family`, or all of them when it is empty. At most 4096.
   virtual Result<std::vector<SeriesKnown>> series(std::string_view family) = 0;
   // A series that was never recorded has no points and is no error.
-  virtual Result<SeriesPast> past(const SeriesAsked& asked) = 0;
+  virtual Result<SeriesPast> past(const SeriesQuery& requested) = 0;
   // Each series' last value at or before `wall`, not older than `patience`, of the resolution that
   // reaches back so far: {key, value}.
   virtual Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
-                                                                 Nanoseconds patience) = 0;
-  virtual Result<EventsPast> events(const EventsAsked& asked) = 0;
+                                                                 Nanoseconds timeout) = 0;
+  virtual Result<EventsPast> events(const EventsQuery& requested) = 0;
   virtual Result<HistoryFacts> facts() = 0;
 };
 

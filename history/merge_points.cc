@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "history/merge_points.h"
 
 #include <algorithm>
@@ -30,9 +31,9 @@ void merge_points(SeriesPast& past, Nanoseconds step) {
     HistoryPoint& into = points[last];
     const bool same_boot = point.boot == into.boot;
     const bool same_step = point.wall >= before && point.wall / step == into.wall / step;
-    const bool begins_anew = past.is_counter && point.min < into.max;
+    const bool starts_over = past.is_counter && point.min < into.max;
     before = point.wall;
-    if (same_boot && same_step && !begins_anew) {
+    if (same_boot && same_step && !starts_over) {
       take_in(into, point);
     } else {
       points[++last] = point;

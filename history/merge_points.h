@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fewer points for a picture: those of one step become one, so that sixty days fit a screen and
 // what was worst in each step is still seen.
 #pragma once

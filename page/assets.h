@@ -1,5 +1,6 @@
-// The device's own page: what it is made of, compressed at build time (page/build.py) and carried
-// by the daemon, so that it needs nothing but the device.
+// SPDX-License-Identifier: Apache-2.0
+// The files of the device's page, compressed at build time (page/build.py) and embedded in the
+// daemon, so that the page needs only the device.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ struct Asset {
 
 // Sorted by path.
 std::span<const Asset> assets();
-// Null where there is none of this path.
+// Null for an unknown path.
 const Asset* find_asset(std::string_view path);
 
 }  // namespace jetmem

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes of this folder what the daemon carries: bundled, compressed, as one C++ file.
+# SPDX-License-Identifier: Apache-2.0
+"""Bundles and compresses the page into one C++ file for the daemon.
 
     build.py --esbuild PROGRAM --runbooks DIRECTORY --work DIRECTORY --out assets.cc
 
@@ -17,12 +18,12 @@ import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
 HTML = "text/html; charset=utf-8"
-# What three-year-old browsers understand, phones included.
+# Supported by three-year-old browsers, phones included.
 TARGET = "es2022,chrome110,firefox110,safari16.4"
 
 
 def bundle(options, runbooks):
-    """Script and style, each one file: its text by the path that asks for it."""
+    """Script and style, one file each, by path."""
     names = json.dumps(sorted(runbooks))
     subprocess.run(
         [pathlib.Path(options.esbuild).resolve(), HERE / "src/main.js", HERE / "style/jetmem.css", "--bundle", "--minify",
@@ -38,7 +39,7 @@ def bundle(options, runbooks):
 
 
 def notice():
-    """uPlot's licence wants its notice in every copy; the bundler keeps only some comments."""
+    """uPlot's licence requires its notice in every copy; the bundler keeps only some comments."""
     words = " ".join((HERE / "node_modules/uplot/LICENSE").read_text().split())
     if "Permission is hereby granted" not in words:
         raise SystemExit("page/build.py: uPlot's LICENSE is not the one that is known")
@@ -46,7 +47,7 @@ def notice():
 
 
 def linked(text, runbooks):
-    """Links between runbooks lead to the device's own; what else they name is not on the device."""
+    """Links between runbooks lead to the device's own; other targets are not on the device."""
     def link(match):
         name = match.group(1)
         if name in runbooks:
@@ -62,10 +63,10 @@ def runbook_pages(directory):
     frame = (HERE / "runbook.html").read_text()
     pages = {}
     for name, path in sources.items():
-        # Without --unsafe: HTML in a runbook stays out.
+        # Without --unsafe: HTML in a runbook is omitted.
         body = subprocess.run(["cmark-gfm", "-e", "table", path], check=True, capture_output=True,
                               text=True).stdout
-        # What is too wide for a phone is scrolled, by the keyboard too.
+        # Content too wide for a phone scrolls, by the keyboard too.
         body = body.replace("<pre>", '<pre tabindex="0">')
         title = re.search(r"^# (.+)$", path.read_text(), re.MULTILINE).group(1)
         page = frame.replace("@TITLE@", html.escape(title)).replace("@BODY@", linked(body, runbooks))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "page/assets.h"
@@ -8,7 +9,7 @@ const Asset* find_asset(std::string_view path) {
   const auto all = assets();
   const auto found = std::lower_bound(
       all.begin(), all.end(), path,
-      [](const Asset& each, std::string_view wanted) { return each.path < wanted; });
+      [](const Asset& each, std::string_view needed) { return each.path < needed; });
   return found != all.end() && found->path == path ? &*found : nullptr;
 }
 

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/gates.h"
 
 #include <algorithm>
 #include <array>
 
-#include "collectors/cma.h"
-#include "collectors/meminfo.h"
-#include "collectors/pressure.h"
-#include "collectors/throttle.h"
+#include "collectors/proc/meminfo.h"
+#include "collectors/proc/pressure.h"
+#include "collectors/sysfs/cma.h"
+#include "collectors/sysfs/throttle.h"
 
 namespace jetmem {
 namespace {
@@ -30,25 +31,25 @@ constexpr std::array kKinds{
 };
 
 // Whole MiB, rounded down: for comparing at a glance.
-std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + "MiB"; }
+std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-ClosedGate too_little(GateReason reason, std::string_view what, std::uint64_t bytes,
-                      std::uint64_t wanted) {
-  return {reason, std::string(what) + " less free CMA is " + mebibytes(bytes) + ", and " +
-                      mebibytes(wanted) + " are wanted"};
+GateRefusal too_little(GateReason reason, std::string_view what, std::uint64_t bytes,
+                       std::uint64_t needed) {
+  return {reason, std::string(what) + " minus free CMA is " + mebibytes(bytes) + "; " +
+                      mebibytes(needed) + " is needed"};
 }
 
 // Nothing when there is no such thing here, which closes no gate.
-std::optional<SourceState> why_unknown(const SourceStates& states, std::string_view source) {
+std::optional<SourceState> unknown_reason(const SourceStates& states, std::string_view source) {
   const SourceState state = states ? states(source) : SourceState::kPending;
   if (state == SourceState::kAbsent) return std::nullopt;
   return state;
 }
 
-ClosedGate unknown(GateReason reason, std::string_view what, std::string_view source,
-                   SourceState state) {
+GateRefusal unknown(GateReason reason, std::string_view what, std::string_view source,
+                    SourceState state) {
   std::string words(what);
-  words.append(" is not known: the source ").append(source).append(" is ");
+  words.append(" is unknown: the source ").append(source).append(" is ");
   words.append(state == SourceState::kOk ? "not up to date" : state_name(state));
   return {reason, std::move(words)};
 }
@@ -101,7 +102,7 @@ GateInputs gate_inputs(const Readings& readings, const SourceStates& states,
   if (const auto* throttle = readings.get<Throttle>()) {
     inputs.throttling = throttle->throttling;
   } else {
-    inputs.throttling_unknown = why_unknown(states, ThrottleSource::kInfo.name);
+    inputs.throttling_unknown = unknown_reason(states, ThrottleSource::kInfo.name);
   }
   if (const auto* pressure = readings.get<Pressure>()) {
     if (pressure->memory && pressure->memory->some) {
@@ -110,13 +111,13 @@ GateInputs gate_inputs(const Readings& readings, const SourceStates& states,
       inputs.stall_unknown = SourceState::kFailed;  // of its files, that one
     }
   } else {
-    inputs.stall_unknown = why_unknown(states, PressureSource::kInfo.name);
+    inputs.stall_unknown = unknown_reason(states, PressureSource::kInfo.name);
   }
   if (const auto* cma = readings.get<Cma>()) {
     for (const Cma::Area& area : cma->areas) {
       if (!area.largest_run) continue;
       // What nobody took through cma_alloc() may be lent to pages that would have to move first,
-      // while whoever wants contiguous memory waits.
+      // while the allocation waits.
       const std::uint64_t run = *area.largest_run * page_size;
       inputs.largest_runs.emplace_back(area.name, std::min(run, cma->free_bytes.value_or(run)));
     }
@@ -131,13 +132,13 @@ std::string_view gate_reason_name(GateReason reason) {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs,
-                                      const GateLimits& limits) {
+std::optional<GateRefusal> gate_refusal(ProbeGroup group, const GateInputs& inputs,
+                                        const GateLimits& limits) {
   const bool cuda = group == ProbeGroup::kCuda;
   if (!inputs.available_bytes || (cuda && !inputs.free_bytes)) {
-    return ClosedGate{GateReason::kMemoryUnknown,
-                      std::string(inputs.available_bytes ? "MemFree" : "MemAvailable") +
-                          " is not known now (see the source meminfo)"};
+    return GateRefusal{GateReason::kMemoryUnknown,
+                       std::string(inputs.available_bytes ? "MemFree" : "MemAvailable") +
+                           " is unknown (see the source meminfo)"};
   }
   std::uint64_t available = std::max(kLeastAvailable, kFrames * limits.frame_bytes);
   if (cuda) available = std::max(available, limits.min_available_bytes);
@@ -150,7 +151,7 @@ std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs
     return too_little(GateReason::kLowFree, "MemFree", *inputs.free_bytes, limits.min_free_bytes);
   }
   if (inputs.throttling.value_or(false)) {
-    return ClosedGate{GateReason::kThrottling, "the chip is being throttled"};
+    return GateRefusal{GateReason::kThrottling, "the chip is being throttled"};
   }
   if (inputs.throttling_unknown) {
     return unknown(GateReason::kThrottlingUnknown, "whether the chip is throttled",
@@ -162,12 +163,12 @@ std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs
   }
   if (inputs.memory_stall && *inputs.memory_stall > kMostStall) {
     const auto percent = static_cast<int>(*inputs.memory_stall * 100);
-    return ClosedGate{
+    return GateRefusal{
         GateReason::kPressure,
-        "processes wait for memory " + std::to_string(percent) + "% of the time (PSI some, 10s)"};
+        "processes wait for memory " + std::to_string(percent) + " % of the time (PSI some, 10 s)"};
   }
   if (inputs.uptime < kLeastUptime) {
-    return ClosedGate{GateReason::kJustBooted, "the machine started less than 5 minutes ago"};
+    return GateRefusal{GateReason::kJustBooted, "the machine started less than 5 minutes ago"};
   }
   return std::nullopt;
 }

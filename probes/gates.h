@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the machine can bear a probe now. Pure: from what the sources last read.
 //
 // What cannot be known on this kernel or board (no PSI before 4.20, nothing that throttles) does
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "collectors/sampler.h"
+#include "collectors/sampler/sampler.h"
 #include "collectors/source.h"
 
 namespace jetmem {
@@ -37,7 +38,7 @@ struct GateInputs {
   std::optional<std::uint64_t> free_bytes;
   // MemAvailable as it is: for what comes out of CMA.
   std::optional<std::uint64_t> available_with_cma_bytes;
-  std::optional<bool> throttling;  // absent: nothing here could tell, or:
+  std::optional<bool> throttling;  // absent: nothing here reports it, or:
   std::optional<SourceState> throttling_unknown;
   std::optional<double> memory_stall;  // PSI some avg10, 0..1; absent: no PSI here, or:
   // There is or may be such a figure, and it is not known now: why. kOk: the last one is too old.
@@ -77,12 +78,12 @@ enum class GateReason : std::uint8_t {
 inline constexpr std::size_t kGateReasons = 8;
 std::string_view gate_reason_name(GateReason reason);
 
-struct ClosedGate {
+struct GateRefusal {
   GateReason reason;
-  std::string words;  // "MemAvailable less free CMA is 301MiB, and 512MiB are wanted"
+  std::string words;  // "MemAvailable minus free CMA is 301 MiB; 512 MiB is needed"
 };
 // Nothing when the way is free.
-std::optional<ClosedGate> closed_gate(ProbeGroup group, const GateInputs& inputs,
-                                      const GateLimits& limits);
+std::optional<GateRefusal> gate_refusal(ProbeGroup group, const GateInputs& inputs,
+                                        const GateLimits& limits);
 
 }  // namespace jetmem

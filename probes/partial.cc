@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/partial.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/probe/json.h"
 
 namespace jetmem {
@@ -15,7 +16,7 @@ constexpr std::size_t kMaxDone = 64;
 // Looked at; a program that prints tens of thousands costs the daemon no second.
 constexpr std::size_t kMaxPieces = 128;
 constexpr JsonBounds kPieceBounds{.depth = 12};
-constexpr const char* kWhyNoEnd = "the run did not come to its end";
+constexpr const char* kUnknownEndReason = "the run did not come to its end";
 constexpr std::array<const char*, 6> kConditions{"cpu_min_hertz",       "cpu_max_hertz",
                                                  "gpu_hertz",           "emc_hertz",
                                                  "temperature_celsius", "power_mode"};
@@ -37,7 +38,7 @@ Json run_of(const Json& begun, double seconds) {
   }
   run["seconds"] = seconds;
   Json after = Json::object();
-  for (const char* name : kConditions) after["absent"][name] = kWhyNoEnd;
+  for (const char* name : kConditions) after["absent"][name] = kUnknownEndReason;
   run["conditions"]["before"] = begun.value("before", Json::object());
   run["conditions"]["after"] = std::move(after);
   run["probes"] = Json::array();
@@ -45,7 +46,7 @@ Json run_of(const Json& begun, double seconds) {
 }
 
 // A run of nothing, into which each piece is put to see whether it is one: small, whatever the
-// program said of itself.
+// program reported about itself.
 Json empty_run() {
   Json begun = Json::object();
   begun["schema"] = "jetmem-probe/1";
@@ -93,7 +94,7 @@ class Pieces {
     Json run = run_of(*begun, seconds_);
     if (is_result(run)) run_ = std::move(run);
   }
-  // It tells of which group the run is, so there is no doing without it.
+  // It decides the run's group, so the run is useless without it.
   void take_gpu(std::string_view text) {
     if (!run_.is_object() || run_.contains("gpu")) return;
     auto gpu = parse_json(text, kPieceBounds);
@@ -123,8 +124,8 @@ class Pieces {
 
 }  // namespace
 
-std::string partial_probe_result(std::string_view text, std::chrono::duration<double> took) {
-  Pieces pieces(took.count());
+std::string partial_probe_result(std::string_view text, std::chrono::duration<double> elapsed) {
+  Pieces pieces(elapsed.count());
   Lines lines(text);
   std::string_view line;
   while (lines.next(line)) {
@@ -146,12 +147,13 @@ std::string with_lost_probe(std::string line, const ProbeRun::Probe& lost, const
     json["started"]["boot_microseconds"] = microseconds(run.started_boot);
     json["started"]["wall_microseconds"] = microseconds(run.started_wall);
     json["frame_bytes"] = run.frame_bytes;
-    json["seconds"] = to_seconds(run.took);
-    for (const char* name : kConditions) json["conditions"]["before"]["absent"][name] = kWhyNoEnd;
+    json["seconds"] = to_seconds(run.elapsed);
+    for (const char* name : kConditions)
+      json["conditions"]["before"]["absent"][name] = kUnknownEndReason;
   }
   if (run.cuda && !json.contains("gpu")) {
     json["gpu"]["state"] = "failed";
-    json["gpu"]["reason"] = kWhyNoEnd;
+    json["gpu"]["reason"] = kUnknownEndReason;
     json["gpu"]["start"] = Json::array();
   }
   Json probe = Json::object();
@@ -167,9 +169,9 @@ std::string with_lost_probe(std::string line, const ProbeRun::Probe& lost, const
   probe["rungs"] = Json::array();
   probe["ratios"] = Json::array();
   json["probes"].push_back(std::move(probe));
-  std::string told = line_of(json);
+  std::string reported = line_of(json);
   ProbeRun parsed;
-  if (parse_probe_run(told, parsed)) return told;
+  if (parse_probe_run(reported, parsed)) return reported;
   return line;
 }
 

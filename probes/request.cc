@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/request.h"
 
 #include <algorithm>
 #include <array>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is asked of a jetmem-probe: its command line, which over systemd's socket is one line of
 // text.
 #pragma once
@@ -20,7 +21,7 @@ struct ProbeRequest {
   std::chrono::seconds deadline{60};
 };
 
-// Without the program's name. An area whose name is not one printable word is left out: then its
+// Without the program's name. An area whose name is not one printable word is omitted: then its
 // heap is not tried.
 std::vector<std::string> probe_arguments(const ProbeRequest& request);
 // The same as one line, its newline included.

@@ -1,30 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/run_probe.h"
-
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 
-#include "base/text.h"
-#include "base/units.h"
+#include "base/process/child_process.h"
+#include "base/process/poll_loop.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
 #include "probes/partial.h"
 
 namespace jetmem {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-constexpr std::size_t kReadBytes = 16U << 10;
-constexpr std::size_t kLastWords = 200;
-constexpr milliseconds kDyingPatience{2000};
-constexpr milliseconds kBetweenLooks{20};  // where there are no pidfds, and while it dies
-constexpr milliseconds kBetweenProgress{100};
+constexpr Nanoseconds kExitTimeout = std::chrono::seconds(2);
+constexpr Nanoseconds kBetweenProgress = std::chrono::milliseconds(100);
 
 std::string signal_text(int number) {
   struct Name {
@@ -47,61 +38,39 @@ bool is_crash(int number) {
   return std::find(kCrashes.begin(), kCrashes.end(), number) != kCrashes.end();
 }
 
-struct Pipe {
-  UniqueFd mine;
-  UniqueFd theirs;
-};
-
-Result<Pipe> make_pipe(std::string_view program) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return tl::unexpected(errno_error("make a pipe for", program, errno));
-  }
-  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 class Running {
  public:
-  Running(const ProbeCommand& command, Child child, UniqueFd out, UniqueFd errors)
+  Running(Spawner& spawner, const ProbeCommand& command)
       : command_(command),
-        child_(std::move(child)),
-        out_(std::move(out)),
-        errors_(std::move(errors)),
-        started_(Clock::now()),
-        deadline_(started_ + command.deadline) {}
+        child_(clock_, spawner,
+               {.output = [this](std::string_view bytes) { on_output(bytes); },
+                .ended =
+                    [this](ChildEnd end) {
+                      child_end_ = std::move(end);
+                      why_ = Why::kEnded;
+                    }}) {
+    child_.allow_stdout_close();
+  }
 
-  ProbeEnd to_the_end() {
+  ProbeEnd run() {
     ProbeEnd end;
-    enum class Why { kEnded, kDeadline, kStopped, kFlood } why = Why::kEnded;
-    while (!has_ended()) {
-      const Clock::time_point now = Clock::now();
-      if (now >= deadline_) {
-        why = Why::kDeadline;
-        break;
-      }
-      if (wait(std::chrono::ceil<milliseconds>(deadline_ - now))) {
-        why = Why::kStopped;
-        break;
-      }
-      read_some();
-      tell_progress();
-      if (text_.size() > kMaxProbeOutput || error_bytes_ > kMaxProbeOutput) {
-        why = Why::kFlood;
-        break;
-      }
+    const Nanoseconds begin = clock_.mono();
+    if (auto started = start(); !started) {
+      end.error = std::move(started.error());
+      return end;
     }
-    const Clock::time_point ended = Clock::now();
-    const bool gone = end_group();
-    // No more than pipes hold; what is left open by others is not waited for.
-    while (text_.size() <= kMaxProbeOutput && error_bytes_ <= kMaxProbeOutput && read_some()) {
-    }
-    if (text_.size() > kMaxProbeOutput || error_bytes_ > kMaxProbeOutput) why = Why::kFlood;
+    loop_.run_until([&] {
+      if (!why_ && child_.stderr_bytes() > kMaxProbeOutput) why_ = Why::kFlood;
+      return why_.has_value();
+    });
+    const Nanoseconds elapsed = clock_.mono() - begin;
+    child_.kill();
+    const bool gone = loop_.run_until([&] { return !child_.is_terminating(); }, kExitTimeout);
     end.output = split_probe_output(text_);
-    end.stopped = why == Why::kStopped;
-    switch (why) {
+    end.stopped = *why_ == Why::kStopped;
+    switch (*why_) {
       case Why::kEnded:
-        end.error = judge(end.output);
+        end.error = evaluate(end.output);
         break;
       case Why::kDeadline:
         end.error = Error{Errc::kTimeout, late(end.output)};
@@ -116,105 +85,78 @@ class Running {
                                                " and was killed" + at(end.output)};
         break;
     }
-    if (end.error && why != Why::kFlood && end.output.result.empty()) {
-      end.partial = partial_probe_result(text_, ended - started_);
+    if (end.error && *why_ != Why::kFlood && end.output.result.empty()) {
+      end.partial = partial_probe_result(text_, elapsed);
     }
     if (!gone) {
-      end.left_behind = child_.pid;
+      end.left_behind = child_.terminating_pid();
       end.error->message += "; it hangs in the kernel beyond SIGKILL and is left behind, process " +
-                            std::to_string(child_.pid);
+                            std::to_string(end.left_behind);
     }
-    if (end.error) end.error->message += last_words();
+    if (const std::string words = child_.stderr_tail(); end.error && !words.empty()) {
+      end.error->message += ": " + words;
+    }
     return end;
   }
 
  private:
-  // Whether it is over, without taking its number away from it.
-  bool has_ended() const {
-    siginfo_t info{};
-    return ::waitid(P_PID, static_cast<id_t>(child_.pid), &info, WEXITED | WNOHANG | WNOWAIT) !=
-               0 ||
-           info.si_pid != 0;
+  enum class Why { kEnded, kDeadline, kStopped, kFlood };
+
+  Result<void> start() {
+    if (auto ok = child_.attach(loop_); !ok) return ok;
+    if (auto ok = deadline_.attach(loop_, [this] { give_up(Why::kDeadline); }); !ok) return ok;
+    if (auto ok = progress_.attach(loop_, [this] { print_progress(); }); !ok) return ok;
+    if (command_.stop_fd >= 0) {
+      auto ok = stop_.start(loop_, command_.stop_fd, [this] { give_up(Why::kStopped); });
+      if (!ok) return ok;
+    }
+    SpawnRequest request;
+    request.argv = {command_.program};
+    request.argv.insert(request.argv.end(), command_.arguments.begin(), command_.arguments.end());
+    request.own_process_group = true;
+    deadline_.set(command_.deadline);
+    return child_.start(std::move(request));
   }
 
-  // True when it is to be given up.
-  bool wait(milliseconds longest) const {
-    std::array<pollfd, 4> fds{{{out_.valid() ? out_.get() : -1, POLLIN, 0},
-                               {errors_.valid() ? errors_.get() : -1, POLLIN, 0},
-                               {child_.pidfd.valid() ? child_.pidfd.get() : -1, POLLIN, 0},
-                               {command_.stop_fd, POLLIN, 0}}};
-    if (!child_.pidfd.valid()) longest = std::min(longest, kBetweenLooks);
-    if (has_progress()) longest = std::min(longest, kBetweenProgress);
-    const int ready = ::poll(fds.data(), fds.size(), static_cast<int>(longest.count()));
-    return ready > 0 && fds[3].revents != 0;
+  // What it printed until then counts.
+  void give_up(Why why) {
+    child_.read_now();
+    if (!why_) why_ = why;
   }
 
-  // False when nothing more is to be had now.
-  bool read_some() {
-    std::array<char, kReadBytes> bytes;
-    bool more = false;
-    const auto read_from = [&](UniqueFd& fd, auto&& take) {
-      if (!fd.valid()) return;
-      const ssize_t n = ::read(fd.get(), bytes.data(), bytes.size());
-      if (n > 0) {
-        take(std::string_view(bytes.data(), static_cast<std::size_t>(n)));
-        more = true;
-      } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        fd.reset();
-      }
-    };
-    read_from(out_, [&](std::string_view part) { text_.append(part); });
-    read_from(errors_, [&](std::string_view part) {
-      error_bytes_ += part.size();
-      errors_text_.append(part);
-      if (errors_text_.size() > kLastWords) {
-        errors_text_.erase(0, errors_text_.size() - kLastWords);
-      }
-    });
-    return more;
+  void on_output(std::string_view bytes) {
+    text_.append(bytes);
+    if (text_.size() > kMaxProbeOutput) {
+      why_ = Why::kFlood;
+      child_.kill();
+    } else if (command_.progress && !is_progress_due_) {
+      is_progress_due_ = true;
+      progress_.set(std::max(next_progress_ - clock_.mono(), Nanoseconds(0)));
+    }
   }
 
-  // The step that it hangs in is the last it tells, so what came too soon after another is told
-  // later.
-  bool has_progress() const { return command_.progress && text_.size() != told_bytes_; }
-  void tell_progress() {
-    const Clock::time_point now = Clock::now();
-    if (!has_progress() || now < next_progress_) return;
-    next_progress_ = now + kBetweenProgress;
-    told_bytes_ = text_.size();
+  // The step that it hangs in is the last it reports, so what came too soon after another is
+  // printed later.
+  void print_progress() {
+    is_progress_due_ = false;
+    next_progress_ = clock_.mono() + kBetweenProgress;
     const std::string where = split_probe_output(text_).where;
     if (!where.empty()) command_.progress(where);
   }
 
-  // Ends it and all that it started, which goes first: until the process is reaped its number is
-  // nobody else's. False when it is not gone after a while.
-  bool end_group() {
-    ::kill(-child_.pid, SIGKILL);
-    ::kill(child_.pid, SIGKILL);
-    const Clock::time_point patience = Clock::now() + kDyingPatience;
-    while (!has_ended()) {
-      if (Clock::now() >= patience) return false;
-      pollfd gone{child_.pidfd.valid() ? child_.pidfd.get() : -1, POLLIN, 0};
-      ::poll(&gone, 1, static_cast<int>(kBetweenLooks.count()));
-    }
-    if (::waitpid(child_.pid, &status_, WNOHANG) != child_.pid) status_ = 0;
-    return true;
-  }
-
   // Of one that ended by itself.
-  std::optional<Error> judge(const ProbeOutput& output) const {
-    if (WIFSIGNALED(status_)) {
-      const int number = WTERMSIG(status_);
+  std::optional<Error> evaluate(const ProbeOutput& output) const {
+    if (const int number = child_end_.signal; number != 0) {
       // Its own alarm, which may come a moment before ours.
       if (number == SIGALRM || number == SIGXCPU) return Error{Errc::kTimeout, late(output)};
       std::string message = is_crash(number) ? "crashed with " : "was killed by ";
       message += signal_text(number) + at(output);
-      if (number == SIGKILL) message += "; for want of memory? `jetmem events` tells";
+      if (number == SIGKILL) message += "; was memory short? see `jetmem events`";
       return Error{Errc::kIo, std::move(message)};
     }
-    if (WEXITSTATUS(status_) != 0) {
+    if (!child_end_.well) {
       return Error{Errc::kIo,
-                   "ended with status " + std::to_string(WEXITSTATUS(status_)) + at(output)};
+                   "ended with status " + std::to_string(child_end_.exit_status) + at(output)};
     }
     if (!output.result.empty()) return std::nullopt;
     if (text_.empty()) return Error{Errc::kMalformed, "ended well, but printed nothing"};
@@ -237,53 +179,24 @@ class Running {
     return printable(text.substr(end == text.npos ? 0 : end + 1), 80);
   }
 
-  // The end of what it wrote to stderr.
-  std::string last_words() const {
-    std::string_view text = errors_text_;
-    const auto is_space = [](char c) { return is_blank(c) || c == '\n' || c == '\r'; };
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    return text.empty() ? "" : ": " + printable(text, kLastWords);
-  }
-
   const ProbeCommand& command_;
-  Child child_;
-  UniqueFd out_;
-  UniqueFd errors_;
-  Clock::time_point started_;
-  Clock::time_point deadline_;
-  Clock::time_point next_progress_{};
-  std::size_t told_bytes_ = 0;
+  SystemClock clock_;
+  PollLoop loop_;
+  ChildProcess child_;
+  Timer deadline_;
+  Timer progress_;
+  Watch stop_;
+  std::optional<Why> why_;
+  ChildEnd child_end_;
+  bool is_progress_due_ = false;
+  Nanoseconds next_progress_{0};  // mono clock
   std::string text_;
-  std::string errors_text_;
-  std::size_t error_bytes_ = 0;
-  int status_ = 0;
 };
 
 }  // namespace
 
 ProbeEnd run_probe(Spawner& spawner, const ProbeCommand& command) {
-  ProbeEnd end;
-  auto out = make_pipe(command.program);
-  auto errors = make_pipe(command.program);
-  if (!out || !errors) {
-    end.error = !out ? std::move(out.error()) : std::move(errors.error());
-    return end;
-  }
-  SpawnRequest request;
-  request.argv = {command.program};
-  request.argv.insert(request.argv.end(), command.arguments.begin(), command.arguments.end());
-  request.descriptors = {{out->theirs.get(), 1}, {errors->theirs.get(), 2}};
-  request.stranger = true;
-  auto child = spawner.spawn(request);
-  if (!child) {
-    end.error = std::move(child.error());
-    return end;
-  }
-  out->theirs.reset();
-  errors->theirs.reset();
-  return Running(command, std::move(*child), std::move(out->mine), std::move(errors->mine))
-      .to_the_end();
+  return Running(spawner, command).run();
 }
 
 }  // namespace jetmem

@@ -1,5 +1,6 @@
-// Runs a jetmem-probe to its end while somebody waits for it: for commands. The daemon, which never
-// waits, has a way of its own.
+// SPDX-License-Identifier: Apache-2.0
+// Runs a jetmem-probe to its end while a command waits for it. The daemon never waits and has
+// ProbeRunner.
 //
 // The program may be missing, crash, print without end, leave children behind, or hang in a driver
 // beyond any signal. None of that takes longer than its deadline and two seconds, or more memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a processor this thread has taken: what a test may compare while others run beside
 // it.
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds jetmem-probe alone, as on a device, with nothing but CMake and a C++ compiler, and CUDA if
 # that is asked for; then runs it and holds what it prints to the schema.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random readings for tests of properties: the same ones each time.
 #pragma once
 

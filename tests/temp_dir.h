@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A directory tree that a test builds in code and that goes with it.
 #pragma once
 

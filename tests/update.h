@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares what the program makes with a file in the repository; with JETMEM_UPDATE=1 in the
 // environment writes the file instead (scripts/update-golden does).
 #pragma once

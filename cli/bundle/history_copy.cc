@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle/history_copy.h"
 
 #include <fcntl.h>
@@ -8,14 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
-#include "base/units.h"
-#include "cli/bundle/redact_json.h"
-#include "cli/bundle/unfinished.h"
-#include "history/schema.h"
-#include "history/sqlite.h"
-#include "history/store.h"
+#include "base/text/units.h"
+#include "cli/bundle/bundle_files.h"
+#include "cli/bundle/redact.h"
+#include "cli/bundle/temporary_folder.h"
+#include "history/store/schema.h"
+#include "history/store/sqlite.h"
+#include "history/store/store.h"
 
 namespace jetmem {
 namespace {
@@ -35,10 +38,10 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string uri_of(const HistoryWanted& wanted) {
+std::string uri_of(const HistoryCopyOptions& needed) {
   constexpr const char* kHex = "0123456789ABCDEF";
   std::string out = "file:";
-  for (const char c : wanted.file) {
+  for (const char c : needed.file) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '%' || c == '?' || c == '#' || byte < 0x21) {
       out.append("%").append(1, kHex[byte >> 4U]).append(1, kHex[byte & 15U]);
@@ -47,9 +50,9 @@ std::string uri_of(const HistoryWanted& wanted) {
     }
   }
   std::error_code ignored;
-  const bool has_wal = std::filesystem::file_size(wanted.file + "-wal", ignored) > 0 && !ignored;
-  // Nothing is made beside what nobody writes.
-  return out + (wanted.live || has_wal ? "?mode=ro" : "?mode=ro&immutable=1");
+  const bool has_wal = std::filesystem::file_size(needed.file + "-wal", ignored) > 0 && !ignored;
+  // SQLite must not create files beside a file that has no writer.
+  return out + (needed.live || has_wal ? "?mode=ro" : "?mode=ro&immutable=1");
 }
 
 void redact_value(sqlite3_context* context, sqlite3_value* value, bool json) {
@@ -92,8 +95,8 @@ Result<void> take(sqlite3* db, std::chrono::seconds keep, HistoryCopy& out) {
   auto transaction = Transaction::begin(db, true);
   if (!transaction) return tl::unexpected(std::move(transaction.error()));
   if (auto ok = run_sql(db, sql); !ok) return ok;
-  const auto before = ask_number(db, "SELECT count(*) FROM old.events");
-  const auto after = ask_number(db, "SELECT count(*) FROM main.events");
+  const auto before = query_number(db, "SELECT count(*) FROM old.events");
+  const auto after = query_number(db, "SELECT count(*) FROM main.events");
   if (before && after) out.events_cut = static_cast<std::uint64_t>(*before - *after);
   return transaction->commit();
 }
@@ -105,59 +108,59 @@ Result<UniqueFd> make_copy(const std::string& name) {
     ::unlink(name.c_str());
     UniqueFd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return tl::unexpected(errno_error("make", name, errno));
-    remember_unfinished(Unfinished::kCopy, name);
+    track_partial_bundle(PartialBundle::kCopy, name);
     struct stat info {};
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &info) != 0) continue;
     if (info.st_nlink > 0) return fd;
   }
-  forget_unfinished(Unfinished::kCopy);
-  return fail(Errc::kIo, "make " + name + ": it is removed as often as it is made");
+  untrack_partial_bundle(PartialBundle::kCopy);
+  return fail(Errc::kIo, "make " + name + ": it is removed again and again");
 }
 
-Result<void> check_room(const HistoryWanted& wanted, std::uint64_t size) {
-  const std::string folder = std::filesystem::path(wanted.beside).parent_path().string();
+Result<void> check_space(const HistoryCopyOptions& needed, std::uint64_t size) {
+  const std::string folder = std::filesystem::path(needed.beside).parent_path().string();
   struct statvfs disk {};
   if (::statvfs(folder.empty() ? "." : folder.c_str(), &disk) != 0) return {};
-  const std::uint64_t most = std::min(size, wanted.max_bytes);
+  const std::uint64_t most = std::min(size, needed.max_bytes);
   if (std::uint64_t{disk.f_bavail} * disk.f_frsize >= 2 * most + (8U << 20)) return {};
   return fail(Errc::kIo, "no room on the disk for a copy of " + format_size(most));
 }
 
 }  // namespace
 
-Result<HistoryCopy> copy_history(const HistoryWanted& wanted) {
+Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
   struct stat info {};
-  if (::stat(wanted.file.c_str(), &info) != 0) {
-    return tl::unexpected(errno_error("open", wanted.file, errno));
+  if (::stat(needed.file.c_str(), &info) != 0) {
+    return tl::unexpected(errno_error("open", needed.file, errno));
   }
-  if (!S_ISREG(info.st_mode)) return fail(Errc::kMalformed, wanted.file + " is no file");
-  if (auto ok = check_room(wanted, static_cast<std::uint64_t>(info.st_size)); !ok) {
+  if (!S_ISREG(info.st_mode)) return fail(Errc::kMalformed, needed.file + " is not a regular file");
+  if (auto ok = check_space(needed, static_cast<std::uint64_t>(info.st_size)); !ok) {
     return tl::unexpected(std::move(ok.error()));
   }
   // That it is one of ours, of tables and nothing that would run by itself.
-  if (auto good = HistoryStore::open_to_read(wanted.file); !good) {
+  if (auto good = HistoryStore::open_to_read(needed.file); !good) {
     return tl::unexpected(std::move(good.error()));
   }
   HistoryCopy out;
-  auto made = make_copy(wanted.beside);
+  auto made = make_copy(needed.beside);
   if (!made) return tl::unexpected(std::move(made.error()));
   out.fd = std::move(*made);
   struct Remove {
     const std::string& name;
     ~Remove() {
       ::unlink(name.c_str());
-      forget_unfinished(Unfinished::kCopy);
+      untrack_partial_bundle(PartialBundle::kCopy);
     }
-  } remove{wanted.beside};
+  } remove{needed.beside};
   sqlite3* raw = nullptr;
   const int opened = sqlite3_open_v2(
-      wanted.beside.c_str(), &raw,
+      needed.beside.c_str(), &raw,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
       nullptr);
   const SqliteHandle db(raw);
   if (opened != SQLITE_OK) return tl::unexpected(sqlite_error(raw, "make a copy of the history"));
   sqlite3_busy_timeout(raw, kBusyMs);
-  const std::uint64_t pages = std::max<std::uint64_t>(wanted.max_bytes / kPage, 64);
+  const std::uint64_t pages = std::max<std::uint64_t>(needed.max_bytes / kPage, 64);
   Result<void> ok = run_sql(raw, kSettings);
   if (ok) ok = run_sql(raw, "PRAGMA max_page_count=" + std::to_string(pages));
   if (ok) {
@@ -169,24 +172,53 @@ Result<HistoryCopy> copy_history(const HistoryWanted& wanted) {
                           nullptr);
   sqlite3_create_function(raw, "jetmem_redact_json", 1, kPure, &out.redacted, redact_json_of,
                           nullptr, nullptr);
-  if (ok) ok = run_sql(raw, "ATTACH " + quoted(uri_of(wanted)) + " AS old");
-  if (ok) ok = take(raw, wanted.keep, out);
+  if (ok) ok = run_sql(raw, "ATTACH " + quoted(uri_of(needed)) + " AS old");
+  if (ok) ok = take(raw, needed.keep, out);
   if (!ok) {
     const bool is_full = (sqlite3_extended_errcode(raw) & 0xff) == SQLITE_FULL;
     if (!is_full) return tl::unexpected(std::move(ok.error()).within("copy the history"));
-    return fail(Errc::kTooLarge, "its last " + format_duration(wanted.keep) +
-                                     " are more than the " + format_size(wanted.max_bytes) +
-                                     " that are left, or the disk is full");
+    return fail(Errc::kTooLarge, "its last " + format_duration(needed.keep) + " exceed the " +
+                                     format_size(needed.max_bytes) +
+                                     " of free space, or the disk is full");
   }
   if (::fstat(out.fd.get(), &info) != 0) {
-    return tl::unexpected(errno_error("read", wanted.beside, errno));
+    return tl::unexpected(errno_error("read", needed.beside, errno));
   }
   out.size = static_cast<std::uint64_t>(info.st_size);
-  if (out.size > wanted.max_bytes) {
-    return fail(Errc::kTooLarge, "the history is " + format_size(out.size) + ", more than the " +
-                                     format_size(wanted.max_bytes) + " that are left");
+  if (out.size > needed.max_bytes) {
+    return fail(Errc::kTooLarge, "the history is " + format_size(out.size) +
+                                     ", more than the remaining " + format_size(needed.max_bytes));
   }
   return out;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "jetmem-copy-";
+
+}  // namespace
+
+Result<CopyFolder> CopyFolder::make() {
+  const std::string where = temporary_directory();
+  remove_abandoned_folders(where, kPrefix);
+  std::string name = where + "/" + kPrefix + "XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    return tl::unexpected(errno_error("make a folder in", where, errno));
+  }
+  track_partial_bundle(PartialBundle::kFolder, name);
+  CopyFolder folder;
+  folder.path_ = name;
+  folder.lock_ = lock_folder(name);
+  return folder;
+}
+
+CopyFolder::~CopyFolder() {
+  if (path_.empty() || !lock_.valid()) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  untrack_partial_bundle(PartialBundle::kFolder);
 }
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle/pack.h"
 
 #include <archive.h>
@@ -15,8 +16,8 @@
 #include <functional>
 #include <utility>
 
-#include "cli/bundle/unfinished.h"
-#include "cli/output_place.h"
+#include "cli/bundle/bundle_files.h"
+#include "cli/client/output_file.h"
 
 namespace jetmem {
 namespace {
@@ -64,7 +65,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   if (ending.empty()) {
     return fail(Errc::kInvalid, file + ": a bundle's name ends in .tar.zst, .tar.gz or .tar");
   }
-  // Before there is a file, as libarchive may end the program here where there is no memory.
+  // Before the file exists, as libarchive may exit when it runs out of memory.
   writer->archive_.reset(archive_write_new());
   archive* out = writer->archive_.get();
   if (out == nullptr) return fail(Errc::kIo, "no memory for libarchive");
@@ -77,10 +78,10 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   if (to_stdout) {
     writer->fd_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   } else {
-    auto place = output_place(file);
-    if (!place) return tl::unexpected(std::move(place.error()));
-    writer->file_ = std::move(place->file);
-    in_place = place->in_place;
+    auto location = output_target(file);
+    if (!location) return tl::unexpected(std::move(location.error()));
+    writer->file_ = std::move(location->file);
+    in_place = location->in_place;
   }
   if (in_place) {
     writer->fd_ = UniqueFd(::open(writer->file_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
@@ -88,7 +89,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
     writer->part_ = writer->file_ + std::string(kPart);
     constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
     writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags | O_EXCL, 0600));
-    if (writer->fd_.valid()) remember_unfinished(Unfinished::kPart, writer->part_);
+    if (writer->fd_.valid()) track_partial_bundle(PartialBundle::kPart, writer->part_);
     // One that was left there under this very name is no other's: what is locked is.
     was_there = !writer->fd_.valid() && errno == EEXIST;
     if (was_there) writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags, 0600));
@@ -106,7 +107,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
                       part.st_uid != ::geteuid() || part.st_nlink > 1)) {
       const std::string name = std::exchange(writer->part_, {});
       return fail(Errc::kDenied, name +
-                                     " is there already and is not a file of this user alone: "
+                                     " exists already and is not a private file of this user: "
                                      "remove it");
     }
     if (::flock(writer->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -114,12 +115,12 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
       const bool anothers = error == EWOULDBLOCK;
       if (anothers || was_there) {
         writer->part_.clear();
-        forget_unfinished(Unfinished::kPart);
+        untrack_partial_bundle(PartialBundle::kPart);
       }
-      if (anothers) return fail(Errc::kInvalid, file + ": another capture writes it");
+      if (anothers) return fail(Errc::kInvalid, file + ": another capture is writing it");
       return tl::unexpected(errno_error("lock", file + std::string(kPart), error));
     }
-    remember_unfinished(Unfinished::kPart, writer->part_);
+    track_partial_bundle(PartialBundle::kPart, writer->part_);
     if (::ftruncate(writer->fd_.get(), 0) != 0 || ::fchmod(writer->fd_.get(), 0600) != 0) {
       return tl::unexpected(errno_error("make", file, errno));
     }
@@ -133,7 +134,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
 BundleWriter::~BundleWriter() {
   archive_.reset();
   if (!done_ && !part_.empty()) ::unlink(part_.c_str());
-  if (!part_.empty()) forget_unfinished(Unfinished::kPart);
+  if (!part_.empty()) untrack_partial_bundle(PartialBundle::kPart);
 }
 
 Result<void> BundleWriter::check(int result) {
@@ -249,16 +250,16 @@ Result<void> BundleWriter::finish() {
     }
   }
   done_ = true;
-  forget_unfinished(Unfinished::kPart);
+  untrack_partial_bundle(PartialBundle::kPart);
   return {};
 }
 
-void remove_left_parts(const std::string& directory) {
+void remove_stale_parts(const std::string& directory) {
   namespace fs = std::filesystem;
   std::error_code error;
-  int looked = 0;
+  int checked = 0;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (++looked > 10'000) return;
+    if (++checked > 10'000) return;
     const std::string name = at->path().filename().string();
     // Of a bundle, or of the copy of the history that goes into one.
     const bool is_ours = name.starts_with("jetmem-capture-") &&

@@ -1,8 +1,9 @@
-// Writes a bundle: a tar, compressed by its name, that is there whole or not at all.
+// SPDX-License-Identifier: Apache-2.0
+// Writes a bundle: a tar, compressed by its name, complete or not at all.
 //
-// It is written beside its place as NAME.part, locked while it is written, and renamed at the end.
-// What is no plain file, a FIFO say, is written into, and the target of a symbolic link replaced.
-// A .part that nobody has locked was left by a capture that was killed, and is removed by the next.
+// It is written as NAME.part beside its place, locked while it is written, and renamed at the end.
+// Special files such as FIFOs are written directly, and the target of a symbolic link is replaced.
+// A .part without a lock was left by a killed capture, and the next one removes it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class BundleWriter {
   // `path` is absolute, as below "/". Errors: the disk is full, the bundle is as large as it may
   // be.
   Result<void> add(std::string_view path, std::string_view text);
-  // A whole file, of which no more is held in memory than a piece.
+  // A whole file, piece by piece.
   Result<void> add_file(std::string_view path, int fd, std::uint64_t size);
   Result<void> add_folder(std::string_view path);
 
@@ -76,6 +77,6 @@ class BundleWriter {
 bool is_bundle_name(std::string_view name);
 
 // Removes NAME.part of captures that are over, in this directory, and of no other name.
-void remove_left_parts(const std::string& directory);
+void remove_stale_parts(const std::string& directory);
 
 }  // namespace jetmem

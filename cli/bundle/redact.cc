@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle/redact.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -105,8 +107,8 @@ bool begins(std::string_view text, std::string_view word) {
                                                   [](char a, char b) { return a == lower(b); });
 }
 
-// What stands behind a word that tells what it is.
-struct Told {
+// The value after a key word.
+struct Replacement {
   std::size_t key = 0;    // how long the word is, with its mark; 0: there is none
   std::size_t value = 0;  // and what it names
   bool is_name = false;   // of a host
@@ -114,12 +116,12 @@ struct Told {
 
 // "Serial Number: X", "serialnumber=X", "serial=X", "S/N: X", "ECID: X", "host=X",
 // "Set hostname to <X>."
-Told told_at(std::string_view line, bool ip_config) {
+Replacement replacement_at(std::string_view line, bool ip_config) {
   for (const std::string_view key : {"serial", "s/n", "ecid", "set hostname", "hostname",
                                      "host name", "host", "domain", "nis-domain", "asset tag"}) {
     if (!begins(line, key)) continue;
-    Told told;
-    told.is_name = key.find("host") != key.npos || key.find("domain") != key.npos;
+    Replacement reported;
+    reported.is_name = key.find("host") != key.npos || key.find("domain") != key.npos;
     // Much has a host, and a domain; a name only where the network is set up.
     const bool equals_only = key == "host" || key.find("domain") != key.npos;
     if (key.find("domain") != key.npos && !ip_config) continue;
@@ -128,17 +130,17 @@ Told told_at(std::string_view line, bool ip_config) {
       while (at < line.size() && (line[at] == ' ' || line[at] == '-' || line[at] == '_')) ++at;
     };
     if (!equals_only) blanks();
-    bool said = false;  // more than the bare word
+    bool logged = false;  // more than the bare word
     for (const std::string_view more :
          {"numbers", "number", "no.", "no", "num", "#", "set to", "changed to", "to"}) {
       if (equals_only || !begins(line.substr(at), more)) continue;
       at += more.size();
-      said = true;
+      logged = true;
       break;
     }
     if (!equals_only) blanks();
     const bool marked = at < line.size() && (line[at] == '=' || (!equals_only && line[at] == ':'));
-    if (!marked && !(said && told.is_name)) continue;
+    if (!marked && !(logged && reported.is_name)) continue;
     const bool to_end = marked && line[at] == ':';
     if (marked) ++at;
     while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
@@ -147,19 +149,19 @@ Told told_at(std::string_view line, bool ip_config) {
       closing = line[at] == '<' ? '>' : line[at];
       ++at;
     }
-    told.key = at;
+    reported.key = at;
     const std::string_view rest = line.substr(at);
     // A serial number may have blanks in it; where a key and its value stand among others it has
     // none.
     std::size_t end = rest.find_first_of(to_end ? ",;" : " \t,;\"'");
     if (closing != 0) end = rest.find(closing);
-    told.value = std::min(end, rest.size());
-    return told;
+    reported.value = std::min(end, rest.size());
+    return reported;
   }
   return {};
 }
 
-// Of what the audit system logs: the rest of the line is what somebody typed.
+// Audit records: the rest of the line is user input.
 std::size_t typed_at(std::string_view line) {
   const std::size_t audit = line.find("audit");
   if (audit == line.npos) return line.npos;
@@ -171,56 +173,56 @@ std::size_t typed_at(std::string_view line) {
   return first;
 }
 
-constexpr std::array<std::string_view, 48> kKeptWords{"cma",
-                                                      "mem",
-                                                      "memmap",
-                                                      "movablecore",
-                                                      "kernelcore",
-                                                      "hugepages",
-                                                      "hugepagesz",
-                                                      "default_hugepagesz",
-                                                      "hugetlb_cma",
-                                                      "transparent_hugepage",
-                                                      "swiotlb",
-                                                      "coherent_pool",
-                                                      "iommu",
-                                                      "iommu.passthrough",
-                                                      "iommu.strict",
-                                                      "arm-smmu.disable_bypass",
-                                                      "arm-smmu-v3",
-                                                      "vmalloc",
-                                                      "psi",
-                                                      "cgroup_disable",
-                                                      "cgroup_enable",
-                                                      "swapaccount",
-                                                      "zswap.enabled",
-                                                      "numa_balancing",
-                                                      "page_owner",
-                                                      "slub_debug",
-                                                      "slab_nomerge",
-                                                      "init_on_alloc",
-                                                      "init_on_free",
-                                                      "debugfs",
-                                                      "log_buf_len",
-                                                      "loglevel",
-                                                      "printk.devkmsg",
-                                                      "panic",
-                                                      "oops",
-                                                      "panic_on_oops",
-                                                      "isolcpus",
-                                                      "nohz_full",
-                                                      "rcu_nocbs",
-                                                      "nvpmodel",
-                                                      "usbcore.usbfs_memory_mb",
-                                                      "pcie_aspm",
-                                                      "video",
-                                                      "nv-auto-config",
-                                                      "bl_prof_dataptr",
-                                                      "sdhci_tegra.en_boot_part_access",
-                                                      "crashkernel",
-                                                      "ramoops.mem_size"};
+constexpr std::array<std::string_view, 48> kRetainedWords{"cma",
+                                                          "mem",
+                                                          "memmap",
+                                                          "movablecore",
+                                                          "kernelcore",
+                                                          "hugepages",
+                                                          "hugepagesz",
+                                                          "default_hugepagesz",
+                                                          "hugetlb_cma",
+                                                          "transparent_hugepage",
+                                                          "swiotlb",
+                                                          "coherent_pool",
+                                                          "iommu",
+                                                          "iommu.passthrough",
+                                                          "iommu.strict",
+                                                          "arm-smmu.disable_bypass",
+                                                          "arm-smmu-v3",
+                                                          "vmalloc",
+                                                          "psi",
+                                                          "cgroup_disable",
+                                                          "cgroup_enable",
+                                                          "swapaccount",
+                                                          "zswap.enabled",
+                                                          "numa_balancing",
+                                                          "page_owner",
+                                                          "slub_debug",
+                                                          "slab_nomerge",
+                                                          "init_on_alloc",
+                                                          "init_on_free",
+                                                          "debugfs",
+                                                          "log_buf_len",
+                                                          "loglevel",
+                                                          "printk.devkmsg",
+                                                          "panic",
+                                                          "oops",
+                                                          "panic_on_oops",
+                                                          "isolcpus",
+                                                          "nohz_full",
+                                                          "rcu_nocbs",
+                                                          "nvpmodel",
+                                                          "usbcore.usbfs_memory_mb",
+                                                          "pcie_aspm",
+                                                          "video",
+                                                          "nv-auto-config",
+                                                          "bl_prof_dataptr",
+                                                          "sdhci_tegra.en_boot_part_access",
+                                                          "crashkernel",
+                                                          "ramoops.mem_size"};
 
-// Own addresses of every machine: they tell nothing, and settings are read by them.
+// Loopback addresses identify nobody, and settings need them.
 bool is_everybodys(std::string_view address) {
   return address == "127.0.0.1" || address == "0.0.0.0" || address == "::1";
 }
@@ -254,11 +256,11 @@ void redact_words(std::string_view line, Redacted& counts, bool ids, std::string
                                                : replace(address, "<address>", counts.addresses);
         continue;
       }
-      if (const Told told = told_at(line, ip_config); told.key > 0) {
-        pass(told.key);
-        // "host=192.168.1.2" is told as a name, too.
-        told.is_name ? replace(told.value, "<name>", counts.names)
-                     : replace(told.value, "<id>", counts.ids);
+      if (const Replacement reported = replacement_at(line, ip_config); reported.key > 0) {
+        pass(reported.key);
+        // "host=192.168.1.2" is redacted as a name, too.
+        reported.is_name ? replace(reported.value, "<name>", counts.names)
+                         : replace(reported.value, "<id>", counts.ids);
         continue;
       }
       if (before == '/' && begins(line, "home/")) {
@@ -288,7 +290,7 @@ void redact_line(std::string_view line, Redacted& counts, bool ids, std::string&
   }
   if (const std::size_t typed = typed_at(line); typed != line.npos) {
     redact_words(line.substr(0, typed), counts, ids, out);
-    out += " <left out>";
+    out += " <omitted>";
     ++counts.arguments;
     return;
   }
@@ -312,24 +314,62 @@ std::string redact_text(std::string_view text, Redacted& counts, bool ids) {
 
 std::string redact_command_line(std::string_view text, Redacted& counts) {
   std::string out;
-  std::size_t left_out = 0;
+  std::size_t omitted = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(" \n\t"), text.size());
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
     const std::string_view key = word.substr(0, word.find('='));
-    if (std::find(kKeptWords.begin(), kKeptWords.end(), key) == kKeptWords.end()) {
-      ++left_out;
+    if (std::find(kRetainedWords.begin(), kRetainedWords.end(), key) == kRetainedWords.end()) {
+      ++omitted;
       continue;
     }
     out.append(out.empty() ? "" : " ").append(word);
   }
-  counts.arguments += left_out;
-  if (left_out > 0) {
-    out.append(out.empty() ? "" : " ").append("<" + std::to_string(left_out) + " left out>");
+  counts.arguments += omitted;
+  if (omitted > 0) {
+    out.append(out.empty() ? "" : " ").append("<" + std::to_string(omitted) + " omitted>");
   }
   return out;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kDepth = 32;
+
+// False: it is too deep to be ours.
+bool redact_value(Json& value, Redacted& counts, int depth) {
+  if (depth > kDepth) return false;
+  if (value.is_string()) {
+    value = redact_text(value.get_ref<const std::string&>(), counts);
+    return true;
+  }
+  if (value.is_array()) {
+    for (Json& each : value) {
+      if (!redact_value(each, counts, depth + 1)) return false;
+    }
+  }
+  if (value.is_object()) {
+    for (auto& [key, each] : value.items()) {
+      if (key.ends_with("boot_id")) continue;
+      if (!redact_value(each, counts, depth + 1)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string redact_json(std::string_view json, Redacted& counts, int indent) {
+  Json value = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return redact_text(json, counts);
+  Redacted now = counts;
+  if (!redact_value(value, now, 0)) return redact_text(json, counts);
+  counts = now;
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace jetmem

@@ -1,6 +1,6 @@
-// What a bundle does not carry away: addresses, serial numbers, names of hosts and of people, the
-// arguments of the kernel. What a fault is told by (physical addresses, IOVAs, stream IDs, names of
-// processes) stays.
+// SPDX-License-Identifier: Apache-2.0
+// What a bundle omits: addresses, serial numbers, names of hosts and people, kernel arguments.
+// Faults stay identifiable: physical addresses, IOVAs, stream IDs and process names stay.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,14 @@ struct Redacted {
 // Lines of a log, or of notes. `ids`: UUIDs as well; not where a boot's ID is what joins two files.
 std::string redact_text(std::string_view text, Redacted& counts, bool ids = true);
 
-// A kernel command line with the words that say how memory, the IOMMU, the console's log and the
-// power are set up; of the others only how many there were.
+// A kernel command line with the words about memory, the IOMMU, the console log and power; of the
+// others only their number.
 std::string redact_command_line(std::string_view text, Redacted& counts);
+
+// The same for the texts in JSON: the line rules must not eat a quote or a brace.
+
+// Redacts every string except values of keys that end in "boot_id", which joins files; keys stay.
+// `indent` as in nlohmann's dump: -1 is one line. Invalid JSON is treated as text.
+std::string redact_json(std::string_view json, Redacted& counts, int indent);
 
 }  // namespace jetmem

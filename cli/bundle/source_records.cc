@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle/source_records.h"
 
 #include <unistd.h>
@@ -6,8 +7,8 @@
 #include <array>
 #include <cerrno>
 
-#include "base/recorded.h"
-#include "base/units.h"
+#include "base/root/recorded.h"
+#include "base/text/units.h"
 
 namespace jetmem {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::size_t kMostErrors = 4096;
 
 bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
 
-// Whose text is a log or a person's, and so may hold what is nobody's business.
+// Sources whose text is a log or written by people may hold private data.
 bool is_log(std::string_view path) {
   return path.find("/sys/fs/pstore/") != std::string_view::npos ||
          path.find("/systemd/pstore/") != std::string_view::npos;
@@ -71,9 +72,9 @@ std::string SourceRecords::redacted_text(const FileText& file) {
   return std::string(file.text);
 }
 
-// A gatherer tells of a folder that it could list by an empty record.
+// A gatherer records a listed folder as an empty record.
 bool SourceRecords::is_folder(const FileText& file) const {
-  if (!file.text.empty() || file.path.substr(0, 1) != "/") return false;
+  if (!file.text.empty() || !file.path.starts_with('/')) return false;
   std::vector<std::string> names;
   bool cut = false;
   return root_.list(file.path, 1, names, cut) != ENOTDIR;
@@ -81,7 +82,7 @@ bool SourceRecords::is_folder(const FileText& file) const {
 
 // True: the tree has the text.
 bool SourceRecords::put(const FileText& file) {
-  if (file.path.substr(0, 1) != "/" || file.path.find('\0') != std::string_view::npos) return false;
+  if (!file.path.starts_with('/') || file.path.find('\0') != std::string_view::npos) return false;
   if (bundle_.has(file.path, file.text)) return true;
   if (!bundle_.is_free(file.path) || bundle_.entries() >= kMostFiles) return false;
   if (is_folder(file)) {
@@ -100,9 +101,9 @@ void SourceRecords::take(const SourceInfo& info, const Snapshot& snapshot) {
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     FileText file = snapshot[i];
     if (!file.ok()) {
-      const bool is_path = file.path.substr(0, 1) == "/";
-      const bool is_told = file.error > 0 && !is_missing(file.error);
-      if (is_path && is_told && errors_.size() < kMostErrors) {
+      const bool is_path = file.path.starts_with('/');
+      const bool is_reported = file.error > 0 && !is_missing(file.error);
+      if (is_path && is_reported && errors_.size() < kMostErrors) {
         errors_.push_back({std::string(file.path), file.error});
       }
       if (info.access == Access::kStream && file.error == FileText::kNotRegular) {
@@ -112,7 +113,7 @@ void SourceRecords::take(const SourceInfo& info, const Snapshot& snapshot) {
       continue;
     }
     if (file.path == kCommandLine) {
-      // Only a digest of it is ever made; that of a part would tell of a change that never was.
+      // Only a digest of it is used; that of a part would report a change that never was.
       const std::string text = redact_command_line(file.text, redacted_) + "\n";
       if (bundle_.is_free(file.path)) keep(bundle_.add(file.path, text));
       continue;
@@ -133,12 +134,12 @@ void SourceRecords::take_kernel_log(const SourceInfo& info, int fd) {
   bool cut = false;
   if (const int error = read_kernel_log(fd, text, cut); error != 0) {
     errors_.push_back({std::string(kKernelLog), error});
-    left_out_.push_back(
+    omitted_.push_back(
         {std::string(kKernelLog), FileText{kKernelLog, {}, error}.as_error().message});
     return;
   }
   if (cut) {
-    left_out_.push_back(
+    omitted_.push_back(
         {std::string(kKernelLog), "all but the newest " + format_size(kKernelLogBytes)});
   }
   keep(bundle_.add(kKernelLog, redact_text(text, redacted_)));

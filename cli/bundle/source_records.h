@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the sources were given, on its way into a bundle: files where they lie on the device, and
-// the records beside them (base/recorded.h).
+// the records beside them (base/root/recorded.h).
 #pragma once
 
 #include <set>
@@ -7,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/manifest.h"
 #include "base/result.h"
-#include "base/root.h"
+#include "base/root/manifest.h"
+#include "base/root/root.h"
 #include "cli/bundle/pack.h"
 #include "cli/bundle/redact.h"
 #include "collectors/source.h"
@@ -27,7 +28,7 @@ class SourceRecords {
   bool has(std::string_view source) const { return taken_.contains(std::string(source)); }
   // Of paths that could not be read and that nothing was read below.
   std::vector<Manifest::RecordedError> errors() const;
-  const std::vector<Manifest::LeftOut>& left_out() const { return left_out_; }
+  const std::vector<Manifest::Omitted>& omitted() const { return omitted_; }
   // Why the bundle cannot be written; kept from the first time on.
   const Result<void>& result() const { return result_; }
   const Redacted& redacted() const { return redacted_; }
@@ -42,7 +43,7 @@ class SourceRecords {
   BundleWriter& bundle_;
   std::set<std::string, std::less<>> taken_;
   std::vector<Manifest::RecordedError> errors_;
-  std::vector<Manifest::LeftOut> left_out_;
+  std::vector<Manifest::Omitted> omitted_;
   Redacted redacted_;
   Result<void> result_;
 };

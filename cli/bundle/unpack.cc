@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle/unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,16 +14,15 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/spawn.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/bundle/unpack_room.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
+#include "cli/bundle/temporary_folder.h"
 
 namespace jetmem {
 namespace {
@@ -31,39 +31,15 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "jetmem-bundle-";
 constexpr std::size_t kMostRemarks = 8;
-// A folder that was made a moment ago may not be locked yet.
-constexpr std::time_t kYoung = 10;
 // Of a tar, beside the data of as many entries as there may be.
 constexpr std::uint64_t kHeaders = 64U << 20;
-// How often it is asked whether there is room.
-constexpr std::uint64_t kLookEach = 4U << 20;
+// How often free space is checked.
+constexpr std::uint64_t kCheckInterval = 4U << 20;
 
 struct Free {
   void operator()(archive* a) const { archive_read_free(a); }
 };
 using Reader = std::unique_ptr<archive, Free>;
-
-std::string temporary_folder() {
-  const char* folder = std::getenv("TMPDIR");
-  return folder == nullptr || *folder != '/' ? "/tmp" : folder;
-}
-
-// Of processes that are gone, and ours: nobody holds their lock.
-void remove_left_folders(const std::string& where) {
-  std::error_code error;
-  int looked = 0;
-  for (fs::directory_iterator at(where, error), end; !error && at != end; at.increment(error)) {
-    if (++looked > 10'000) return;
-    if (!at->path().filename().string().starts_with(kPrefix)) continue;
-    const UniqueFd fd(::open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat info {};
-    if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || info.st_uid != ::geteuid()) continue;
-    if (std::time(nullptr) - info.st_ctime < kYoung) continue;
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    std::error_code ignored;
-    fs::remove_all(at->path(), ignored);
-  }
-}
 
 // A process that waits for this one's end, however it ends, and removes the folder then.
 UniqueFd start_remover(const std::string& folder) {
@@ -72,7 +48,7 @@ UniqueFd start_remover(const std::string& folder) {
   UniqueFd mine(ends[1]);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    // Twice, so that nobody has to reap it; in a session of its own, out of the terminal's reach.
+    // A double fork needs no reaping; a session of its own survives the terminal.
     if (::fork() != 0) ::_exit(0);
     ::setsid();
     for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(s, SIG_IGN);
@@ -81,10 +57,10 @@ UniqueFd start_remover(const std::string& folder) {
     ::dup2(ends[0], 3);
     close_from(4);
     char byte;
-    ssize_t told = -1;
-    while ((told = ::read(3, &byte, 1)) < 0 && errno == EINTR) {
+    ssize_t reported = -1;
+    while ((reported = ::read(3, &byte, 1)) < 0 && errno == EINTR) {
     }
-    if (told > 0) ::_exit(0);  // there is no such folder
+    if (reported > 0) ::_exit(0);  // there is no such folder
     std::error_code ignored;
     fs::remove_all(folder, ignored);
     ::_exit(0);
@@ -126,7 +102,7 @@ class Unpacker {
     const UniqueFd fd(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid()) return tl::unexpected(errno_error("open", file_, errno));
     if (archive_read_open_fd(in_.get(), fd.get(), 64U << 10) != ARCHIVE_OK) {
-      return wrong("is no bundle (a tar with zstd, gzip, xz or no compression)");
+      return wrong("is not a jetmem bundle (a tar with zstd, gzip, xz or no compression)");
     }
     for (;;) {
       archive_entry* entry = nullptr;
@@ -137,10 +113,10 @@ class Unpacker {
         return wrong("has more than " + std::to_string(limits_.entries) + " entries");
       }
       if (auto taken = take(entry); !taken) return taken;
-      // What nobody wants is read all the same, and so counts.
+      // Skipped data is read all the same, and so counts.
       if (auto rest = pass_data(); !rest) return rest;
     }
-    if (entries_ == 0) return wrong("is empty, or no bundle");
+    if (entries_ == 0) return wrong("is empty, or not a jetmem bundle");
     return {};
   }
 
@@ -153,13 +129,13 @@ class Unpacker {
   tl::unexpected<Error> damaged() const {
     const char* why = archive_error_string(in_.get());
     std::string what = last_.empty()
-                           ? "is no bundle, or damaged at its beginning"
-                           : "is damaged or cut off at or behind " + printable(last_, 300);
+                           ? "is not a jetmem bundle, or damaged at its beginning"
+                           : "is damaged or truncated at or after " + printable(last_, 300);
     return wrong(what + (why == nullptr ? "" : ": " + printable(why, 200)));
   }
   void pass_over(std::string_view name, const char* why) {
     if (++passed_over_ <= kMostRemarks) {
-      remarks_.push_back("passed over " + printable(name, 200) + ": " + why);
+      remarks_.push_back("skipped " + printable(name, 200) + ": " + why);
     }
   }
 
@@ -206,7 +182,7 @@ class Unpacker {
     last_ = name;
     const auto path = safe_path(name, limits_);
     if (!path) {
-      pass_over(name, "its name leaves the bundle, or is too long or too deep");
+      pass_over(name, "its path points outside the bundle, or is too long or too deep");
       return {};
     }
     if (path->empty()) return {};
@@ -234,7 +210,7 @@ class Unpacker {
 
   Result<void> unmade(std::string_view name, int error) {
     if (error == EEXIST || error == ENOTDIR || error == EISDIR) {
-      pass_over(name, "it is there twice, as a file and as a folder");
+      pass_over(name, "it exists twice, as a file and as a folder");
       return {};
     }
     return tl::unexpected(errno_error("unpack", file_ + ": " + printable(name, 200), error));
@@ -254,9 +230,9 @@ class Unpacker {
         return wrong("unpacks to more than " + format_size(limits_.bytes) + ", at " +
                      printable(name, 200));
       }
-      if (bytes_ >= looked_at_ + kLookEach) {
-        looked_at_ = bytes_;
-        if (auto room = room_to_unpack(folder_, kLookEach); !room) return room;
+      if (bytes_ >= examined_ + kCheckInterval) {
+        examined_ = bytes_;
+        if (auto room = max_unpack_bytes(folder_, kCheckInterval); !room) return room;
       }
       const char* from = piece.data();
       for (auto left = static_cast<std::size_t>(n); left > 0;) {
@@ -279,7 +255,7 @@ class Unpacker {
   std::size_t folders_ = 0;
   std::size_t passed_over_ = 0;
   std::uint64_t bytes_ = 0;
-  std::uint64_t looked_at_ = 0;  // for room
+  std::uint64_t examined_ = 0;  // for room
 };
 
 bool has_manifest(const fs::path& folder) {
@@ -312,20 +288,19 @@ Result<void> unpack_into(const std::string& file, const std::string& folder,
   Unpacker unpacker(file, folder, limits, remarks);
   auto done = unpacker.run();
   if (done && unpacker.passed_over() > kMostRemarks) {
-    remarks.push_back("passed over " + std::to_string(unpacker.passed_over() - kMostRemarks) +
-                      " more");
+    remarks.push_back("skipped " + std::to_string(unpacker.passed_over() - kMostRemarks) + " more");
   }
   return done;
 }
 
 Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& file,
                                                              UnpackLimits limits) {
-  const std::string where = temporary_folder();
-  remove_left_folders(where);
+  const std::string where = temporary_directory();
+  remove_abandoned_folders(where, kPrefix);
   struct stat packed {};
   const bool is_known = ::stat(file.c_str(), &packed) == 0;
   const auto least = static_cast<std::uint64_t>(is_known ? packed.st_size : 0);
-  if (auto room = room_to_unpack(where, std::min(least, limits.bytes)); !room) {
+  if (auto room = max_unpack_bytes(where, std::min(least, limits.bytes)); !room) {
     return tl::unexpected(std::move(room.error()));
   }
   std::unique_ptr<UnpackedBundle> bundle(new UnpackedBundle);
@@ -334,7 +309,7 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
     return tl::unexpected(errno_error("name a folder in", where, errno));
   }
   const std::string pattern = where + "/" + std::string(kPrefix) + std::to_string(random);
-  // First who removes it: at no moment is it there and nobody's.
+  // The helper that removes the folder starts before the folder exists.
   bundle->alive_ = start_remover(pattern);
   if (::mkdir(pattern.c_str(), 0700) != 0) {
     const int error = errno;
@@ -342,9 +317,7 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
     return tl::unexpected(errno_error("make a folder in", where, error));
   }
   bundle->folder_ = pattern;
-  bundle->lock_ =
-      UniqueFd(::open(pattern.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (bundle->lock_.valid()) (void)::flock(bundle->lock_.get(), LOCK_EX | LOCK_NB);
+  bundle->lock_ = lock_folder(pattern);
   if (auto ok = unpack_into(file, pattern, limits, bundle->remarks_); !ok) {
     return tl::unexpected(std::move(ok.error()));
   }
@@ -352,7 +325,7 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
   bundle->root_ = find_root(pattern, manifest);
   if (!manifest) {
     bundle->remarks_.push_back(
-        "it has no jetmem/manifest.json: what was denied looks like what was never there");
+        "it has no jetmem/manifest.json: denied files look like absent ones");
   }
   return bundle;
 }
@@ -361,6 +334,49 @@ UnpackedBundle::~UnpackedBundle() {
   if (folder_.empty()) return;
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
+}
+
+namespace {
+
+constexpr long kTmpfs = 0x01021994;
+constexpr long kRamfs = 0x858458f6;
+constexpr std::uint64_t kFreeDisk = 16U << 20;
+constexpr std::uint64_t kFreeMemory = 256U << 20;
+
+std::optional<std::uint64_t> available(const std::string& meminfo) {
+  std::ifstream in(meminfo);
+  std::string line;
+  for (int n = 0; n < 100 && std::getline(in, line); ++n) {
+    std::string_view rest = line;
+    if (!rest.starts_with("MemAvailable:")) continue;
+    rest.remove_prefix(13);
+    skip_blanks(rest);
+    const auto kib = take_u64(rest);
+    if (kib) return *kib * 1024;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<void> max_unpack_bytes(const std::string& folder, std::uint64_t bytes,
+                              const std::string& meminfo) {
+  struct statfs disk {};
+  if (::statfs(folder.c_str(), &disk) != 0) return {};  // creating the folder reports the error
+  const std::string advice = "; set TMPDIR to a folder on a disk with more";
+  const auto free =
+      static_cast<std::uint64_t>(disk.f_bavail) * static_cast<std::uint64_t>(disk.f_bsize);
+  if (free < bytes + kFreeDisk) {
+    return fail(Errc::kIo, "no room to unpack in " + printable(folder, 200) + ": " +
+                               format_size(free) + " free" + advice);
+  }
+  const auto type = static_cast<long>(disk.f_type);
+  if (type != kTmpfs && type != kRamfs) return {};
+  const auto memory = available(meminfo);
+  if (!memory || *memory >= bytes + kFreeMemory) return {};
+  return fail(Errc::kIo, "no room to unpack in " + printable(folder, 200) +
+                             ", which lies in memory: " + format_size(*memory) + " available" +
+                             advice);
 }
 
 }  // namespace jetmem

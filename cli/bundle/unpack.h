@@ -1,8 +1,9 @@
-// A bundle that somebody sent, unpacked into a private folder that goes with the process.
+// SPDX-License-Identifier: Apache-2.0
+// A bundle, unpacked into a private folder that is removed with the process.
 //
-// Nothing in it is trusted: no entry leaves the folder, none is written through a link, only
-// folders and plain files are made (anything else is passed over and said), and all of it is
-// bounded. Where the process is killed another one removes the folder.
+// Nothing in it is trusted: no entry leaves the folder or is written through a link, only folders
+// and plain files are created (others are skipped with a remark), and everything is bounded. If the
+// process is killed, a helper process removes the folder.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct UnpackLimits {
   std::size_t depth = 32;
 };
 
-// The archive's files, below an empty folder of our own, and what was passed over as remarks. For
-// UnpackedBundle, and for the fuzzer.
+// Unpacks into an empty folder of our own; skipped entries become remarks. For UnpackedBundle and
+// the fuzzer.
 Result<void> unpack_into(const std::string& file, const std::string& folder,
                          const UnpackLimits& limits, std::vector<std::string>& remarks);
 
@@ -40,7 +41,7 @@ class UnpackedBundle {
 
   // What stands for "/": the folder with jetmem/manifest.json, else the one folder at the top.
   const std::string& root() const { return root_; }
-  // What was passed over, for a person; and that there is no manifest.
+  // Skipped entries, and a missing manifest.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
  private:
@@ -52,5 +53,13 @@ class UnpackedBundle {
   UniqueFd lock_;
   UniqueFd alive_;  // closed with the process, however that ends
 };
+
+// Whether the folder that a bundle is unpacked into can take more without harm to this machine:
+// /tmp is memory on many devices.
+
+// Of a disk, and of memory where the folder lies in it, something stays free. The error says what
+// to do. `meminfo`: the kernel's, for tests.
+Result<void> max_unpack_bytes(const std::string& folder, std::uint64_t bytes,
+                              const std::string& meminfo = "/proc/meminfo");
 
 }  // namespace jetmem

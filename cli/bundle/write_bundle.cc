@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle/write_bundle.h"
 
 #include <unistd.h>
@@ -7,22 +8,22 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/snapshot.h"
-#include "base/text.h"
-#include "base/units.h"
+#include "base/root/snapshot.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
 #include "base/version.h"
 #include "cli/bundle/history_copy.h"
 #include "cli/bundle/pack.h"
-#include "cli/bundle/redact_json.h"
+#include "cli/bundle/redact.h"
 #include "cli/bundle/source_records.h"
-#include "cli/daemon_client.h"
-#include "cli/judged_now.h"
-#include "cli/one_shot.h"
-#include "cli/rule_input.h"
-#include "collectors/registry.h"
+#include "cli/client/alerts_client.h"
+#include "cli/client/daemon_client.h"
+#include "cli/client/local_snapshot.h"
+#include "cli/client/rule_input.h"
+#include "collectors/sampler/registry.h"
 #include "config/load.h"
-#include "report/alerts.h"
-#include "report/exposition.h"
+#include "report/alerts/alerts.h"
+#include "report/exposition/exposition.h"
 
 namespace jetmem {
 namespace {
@@ -34,22 +35,22 @@ constexpr std::uint64_t kReserve = 256U << 10;
 
 class Bundler {
  public:
-  Bundler(const BundleWanted& wanted, const Settings& settings)
-      : wanted_(wanted), settings_(settings) {}
+  Bundler(const BundleOptions& needed, const Settings& settings)
+      : needed_(needed), settings_(settings) {}
 
   Result<BundleDone> run() {
-    if (!wanted_.root.empty()) {
-      auto other = Root::at(wanted_.root);
+    if (!needed_.root.empty()) {
+      auto other = Root::at(needed_.root);
       if (!other) return tl::unexpected(std::move(other.error()).within("--root"));
       root_ = std::move(*other);
     }
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wanted_.now).count();
-    auto made = BundleWriter::create(wanted_.file, wanted_.folder, wanted_.max_bytes, seconds);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(needed_.now).count();
+    auto made = BundleWriter::create(needed_.file, needed_.folder, needed_.max_bytes, seconds);
     if (!made) return tl::unexpected(std::move(made.error()));
     bundle_ = std::move(*made);
-    Result<void> ok = look();
+    Result<void> ok = read_sources();
     if (ok) ok = config();
-    if (ok && wanted_.history.count() > 0) ok = history();
+    if (ok && needed_.history.count() > 0) ok = history();
     if (ok) ok = finish(seconds);
     if (!ok) return tl::unexpected(std::move(ok.error()));
     return BundleDone{bundle_->bytes(), bundle_->entries(), std::move(manifest_)};
@@ -58,16 +59,16 @@ class Bundler {
  private:
   bool is_live() const { return root_.is_live(); }
   void step(std::string_view what) const {
-    if (wanted_.progress) wanted_.progress(what);
+    if (needed_.progress) needed_.progress(what);
   }
   void leave_out(std::string path, std::string why) {
-    left_out_.push_back({std::move(path), std::move(why)});
+    omitted_.push_back({std::move(path), std::move(why)});
   }
 
   Result<DaemonReply> ask(const std::string& path) const {
-    auto places = daemon_places(wanted_.daemon, settings_.http, wanted_.access);
-    if (!places) return tl::unexpected(std::move(places.error()));
-    return ask_daemon(*places, path);
+    auto locations = daemon_addresses(needed_.daemon, settings_.http, needed_.access);
+    if (!locations) return tl::unexpected(std::move(locations.error()));
+    return query_daemon(*locations, path);
   }
 
   // What only the daemon has: texts of the programs that it runs.
@@ -79,7 +80,7 @@ class Bundler {
     std::string why = reply ? std::string() : reply.error().message;
     if (reply) {
       const auto json = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
-      if (!json.is_object()) why = "jetmemd's answer is not understood";
+      if (!json.is_object()) why = "jetmemd's answer is invalid";
       for (const auto& [path, text] : json.items()) {
         if (json.is_object() && text.is_string() &&
             text.get_ref<const std::string&>().size() <= kMaxTexts) {
@@ -92,14 +93,14 @@ class Bundler {
         continue;
       }
       leave_out(std::string(info->paths.front()),
-                why.empty() ? "jetmemd has none of it now" : "only jetmemd has it: " + why);
+                why.empty() ? "jetmemd has no output of it now" : "needs jetmemd: " + why);
     }
     return out;
   }
 
-  Result<void> look() {
+  Result<void> read_sources() {
     SourceRecords records(root_, *bundle_);
-    LookOptions options;
+    LocalSnapshotOptions options;
     options.texts = texts();
     options.begins = [this](std::string_view source) { step(source); };
     options.seen = [&](const SourceInfo& info, const Snapshot& snapshot) {
@@ -113,14 +114,14 @@ class Bundler {
     if (is_live() && ::geteuid() != 0 && ::access(settings_.reader.socket.c_str(), F_OK) == 0) {
       options.reader_socket = settings_.reader.socket;
     }
-    auto shot = OneShot::read(wanted_.root, {}, std::move(options));
+    auto shot = LocalSnapshot::read(needed_.root, {}, std::move(options));
     if (!shot) return tl::unexpected(std::move(shot.error()));
     if (!records.result()) return records.result();
     redacted_ = records.redacted();
     note_sources((*shot)->sampler(), records);
     manifest_.facts = (*shot)->facts();
     manifest_.errors = records.errors();
-    left_out_.insert(left_out_.end(), records.left_out().begin(), records.left_out().end());
+    omitted_.insert(omitted_.end(), records.omitted().begin(), records.omitted().end());
     step("alerts");
     if (auto ok = metrics(**shot); !ok) return ok;
     return alerts(**shot);
@@ -129,7 +130,7 @@ class Bundler {
   void note_sources(const Sampler& sampler, const SourceRecords& records) {
     for (std::size_t i = 0; i < sampler.size(); ++i) {
       const SourceStatus& status = sampler.status(i);
-      Manifest::SourceNote note;
+      Manifest::SourceRemark note;
       note.name = sampler.info(i).name;
       note.state = state_name(status.state);
       note.reason = redact_text(printable(status.reason, 500), redacted_);
@@ -144,7 +145,7 @@ class Bundler {
     }
   }
 
-  Result<void> metrics(const OneShot& shot) {
+  Result<void> metrics(const LocalSnapshot& shot) {
     Page page;
     fill_page(shot.table(), shot.now(), 1, page);
     std::string text;
@@ -156,7 +157,7 @@ class Bundler {
     return bundle_->add("/jetmem/alerts.json", redact_json(json, redacted_, 2) + "\n");
   }
 
-  Result<void> alerts(const OneShot& shot) {
+  Result<void> alerts(const LocalSnapshot& shot) {
     if (is_live()) {
       if (auto reply = ask("/api/v1/alerts")) {
         return add_alerts(reply->body);
@@ -165,7 +166,7 @@ class Bundler {
       return add_alerts(*text);
     }
     return add_alerts(
-        alerts_json(judged_now(shot, rules_in_force(settings_.rules), settings_.rules)));
+        alerts_json(evaluate_now(shot, rules_in_force(settings_.rules), settings_.rules)));
   }
 
   std::optional<std::string> from_tree(const std::string& path) const {
@@ -179,9 +180,9 @@ class Bundler {
   Result<void> config() {
     if (!is_live()) return config_of_tree("/jetmem/config");
     step("settings");
-    const auto loaded = load_named_or_default(wanted_.config, known_sources());
+    const auto loaded = load_named_or_default(needed_.config, known_sources());
     if (!loaded) {
-      leave_out("/jetmem/config/jetmem.yaml", "the settings have mistakes: `jetmem config check`");
+      leave_out("/jetmem/config/jetmem.yaml", "invalid settings: `jetmem config check`");
     } else {
       const std::string text = redact_text(show_settings(*loaded), redacted_, /*ids=*/false);
       if (auto ok = bundle_->add("/jetmem/config/jetmem.yaml", text); !ok) return ok;
@@ -190,7 +191,7 @@ class Bundler {
     for (std::size_t i = 0; i < rules.names.size(); ++i) {
       const std::string name = std::filesystem::path(rules.names[i]).filename().string();
       const std::string text = redact_text(rules.texts[i], redacted_, /*ids=*/false);
-      if (auto ok = bundle_->add("/jetmem/config/rules/" + name, text); !ok) return ok;
+      if (auto ok = bundle_->add("/jetmem/rules/shipped/" + name, text); !ok) return ok;
     }
     return {};
   }
@@ -217,21 +218,21 @@ class Bundler {
     redacted_.arguments += more.arguments;
   }
 
-  // Of a tree that somebody sent: a plain file in it, wherever a link would lead.
+  // In a captured tree: a plain file in it, wherever a link would lead.
   Result<std::string> history_file() const {
     if (!is_live()) {
       constexpr std::string_view kFile = "/jetmem/history.db";
       int error = 0;
       const UniqueFd fd = root_.open_file(kFile, error);
-      if (!fd.valid() && error == ENOENT) return fail(Errc::kAbsent, "there is none");
+      if (!fd.valid() && error == ENOENT) return fail(Errc::kAbsent, "missing");
       if (!fd.valid()) return tl::unexpected(FileText{kFile, {}, error}.as_error());
       std::error_code ignored;
       const auto path =
           std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd.get()), ignored);
-      if (ignored) return fail(Errc::kIo, "the history's path is not known");
+      if (ignored) return fail(Errc::kIo, "the path of the history is unknown");
       return path.string();
     }
-    if (!wanted_.history_file.empty()) return wanted_.history_file;
+    if (!needed_.history_file.empty()) return needed_.history_file;
     if (!settings_.history.directory.empty()) return settings_.history.directory + "/history.db";
     const char* state = std::getenv("STATE_DIRECTORY");
     const std::string_view all = state == nullptr ? std::string_view() : state;
@@ -243,28 +244,28 @@ class Bundler {
     step("history");
     constexpr const char* kPath = "/jetmem/history.db";
     const std::uint64_t used = bundle_->bytes() + kReserve;
-    const std::uint64_t room = wanted_.max_bytes > used ? wanted_.max_bytes - used : 0;
+    const std::uint64_t room = needed_.max_bytes > used ? needed_.max_bytes - used : 0;
     const auto file = history_file();
     if (!file) {
       leave_out(kPath, file.error().message);
       return {};
     }
-    HistoryWanted how;
+    HistoryCopyOptions how;
     how.file = *file;
-    how.beside = wanted_.history_copy;
+    how.beside = needed_.history_copy;
     how.live = is_live();
-    how.keep = wanted_.history;
+    how.keep = needed_.history;
     how.max_bytes = room;
     auto copy = copy_history(how);
     if (!copy) {
       const bool none = copy.error().code == Errc::kAbsent;
-      leave_out(kPath, none ? "there is no " + *file : copy.error().message);
+      leave_out(kPath, none ? "missing file " + *file : copy.error().message);
       return {};
     }
     add_up(copy->redacted);
     if (copy->events_cut > 0) {
       leave_out(kPath, std::to_string(copy->events_cut) + " events from before the last " +
-                           format_duration(wanted_.history) + " of their boot");
+                           format_duration(needed_.history) + " of their boot");
     }
     return bundle_->add_file(kPath, copy->fd.get(), copy->size);
   }
@@ -272,44 +273,44 @@ class Bundler {
   Result<void> finish(std::int64_t seconds) {
     if (is_live()) manifest_.facts.captured_at = seconds;
     Manifest::Capture capture;
-    capture.why = wanted_.why;
-    capture.alert = wanted_.alert;
+    capture.reason = needed_.reason;
+    capture.alert = needed_.alert;
     capture.version = kVersion;
     if (is_live()) capture.log_seconds = to_seconds(log_clock_);
     if (const Manifest* before = root_.manifest(); before != nullptr && before->capture) {
       capture = *before->capture;
     }
-    // Never read, and said all the same: who looks for it need not wonder.
-    capture.left_out.push_back({"/proc/*/cmdline, /proc/*/environ", "not taken by default"});
-    const auto say = [&](std::uint64_t count, const char* path, const char* why) {
-      if (count > 0) capture.left_out.push_back({path, std::to_string(count) + " " + why});
+    // Never read; listed so that nobody searches for it.
+    capture.omitted.push_back({"/proc/*/cmdline, /proc/*/environ", "not taken by default"});
+    const auto log_message = [&](std::uint64_t count, const char* path, const char* why) {
+      if (count > 0) capture.omitted.push_back({path, std::to_string(count) + " " + why});
     };
-    say(redacted_.arguments, "/proc/cmdline",
-        "arguments of the kernel that do not say how memory, IOMMU or power are set up");
-    say(redacted_.addresses, "*", "IP and MAC addresses (<address>)");
-    say(redacted_.ids, "*", "UUIDs and serial numbers (<id>)");
-    say(redacted_.names, "*", "names of people's folders (<name>)");
-    capture.left_out.insert(capture.left_out.end(), left_out_.begin(), left_out_.end());
+    log_message(redacted_.arguments, "/proc/cmdline",
+                "kernel arguments unrelated to memory, IOMMU or power");
+    log_message(redacted_.addresses, "*", "IP and MAC addresses (<address>)");
+    log_message(redacted_.ids, "*", "UUIDs and serial numbers (<id>)");
+    log_message(redacted_.names, "*", "names of people's folders (<name>)");
+    capture.omitted.insert(capture.omitted.end(), omitted_.begin(), omitted_.end());
     manifest_.capture = std::move(capture);
     step("manifest");
     if (auto ok = bundle_->add("/jetmem/manifest.json", manifest_text(manifest_)); !ok) return ok;
     return bundle_->finish();
   }
 
-  const BundleWanted& wanted_;
+  const BundleOptions& needed_;
   const Settings& settings_;
   Root root_ = Root::live();
   std::unique_ptr<BundleWriter> bundle_;
   Manifest manifest_;
   Redacted redacted_;
-  std::vector<Manifest::LeftOut> left_out_;
+  std::vector<Manifest::Omitted> omitted_;
   Nanoseconds log_clock_{0};  // when the kernel's log was read
 };
 
 }  // namespace
 
-Result<BundleDone> write_bundle(const BundleWanted& wanted, const Settings& settings) {
-  return Bundler(wanted, settings).run();
+Result<BundleDone> write_bundle(const BundleOptions& needed, const Settings& settings) {
+  return Bundler(needed, settings).run();
 }
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that jetmem reads of a device, put into a bundle from which the same can be read
 // again.
 #pragma once
@@ -10,21 +11,21 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/manifest.h"
 #include "base/result.h"
-#include "cli/daemon_place.h"
+#include "base/root/manifest.h"
+#include "cli/daemon_address.h"
 #include "config/settings.h"
 
 namespace jetmem {
 
-struct BundleWanted {
+struct BundleOptions {
   std::string file;                 // "-": stdout
   std::string folder;               // the one inside that all of it lies in
   std::string root;                 // of a captured tree; empty: this machine
   std::vector<std::string> config;  // settings files
-  std::string daemon;               // asked and nobody else; empty: where it usually is
+  std::string daemon;               // only this one is queried; empty: the usual addresses
   ClientAccess access;              // to it
-  std::string why;
+  std::string reason;
   std::string alert;
   std::chrono::seconds history{0};  // 0: none
   std::string history_copy{};       // where it is copied to on its way into the bundle
@@ -42,6 +43,6 @@ struct BundleDone {
 
 // Errors: the root cannot be read, the bundle cannot be written or would be too large. What of the
 // device could not be read is in the manifest.
-Result<BundleDone> write_bundle(const BundleWanted& wanted, const Settings& settings);
+Result<BundleDone> write_bundle(const BundleOptions& needed, const Settings& settings);
 
 }  // namespace jetmem

@@ -1,10 +1,15 @@
-// What is to be told of one command, taken from the command line's own description of itself, so
-// that man pages and completions cannot say anything else.
+// SPDX-License-Identifier: Apache-2.0
+// The description of one command, taken from the command line's own declarations, so that man pages
+// and completions always agree with it.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <span>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace jetmem {
 
@@ -30,5 +35,16 @@ struct CommandPage {
 
 // The program's own first, then each command and those below it.
 std::vector<CommandPage> command_pages(const CLI::App& app);
+
+// A command's page for man(1).
+
+// `all`: for SEE ALSO.
+std::string man_page(const CommandPage& page, std::span<const CommandPage> all);
+
+// What a shell completes after `jetmem`: commands, options, files where an option takes one.
+
+std::string bash_completion(std::span<const CommandPage> pages);
+std::string zsh_completion(std::span<const CommandPage> pages);
+std::string fish_completion(std::span<const CommandPage> pages);
 
 }  // namespace jetmem

@@ -1,13 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // jetmem-manual DIRECTORY: writes the man pages and completions of jetmem there. Run by the build.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
-#include "cli/commands.h"
-#include "cli/manual/completion.h"
-#include "cli/manual/man_page.h"
+#include "cli/command.h"
+#include "cli/manual/command_page.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -15,10 +14,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::filesystem::path out(argv[1]);
-  CLI::App app;
-  jetmem::CommandContext context;
-  jetmem::set_up_program(app, context);
-  const std::vector<jetmem::CommandPage> pages = jetmem::command_pages(app);
+  const jetmem::CommandProgram program;
+  const std::vector<jetmem::CommandPage> pages = jetmem::command_pages(program.app());
   bool ok = true;
   const auto write = [&](const std::filesystem::path& name, const std::string& text) {
     std::filesystem::create_directories((out / name).parent_path());

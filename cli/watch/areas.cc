@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fourth and the fifth view: CMA; temperatures and clocks.
 #include <algorithm>
 
-#include "cli/figures.h"
+#include "cli/draw/number_text.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
 
@@ -14,9 +15,9 @@ std::string text_of(const std::optional<double>& bytes) { return bytes ? bytes_t
 
 void add_absent(Body& out, const DeviceNow& now, const char* what, const char* source,
                 std::size_t columns, Glyphs glyphs) {
-  const std::string why = now.why_absent(source);
-  add_wrapped(out, std::string(what) + ": not known: " + (why.empty() ? "nothing was told" : why),
-              0, columns, glyphs);
+  const std::string why = now.absence_reason(source);
+  add_wrapped(out, std::string(what) + ": not known: " + (why.empty() ? "no reason given" : why), 0,
+              columns, glyphs);
 }
 
 void add_area(Body& out, const DeviceNow& now, const Sample& area, std::size_t columns,
@@ -34,18 +35,18 @@ void add_area(Body& out, const DeviceNow& now, const Sample& area, std::size_t c
     out.push_back(bar.add(" " + ratio_text(ratio)));
   }
   add_wrapped(out,
-              "drivers have " + text_of(used) + ", left " +
-                  text_of(ask("jetmem_cma_available_bytes")) + ", largest piece " +
+              "used by drivers " + text_of(used) + ", available " +
+                  text_of(ask("jetmem_cma_available_bytes")) + ", largest block " +
                   text_of(largest),
               2, columns, glyphs);
   const auto fit = ask("jetmem_cma_frame_fit_ratio");
   if (fit && *fit < 1) {
-    add_wrapped(out, "the largest piece is smaller than what is wanted in one piece", 2, columns,
+    add_wrapped(out, "the largest block is smaller than a frame or refused request", 2, columns,
                 glyphs, Style::kCritical);
   }
   const auto failed = ask("jetmem_cma_alloc_pages_fail_total");
-  add_wrapped(out, "pages asked for in vain since boot: " + (failed ? number_text(*failed) : "-"),
-              2, columns, glyphs, failed.value_or(0) > 0 ? Style::kWarning : Style::kPlain);
+  add_wrapped(out, "failed page requests since boot: " + (failed ? number_text(*failed) : "-"), 2,
+              columns, glyphs, failed.value_or(0) > 0 ? Style::kWarning : Style::kPlain);
 }
 
 void add_throttling(Body& out, const DeviceNow& now, std::size_t columns, Glyphs glyphs) {
@@ -55,8 +56,8 @@ void add_throttling(Body& out, const DeviceNow& now, std::size_t columns, Glyphs
   for (const Sample& cause : causes) {
     if (cause.value > 0) active += " " + std::string(cause.label("cause"));
   }
-  add_wrapped(out, active.empty() ? "Nothing slows the chip down." : "Slowed down by:" + active, 0,
-              columns, glyphs, active.empty() ? Style::kGood : Style::kCritical);
+  add_wrapped(out, active.empty() ? "Not throttled." : "Throttled by:" + active, 0, columns, glyphs,
+              active.empty() ? Style::kGood : Style::kCritical);
 }
 
 }  // namespace
@@ -71,11 +72,11 @@ Body cma_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs) {
     add_wrapped(out,
                 "CmaTotal " + bytes_text(*total) + ", CmaFree " +
                     text_of(now.samples.meminfo("CmaFree")) +
-                    " (borrowed pages are not free, and can be had all the same)",
+                    " (borrowed pages are not free, but can be allocated)",
                 0, columns, glyphs, Style::kDim);
   }
-  if (const auto wanted = now.samples.value("jetmem_cma_largest_request_bytes")) {
-    add_wrapped(out, "Largest request that failed since boot: " + bytes_text(*wanted), 0, columns,
+  if (const auto needed = now.samples.value("jetmem_cma_largest_request_bytes")) {
+    add_wrapped(out, "Largest request that failed since boot: " + bytes_text(*needed), 0, columns,
                 glyphs, Style::kWarning);
   }
   return out;
@@ -93,7 +94,7 @@ Body thermal_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs) {
     Line line(glyphs);
     line.left(zone.label("zone"), kName).right(celsius_text(zone.value), 8);
     if (margin) {
-      line.add("  ").add(celsius_text(*margin) + " below its slowing down",
+      line.add("  ").add(celsius_text(*margin) + " below its throttling limit",
                          grade(-*margin, -10, 0));
     }
     out.push_back(std::move(line));

@@ -1,14 +1,78 @@
-// Bars, sparklines and shades, in block characters or ASCII.
+// SPDX-License-Identifier: Apache-2.0
+// What the views are made of: lines of styled text that know how wide they are. Whatever goes in,
+// nothing but what a terminal shows in one or two cells comes out.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cli/watch/line.h"
 #include "cli/watch/model.h"
 
 namespace jetmem::watch {
+
+enum class Style : std::uint8_t {
+  kPlain,
+  kDim,
+  kBold,
+  kTitle,
+  kGood,
+  kWarning,
+  kCritical,
+  kPrograms,
+  kCache,
+  kDevices,
+  kKernel,
+};
+
+// What the terminal can show beside ASCII.
+struct Glyphs {
+  bool utf8 = false;    // the locale's characters
+  bool blocks = false;  // eighths of blocks too: not on a Linux console
+};
+
+struct Piece {
+  std::string text;
+  Style style = Style::kPlain;
+};
+
+class Line {
+ public:
+  explicit Line(Glyphs glyphs) : glyphs_(glyphs) {}
+
+  // Text from anywhere: made safe and cut where it is too long for any terminal.
+  Line& add(std::string_view text, Style style = Style::kPlain);
+  // Blanks up to this column; at least one where the text is there already.
+  Line& to(std::size_t column);
+  // Right-aligned, in so many cells.
+  Line& right(std::string_view text, std::size_t cells, Style style = Style::kPlain);
+  // In so many cells, cut or filled up.
+  Line& left(std::string_view text, std::size_t cells, Style style = Style::kPlain);
+
+  void cut(std::size_t cells);
+
+  std::size_t width() const { return width_; }
+  Glyphs glyphs() const { return glyphs_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  std::string text() const;
+
+ private:
+  Glyphs glyphs_;
+  std::vector<Piece> pieces_;
+  std::size_t width_ = 0;
+};
+
+// Printable, one line, and each character of one or two cells ('?' for others).
+std::string safe_text(std::string_view text, Glyphs glyphs);
+// Cells of a safe text.
+std::size_t cells_of(std::string_view safe);
+// As many characters of a safe text as fit.
+std::string cut_text(std::string_view safe, std::size_t cells);
+
+// Bars, sparklines and shades, in block characters or ASCII.
 
 // The last `cells` points between their least and their greatest value; ' ' where there was none.
 std::string sparkline(const Model::Past& past, std::size_t cells, Glyphs glyphs);

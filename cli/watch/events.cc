@@ -1,9 +1,11 @@
-// The sixth view: what fires, what could not be judged, what happened.
+// SPDX-License-Identifier: Apache-2.0
+// The sixth view: firing and unknown alerts, and events.
 #include <chrono>
 
 #include "base/clock.h"
-#include "cli/figures.h"
-#include "cli/since.h"
+#include "base/text/utc_time.h"
+#include "cli/draw/number_text.h"
+#include "cli/draw/since.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
 
@@ -18,9 +20,8 @@ Style style_of(std::string_view severity) {
 }
 
 std::string when_text(const DeviceNow& now, const EventRecord& event) {
-  if (event.wall && now.wall) {
-    const auto of = std::chrono::round<Nanoseconds>(std::chrono::duration<double>(*now.wall));
-    return local_time_short(*event.wall, of);
+  if (const auto of = now.wall ? wall_of(*now.wall) : std::nullopt; of && event.wall) {
+    return local_time_short(*event.wall, *of);
   }
   if (event.wall) return local_time(*event.wall);
   return event.at ? "boot+" + duration_text(to_seconds(*event.at)) : "-";
@@ -28,7 +29,7 @@ std::string when_text(const DeviceNow& now, const EventRecord& event) {
 
 void add_alerts(Body& out, const DeviceNow& now, std::size_t columns, Glyphs glyphs) {
   if (!now.alerts) {
-    add_wrapped(out, "Alerts: not judged: " + now.no_alerts, 0, columns, glyphs, Style::kWarning);
+    add_wrapped(out, "Alerts: unknown: " + now.no_alerts, 0, columns, glyphs, Style::kWarning);
     return;
   }
   for (const auto& rule : now.alerts->rules) {
@@ -43,8 +44,8 @@ void add_alerts(Body& out, const DeviceNow& now, std::size_t columns, Glyphs gly
       }
     }
     if (rule.state == "unknown" && rule.alerts.empty()) {
-      const std::string why = rule.blind.empty() ? rule.needs_past : rule.blind;
-      add_wrapped(out, "not judged: " + rule.name + ": " + why, 0, columns, glyphs, Style::kDim);
+      const std::string why = rule.blind.empty() ? rule.needs_history : rule.blind;
+      add_wrapped(out, "unknown: " + rule.name + ": " + why, 0, columns, glyphs, Style::kDim);
     }
   }
 }

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The third view: which sizes the page allocator could still give, by zone.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "base/text.h"
-#include "cli/figures.h"
+#include "base/text/text.h"
+#include "cli/draw/number_text.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
 
@@ -40,9 +41,9 @@ Body fragmentation_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs
   Body out;
   const auto zones = zones_of(now.samples);
   if (zones.empty()) {
-    const std::string why = now.why_absent("buddyinfo");
-    add_wrapped(out, "Fragmentation is not known: " + (why.empty() ? "no zone was told" : why), 0,
-                columns, glyphs);
+    const std::string why = now.absence_reason("buddyinfo");
+    add_wrapped(out, "Fragmentation is not known: " + (why.empty() ? "no zone was reported" : why),
+                0, columns, glyphs);
     return out;
   }
   std::uint64_t orders = 0;
@@ -84,20 +85,20 @@ Body fragmentation_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs
   const bool starred =
       std::any_of(zones.begin(), zones.end(), [](const auto& z) { return !z.second.without_cma; });
   if (starred) {
-    add_wrapped(out, "* free CMA pages counted in: a driver finds less there", 0, columns, glyphs,
+    add_wrapped(out, "* includes free CMA pages: a driver can use less", 0, columns, glyphs,
                 Style::kDim);
   }
   out.push_back(Line(glyphs));
   if (const auto best = now.samples.value("jetmem_buddy_best_order_outside_cma")) {
     add_wrapped(out,
                 *best < 0 ? "No zone has a free block outside CMA."
-                          : "A driver is sure to get a block of order " + number_text(*best) +
-                                " (2^" + number_text(*best) + " pages).",
+                          : "A driver can get a block of order " + number_text(*best) + " (2^" +
+                                number_text(*best) + " pages).",
                 0, columns, glyphs);
   }
   if (const auto evidence = now.samples.value("jetmem_fragmentation_evidence")) {
-    add_wrapped(out, "Kinds of evidence that somebody suffers from it: " + number_text(*evidence),
-                0, columns, glyphs, *evidence > 0 ? Style::kWarning : Style::kPlain);
+    add_wrapped(out, "Kinds of failures from fragmentation: " + number_text(*evidence), 0, columns,
+                glyphs, *evidence > 0 ? Style::kWarning : Style::kPlain);
   }
   return out;
 }

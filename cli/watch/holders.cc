@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The second view: who has the memory.
 #include <cmath>
 
-#include "cli/figures.h"
+#include "cli/draw/number_text.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
 
@@ -32,10 +33,10 @@ Body holders_body(const Model& model, TopSort sort, std::size_t columns, Glyphs 
   const TopAnswer answer = top_answer(*model.now(), {sort, 40});
   Body out;
   out.push_back(Line(glyphs).add("Processes by " + std::string(top_sort_name(sort)) +
-                                     " (s: others). Shared memory counts for each holder.",
+                                     " (s: sort). Shared memory counts for each holder.",
                                  Style::kDim));
   if (answer.groups.empty()) {
-    add_wrapped(out, "not known: " + why_absent(answer.absent, "groups"), 2, columns, glyphs);
+    add_wrapped(out, "not known: " + absence_reason(answer.absent, "groups"), 2, columns, glyphs);
   } else {
     // Where there is little room the figure that is sorted by is what stays.
     if (columns < kName + 5 * kCell + 13) {
@@ -84,18 +85,19 @@ Body holders_body(const Model& model, TopSort sort, std::size_t columns, Glyphs 
                       .left(part.what, kName)
                       .right(text_of(part.bytes), kCell)
                       .add(what, Style::kDim));
-    for (const auto& piece : part.made_of) {
+    for (const auto& piece : part.components) {
       out.push_back(Line(glyphs)
                         .left("  " + piece.name, kName, Style::kDim)
                         .right(bytes_text(piece.bytes), kCell, Style::kDim)
                         .add("  " + piece.what, Style::kDim));
     }
   }
-  if (const auto left = memory.rest_bytes) {
-    out.push_back(Line(glyphs)
-                      .left(memory.rest_holds_unknown ? "not told apart" : "counted nowhere", kName)
-                      .right((*left < 0 ? "-" : "") + bytes_text(std::fabs(*left)), kCell)
-                      .add("  estimated: MemTotal less the parts", Style::kDim));
+  if (const auto left = memory.unaccounted_bytes) {
+    out.push_back(
+        Line(glyphs)
+            .left(memory.unaccounted_includes_unknown ? "not separable" : "unaccounted", kName)
+            .right((*left < 0 ? "-" : "") + bytes_text(std::fabs(*left)), kCell)
+            .add("  estimated: MemTotal minus the parts", Style::kDim));
   }
   return out;
 }

@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/watch/loop.h"
 
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 
-#include "cli/watch/controller.h"
 
 namespace jetmem::watch {
 namespace {
@@ -20,13 +21,13 @@ double now_seconds() {
 
 class Loop {
  public:
-  Loop(Screen& screen, Signals& signals, Looker& looker, Glyphs glyphs)
-      : screen_(screen), signals_(signals), looker_(looker), glyphs_(glyphs) {}
+  Loop(Screen& screen, Signals& signals, SnapshotWorker& looker, Glyphs glyphs)
+      : screen_(screen), signals_(signals), snapshot_worker_(looker), glyphs_(glyphs) {}
 
   int run(double interval) {
     shown_.interval = interval;
     while (!left_) {
-      look();
+      take_snapshot();
       draw();
       wait();
       take_signals();
@@ -36,17 +37,18 @@ class Loop {
   }
 
  private:
-  void look() {
-    if (auto looked = looker_.take()) {
-      model_.looked(std::move(looked->now), now_seconds(), looked->seconds);
+  void take_snapshot() {
+    if (auto checked = snapshot_worker_.take()) {
+      model_.checked(std::move(checked->now), now_seconds(), checked->seconds);
     }
     const double now = now_seconds();
-    const bool due = model_.looks() == 0 || now - asked_at_ >= next_look(model_, shown_.interval);
-    if (!shown_.paused && due && !looker_.busy()) {
-      looker_.ask();
-      asked_at_ = now;
+    const bool due =
+        model_.snapshots() == 0 || now - requested_at_ >= next_snapshot(model_, shown_.interval);
+    if (!shown_.paused && due && !snapshot_worker_.busy()) {
+      snapshot_worker_.ask();
+      requested_at_ = now;
     }
-    shown_.looking = looker_.busy() ? now - asked_at_ : -1;
+    shown_.looking = snapshot_worker_.busy() ? now - requested_at_ : -1;
   }
 
   void draw() {
@@ -72,14 +74,14 @@ class Loop {
       if (*signal == SIGWINCH) screen_.resized();
       if (*signal == SIGTSTP) {
         screen_.suspend();
-        stop_here();
+        suspend_self();
         screen_.resume();
       }
     }
   }
 
   void take_keys() {
-    // What was pasted by mistake must not hold up the rest.
+    // Accidentally pasted text must not block the rest.
     for (int i = 0; i < 64 && !left_; ++i) {
       const Key key = screen_.key();
       if (key == Key::kNone) return;
@@ -94,11 +96,11 @@ class Loop {
 
   Screen& screen_;
   Signals& signals_;
-  Looker& looker_;
+  SnapshotWorker& snapshot_worker_;
   Glyphs glyphs_;
   Model model_;
   Shown shown_;
-  double asked_at_ = 0;
+  double requested_at_ = 0;
   std::size_t max_scroll_ = 0;
   std::size_t page_ = 1;
   bool left_ = false;
@@ -107,9 +109,105 @@ class Loop {
 
 }  // namespace
 
-int watch_until_left(Screen& screen, Signals& signals, Looker& looker, double interval,
-                     Glyphs glyphs) {
+int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, double interval,
+                   Glyphs glyphs) {
   return Loop(screen, signals, looker, glyphs).run(interval);
+}
+
+namespace {
+
+constexpr std::array<double, 8> kIntervals{1, 2, 3, 5, 10, 20, 30, 60};
+
+double next_of(double interval) {
+  for (const double one : kIntervals) {
+    if (one > interval) return one;
+  }
+  return kLongest;
+}
+
+double previous_of(double interval) {
+  double out = kShortest;
+  for (const double one : kIntervals) {
+    if (one < interval) out = one;
+  }
+  return out;
+}
+
+void show(Shown& shown, std::size_t view) {
+  shown.view = static_cast<View>(view % kViews);
+  shown.help = false;
+  shown.scroll = 0;
+}
+
+TopSort next_sort(TopSort sort) {
+  return static_cast<TopSort>((static_cast<int>(sort) + 1) %
+                              (static_cast<int>(TopSort::kGrowth) + 1));
+}
+
+}  // namespace
+
+bool press(Shown& shown, Key key, std::size_t page, std::size_t max_scroll) {
+  const std::size_t view = static_cast<std::size_t>(shown.view);
+  const std::size_t step = std::max<std::size_t>(page, 1);
+  // After a resize it may stand beyond the end.
+  shown.scroll = std::min(shown.scroll, max_scroll);
+  switch (key) {
+    case Key::kQuit:
+      return false;
+    case Key::kHelp:
+      shown.help = !shown.help;
+      shown.scroll = 0;
+      break;
+    case Key::kPause:
+      shown.paused = !shown.paused;
+      break;
+    case Key::kFaster:
+      shown.interval = previous_of(shown.interval);
+      break;
+    case Key::kSlower:
+      shown.interval = next_of(shown.interval);
+      break;
+    case Key::kSort:
+      shown.sort = next_sort(shown.sort);
+      break;
+    case Key::kUp:
+      if (shown.scroll > 0) --shown.scroll;
+      break;
+    case Key::kDown:
+      shown.scroll = std::min(shown.scroll + 1, max_scroll);
+      break;
+    case Key::kPageUp:
+      shown.scroll -= std::min(shown.scroll, step);
+      break;
+    case Key::kPageDown:
+      shown.scroll = std::min(shown.scroll + step, max_scroll);
+      break;
+    case Key::kHome:
+      shown.scroll = 0;
+      break;
+    case Key::kEnd:
+      shown.scroll = max_scroll;
+      break;
+    case Key::kNextView:
+      show(shown, view + 1);
+      break;
+    case Key::kPreviousView:
+      show(shown, view + kViews - 1);
+      break;
+    case Key::kView1:
+    case Key::kView2:
+    case Key::kView3:
+    case Key::kView4:
+    case Key::kView5:
+    case Key::kView6:
+      show(shown, static_cast<std::size_t>(key) - static_cast<std::size_t>(Key::kView1));
+      break;
+    case Key::kNone:
+    case Key::kRedraw:
+    case Key::kOther:
+      break;
+  }
+  return true;
 }
 
 }  // namespace jetmem::watch

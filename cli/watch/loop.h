@@ -1,15 +1,26 @@
-// Looks, shows, takes keys, until somebody leaves.
+// SPDX-License-Identifier: Apache-2.0
+// Reads, draws and takes keys until the user quits.
 #pragma once
 
-#include "cli/watch/line.h"
-#include "cli/watch/looker.h"
+#include "cli/watch/draw.h"
 #include "cli/watch/screen.h"
 #include "cli/watch/signals.h"
+#include "cli/watch/snapshot_worker.h"
+#include "cli/watch/views.h"
 
 namespace jetmem::watch {
 
 // 0 when a person leaves (q, Ctrl-C), else the signal that wants this program to end.
-int watch_until_left(Screen& screen, Signals& signals, Looker& looker, double interval,
-                     Glyphs glyphs);
+int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, double interval,
+                   Glyphs glyphs);
+
+// What keys do, and when to read again: the behaviour of jetmem watch without its terminal.
+
+// The interval's bounds, in seconds.
+inline constexpr double kShortest = 1;
+inline constexpr double kLongest = 60;
+
+// False when the person wants to leave. `page`: rows of a page; `max_scroll` of what is shown.
+bool press(Shown& shown, Key key, std::size_t page, std::size_t max_scroll);
 
 }  // namespace jetmem::watch

@@ -1,5 +1,6 @@
-// What jetmem watch knows: the last look, why a newer one failed, and the last minutes of the main
-// figures.
+// SPDX-License-Identifier: Apache-2.0
+// The data of jetmem watch: the last read, why a newer one failed, and the last minutes of the main
+// values.
 #pragma once
 
 #include <array>
@@ -10,11 +11,11 @@
 
 #include "base/result.h"
 #include "report/answers/memory_budget.h"
-#include "report/device_now.h"
+#include "report/device/device_now.h"
 
 namespace jetmem::watch {
 
-enum class Figure : std::uint8_t {
+enum class Quantity : std::uint8_t {
   kAvailable,
   kGpu,
   kCmaUsed,
@@ -24,8 +25,9 @@ enum class Figure : std::uint8_t {
   kCount,
 };
 
-// Absent where the look has no such value.
-std::optional<double> figure_of(const DeviceNow& now, const MemoryBudget& budget, Figure figure);
+// Absent if the read has no such value.
+std::optional<double> value_of_group(const DeviceNow& now, const MemoryBudget& budget,
+                                     Quantity quantity);
 
 class Model {
  public:
@@ -33,33 +35,32 @@ class Model {
   static constexpr std::size_t kPast = 600;
   using Past = std::deque<std::optional<double>>;
 
-  // A look that ended at `at` (seconds, a clock that never leaps) and took so long. A failed one
-  // leaves the last good one where it is, a gap in the past, and its error.
-  void looked(Result<DeviceNow> look, double at, double took);
+  // A read that ended at `at` (seconds, monotonic) and took so long. A failed read keeps the last
+  // good one and adds a gap and its error.
+  void checked(Result<DeviceNow> style, double at, double elapsed);
 
   const DeviceNow* now() const { return now_ ? &*now_ : nullptr; }
   // The whole memory, as status shows it.
   const MemoryBudget& budget() const { return budget_; }
   double at() const { return at_; }
-  double took() const { return took_; }
+  double elapsed() const { return elapsed_; }
   const std::string& error() const { return error_; }
-  std::uint64_t looks() const { return looks_; }
-  const Past& past(Figure figure) const { return past_[static_cast<std::size_t>(figure)]; }
+  std::uint64_t snapshots() const { return looks_; }
+  const Past& past(Quantity quantity) const { return past_[static_cast<std::size_t>(quantity)]; }
 
  private:
   std::optional<DeviceNow> now_;
   MemoryBudget budget_;
   double at_ = 0;
-  double took_ = 0;
+  double elapsed_ = 0;
   std::string error_;
   std::uint64_t looks_ = 0;
-  std::array<Past, static_cast<std::size_t>(Figure::kCount)> past_;
+  std::array<Past, static_cast<std::size_t>(Quantity::kCount)> past_;
 };
 
-// When to look next. A look of the daemon costs it little; where a command reads everything itself,
-// files that take the allocator's locks among them, it does so every 10 s at most, and never spends
-// more than a quarter of its time on it.
-constexpr double kLeastOwnLook = 10;
-double next_look(const Model& model, double interval);
+// When to read next. Querying the daemon is cheap; reading everything here takes allocator locks,
+// so it happens at most every 10 s and for at most a quarter of the time.
+constexpr double kMinSnapshotInterval = 10;
+double next_snapshot(const Model& model, double interval);
 
 }  // namespace jetmem::watch

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first view: how the memory stands, and what complains.
 #include <algorithm>
 #include <cmath>
 
-#include "cli/budget_text.h"
-#include "cli/figures.h"
+#include "cli/draw/number_text.h"
+#include "cli/text/budget_text.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
 
@@ -56,7 +57,7 @@ void add_memory(Body& out, const Model& model, std::size_t columns, Glyphs glyph
   }
 }
 
-void add_figure(Body& out, const Model& model, Figure figure, const char* label,
+void add_number(Body& out, const Model& model, Quantity quantity, const char* label,
                 const std::string& value, Style style, std::size_t columns, Glyphs glyphs) {
   Line line(glyphs);
   line.left(label, kLabel).add(value, style);
@@ -64,7 +65,7 @@ void add_figure(Body& out, const Model& model, Figure figure, const char* label,
   if (columns > column + 4) {
     line.to(column);
     if (line.width() < columns) {
-      line.add(sparkline(model.past(figure), columns - line.width(), glyphs), Style::kDim);
+      line.add(sparkline(model.past(quantity), columns - line.width(), glyphs), Style::kDim);
     }
   }
   out.push_back(std::move(line));
@@ -115,7 +116,7 @@ std::string hottest_text(const DeviceNow& now) {
 
 void add_alerts(Body& out, const DeviceNow& now, std::size_t columns, Glyphs glyphs) {
   if (!now.alerts) {
-    add_wrapped(out, "Alerts: not judged: " + now.no_alerts, 0, columns, glyphs, Style::kWarning);
+    add_wrapped(out, "Alerts: unknown: " + now.no_alerts, 0, columns, glyphs, Style::kWarning);
     return;
   }
   const auto count = [&](const char* state) { return std::to_string(now.alerts->count(state)); };
@@ -123,7 +124,7 @@ void add_alerts(Body& out, const DeviceNow& now, std::size_t columns, Glyphs gly
   head.add("Alerts: ", Style::kBold);
   const Style style = now.alerts->count("firing") > 0 ? Style::kCritical : Style::kGood;
   head.add(count("firing") + " firing", style);
-  head.add(", " + count("pending") + " pending, " + count("unknown") + " not judged");
+  head.add(", " + count("pending") + " pending, " + count("unknown") + " unknown");
   out.push_back(std::move(head));
   for (const auto& rule : now.alerts->rules) {
     if (rule.state != "firing" && rule.state != "pending") continue;
@@ -143,27 +144,28 @@ Body overview_body(const Model& model, std::size_t columns, Glyphs glyphs) {
   Body out;
   std::string who;
   if (const Sample* info = now.samples.find("jetmem_device_info")) who = info->label("model");
-  const bool by_daemon = now.by == LookBy::kDaemon;
+  const bool by_daemon = now.by == SnapshotOrigin::kDaemon;
   who += who.empty() ? "" : ", ";
-  who += by_daemon ? "told by jetmemd"
+  who += by_daemon ? "from jetmemd"
                    : "read by this command" + (now.from.empty() ? "" : " at " + now.from);
   out.push_back(Line(glyphs).add(who, Style::kDim));
   add_memory(out, model, columns, glyphs);
-  const auto add = [&](Figure figure, const char* label, const std::string& value, Style style) {
-    add_figure(out, model, figure, label, value, style, columns, glyphs);
+  const auto add = [&](Quantity quantity, const char* label, const std::string& value,
+                       Style style) {
+    add_number(out, model, quantity, label, value, style, columns, glyphs);
   };
-  const auto bytes = [&](Figure figure) {
-    const auto value = figure_of(now, model.budget(), figure);
+  const auto bytes = [&](Quantity quantity) {
+    const auto value = value_of_group(now, model.budget(), quantity);
     return value ? bytes_text(*value) : std::string("-");
   };
-  add(Figure::kAvailable, "available", available_text(now), available_style(now));
-  add(Figure::kGpu, "GPU memory", bytes(Figure::kGpu), Style::kPlain);
-  add(Figure::kCmaUsed, "CMA used", cma_text(model), Style::kPlain);
-  add(Figure::kSwapUsed, "swap used", bytes(Figure::kSwapUsed), Style::kPlain);
-  const auto pressure = figure_of(now, model.budget(), Figure::kPressure);
-  add(Figure::kPressure, "pressure", pressure_text(now),
+  add(Quantity::kAvailable, "available", available_text(now), available_style(now));
+  add(Quantity::kGpu, "GPU memory", bytes(Quantity::kGpu), Style::kPlain);
+  add(Quantity::kCmaUsed, "CMA used", cma_text(model), Style::kPlain);
+  add(Quantity::kSwapUsed, "swap used", bytes(Quantity::kSwapUsed), Style::kPlain);
+  const auto pressure = value_of_group(now, model.budget(), Quantity::kPressure);
+  add(Quantity::kPressure, "pressure", pressure_text(now),
       pressure ? grade(*pressure, 0.10, 0.40) : Style::kPlain);
-  add(Figure::kTemperature, "hottest", hottest_text(now), Style::kPlain);
+  add(Quantity::kTemperature, "hottest", hottest_text(now), Style::kPlain);
   add_alerts(out, now, columns, glyphs);
   for (const std::string& note : now.notes) {
     add_wrapped(out, note, 0, columns, glyphs, Style::kWarning);

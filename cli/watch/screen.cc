@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/watch/screen.h"
 
-// curses.h defines functions as macros unless told not to.
+// curses.h defines functions as macros unless this is set.
 #define NCURSES_NOMACROS 1
 #include <curses.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cli/watch/signals.h"
 #include "cli/watch/terminfo.h"
@@ -22,38 +24,24 @@ struct Look {
   attr_t without;  // on a terminal without
 };
 
-Look look_of(Style style) {
-  switch (style) {
-    case Style::kPlain:
-      break;
-    case Style::kDim:
-      return {-1, A_DIM, A_NORMAL};
-    case Style::kBold:
-      return {-1, A_BOLD, A_BOLD};
-    case Style::kTitle:
-      return {-1, A_REVERSE, A_REVERSE};
-    case Style::kGood:
-      return {COLOR_GREEN, A_NORMAL, A_NORMAL};
-    case Style::kWarning:
-      return {COLOR_YELLOW, A_BOLD, A_BOLD};
-    case Style::kCritical:
-      return {COLOR_RED, A_BOLD, A_REVERSE};
-    case Style::kPrograms:
-      return {COLOR_CYAN, A_NORMAL, A_NORMAL};
-    case Style::kCache:
-      return {COLOR_BLUE, A_NORMAL, A_NORMAL};
-    case Style::kDevices:
-      return {COLOR_MAGENTA, A_NORMAL, A_NORMAL};
-    case Style::kKernel:
-      return {COLOR_YELLOW, A_NORMAL, A_NORMAL};
-  }
-  return {-1, A_NORMAL, A_NORMAL};
-}
+// In the order of Style.
+constexpr std::array<Look, 11> kLooks{{{-1, A_NORMAL, A_NORMAL},
+                                       {-1, A_DIM, A_NORMAL},
+                                       {-1, A_BOLD, A_BOLD},
+                                       {-1, A_REVERSE, A_REVERSE},
+                                       {COLOR_GREEN, A_NORMAL, A_NORMAL},
+                                       {COLOR_YELLOW, A_BOLD, A_BOLD},
+                                       {COLOR_RED, A_BOLD, A_REVERSE},
+                                       {COLOR_CYAN, A_NORMAL, A_NORMAL},
+                                       {COLOR_BLUE, A_NORMAL, A_NORMAL},
+                                       {COLOR_MAGENTA, A_NORMAL, A_NORMAL},
+                                       {COLOR_YELLOW, A_NORMAL, A_NORMAL}}};
+static_assert(kLooks.size() == static_cast<std::size_t>(Style::kKernel) + 1);
 
 bool colored = false;
 
 attr_t attributes_of(Style style) {
-  const Look look = look_of(style);
+  const Look& look = kLooks[static_cast<std::size_t>(style)];
   if (!colored) return look.without;
   if (look.color < 0) return look.with;
   return look.with | static_cast<attr_t>(COLOR_PAIR(look.color + 1));
@@ -122,10 +110,10 @@ Key key_of(int pressed) {
 Result<std::unique_ptr<Screen>> Screen::open(bool color) {
   if (::isatty(STDOUT_FILENO) != 1 || ::isatty(STDIN_FILENO) != 1) {
     return fail(Errc::kInvalid,
-                "needs a terminal to show itself on and to take keys from: "
-                "`jetmem status` and `jetmem top` do without");
+                "needs a terminal for output and keys: "
+                "`jetmem status` and `jetmem top` do not");
   }
-  const auto undo = ask_terminfo();
+  const auto undo = load_terminfo();
   if (!undo) return tl::unexpected(undo.error());
   restore_on_crash(undo->c_str());
   SCREEN* const screen = ::newterm(nullptr, stdout, stdin);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terminal, by curses: shows lines, sends only what has changed, gives keys.
 #pragma once
 
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/watch/line.h"
+#include "cli/watch/draw.h"
 #include "cli/watch/views.h"
 
 namespace jetmem::watch {
@@ -39,7 +40,7 @@ enum class Key : std::uint8_t {
 
 class Screen {
  public:
-  // Errors: standard input or output is no terminal, or one that cannot show a screen.
+  // Errors: standard input or output is not a terminal, or one that cannot show a screen.
   static Result<std::unique_ptr<Screen>> open(bool color);
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/watch/signals.h"
 
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/last_words.h"
+#include "base/fatal_handler.h"
 
 namespace jetmem::watch {
 namespace {
@@ -26,7 +27,7 @@ std::array<char, 256> crash_text{};
 std::size_t crash_size = 0;
 std::atomic<bool> is_right{true};  // the terminal is as it was before us
 
-void tell(int signal) {
+void notify(int signal) {
   const int saved = errno;
   const auto byte = static_cast<unsigned char>(signal);
   const int fd = write_end.load();
@@ -65,7 +66,7 @@ Result<Signals> Signals::take() {
   }
   Signals out{UniqueFd(ends[0]), UniqueFd(ends[1])};
   write_end = ends[1];
-  for (const int signal : kTaken) set_handler(signal, tell, SA_RESTART);
+  for (const int signal : kTaken) set_handler(signal, notify, SA_RESTART);
   return out;
 }
 
@@ -81,15 +82,15 @@ std::optional<int> Signals::next() {
   return byte;
 }
 
-void Signals::wake() { tell(0); }
+void Signals::wake() { notify(0); }
 
-void stop_here() {
+void suspend_self() {
   set_handler(SIGTSTP, SIG_DFL, 0);
   ::raise(SIGTSTP);
-  set_handler(SIGTSTP, tell, SA_RESTART);
+  set_handler(SIGTSTP, notify, SA_RESTART);
 }
 
-void end_by(int signal) {
+void exit_by_signal(int signal) {
   set_handler(signal, SIG_DFL, 0);
   ::raise(signal);
 }
@@ -99,7 +100,7 @@ void restore_on_crash(const char* text) {
   std::memcpy(crash_text.data(), text, crash_size);
   terminal_known = ::tcgetattr(STDIN_FILENO, &terminal) == 0;
   is_right = false;
-  before_last_words(restore);
+  set_fatal_cleanup(restore);
   for (const int signal : kCrashes) {
     set_handler(signal, crashed, static_cast<int>(SA_RESETHAND | SA_NODEFER));
   }

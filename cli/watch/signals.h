@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signals as bytes of a pipe, for a loop that polls; and a terminal that is put right even by a
 // crash.
 #pragma once
@@ -30,10 +31,10 @@ class Signals {
   UniqueFd write_;
 };
 
-// Stops this program as Ctrl-Z does; returns once it goes on.
-void stop_here();
+// Stops this program like Ctrl-Z; returns when it continues.
+void suspend_self();
 // Ends this program as the signal would have without us.
-void end_by(int signal);
+void exit_by_signal(int signal);
 
 // From now on a crash, or memory that is refused, writes `text` to standard output and puts its
 // terminal's modes back to what they are now, before it takes its course.

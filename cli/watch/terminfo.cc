@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/watch/terminfo.h"
 
 #include <curses.h>
 #include <term.h>
-// Macros of term.h that anybody may have for a name.
+// term.h defines macros with common names.
 #undef lines
 #undef columns
 #include <unistd.h>
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem::watch {
 namespace {
@@ -23,14 +24,14 @@ const char* string_of(const char* name) {
 
 }  // namespace
 
-Result<std::string> ask_terminfo() {
+Result<std::string> load_terminfo() {
   const char* const term = std::getenv("TERM");
   const std::string name = term == nullptr ? "" : term;
   const std::string shown = " (TERM=" + printable(name, 60) + ")";
   int error = 0;
   if (name.empty() || name == "dumb" || ::setupterm(nullptr, STDOUT_FILENO, &error) != OK) {
     return fail(Errc::kInvalid, "cannot draw on this terminal" + shown +
-                                    ": set TERM to what it is, or use `jetmem status`");
+                                    ": set TERM to its type, or use `jetmem status`");
   }
   if (string_of("cup") == nullptr) {
     return fail(Errc::kInvalid,

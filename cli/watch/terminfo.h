@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the terminal of standard output can do, by its entry in terminfo.
 #pragma once
 
@@ -9,6 +10,6 @@ namespace jetmem::watch {
 
 // Fails where TERM names no terminal that can place its cursor. Gives what undoes a screen (plain
 // text, keys, cursor, the screen before), for a crash.
-Result<std::string> ask_terminfo();
+Result<std::string> load_terminfo();
 
 }  // namespace jetmem::watch

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/watch/views.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "cli/figures.h"
+#include "cli/draw/number_text.h"
 #include "cli/watch/draw.h"
 
 namespace jetmem::watch {
@@ -28,9 +29,9 @@ Line title(const Model& model, const Shown& shown, std::size_t columns, Glyphs g
            Style::kTitle);
   std::string right;
   if (shown.paused) right += "PAUSED  ";
-  if (shown.looking >= 3) right += "looking for " + duration_text(std::floor(shown.looking)) + "  ";
+  if (shown.looking >= 3) right += "reading for " + duration_text(std::floor(shown.looking)) + "  ";
   right += model.now() == nullptr ? "no data yet" : seconds_text(at - model.at());
-  right += "  every " + duration_text(next_look(model, shown.interval)) + " ";
+  right += "  every " + duration_text(next_snapshot(model, shown.interval)) + " ";
   const std::size_t free = columns > left.width() ? columns - left.width() : 0;
   return left.right(" " + right, free, Style::kTitle);
 }
@@ -40,7 +41,7 @@ Body body_of(const Model& model, const Shown& shown, std::size_t columns, Glyphs
   const DeviceNow* const now = model.now();
   if (now == nullptr) {
     Body out;
-    out.push_back(Line(glyphs).add(model.error().empty() ? "Looking ..." : "Nothing known yet."));
+    out.push_back(Line(glyphs).add(model.error().empty() ? "Reading ..." : "No data yet."));
     return out;
   }
   switch (shown.view) {
@@ -105,24 +106,24 @@ Screenful screenful(const Model& model, const Shown& shown, Size size, Glyphs gl
 Body help_body(Glyphs glyphs) {
   static constexpr std::array<const char*, 20> kHelp{
       "1  Overview: memory, CMA, pressure, alerts",
-      "2  Holders: who has the memory (s: sort by)",
-      "3  Fragmentation: which sizes can still be had",
-      "4  CMA: areas, their largest piece",
+      "2  Holders: who holds the memory (s: sort by)",
+      "3  Fragmentation: which block sizes are still free",
+      "4  CMA: areas, their largest block",
       "5  Thermal and clocks",
       "6  Events and alerts",
       "Tab, Left, Right      next, previous view",
       "Up, Down, PgUp, PgDn, Home, End   scroll",
       "s  sort holders by total, resident, gpu, dmabuf, growth",
-      "p  pause: look no more until p is pressed again",
-      "+ -  look more, less often (1 to 60 s)",
+      "p  pause, and continue",
+      "+ -  shorter, longer interval (1 to 60 s)",
       "h ?  this help",
       "q  quit",
       "",
-      "The title says how old the figures are. Without jetmemd they",
-      "are read by this command itself, every 10 s at most, to spare",
-      "the device. What could not be read is \"-\" or \"not known\",",
-      "never 0. Lines of ticks are the last minutes, each between its",
-      "own least and greatest value; a gap is a look that failed.",
+      "The title shows the age of the values. Without jetmemd they",
+      "are read by this command itself, at most every 10 s, to spare",
+      "the device. Values that could not be read are \"-\" or",
+      "\"not known\", never 0. Sparklines show the last minutes, each",
+      "from its lowest to its highest value; a gap is a failed read.",
       "Nothing is changed on the device.",
   };
   Body out;

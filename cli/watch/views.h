@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The screens of jetmem watch, as lines: what is shown of a model in so much room. No terminal is
 // needed to make them.
 #pragma once
@@ -6,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/watch/line.h"
+#include "cli/watch/draw.h"
 #include "cli/watch/model.h"
 #include "report/answers/top_answer.h"
 
@@ -22,7 +23,7 @@ struct Shown {
   TopSort sort = TopSort::kTotal;
   bool paused = false;
   double interval = 2;
-  // Seconds for which the look under way has been going on; below 0: none is.
+  // Seconds since the read in progress began; below 0: none is.
   double looking = -1;
 };
 

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/budget.h"
+
+#include <array>
 
 namespace jetmem::device {
 namespace {
@@ -71,7 +74,7 @@ class Maker {
   Budget none(std::string_view why) {
     budget_.parts = {};
     budget_.module.reset();
-    budget_.why_absent = why;
+    budget_.absence_reason = why;
     return budget_;
   }
 
@@ -83,10 +86,10 @@ class Maker {
 
   bool choose_physical() {
     if (!facts_.mem_total || *facts_.mem_total == 0) {
-      budget_.why_absent = "mem_total_unreadable";
+      budget_.absence_reason = "mem_total_unreadable";
       return false;
     }
-    budget_.why_absent = "physical_unknown";
+    budget_.absence_reason = "physical_unknown";
     const bool has_tree = facts_.tree != nullptr && facts_.tree->has_tree;
     if (has_tree && take(Budget::From::kDeviceTree, facts_.tree->memory, nullptr)) return true;
     if (facts_.iomem != nullptr) {
@@ -116,7 +119,7 @@ class Maker {
 
   bool take_zones(const ZonePages& zones) {
     if (!facts_.page_size) {
-      budget_.why_absent = "page_size_unknown";
+      budget_.absence_reason = "page_size_unknown";
       return false;
     }
     const std::uint64_t page = *facts_.page_size;
@@ -129,18 +132,18 @@ class Maker {
 
   bool settle(Budget::From from, std::uint64_t bytes, std::uint64_t lowest, std::uint64_t end) {
     if (bytes < *facts_.mem_total) {
-      budget_.why_absent = "physical_below_mem_total";
+      budget_.absence_reason = "physical_below_mem_total";
       return false;
     }
     if (bytes > kMost) {
-      budget_.why_absent = "implausible_size";
+      budget_.absence_reason = "implausible_size";
       return false;
     }
     physical_.from = from;
     physical_.bytes = bytes;
     physical_.lowest = lowest / kGiB * kGiB;
     physical_.end = end;
-    budget_.why_absent = {};
+    budget_.absence_reason = {};
     return true;
   }
 
@@ -172,7 +175,7 @@ class Maker {
       if (range.end <= physical_.lowest || range.end > kMost) continue;
       is_dram = true;
       range.begin = std::max(range.begin, physical_.lowest);
-      bytes += place(range);
+      bytes += location(range);
     }
     if (!is_dram) ++budget_.not_dram;
     return bytes;
@@ -185,7 +188,7 @@ class Maker {
         physical_.from == Budget::From::kIomem || physical_.from == Budget::From::kMemblock;
     if (bytes > 0 && node.no_map && is_mapped) {
       // No kernel counts it as memory of its own, so it is none of kernel_reserved.
-      if (const auto found = chosen_place(node, bytes)) return place(*found);
+      if (const auto found = chosen_path(node, bytes)) return location(*found);
       if (physical_.kept != nullptr) {
         outside_ += bytes;
         return bytes;
@@ -198,7 +201,7 @@ class Maker {
 
   // Where a no-map carve-out without an address seems to lie: in what is kept (kernels after 5.10
   // mark it so), or in a hole of its size (older ones forget that it is memory).
-  std::optional<Range> chosen_place(const CarveOut& node, std::uint64_t bytes) const {
+  std::optional<Range> chosen_path(const CarveOut& node, std::uint64_t bytes) const {
     std::optional<Range> best;
     const auto take_smallest = [&](Range piece) {
       if (piece.size() >= bytes && (!best || piece.size() < best->size())) best = piece;
@@ -236,7 +239,7 @@ class Maker {
   }
 
   // The bytes of it that no carve-out before had, added to where they lie.
-  std::uint64_t place(Range range) {
+  std::uint64_t location(Range range) {
     std::uint64_t inside = 0;
     if (physical_.ranges.empty()) {
       const bool behind = range.begin >= physical_.end;
@@ -277,31 +280,14 @@ std::uint64_t Budget::sum() const {
 Budget make_budget(const MemoryFacts& facts) { return Maker(facts).run(); }
 
 std::string_view kind_name(Budget::Kind kind) {
-  switch (kind) {
-    case Budget::Kind::kLinux:
-      return "linux";
-    case Budget::Kind::kCarveOut:
-      return "carveout";
-    case Budget::Kind::kFirmware:
-      break;
-  }
-  return "firmware";
+  static constexpr std::array<std::string_view, 3> kNames{"linux", "carveout", "firmware"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view from_name(Budget::From from) {
-  switch (from) {
-    case Budget::From::kDeviceTree:
-      return "device_tree";
-    case Budget::From::kIomem:
-      return "iomem";
-    case Budget::From::kMemblock:
-      return "memblock";
-    case Budget::From::kZoneinfo:
-      return "zoneinfo";
-    case Budget::From::kNowhere:
-      break;
-  }
-  return "nowhere";
+  static constexpr std::array<std::string_view, 5> kNames{"nowhere", "device_tree", "iomem",
+                                                          "memblock", "zoneinfo"};
+  return kNames[static_cast<std::size_t>(from)];
 }
 
 std::uint64_t module_size_for(std::uint64_t known, bool is_tegra) {

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the module's memory went, in parts that add up.
 //
 //   module                        what is soldered on: inferred, see below
-//     physical                    what firmware told Linux of
+//     physical                    what firmware reported to Linux
 //       linux/mem_total           MemTotal: what programs and drivers share, CMA included
 //       linux/kernel_reserved     kernel image, page structures, reservations at boot
 //       carveout/<node>           carve-outs within physical memory
-//       firmware/reserved         told of and kept (iomem, memblock); else in kernel_reserved
+//       firmware/reserved         reported and kept (iomem, memblock); else in kernel_reserved
 //     carveout/<node>             carve-outs outside of it
 //     firmware/unattributed       what nothing accounts for: taken before Linux's device tree
 //
@@ -43,7 +44,7 @@ inline constexpr std::size_t kMaxNamedParts = 48;
 // What a budget is made of.
 struct MemoryFacts {
   const CarveOuts* tree = nullptr;
-  // Each absent where it could not be had.
+  // Each absent where it is unavailable.
   const MemoryMap* iomem = nullptr;
   const MemoryMap* memblock = nullptr;
   const ZonePages* zones = nullptr;
@@ -61,8 +62,8 @@ struct Budget {
     std::uint64_t bytes = 0;
   };
 
-  BoundedList<Part, kMaxNamedParts + 8> parts;  // none: `why_absent` says why
-  std::string_view why_absent;
+  BoundedList<Part, kMaxNamedParts + 8> parts;  // none: `absence_reason` says why
+  std::string_view absence_reason;
   From from = From::kNowhere;
   std::optional<std::uint64_t> physical;
   std::optional<std::uint64_t> module;

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/carve_outs.h"
 
 #include <cerrno>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/storage.h"
 
 namespace jetmem::device {
@@ -202,17 +203,6 @@ class Collector {
 };
 
 }  // namespace
-
-void CarveOut::clear() {
-  name.clear();
-  compatible.clear();
-  ranges.clear();
-  size.reset();
-  alignment.reset();
-  alloc_ranges.clear();
-  enabled = true;
-  reusable = no_map = is_default_cma = false;
-}
 
 void parse_carve_outs(const Snapshot& snapshot, CarveOuts& out, AbsentValues& absent) {
   out.memory.clear();

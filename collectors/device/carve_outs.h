@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the device tree keeps from Linux: /proc/device-tree/reserved-memory, one node for each
 // carve-out (drivers/of/of_reserved_mem.c, Documentation reserved-memory.yaml), and the children of
 // tegra-carveouts, which on the L4T releases seen has none and points at the former.
@@ -23,6 +24,7 @@
 
 #include "collectors/device/device_tree.h"
 #include "collectors/source.h"
+#include "collectors/storage.h"
 
 namespace jetmem::device {
 
@@ -41,7 +43,10 @@ struct CarveOut {
   bool no_map = false;
   bool is_default_cma = false;
 
-  void clear();
+  void clear() {
+    reset_keeping(*this, &CarveOut::name, &CarveOut::compatible, &CarveOut::ranges,
+                  &CarveOut::alloc_ranges);
+  }
   bool operator==(const CarveOut&) const = default;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands in a property of the device tree, as /proc/device-tree shows it (fs/proc,
 // drivers/of): each node is a directory, each property a file with the bytes of the tree, without a
 // newline.
@@ -47,7 +48,7 @@ std::optional<std::uint32_t> one_cell_count(std::string_view property);
 
 // Pairs of address and size, as in reg. Nothing taken and false when the length is no multiple of a
 // pair, the cells cannot be (an address of none, a size of three) or a range leaves 64 bits. Empty
-// ranges are left out. At most `most` are kept, the number of the others is added to `left_out`.
+// ranges are omitted. At most `most` are kept, the number of the others is added to `left_out`.
 bool take_ranges(std::string_view property, Cells cells, std::size_t most, std::vector<Range>& out,
                  std::uint64_t& left_out);
 

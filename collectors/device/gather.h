@@ -1,9 +1,10 @@
-// The files of the source device that no pattern names (base/gatherer.h).
+// SPDX-License-Identifier: Apache-2.0
+// The files of the source device that no pattern names (base/root/gatherer.h).
 #pragma once
 
 #include <string_view>
 
-#include "base/gatherer.h"
+#include "base/root/gatherer.h"
 
 namespace jetmem::device {
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/identity.h"
 
 #include <cerrno>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/device/device_tree.h"
-#include "collectors/one_value.h"
+#include "collectors/sysfs/one_value.h"
 
 namespace jetmem::device {
 namespace {

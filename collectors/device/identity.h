@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device this is. Nothing that tells one device from another of its kind: no serial number,
 // no MAC, none of the DMI serials.
 //

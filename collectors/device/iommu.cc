@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/iommu.h"
 
 #include <algorithm>
 #include <cerrno>
 
-#include "base/text.h"
-#include "collectors/one_value.h"
+#include "base/text/text.h"
 #include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
 
 namespace jetmem::device {
 namespace {
@@ -63,7 +64,7 @@ void parse_iommu(const Snapshot& snapshot, Iommu& out, AbsentValues& absent) {
     device.name.assign(line.substr(1, 96));
   }
   // Directories are sorted as texts, 10 before 2. The devices stay where they are: sorting would
-  // move their storage about, which is to be found again in the next round.
+  // move their storage about, which is needed again in the next cycle.
   const auto by_number = [](const Iommu::Group& a, const Iommu::Group& b) {
     return a.number < b.number;
   };

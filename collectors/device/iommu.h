@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which devices an IOMMU keeps apart: /sys/kernel/iommu_groups/<number>/devices/<device>, links of
 // which only the names are looked at. World readable. The folder is there with CONFIG_IOMMU_API; it
 // is empty where no IOMMU works. Devices of one group share their address space: what one of them

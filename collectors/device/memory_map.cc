@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/memory_map.h"
 
 #include <charconv>
 
-#include "base/text.h"
-#include "collectors/zone.h"
+#include "base/text/text.h"
+#include "collectors/proc/zone.h"
 
 namespace jetmem::device {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the kernel says that there is memory, three ways; each has what another hides.
 //
 //   /proc/iomem        kernel/resource.c: two blanks a level, "begin-end : name", hexadecimal, both
@@ -7,7 +8,7 @@
 //                        fffe0000-ffffffff : reserved
 //                      World readable, but without CAP_SYS_ADMIN every address is 0; then
 //                      what jetmem-iomem.service kept at boot is taken. On arm64 an
-//                      outermost "reserved" is memory that firmware told Linux of and keeps
+//                      outermost "reserved" is memory that firmware reported to Linux and keeps
 //                      (memblock's NOMAP); one below System RAM is the kernel's own. On x86 an
 //                      outermost one may be no memory at all.
 //   /sys/kernel/debug/memblock/memory   mm/memblock.c; arm64 keeps it, x86 does not. Root's.
@@ -16,9 +17,10 @@
 //                      the flags behind it: "    0 NONE", "    0 NOMAP".
 //   /proc/zoneinfo     present pages of all zones: the same sum, readable for all, but no
 //   addresses.
-//                      spanned, present and start_pfn of each zone (see collectors/zoneinfo.h).
+//                      spanned, present and start_pfn of each zone (see
+//                      collectors/proc/zoneinfo.h).
 //
-// Memory that firmware told Linux nothing of is in none of them. Up to 5.10 carve-outs that are
+// Memory that firmware did not report to Linux is in none of them. Up to 5.10 carve-outs that are
 // no-map are not either.
 #pragma once
 
@@ -32,7 +34,7 @@ namespace jetmem::device {
 
 struct MemoryMap {
   RangeSet memory;              // what Linux uses
-  RangeSet firmware;            // what firmware keeps of what it told of; may be no memory on x86
+  RangeSet firmware;            // what firmware keeps of what it reported; may be no memory on x86
   bool knows_firmware = false;  // otherwise that is within `memory`, or nowhere
   std::uint64_t malformed = 0;  // lines
 
@@ -46,7 +48,7 @@ enum class MapState : std::uint8_t {
   kMalformed,  // no newline at the end, or no memory in any line that is understood
   kTooMany,    // more ranges than the bound
 };
-// What is not kKnown leaves `out` unspecified. No message: a map that cannot be had is a reason,
+// What is not kKnown leaves `out` unspecified. No message: an unavailable map is a reason,
 // not an error of the source, and most machines hide it each time.
 MapState parse_iomem(std::string_view text, MemoryMap& out);
 MapState parse_memblock(std::string_view text, MemoryMap& out);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranges of physical addresses, and sets of them in which what overlaps counts once.
 #pragma once
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/source.h"
 
 #include <array>
 #include <cerrno>
 
 #include "collectors/device/gather.h"
-#include "collectors/one_value.h"
+#include "collectors/sysfs/one_value.h"
 
 namespace jetmem {
 namespace {
@@ -25,54 +26,39 @@ constexpr std::size_t kMaxSharedGroups = 64;
 constexpr std::size_t kMaxSharedDevices = 128;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_device_info",
-               .type = MetricType::kGauge,
-               .help = "Always 1. Which device this is: its model, SoC, L4T release and kernel. A "
-                       "label is empty where the device does not say.",
-               .labels = {"model", "soc", "l4t", "kernel"}},
-    Descriptor{.name = "jetmem_memory_module_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory that the module was made with, inferred: the next size that modules "
-                       "are made in, at or above all that is known of. Nothing on the device says "
-                       "it. Not given for a PC."},
-    Descriptor{.name = "jetmem_memory_physical_bytes",
-               .type = MetricType::kGauge,
-               .help =
-                   "Memory that firmware told Linux of, some of which Linux may not use. The label "
-                   "source is where this is read: device_tree, iomem, memblock or zoneinfo.",
-               .labels = {"source"}},
-    Descriptor{.name = "jetmem_memory_budget_bytes",
-               .type = MetricType::kGauge,
-               .help = "Where the memory went before the first program ran. All parts add up to "
-                       "jetmem_memory_module_bytes, where that is not given to "
-                       "jetmem_memory_physical_bytes. linux/mem_total is what programs share, CMA "
-                       "included; linux/kernel_reserved the kernel and its page structures; "
-                       "firmware/unattributed what was taken before the device tree and is listed "
-                       "nowhere. To get memory back, look at the largest carveout.",
-               .labels = {"kind", "part"},
-               .max_series = device::kMaxNamedParts + 8},
-    Descriptor{.name = "jetmem_optee_present",
-               .type = MetricType::kGauge,
-               .help = "1 where the secure world runs OP-TEE, which keeps memory of its own. It is "
-                       "looked for in the device tree and as the device tee0."},
-    Descriptor{.name = "jetmem_iommu_groups",
-               .type = MetricType::kGauge,
-               .help = "Groups that the IOMMU (on a Jetson the SMMU) keeps apart. 0: no IOMMU "
-                       "works, and any device may write anywhere."},
-    Descriptor{.name = "jetmem_iommu_devices",
-               .type = MetricType::kGauge,
-               .help = "Devices behind an IOMMU, in all groups."},
-    Descriptor{.name = "jetmem_iommu_group_devices",
-               .type = MetricType::kGauge,
-               .help = "Devices in a group that has more than one. They share one address space: a "
-                       "stray write of one may hit a buffer of another without a fault.",
-               .labels = {"group"},
-               .max_series = kMaxSharedGroups},
-    Descriptor{.name = "jetmem_iommu_shared_group_info",
-               .type = MetricType::kGauge,
-               .help = "Always 1. A device that shares its IOMMU group, and the group's number.",
-               .labels = {"device", "group"},
-               .max_series = kMaxSharedDevices},
+    gauge("jetmem_device_info",
+          "Always 1. Which device this is: its model, SoC, L4T release and kernel. A label is "
+          "empty where the device does not report it.",
+          {"model", "soc", "l4t", "kernel"}),
+    gauge("jetmem_memory_module_bytes",
+          "Memory that the module was built with, inferred: the next size that modules are built "
+          "in, at or above all memory that is known. The device does not report it. Absent for a "
+          "PC."),
+    gauge("jetmem_memory_physical_bytes",
+          "Memory that firmware reported to Linux, some of which Linux may not use. The label "
+          "source is where this is read: device_tree, iomem, memblock or zoneinfo.",
+          {"source"}),
+    gauge("jetmem_memory_budget_bytes",
+          "Where the memory went before the first program ran. All parts add up to "
+          "jetmem_memory_module_bytes, or where that is absent to jetmem_memory_physical_bytes. "
+          "linux/mem_total is what programs share, CMA included; linux/kernel_reserved the "
+          "kernel and its page structures; firmware/unattributed what was taken before the "
+          "device tree and is listed nowhere. To get memory back, look at the largest carveout.",
+          {"kind", "part"}, device::kMaxNamedParts + 8),
+    gauge("jetmem_optee_present",
+          "1 where the secure world runs OP-TEE, which keeps memory of its own. Found in the "
+          "device tree and as the device tee0."),
+    gauge("jetmem_iommu_groups",
+          "Groups that the IOMMU (on a Jetson the SMMU) isolates from each other. 0: no IOMMU "
+          "works, and any device may write anywhere."),
+    gauge("jetmem_iommu_devices", "Devices behind an IOMMU, in all groups."),
+    gauge("jetmem_iommu_group_devices",
+          "Devices in a group that has more than one. They share one address space: a stray "
+          "write of one may hit a buffer of another without a fault.",
+          {"group"}, kMaxSharedGroups),
+    gauge("jetmem_iommu_shared_group_info",
+          "Always 1. A device that shares its IOMMU group, and the group's number.",
+          {"device", "group"}, kMaxSharedDevices),
 };
 enum Metric : std::size_t {
   kDeviceInfo,
@@ -208,9 +194,7 @@ Result<void> DeviceSource::parse(const Snapshot& snapshot, Nanoseconds /*read_ti
 
 void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   const Device& device = reading_;
-  for (const AbsentValues::Count& entry : device.absent.counts()) {
-    if (entry.count > 0) context.absent.add(entry.reason, entry.count);
-  }
+  context.absent.add(device.absent);
   const device::Identity& identity = device.identity;
   if (identity.model.empty()) context.absent.add("model_unknown");
   if (!identity.model.empty() || !identity.soc.empty() || !identity.kernel.empty()) {
@@ -218,7 +202,7 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   }
 
   const Budget budget = device.budget(context.facts.page_size);
-  if (!budget.why_absent.empty()) context.absent.add(budget.why_absent);
+  if (!budget.absence_reason.empty()) context.absent.add(budget.absence_reason);
   if (budget.from == Budget::From::kZoneinfo || budget.from == Budget::From::kNowhere) {
     // The parts are known less well, or not at all.
     for (const bool is_iomem : {true, false}) {
@@ -229,15 +213,13 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   }
   if (budget.unnamed > 0) context.absent.add("carveout_not_named", budget.unnamed);
   if (budget.module) {
-    out.put(kMetrics[kModule], static_cast<double>(*budget.module));
-  } else if (budget.why_absent.empty()) {
+    out.put(kMetrics[kModule], *budget.module);
+  } else if (budget.absence_reason.empty()) {
     context.absent.add("module_size_unknown");
   }
-  if (budget.physical) {
-    out.put(kMetrics[kPhysical], static_cast<double>(*budget.physical), from_name(budget.from));
-  }
+  out.put(kMetrics[kPhysical], budget.physical, from_name(budget.from));
   for (const Budget::Part& part : budget.parts) {
-    out.put(kMetrics[kBudget], static_cast<double>(part.bytes), kind_name(part.kind), part.name);
+    out.put(kMetrics[kBudget], part.bytes, kind_name(part.kind), part.name);
   }
 
   if (device.optee) out.put(kMetrics[kOptee], *device.optee ? 1 : 0);
@@ -247,8 +229,8 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
     context.absent.add(iommu.why);
     return;
   }
-  out.put(kMetrics[kGroups], static_cast<double>(iommu.groups.size()));
-  out.put(kMetrics[kDevices], static_cast<double>(iommu.devices.size()));
+  out.put(kMetrics[kGroups], iommu.groups.size());
+  out.put(kMetrics[kDevices], iommu.devices.size());
   std::size_t groups = 0;
   std::size_t devices = 0;
   std::size_t beyond = 0;

@@ -1,16 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device this is, and where its memory went before Linux. All of it is settled at boot, so it
 // is read every ten minutes only; asked of jetmem-reader, whose privilege shows debugfs.
 //
 //   identity.h     model, SoC, L4T, kernel
 //   carve_outs.h   the device tree's carve-outs and memory nodes
-//   memory_map.h   iomem, memblock and zoneinfo: what memory Linux was told of
+//   memory_map.h   iomem, memblock and zoneinfo: what memory firmware reported to Linux
 //   budget.h       the parts that add up
 //   iommu.h        which devices share an address space
 // and whether OP-TEE is there: the node /firmware/optee, or the device tee0 (since 4.12; where the
 // firmware is found over FF-A there is no node). On a machine without device tree tee0 may be
 // another's, AMD's. MemTotal is read here once more, so that the budget is of one moment.
 //
-// What cannot be had is left out and counted by reason. Errors: when nothing at all could be had.
+// What is unavailable is omitted and counted by reason. Errors: when nothing is available.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@
 #include "collectors/device/identity.h"
 #include "collectors/device/iommu.h"
 #include "collectors/device/memory_map.h"
-#include "collectors/meminfo.h"
+#include "collectors/proc/meminfo.h"
 #include "collectors/source.h"
 
 namespace jetmem {

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/dmabuf/bufinfo.h"
 
 #include <algorithm>
 #include <array>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/storage.h"
 
 namespace jetmem {
@@ -218,12 +219,6 @@ Result<void> parse_totals(std::string_view text, Bufinfo& out) {
 }
 
 }  // namespace
-
-void DmabufShare::clear() {
-  name.clear();
-  buffers = 0;
-  bytes = 0;
-}
 
 Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end,
                            Bufinfo& out) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // /sys/kernel/debug/dma_buf/bufinfo: every DMA-BUF of the machine. Root only (debugfs). Printing it
 // takes the lock of the list of all buffers, and each buffer's own in turn: a program that makes or
 // drops one meanwhile waits, some ms with 50 000 buffers. Hence seldom.
@@ -34,6 +35,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -43,7 +45,7 @@ struct DmabufShare {
   std::uint64_t buffers = 0;
   std::uint64_t bytes = 0;
 
-  void clear();
+  void clear() { reset_keeping(*this, &DmabufShare::name); }
   bool operator==(const DmabufShare&) const = default;
 };
 
@@ -62,7 +64,7 @@ struct Bufinfo {
   std::uint64_t largest = 0;
   // Buffers whose list of devices was cut off or does not agree with its own count.
   std::uint64_t devices_unknown = 0;
-  // Buffers that the kernel could not lock and left out of its totals.
+  // Buffers that the kernel could not lock and omitted from its totals.
   std::uint64_t unlocked = 0;
   // Attachments of devices beyond the bounds.
   std::uint64_t beyond_bound = 0;

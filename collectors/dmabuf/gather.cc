@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/dmabuf/gather.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/dmabuf/holders.h"
-#include "collectors/pids.h"
+#include "collectors/processes/group/pids.h"
 
 namespace jetmem {
 namespace {
@@ -119,7 +120,7 @@ class HolderWalk {
       std::string_view target = target_;
       const bool anonymous = target == "anon_inode:dmabuf";
       if (!anonymous && !take_prefix(target, "/dmabuf:")) continue;
-      if (!make_room(process)) continue;
+      if (!evict(process)) continue;
       if (anonymous) {
         files_.add(link, "anon_inode:dmabuf\n");
       } else {
@@ -156,7 +157,7 @@ class HolderWalk {
     std::sort(descriptors_.begin(), descriptors_.end());
     descriptors_.erase(std::unique(descriptors_.begin(), descriptors_.end()), descriptors_.end());
     for (const std::string& number : descriptors_) {
-      if (!make_room(process)) continue;
+      if (!evict(process)) continue;
       for (const char* folder : {"/fdinfo/", "/fd/"}) {
         if (files_.read(process + folder + number).error == ENOENT) files_.forget();
       }
@@ -165,7 +166,7 @@ class HolderWalk {
   }
 
   // For one more buffer; in front of a process's first, its name.
-  bool make_room(const std::string& process) {
+  bool evict(const std::string& process) {
     if (!files_.has_room() || taken_ == kMaxBuffersOfProcess) {
       ++descriptors_left_out_;
       ++beyond_;

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what the source dmabuf parses (collectors/dmabuf/source.h), in jetmem-reader.
 #pragma once
 
 #include <chrono>
 #include <string_view>
 
-#include "base/gatherer.h"
+#include "base/root/gatherer.h"
 
 namespace jetmem {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/dmabuf/holders.h"
 
 #include <algorithm>
@@ -5,10 +6,10 @@
 #include <numeric>
 #include <tuple>
 
-#include "base/text.h"
-#include "collectors/one_value.h"
-#include "collectors/process_name.h"
+#include "base/text/text.h"
+#include "collectors/processes/group/process_name.h"
 #include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
 
 namespace jetmem {
 namespace {
@@ -17,21 +18,21 @@ using Piece = DmabufHolders::Piece;
 constexpr std::string_view kProc = "/proc/";
 
 // "/proc/2215/fdinfo/31": the process and what follows it.
-struct Place {
+struct Location {
   std::uint32_t pid = 0;
   std::string_view leaf;    // "fdinfo", "fd", "comm"
   std::string_view number;  // "31"
 };
 
-std::optional<Place> place_of(std::string_view path) {
+std::optional<Location> place_of(std::string_view path) {
   if (!take_prefix(path, kProc)) return std::nullopt;
   const std::string_view digits = path.substr(0, path.find('/'));
   const auto pid = digits.size() > 10 ? std::nullopt : parse_u64(digits);
   if (!pid || *pid > UINT32_MAX || digits.size() == path.size()) return std::nullopt;
   path.remove_prefix(digits.size() + 1);
   const std::size_t slash = path.find('/');
-  if (slash == std::string_view::npos) return Place{static_cast<std::uint32_t>(*pid), path, {}};
-  return Place{static_cast<std::uint32_t>(*pid), path.substr(0, slash), path.substr(slash + 1)};
+  if (slash == std::string_view::npos) return Location{static_cast<std::uint32_t>(*pid), path, {}};
+  return Location{static_cast<std::uint32_t>(*pid), path.substr(0, slash), path.substr(slash + 1)};
 }
 
 // "key:<T>value"
@@ -40,10 +41,6 @@ bool take_key(std::string_view& line, std::string_view key) {
   if (!take_prefix(rest, key) || !take_prefix(rest, ":\t")) return false;
   line = rest;
   return true;
-}
-
-bool starts_with(std::string_view text, std::string_view prefix) {
-  return take_prefix(text, prefix);
 }
 
 class Collector {
@@ -71,20 +68,20 @@ class Collector {
  private:
   void take(const FileText& file, Refill<DmabufHolder>& holders) {
     if (take_note(file)) return;
-    const auto place = place_of(file.path);
-    if (!place) return;
-    const bool is_fdinfo = place->leaf == "fdinfo";
-    const bool is_beyond = place->leaf == kLeafBeyond;
-    if (!is_fdinfo && !is_beyond && place->leaf != "fd" && place->leaf != "comm") return;
-    if (holder_ == nullptr || holder_->pid != place->pid) {
+    const auto location = place_of(file.path);
+    if (!location) return;
+    const bool is_fdinfo = location->leaf == "fdinfo";
+    const bool is_beyond = location->leaf == kLeafBeyond;
+    if (!is_fdinfo && !is_beyond && location->leaf != "fd" && location->leaf != "comm") return;
+    if (holder_ == nullptr || holder_->pid != location->pid) {
       finish_descriptor();
       holder_ = &holders.add();
       ++count_;
-      holder_->pid = place->pid;
-    } else if (place->number != number_) {
+      holder_->pid = location->pid;
+    } else if (location->number != number_) {
       finish_descriptor();
     }
-    if (place->leaf == "comm") {
+    if (location->leaf == "comm") {
       if (const auto comm = file.ok() ? comm_of(file.text) : std::nullopt) {
         assign_kind(holder_->name, *comm);
       }
@@ -99,7 +96,7 @@ class Collector {
       out_.beyond += count;
       return;
     }
-    number_ = place->number;
+    number_ = location->number;
     // A descriptor that was closed between two looks is no news.
     if (!file.ok()) {
       if (file.error != ENOENT && file.error != ESRCH) ++out_.malformed;
@@ -109,11 +106,11 @@ class Collector {
   }
 
   bool take_note(const FileText& file) {
-    if (!starts_with(file.path, "jetmem:")) return false;
+    if (!file.path.starts_with("jetmem:")) return false;
     const std::uint64_t number = one_u64(file.text).value_or(0);
     if (file.path == kNoteProcesses) out_.processes = number;
     if (file.path == kNoteDenied) out_.processes_denied = number;
-    if (file.path == kNoteProcessesLeftOut) out_.processes_left_out = number;
+    if (file.path == kNoteProcessesLeftOut) out_.processes_omitted = number;
     if (file.path == kNoteDescriptorsLeftOut) out_.descriptors_left_out = number;
     if (file.path == kNoteUnreadable) out_.unreadable = number;
     if (file.path == kNoteHidden) out_.hidden = number != 0;
@@ -131,7 +128,7 @@ class Collector {
     seen_ = true;
     size_ = info->size;
     if (info->inode) inode_ = info->inode;
-    nvmap_ = starts_with(info->exporter, "nvmap");
+    nvmap_ = info->exporter.starts_with("nvmap");
   }
 
   void take_fd(std::string_view text) {
@@ -163,8 +160,8 @@ class Collector {
   template <class Key>
   void sort_unique(Key key) {
     std::vector<Piece>& pieces = out_.pieces;
-    // By size too: of a buffer that was told with two sizes (its number went to another meanwhile)
-    // the same one is kept each time.
+    // By size too: of a buffer that was reported with two sizes (its number went to another
+    // meanwhile) the same one is kept each time.
     std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
       return std::tuple(key(a), a.inode, a.size, a.nvmap, a.holder) <
              std::tuple(key(b), b.inode, b.size, b.nvmap, b.holder);
@@ -255,28 +252,13 @@ class Collector {
 
 }  // namespace
 
-void DmabufHolder::clear() {
-  pid = 0;
-  name.clear();
-  buffers = 0;
-  bytes = nvmap_bytes = 0;
-  unsized = 0;
-  descriptors = beyond = 0;
-}
-
-void DmabufName::clear() {
-  name.clear();
-  buffers = bytes = descriptors = unsized = beyond = 0;
-}
-
 bool DmabufHolders::operator==(const DmabufHolders& other) const {
-  const auto figures = [](const DmabufHolders& h) {
+  const auto stats = [](const DmabufHolders& h) {
     return std::tie(h.holders, h.names, h.beyond, h.buffers, h.bytes, h.shared_buffers,
-                    h.shared_bytes, h.unsized, h.processes, h.processes_denied,
-                    h.processes_left_out, h.descriptors_left_out, h.unreadable, h.hidden,
-                    h.malformed);
+                    h.shared_bytes, h.unsized, h.processes, h.processes_denied, h.processes_omitted,
+                    h.descriptors_left_out, h.unreadable, h.hidden, h.malformed);
   };
-  return figures(*this) == figures(other);
+  return stats(*this) == stats(other);
 }
 
 std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text) {
@@ -305,7 +287,7 @@ std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text) {
 void parse_dmabuf_holders(const Snapshot& snapshot, DmabufHolders& out) {
   out.hidden = false;
   out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
-  out.processes = out.processes_denied = out.processes_left_out = out.descriptors_left_out = 0;
+  out.processes = out.processes_denied = out.processes_omitted = out.descriptors_left_out = 0;
   out.malformed = out.beyond = out.unreadable = 0;
   Collector(snapshot, out).run();
 }

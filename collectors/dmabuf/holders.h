@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which processes hold DMA-BUFs: /proc/<pid>/fdinfo/<n> of the descriptors that are buffers.
 //
 // Format (fs/proc/fd.c, then dma_buf_show_fdinfo(), since 5.3):
@@ -25,9 +26,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/snapshot.h"
+#include "base/root/snapshot.h"
 #include "collectors/dmabuf/bufinfo.h"
 #include "collectors/source.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -46,7 +48,7 @@ struct DmabufHolder {
   // in nothing else above.
   std::uint64_t beyond = 0;
 
-  void clear();
+  void clear() { reset_keeping(*this, &DmabufHolder::name); }
   bool operator==(const DmabufHolder&) const = default;
 };
 
@@ -59,7 +61,7 @@ struct DmabufName {
   std::uint64_t unsized = 0;
   std::uint64_t beyond = 0;
 
-  void clear();
+  void clear() { reset_keeping(*this, &DmabufName::name); }
   bool operator==(const DmabufName&) const = default;
 };
 
@@ -76,7 +78,7 @@ struct DmabufHolders {
 
   std::uint64_t processes = 0;  // whose descriptors were looked at
   std::uint64_t processes_denied = 0;
-  std::uint64_t processes_left_out = 0;
+  std::uint64_t processes_omitted = 0;
   std::uint64_t descriptors_left_out = 0;
   std::uint64_t beyond = 0;      // those of them that are counted in their holders
   std::uint64_t unreadable = 0;  // processes and descriptors that failed, and had not ended
@@ -85,13 +87,13 @@ struct DmabufHolders {
 
   // Whether nobody's buffers are missing but those without a size.
   bool whole() const {
-    return !hidden && processes_denied == 0 && processes_left_out == 0 &&
+    return !hidden && processes_denied == 0 && processes_omitted == 0 &&
            descriptors_left_out == 0 && unreadable == 0;
   }
   // Whether not all could be looked at, for time, room or an error: whose buffers are missing is
   // not known.
   bool is_cut() const {
-    return processes_left_out > 0 || descriptors_left_out > beyond || unreadable > 0;
+    return processes_omitted > 0 || descriptors_left_out > beyond || unreadable > 0;
   }
   // Storage kept between readings; not part of what was read.
   struct Piece {
@@ -115,7 +117,7 @@ inline constexpr std::string_view kLeafBeyond = "beyond bound";
 // What gather says about itself, beside the files.
 inline constexpr std::string_view kNoteProcesses = "jetmem:processes";
 inline constexpr std::string_view kNoteDenied = "jetmem:processes denied";
-inline constexpr std::string_view kNoteProcessesLeftOut = "jetmem:processes left out";
+inline constexpr std::string_view kNoteProcessesLeftOut = "jetmem:processes omitted";
 inline constexpr std::string_view kNoteDescriptorsLeftOut = "jetmem:descriptors left out";
 inline constexpr std::string_view kNoteUnreadable = "jetmem:unreadable";  // where there are any
 inline constexpr std::string_view kNoteHidden = "jetmem:processes hidden";

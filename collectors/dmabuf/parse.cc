@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the text of bufinfo, of sysfs and of the processes' descriptors to one reading.
 
 #include <algorithm>
@@ -5,11 +6,11 @@
 #include <cerrno>
 #include <tuple>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/dmabuf/gather.h"
 #include "collectors/dmabuf/source.h"
-#include "collectors/one_value.h"
 #include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
 
 namespace jetmem {
 namespace {
@@ -160,7 +161,7 @@ void take_holders(Dmabuf& out) {
   };
   add("process_denied", held.processes_denied);
   add("processes_hidden", held.hidden ? 1 : 0);
-  add("beyond_bound", held.processes_left_out + held.descriptors_left_out);
+  add("beyond_bound", held.processes_omitted + held.descriptors_left_out);
   add("unreadable", held.unreadable);
   add("size_unknown", held.unsized);
   add("malformed", held.malformed);
@@ -169,12 +170,12 @@ void take_holders(Dmabuf& out) {
 }  // namespace
 
 bool Dmabuf::operator==(const Dmabuf& other) const {
-  const auto figures = [](const Dmabuf& d) {
+  const auto stats = [](const Dmabuf& d) {
     return std::tie(d.buffers, d.bytes, d.origin, d.largest, d.bufinfo.exporters, d.bufinfo.devices,
                     d.unlisted_buffers, d.unlisted_bytes, d.holders_known, d.holders,
                     d.holders_whole, d.unsized, d.held);
   };
-  return figures(*this) == figures(other);
+  return stats(*this) == stats(other);
 }
 
 Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {

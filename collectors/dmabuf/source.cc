@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/dmabuf/source.h"
 
 #include <array>
@@ -11,101 +12,66 @@ namespace {
 constexpr std::uint16_t kNames = ShownGroups::kMost + 1;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_dmabuf_buffers",
-               .type = MetricType::kGauge,
-               .help = "DMA-BUFs of the whole machine, those that only a driver holds too. One "
-                       "that grows while the work stays the same is a leak of frames.",
-               .labels = {"origin"},
-               .max_series = 2,
-               .worst = Worst::kMax},
-    Descriptor{.name = "jetmem_dmabuf_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in DMA-BUFs, of the whole machine. It is not in any process's "
-                       "resident memory and cannot be swapped.",
-               .labels = {"origin"},
-               .max_series = 2,
-               .worst = Worst::kMax},
-    Descriptor{.name = "jetmem_dmabuf_largest_bytes",
-               .type = MetricType::kGauge,
-               .help = "The largest DMA-BUF among those listed."},
-    Descriptor{.name = "jetmem_dmabuf_exporter_buffers",
-               .type = MetricType::kGauge,
-               .help = "DMA-BUFs by the driver that made them.",
-               .labels = {"exporter"},
-               .max_series = Bufinfo::kMaxExporters + 1},
-    Descriptor{.name = "jetmem_dmabuf_exporter_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in DMA-BUFs by the driver that made them: nvmap is CUDA, camera and "
-                       "codecs on most Jetsons.",
-               .labels = {"exporter"},
-               .max_series = Bufinfo::kMaxExporters + 1},
-    Descriptor{.name = "jetmem_dmabuf_device_buffers",
-               .type = MetricType::kGauge,
-               .help = "DMA-BUFs that the device has attached. One buffer may be with several "
-                       "devices and counts for each.",
-               .labels = {"device"},
-               .max_series = Bufinfo::kMaxDevices},
-    Descriptor{.name = "jetmem_dmabuf_device_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in DMA-BUFs that the device has attached. One buffer may be with "
-                       "several devices and counts for each: do not add these up.",
-               .labels = {"device"},
-               .max_series = Bufinfo::kMaxDevices},
-    Descriptor{.name = "jetmem_dmabuf_unlisted_buffers",
-               .type = MetricType::kGauge,
-               .help = "DMA-BUFs that are in the total and in no breakdown, because there are more "
-                       "than jetmem reads one by one (about 6000)."},
-    Descriptor{.name = "jetmem_dmabuf_unlisted_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in the DMA-BUFs that are in the total and in no breakdown."},
-    Descriptor{.name = "jetmem_dmabuf_holder_buffers",
-               .type = MetricType::kGauge,
-               .help = "DMA-BUFs that processes of this name have open, each once. A process that "
-                       "keeps opening them without closing is the leak.",
-               .labels = {"command"},
-               .max_series = kNames},
-    Descriptor{.name = "jetmem_dmabuf_holder_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in DMA-BUFs that processes of this name have open, each buffer once "
-                       "a name: one that two programs share counts for both. A buffer that is "
-                       "mapped and whose descriptor was closed is not seen.",
-               .labels = {"command"},
-               .max_series = kNames},
-    Descriptor{.name = "jetmem_dmabuf_holder_descriptors",
-               .type = MetricType::kGauge,
-               .help = "Descriptors of DMA-BUFs that processes of this name have open: several may "
-                       "be of one buffer. Counted on where a process has more than 4096, of which "
-                       "neither buffers nor bytes are told then: steady growth is the leak.",
-               .labels = {"command"},
-               .max_series = kNames},
-    Descriptor{.name = "jetmem_dmabuf_holders_held_back",
-               .type = MetricType::kGauge,
-               .help = "Names that are among the largest holders and have no series of their own, "
-                       "because 100 new ones had been given to others that day."},
-    Descriptor{.name = "jetmem_dmabuf_held_buffers",
-               .type = MetricType::kGauge,
-               .help = "DMA-BUFs that any process seen has open, each once. Absent when not all "
-                       "could be looked at. With no process "
-                       "denied, what jetmem_dmabuf_buffers has above it is held by drivers or "
-                       "mappings only."},
-    Descriptor{.name = "jetmem_dmabuf_held_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in DMA-BUFs that any process seen has open, each once."},
-    Descriptor{.name = "jetmem_dmabuf_shared_buffers",
-               .type = MetricType::kGauge,
-               .help = "DMA-BUFs that more than one process has open."},
-    Descriptor{.name = "jetmem_dmabuf_shared_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in DMA-BUFs that more than one process has open."},
-    Descriptor{.name = "jetmem_dmabuf_unsized_descriptors",
-               .type = MetricType::kGauge,
-               .help = "Open descriptors of DMA-BUFs whose size the kernel does not tell (before "
-                       "Linux 5.3): held by processes, and in none of the figures of holders."},
-    Descriptor{.name = "jetmem_dmabuf_processes_denied",
-               .type = MetricType::kGauge,
-               .help = "Processes whose descriptors may not be looked at, kernel threads among "
-                       "them. Above 0 the figures of holders are of a part of the processes only: "
-                       "jetmem-reader needs CAP_SYS_PTRACE."},
+    gauge("jetmem_dmabuf_buffers",
+          "DMA-BUFs of the whole machine, those held only by a driver included. Growth while the "
+          "work stays the same is a leak of frames.",
+          {"origin"}, 2, Worst::kMax),
+    gauge("jetmem_dmabuf_bytes",
+          "Memory in DMA-BUFs, of the whole machine. It is not in any process's resident memory "
+          "and cannot be swapped.",
+          {"origin"}, 2, Worst::kMax),
+    gauge("jetmem_dmabuf_largest_bytes", "The largest DMA-BUF among those listed."),
+    gauge("jetmem_dmabuf_exporter_buffers", "DMA-BUFs by the driver that made them.", {"exporter"},
+          Bufinfo::kMaxExporters + 1),
+    gauge("jetmem_dmabuf_exporter_bytes",
+          "Memory in DMA-BUFs by the driver that made them: nvmap is CUDA, camera and codecs on "
+          "most Jetsons.",
+          {"exporter"}, Bufinfo::kMaxExporters + 1),
+    gauge("jetmem_dmabuf_device_buffers",
+          "DMA-BUFs that the device has attached. One buffer may be with several devices and "
+          "counts for each.",
+          {"device"}, Bufinfo::kMaxDevices),
+    gauge("jetmem_dmabuf_device_bytes",
+          "Memory in DMA-BUFs that the device has attached. One buffer may be with several "
+          "devices and counts for each: do not add these up.",
+          {"device"}, Bufinfo::kMaxDevices),
+    gauge("jetmem_dmabuf_unlisted_buffers",
+          "DMA-BUFs that are in the total and in no breakdown, because there are more than "
+          "jetmem reads one by one (about 6000)."),
+    gauge("jetmem_dmabuf_unlisted_bytes",
+          "Memory in the DMA-BUFs that are in the total and in no breakdown."),
+    gauge("jetmem_dmabuf_holder_buffers",
+          "DMA-BUFs that processes of this name have open, each once. A process that keeps "
+          "opening them without closing is the leak.",
+          {"command"}, kNames),
+    gauge("jetmem_dmabuf_holder_bytes",
+          "Memory in DMA-BUFs that processes of this name have open, each buffer once per name: "
+          "one that two programs share counts for both. A buffer that is mapped and whose "
+          "descriptor was closed is not counted.",
+          {"command"}, kNames),
+    gauge("jetmem_dmabuf_holder_descriptors",
+          "Descriptors of DMA-BUFs that processes of this name have open: several may refer to "
+          "one buffer. Steady growth is the leak. Where a process has more than 4096, its "
+          "buffers and bytes are omitted, its descriptors are still counted.",
+          {"command"}, kNames),
+    gauge("jetmem_dmabuf_holders_suppressed",
+          "Names that are among the largest holders and have no series of their own, because 100 "
+          "new names had already got one that day."),
+    gauge("jetmem_dmabuf_held_buffers",
+          "DMA-BUFs that any visible process has open, each once. Absent when not all processes "
+          "could be examined. With no process denied, the rest of jetmem_dmabuf_buffers is held "
+          "by drivers or mappings only."),
+    gauge("jetmem_dmabuf_held_bytes",
+          "Memory in DMA-BUFs that any visible process has open, each once."),
+    gauge("jetmem_dmabuf_shared_buffers", "DMA-BUFs that more than one process has open."),
+    gauge("jetmem_dmabuf_shared_bytes", "Memory in DMA-BUFs that more than one process has open."),
+    gauge("jetmem_dmabuf_unsized_descriptors",
+          "Open descriptors of DMA-BUFs whose size the kernel does not report (before Linux "
+          "5.3): held by processes, and in none of the holder metrics."),
+    gauge("jetmem_dmabuf_processes_denied",
+          "Processes whose descriptors may not be examined, kernel threads among them. Above 0 "
+          "the holder metrics cover only a part of the processes: jetmem-reader needs "
+          "CAP_SYS_PTRACE."),
 };
 enum Metric : std::size_t {
   kBuffers,
@@ -143,7 +109,7 @@ const SourceInfo DmabufSource::kInfo{
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(60),
     .grant = "CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE for jetmem-reader, or run as root",
-    .spared = true,
+    .throttled = true,
     .metrics = kMetrics,
     .limits = kDmabufLimits,
     .gather = gather_dmabuf,
@@ -179,14 +145,14 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     std::uint64_t beyond = 0;
   };
   const auto put = [&](const Sums& sums, std::string_view name) {
-    out.put(kMetrics[kHolderDescriptors], static_cast<double>(sums.descriptors), name);
+    out.put(kMetrics[kHolderDescriptors], sums.descriptors, name);
     if (sums.beyond > 0) {
       absent.add("holder_cut");
       return;
     }
     if (sums.unsized > 0 && sums.buffers == 0) return;
-    out.put(kMetrics[kHolderBuffers], static_cast<double>(sums.buffers), name);
-    out.put(kMetrics[kHolderBytes], static_cast<double>(sums.bytes), name);
+    out.put(kMetrics[kHolderBuffers], sums.buffers, name);
+    out.put(kMetrics[kHolderBytes], sums.bytes, name);
   };
   Sums rest;
   for (const DmabufName& name : names) {
@@ -207,15 +173,13 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     rest.beyond -= name.beyond;
   }
   if (!reading_.held.is_cut()) put(rest, ShownGroups::kOther);
-  out.put(kMetrics[kHeldBack], static_cast<double>(shown_.held_back()));
+  out.put(kMetrics[kHeldBack], shown_.suppressed_count());
 }
 
 void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
-  for (const AbsentValues::Count& entry : reading_.absent.counts()) {
-    if (entry.count > 0) context.absent.add(entry.reason, entry.count);
-  }
+  context.absent.add(reading_.absent);
   const auto put = [&](Metric metric, std::uint64_t value, const auto&... labels) {
-    out.put(kMetrics[metric], static_cast<double>(value), labels...);
+    out.put(kMetrics[metric], value, labels...);
   };
   const Dmabuf& r = reading_;
   if (r.buffers) put(kBuffers, *r.buffers, r.origin);
@@ -231,7 +195,7 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
       put(kDeviceBytes, device.bytes, device.name);
     }
     put(kUnlistedBuffers, r.unlisted_buffers);
-    // In sysfs the size of each buffer is a file of its own: those left out are of unknown size.
+    // In sysfs the size of each buffer is a file of its own: those not read are of unknown size.
     if (r.bytes) put(kUnlistedBytes, r.unlisted_bytes);
   }
   put(kDenied, r.held.processes_denied);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DMA-BUF: the buffers that cameras, codecs, display and GPU hand to each other, and to programs.
 // How many there are, who made them, which devices have them mapped, which processes hold them.
 // Asked of jetmem-reader; about 10 us for each process of the machine, and what bufinfo takes.
@@ -19,8 +20,8 @@
 #include "base/clock.h"
 #include "collectors/dmabuf/bufinfo.h"
 #include "collectors/dmabuf/holders.h"
-#include "collectors/processes/groups.h"
-#include "collectors/processes/shown_groups.h"
+#include "collectors/processes/group/groups.h"
+#include "collectors/processes/group/shown_groups.h"
 #include "collectors/source.h"
 
 namespace jetmem {

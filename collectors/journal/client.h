@@ -1,10 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The daemon's side of jetmem-journal: starts it, takes its packets, and starts it anew, from where
 // it was, when it ends or does not answer.
 //
 // Reading the journal may hang in the storage below it, beyond SIGKILL. Then nothing is started
 // before that process is gone: another would hang in the same place.
-//
-// Everything happens in dispatch(), called when fd() is readable: no thread, no timer outside.
 #pragma once
 
 #include <array>
@@ -15,8 +14,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/process/child_process.h"
+#include "base/process/event_loop.h"
 #include "base/spawn.h"
-#include "base/unique_fd.h"
 #include "collectors/journal/protocol.h"
 
 namespace jetmem::journal {
@@ -33,7 +34,7 @@ struct ClientOptions {
   std::chrono::milliseconds first_pause{1'000};
   std::chrono::milliseconds longest_pause{300'000};
   std::chrono::milliseconds ping_interval{60'000};
-  std::chrono::milliseconds patience{10'000};
+  std::chrono::milliseconds timeout{10'000};
 };
 
 // The views are valid during the call.
@@ -58,7 +59,7 @@ struct JournalLine {
 struct State {
   std::string blind;       // why the journal is not read now; empty: it is, or is about to be
   bool caught_up = false;  // what was there at the start was read; stays true over restarts
-  bool heard = false;      // the program that runs now has sent something
+  bool received = false;   // the program that runs now has sent something
   bool operator==(const State&) const = default;
 };
 
@@ -70,6 +71,7 @@ struct Lost {
 
 struct Callbacks {
   std::function<void(const JournalLine&)> line;
+  std::function<void()> lines_done;         // after those that came at once
   std::function<void(const State&)> state;  // at each change
   std::function<void(const Lost&)> lost;
 };
@@ -85,19 +87,16 @@ struct ClientCounters {
 class Client {
  public:
   // Starts nothing before follow().
-  Client(ClientOptions options, Spawner& spawner, Callbacks callbacks);
-  ~Client();
+  Client(ClientOptions options, const Clock& clock, Spawner& spawner, Callbacks callbacks);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
+  // To be called once, before follow().
+  Result<void> attach(EventLoop& loop);
   // Which lines are wanted from now on; neither ends the program.
   void follow(bool kernel, bool processes);
-  bool wants_kernel() const { return kernel_; }
-  bool wants_processes() const { return processes_; }
-
-  // Readable when dispatch() has something to do. A call handles at most 256 packets.
-  int fd() const { return epoll_.get(); }
-  void dispatch();
+  bool needs_kernel_log() const { return kernel_; }
+  bool needs_process_lines() const { return processes_; }
 
   const State& state() const { return state_; }
   // How far a voice was read; to be kept and handed to the next client. Empty: nowhere yet.
@@ -108,9 +107,9 @@ class Client {
     options_.cursors[static_cast<std::size_t>(voice)] = std::move(cursor);
   }
   // The program running now, or -1.
-  pid_t pid() const { return process_.pid; }
+  pid_t pid() const { return child_.pid(); }
   // 1 while the kernel does not let go of one that was killed.
-  std::size_t wedged() const { return leaving_.pid > 0 && leaving_is_late_ ? 1 : 0; }
+  std::size_t wedged() const { return child_.wedged() ? 1 : 0; }
   const ClientCounters& counters() const { return counters_; }
 
  private:
@@ -119,43 +118,34 @@ class Client {
     kToStart,    // for the pause to be over
     kToPing,     // for the time of the next ping
     kForAnswer,  // for any packet
-    kForEnd,     // for a killed one to be gone
+    kForExit,    // for a killed one to be gone
   };
 
   void spawn();
-  // Takes one packet; false when there is none or the connection is over.
-  bool take_packet();
+  // At most 256. False when the connection is over.
+  bool take_packets();
+  enum class Taken { kNone, kPacket, kOver };
+  Taken take_packet();
   void on_packet(const Packet& packet);
-  void on_end();
+  void on_end(const ChildEnd& end);
   void on_timer();
   void ping();
   // Kills it and starts another after a pause.
-  void give_up(std::string why);
-  // Kills it.
-  void dismiss();
-  void wait_until_gone();
+  void abandon_run(std::string why);
+  void wait_for_terminating();
   void wait(Waits what, std::chrono::milliseconds how_long);
   void wait_to_start();
-  bool leaving_is_gone();
-  void set_state(std::string blind, bool caught_up, bool heard);
-  bool watch(int fd);
-  void unwatch(int fd);
+  void set_state(std::string blind, bool caught_up, bool received);
 
   ClientOptions options_;
   bool kernel_ = false;
   bool processes_ = false;
-  Spawner& spawner_;
   Callbacks callbacks_;
-  UniqueFd epoll_;
-  UniqueFd timer_;
+  ChildProcess child_;
+  Timer timer_;
+  Backoff pause_;
   Waits waits_ = Waits::kForNothing;
-  std::chrono::milliseconds pause_{0};
-
-  UniqueFd connection_;
-  Child process_;
-  Child leaving_;
-  bool leaving_is_late_ = false;
-  bool said_blind_ = false;  // the running one, why it will end
+  bool logged_blind_ = false;  // the running one, why it will end
   State state_;
   ClientCounters counters_;
 };

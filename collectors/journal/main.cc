@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jetmem-journal: follows the journal for the daemon and hands over the few lines that matter.
 //
 // A process of its own, because reading the journal may block on storage, maps files that may
@@ -20,9 +21,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/last_words.h"
+#include "base/fatal_handler.h"
 #include "base/spawn.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/unique_fd.h"
 #include "base/version.h"
 #include "collectors/journal/program/follower.h"
@@ -49,7 +50,7 @@ constexpr std::string_view kHelp =
     "  --after-cursor CURSOR  for the voice named before it: go on behind this line; without it,\n"
     "                         from the first line of this boot\n"
     "  --directory DIR        the journal files in DIR, of whatever boot, instead of the system's\n"
-    "  --rate N               look at no more than N lines per second (5000)\n"
+    "  --rate N               read at most N lines per second (5000)\n"
     "  --no-follow            end when what is there has been read\n"
     "  --help                 this text\n"
     "  --version              the version\n";
@@ -71,7 +72,7 @@ int follow(const Options& options) {
     followers.back()->start();
   }
   const SystemClock clock;
-  bool told = false;
+  bool reported = false;
   for (;;) {
     int timeout = -1;
     bool at_end = true;
@@ -84,9 +85,9 @@ int follow(const Options& options) {
       if (outcome == Follower::Outcome::kMore) no_later_than(0);
       if (outcome == Follower::Outcome::kPaused) no_later_than(kPausedMs);
     }
-    if (!told && std::all_of(followers.begin(), followers.end(),
-                             [](const auto& follower) { return follower->caught_up(); })) {
-      told = true;
+    if (!reported && std::all_of(followers.begin(), followers.end(),
+                                 [](const auto& follower) { return follower->caught_up(); })) {
+      reported = true;
       for (const auto& follower : followers) follower->hand_over_position();
       hand_over(PacketKind::kCaughtUp, Voice::kKernel, {});
       if (!options.follow) return 0;
@@ -109,13 +110,6 @@ int follow(const Options& options) {
     if (ready[0].revents != 0) answer_ping(followers);
     for (const auto& follower : followers) follower->process();
   }
-}
-
-// The daemon is not to be killed for what this program takes: it can be started again.
-void be_first_to_go() {
-  const UniqueFd fd(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
-  char sign = 0;
-  if (::read(fd.get(), &sign, 1) == 1 && sign == '-') (void)!::pwrite(fd.get(), "0", 1, 0);
 }
 
 int usage(const std::string& what) {
@@ -166,7 +160,7 @@ int run(int argc, char** argv) {
   close_from(kConnection + 1);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_NAME, "jetmem-journal", 0, 0, 0);
-  be_first_to_go();
+  give_up_oom_protection();
   return follow(options);
 }
 
@@ -174,6 +168,6 @@ int run(int argc, char** argv) {
 }  // namespace jetmem::journal
 
 int main(int argc, char** argv) {
-  jetmem::say_last_words();
+  jetmem::install_fatal_handler();
   return jetmem::journal::run(argc, argv);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What jetmem-journal and the daemon say to each other, over a SOCK_SEQPACKET connection.
 //
 //   to the program   one byte, whatever it is: answered by kAlive
@@ -11,7 +12,7 @@
 //   kLost      lines were not looked at; `text` says why, `count` how many, where that is known
 //   kBlind     the journal cannot be read; `text` says why, and the program ends
 //
-// What is in a line was written by whoever could log: it is no more than text. Both ends run on the
+// What is in a line was written by whoever could log: treat it as text only. Both ends run on the
 // same machine and come from the same build, so numbers are in native order.
 #pragma once
 

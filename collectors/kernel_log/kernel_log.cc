@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/kernel_log.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "collectors/kernel_log/suppressed.h"
+#include "collectors/kernel_log/event/suppressed.h"
 
 namespace jetmem::kernel_log {
 
@@ -22,7 +23,7 @@ void KernelLog::record(std::string_view raw) {
   }
   if (last_seq_ && record_.seq <= *last_seq_) return;  // seen before a restart
   ++counters_.records;
-  // What the journal gave has no numbers: how many are missing behind it cannot be told.
+  // What the journal gave has no numbers: how many are missing behind it is unknown.
   if (std::exchange(last_was_line_, false)) {
     input_changed();
   } else {

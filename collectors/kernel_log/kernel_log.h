@@ -1,4 +1,5 @@
-// The kernel log as jetmem follows it: lines in, events counted and told of.
+// SPDX-License-Identifier: Apache-2.0
+// The kernel log as jetmem follows it: lines in, events counted and passed on.
 //
 // One object whatever the lines come from: records of /dev/kmsg, a captured file, the journal. It
 // knows which records it has seen, so that after a restart within the same boot nothing is counted
@@ -13,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "collectors/kernel_log/line/record.h"
 #include "collectors/kernel_log/line_feed.h"
-#include "collectors/kernel_log/record.h"
 #include "collectors/kernel_log/tally.h"
 
 namespace jetmem::kernel_log {
@@ -27,7 +28,7 @@ struct LogCounters {
   // Records that nobody can read any more, by when that happened.
   std::uint64_t lost_before_start = 0;  // overwritten before this boot's first start of the daemon
   std::uint64_t lost = 0;               // overwritten, or too large
-  std::uint64_t journal_losses = 0;     // times the journal left out lines
+  std::uint64_t journal_losses = 0;     // times the journal omitted lines
 };
 
 class KernelLog {
@@ -51,7 +52,7 @@ class KernelLog {
   void record(std::string_view raw);
   // One line from elsewhere, or a record there, which may be several.
   void line(const LogLine& line);
-  // The journal left out lines, nobody knows how many.
+  // The journal omitted lines, nobody knows how many.
   void journal_loss() { ++counters_.journal_losses; }
   // From now on lines come from elsewhere, whose first ones may be those seen last.
   void input_changed() { skip_until_ = last_stamp_; }
@@ -62,7 +63,7 @@ class KernelLog {
   void caught_up();
   bool is_caught_up() const { return caught_up_; }
 
-  // Events of several lines are held back until they are complete or flushed.
+  // Events of several lines wait until they are complete or flushed.
   bool holding() const { return feed_.holding(); }
   void flush() { feed_.flush(); }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/kmsg.h"
 
 #include <sys/stat.h>
@@ -7,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "collectors/kernel_log/record.h"
+#include "collectors/kernel_log/line/record.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -96,12 +97,12 @@ Result<bool> KmsgReader::drain_file(std::size_t budget) {
 }
 
 void KmsgReader::take_file_line(std::string_view line) {
-  if (looks_like_record(line)) {
+  if (is_kmsg_record(line)) {
     has_records_ = true;
     log_.record(line);
     return;
   }
-  if (has_records_ && looks_like_record_key(line)) return;
+  if (has_records_ && is_kmsg_record_key(line)) return;
   PastedLine pasted;
   if (pasted_.strip(line, pasted)) log_.line(pasted.line);
 }

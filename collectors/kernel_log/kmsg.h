@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads /dev/kmsg, or a captured file in its place, into a KernelLog.
 #pragma once
 
@@ -10,7 +11,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "collectors/kernel_log/kernel_log.h"
-#include "collectors/kernel_log/pasted.h"
+#include "collectors/kernel_log/line/pasted.h"
 
 namespace jetmem::kernel_log {
 

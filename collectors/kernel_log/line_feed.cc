@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/line_feed.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem::kernel_log {
 
@@ -17,37 +18,37 @@ bool LineFeed::feed(LogLine& line) {
   if (!line.seq) return feed_lines(line, text);
   // A fragment goes on where the line before it ended, if that was its caller's: what it says may
   // only make sense with it.
-  if (line.fragment && !last_told_ && !last_text_.empty() && line.caller == last_caller_ &&
+  if (line.fragment && !last_recognized_ && !last_text_.empty() && line.caller == last_caller_ &&
       last_text_.size() < kMaxLine) {
     if (line.first_fragment) last_first_ = last_text_.size();
     last_text_.append(text.substr(0, kMaxLine));
-    last_told_ = feed_lines(line, last_text_);
+    last_recognized_ = feed_lines(line, last_text_);
     // Before Linux 4.9 the first fragment began a line, later it is the second piece of one.
-    if (!last_told_ && !line.first_fragment && last_first_ > 0) {
-      last_told_ = feed_lines(line, std::string_view(last_text_).substr(last_first_));
+    if (!last_recognized_ && !line.first_fragment && last_first_ > 0) {
+      last_recognized_ = feed_lines(line, std::string_view(last_text_).substr(last_first_));
     }
-    return last_told_;
+    return last_recognized_;
   }
-  last_told_ = feed_lines(line, text);
+  last_recognized_ = feed_lines(line, text);
   last_text_.assign(text.substr(0, kMaxLine));
   last_caller_.assign(line.caller);
   last_first_ = 0;
-  return last_told_;
+  return last_recognized_;
 }
 
 bool LineFeed::feed_lines(LogLine& line, std::string_view text) {
   Lines lines(text);
-  bool told = false;
+  bool reported = false;
   line.continues = false;
   while (lines.next(line.text)) {
     while (!line.text.empty() && is_blank(line.text.back())) line.text.remove_suffix(1);
     if (line.text.empty()) continue;
-    told = assembler_.line(line) || told;
+    reported = assembler_.line(line) || reported;
     // The kernel may print a name with a newline in it, of a USB device say: what stands behind is
     // whoever's made up the name. A process' lines are its own, one as the other.
     line.continues = line.voice != Voice::kProcess;
   }
-  return told;
+  return reported;
 }
 
 }  // namespace jetmem::kernel_log

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every reader of a kernel log does with what it read, before it comes to the assembler: a
 // record is taken apart into its lines, a line that was printed in pieces is put together, and what
-// processes wrote into the kernel's log is counted and left out.
+// processes wrote into the kernel's log is counted and ignored.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "collectors/kernel_log/assembler.h"
+#include "collectors/kernel_log/decode/assembler.h"
 
 namespace jetmem::kernel_log {
 
@@ -16,7 +17,7 @@ class LineFeed {
  public:
   LineFeed(Soc soc, Assembler::Emit emit) : assembler_(soc, std::move(emit)) {}
 
-  // A line, or a record, whose text may be several. Returns whether it told of anything. Of `line`
+  // A line, or a record, whose text may be several. Returns whether it was of an event. Of `line`
   // only the number stays.
   bool feed(LogLine& line);
   // Finishes what is open.
@@ -35,10 +36,10 @@ class LineFeed {
   Assembler assembler_;
   bool accept_foreign_ = false;
   std::uint64_t foreign_ = 0;
-  // What a fragment would go on with, whose it was, and whether it told of anything itself.
+  // What a fragment would go on with, whose it was, and whether it was of an event itself.
   std::string last_text_;
   std::string last_caller_;
-  bool last_told_ = false;
+  bool last_recognized_ = false;
   std::size_t last_first_ = 0;  // where in it the latest first fragment begins
 };
 

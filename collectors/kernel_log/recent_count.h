@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many events of the last ten minutes, by when they were: fixed memory, whatever their number.
 #pragma once
 
@@ -16,7 +17,7 @@ class RecentCount {
   static constexpr std::size_t kBuckets = 40;
   static constexpr Nanoseconds kRecent = kBucket * static_cast<std::int64_t>(kBuckets);
 
-  // Times may come in any order: what is too old for the newest known is left out.
+  // Times may come in any order: what is too old for the newest known is ignored.
   void add(Nanoseconds when, std::uint64_t count) {
     if (when < Nanoseconds(0)) return;
     const std::int64_t id = when / kBucket;

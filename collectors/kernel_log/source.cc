@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/source.h"
 
 #include <array>
@@ -19,96 +20,68 @@ constexpr std::uint16_t kKinds = kernel_log::kKindCount;
 constexpr std::uint16_t kPerKind = Tally::kMaxKeysPerKind + kernel_log::kOrigins;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_kernel_events_total",
-               .type = MetricType::kCounter,
-               .help = "Events in the kernel log since boot, by kind, as far as the log reached "
-                       "back when jetmem first read it; messages that the kernel's rate limit left "
-                       "out are included where it says of what kind they were. origin=probe: "
-                       "while jetmem's own probe ran, so probably its doing.",
-               .labels = {"kind", "origin"},
-               .max_series = 2 * kKinds},
-    Descriptor{.name = "jetmem_kernel_events_suppressed_total",
-               .type = MetricType::kCounter,
-               .help = "Of jetmem_kernel_events_total, those that the kernel did not print and "
-                       "only counted (N callbacks suppressed).",
-               .labels = {"kind"},
-               .max_series = kKinds},
-    Descriptor{.name = "jetmem_kernel_events_before_start",
-               .type = MetricType::kGauge,
-               .help = "Of jetmem_kernel_events_total, those that were in the log before jetmem "
-                       "came to read it: at boot, or while it was not running.",
-               .labels = {"kind"},
-               .max_series = kKinds},
-    Descriptor{.name = "jetmem_kernel_event_last_seen_timestamp_seconds",
-               .type = MetricType::kGauge,
-               .help = "When an event of this kind was last printed, since 1970. Right to a second "
-                       "or so; less so for those from before jetmem started, by the drift of the "
-                       "log's own clock and the time spent in suspend.",
-               .labels = {"kind"},
-               .max_series = kKinds},
-    Descriptor{.name = "jetmem_kernel_incidents_total",
-               .type = MetricType::kCounter,
-               .help = "Incidents since boot: events of one group (dma: SMMU and memory "
-                       "controller) within a second of each other are one incident, however many "
-                       "lines they took.",
-               .labels = {"group"},
-               .max_series = Tally::kGroups},
-    Descriptor{.name = "jetmem_smmu_faults_total",
-               .type = MetricType::kCounter,
-               .help = "Faults of devices' memory accesses since boot: the SMMU, the client behind "
-                       "the stream ID (the bare number where the SoC is not known), the fault and "
-                       "the direction; access=global: one of no known context, which has none; "
-                       "fault=suppressed: those that the kernel only counted. Usually a buffer "
-                       "freed while a device still used it.",
-               .labels = {"smmu", "client", "fault", "access", "origin"},
-               .max_series = 4 * kPerKind},
-    Descriptor{.name = "jetmem_oom_kills_total",
-               .type = MetricType::kCounter,
-               .help = "Processes killed for want of memory since boot, by name. scope=machine: "
-                       "the device was out of memory; scope=memcg: a control group reached its "
-                       "own limit.",
-               .labels = {"scope", "comm", "origin"},
-               .max_series = 2 * kPerKind},
-    Descriptor{.name = "jetmem_kernel_log_input",
-               .type = MetricType::kGauge,
-               .help = "1 for where the kernel log comes from: kmsg, the journal in its place, or "
-                       "a captured file.",
-               .labels = {"input"},
-               .max_series = 3},
-    Descriptor{.name = "jetmem_kernel_log_records_total",
-               .type = MetricType::kCounter,
-               .help = "Records of the kernel log read since jetmem started."},
-    Descriptor{.name = "jetmem_kernel_log_lost_records_total",
-               .type = MetricType::kCounter,
-               .help = "Records of the kernel log that jetmem never saw. reason=before_start: "
-                       "overwritten before it first ran in this boot; reason=overrun: overwritten "
-                       "before it could read them. Events among them are not counted.",
-               .labels = {"reason"},
-               .max_series = 2},
-    Descriptor{.name = "jetmem_kernel_log_process_lines_followed",
-               .type = MetricType::kGauge,
-               .help = "1 while the journal is followed for the errors that NVIDIA's libraries "
-                       "print in other processes (kind nvmap, nvbufsurface), 0 while it should be "
-                       "and cannot: the journal of jetmemd says why."},
-    Descriptor{.name = "jetmem_kernel_log_journal_losses_total",
-               .type = MetricType::kCounter,
-               .help = "Times that the journal gave fewer lines than were written: it was read too "
-                       "slowly, or its files were deleted. How many lines is not known."},
-    Descriptor{.name = "jetmem_kernel_log_foreign_records_total",
-               .type = MetricType::kCounter,
-               .help = "Records that a process wrote into the kernel's log: they raise nothing, "
-                       "whatever they say."},
-    Descriptor{.name = "jetmem_kernel_log_malformed_records_total",
-               .type = MetricType::kCounter,
-               .help = "Records that are not in the format of /dev/kmsg."},
-    Descriptor{.name = "jetmem_kernel_log_event_keys",
-               .type = MetricType::kGauge,
-               .help = "Sources of trouble told apart (a fault's SMMU, client, fault and "
-                       "direction; a killed process' name)."},
-    Descriptor{.name = "jetmem_kernel_log_other_events_total",
-               .type = MetricType::kCounter,
-               .help = "Events counted under \"other\" because there were too many sources of "
-                       "trouble to tell apart."},
+    counter("jetmem_kernel_events_total",
+            "Events in the kernel log since boot, by kind, as far back as the log reached when "
+            "jetmem first read it; messages suppressed by the kernel's rate limit are included "
+            "where it reports their kind. origin=probe: while jetmem's own probe ran, so "
+            "probably caused by it.",
+            {"kind", "origin"}, 2 * kKinds),
+    counter("jetmem_kernel_events_suppressed_total",
+            "Of jetmem_kernel_events_total, those that the kernel did not print and only counted "
+            "(N callbacks suppressed).",
+            {"kind"}, kKinds),
+    gauge("jetmem_kernel_events_before_start",
+          "Of jetmem_kernel_events_total, those that were in the log before jetmem first read "
+          "it: at boot, or while it was not running.",
+          {"kind"}, kKinds),
+    gauge("jetmem_kernel_event_last_seen_timestamp_seconds",
+          "When an event of this kind was last printed, in seconds since 1970. Accurate to about "
+          "a second; less so for those from before jetmem started, by the drift of the log's own "
+          "clock and the time spent in suspend.",
+          {"kind"}, kKinds),
+    counter("jetmem_kernel_incidents_total",
+            "Incidents since boot: events of one group (dma: SMMU and memory controller) within "
+            "a second of each other are one incident, however many lines they took.",
+            {"group"}, Tally::kGroups),
+    counter("jetmem_smmu_faults_total",
+            "Faults of devices' memory accesses since boot: the SMMU, the client behind the "
+            "stream ID (the bare number where the SoC is not known), the fault and the "
+            "direction; access=global: a fault outside any known context; fault=suppressed: "
+            "those that the kernel only counted. Usually a device still used a buffer that was "
+            "freed.",
+            {"smmu", "client", "fault", "access", "origin"}, 4 * kPerKind),
+    counter("jetmem_oom_kills_total",
+            "Processes killed because memory ran out since boot, by name. scope=machine: the "
+            "device was out of memory; scope=memcg: a control group reached its own limit.",
+            {"scope", "comm", "origin"}, 2 * kPerKind),
+    gauge("jetmem_kernel_log_input",
+          "1 for where the kernel log comes from: kmsg, the journal in its place, or a captured "
+          "file.",
+          {"input"}, 3),
+    counter("jetmem_kernel_log_records_total",
+            "Records of the kernel log read since jetmem started."),
+    counter("jetmem_kernel_log_lost_records_total",
+            "Records of the kernel log that jetmem never read. reason=before_start: overwritten "
+            "before it first ran in this boot; reason=overrun: overwritten before it could read "
+            "them. Events among them are not counted.",
+            {"reason"}, 2),
+    gauge("jetmem_kernel_log_library_errors_followed",
+          "1 while the journal is followed for the errors that NVIDIA's libraries print in other "
+          "processes (kind nvmap, nvbufsurface), 0 while it should be and cannot: the journal of "
+          "jetmemd has the reason."),
+    counter("jetmem_kernel_log_journal_losses_total",
+            "Times that the journal returned fewer lines than were written: it was read too "
+            "slowly, or its files were deleted. How many lines is not known."),
+    counter("jetmem_kernel_log_user_records_total",
+            "Records that a process wrote into the kernel's log: they raise no event, whatever "
+            "they contain."),
+    counter("jetmem_kernel_log_malformed_records_total",
+            "Records that are not in the format of /dev/kmsg."),
+    gauge("jetmem_kernel_log_event_keys",
+          "Distinct causes of events (a fault's SMMU, client, fault and direction; a killed "
+          "process' name)."),
+    counter("jetmem_kernel_log_other_events_total",
+            "Events counted under \"other\" because there were too many distinct causes."),
 };
 enum Metric {
   kEvents,
@@ -255,7 +228,7 @@ void KernelLogSource::write(SampleWriter& out, WriteContext& context) const {
   out.put(kMetrics[kRecords], number(counters.records));
   out.put(kMetrics[kLost], number(counters.lost_before_start), "before_start");
   out.put(kMetrics[kLost], number(counters.lost), "overrun");
-  if (reading_.process_lines) out.put(kMetrics[kProcessLines], *reading_.process_lines ? 1 : 0);
+  if (reading_.library_errors) out.put(kMetrics[kProcessLines], *reading_.library_errors ? 1 : 0);
   out.put(kMetrics[kJournalLosses], number(counters.journal_losses));
   out.put(kMetrics[kForeign], number(counters.foreign));
   out.put(kMetrics[kMalformed], number(counters.malformed));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel's log: SMMU faults, OOM kills, failed allocations, decoded as they are printed.
 //
 // /dev/kmsg, Linux 3.5 and later (Documentation/ABI/testing/dev-kmsg): one record for each read(2).
@@ -21,7 +22,7 @@ struct KernelLogReading {
   // Wall clock minus the clock that event times are on; absent where it is not known.
   std::optional<Nanoseconds> wall_offset;
   // Whether processes' lines in the journal are followed; absent where they are not asked for.
-  std::optional<bool> process_lines;
+  std::optional<bool> library_errors;
   // Whether what those lines said before us is counted; true where they are not asked for. And
   // whether that is only to come, not refused.
   bool process_lines_read = true;
@@ -30,7 +31,7 @@ struct KernelLogReading {
   std::optional<Nanoseconds> captured_at{};
 
   // Counters that begin in the middle of the log's past would seem to grow by the rest of it: none
-  // is told before all of it is in them.
+  // is reported before all of it is in them.
   bool is_counted(kernel_log::EventKind kind) const;
   bool is_counted(kernel_log::Group group) const;
 };

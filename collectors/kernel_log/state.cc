@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/state.h"
 
 #include <nlohmann/json.hpp>
@@ -6,8 +7,6 @@ namespace jetmem::kernel_log {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr int kFormat = 1;
 
 Json time_json(const std::optional<Nanoseconds>& time) {
   return time ? Json(time->count()) : Json(nullptr);
@@ -26,9 +25,9 @@ Json entry_json(const Entry& entry) {
             {"count", entry.count},
             {"first", time_json(entry.first)},
             {"last", time_json(entry.last)},
-            {"told", entry.told},
-            {"tell_at", entry.tell_at.count()},
-            {"tell_pause", entry.tell_pause.count()}};
+            {"reported", entry.reported},
+            {"tell_at", entry.report_at.count()},
+            {"tell_pause", entry.report_pause.count()}};
   if (entry.largest_pages > 0) json["largest_pages"] = entry.largest_pages;
   return json;
 }
@@ -81,15 +80,14 @@ Entry entry_of(const Json& json) {
   }
   entry.first = time_of(json.at("first"));
   entry.last = time_of(json.at("last"));
-  entry.told = count_of(json.at("told"));
-  entry.tell_at = moment_of(json.at("tell_at"));
-  entry.tell_pause = moment_of(json.at("tell_pause"));
+  entry.reported = count_of(json.at("reported"));
+  entry.report_at = moment_of(json.at("tell_at"));
+  entry.report_pause = moment_of(json.at("tell_pause"));
   return entry;
 }
 
 SavedLog from_json(const Json& json) {
   SavedLog saved;
-  saved.boot_id = json.at("boot_id").get<std::string>();
   saved.kernel_cursor = json.at("kernel_cursor").get<std::string>();
   saved.process_cursor = json.at("process_cursor").get<std::string>();
   if (!json.at("last_seq").is_null()) saved.last_seq = count_of(json.at("last_seq"));
@@ -138,8 +136,6 @@ std::string to_text(const SavedLog& saved) {
   Json entries = Json::array();
   for (const Entry& entry : saved.tally.entries) entries.push_back(entry_json(entry));
   const Json json{
-      {"format", kFormat},
-      {"boot_id", saved.boot_id},
       {"kernel_cursor", saved.kernel_cursor},
       {"process_cursor", saved.process_cursor},
       {"last_seq", saved.last_seq ? Json(*saved.last_seq) : Json(nullptr)},
@@ -157,11 +153,7 @@ std::string to_text(const SavedLog& saved) {
 
 Result<SavedLog> parse_saved_log(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
-    if (!json.is_object() || json.at("format") != kFormat) {
-      return fail(Errc::kMalformed, "not of this version's format");
-    }
-    return from_json(json);
+    return from_json(Json::parse(text));
   } catch (const Json::exception& error) {
     return fail(Errc::kMalformed, error.what());
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is kept over a restart of the daemon within one boot: how far the log was read, and the
 // counts as of there. Both in one text, so that what is read again is counted from where it was.
 #pragma once
@@ -11,7 +12,8 @@
 namespace jetmem::kernel_log {
 
 struct SavedLog {
-  std::string boot_id;
+  static constexpr int kFormat = 1;
+
   // How far the journal was read, for the kernel's lines and for processes'; may be empty.
   std::string kernel_cursor;
   std::string process_cursor;
@@ -25,7 +27,7 @@ struct SavedLog {
 
 // JSON, some kilobytes.
 std::string to_text(const SavedLog& saved);
-// Refuses a text that is not whole and of this format; what is in it need not be trusted.
+// Refuses a truncated text; what is in it need not be trusted.
 Result<SavedLog> parse_saved_log(std::string_view text);
 
 }  // namespace jetmem::kernel_log

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/tally.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -16,12 +17,8 @@ constexpr std::string_view kUnknown = "unknown";
 constexpr std::string_view kOther = "other";
 
 std::uint64_t hash_bytes(std::string_view text, std::uint64_t hash) {
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  }
-  return (hash ^ 0xff) * 0x100000001b3ULL;  // the end counts too: "ab","c" is not "a","bc"
+  return fnv1a("\xff", fnv1a(text, hash));  // the end counts too: "ab","c" is not "a","bc"
 }
-constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325ULL;
 
 // A key field's value as text.
 void set_part(Entry::Part& part, const Event& event, std::string_view name) {
@@ -53,7 +50,7 @@ void set_part(Entry::Part& part, const Event& event, std::string_view name) {
 std::uint64_t device_hash(const Event& event, Group group) {
   if (group == Group::kGpu) {
     const std::string_view gpu = event.has("pci") ? event.text("pci") : event.text("dev");
-    return gpu.empty() ? 0 : hash_bytes(gpu, kHashSeed);
+    return gpu.empty() ? 0 : hash_bytes(gpu, kFnvBasis);
   }
   if (group == Group::kOom) {
     const auto pid = event.number("pid");
@@ -74,7 +71,8 @@ std::string_view origin_name(Origin origin) {
 void Entry::Part::set(std::string_view text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
-  // Only what is printable is told apart: it is what labels show, and what is kept over a restart.
+  // Only what is printable is distinguished: it is what labels show, and what is kept over a
+  // restart.
   const std::string made_plain = plain ? std::string() : printable(text, kMaxPart);
   if (!plain) text = made_plain;
   text = text.substr(0, kMaxPart);
@@ -158,7 +156,7 @@ Entry& Tally::entry_of(const Event& event, Origin origin) {
   Entry key;
   key.kind = event.kind();
   key.origin = origin;
-  key.hash = hash_bytes(origin_name(origin), kHashSeed + static_cast<std::uint64_t>(key.kind));
+  key.hash = hash_bytes(origin_name(origin), kFnvBasis + static_cast<std::uint64_t>(key.kind));
   for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
     set_part(key.parts[i], event, info.key[i]);
     key.hash = hash_bytes(key.parts[i].view(), key.hash);
@@ -253,7 +251,7 @@ void Tally::restore(Saved saved) {
     ++keys;
     const KindInfo& info = info_of(entry.kind);
     entry.hash =
-        hash_bytes(origin_name(entry.origin), kHashSeed + static_cast<std::uint64_t>(entry.kind));
+        hash_bytes(origin_name(entry.origin), kFnvBasis + static_cast<std::uint64_t>(entry.kind));
     for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
       entry.hash = hash_bytes(entry.parts[i].view(), entry.hash);
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often what happened: counts of events, bounded whatever the log says.
 //
 // Events that agree in kind and in the key fields of their kind (kinds.h) are one entry: count,
@@ -18,8 +19,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "collectors/kernel_log/event.h"
-#include "collectors/kernel_log/kinds.h"
+#include "collectors/kernel_log/event/event.h"
+#include "collectors/kernel_log/event/kinds.h"
 #include "collectors/kernel_log/recent_count.h"
 
 namespace jetmem::kernel_log {
@@ -47,14 +48,14 @@ struct Entry {
   std::uint64_t hash = 0;
 
   std::uint64_t count = 0;
-  // Of failed CMA allocations: the most pages that were asked for. 0: never told.
+  // Of failed CMA allocations: the most pages that were asked for. 0: never reported.
   std::uint64_t largest_pages = 0;
   std::optional<Nanoseconds> first;  // boot clock
   std::optional<Nanoseconds> last;
   // What was said about it already (EventLog): the count then, and when the next word is due.
-  std::uint64_t told = 0;
-  Nanoseconds tell_at{0};
-  Nanoseconds tell_pause{0};
+  std::uint64_t reported = 0;
+  Nanoseconds report_at{0};
+  Nanoseconds report_pause{0};
 };
 
 // What the tally has to say of one event just counted.
@@ -76,14 +77,14 @@ class Tally {
 
   // `time` on the boot clock, absent where the log has none.
   Occurrence count(const Event& event, std::optional<Nanoseconds> time, bool before_start);
-  // The kernel left out this many messages of a kind, as it says at `time`: often only when the
-  // next of them comes, so they are put down to whatever the last of that kind was put down to,
+  // The kernel suppressed this many messages of a kind, as it reports at `time`: often only when
+  // the next of them comes, so they are put down to whatever the last of that kind was put down to,
   // too. That next one may come days later: only if the line before was just printed (kAtOnce) are
   // they known to be of now.
   static constexpr Nanoseconds kAtOnce = std::chrono::seconds(10);
   void add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time);
 
-  // Events from `from` on are the probe's, until it is said when it ended and for a moment longer:
+  // Events from `from` on are the probe's, until probe_ends() and for a moment longer:
   // what a device does with a freed buffer shows late.
   void probe_begins(Nanoseconds from);
   void probe_ended(Nanoseconds at);
@@ -106,7 +107,7 @@ class Tally {
   }
   // Events of the last ten minutes by their own times, without the probe's. Suppressed ones count
   // if they came at once; an event whose time is not known does not. Of those from before a restart
-  // no more than is known to be recent.
+  // at most what is known to be recent.
   std::uint64_t recent(EventKind kind, Nanoseconds now) const {
     return recent_counts_[static_cast<std::size_t>(kind)].sum(now);
   }

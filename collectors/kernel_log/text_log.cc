@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/text_log.h"
 
 #include <algorithm>
@@ -94,10 +95,10 @@ void TextLog::take_stripped() {
     if (!counts_.first_stamp) counts_.first_stamp = line.stamp;
     counts_.last_stamp = line.stamp;
   }
-  const bool told = feed_.feed(line);
+  const bool reported = feed_.feed(line);
   counts_.foreign = feed_.foreign();
-  if (told) {
-    ++counts_.telling;
+  if (reported) {
+    ++counts_.sending;
     if (!stripped_.time_text.empty()) remember_time(line.number, stripped_.time_text);
   }
   // The text that it points into may be gone when the event comes out.

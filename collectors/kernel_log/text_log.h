@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole text of kernel log, however it was captured or pasted: a file, standard input, the
 // /dev/kmsg of a captured tree. Streams: memory is bounded whatever the text's size.
 #pragma once
@@ -8,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "collectors/kernel_log/line/pasted.h"
 #include "collectors/kernel_log/line_feed.h"
-#include "collectors/kernel_log/pasted.h"
 
 namespace jetmem::kernel_log {
 
@@ -21,7 +22,7 @@ class TextLog {
   struct Counts {
     std::uint64_t lines = 0;
     std::uint64_t events = 0;
-    std::uint64_t telling = 0;               // lines that belong to an event
+    std::uint64_t sending = 0;               // lines that belong to an event
     std::uint64_t foreign = 0;               // in the kernel's log, but written by a process
     std::uint64_t records = 0;               // of /dev/kmsg
     std::optional<std::uint64_t> first_seq;  // of them
@@ -41,7 +42,7 @@ class TextLog {
   void feed(std::string_view text);
   // The end of the text.
   void finish();
-  // A pause in it: what is known so far is told, though more lines of an event may yet come.
+  // A pause in it: what is known so far is passed on, though more lines of an event may yet come.
   void flush() { feed_.flush(); }
 
   // For text that is no log itself but holds one: a message of it with the number of its line, and
@@ -80,7 +81,7 @@ class TextLog {
   bool at_cr_ = false;  // the last byte was one, and what follows decides what it means
   std::optional<std::uint64_t> next_seq_;
   Counts counts_;
-  // Of the latest lines that told of something: an event comes out some lines after its first.
+  // Of the latest lines that were of an event: an event comes out some lines after its first.
   std::array<Time, 256> times_;
   std::size_t next_time_ = 0;
 };

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/probe/json.h"
 
 #include <cmath>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -59,7 +60,7 @@ class Bounded final : public nlohmann::json_sax<Json> {
   std::string problem_;
 };
 
-std::string shown(const JsonPlace& at) {
+std::string shown(const JsonPath& at) {
   if (at.value == nullptr) return "nothing";
   if (at.value->is_string()) {
     return '"' + printable(at.value->get_ref<const std::string&>(), kShown) + '"';
@@ -85,7 +86,7 @@ Result<Json> parse_json(std::string_view text, const JsonBounds& bounds) {
   return json;
 }
 
-std::string JsonPlace::path() const {
+std::string JsonPath::path() const {
   std::string out;
   if (within != nullptr) out = within->path();
   if (!name.empty()) {
@@ -97,8 +98,8 @@ std::string JsonPlace::path() const {
   return out;
 }
 
-JsonPlace JsonTaker::member(const JsonPlace& object, std::string_view name) {
-  JsonPlace found{nullptr, &object, name};
+JsonPath JsonTaker::member(const JsonPath& object, std::string_view name) {
+  JsonPath found{nullptr, &object, name};
   if (object.value == nullptr || !object.value->is_object()) {
     expected("an object", object);
     return found;
@@ -107,7 +108,7 @@ JsonPlace JsonTaker::member(const JsonPlace& object, std::string_view name) {
   return found;
 }
 
-std::string JsonTaker::text(const JsonPlace& at, std::size_t longest) {
+std::string JsonTaker::text(const JsonPath& at, std::size_t longest) {
   if (at.value == nullptr || !at.value->is_string()) {
     expected("a text", at);
     return {};
@@ -122,7 +123,7 @@ std::string JsonTaker::text(const JsonPlace& at, std::size_t longest) {
   return out;
 }
 
-double JsonTaker::number(const JsonPlace& at, double lowest) {
+double JsonTaker::number(const JsonPath& at, double lowest) {
   const bool is_number = at.value != nullptr && at.value->is_number();
   const double number = is_number ? at.value->get<double>() : 0;
   if (is_number && std::isfinite(number) && number >= lowest) return number;
@@ -132,7 +133,7 @@ double JsonTaker::number(const JsonPlace& at, double lowest) {
   return 0;
 }
 
-std::uint64_t JsonTaker::count(const JsonPlace& at, std::uint64_t highest) {
+std::uint64_t JsonTaker::count(const JsonPath& at, std::uint64_t highest) {
   const bool is_count = at.value != nullptr && at.value->is_number_unsigned();
   const std::uint64_t count = is_count ? at.value->get<std::uint64_t>() : 0;
   if (is_count && count <= highest) return count;
@@ -140,20 +141,20 @@ std::uint64_t JsonTaker::count(const JsonPlace& at, std::uint64_t highest) {
   return 0;
 }
 
-bool JsonTaker::flag(const JsonPlace& at) {
+bool JsonTaker::flag(const JsonPath& at) {
   if (at.value != nullptr && at.value->is_boolean()) return at.value->get<bool>();
   expected("true or false", at);
   return false;
 }
 
-void JsonTaker::expected(std::string_view what, const JsonPlace& found) {
+void JsonTaker::expected(std::string_view what, const JsonPath& found) {
   if (error_) return;
   const std::string path = found.path();
   error_ = Error{Errc::kMalformed, (path.empty() ? std::string() : path + ": ") + "expected " +
                                        std::string(what) + ", found " + shown(found)};
 }
 
-void JsonTaker::too_many(const JsonPlace& list, std::size_t most) {
+void JsonTaker::too_many(const JsonPath& list, std::size_t most) {
   if (error_) return;
   error_ = Error{Errc::kTooLarge, list.path() + ": " + std::to_string(list.value->size()) +
                                       " entries, expected at most " + std::to_string(most)};

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/probe/json.h"
 #include "collectors/probe/source.h"
 
@@ -12,7 +13,7 @@ constexpr std::string_view kSchema = "jetmem-probe/1";
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestWords = 300;
 constexpr std::size_t kMaxProbes = 64;
-constexpr std::size_t kMaxRungs = 16;
+constexpr std::size_t kMaxSizeSteps = 16;
 constexpr std::size_t kMaxSteps = 32;
 constexpr std::size_t kMaxCalls = 32;
 constexpr std::size_t kMaxRatios = 32;
@@ -26,7 +27,7 @@ class RunTaker {
   explicit RunTaker(ProbeRun& out) : out_(out) {}
 
   Result<void> take(const Json& json) {
-    const JsonPlace run{&json};
+    const JsonPath run{&json};
     // Before anything else: of another format nothing else need be true.
     const std::string schema = take_.text(take_.member(run, "schema"), kLongestName);
     if (take_.error()) return tl::unexpected(*take_.error());
@@ -36,44 +37,44 @@ class RunTaker {
     }
     out_.version = take_.text(take_.member(run, "version"), kLongestName);
     out_.pid = take_.count(take_.member(run, "pid"));
-    const JsonPlace started = take_.member(run, "started");
+    const JsonPath started = take_.member(run, "started");
     out_.started_boot = moment(take_.member(started, "boot_microseconds"));
     out_.started_wall = moment(take_.member(started, "wall_microseconds"));
     out_.seconds = take_.number(take_.member(run, "seconds"));
     out_.frame_bytes = take_.count(take_.member(run, "frame_bytes"));
-    const JsonPlace conditions = take_.member(run, "conditions");
+    const JsonPath conditions = take_.member(run, "conditions");
     out_.before = conditions_of(take_.member(conditions, "before"));
     out_.after = conditions_of(take_.member(conditions, "after"));
-    const JsonPlace gpu = take_.member(run, "gpu");
+    const JsonPath gpu = take_.member(run, "gpu");
     out_.has_gpu = gpu.is_there();
     if (out_.has_gpu) take_gpu(gpu);
     take_.each(take_.member(run, "probes"), kMaxProbes,
-               [&](const JsonPlace& probe) { take_probe(probe); });
+               [&](const JsonPath& probe) { take_probe(probe); });
     if (take_.error()) return tl::unexpected(*take_.error());
     return {};
   }
 
  private:
-  std::string name(const JsonPlace& object, std::string_view member) {
+  std::string name(const JsonPath& object, std::string_view member) {
     return take_.text(take_.member(object, member), kLongestName);
   }
-  std::string name_if_any(const JsonPlace& object, std::string_view member) {
+  std::string name_if_any(const JsonPath& object, std::string_view member) {
     return take_.text_if_any(take_.member(object, member), kLongestName);
   }
-  std::string words_if_any(const JsonPlace& object, std::string_view member) {
+  std::string words_if_any(const JsonPath& object, std::string_view member) {
     return take_.text_if_any(take_.member(object, member), kLongestWords);
   }
-  std::optional<double> number_if_any(const JsonPlace& object, std::string_view member) {
+  std::optional<double> number_if_any(const JsonPath& object, std::string_view member) {
     return take_.number_if_any(take_.member(object, member));
   }
-  std::uint64_t count_or_0(const JsonPlace& object, std::string_view member) {
+  std::uint64_t count_or_0(const JsonPath& object, std::string_view member) {
     return take_.count_if_any(take_.member(object, member)).value_or(0);
   }
-  Nanoseconds moment(const JsonPlace& at) {
+  Nanoseconds moment(const JsonPath& at) {
     return std::chrono::microseconds(take_.count(at, kLatest));
   }
 
-  ProbeRun::Conditions conditions_of(const JsonPlace& at) {
+  ProbeRun::Conditions conditions_of(const JsonPath& at) {
     ProbeRun::Conditions out;
     out.cpu_min_hertz = number_if_any(at, "cpu_min_hertz");
     out.cpu_max_hertz = number_if_any(at, "cpu_max_hertz");
@@ -84,23 +85,23 @@ class RunTaker {
     out.hottest_zone = name_if_any(at, "hottest_zone");
     out.power_mode = take_.count_if_any(take_.member(at, "power_mode"));
     take_.each_member(
-        take_.member(at, "absent"), kMaxAbsent, [&](std::string_view what, const JsonPlace& why) {
+        take_.member(at, "absent"), kMaxAbsent, [&](std::string_view what, const JsonPath& why) {
           out.absent.emplace_back(printable(what, kLongestName), take_.text(why, kLongestWords));
         });
     return out;
   }
 
-  std::vector<ProbeRun::Step> steps_of(const JsonPlace& list) {
+  std::vector<ProbeRun::Step> steps_of(const JsonPath& list) {
     std::vector<ProbeRun::Step> out;
     // What is read stays for minutes: no room that nobody uses.
     if (list.is_there()) out.reserve(std::min(list.value->size(), kMaxSteps));
-    take_.each(list, kMaxSteps, [&](const JsonPlace& at) {
+    take_.each(list, kMaxSteps, [&](const JsonPath& at) {
       ProbeRun::Step& step = out.emplace_back();
       step.step = name(at, "step");
       step.seconds = take_.number(take_.member(at, "seconds"));
       step.bytes_per_second = number_if_any(at, "bytes_per_second");
       // A program that tells more of them is not wrong: what it measured still counts.
-      take_.each_if_any(take_.member(at, "calls"), SIZE_MAX, [&](const JsonPlace& call) {
+      take_.each_if_any(take_.member(at, "calls"), SIZE_MAX, [&](const JsonPath& call) {
         if (step.calls.size() == kMaxCalls) {
           ++out_.calls_left_out;
           return;
@@ -111,15 +112,15 @@ class RunTaker {
     return out;
   }
 
-  ProbeRun::Rung rung_of(const JsonPlace& at) {
-    ProbeRun::Rung out;
+  ProbeRun::SizeStep size_step_of(const JsonPath& at) {
+    ProbeRun::SizeStep out;
     out.bytes = take_.count(take_.member(at, "bytes"));
     out.mismatches = take_.count_if_any(take_.member(at, "mismatches"));
     out.steps = steps_of(take_.member(at, "steps"));
     return out;
   }
 
-  std::optional<ProbeState> state_of(const JsonPlace& object) {
+  std::optional<ProbeState> state_of(const JsonPath& object) {
     const std::string text = name(object, "state");
     for (std::size_t i = 0; i < kProbeStates; ++i) {
       const auto state = static_cast<ProbeState>(i);
@@ -129,7 +130,7 @@ class RunTaker {
     return std::nullopt;
   }
 
-  void take_gpu(const JsonPlace& at) {
+  void take_gpu(const JsonPath& at) {
     const auto state = state_of(at);
     if (!state) return;
     ProbeRun::Gpu gpu;
@@ -140,17 +141,17 @@ class RunTaker {
     gpu.name = name_if_any(at, "name");
     gpu.compute_capability = name_if_any(at, "compute_capability");
     gpu.integrated = take_.flag_if_any(take_.member(at, "integrated"));
-    if (const JsonPlace start = take_.member(at, "start"); start.is_there()) {
+    if (const JsonPath start = take_.member(at, "start"); start.is_there()) {
       gpu.start = steps_of(start);
     }
     out_.gpu = std::move(gpu);
   }
 
-  void take_probe(const JsonPlace& at) {
+  void take_probe(const JsonPath& at) {
     ProbeRun::Probe probe;
     probe.kind = name(at, "kind");
     probe.target = name_if_any(at, "target");
-    // A state that only later versions know is neither success nor failure: the probe is left out.
+    // A state that only later versions know is neither success nor failure: the probe is omitted.
     const auto state = state_of(at);
     if (!state) return;
     const auto same = [&](const ProbeRun::Probe& other) {
@@ -165,16 +166,17 @@ class RunTaker {
     probe.failed_step = name_if_any(at, "failed_step");
     probe.failed_bytes = count_or_0(at, "failed_bytes");
     probe.error = name_if_any(at, "error");
-    if (const JsonPlace rung = take_.member(at, "warm_up"); rung.is_there()) {
-      probe.warm_up = rung_of(rung);
+    if (const JsonPath size_step = take_.member(at, "warm_up"); size_step.is_there()) {
+      probe.warm_up = size_step_of(size_step);
     }
-    take_.each_if_any(take_.member(at, "rungs"), kMaxRungs,
-                      [&](const JsonPlace& rung) { probe.rungs.push_back(rung_of(rung)); });
-    take_.each_if_any(take_.member(at, "ratios"), kMaxRatios, [&](const JsonPlace& ratio) {
+    take_.each_if_any(take_.member(at, "rungs"), kMaxSizeSteps, [&](const JsonPath& size_step) {
+      probe.size_steps.push_back(size_step_of(size_step));
+    });
+    take_.each_if_any(take_.member(at, "ratios"), kMaxRatios, [&](const JsonPath& ratio) {
       probe.ratios.push_back({name(ratio, "ratio"), number_if_any(ratio, "value"),
                               words_if_any(ratio, "expected"), name(ratio, "judgement")});
     });
-    if (const JsonPlace found = take_.member(at, "bisection"); found.is_there()) {
+    if (const JsonPath found = take_.member(at, "bisection"); found.is_there()) {
       probe.bisection = {take_.count(take_.member(found, "largest_bytes")),
                          take_.count(take_.member(found, "limit_bytes")),
                          take_.count(take_.member(found, "tries")), name_if_any(found, "error")};

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/probe/source.h"
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -11,143 +12,93 @@ constexpr std::array<std::string_view, 1> kPaths{"/jetmem/probe"};
 
 // host, the kinds with CUDA, udmabuf, and up to 16 heaps, tried by two kinds.
 constexpr std::uint16_t kTargets = 48;
-constexpr std::uint16_t kRungs = 8;  // up to the largest frame that can be set, 256 MiB
+constexpr std::uint16_t kSizeSteps = 8;  // up to the largest frame that can be set, 256 MiB
 constexpr std::uint16_t kSteps = 12;
 constexpr std::uint16_t kGroups = 2;
 constexpr std::uint16_t kRatios = 32;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_probe_success",
-               .type = MetricType::kGauge,
-               .help =
-                   "1 when memory of this kind could be had, used and given back in the last "
-                   "probe, up to jetmem_probe_frame_bytes; 0 when not: a camera or model that "
-                   "asks for it now meets the same. jetmem_probe_failed_bytes has the size, the "
-                   "step and the error. Absent where there is no such memory or it was left "
-                   "out: see jetmem_probe_state.",
-               .labels = {"kind", "target"},
-               .max_series = kTargets},
-    Descriptor{.name = "jetmem_probe_state",
-               .type = MetricType::kGauge,
-               .help =
-                   "Always 1, for the state that the last probe of this kind ended in: ok; "
-                   "failed; mismatch, CPU and GPU did not see the same bytes, which is never to "
-                   "be shrugged off; unsupported, this machine, driver or build has no such "
-                   "memory; denied, jetmem-probe may not use it; skipped, to spare the device.",
-               .labels = {"kind", "target", "state"},
-               .max_series = kTargets},
-    Descriptor{.name = "jetmem_probe_failed_bytes",
-               .type = MetricType::kGauge,
-               .help = "Size of the buffer with which the last probe of this kind failed, at which "
-                       "step and with which error; smaller ones, where any were tried, went "
-                       "well. There only while it fails.",
-               .labels = {"kind", "target", "step", "error"},
-               .max_series = kTargets},
-    Descriptor{.name = "jetmem_probe_last_mismatched_words",
-               .type = MetricType::kGauge,
-               .help = "64-bit words that were not what CPU or GPU had written, in all buffers of "
-                       "the last probe of this kind. Above 0 caches, IOMMU, driver or the memory "
-                       "itself are broken: take the device out of service. Absent where it did not "
-                       "come to a comparison.",
-               .labels = {"kind", "target"},
-               .max_series = kTargets},
-    Descriptor{.name = "jetmem_probe_step_seconds",
-               .type = MetricType::kGauge,
-               .help = "How long a step took with a whole frame (jetmem_probe_frame_bytes). A slow "
-                       "allocate or first_touch means that the kernel had to find or move memory "
-                       "first. Compare only at equal clocks (jetmem_probe_conditions_*). Absent "
-                       "when the step failed or it did not come to it.",
-               .labels = {"kind", "target", "step"},
-               .max_series = kTargets * kSteps},
-    Descriptor{.name = "jetmem_probe_step_bytes_per_second",
-               .type = MetricType::kGauge,
-               .help = "What a step moved a second with a whole frame (jetmem_probe_frame_bytes), "
-                       "one buffer and one thread: a figure to compare with its own past, not the "
-                       "machine's bandwidth. Compare only at equal clocks "
-                       "(jetmem_probe_conditions_*).",
-               .labels = {"kind", "target", "step"},
-               .max_series = kTargets * kSteps},
-    Descriptor{.name = "jetmem_probe_allocate_seconds",
-               .type = MetricType::kGauge,
-               .help = "How long it took to have a buffer of this size, for each size of the "
-                       "ladder. When only the large ones become slow, memory is fragmented. Absent "
-                       "for a size that could not be had or was not tried.",
-               .labels = {"kind", "target", "bytes"},
-               .max_series = kTargets * kRungs},
-    Descriptor{.name = "jetmem_probe_warm_up_seconds",
-               .type = MetricType::kGauge,
-               .help = "All steps of the first buffer of this kind, for which drivers load what "
-                       "they need. In no other figure.",
-               .labels = {"kind", "target"},
-               .max_series = kTargets},
-    Descriptor{.name = "jetmem_probe_ratio",
-               .type = MetricType::kGauge,
-               .help = "Two measurements of the same moment against each other, which clocks "
-                       "therefore hardly change.",
-               .labels = {"kind", "target", "ratio"},
-               .max_series = kRatios},
-    Descriptor{.name = "jetmem_probe_worse_than_expected",
-               .type = MetricType::kGauge,
-               .help = "1 when jetmem_probe_ratio is worse than GPUs of this kind are known to be; "
-                       "0 when it is as expected, slow as that may be. Absent when nobody knows. "
-                       "`jetmem probe` says what was expected.",
-               .labels = {"kind", "target", "ratio"},
-               .max_series = kRatios},
-    Descriptor{.name = "jetmem_probe_gpu_info",
-               .type = MetricType::kGauge,
-               .help = "Always 1; the GPU that CUDA found, its compute capability, the CUDA that "
-                       "its driver knows and the one that jetmem-probe was built with.",
-               .labels = {"name", "compute_capability", "driver", "built_with"}},
-    Descriptor{.name = "jetmem_probe_gpu_start_seconds",
-               .type = MetricType::kGauge,
-               .help = "What every program that uses CUDA waits for at its start: context and "
-                       "kernels. It grows when memory is short or the driver is slow.",
-               .labels = {"step"},
-               .max_series = kSteps},
-    Descriptor{.name = "jetmem_probe_frame_bytes",
-               .type = MetricType::kGauge,
-               .help = "The largest buffer that was tried (setting probe.frame).",
-               .labels = {"group"},
-               .max_series = kGroups},
-    Descriptor{.name = "jetmem_probe_run_seconds",
-               .type = MetricType::kGauge,
-               .help = "How long the last run of jetmem-probe took: group memory without CUDA, "
-                       "group cuda with it.",
-               .labels = {"group"},
-               .max_series = kGroups},
-    Descriptor{.name = "jetmem_probe_conditions_cpu_min_hertz",
-               .type = MetricType::kGauge,
-               .help = "Clock of the slowest CPU when the run ended. Times of two runs are "
-                       "comparable only where the conditions are alike.",
-               .labels = {"group"},
-               .max_series = kGroups},
-    Descriptor{.name = "jetmem_probe_conditions_cpu_max_hertz",
-               .type = MetricType::kGauge,
-               .help = "Clock of the fastest CPU when the run ended.",
-               .labels = {"group"},
-               .max_series = kGroups},
-    Descriptor{.name = "jetmem_probe_conditions_gpu_hertz",
-               .type = MetricType::kGauge,
-               .help = "Clock of the GPU when the run ended.",
-               .labels = {"group"},
-               .max_series = kGroups},
-    Descriptor{.name = "jetmem_probe_conditions_emc_hertz",
-               .type = MetricType::kGauge,
-               .help = "Clock of the memory when the run ended. Absent on most boards: only root "
-                       "may read it, which jetmem-probe is not.",
-               .labels = {"group"},
-               .max_series = kGroups},
-    Descriptor{.name = "jetmem_probe_conditions_temperature_celsius",
-               .type = MetricType::kGauge,
-               .help = "Temperature of the hottest zone when the run ended.",
-               .labels = {"group"},
-               .max_series = kGroups},
-    Descriptor{.name = "jetmem_probe_conditions_power_mode",
-               .type = MetricType::kGauge,
-               .help = "Number of the power mode (nvpmodel) when the run ended. Absent where there "
-                       "are none.",
-               .labels = {"group"},
-               .max_series = kGroups},
+    gauge("jetmem_probe_success",
+          "1 when the last probe of this kind could allocate, use and free memory, up to "
+          "jetmem_probe_frame_bytes; 0 when not: a camera or model that asks for it now fails "
+          "too. jetmem_probe_failed_bytes has the size, the step and the error. Absent where "
+          "there is no such memory or it was not probed: see jetmem_probe_state.",
+          {"kind", "target"}, kTargets),
+    gauge("jetmem_probe_state",
+          "Always 1, for the state that the last probe of this kind ended in: ok; failed; "
+          "mismatch, CPU and GPU did not see the same bytes, which is always serious; "
+          "unsupported, this machine, driver or build has no such memory; denied, jetmem-probe "
+          "may not use it; skipped, to protect the device.",
+          {"kind", "target", "state"}, kTargets),
+    gauge("jetmem_probe_failed_bytes",
+          "Size of the buffer with which the last probe of this kind failed, at which step and "
+          "with which error; smaller ones succeeded, where any were tried. Present only while it "
+          "fails.",
+          {"kind", "target", "step", "error"}, kTargets),
+    gauge("jetmem_probe_last_mismatched_words",
+          "64-bit words that differ from what CPU or GPU had written, in all buffers of the last "
+          "probe of this kind. Above 0 caches, IOMMU, driver or the memory itself are broken: "
+          "take the device out of service. Absent where nothing was compared.",
+          {"kind", "target"}, kTargets),
+    gauge("jetmem_probe_step_seconds",
+          "How long a step took with a whole frame (jetmem_probe_frame_bytes). A slow allocate "
+          "or first_touch means that the kernel had to find or move memory first. Compare only "
+          "at equal clocks (jetmem_probe_conditions_*). Absent when the step failed or was not "
+          "reached.",
+          {"kind", "target", "step"}, kTargets* kSteps),
+    gauge("jetmem_probe_step_bytes_per_second",
+          "What a step moved per second with a whole frame (jetmem_probe_frame_bytes), one "
+          "buffer and one thread: compare it with its own past, not with the machine's "
+          "bandwidth. Compare only at equal clocks (jetmem_probe_conditions_*).",
+          {"kind", "target", "step"}, kTargets* kSteps),
+    gauge("jetmem_probe_allocate_seconds",
+          "How long it took to allocate a buffer of this size, for each size that was tried. "
+          "When only the large ones become slow, memory is fragmented. Absent for a size that "
+          "failed or was not tried.",
+          {"kind", "target", "bytes"}, kTargets* kSizeSteps),
+    gauge("jetmem_probe_warm_up_seconds",
+          "All steps of the first buffer of this kind, for which drivers load what they need. "
+          "Included in no other metric.",
+          {"kind", "target"}, kTargets),
+    gauge("jetmem_probe_ratio",
+          "Ratio of two measurements taken together, so that clocks hardly change it.",
+          {"kind", "target", "ratio"}, kRatios),
+    gauge("jetmem_probe_worse_than_expected",
+          "1 when jetmem_probe_ratio is worse than what GPUs of this kind reach; 0 when it is as "
+          "expected, slow as that may be. Absent when the expected value is unknown. `jetmem "
+          "probe` prints it.",
+          {"kind", "target", "ratio"}, kRatios),
+    gauge("jetmem_probe_gpu_info",
+          "Always 1; the GPU that CUDA found, its compute capability, the CUDA version of its "
+          "driver and the one that jetmem-probe was built with.",
+          {"name", "compute_capability", "driver", "built_with"}),
+    gauge("jetmem_probe_gpu_start_seconds",
+          "How long every program that uses CUDA waits at its start: context and kernels. It "
+          "grows when memory is short or the driver is slow.",
+          {"step"}, kSteps),
+    gauge("jetmem_probe_frame_bytes", "The largest buffer that was tried (setting probe.frame).",
+          {"group"}, kGroups),
+    gauge("jetmem_probe_run_seconds",
+          "How long the last run of jetmem-probe took: group memory without CUDA, group cuda "
+          "with it.",
+          {"group"}, kGroups),
+    gauge("jetmem_probe_conditions_cpu_min_hertz",
+          "Clock of the slowest CPU when the run ended. Times of two runs are comparable only "
+          "where the conditions are alike.",
+          {"group"}, kGroups),
+    gauge("jetmem_probe_conditions_cpu_max_hertz", "Clock of the fastest CPU when the run ended.",
+          {"group"}, kGroups),
+    gauge("jetmem_probe_conditions_gpu_hertz", "Clock of the GPU when the run ended.", {"group"},
+          kGroups),
+    gauge("jetmem_probe_conditions_emc_hertz",
+          "Clock of the memory when the run ended. Absent on most boards: only root may read it, "
+          "which jetmem-probe is not.",
+          {"group"}, kGroups),
+    gauge("jetmem_probe_conditions_temperature_celsius",
+          "Temperature of the hottest zone when the run ended.", {"group"}, kGroups),
+    gauge("jetmem_probe_conditions_power_mode",
+          "Number of the power mode (nvpmodel) when the run ended. Absent where there are none.",
+          {"group"}, kGroups),
 };
 enum Metric : std::size_t {
   kSuccess,
@@ -173,7 +124,7 @@ enum Metric : std::size_t {
 };
 
 using Probe = ProbeRun::Probe;
-using Rung = ProbeRun::Rung;
+using SizeStep = ProbeRun::SizeStep;
 using Step = ProbeRun::Step;
 
 bool is_broken(const Probe& probe) {
@@ -181,31 +132,28 @@ bool is_broken(const Probe& probe) {
 }
 
 // What a failed step took is no measurement of that step. One that found mismatches was done.
-bool has_failed(const Probe& probe, const Rung& rung, const Step& step) {
-  return probe.state == ProbeState::kFailed && rung.bytes == probe.failed_bytes &&
+bool has_failed(const Probe& probe, const SizeStep& size_step, const Step& step) {
+  return probe.state == ProbeState::kFailed && size_step.bytes == probe.failed_bytes &&
          step.step == probe.failed_step;
 }
 
-void write_frame(SampleWriter& out, const Probe& probe, const Rung& frame) {
+void write_frame(SampleWriter& out, const Probe& probe, const SizeStep& frame) {
   for (const Step& step : frame.steps) {
     if (has_failed(probe, frame, step)) continue;
     out.put(kMetrics[kStepSeconds], step.seconds, probe.kind, probe.target, step.step);
-    if (step.bytes_per_second) {
-      out.put(kMetrics[kStepBandwidth], *step.bytes_per_second, probe.kind, probe.target,
-              step.step);
-    }
+    out.put(kMetrics[kStepBandwidth], step.bytes_per_second, probe.kind, probe.target, step.step);
   }
 }
 
 void write_ladder(SampleWriter& out, const Probe& probe) {
-  for (const Rung& rung : probe.rungs) {
-    for (const Step& step : rung.steps) {
-      if (step.step != "allocate" || has_failed(probe, rung, step)) continue;
-      out.put(kMetrics[kAllocateSeconds], step.seconds, probe.kind, probe.target, rung.bytes);
+  for (const SizeStep& size_step : probe.size_steps) {
+    for (const Step& step : size_step.steps) {
+      if (step.step != "allocate" || has_failed(probe, size_step, step)) continue;
+      out.put(kMetrics[kAllocateSeconds], step.seconds, probe.kind, probe.target, size_step.bytes);
     }
   }
   // Where the first buffer failed, its time is that of a part.
-  if (!probe.warm_up || probe.rungs.empty()) return;
+  if (!probe.warm_up || probe.size_steps.empty()) return;
   double seconds = 0;
   for (const Step& step : probe.warm_up->steps) seconds += step.seconds;
   out.put(kMetrics[kWarmUpSeconds], seconds, probe.kind, probe.target);
@@ -213,9 +161,7 @@ void write_ladder(SampleWriter& out, const Probe& probe) {
 
 void write_mismatches(SampleWriter& out, const Probe& probe) {
   const auto words = probe.mismatches();
-  if (words) {
-    out.put(kMetrics[kMismatchedWords], static_cast<double>(*words), probe.kind, probe.target);
-  }
+  out.put(kMetrics[kMismatchedWords], words, probe.kind, probe.target);
 }
 
 void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
@@ -241,15 +187,15 @@ void write_probe(SampleWriter& out, AbsentValues& absent, const Probe& probe,
   }
   out.put(kMetrics[kStateMetric], 1, probe.kind, probe.target, probe_state_name(probe.state));
   if (is_broken(probe) && probe.failed_bytes > 0) {
-    out.put(kMetrics[kFailedBytes], static_cast<double>(probe.failed_bytes), probe.kind,
-            probe.target, probe.failed_step, probe.error);
+    out.put(kMetrics[kFailedBytes], probe.failed_bytes, probe.kind, probe.target, probe.failed_step,
+            probe.error);
   } else if (is_broken(probe)) {
     absent.add("failed_before_any_size");
   }
   write_mismatches(out, probe);
   // A smaller buffer's figures are not put where the frame's stand: they would look fast.
-  if (!probe.rungs.empty()) {
-    const Rung& largest = probe.rungs.back();
+  if (!probe.size_steps.empty()) {
+    const SizeStep& largest = probe.size_steps.back();
     if (largest.bytes >= frame_bytes) {
       write_frame(out, probe, largest);
     } else {
@@ -273,21 +219,18 @@ void write_run(SampleWriter& out, AbsentValues& absent, const ProbeRun& run) {
     }
   }
   const std::string_view group = run.group();
-  out.put(kMetrics[kFrame], static_cast<double>(run.frame_bytes), group);
+  out.put(kMetrics[kFrame], run.frame_bytes, group);
   out.put(kMetrics[kRunSeconds], run.seconds, group);
   const auto put = [&](Metric metric, const auto& value, std::string_view reason) {
-    if (value) {
-      out.put(kMetrics[metric], static_cast<double>(*value), group);
-    } else {
-      absent.add(reason);
-    }
+    out.put(kMetrics[metric], value, group);
+    if (!value) absent.add(reason);
   };
-  put(kCpuMin, run.after.cpu_min_hertz, "cpu_clock_not_told");
-  put(kCpuMax, run.after.cpu_max_hertz, "cpu_clock_not_told");
-  put(kGpuClock, run.after.gpu_hertz, "gpu_clock_not_told");
-  put(kEmcClock, run.after.emc_hertz, "emc_clock_not_told");
-  put(kTemperature, run.after.temperature_celsius, "temperature_not_told");
-  put(kPowerMode, run.after.power_mode, "power_mode_not_told");
+  put(kCpuMin, run.after.cpu_min_hertz, "cpu_clock_unknown");
+  put(kCpuMax, run.after.cpu_max_hertz, "cpu_clock_unknown");
+  put(kGpuClock, run.after.gpu_hertz, "gpu_clock_unknown");
+  put(kEmcClock, run.after.emc_hertz, "emc_clock_unknown");
+  put(kTemperature, run.after.temperature_celsius, "temperature_unknown");
+  put(kPowerMode, run.after.power_mode, "power_mode_unknown");
 }
 
 // Calls are for people, who look at the line itself; here they would be half of what stays in
@@ -299,7 +242,7 @@ void drop_calls(ProbeRun& run) {
   if (run.gpu) drop(run.gpu->start);
   for (Probe& probe : run.probes) {
     if (probe.warm_up) drop(probe.warm_up->steps);
-    for (Rung& rung : probe.rungs) drop(rung.steps);
+    for (SizeStep& size_step : probe.size_steps) drop(size_step.steps);
   }
 }
 
@@ -323,11 +266,11 @@ void drop_superseded(std::vector<ProbeRun>& runs) {
 
 std::optional<std::uint64_t> ProbeRun::Probe::mismatches() const {
   std::optional<std::uint64_t> words;
-  const auto add = [&](const Rung& rung) {
-    if (rung.mismatches) words = words.value_or(0) + *rung.mismatches;
+  const auto add = [&](const SizeStep& size_step) {
+    if (size_step.mismatches) words = words.value_or(0) + *size_step.mismatches;
   };
   if (warm_up) add(*warm_up);
-  for (const Rung& rung : rungs) add(rung);
+  for (const SizeStep& size_step : size_steps) add(size_step);
   return words;
 }
 
@@ -388,9 +331,9 @@ void ProbeSource::write(SampleWriter& out, WriteContext& context) const {
     const ProbeRun& run = reading_.runs[i];
     for (const Probe& probe : run.probes) write_probe(out, context.absent, probe, run.frame_bytes);
     count("state_not_known", run.unknown_states);
-    count("told_twice", run.repeated);
+    count("reported_twice", run.repeated);
     count("calls_left_out", run.calls_left_out);
-    // What is told of a run as a whole has the group as its label: of two, the later counts.
+    // Values of a run as a whole have the group as its label: of two, the later counts.
     const auto is_same = [&](const ProbeRun& other) { return other.group() == run.group(); };
     if (std::none_of(reading_.runs.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                      reading_.runs.end(), is_same)) {

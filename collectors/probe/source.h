@@ -1,10 +1,11 @@
-// What jetmem-probe found when it last took memory of each kind: whether it could be had, how long
-// each step took, and whether CPU and GPU saw the same bytes.
+// SPDX-License-Identifier: Apache-2.0
+// What jetmem-probe found when it last allocated memory of each kind: whether that succeeded, how
+// long each step took, and whether CPU and GPU saw the same bytes.
 //
-// The daemon runs the program now and then (daemon/probe_program.h) and hands over what it printed;
-// a captured tree holds that as /jetmem/probe: one line of JSON for each run whose results still
-// hold, the one without CUDA and the one with. Each kind is in one of them only. An empty line
-// alone: no result holds.
+// The daemon runs the program now and then (daemon/probe/probe_program.h) and hands over what it
+// printed; a captured tree holds that as /jetmem/probe: one line of JSON for each run whose results
+// still hold, the one without CUDA and the one with. Each kind is in one of them only. An empty
+// line alone: no result holds.
 //
 // Format of a line: docs/probe.md and docs/probe-result.schema.json, "jetmem-probe/1", which
 // report.cc of probes/program/ writes. Members that are not known here may come with later versions
@@ -23,11 +24,11 @@ namespace jetmem {
 
 enum class ProbeState : std::uint8_t {
   kOk,
-  kFailed,       // the memory could not be had, or a step with it failed
+  kFailed,       // the allocation failed, or a step with it
   kMismatch,     // CPU or GPU did not see the bytes that the other wrote
   kUnsupported,  // this machine, driver or build has no such memory
   kDenied,       // it exists, and jetmem-probe may not use it
-  kSkipped,      // left out, to spare the device
+  kSkipped,      // skipped, to protect the device
 };
 inline constexpr std::size_t kProbeStates = 6;
 std::string_view probe_state_name(ProbeState state);
@@ -49,12 +50,12 @@ struct ProbeRun {
     bool operator==(const Step&) const = default;
   };
   // All steps with a buffer of one size.
-  struct Rung {
+  struct SizeStep {
     std::uint64_t bytes = 0;
     std::optional<std::uint64_t> mismatches;  // 64-bit words
     std::vector<Step> steps;
 
-    bool operator==(const Rung&) const = default;
+    bool operator==(const SizeStep&) const = default;
   };
   struct Ratio {
     std::string ratio;
@@ -80,8 +81,8 @@ struct ProbeRun {
     std::string failed_step;
     std::uint64_t failed_bytes = 0;
     std::string error;
-    std::optional<Rung> warm_up;
-    std::vector<Rung> rungs;
+    std::optional<SizeStep> warm_up;
+    std::vector<SizeStep> size_steps;
     std::vector<Ratio> ratios;
     std::optional<Bisection> bisection;
 

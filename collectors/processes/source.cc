@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/processes/source.h"
 
 #include <algorithm>
 #include <array>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/dmabuf/source.h"
-#include "collectors/nvmap.h"
-#include "collectors/nvml/source.h"
-#include "collectors/process_name.h"
+#include "collectors/jetson/nvmap/source.h"
+#include "collectors/jetson/nvml/source.h"
+#include "collectors/processes/group/process_name.h"
 
 namespace jetmem {
 namespace {
@@ -16,70 +17,45 @@ constexpr std::uint16_t kSeries = ShownGroups::kMost + 1;
 constexpr std::array<std::string_view, kMaxLabels> kLabels{"command", "unit", "container"};
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_process_group_resident_bytes",
-               .type = MetricType::kGauge,
-               .help = "Resident memory of the processes of this name, unit and container. Pages "
-                       "that several of them share are counted in each. The 20 largest groups; the "
-                       "rest together is command=other.",
-               .labels = kLabels,
-               .max_series = kSeries},
-    Descriptor{.name = "jetmem_process_group_shared_bytes",
-               .type = MetricType::kGauge,
-               .help = "The part of the group's resident memory that files and shared memory back: "
-                       "this part may be counted in other processes too, and much of it can be "
-                       "given up under pressure.",
-               .labels = kLabels,
-               .max_series = kSeries},
-    Descriptor{.name = "jetmem_process_group_gpu_bytes",
-               .type = MetricType::kGauge,
-               .help =
-                   "GPU and camera memory of the group (nvmap, or NVML where the GPU shares the "
-                   "machine's memory). Not part of resident memory, and not bounded by a "
-                   "cgroup's limit.",
-               .labels = kLabels,
-               .max_series = kSeries},
-    Descriptor{.name = "jetmem_process_group_dmabuf_bytes",
-               .type = MetricType::kGauge,
-               .help = "Memory in DMA-BUFs that the group has open and that is not in its GPU "
-                       "memory. A buffer that two processes share is counted in each.",
-               .labels = kLabels,
-               .max_series = kSeries},
-    Descriptor{.name = "jetmem_process_group_processes",
-               .type = MetricType::kGauge,
-               .help = "Processes in the group.",
-               .labels = kLabels,
-               .max_series = kSeries},
-    Descriptor{.name = "jetmem_process_group_growth_bytes_per_second",
-               .type = MetricType::kGauge,
-               .help = "How fast the group grows, all its memory together, over the last 15 "
-                       "readings (15 minutes as a rule). Steady and above 0 for hours is a leak.",
-               .labels = kLabels,
-               .max_series = kSeries},
-    Descriptor{.name = "jetmem_process_groups",
-               .type = MetricType::kGauge,
-               .help = "Groups that the processes form, by name, unit and container."},
-    Descriptor{.name = "jetmem_process_groups_held_back",
-               .type = MetricType::kGauge,
-               .help = "Groups that are among the largest and have no series of their own, because "
-                       "100 new ones had been given to others that day. Names that change all the "
-                       "time (of jobs, of containers) use them up."},
-    Descriptor{.name = "jetmem_processes",
-               .type = MetricType::kGauge,
-               .help = "Processes that have memory of their own: kernel threads and what has ended "
-                       "are not among them."},
-    Descriptor{.name = "jetmem_processes_resident_bytes",
-               .type = MetricType::kGauge,
-               .help = "Resident memory of all processes, the sum over all groups. Shared pages "
-                       "count in each process, so it may exceed what the machine has. Absent "
-                       "when not all could be looked at: not in time, or hidden (hidepid, a "
-                       "container that sees its own alone)."},
-    Descriptor{.name = "jetmem_processes_left_out",
-               .type = MetricType::kGauge,
-               .help = "Processes that no figure of processes contains: denied (hidepid), beyond "
-                       "the bound of 16384 processes, 4 MiB or 1 s (the newest are left out then, "
-                       "and no sum of all is told), or not understood.",
-               .labels = {"reason"},
-               .max_series = 3},
+    gauge("jetmem_process_group_resident_bytes",
+          "Resident memory of the processes of this name, unit and container. Pages that several "
+          "of them share are counted in each. The 20 largest groups; the rest together is "
+          "command=other.",
+          kLabels, kSeries),
+    gauge("jetmem_process_group_shared_bytes",
+          "The part of the group's resident memory that files and shared memory back: other "
+          "processes may count it too, and the kernel can reclaim much of it under pressure.",
+          kLabels, kSeries),
+    gauge("jetmem_process_group_gpu_bytes",
+          "GPU and camera memory of the group (nvmap, or NVML where the GPU shares the machine's "
+          "memory). Not part of resident memory, and not bounded by a cgroup's limit.",
+          kLabels, kSeries),
+    gauge("jetmem_process_group_dmabuf_bytes",
+          "Memory in DMA-BUFs that the group has open and that is not in its GPU memory. A "
+          "buffer that two processes share is counted in each.",
+          kLabels, kSeries),
+    gauge("jetmem_process_group_processes", "Processes in the group.", kLabels, kSeries),
+    gauge("jetmem_process_group_growth_bytes_per_second",
+          "How fast the group grows, all its memory together, over the last 15 readings (15 "
+          "minutes by default). Steady and above 0 for hours is a leak.",
+          kLabels, kSeries),
+    gauge("jetmem_process_groups", "Groups that the processes form, by name, unit and container."),
+    gauge("jetmem_process_groups_suppressed",
+          "Groups that are among the largest and have no series of their own, because 100 new "
+          "groups had already got one that day. Names that change all the time (of jobs, of "
+          "containers) use them up."),
+    gauge("jetmem_processes",
+          "Processes that have memory of their own: kernel threads and ended processes are not "
+          "among them."),
+    gauge("jetmem_processes_resident_bytes",
+          "Resident memory of all processes, the sum over all groups. Shared pages count in each "
+          "process, so it may exceed the machine's memory. Absent when not all could be "
+          "examined: not in time, or hidden (hidepid, a container that sees only its own)."),
+    gauge("jetmem_processes_omitted",
+          "Processes that no process metric contains: denied (hidepid), beyond the bound of "
+          "16384 processes, 4 MiB or 1 s (then the newest are omitted, and so are the totals), "
+          "or not understood.",
+          {"reason"}, 3),
 };
 enum Metric : std::size_t {
   kResident,
@@ -112,7 +88,7 @@ const SourceInfo ProcessesSource::kInfo{
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(10),
     .grant = "CAP_SYS_PTRACE for jetmem-reader where /proc is mounted with hidepid",
-    .spared = true,
+    .throttled = true,
     .metrics = kMetrics,
     .limits = kProcessesLimits,
     .gather = gather_processes,
@@ -230,7 +206,7 @@ void ProcessesSource::join(WriteContext& context) const {
 
 void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   const auto put = [&](Metric metric, std::uint64_t value, const auto&... labels) {
-    out.put(kMetrics[metric], static_cast<double>(value), labels...);
+    out.put(kMetrics[metric], value, labels...);
   };
   put(kProcesses, reading_.processes.size());
   put(kGroups, reading_.groups.size());
@@ -251,7 +227,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     put(kTotalResident, reading_.resident_pages * page);
   }
   join(context);
-  put(kHeldBack, shown_.held_back());
+  put(kHeldBack, shown_.suppressed_count());
 
   struct Sums {
     std::uint64_t processes = 0;
@@ -276,7 +252,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     put(kShared, sums.shared * page, command, unit, container);
     if (extras_.has_gpu) put(kGpu, sums.gpu, command, unit, container);
     if (extras_.has_dmabuf) put(kDmabuf, sums.dmabuf, command, unit, container);
-    if (growth) out.put(kMetrics[kGrowth], *growth, command, unit, container);
+    out.put(kMetrics[kGrowth], growth, command, unit, container);
   };
   Sums rest;
   for (std::size_t i = 0; i < reading_.groups.size(); ++i) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who uses the memory: processes by name, unit and container, with what they hold of the GPU and of
 // DMA-BUFs. Asked of jetmem-reader; about 30 us for each process that has memory. Nothing that
 // walks a process's mappings is read (no smaps): that would stop it.
@@ -17,8 +18,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "collectors/processes/groups.h"
-#include "collectors/processes/shown_groups.h"
+#include "collectors/processes/group/groups.h"
+#include "collectors/processes/group/shown_groups.h"
 #include "collectors/source.h"
 
 namespace jetmem {

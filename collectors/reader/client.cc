@@ -1,20 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/reader/client.h"
 
-#include <poll.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <utility>
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 namespace jetmem::reader {
 namespace {
@@ -22,10 +17,9 @@ namespace {
 constexpr Nanoseconds kFirstPause = std::chrono::minutes(1);
 constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
 // Starting a process may take long on a machine short of memory, and is no fault of a source.
-constexpr Nanoseconds kStartPatience = std::chrono::seconds(20);
+constexpr Nanoseconds kStartTimeout = std::chrono::seconds(20);
 // SIGKILL needs a moment even where nothing hangs.
-constexpr Nanoseconds kDyingPatience = std::chrono::milliseconds(200);
-constexpr int kStatusPatienceMs = 10;
+constexpr Nanoseconds kExitTimeout = std::chrono::milliseconds(200);
 constexpr Nanoseconds kSocketRetry = std::chrono::minutes(1);
 
 // What the kernel adds to a packet. Each descriptor that came is closed unless it is taken.
@@ -57,35 +51,11 @@ struct Attached {
 }  // namespace
 
 Client::Client(ClientOptions options, const Clock& clock, Spawner& spawner, Done done)
-    : options_(std::move(options)),
-      clock_(clock),
-      spawner_(spawner),
-      done_(std::move(done)),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  // Without it nobody would ever be late: then this is of no use, and fd() says so.
-  if (!timer_.valid() || !watch(timer_.get())) epoll_.reset();
-}
+    : options_(std::move(options)), clock_(clock), spawner_(spawner), done_(std::move(done)) {}
 
-Client::~Client() { abandon(); }
-
-bool Client::watch(int fd) {
-  if (fd < 0) return true;
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = fd;
-  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-void Client::unwatch(int fd) {
-  if (fd >= 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-}
-
-void Client::set_timer(Nanoseconds from_now) {
-  itimerspec spec{};
-  spec.it_value.tv_sec = from_now.count() / 1'000'000'000;
-  spec.it_value.tv_nsec = from_now.count() % 1'000'000'000;
-  ::timerfd_settime(timer_.get(), 0, &spec, nullptr);
+Result<void> Client::attach(EventLoop& loop) {
+  loop_ = &loop;
+  return timer_.attach(loop, [this] { on_timer(); });
 }
 
 Client::Quarantine* Client::quarantine_of(std::string_view source) {
@@ -96,9 +66,10 @@ Client::Quarantine* Client::quarantine_of(std::string_view source) {
 }
 
 std::optional<Error> Client::refusal(std::string_view source) {
-  for (const Leaving& l : leaving_) {
-    if (l.source != source) continue;
-    return Error{Errc::kTimeout, "in quarantine: jetmem-reader " + std::to_string(l.process.pid) +
+  for (const auto& reader : readers_) {
+    if (reader->source != source || !reader->child.is_terminating()) continue;
+    return Error{Errc::kTimeout, "in quarantine: jetmem-reader " +
+                                     std::to_string(reader->child.terminating_pid()) +
                                      " still hangs in the kernel reading it"};
   }
   const Quarantine* q = quarantine_of(source);
@@ -109,25 +80,25 @@ std::optional<Error> Client::refusal(std::string_view source) {
   }
   if (wedged() >= options_.max_wedged) {
     return Error{Errc::kUnavailable,
-                 std::to_string(wedged()) + " readers hang in the kernel, no more are started"};
+                 std::to_string(wedged()) + " readers hang in the kernel, none is started"};
   }
   return std::nullopt;
 }
 
 ReaderKind Client::kind() const {
-  if (!connection_.valid() || !greeted_) return ReaderKind::kNone;
-  return ours_ ? ReaderKind::kSpawned : ReaderKind::kSocket;
-}
-
-// One that was killed a moment ago is only dying.
-bool Client::is_wedged(const Leaving& leaving) const {
-  return clock_.mono() - leaving.since >= kDyingPatience;
+  if (!is_connected() || !greeted_) return ReaderKind::kNone;
+  return is_ours_ ? ReaderKind::kSpawned : ReaderKind::kSocket;
 }
 
 std::size_t Client::wedged() const {
+  return static_cast<std::size_t>(std::count_if(
+      readers_.begin(), readers_.end(), [](const auto& reader) { return reader->child.wedged(); }));
+}
+
+std::size_t Client::terminating() const {
   return static_cast<std::size_t>(
-      std::count_if(leaving_.begin(), leaving_.end(),
-                    [&](const Leaving& leaving) { return is_wedged(leaving); }));
+      std::count_if(readers_.begin(), readers_.end(),
+                    [](const auto& reader) { return reader->child.terminating_pid() > 0; }));
 }
 
 void Client::request(std::string_view source) {
@@ -135,7 +106,7 @@ void Client::request(std::string_view source) {
       std::find(queue_.begin(), queue_.end(), source) != queue_.end()) {
     return;
   }
-  collect_gone();
+  reap_exited();
   if (auto no = refusal(source)) {
     done_(source, tl::unexpected(std::move(*no)), Nanoseconds(0));
     return;
@@ -153,7 +124,8 @@ void Client::request(std::string_view source) {
 // Were it not for this, each source that hangs could wedge one more reader than allowed, before it
 // is known that the one before is not merely dying.
 bool Client::must_wait() const {
-  return leaving_.size() >= options_.max_wedged && wedged() < leaving_.size();
+  const std::size_t count = terminating();
+  return count >= options_.max_wedged && wedged() < count;
 }
 
 // Sends the request for source_, which is marked in flight.
@@ -169,15 +141,15 @@ void Client::start_next() {
     request.deadline_ms = static_cast<std::uint32_t>(options_.deadline.count());
     source_.copy(request.source, sizeof request.source - 1);
     stream_.clear();
-    if (::send(connection_.get(), &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+    if (::send(current_->child.channel(), &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
         static_cast<ssize_t>(sizeof request)) {
       sent_ = clock_.mono();
-      set_timer(greeted_ ? options_.deadline + std::chrono::milliseconds(kGraceMs)
-                         : kStartPatience);
+      timer_.set(greeted_ ? options_.deadline + std::chrono::milliseconds(kGraceMs)
+                          : kStartTimeout);
       return;
     }
-    if (!ours_ && !greeted_) {
-      socket_trouble_ = "the reader behind " + options_.socket + " takes no requests";
+    if (!is_ours_ && !greeted_) {
+      socket_error_ = "the reader behind " + options_.socket + " takes no requests";
       next_socket_try_ = clock_.mono() + kSocketRetry;
     }
     abandon();
@@ -186,17 +158,18 @@ void Client::start_next() {
 }
 
 Result<void> Client::ensure_reader() {
-  // A spawned reader stands in for systemd's only until that can be had.
+  // A spawned reader stands in for systemd's only until that can be reached.
   const bool try_socket = !options_.socket.empty() && clock_.mono() >= next_socket_try_ &&
-                          (!connection_.valid() || ours_);
+                          (!is_connected() || is_ours_);
   if (try_socket) {
     auto connected = connect_to_socket();
     if (connected) return {};
-    socket_trouble_ = std::move(connected.error().message);
+    socket_error_ = std::move(connected.error().message);
     next_socket_try_ = clock_.mono() + kSocketRetry;
   }
-  if (connection_.valid()) return {};
-  std::string why = options_.socket.empty() ? std::string() : socket_trouble_;
+  if (is_connected()) return {};
+  abandon();  // one that closed its connection a moment ago
+  std::string why = options_.socket.empty() ? std::string() : socket_error_;
   if (!options_.program.empty()) {
     auto spawned = spawn_program();
     if (spawned) {
@@ -210,11 +183,11 @@ Result<void> Client::ensure_reader() {
   return fail(Errc::kUnavailable, "no reader: " + why);
 }
 
-void Client::socket_gave_no_reader(std::string_view how) {
+void Client::handle_socket_failure(std::string_view how) {
   abandon();
   ++counters_.failures;
-  socket_trouble_ = "the reader behind " + options_.socket + " ";
-  socket_trouble_.append(how);
+  socket_error_ = "the reader behind " + options_.socket + " ";
+  socket_error_.append(how);
   next_socket_try_ = clock_.mono() + kSocketRetry;
   if (in_flight_) start_next();
 }
@@ -232,59 +205,56 @@ Result<void> Client::connect_to_socket() {
       ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     return tl::unexpected(errno_error("connect to", options_.socket, errno));
   }
-  abandon();  // a stand-in, if there was one
-  connection_ = std::move(fd);
-  pid_ = -1;  // known with its hello
+  abandon();  // a spawned one, if there was one
+  auto reader = free_reader();
+  if (!reader) return tl::unexpected(std::move(reader.error()));
+  // Which process it is comes with its hello.
+  if (auto ok = (*reader)->child.read_from(std::move(fd)); !ok) return ok;
+  current_ = *reader;
+  is_ours_ = false;
   ++counters_.starts;
-  return watch_connection(options_.socket);
+  return {};
 }
 
 Result<void> Client::spawn_program() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return tl::unexpected(errno_error("make a socket for", options_.program, errno));
-  }
-  UniqueFd mine(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  auto reader = free_reader();
+  if (!reader) return tl::unexpected(std::move(reader.error()));
   SpawnRequest request;
   request.argv = {options_.program};
   if (!options_.root.empty()) {
     request.argv.emplace_back("--root");
     request.argv.push_back(options_.root);
   }
-  request.descriptors = {{theirs.get(), 3}};
-  auto child = spawner_.spawn(request);
-  if (!child) return tl::unexpected(std::move(child.error()));
-  process_ = std::move(*child);
-  pid_ = process_.pid;
-  ours_ = true;
-  connection_ = std::move(mine);
+  if (auto ok = (*reader)->child.start(std::move(request)); !ok) return ok;
+  current_ = *reader;
+  is_ours_ = true;
   ++counters_.starts;
-  return watch_connection(options_.program);
+  return {};
 }
 
-// Its answers would be seen by chance only.
-Result<void> Client::watch_connection(const std::string& of) {
-  if (watch(connection_.get())) return {};
-  Error error = errno_error("wait for", of, errno);
-  abandon();
-  return tl::unexpected(std::move(error));
-}
-
-void Client::dispatch() {
-  // All packets first: an answer that is there counts, however late the timer says it is.
-  while (take_packet()) {
+Result<Client::Reader*> Client::free_reader() {
+  for (const auto& reader : readers_) {
+    if (!reader->child.running() && !reader->child.is_terminating()) return reader.get();
   }
-  std::uint64_t expirations = 0;
-  if (::read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations && in_flight_) {
-    on_deadline();
-  }
-  collect_gone();
-  if (!in_flight_) serve_queue();
+  ChildProcess::Callbacks callbacks;
+  callbacks.packets = [this] { return take_packets(); };
+  callbacks.ended = [this](const ChildEnd& end) { on_end(end); };
+  callbacks.gone = [this] { serve_queue(); };
+  auto reader = std::make_unique<Reader>(clock_, spawner_, std::move(callbacks));
+  if (auto ok = reader->child.attach(*loop_); !ok) return tl::unexpected(std::move(ok.error()));
+  return readers_.emplace_back(std::move(reader)).get();
 }
 
-bool Client::take_packet() {
-  if (!connection_.valid()) return false;
+bool Client::take_packets() {
+  if (options_.before_answers) options_.before_answers();
+  for (;;) {
+    const Taken taken = take_packet();
+    if (taken != Taken::kPacket) return taken == Taken::kNone;
+  }
+}
+
+Client::Taken Client::take_packet() {
+  if (!is_connected()) return Taken::kNone;
   std::span<char> room = stream_.room(kMaxPacket);
   AnswerHeader header;
   iovec parts[2] = {{&header, sizeof header}, {room.data(), room.size()}};
@@ -295,13 +265,13 @@ bool Client::take_packet() {
   message.msg_iovlen = 2;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  const ssize_t n = ::recvmsg(connection_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  const ssize_t n = ::recvmsg(current_->child.channel(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return Taken::kNone;
   // Also an empty packet may bring descriptors.
   Attached attached(n < 0 ? nullptr : &message);
   if (n <= 0) {
-    on_end();
-    return false;
+    over_at_ = clock_.mono();
+    return Taken::kOver;
   }
   const bool whole = static_cast<std::size_t>(n) >= sizeof header &&
                      (message.msg_flags & MSG_TRUNC) == 0 && header.magic == kMagic;
@@ -310,33 +280,33 @@ bool Client::take_packet() {
   const bool dropped = (message.msg_flags & MSG_CTRUNC) != 0 && attached.descriptors == 0;
   if (!whole || stream_.size() > kMaxAnswer || (attached.descriptors != announced && !dropped)) {
     abandon();
-    if (in_flight_) fail_request(Errc::kUnavailable, "jetmem-reader talked nonsense");
-    return false;
+    if (in_flight_) fail_request(Errc::kUnavailable, "protocol error of jetmem-reader");
+    return Taken::kNone;
   }
   if (dropped) {
     abandon();
     if (in_flight_) {
       fail_request(Errc::kUnavailable, "jetmem-reader's descriptor could not be taken");
     }
-    return false;
+    return Taken::kNone;
   }
-  if (!ours_ && pid_ < 0) {
-    pid_ = attached.sender;
-    if (pid_ > 0) process_ = Child{pid_, open_pidfd(pid_)};
+  // The kernel vouches for it.
+  if (!is_ours_ && pid() < 0) {
+    current_->child.set_peer_process(attached.sender, {}, Nanoseconds(0));
   }
   descriptor_ = std::move(attached.first);
   on_answer(header, static_cast<std::size_t>(n) - sizeof header);
   descriptor_.reset();
-  return true;
+  return Taken::kPacket;
 }
 
 void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
   if (!std::exchange(greeted_, true)) {
-    if (!ours_) fallback_reason_.clear();
+    if (!is_ours_) fallback_reason_.clear();
     if (in_flight_) {
       // From now on the read itself is what is waited for.
       sent_ = clock_.mono();
-      set_timer(options_.deadline + std::chrono::milliseconds(kGraceMs));
+      timer_.set(options_.deadline + std::chrono::milliseconds(kGraceMs));
     }
   }
   // The hello of a new reader (sequence 0), or an answer nobody waits for.
@@ -363,54 +333,51 @@ void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
   if (Quarantine* q = quarantine_of(source_)) q->pause = Nanoseconds(0);
   // Reported before the next request can reuse the snapshot.
   in_flight_ = false;
-  set_timer(Nanoseconds(0));
+  timer_.cancel();
   done_(source_, &snapshot_, Nanoseconds(static_cast<std::int64_t>(header.read_ns)));
   descriptor_.reset();
   serve_queue();
 }
 
-// The connection is over: the reader ended by its own deadline, by the OOM killer, by somebody's
-// hand, or closed it and lives on. An ending process closes its socket a moment before its status
-// can be had; that moment it is given, and no more.
-void Client::on_end() {
-  if (!ours_ && !greeted_) {
-    socket_gave_no_reader("ended before it said hello");
+// The reader ended by its own deadline, by the OOM killer, by somebody's hand, or closed its
+// connection.
+void Client::on_end(const ChildEnd& end) {
+  if (!is_ours_ && !greeted_) {
+    handle_socket_failure("ended before its hello");
     return;
   }
-  if (ours_ && process_.pidfd.valid()) {
-    pollfd ended{process_.pidfd.get(), POLLIN, 0};
-    ::poll(&ended, 1, kStatusPatienceMs);
-  }
-  int status = 0;
-  const bool reaped = ours_ && ::waitpid(pid_, &status, WNOHANG) == pid_;
-  if (reaped) pid_ = -1;
   // Its clock started when it got the request, ours perhaps only when we saw its hello.
-  const bool late = greeted_ && clock_.mono() - sent_ >= options_.deadline * 3 / 4;
-  if (!in_flight_) {
-    abandon();
-  } else if (late) {
+  const bool late = greeted_ && over_at_ - sent_ >= options_.deadline * 3 / 4;
+  if (in_flight_ && late) {
     time_out();
-  } else {
-    abandon();
-    std::string how = "ended before it answered";
-    if (reaped && WIFSIGNALED(status)) {
-      how = "was killed by signal " + std::to_string(WTERMSIG(status));
-    }
-    fail_request(Errc::kUnavailable, "jetmem-reader " + how);
-  }
-}
-
-void Client::on_deadline() {
-  if (greeted_) {
-    time_out();
-    return;
-  }
-  if (!ours_) {
-    socket_gave_no_reader("said no hello within 20s");
     return;
   }
   abandon();
-  fail_request(Errc::kUnavailable, "jetmem-reader did not start within 20s");
+  if (!in_flight_) return;
+  fail_request(
+      Errc::kUnavailable,
+      "jetmem-reader " + (end.signal != 0 ? end.how : std::string("ended without an answer")));
+}
+
+void Client::on_timer() {
+  if (!in_flight_) {
+    reap_exited();
+    serve_queue();
+    return;
+  }
+  // If the loop itself was late, the answer is there.
+  const std::uint32_t sequence = sequence_;
+  const bool was_greeted = greeted_;
+  if (is_connected()) current_->child.read_now();
+  if (!in_flight_ || sequence != sequence_ || was_greeted != greeted_) return;
+  if (greeted_) {
+    time_out();
+  } else if (!is_ours_) {
+    handle_socket_failure("sent no hello within 20s");
+  } else {
+    abandon();
+    fail_request(Errc::kUnavailable, "jetmem-reader did not start within 20s");
+  }
 }
 
 void Client::time_out() {
@@ -422,11 +389,11 @@ void Client::time_out() {
   fail_request(Errc::kTimeout, "no answer within " + format_duration(options_.deadline));
 }
 
-// Reports why source_ could not be had, and goes on with the queue.
+// Reports why source_ was not read, and goes on with the queue.
 void Client::fail_request(Errc code, std::string message) {
   ++(code == Errc::kTimeout ? counters_.timeouts : counters_.failures);
   descriptor_.reset();
-  set_timer(Nanoseconds(0));
+  timer_.cancel();
   in_flight_ = false;
   done_(source_, fail(code, std::move(message)), Nanoseconds(0));
   serve_queue();
@@ -438,7 +405,7 @@ void Client::serve_queue() {
   starting_ = true;
   while (!in_flight_ && !queue_.empty()) {
     if (must_wait()) {
-      set_timer(kDyingPatience);
+      timer_.set(kExitTimeout);
       break;
     }
     source_ = std::move(queue_.front());
@@ -455,39 +422,18 @@ void Client::serve_queue() {
 }
 
 void Client::abandon(std::string_view source) {
-  if (connection_.valid()) unwatch(connection_.get());
-  connection_.reset();
-  // Systemd's reader is not ours to kill or reap, and ends itself with the connection: it is only
-  // remembered while it hangs.
-  const bool remember = pid_ > 0 && (ours_ || !source.empty());
-  if (ours_ && pid_ > 0) ::kill(pid_, SIGKILL);
-  if (remember && !(ours_ && ::waitpid(pid_, nullptr, WNOHANG) != 0)) {
-    watch(process_.pidfd.get());
-    leaving_.push_back({std::string(source), std::move(process_), ours_, clock_.mono()});
-  }
-  process_ = {};
-  pid_ = -1;
-  ours_ = false;
+  if (current_ == nullptr) return;
+  Reader& reader = *std::exchange(current_, nullptr);
+  reader.source = source;
+  reader.child.kill();
+  // Systemd's reader ends itself with the connection: it matters only while it hangs.
+  if (source.empty()) reader.child.forget_peer();
+  is_ours_ = false;
   greeted_ = false;
 }
 
-void Client::collect_gone() {
-  std::erase_if(leaving_, [&](const Leaving& leaving) {
-    bool gone = false;
-    if (leaving.ours) {
-      gone = ::waitpid(leaving.process.pid, nullptr, WNOHANG) != 0;
-    } else if (leaving.process.pidfd.valid()) {
-      pollfd ended{leaving.process.pidfd.get(), POLLIN, 0};
-      gone = ::poll(&ended, 1, 0) == 1;
-    } else {
-      // Without pidfds (before 5.3) the number may come to belong to another process: it is
-      // believed for no longer than a quarantine may last.
-      gone = (::kill(leaving.process.pid, 0) != 0 && errno == ESRCH) ||
-             clock_.mono() - leaving.since > kLongestPause;
-    }
-    if (gone) unwatch(leaving.process.pidfd.get());
-    return gone;
-  });
+void Client::reap_exited() {
+  for (const auto& reader : readers_) (void)reader->child.is_terminating();
 }
 
 std::string find_reader_program() { return find_companion("jetmem-reader"); }

@@ -1,12 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The daemon's side of jetmem-reader: one request at a time, a deadline on each, and a new reader
 // when one does not answer.
 //
-// A read may hang in the kernel beyond SIGKILL. Then the process is left behind ("wedged"), its
-// source is quarantined until the process is really gone (its pidfd says so) and for a growing
-// pause after that, and a new reader serves the other sources. Only a bounded number may be
-// wedged at a time: beyond it the sources that need a reader fail, saying so.
-//
-// Everything happens in dispatch(), called when fd() is readable: no thread, no timer outside.
+// A read may hang in the kernel beyond SIGKILL ("wedged"). Then its source is quarantined until
+// that process is gone and for a growing pause after that, and a new reader serves the other
+// sources. Only a bounded number may be wedged at a time: beyond it the sources that need a reader
+// fail, with that reason.
 #pragma once
 
 #include <chrono>
@@ -18,8 +17,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process/child_process.h"
+#include "base/process/event_loop.h"
 #include "base/result.h"
-#include "base/snapshot.h"
+#include "base/root/snapshot.h"
 #include "base/spawn.h"
 #include "base/unique_fd.h"
 #include "collectors/reader/protocol.h"
@@ -35,15 +36,17 @@ struct ClientOptions {
   std::string root;
   std::chrono::milliseconds deadline{5000};
   std::size_t max_wedged = 5;
+  // Called before answers are taken; may request. May be empty.
+  std::function<void()> before_answers{};
 };
 
 struct ClientCounters {
   std::uint64_t starts = 0;    // readers started or connected to
   std::uint64_t timeouts = 0;  // reads that did not return by the deadline
-  std::uint64_t failures = 0;  // readers that could not be had, died or talked nonsense
+  std::uint64_t failures = 0;  // readers that did not start, died or broke the protocol
 };
 
-// Where the present reader comes from. A spawned one has the daemon's own rights and no more.
+// Where the present reader comes from. A spawned one has only the daemon's own rights.
 enum class ReaderKind { kNone, kSocket, kSpawned };
 
 class Client {
@@ -53,12 +56,14 @@ class Client {
                                   Nanoseconds read_time)>;
 
   Client(ClientOptions options, const Clock& clock, Spawner& spawner, Done done);
-  ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
+  // To be called once, before the first request.
+  Result<void> attach(EventLoop& loop);
+
   // Queues a request. A source that is already waiting is not queued twice. When it is
-  // quarantined, or no reader can be had, `done` is called before this returns.
+  // quarantined, or there is no reader, `done` is called before this returns.
   void request(std::string_view source);
 
   // During `done` of a source that is followed (Access::kStream): the descriptor, opened for
@@ -66,9 +71,6 @@ class Client {
   // is not taken is closed.
   UniqueFd take_descriptor() { return std::move(descriptor_); }
 
-  // Readable when dispatch() has something to do.
-  int fd() const { return epoll_.get(); }
-  void dispatch();
   bool idle() const { return !in_flight_ && queue_.empty(); }
 
   void set_limits(std::chrono::milliseconds deadline, std::size_t max_wedged) {
@@ -77,7 +79,7 @@ class Client {
   }
 
   // The reader serving now, or -1.
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return current_ != nullptr ? current_->child.pid() : -1; }
   ReaderKind kind() const;
   // Why a spawned reader stands in for the socket's; empty when none does.
   const std::string& fallback_reason() const { return fallback_reason_; }
@@ -86,12 +88,12 @@ class Client {
   const ClientCounters& counters() const { return counters_; }
 
  private:
-  // A reader given up on that is not gone yet.
-  struct Leaving {
-    std::string source;  // whose read it hangs in; empty when it was merely dismissed
-    Child process;
-    bool ours = false;     // spawned by us: to be reaped
-    Nanoseconds since{0};  // mono clock
+  // A reader that serves, terminates, or can be started again.
+  struct Reader {
+    Reader(const Clock& clock, Spawner& spawner, ChildProcess::Callbacks callbacks)
+        : child(clock, spawner, std::move(callbacks)) {}
+    std::string source;  // whose read it hangs in; empty: none
+    ChildProcess child;
   };
   struct Quarantine {
     std::string source;
@@ -104,45 +106,46 @@ class Client {
   void serve_queue();
   // Whether the next reader must wait for word of those that were killed a moment ago.
   bool must_wait() const;
+  bool is_connected() const { return current_ != nullptr && current_->child.channel() >= 0; }
+  // One that neither serves nor terminates.
+  Result<Reader*> free_reader();
   Result<void> ensure_reader();
   Result<void> connect_to_socket();
   Result<void> spawn_program();
-  // Takes one packet; false when there is none or the connection is over.
-  bool take_packet();
+  // False when the connection is over.
+  bool take_packets();
+  enum class Taken { kNone, kPacket, kOver };
+  Taken take_packet();
   void on_answer(const AnswerHeader& header, std::size_t payload);
-  void on_end();
+  void on_end(const ChildEnd& end);
   // A connection to the socket that no reader spoke on is no reader: falls back to a spawned one.
-  void socket_gave_no_reader(std::string_view how);
-  void on_deadline();
+  void handle_socket_failure(std::string_view how);
+  void on_timer();
   void fail_request(Errc code, std::string message);
   // The read did not return: its source goes into quarantine, its reader is given up.
   void time_out();
-  // The reader is no good any more: forget it, killing it if it is ours to kill. `source` names
-  // the read that it hangs in, if it does.
+  // Gives up the reader, killing it if it is ours. `source` names the read that it hangs in.
   void abandon(std::string_view source = {});
-  bool is_wedged(const Leaving& leaving) const;
-  void collect_gone();
-  void set_timer(Nanoseconds from_now);
+  void reap_exited();
+  std::size_t terminating() const;
   Quarantine* quarantine_of(std::string_view source);
   std::optional<Error> refusal(std::string_view source);
-  bool watch(int fd);
-  Result<void> watch_connection(const std::string& of);
-  void unwatch(int fd);
 
   ClientOptions options_;
   const Clock& clock_;
   Spawner& spawner_;
   Done done_;
-  UniqueFd epoll_;
-  UniqueFd timer_;
+  EventLoop* loop_ = nullptr;
+  Timer timer_;
 
-  UniqueFd connection_;
-  Child process_;
-  pid_t pid_ = -1;
-  bool ours_ = false;
-  bool greeted_ = false;  // its hello has come: it runs, and what it does not answer hangs
+  // At most those that may be wedged, and the one that serves.
+  std::vector<std::unique_ptr<Reader>> readers_;
+  Reader* current_ = nullptr;
+  bool is_ours_ = false;
+  bool greeted_ = false;    // its hello has come: it runs, and what it does not answer hangs
+  Nanoseconds over_at_{0};  // mono clock; when its connection ended
   Nanoseconds next_socket_try_{0};  // mono clock; the socket failed a moment ago
-  std::string socket_trouble_;      // how it failed
+  std::string socket_error_;        // how it failed
   std::string fallback_reason_;
 
   std::deque<std::string> queue_;
@@ -155,7 +158,6 @@ class Client {
   UniqueFd descriptor_;  // came with the present answer
   bool starting_ = false;
 
-  std::vector<Leaving> leaving_;
   std::vector<Quarantine> quarantines_;
   ClientCounters counters_;
 };

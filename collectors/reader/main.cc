@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jetmem-reader: reads the files that need privilege or may hang in the kernel, and hands their
 // bytes to the daemon; what is followed it opens, and hands over the descriptor. It is all that
 // ever holds a capability, so it does nothing else: no parsing, no network, no path from outside.
@@ -15,12 +16,12 @@
 #include <cstdio>
 #include <string>
 
-#include "base/last_words.h"
-#include "base/root.h"
+#include "base/fatal_handler.h"
+#include "base/root/root.h"
 #include "base/spawn.h"
 #include "base/version.h"
 #include "collectors/reader/server.h"
-#include "collectors/registry.h"
+#include "collectors/sampler/registry.h"
 
 namespace jetmem::reader {
 namespace {
@@ -66,7 +67,7 @@ int run(int argc, char** argv) {
         stderr);
     return kExitUsage;
   }
-  // Nothing of whoever started us stays open in a process that may hang for ever.
+  // Nothing of whoever started us stays open in a process that may hang indefinitely.
   close_from(kConnection + 1);
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; null >= 0 && fd < 3; ++fd) ::dup2(null, fd);
@@ -82,7 +83,7 @@ int run(int argc, char** argv) {
     root = std::move(*other);
   }
   Server server(kConnection, std::move(root), all_source_infos());
-  if (!server.say_hello()) return 1;
+  if (!server.send_hello()) return 1;
   while (server.serve_one()) {
   }
   return 0;
@@ -92,6 +93,6 @@ int run(int argc, char** argv) {
 }  // namespace jetmem::reader
 
 int main(int argc, char** argv) {
-  jetmem::say_last_words();
+  jetmem::install_fatal_handler();
   return jetmem::reader::run(argc, argv);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the daemon and jetmem-reader say to each other, over a SOCK_SEQPACKET connection.
 //
 // A request names a source, never a path: the reader reads the paths that its own registry lists
@@ -21,7 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/snapshot.h"
+#include "base/root/snapshot.h"
 
 namespace jetmem::reader {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/reader/server.h"
 
 #include <sys/socket.h>
@@ -31,7 +32,7 @@ Server::Server(int connection, Root root, std::span<const SourceInfo* const> sou
   }
 }
 
-bool Server::say_hello() {
+bool Server::send_hello() {
   AnswerHeader hello;
   hello.flags = AnswerHeader::kLast;
   return send_packet(hello, {});

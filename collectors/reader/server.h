@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The serving side of jetmem-reader: answers requests for a fixed list of sources.
 #pragma once
 
@@ -5,8 +6,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/root.h"
-#include "base/snapshot.h"
+#include "base/root/root.h"
+#include "base/root/snapshot.h"
 #include "collectors/reader/protocol.h"
 #include "collectors/source.h"
 
@@ -18,7 +19,7 @@ class Server {
   Server(int connection, Root root, std::span<const SourceInfo* const> sources);
 
   // Tells the other side, through the kernel, which process it talks to, before any read can hang.
-  bool say_hello();
+  bool send_hello();
   // Waits for a request and answers it; false when the connection is over. The process ends itself
   // (SIGALRM) when a read outlasts the request's deadline.
   bool serve_one();

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the Grafana dashboards out of docs/metrics.md (names, units, meanings) and config/rules (thresholds, runbooks).
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the Grafana dashboards out of docs/metrics.md (names, units, meanings) and rules/shipped (thresholds, runbooks).
 
     generate.py [--out DIR] [--runbooks URL] [--scheme http|https] [--datasource UID]
 

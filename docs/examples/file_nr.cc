@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "docs/examples/file_nr.h"
 
 #include <array>
 
-#include "base/text.h"
-#include "collectors/one_value.h"
+#include "base/text/text.h"
+#include "collectors/sysfs/one_value.h"
 
 namespace jetmem {
 namespace {
@@ -11,14 +12,12 @@ namespace {
 constexpr std::array<std::string_view, 1> kPaths{"/proc/sys/fs/file-nr"};
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_file_handles",
-               .type = MetricType::kGauge,
-               .help = "Open file handles of the whole machine. At jetmem_file_handles_maximum "
-                       "nothing can be opened any more: find who leaks them.",
-               .worst = Worst::kMax},
-    Descriptor{.name = "jetmem_file_handles_maximum",
-               .type = MetricType::kGauge,
-               .help = "The most file handles that the kernel gives out (fs.file-max)."},
+    gauge("jetmem_file_handles",
+          "Open file handles of the whole machine. At jetmem_file_handles_maximum no further file "
+          "can be opened: find the process that leaks them.",
+          {}, 1, Worst::kMax),
+    gauge("jetmem_file_handles_maximum",
+          "The most file handles that the kernel allows (fs.file-max)."),
 };
 
 }  // namespace
@@ -53,8 +52,8 @@ Result<void> FileNrSource::parse(const Snapshot& snapshot, Nanoseconds /*read_ti
 }
 
 void FileNrSource::write(SampleWriter& out, WriteContext& /*context*/) const {
-  out.put(kMetrics[0], static_cast<double>(reading_.allocated));
-  out.put(kMetrics[1], static_cast<double>(reading_.maximum));
+  out.put(kMetrics[0], reading_.allocated);
+  out.put(kMetrics[1], reading_.maximum);
 }
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // /proc/sys/fs/file-nr: open file handles of the whole machine. World readable, about 1 us.
 //
 // Format (fs/file_table.c): three numbers, "allocated<TAB>0<TAB>maximum<NEWLINE>". The second was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "docs/examples/file_nr.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ TEST(FileNr, FromTextToSamples) {
   EXPECT_EQ(fixture.sample("jetmem_file_handles"), 1344);
 }
 
-// The ugly ladder.
+// Damaged input.
 TEST(FileNr, RefusesWithLineAndFinding) {
   const auto message = [](std::string_view text) {
     SourceFixture<FileNrSource> fixture;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // memfd: shared memory of tmpfs, as udmabuf and many pipelines pass it between processes.
 
 #include <sys/mman.h>
@@ -6,12 +7,11 @@
 #include <cerrno>
 
 #include "probes/program/kinds.h"
-#include "probes/program/pattern.h"
 
 namespace jetmem::probe {
 
 void probe_memfd(Run& run) {
-  run.climb("memfd", "", [](Recorder& recorder, std::uint64_t bytes) {
+  run.run_ladder("memfd", "", [](Recorder& recorder, std::uint64_t bytes) {
     int fd = -1;
     void* memory = MAP_FAILED;
     Pattern pattern;
@@ -25,23 +25,17 @@ void probe_memfd(Run& run) {
       memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
       return recorder.call_errno("mmap", memory == MAP_FAILED ? errno : 0);
     });
-    recorder.step(step::kCpuWrite, bytes, [&] {
-      pattern.write(memory, bytes);
-      return true;
-    });
-    recorder.step(step::kCpuVerify, bytes, [&] {
-      recorder.mismatches(pattern.count_mismatches(memory, bytes));
-      return true;
-    });
-    // What was taken goes back, however far it came.
+    recorder.write(pattern, memory, bytes);
+    recorder.verify(pattern, memory, bytes);
+    // Whatever was allocated is freed, however far it came.
     if (memory != MAP_FAILED) {
-      recorder.always(step::kUnmap, [&] {
+      recorder.cleanup(step::kUnmap, [&] {
         return recorder.call_errno("munmap", ::munmap(memory, bytes) != 0 ? errno : 0);
       });
     }
     if (fd >= 0) {
-      recorder.always(step::kFree,
-                      [&] { return recorder.call_errno("close", ::close(fd) != 0 ? errno : 0); });
+      recorder.cleanup(step::kFree,
+                       [&] { return recorder.call_errno("close", ::close(fd) != 0 ? errno : 0); });
     }
   });
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -17,9 +18,9 @@ TEST(MemfdProbe, TakesEachSizeUpToTheFrameAndFindsWhatItWrote) {
   ASSERT_EQ(run.results().size(), 1U);
   const Result& result = run.results().front();
   EXPECT_EQ(result.state, State::kOk) << result.reason;
-  ASSERT_EQ(result.rungs.size(), 3U);  // 64 KiB, 256 KiB, 1 MiB
-  for (const Rung& rung : result.rungs) EXPECT_EQ(rung.mismatches, 0U);
-  EXPECT_EQ(result.rungs.back().bytes, 1U << 20);
+  ASSERT_EQ(result.size_steps.size(), 3U);  // 64 KiB, 256 KiB, 1 MiB
+  for (const SizeStep& size_step : result.size_steps) EXPECT_EQ(size_step.mismatches, 0U);
+  EXPECT_EQ(result.size_steps.back().bytes, 1U << 20);
 }
 
 TEST(MemfdProbe, TellsWhichStepFailedAndWhy) {
@@ -41,7 +42,7 @@ TEST(MemfdProbe, TellsWhichStepFailedAndWhy) {
   EXPECT_EQ(result.failed_step, "allocate");
   EXPECT_EQ(result.failed_bytes, 256U << 10);
   EXPECT_EQ(result.error, "EFBIG");
-  EXPECT_EQ(result.rungs.size(), 2U);
+  EXPECT_EQ(result.size_steps.size(), 2U);
 }
 
 }  // namespace jetmem::probe

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/plan/budget.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ void add_camera(const Camera& camera, bool behind_smmu, Budget& out) {
     item.bytes = image * static_cast<double>(stage.buffers) * all;
     if (stage.contiguous.value_or(!behind_smmu)) {
       item.contiguous_bytes = item.bytes;
-      item.largest_piece = image;
+      item.largest_contiguous_run = image;
     }
     // Written once, and read by whoever comes next.
     item.bytes_per_second = image * camera.rate * all * (1 + stage.reads);
@@ -83,7 +84,7 @@ void add_language_model(const LanguageModel& model, Budget& out) {
   part("workspace", "", model.workspace, 0);
 }
 
-void judge_memory(const Plan& plan, const DeviceMemory& device, Budget& out) {
+void evaluate_memory(const Plan& plan, const DeviceMemory& device, Budget& out) {
   if (!device.linux_bytes) {
     out.notes.emplace_back("How much memory Linux has on this device is not known.");
     return;
@@ -102,7 +103,7 @@ void judge_memory(const Plan& plan, const DeviceMemory& device, Budget& out) {
   }
 }
 
-void judge_cma(const Plan& plan, const DeviceMemory& device, Budget& out) {
+void evaluate_cma(const Plan& plan, const DeviceMemory& device, Budget& out) {
   if (out.contiguous_bytes <= 0) {
     out.cma = Fit::kFits;
     return;
@@ -113,8 +114,8 @@ void judge_cma(const Plan& plan, const DeviceMemory& device, Budget& out) {
   if (plan.on_top && device.cma_bytes && !device.cma_used) {
     out.notes.emplace_back("What is taken of CMA is not known (it needs root): none is counted.");
   }
-  const double wanted = needed + kCmaSlack * out.largest_piece;
-  out.cma_wanted = std::ceil(wanted / kCmaGrain) * kCmaGrain;
+  const double required = needed + kCmaSlack * out.largest_contiguous_run;
+  out.cma_request = std::ceil(required / kCmaGrain) * kCmaGrain;
   if (!device.cma_bytes) {
     out.notes.emplace_back("How large CMA is on this device is not known.");
     return;
@@ -122,11 +123,11 @@ void judge_cma(const Plan& plan, const DeviceMemory& device, Budget& out) {
   if (*device.cma_bytes < needed) {
     out.cma = Fit::kDoesNotFit;
   } else {
-    out.cma = *device.cma_bytes < out.cma_wanted ? Fit::kTight : Fit::kFits;
+    out.cma = *device.cma_bytes < out.cma_request ? Fit::kTight : Fit::kFits;
   }
 }
 
-void judge_bandwidth(const Plan& plan, const DeviceMemory& device, Budget& out) {
+void evaluate_bandwidth(const Plan& plan, const DeviceMemory& device, Budget& out) {
   if (!device.peak_bytes_per_second) {
     out.notes.emplace_back("The peak bandwidth of this device's memory is not known.");
     return;
@@ -136,12 +137,12 @@ void judge_bandwidth(const Plan& plan, const DeviceMemory& device, Budget& out) 
   if (plan.on_top && !device.bandwidth_now) {
     out.notes.emplace_back("How much bandwidth is used now is not known: none is counted.");
   }
-  const double wanted = out.bytes_per_second + now;
-  out.bandwidth_share = wanted / *device.peak_bytes_per_second;
-  if (wanted > usable) {
+  const double required = out.bytes_per_second + now;
+  out.bandwidth_share = required / *device.peak_bytes_per_second;
+  if (required > usable) {
     out.bandwidth = Fit::kDoesNotFit;
   } else {
-    out.bandwidth = wanted > 0.8 * usable ? Fit::kTight : Fit::kFits;
+    out.bandwidth = required > 0.8 * usable ? Fit::kTight : Fit::kFits;
   }
   for (const LanguageModel& model : plan.language_models) {
     const double per_token =
@@ -149,16 +150,16 @@ void judge_bandwidth(const Plan& plan, const DeviceMemory& device, Budget& out) 
         (model.sequences > 0 ? model.kv_cache() / static_cast<double>(model.sequences) : 0);
     if (per_token > 0) {
       // All that is planned but this model itself: other language models take their share too.
-      const double others = wanted - per_token * model.rate;
+      const double others = required - per_token * model.rate;
       out.token_limits.emplace_back(model.name, std::max(0.0, usable - others) / per_token);
     }
   }
 }
 
-void look_at_dlas(const Plan& plan, const DeviceMemory& device, Budget& out) {
-  const bool wants_dla = std::any_of(plan.models.begin(), plan.models.end(),
+void check_dlas(const Plan& plan, const DeviceMemory& device, Budget& out) {
+  const bool needs_dla = std::any_of(plan.models.begin(), plan.models.end(),
                                      [](const Model& each) { return each.engine == Engine::kDla; });
-  if (!wants_dla) return;
+  if (!needs_dla) return;
   if (device.known == nullptr) {
     out.notes.emplace_back("Whether this device has a DLA is not known.");
   } else if (device.known->dlas == 0) {
@@ -201,7 +202,7 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
     out.items.push_back({"cuda", "CUDA contexts",
                          std::to_string(plan.cuda_processes) + " x " + megabytes(plan.cuda_context),
                          static_cast<double>(plan.cuda_processes) * plan.cuda_context, 0, 0, 0});
-    if (!plan.cuda_context_given) {
+    if (!plan.has_cuda_context) {
       out.notes.emplace_back(
           "What a CUDA context takes is assumed (200 MiB); measure it with `jetmem "
           "top` and give cuda_context.");
@@ -217,7 +218,7 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
   for (const Item& item : out.items) {
     out.bytes += item.bytes;
     out.contiguous_bytes += item.contiguous_bytes;
-    out.largest_piece = std::max(out.largest_piece, item.largest_piece);
+    out.largest_contiguous_run = std::max(out.largest_contiguous_run, item.largest_contiguous_run);
     out.bytes_per_second += item.bytes_per_second;
   }
   out.reserve = plan.reserve;
@@ -231,16 +232,16 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
     out.notes.push_back("No bandwidth is counted for " + model.name +
                         ": how many tokens a second it is to make (rate) is not said.");
   }
-  judge_memory(plan, device, out);
-  judge_cma(plan, device, out);
-  judge_bandwidth(plan, device, out);
-  look_at_dlas(plan, device, out);
+  evaluate_memory(plan, device, out);
+  evaluate_cma(plan, device, out);
+  evaluate_bandwidth(plan, device, out);
+  check_dlas(plan, device, out);
   out.fit = worst({out.memory, out.cma, out.bandwidth});
   if (!out.problems.empty()) out.fit = Fit::kDoesNotFit;
   return out;
 }
 
-std::vector<std::string> how_to_set_cma(double bytes, const DeviceMemory& device) {
+std::vector<std::string> cma_setting_advice(double bytes, const DeviceMemory& device) {
   // Beyond what any such device can have, and what the figures below can hold.
   constexpr double kMost = 1ULL << 50;
   if (!(bytes > 0 && bytes <= kMost)) return {};

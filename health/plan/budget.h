@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a plan takes, and whether it fits: memory, memory in one piece, bandwidth.
 #pragma once
 
@@ -38,7 +39,7 @@ struct Item {
   std::string how;  // "4 x 3.1 MB nv12, 4 cameras"
   double bytes = 0;
   double contiguous_bytes = 0;  // of these, in one piece each
-  double largest_piece = 0;
+  double largest_contiguous_run = 0;
   double bytes_per_second = 0;
 };
 
@@ -51,7 +52,7 @@ struct Budget {
   double bytes = 0;
   double reserve = 0;
   double contiguous_bytes = 0;
-  double largest_piece = 0;
+  double largest_contiguous_run = 0;
   double bytes_per_second = 0;
 
   Fit memory = Fit::kUnknown;
@@ -59,7 +60,7 @@ struct Budget {
   Fit cma = Fit::kUnknown;
   // To be set: the sum of what must be in one piece, and room for as much again as the largest
   // piece four times over, in whole 4 MiB; 0: none of the plan needs any.
-  double cma_wanted = 0;
+  double cma_request = 0;
   Fit bandwidth = Fit::kUnknown;
   std::optional<double> bandwidth_share;  // of the peak
   // Tokens a second that the memory allows, for each language model: all weights and the whole
@@ -75,6 +76,6 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device);
 
 // How to give CMA so many bytes on such a device, as lines for a person; none for what no device
 // can have.
-std::vector<std::string> how_to_set_cma(double bytes, const DeviceMemory& device);
+std::vector<std::string> cma_setting_advice(double bytes, const DeviceMemory& device);
 
 }  // namespace jetmem::plan

@@ -1,5 +1,5 @@
-// Modules whose memory is known from their data sheets: what a plan is held against where the
-// device itself is not at hand.
+// SPDX-License-Identifier: Apache-2.0
+// Modules with their memory by the data sheets, to check a plan without the device.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,11 @@
 namespace jetmem::plan {
 
 struct KnownDevice {
-  std::string_view name;  // "orin-nano-8gb"
-  std::string_view
-      model;  // what the device tree's model contains; empty: it is not told apart by it
+  std::string_view name;   // "orin-nano-8gb"
+  std::string_view model;  // a part of the device tree's model
   std::string_view title;
   std::uint64_t module_bytes;
-  // What Linux had of it (MemTotal) on a device of this kind with NVIDIA's own settings; 0: not
-  // seen.
+  // MemTotal on a device of this kind with NVIDIA's own settings; 0: unknown.
   std::uint64_t seen_total_bytes;
   // Width of the memory's bus: two transfers in a clock of the memory move twice as many bits.
   std::uint32_t bus_bits;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many bytes an image takes in a camera's pipeline, by its format.
 #pragma once
 

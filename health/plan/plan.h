@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is meant to run on a device, as a file says it (docs/plan.md): cameras, models, language
 // models, services, copies. Sizes in bytes, rates per second.
 #pragma once
@@ -87,7 +88,7 @@ struct Plan {
   std::uint64_t cuda_processes = 0;
   // What a process that uses CUDA takes before its first buffer. An assumption unless it is given.
   double cuda_context = 200.0 * (1 << 20);
-  bool cuda_context_given = false;
+  bool has_cuda_context = false;
   // To be left free whatever happens.
   double reserve = 512.0 * (1 << 20);
   // The share of the memory's peak bandwidth that a plan may count on.

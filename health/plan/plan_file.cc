@@ -1,12 +1,14 @@
-// A plan's file: maps with closed sets of keys, every mistake with its place.
+// SPDX-License-Identifier: Apache-2.0
+// A plan's file: maps with closed sets of keys, every error with its place.
 
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "base/text.h"
-#include "config/rule_fields.h"
+#include "base/text/text.h"
+#include "config/number.h"
 #include "config/yaml_document.h"
+#include "config/yaml_fields.h"
 #include "health/plan/plan.h"
 
 namespace jetmem::plan {
@@ -20,13 +22,13 @@ constexpr double kMostBytes = 1e13;
 class PlanReader {
  public:
   PlanReader(const std::string& file, ReadPlan& out)
-      : out_(out), problems_(file, out.errors), fields_(problems_) {}
+      : out_(out), errors_(file, out.errors), fields_(errors_) {}
 
   void read(const YamlNode& root) {
     constexpr std::array<std::string_view, 12> kKeys{
         "device",  "cameras",        "models",       "language_models", "services",    "copies",
         "reserve", "cuda_processes", "cuda_context", "bandwidth_share", "description", "on_top"};
-    const RuleMap map(problems_, root, "", kKeys, "a plan");
+    const YamlMap map(errors_, root, "", kKeys, "a plan");
     if (!map.is_map()) return;
     Plan& plan = out_.plan;
     if (const YamlNode* node = map.get("device")) {
@@ -38,7 +40,7 @@ class PlanReader {
          [&](const YamlNode& node, const std::string& key) { language_model(node, key); });
     each(map, "services", [&](const YamlNode& node, const std::string& key) {
       constexpr std::array<std::string_view, 2> kNames{"name", "memory"};
-      const RuleMap one(problems_, node, key, kNames, "a service");
+      const YamlMap one(errors_, node, key, kNames, "a service");
       Service service;
       service.name = name(one, node, key);
       service.memory = bytes(one, node, key, "memory", std::nullopt);
@@ -46,7 +48,7 @@ class PlanReader {
     });
     each(map, "copies", [&](const YamlNode& node, const std::string& key) {
       constexpr std::array<std::string_view, 3> kNames{"name", "bytes", "rate"};
-      const RuleMap one(problems_, node, key, kNames, "a copy");
+      const YamlMap one(errors_, node, key, kNames, "a copy");
       Copy copy;
       copy.name = name(one, node, key);
       copy.bytes = bytes(one, node, key, "bytes", std::nullopt);
@@ -56,28 +58,28 @@ class PlanReader {
     plan.on_top = yes_or_no(map, "", "on_top").value_or(false);
     plan.reserve = bytes(map, root, "", "reserve", plan.reserve);
     plan.cuda_processes = whole(map, root, "", "cuda_processes", 0);
-    plan.cuda_context_given = map.get("cuda_context") != nullptr;
+    plan.has_cuda_context = map.get("cuda_context") != nullptr;
     plan.cuda_context = bytes(map, root, "", "cuda_context", plan.cuda_context);
     plan.bandwidth_share = number(map, root, "", "bandwidth_share", plan.bandwidth_share);
     if (plan.bandwidth_share <= 0 || plan.bandwidth_share > 1) {
-      problems_.add(map.get("bandwidth_share")->at, "bandwidth_share",
-                    "bandwidth_share must be above 0% and at most 100%");
+      errors_.add(map.get("bandwidth_share")->at, "bandwidth_share",
+                  "bandwidth_share must be above 0% and at most 100%");
     }
   }
 
  private:
   template <class Read>
-  void each(const RuleMap& map, const std::string& key, Read read) {
+  void each(const YamlMap& map, const std::string& key, Read read) {
     const YamlNode* const list = map.get(key);
     if (list == nullptr) return;
     if (list->kind != Kind::kList) {
-      problems_.add(list->at, key, key + " must be a list: one '- name: ...' for each");
+      errors_.add(list->at, key, key + " must be a list: one '- name: ...' for each");
       return;
     }
     if (list->items.size() > kMostItems) {
-      problems_.add(list->at, key,
-                    key + " has more than " + std::to_string(kMostItems) +
-                        " entries; put alike ones together with count:");
+      errors_.add(list->at, key,
+                  key + " has more than " + std::to_string(kMostItems) +
+                      " entries; put alike ones together with count:");
       return;
     }
     for (std::size_t i = 0; i < list->items.size(); ++i) {
@@ -89,84 +91,83 @@ class PlanReader {
     return key.empty() ? std::string(name) : key + "." + std::string(name);
   }
 
-  std::string name(const RuleMap& map, const YamlNode& at, const std::string& key) {
+  std::string name(const YamlMap& map, const YamlNode& at, const std::string& key) {
     const YamlNode* const node = map.get("name");
     if (node == nullptr) {
-      if (map.is_map()) problems_.add(at.at, join(key, "name"), "name is missing");
+      if (map.is_map()) errors_.add(at.at, join(key, "name"), "name is missing");
       return {};
     }
     return printable(fields_.text(*node, join(key, "name")), 60);
   }
 
   // Without `otherwise` it must be there.
-  std::optional<RuleNumber> value(const RuleMap& map, const YamlNode& at, const std::string& key,
+  std::optional<RuleNumber> value(const YamlMap& map, const YamlNode& at, const std::string& key,
                                   const std::string& name, bool must, std::string_view example) {
     const YamlNode* const node = map.get(name);
     if (node == nullptr) {
       if (must && map.is_map()) {
-        problems_.add(at.at, join(key, name),
-                      name + " is missing; write " + name + ": " + std::string(example));
+        errors_.add(at.at, join(key, name),
+                    name + " is missing; write " + name + ": " + std::string(example));
       }
       return std::nullopt;
     }
     std::optional<RuleNumber> read;
     if (node->kind == Kind::kScalar) read = parse_rule_number(node->text);
     if (!read || read->value < 0 || read->value > kMostBytes) {
-      problems_.add(node->at, join(key, name),
-                    name + " must be a number such as " + std::string(example) + ", found '" +
-                        printable(node->text, 60) + "'");
+      errors_.add(node->at, join(key, name),
+                  name + " must be a number such as " + std::string(example) + ", found '" +
+                      printable(node->text, 60) + "'");
       return std::nullopt;
     }
     return read;
   }
 
-  double bytes(const RuleMap& map, const YamlNode& at, const std::string& key,
+  double bytes(const YamlMap& map, const YamlNode& at, const std::string& key,
                const std::string& name, std::optional<double> otherwise) {
     const auto read = value(map, at, key, name, !otherwise, "64MiB");
     if (!read) return otherwise.value_or(0);
     if (read->unit != NumberUnit::kSize) {
-      problems_.add(map.get(name)->at, join(key, name),
-                    name + " needs a unit: 64MiB, 1500MB, 2GiB");
+      errors_.add(map.get(name)->at, join(key, name), name + " needs a unit: 64MiB, 1500MB, 2GiB");
     }
     return read->value;
   }
 
-  double number(const RuleMap& map, const YamlNode& at, const std::string& key,
+  double number(const YamlMap& map, const YamlNode& at, const std::string& key,
                 const std::string& name, std::optional<double> otherwise) {
     const auto read = value(map, at, key, name, !otherwise, "30");
     if (!read) return otherwise.value_or(0);
     if (read->unit != NumberUnit::kPlain && read->unit != NumberUnit::kPercent) {
-      problems_.add(map.get(name)->at, join(key, name), name + " is a number without a unit");
+      errors_.add(map.get(name)->at, join(key, name), name + " is a number without a unit");
     }
     return read->value;
   }
 
-  std::uint64_t whole(const RuleMap& map, const YamlNode& at, const std::string& key,
+  std::uint64_t whole(const YamlMap& map, const YamlNode& at, const std::string& key,
                       const std::string& name, std::optional<std::uint64_t> otherwise) {
     const double read =
         number(map, at, key, name,
                otherwise ? std::optional<double>(static_cast<double>(*otherwise)) : std::nullopt);
     if (read != std::floor(read) || read > 1e9) {
-      problems_.add(map.get(name)->at, join(key, name), name + " must be a whole number");
+      errors_.add(map.get(name)->at, join(key, name), name + " must be a whole number");
       return 0;
     }
     return static_cast<std::uint64_t>(read);
   }
 
-  std::optional<bool> yes_or_no(const RuleMap& map, const std::string& key,
+  std::optional<bool> yes_or_no(const YamlMap& map, const std::string& key,
                                 const std::string& name) {
     const YamlNode* const node = map.get(name);
     if (node == nullptr) return std::nullopt;
     if (node->text == "true" || node->text == "false") return node->text == "true";
-    problems_.add(node->at, join(key, name),
-                  name + " must be true or false, found '" + printable(node->text, 60) + "'");
+    errors_.add(node->at, join(key, name),
+                name + " must be true or false, found '" + printable(node->text, 60) + "'");
     return std::nullopt;
   }
 
   void camera(const YamlNode& node, const std::string& key) {
     constexpr std::array<std::string_view, 6> kNames{"name",   "count", "width",
                                                      "height", "rate",  "stages"};
-    const RuleMap map(problems_, node, key, kNames, "a camera");
+    const YamlMap map(errors_, node, key, kNames, "a camera");
     Camera camera;
     camera.name = name(map, node, key);
     camera.count = whole(map, node, key, "count", 1);
@@ -180,8 +181,8 @@ class PlanReader {
                        {"isp", pixel_format_named("nv12"), 0, 0, 4, {}, 1},
                        {"inference", pixel_format_named("nv12"), 0, 0, 4, {}, 1}};
     } else if (stages->kind != Kind::kMap) {
-      problems_.add(stages->at, join(key, "stages"),
-                    "stages must be a map: capture: {format: raw10, buffers: 4}");
+      errors_.add(stages->at, join(key, "stages"),
+                  "stages must be a map: capture: {format: raw10, buffers: 4}");
     } else {
       for (std::size_t i = 0; i < stages->items.size() && i < kMostItems; ++i) {
         stage(stages->keys[i], stages->items[i], join(key, "stages"), camera);
@@ -190,11 +191,11 @@ class PlanReader {
     out_.plan.cameras.push_back(std::move(camera));
   }
 
-  std::uint64_t size(const RuleMap& map, const YamlNode& node, const std::string& key,
+  std::uint64_t size(const YamlMap& map, const YamlNode& node, const std::string& key,
                      const std::string& name) {
     const std::uint64_t read = whole(map, node, key, name, std::nullopt);
     if (map.get(name) != nullptr && (read == 0 || read > 65536)) {
-      problems_.add(map.get(name)->at, join(key, name), name + " must be from 1 to 65536 pixels");
+      errors_.add(map.get(name)->at, join(key, name), name + " must be from 1 to 65536 pixels");
     }
     return read;
   }
@@ -206,18 +207,18 @@ class PlanReader {
     Stage stage;
     stage.name = printable(key_node.text, 60);
     const std::string key = join(above, stage.name);
-    const RuleMap map(problems_, node, key, kNames, "a stage");
+    const YamlMap map(errors_, node, key, kNames, "a stage");
     if (const YamlNode* format = map.get("format")) {
       stage.format = pixel_format_named(format->text);
       if (stage.format == nullptr) {
         std::vector<std::string_view> names;
         for (const PixelFormat& each : pixel_formats()) names.push_back(each.name);
-        problems_.add(format->at, join(key, "format"),
-                      "unknown format '" + printable(format->text, 60) + "'" +
-                          did_you_mean(format->text, names, "; known are " + join_names(names)));
+        errors_.add(format->at, join(key, "format"),
+                    "unknown format '" + printable(format->text, 60) + "'" +
+                        did_you_mean(format->text, names, "; known are " + join_names(names)));
       }
     } else if (map.is_map()) {
-      problems_.add(node.at, join(key, "format"), "format is missing; write format: nv12");
+      errors_.add(node.at, join(key, "format"), "format is missing; write format: nv12");
     }
     if (map.get("width") != nullptr) stage.width = size(map, node, key, "width");
     if (map.get("height") != nullptr) stage.height = size(map, node, key, "height");
@@ -225,7 +226,7 @@ class PlanReader {
     stage.reads = number(map, node, key, "reads", 1.0);
     if (const YamlNode* contiguous = map.get("contiguous")) {
       if (contiguous->text != "true" && contiguous->text != "false") {
-        problems_.add(
+        errors_.add(
             contiguous->at, join(key, "contiguous"),
             "contiguous must be true or false, found '" + printable(contiguous->text, 60) + "'");
       }
@@ -237,7 +238,7 @@ class PlanReader {
   void model(const YamlNode& node, const std::string& key) {
     constexpr std::array<std::string_view, 8> kNames{
         "name", "count", "engine", "weights", "activations", "workspace", "io", "rate"};
-    const RuleMap map(problems_, node, key, kNames, "a model");
+    const YamlMap map(errors_, node, key, kNames, "a model");
     Model model;
     model.name = name(map, node, key);
     model.count = whole(map, node, key, "count", 1);
@@ -245,8 +246,8 @@ class PlanReader {
       if (engine->text == "dla") {
         model.engine = Engine::kDla;
       } else if (engine->text != "gpu") {
-        problems_.add(engine->at, join(key, "engine"),
-                      "engine must be gpu or dla, found '" + printable(engine->text, 60) + "'");
+        errors_.add(engine->at, join(key, "engine"),
+                    "engine must be gpu or dla, found '" + printable(engine->text, 60) + "'");
       }
     }
     model.weights = bytes(map, node, key, "weights", std::nullopt);
@@ -261,7 +262,7 @@ class PlanReader {
     constexpr std::array<std::string_view, 13> kNames{
         "name",    "parameters", "bits",      "weights", "layers",      "kv_heads", "head_size",
         "kv_bits", "context",    "sequences", "rate",    "activations", "workspace"};
-    const RuleMap map(problems_, node, key, kNames, "a language model");
+    const YamlMap map(errors_, node, key, kNames, "a language model");
     LanguageModel model;
     model.name = name(map, node, key);
     if (map.get("weights") != nullptr) {
@@ -280,16 +281,16 @@ class PlanReader {
     model.activations = bytes(map, node, key, "activations", 0.0);
     model.workspace = bytes(map, node, key, "workspace", 0.0);
     if (model.kv_cache() > kMostBytes) {
-      problems_.add(node.at, key,
-                    "its key-value cache is beyond 10 TB; look at layers, kv_heads, "
-                    "head_size, context and sequences");
+      errors_.add(node.at, key,
+                  "its key-value cache is beyond 10 TB; look at layers, kv_heads, "
+                  "head_size, context and sequences");
     }
     out_.plan.language_models.push_back(std::move(model));
   }
 
   ReadPlan& out_;
-  RuleProblems problems_;
-  RuleFields fields_;
+  ConfigErrors errors_;
+  YamlFields fields_;
 };
 
 }  // namespace
@@ -307,9 +308,7 @@ double LanguageModel::kv_cache() const {
 ReadPlan parse_plan(const std::string& file, std::string_view text) {
   ReadPlan out;
   const YamlDocument document = parse_yaml(text);
-  for (const YamlProblem& problem : document.problems) {
-    out.errors.push_back({file, problem.at.line, problem.at.column, "", problem.message});
-  }
+  ConfigErrors(file, out.errors).add(document.problems);
   if (!document.readable) return out;
   if (document.root.kind == Kind::kNull) {
     out.errors.push_back({file, 0, 0, "", "the plan is empty; docs/plan.md has an example"});

@@ -1,12 +1,12 @@
-# A recipe to begin with, for images built with OpenEmbedded (meta-openembedded's meta-oe at hand, systemd as
-# init). It was not built: no OpenEmbedded was at hand where it was written. See docs/install.md.
+# A recipe to start from, for images built with OpenEmbedded (with meta-openembedded's meta-oe, and
+# systemd as init). It was never built. See docs/install.md.
 #
-# The page is bundled by programs that OpenEmbedded does not have, so it is taken ready from a build on the
+# Programs that OpenEmbedded does not have bundle the page, so this uses the result of a build on the
 # build machine (scripts/bootstrap && cmake --preset release && cmake --build --preset release --target
 # jetmem_page): build/release/page/assets.cc.
 SUMMARY = "Memory health of boards whose CPU, GPU and camera share one DRAM"
-# No license was granted yet.
-LICENSE = "CLOSED"
+LICENSE = "Apache-2.0"
+LIC_FILES_CHKSUM = "file://LICENSE;md5=3b83ef96387f14655fc854ddc3c6bd57"
 
 # A checkout; or a git:// address with SRCREV.
 inherit externalsrc
@@ -17,7 +17,7 @@ inherit cmake pkgconfig systemd useradd features_check
 REQUIRED_DISTRO_FEATURES = "systemd"
 
 DEPENDS = "systemd spdlog fmt yaml-cpp libmicrohttpd gnutls libxcrypt curl sqlite3 libarchive ncurses \
-           util-linux nlohmann-json cli11 tl-expected zlib"
+           util-linux nlohmann-json cli11 tl-expected libdeflate zstd"
 EXTRA_OECMAKE = "-DJETMEM_TESTS=OFF -DJETMEM_CUDA=OFF -DJETMEM_MANUAL=OFF -DJETMEM_STATIC_READER=OFF \
                  -DJETMEM_PAGE_ASSETS=${JETMEM_PAGE_ASSETS} \
                  -DCMAKE_INSTALL_LIBEXECDIR=${libexecdir}"
@@ -26,7 +26,7 @@ SYSTEMD_SERVICE:${PN} = "jetmemd.service jetmem-iomem.service jetmem-reader.sock
 FILES:${PN} += "${systemd_unitdir} ${nonarch_libdir}/systemd ${nonarch_libdir}/sysusers.d ${nonarch_libdir}/tmpfiles.d"
 CONFFILES:${PN} = "${sysconfdir}/jetmem/jetmem.yaml"
 
-# As systemd/jetmem.sysusers has it.
+# As in systemd/jetmem.sysusers.
 USERADD_PACKAGES = "${PN}"
 GROUPADD_PARAM:${PN} = "-r jetmem; -r jetmem-reader; -r jetmem-nvml; -r jetmem-probe"
 USERADD_PARAM:${PN} = "-r -g jetmem -G systemd-journal -M -s /sbin/nologin jetmem; \

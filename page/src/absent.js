@@ -1,22 +1,23 @@
-// What the device could not tell, and why: it stands where the value would be.
+// SPDX-License-Identifier: Apache-2.0
+// An unknown value and its reason, shown in place of the value.
 
 import {el} from './dom.js';
 import {short, words} from './text.js';
 
-const NO_REASON = 'not told by this device';
+const NO_REASON = 'not reported by this device';
 
 export function why(absent, key) {
   const reason = absent?.[key];
   return typeof reason === 'string' && reason !== '' ? short(reason, 400) : '';
 }
 
-// The value as text, or that it is not known. `text` is '' where it is not.
+// The value as text, or "not known" where `text` is ''.
 export function known(text, absent, key) {
   if (text !== '' && text !== undefined) return text;
   return el('span', {class: 'absent'}, 'not known', reason(why(absent, key)));
 }
 
-// For a cell of a table, where the reason is told below.
+// For a table cell; the reason is shown below the table.
 export function dash() {
   return el(
     'span',
@@ -28,7 +29,7 @@ export function dash() {
 
 const reason = (text) => (text ? el('span', {class: 'why'}, `: ${text}`) : '');
 
-// All that is absent, as a list; without those that are told elsewhere. Nothing where nothing is.
+// A list of everything absent, except what is shown elsewhere. Empty when nothing is.
 export function absences(absent, besides = []) {
   const all = Object.entries(absent ?? {}).filter(([key]) => !besides.includes(key));
   if (all.length === 0) return null;

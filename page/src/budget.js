@@ -1,5 +1,5 @@
-// The memory of the whole module in parts that do not overlap: a bar, and a table that says the
-// same in numbers.
+// SPDX-License-Identifier: Apache-2.0
+// The memory of the whole module in parts that do not overlap: a bar, and a table with the numbers.
 
 import {dash} from './absent.js';
 import {el} from './dom.js';
@@ -7,26 +7,26 @@ import {bytes, ratio} from './format.js';
 import {table} from './table.js';
 import {short, words} from './text.js';
 
-// The letters are those of `jetmem status`.
+// Letters as in `jetmem status`.
 const PARTS = {
-  firmware: ['F', 'Firmware', 'carve-outs, taken before Linux ran'],
-  kernel: ['K', 'Kernel', 'its own, that it cannot give up'],
+  firmware: ['F', 'Firmware', 'carve-outs, reserved before Linux started'],
+  kernel: ['K', 'Kernel', 'its own, not reclaimable'],
   applications: ['A', 'Applications', "programs' own and shared memory"],
   gpu: ['G', 'GPU, cameras, codecs', 'through nvmap'],
-  cma: ['C', 'Contiguous (CMA)', 'taken by drivers'],
+  cma: ['C', 'Contiguous (CMA)', 'allocated by drivers'],
   dmabuf: ['D', 'DMA-BUF heap', 'buffers of the heap "system"'],
-  swap: ['Z', 'Compressed swap', 'what zram and zswap take'],
-  cache: ['P', 'Page cache', 'files; given back when needed'],
+  swap: ['Z', 'Compressed swap', 'used by zram and zswap'],
+  cache: ['P', 'Page cache', 'files; reclaimed when needed'],
   free: ['.', 'Free', ''],
 };
-const REST = ['?', 'Not counted by anything', "drivers' own pages, and parts that are not known"];
-const OF = {module: 'the module', physical: 'the physical memory', linux: 'what Linux owns'};
+const REST = ['?', 'Unattributed', "drivers' own pages and unknown parts"];
+const OF = {module: 'the module', physical: 'the physical memory', linux: "Linux's memory"};
 
 export function budget(all) {
   const parts = (all.parts ?? []).map(partOf);
   const whole = all.bytes;
   const inside = parts.filter((part) => part.bytes !== undefined && !part.outside && !part.none);
-  if (all.rest_bytes !== undefined) inside.push(rest(all));
+  if (all.unaccounted_bytes !== undefined) inside.push(rest(all));
   const summed = inside.filter((part) => part.bytes > 0);
   const outside = parts.filter((part) => !inside.includes(part));
   return el(
@@ -36,15 +36,15 @@ export function budget(all) {
       'h3',
       {},
       whole === undefined
-        ? 'Where the memory is'
-        : `Where the ${bytes(whole)} of ${OF[all.of] ?? words(all.of)} are`,
+        ? 'Memory by use'
+        : `The ${bytes(whole)} of ${OF[all.of] ?? words(all.of)} by use`,
     ),
     whole === undefined
       ? el(
           'p',
           {class: 'unavailable'},
           `How much there is in all is not known: ${short(
-            all.absent?.bytes ?? 'not told by this device',
+            all.absent?.bytes ?? 'not reported by this device',
             400,
           )}.`,
         )
@@ -64,18 +64,18 @@ function rest(all) {
     key: 'rest',
     letter,
     name,
-    bytes: all.rest_bytes,
+    bytes: all.unaccounted_bytes,
     isRest: true,
     what:
-      all.rest_bytes < 0
+      all.unaccounted_bytes < 0
         ? 'below zero: parts overlap, or were read at different moments'
-        : all.rest_holds_unknown
-          ? 'a part that is not known is in it'
+        : all.unaccounted_includes_unknown
+          ? 'includes an unknown part'
           : what,
   };
 }
 
-// The table beneath says it all: for a screen reader the bar is one picture with one sentence.
+// The table below has all numbers: for a screen reader the bar is one picture with one sentence.
 function bar(parts) {
   const largest = [...parts].sort((a, b) => b.bytes - a.bytes);
   const sentence = `Parts of the memory, the largest first: ${largest
@@ -129,19 +129,19 @@ function size(part) {
 }
 
 function madeOf(part) {
-  const pieces = (part.made_of ?? [])
+  const pieces = (part.components ?? [])
     .filter((piece) => piece.bytes !== 0)
     .map((piece) => `${words(piece.part)} ${bytes(piece.bytes)}`)
     .join(', ');
-  const told =
-    part.told_bytes === undefined
+  const partText =
+    part.known_bytes === undefined
       ? ''
-      : `${bytes(part.told_bytes)}, which overlaps with other parts`;
-  const outside = part.outside ? 'no part of the whole' : '';
+      : `${bytes(part.known_bytes)}, which overlaps with other parts`;
+  const outside = part.outside ? 'not part of the total' : '';
   const why =
     part.bytes === undefined
-      ? short(part.absent?.bytes ?? (part.none ? '' : 'not told by this device'), 400)
+      ? short(part.absent?.bytes ?? (part.none ? '' : 'not reported by this device'), 400)
       : '';
-  const text = [part.what, pieces, told, outside, why].filter(Boolean).join('; ');
+  const text = [part.what, pieces, partText, outside, why].filter(Boolean).join('; ');
   return text ? el('span', {class: 'note'}, text) : ' ';
 }

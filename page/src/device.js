@@ -1,35 +1,36 @@
-// Asks the device, and knows whether it answers. Nothing here touches the page.
-//
-// Answers about now are asked for at their own pace while somebody looks (a hidden page asks for
-// nothing). Questions to the past are asked one after the other: the device answers them one at a
-// time, and says "later" (429, 503) to who asks too much.
+// SPDX-License-Identifier: Apache-2.0
+// Sends requests to the device and tracks whether it answers. Nothing here touches the page.
+// Answers about the present are requested at intervals while the page is visible. Queries of the
+// history are sent one after the other, because the device answers one at a time and replies 429 or
+// 503 to a client that sends too many.
 
-import {turn} from './desk.js';
+import {turn} from './request_queue.js';
 import {moment} from './format.js';
 import {plain} from './text.js';
 
-// Until an answer begins, and until it is here in full: a long one takes a while on a slow link.
+// Limits for the first byte of an answer, and for all of it: a long one takes a while on a slow
+// link.
 const TIMEOUT = 8000;
 const WHOLE_TIMEOUT = 60000;
 const RETRIES = 4;
 
-// Milliseconds. What the status said longer ago than this says nothing about now: a little more
-// than it takes to find out that one question is not answered.
+// Milliseconds. An older status is stale: a little more than it takes to find out that a request
+// got no answer.
 const STALE = 12000;
-// So long after a hidden page is seen again, it has had time to ask.
+// A hidden page that is shown again gets this long to refresh.
 const SEEN_AGAIN = 2000;
-// Nobody answered for so long: that is not one connection that was lost.
+// After so long without an answer, more than one connection was lost.
 const LONG = 5000;
-// An absence from this on is one, after which all is drawn anew; and how often that may be.
+// An absence at least this long causes a full redraw; and the minimum time between two of them.
 const ABSENCE = 5000;
 const BACK_EVERY = 30000;
 
-// Seconds until what failed is asked for again, at first; then twice as long each time.
+// Seconds until a failed request is repeated, at first; doubled each time.
 const AGAIN = 5;
 
 const wait = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-// An answer that is none: `why` for people, `status` 0 where nobody answered.
+// A failed request: `why` for people, `status` 0 without an answer.
 export class NoAnswer extends Error {
   constructor(status, why, code = '') {
     super(why);
@@ -68,31 +69,31 @@ async function askFor(path, signal, began) {
   try {
     text = await answer.text();
   } catch {
-    throw new NoAnswer(0, 'the answer was cut off');
+    throw new NoAnswer(0, 'the answer was truncated');
   }
   if (answer.ok) return readAnswer(answer.status, text);
   if (answer.status === 401) {
-    throw new NoAnswer(401, 'it wants a name and a password: reload the page');
+    throw new NoAnswer(401, 'user and password required: reload the page');
   }
   let why = text.trim();
   let code = '';
   try {
-    const told = JSON.parse(text);
-    why = told.error ?? why;
-    code = told.code ?? '';
+    const reported = JSON.parse(text);
+    why = reported.error ?? why;
+    code = reported.code ?? '';
   } catch {
     // A line of text.
   }
   throw new NoAnswer(answer.status, why.slice(0, 500) || `status ${answer.status}`, code);
 }
 
-// Only an object is an answer: a proxy in between may say anything.
+// Only an object is accepted: a proxy in between may return anything.
 function readAnswer(status, text) {
   let answer = null;
   try {
     answer = JSON.parse(text);
   } catch {
-    // Below.
+    // Reported below.
   }
   if (answer === null || typeof answer !== 'object' || Array.isArray(answer)) {
     throw new NoAnswer(status, 'the answer cannot be read');
@@ -100,7 +101,7 @@ function readAnswer(status, text) {
   return answer;
 }
 
-// The device says "later" to who asks too much of its past.
+// The device replies "later" to too many queries of its history.
 async function patiently(path) {
   for (let attempt = 1;; ++attempt) {
     try {
@@ -117,30 +118,30 @@ export class Device extends EventTarget {
   #watched = new Map();
   #last = Promise.resolve();
   #state = {is: 'asking', why: '', since: Date.now() / 1000};
-  // On the clock of performance.now(): the last answer of any kind, the last good status, when the
-  // last status was lost (if it was), since when the page is seen.
+  // On the clock of performance.now(): the last answer of any kind, the last good status, the time
+  // when the last status was lost (if it was), and since when the page is visible.
   #answered = 0;
   #lost = -Infinity;
   #status = performance.now();
   #seen = performance.now();
-  // The last good status by the wall clock, and why there was none since.
+  // The wall-clock time of the last good status, and why there was none since.
   #statusTime = 0;
   #noStatus = '';
-  // When it was no longer live, when 'back' was told last, and whether it is to be told again.
+  // When it stopped being live, when 'back' was last announced, and whether to announce it again.
   #left = 0;
   #back = -Infinity;
   #owesBack = false;
 
-  // {is: 'asking' | 'live' | 'stalled' | 'silent', why, since}: stalled: the daemon answers, and
-  // cannot tell how things are now, or tells no status; silent: nobody answers.
+  // {is: 'asking' | 'live' | 'stalled' | 'silent', why, since}: stalled: the daemon answers, but
+  // without a current status; silent: no answers.
   get state() {
     return this.#state;
   }
 
-  // Asks for /api/v1/NAME every so many seconds and tells take(answer); of an answer that is none
-  // take(null, NoAnswer). Several may watch one name: it is asked for once, at the shortest pace.
-  // After the first answer only while one of them wants() it: a part of the page that nobody looks
-  // at asks for nothing.
+  // Requests /api/v1/NAME at this interval in seconds and calls take(answer), or take(null,
+  // NoAnswer). Watchers of one name share a request, at the shortest interval. After the first
+  // answer it is requested only while one of them wants() it: a part of the page that is not
+  // visible requests nothing.
   watch(name, seconds, take, wants = () => true) {
     const watched = this.#watched.get(name) ??
         {name, seconds, takers: [], wants: [], due: 0, busy: false, heard: false, failed: 0,
@@ -160,13 +161,13 @@ export class Device extends EventTarget {
     this.#tick();
   }
 
-  // This one is asked for again now.
+  // Requests this one again now.
   soon(name) {
     const watched = this.#watched.get(name);
     if (watched) watched.due = 0;
   }
 
-  // Everything that is watched is asked for again now.
+  // Requests everything watched again now.
   again() {
     for (const watched of this.#watched.values()) watched.due = 0;
     this.#tick();
@@ -174,10 +175,10 @@ export class Device extends EventTarget {
 
   // All series of a metric (or those with the labels given: 'name{label="value"}') over the last
   // `seconds`: [{key, labels, counter, points: [{time, boot, count, min, average, max}]}], oldest
-  // point first; a metric that this device does not have gives none. `resolution` and `trusted` of a
-  // point: of what it is made, and whether its clock was ever known to be right. Beside the series:
-  // `at`, the device's time of the answer, `leftOut`, how many series there was no room for, and
-  // `trouble`, why part of the past is missing. Throws NoAnswer.
+  // point first; empty for a metric that this device does not have. `resolution` and `trusted` of a
+  // point: its resolution, and whether its clock was ever known to be right. Beside the series:
+  // `at`, the device's time of the answer, `leftOut`, the number of series omitted for size, and
+  // `trouble`, why part of the history is missing. Throws NoAnswer.
   past(metric, seconds, step) {
     return this.#inTurn(async () => {
       const query = new URLSearchParams({metric, from: `-${seconds}`});
@@ -191,7 +192,7 @@ export class Device extends EventTarget {
     });
   }
 
-  // The names of all metrics of which anything is recorded. Throws NoAnswer.
+  // The names of all recorded metrics. Throws NoAnswer.
   recorded() {
     return this.#inTurn(async () => {
       const names = new Set();
@@ -205,12 +206,12 @@ export class Device extends EventTarget {
     });
   }
 
-  // What happened, as /api/v1/events answers. Throws NoAnswer.
+  // Events, as /api/v1/events returns them. Throws NoAnswer.
   events(query) {
     return this.#inTurn(() => patiently(`/api/v1/events?${new URLSearchParams(query)}`));
   }
 
-  // One question to the past after the other.
+  // One query of the history after the other.
   #inTurn(question) {
     const answer = this.#last.then(question);
     this.#last = answer.catch(() => {});
@@ -234,7 +235,7 @@ export class Device extends EventTarget {
     }
   }
 
-  // Whether the last status is too old to be shown as that of now. Called several times a second.
+  // Whether the last status is too old to be shown as current. Called several times a second.
   judge(now = performance.now()) {
     const {is} = this.#state;
     if (is !== 'live' && is !== 'asking') return;
@@ -255,14 +256,14 @@ export class Device extends EventTarget {
       this.#heard(isStatus);
       watched.heard = true;
       watched.failed = 0;
-      // Whether the device is live, its status says.
+      // Only the status decides whether the device is live.
       if (isStatus) this.#goodStatus();
       for (const take of watched.takers) tell(take, answer);
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       ++watched.failed;
       if (error.status !== 0) this.#heard(isStatus);
-      // Any other answer that is lost, missing or too busy says nothing about the device.
+      // Another answer that is lost, missing or refused does not change the device's state.
       if (isStatus) this.#noGoodStatus(error, asked);
       for (const take of watched.takers) tell(take, null, error);
     }
@@ -289,8 +290,8 @@ export class Device extends EventTarget {
     else this.judge();
   }
 
-  // Of a status that was lost: whether nothing else was answered, either. At once where it took long
-  // to find out; otherwise another question is asked, and the next status that is lost decides.
+  // After a lost status: whether other requests got no answer either. Decided at once if finding
+  // out took long; otherwise another request is sent, and the next lost status decides.
   #isNobodyThere(asked) {
     const now = performance.now();
     const lost = this.#lost;
@@ -312,13 +313,13 @@ export class Device extends EventTarget {
     this.dispatchEvent(new CustomEvent('state', {detail: this.#state}));
     if (before === 'live') this.#left = performance.now();
     if (is !== 'live' || before === 'asking') return;
-    // What was lost meanwhile need not wait.
+    // Requests lost meanwhile need not wait.
     for (const watched of this.#watched.values()) if (watched.failed > 0) watched.due = 0;
     if (performance.now() - this.#left > ABSENCE) this.#owesBack = true;
     this.#tellBack();
   }
 
-  // After an absence everything is asked for anew; of a device that comes and goes, not each time.
+  // After an absence everything is requested again, but not each time for a flapping device.
   #tellBack() {
     const now = performance.now();
     if (!this.#owesBack || this.#state.is !== 'live' || now - this.#back < BACK_EVERY) return;
@@ -329,13 +330,14 @@ export class Device extends EventTarget {
   }
 }
 
-// Seconds until it is asked for again. The status tells whether anybody is there: always as often.
+// Seconds until the next request. The status, which shows whether the device answers, keeps its
+// interval.
 function pause({name, seconds, failed}) {
   if (failed === 0 || name === 'status') return seconds;
   return Math.min(seconds, AGAIN * 2 ** Math.min(failed - 1, 10));
 }
 
-// A part of the page that cannot show an answer says so, and keeps none of the others from it.
+// A part of the page that cannot show an answer reports that and does not affect the others.
 function tell(take, answer, error) {
   try {
     take(answer, error);
@@ -347,14 +349,14 @@ function tell(take, answer, error) {
 }
 
 function readAll(answer) {
-  const all = (answer.every_series ?? []).map(readSeries);
-  const trouble = (answer.every_series ?? []).map((series) => series.trouble).find(Boolean);
-  return Object.assign(all, {at: answer.from?.time, leftOut: answer.series_left_out ?? 0, trouble});
+  const all = (answer.all_series ?? []).map(readSeries);
+  const trouble = (answer.all_series ?? []).map((series) => series.incomplete_reason).find(Boolean);
+  return Object.assign(all, {at: answer.from?.time, leftOut: answer.series_omitted ?? 0, trouble});
 }
 
 function readSeries(series) {
   const points = [];
-  for (const {resolution, points: list} of series.stretches) {
+  for (const {resolution, points: list} of series.segments) {
     for (const [time, , boot, trusted, count, min, average, max] of list) {
       points.push({time, boot, trusted, resolution, count, min, average, max});
     }
@@ -362,8 +364,8 @@ function readSeries(series) {
   return {key: series.key, labels: labelsOf(series.key), counter: series.counter, points};
 }
 
-// family{a="b",c="d\"e"} -> {a: 'b', c: 'd"e'}, made harmless to the eye: they become names of
-// lines, also where no element is made of them (a canvas, an aria-label).
+// family{a="b",c="d\"e"} -> {a: 'b', c: 'd"e'}, sanitised, because they become names of lines even
+// where no element is created (a canvas, an aria-label).
 export function labelsOf(key) {
   const labels = Object.create(null);
   const begin = key.indexOf('{');

@@ -1,13 +1,13 @@
-// Builds elements. Text is only ever set as text: names of processes, devices and files come from
-// whoever runs on the device, and nothing of them becomes markup. There is no other way to write
-// to the page here.
+// SPDX-License-Identifier: Apache-2.0
+// Builds elements. Text is only ever set as text: names of processes, devices and files are
+// untrusted, and none of it becomes markup. Nothing else writes to the page.
 
 import {plain} from './text.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-// What an element does, by the kind of event: kept beside it, so that update() can give an element
-// that stays what its newer self would do.
+// Event handlers by kind, kept beside their element, so that update() can replace those of an
+// element that stays.
 const doings = new WeakMap();
 
 function listen(node, kind, does) {
@@ -33,7 +33,7 @@ function fill(node, properties, children) {
     if (name.startsWith('on')) {
       listen(node, name.slice(2), value);
     } else if (name === 'style') {
-      // One by one: an attribute of that name is refused by the page's policy.
+      // One by one: the page's policy refuses a style attribute.
       for (const [key, each] of Object.entries(value)) node.style.setProperty(key, each);
     } else {
       node.setAttribute(name, value === true ? '' : plain(value));
@@ -52,8 +52,8 @@ export function svg(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
-// Puts these in the place of what is in `node`, unless they look the same: what a reader has
-// selected, focused or opened stays as it is.
+// Replaces the content of `node` unless it looks the same: the reader's selection, focus and opened
+// parts stay.
 export function show(node, ...children) {
   const next = document.createElement(node.localName);
   next.append(...flattened(children));
@@ -61,10 +61,10 @@ export function show(node, ...children) {
   node.replaceChildren(...next.childNodes);
 }
 
-// As show(), for what changes every few seconds: elements that are there already become like the
-// new ones, so that what is focused, selected, opened or scrolled stays so while numbers around it
-// change. An element with a `data-key` stays the same wherever it moves. The new elements are used
-// up: hold on to none of them.
+// Like show(), for content that changes every few seconds: existing elements are changed to match
+// the new ones, so that focus, selection, opened parts and scrolling stay. An element with a
+// `data-key` stays the same wherever it moves. The new elements are consumed: keep no reference to
+// them.
 export function update(node, ...children) {
   become(
     node,
@@ -87,7 +87,7 @@ function alike(old, next) {
 function become(node, wanted) {
   const keyed = new Map();
   for (const each of node.childNodes) if (keyOf(each) !== undefined) keyed.set(keyOf(each), each);
-  // What is gone goes first: what stays need not move then, and so keeps the focus.
+  // Removed nodes go first: the others then need not move, and keep the focus.
   const keys = new Set(wanted.map(keyOf));
   for (const [key, each] of keyed) if (!keys.has(key)) each.remove();
   let at = node.firstChild;
@@ -114,7 +114,7 @@ function copy(old, next) {
     if (old.data !== next.data) old.data = next.data;
     return;
   }
-  // Whether it is open is the reader's.
+  // The reader decides whether it is open.
   const readers = old.localName === 'details' ? 'open' : '';
   for (const {name} of [...old.attributes]) {
     if (!next.hasAttribute(name) && name !== readers) old.removeAttribute(name);
@@ -129,8 +129,8 @@ function copy(old, next) {
   become(old, [...next.childNodes]);
 }
 
-// A link only to this device or the web: never to javascript: or the like. A browser takes '\' for
-// '/', and '//' begins the name of another host.
+// Links only to this device or the web, never javascript: or the like. A browser reads '\' as '/',
+// and '//' begins another host's name.
 export function link(href, ...children) {
   const good = /^(\/(?![/\\])|#|https?:\/\/)/.test(href);
   return good ? el('a', {href, rel: 'noreferrer'}, ...children) : el('span', {}, ...children);

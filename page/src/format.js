@@ -1,4 +1,6 @@
-// Values as people read them. What is not known is an empty string here; whoever shows it says why.
+// SPDX-License-Identifier: Apache-2.0
+// Values as people read them. An unknown value is an empty string here; the caller shows the
+// reason.
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
@@ -38,7 +40,7 @@ export function duration(seconds) {
   if (!isNumber(seconds)) return '';
   if (seconds < 0) return `-${duration(-seconds)}`;
   if (seconds < 0.001) return seconds === 0 ? '0 s' : `${(seconds * 1e6).toFixed(0)} µs`;
-  // What would be rounded to a whole one of the next unit is of the next unit.
+  // A value that rounds up to one of the next unit is shown in that unit.
   if (seconds < 0.9995) return `${(seconds * 1e3).toFixed(seconds < 0.09995 ? 1 : 0)} ms`;
   if (seconds < 59.5) return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   const whole = Math.round(seconds);
@@ -50,7 +52,7 @@ export function duration(seconds) {
   return `${Math.floor(whole / size)} ${unit}` + (rest > 0 ? ` ${rest} ${next[1]}` : '');
 }
 
-// In the reader's own time zone; with the day where it is not today.
+// In the reader's time zone; with the day unless it is today.
 export function moment(seconds, now = Date.now() / 1000) {
   if (!isNumber(seconds)) return '';
   const date = new Date(seconds * 1000);

@@ -1,4 +1,5 @@
-// Which device this is, whether it answers, how far back the pictures look, light or dark.
+// SPDX-License-Identifier: Apache-2.0
+// The device's name, its state, the time range of the charts, light or dark.
 
 import {el, update} from './dom.js';
 import {duration, moment} from './format.js';
@@ -20,13 +21,13 @@ export function header(page, sections) {
   page.device.watch('status', 2, (status) => {
     if (!status) return;
     known.status = status;
-    const model = short(status.device?.model || 'A device whose model is not known', 90);
+    const model = short(status.device?.model || 'Unknown device model', 90);
     update(name, model);
     document.title = `${model} - jetmem`;
     draw();
   });
   page.device.watch('history?limit=1', 300, (past, error) => {
-    // What was told of the clock before stays while the question is refused.
+    // The previous clock notice stays while the request is refused.
     known.past = past ?? known.past;
     known.noPast = error?.why;
     draw();
@@ -55,8 +56,7 @@ function factsOf({status, past, noPast}) {
   ];
 }
 
-// A device without a battery begins in 1970 or when it was switched off, until somebody tells it
-// the time.
+// A device without a battery starts in 1970 or at its last shutdown, until its clock is set.
 function clock(from, past, noPast) {
   if (from.time === undefined) return 'was never set';
   const apart = Date.now() / 1000 - from.time;
@@ -67,7 +67,7 @@ function clock(from, past, noPast) {
   const boot = past?.history?.boots?.find((each) => each.boot_id === from.boot_id);
   if (boot?.time_trusted === true) return `right${off}`;
   if (boot?.time_trusted === false) return `not known to be right${off}`;
-  return `nobody can tell whether it is right${noPast ? ` (${short(noPast, 120)})` : ''}${off}`;
+  return `unknown whether it is right${noPast ? ` (${short(noPast, 120)})` : ''}${off}`;
 }
 
 function connection(page) {
@@ -80,8 +80,8 @@ function connection(page) {
       {
         asking: 'Asking the device\u2026',
         live: 'Live',
-        stalled: `Stalled since ${moment(since)}: ${short(why, 300)}. What is below may be old.`,
-        silent: `No answer since ${moment(since)}: ${short(why, 300)}. What is below is of before.`,
+        stalled: `Stalled since ${moment(since)}: ${short(why, 300)}. The values below may be old.`,
+        silent: `No answer since ${moment(since)}: ${short(why, 300)}. The values below are old.`,
       }[is],
     );
   };
@@ -109,7 +109,7 @@ function ranges(page) {
   page.addEventListener('range', mark);
   return el(
     'div',
-    {class: 'buttons', role: 'group', 'aria-label': 'How far back the pictures look'},
+    {class: 'buttons', role: 'group', 'aria-label': 'Time range of the charts'},
     buttons,
   );
 }

@@ -1,4 +1,5 @@
-// How bad something is: a shape, a word and a colour, so that each alone would do.
+// SPDX-License-Identifier: Apache-2.0
+// A severity as shape, word and colour, each sufficient alone.
 
 import {el, svg} from './dom.js';
 import {words} from './text.js';
@@ -20,7 +21,7 @@ const LEVELS = {
   critical: 'critical',
 };
 
-// A level that this page does not know is none that is fine.
+// An unknown level is never shown as ok.
 export function levelOf(name) {
   return LEVELS[name] ?? 'unknown';
 }

@@ -1,9 +1,10 @@
-// Puts the page together. Each section says for itself what it asks of the device.
+// SPDX-License-Identifier: Apache-2.0
+// Assembles the page. Each section requests its own data.
 
 import {Device} from './device.js';
 import {el} from './dom.js';
 import {header} from './header.js';
-import {choose, chosen} from './place.js';
+import {choose, chosen} from './url_state.js';
 import {refreshSeconds, rangeNamed} from './ranges.js';
 import {section} from './section.js';
 import {alerts} from './sections/alerts.js';
@@ -35,7 +36,7 @@ const SECTIONS = [
   sources,
 ];
 
-// What every section is given. Tells 'range' when another one was chosen.
+// Given to every section. Emits 'range' when the time range changes.
 class Page extends EventTarget {
   #pictures = [];
   #timer = 0;
@@ -44,9 +45,9 @@ class Page extends EventTarget {
   device = new Device();
   range = rangeNamed(chosen('range'));
 
-  // draw(range, isCurrent) makes a picture of the past; it is called at once, when the range
-  // changes, and as time goes on. After each wait it is to stop when isCurrent() is false: another
-  // range was chosen.
+  // draw(range, isCurrent) draws a chart of the history; it is called at once, when the range
+  // changes, and as time goes on. After each wait it must stop when isCurrent() is false, because
+  // another range was chosen.
   picture(draw) {
     this.#pictures.push(draw);
   }
@@ -70,7 +71,7 @@ class Page extends EventTarget {
         try {
           await draw(this.range, isCurrent);
         } catch (mistake) {
-          // One picture that fails keeps the others from nothing.
+          // A chart that fails does not affect the others.
           console.error(mistake);
         }
       }
@@ -79,7 +80,7 @@ class Page extends EventTarget {
   }
 }
 
-// The address behind '#' keeps what the reader chose; a way within the page must not overwrite it.
+// The part after '#' keeps the reader's choices; a link within the page must not overwrite it.
 function goWithin(event) {
   const to = event.target.closest?.('a[href^="#"]');
   const place = to && document.getElementById(to.getAttribute('href').slice(1));

@@ -1,4 +1,5 @@
-// A small bar beside a number that says the same.
+// SPDX-License-Identifier: Apache-2.0
+// A small bar beside a number with the same value.
 
 import {el} from './dom.js';
 

@@ -1,5 +1,6 @@
-// How far back the pictures look. The step is what one point of a picture is made of: some 300
-// points are what a screen can show and a slow link can carry.
+// SPDX-License-Identifier: Apache-2.0
+// Time ranges of the charts. The step is the time of one point: about 300 points fit a screen and a
+// slow link.
 
 export const RANGES = [
   {name: '10m', seconds: 600, step: 0, text: '10 min'},
@@ -17,7 +18,7 @@ export function rangeNamed(name) {
   return RANGES.find((range) => range.name === name) ?? DEFAULT_RANGE;
 }
 
-// How often the pictures are drawn anew: a point every so often is all that changes.
+// How often charts are redrawn; only one point changes each time.
 export function refreshSeconds(range) {
   return Math.max(10, Math.min(300, range.seconds / 120));
 }

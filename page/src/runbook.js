@@ -1,9 +1,10 @@
-// The page that says what an alert means and what to do. The device carries those that it shipped
-// with; a rule of the site's own may name one elsewhere.
+// SPDX-License-Identifier: Apache-2.0
+// The runbook of an alert. The device serves the shipped ones; a rule of the site may name one
+// elsewhere.
 
 import {link} from './dom.js';
 
-// SHIPPED_RUNBOOKS: their names, put in when the page is bundled (page/build.py).
+// SHIPPED_RUNBOOKS: their names, inserted when the page is bundled (page/build.py).
 export function runbook(place) {
   if (typeof place !== 'string' || place === '') return null;
   const name = place.split(/[?#]/)[0].split('/').at(-1).replace(/\.md$/, '');

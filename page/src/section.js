@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frame of one part of the page: a heading that a screen reader can jump to, and a body.
 
 import {el, update} from './dom.js';
@@ -15,8 +16,7 @@ export function section(id, title) {
   return {node, body};
 }
 
-// Tells whether a reader is at this part of the page, or nearly: what is far away need not be asked
-// for. () => boolean
+// Whether this part of the page is visible, or nearly: distant parts request nothing. () => boolean
 export function nearby(body) {
   let near = true;
   new IntersectionObserver(
@@ -28,8 +28,8 @@ export function nearby(body) {
   return () => near;
 }
 
-// Puts into `body` a place that is filled with draw(answer) of /api/v1/NAME, anew every so many
-// seconds while a reader is near; and says so where the device did not answer.
+// Adds an element to `body` that draw(answer) fills from /api/v1/NAME, repeatedly at this interval
+// in seconds while it is visible; reports a missing answer.
 export function fill(body, page, name, seconds, draw) {
   const trouble = el('div', {class: 'trouble'});
   const now = el('div', {class: 'now'});
@@ -48,13 +48,13 @@ export function fill(body, page, name, seconds, draw) {
       const why = short(error.why, 500);
       const asOf = heard > 0 ? ` (as of ${moment(heard)})` : '';
       if (now.childElementCount === 0) update(trouble, el('p', {class: 'unavailable'}, why));
-      else update(trouble, el('p', {}, `Not as of now: ${why}${asOf}`));
+      else update(trouble, el('p', {}, `Not current: ${why}${asOf}`));
     },
     nearby(body),
   );
 }
 
-// "Not available here": never an empty frame and never a zero. `why` is what the device says.
+// "Not available here": never an empty frame and never a zero. `why` is the device's reason.
 export function unavailable(what, why) {
   return el('p', {class: 'unavailable'}, el('b', {}, `${what}: not available here. `), why ?? '');
 }

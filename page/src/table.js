@@ -1,4 +1,5 @@
-// A table whose rows a reader may sort by any column, with the mouse or the keyboard.
+// SPDX-License-Identifier: Apache-2.0
+// A table that readers can sort by any column, with the mouse or the keyboard.
 
 import {dash} from './absent.js';
 import {el, update} from './dom.js';
@@ -23,7 +24,7 @@ export function sortable(caption, columns, first, shape = '') {
     const title =
       left.length === 0
         ? caption
-        : [caption, el('span', {class: 'note'}, ` (not known here: ${left.join(', ')})`)];
+        : [caption, el('span', {class: 'note'}, ` (unknown here: ${left.join(', ')})`)];
     update(place, plainTable(title, shown, sorted(), heading, sorting));
   };
 
@@ -65,7 +66,7 @@ export function sortable(caption, columns, first, shape = '') {
   };
 }
 
-// Columns of which no row has a value take no room: they are named once.
+// Columns without any value are hidden and named once.
 function withValues(columns, rows) {
   const has = (column) =>
     column.kind !== 'number' || rows.some((row) => column.by(row) !== undefined);
@@ -137,8 +138,8 @@ function cell(column, row) {
   return el('td', {class: column.kind ?? 'text', 'data-name': column.name}, shown);
 }
 
-// The same without sorting, for a few rows in an order that means something. `shape` is 'small'
-// where it fits a phone as it is.
+// A table without sorting, for a few rows in a meaningful order. `shape` is 'small' where it fits a
+// phone as it is.
 export function table(caption, columns, rows, shape = '') {
   return el(
     'div',

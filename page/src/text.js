@@ -1,6 +1,7 @@
-// Foreign text made harmless to the eye. As markup it never was anything: see dom.js.
+// SPDX-License-Identifier: Apache-2.0
+// Sanitises untrusted text. dom.js keeps it from becoming markup.
 //
-// Names of processes, devices and buffers come from whoever runs on the device. Characters that
+// Names of processes, devices and buffers are untrusted. Characters that
 // turn the direction of writing around, show nothing, or put marks on their neighbours make one
 // name look like another: each is shown by its number.
 
@@ -15,7 +16,7 @@ const HIDDEN = new RegExp(
   'gu',
 );
 
-// Marks upon a letter, as many as a language uses; more of them grow over the lines around.
+// Marks on a letter, up to as many as a language uses; more would cover neighbouring lines.
 const PILED = /(\p{M}{4})\p{M}+/gu;
 
 const numbered = (character) =>
@@ -25,19 +26,19 @@ export function plain(text) {
   return String(text).replace(HIDDEN, numbered).replace(PILED, '$1\u2026');
 }
 
-// At most so many characters, and how many there were.
+// At most so many characters, and the original number.
 export function short(text, most = 80) {
   const all = [...plain(text ?? '')];
   if (all.length <= most) return all.join('');
   return `${all.slice(0, most).join('')}\u2026 (${all.length.toLocaleString('en')} characters)`;
 }
 
-// A name of somebody's choosing, which may be none.
+// An untrusted name, which may be empty.
 export function named(text, most = 80) {
   return short(text, most).trim() || '(no name)';
 }
 
-// A word of a list that may grow: 'held_by_none' -> 'held by none'.
+// A word from a list that may grow: 'held_by_none' -> 'held by none'.
 export function words(text) {
   return short(String(text ?? '').replaceAll('_', ' '), 60);
 }

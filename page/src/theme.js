@@ -1,6 +1,7 @@
-// Light or dark: as the reader's system has it, unless chosen here.
+// SPDX-License-Identifier: Apache-2.0
+// Light or dark: the system's setting, unless chosen here.
 
-import {choose, chosen} from './place.js';
+import {choose, chosen} from './url_state.js';
 
 export const THEMES = ['auto', 'light', 'dark'];
 
@@ -9,7 +10,7 @@ export function theme() {
   return THEMES.includes(name) ? name : 'auto';
 }
 
-// The style sheet does the rest. What draws on a canvas listens for 'theme' on the document.
+// The style sheet does the rest. Canvases listen for 'theme' on the document.
 export function applyTheme() {
   const root = document.documentElement;
   const before = root.dataset.theme ?? 'auto';

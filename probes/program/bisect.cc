@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/bisect.h"
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace {
 
 constexpr std::uint64_t kFine = 1U << 20;
 // Of the deadline: no try begins later, so that the last one and the result fit in.
-constexpr int kPatienceShare = 2;
+constexpr int kTimeoutShare = 2;
 
-// An allocation that fails is what is looked for; memory that is not given back is not.
+// The search expects allocations to fail, but not frees.
 bool is_giving_back(const std::string& failed_step) {
   return failed_step == step::kFree || failed_step == step::kUnmap || failed_step == step::kRelease;
 }
@@ -26,10 +27,10 @@ Sizes search_largest(std::uint64_t frame, std::uint64_t limit, std::uint64_t pag
   Sizes sizes;
   const auto goes_on = [&](std::uint64_t bytes) {
     const Attempt answer = attempt(bytes);
-    if (answer == Attempt::kNotMade) return false;
+    if (answer == Attempt::kNotTried) return false;
     ++sizes.tries;
-    if (answer == Attempt::kHad) sizes.largest = bytes;
-    if (answer == Attempt::kNotHad) sizes.smallest = bytes;
+    if (answer == Attempt::kAllocated) sizes.largest = bytes;
+    if (answer == Attempt::kNotAllocated) sizes.smallest = bytes;
     return answer != Attempt::kStop && sizes.tries < kMaxBisectTries;
   };
   std::uint64_t bytes = std::min((frame + page - 1) / page * page, limit / page * page);
@@ -49,9 +50,9 @@ Sizes search_largest(std::uint64_t frame, std::uint64_t limit, std::uint64_t pag
   return sizes;
 }
 
-std::uint64_t bisect_bound(std::uint64_t asked, std::optional<std::uint64_t> available,
+std::uint64_t bisect_bound(std::uint64_t requested, std::optional<std::uint64_t> available,
                            std::uint64_t page) {
-  std::uint64_t bound = (asked + page - 1) / page * page;
+  std::uint64_t bound = (requested + page - 1) / page * page;
   if (available) {
     bound = std::min(bound, *available > kBisectReserve ? *available - kBisectReserve : 0);
   }
@@ -59,7 +60,7 @@ std::uint64_t bisect_bound(std::uint64_t asked, std::optional<std::uint64_t> ava
 }
 
 Result& Run::bisect(std::string kind, std::string target, const Work& work, bool contiguous) {
-  // Nothing: it is not told how much may be taken.
+  // Nothing: it is unknown how much may be taken.
   const auto limit_now = [&]() -> std::optional<std::uint64_t> {
     const FileText meminfo = read_small_file(options_.meminfo);
     auto available = number_of(meminfo.text, "MemAvailable");
@@ -69,21 +70,21 @@ Result& Run::bisect(std::string kind, std::string target, const Work& work, bool
     if (available) *available -= std::min(*available, cma);
     return bisect_bound(options_.bisect_limit, available, page_size());
   };
-  const auto patience = std::chrono::milliseconds(1000) * options_.deadline_seconds;
+  const auto timeout = std::chrono::milliseconds(1000) * options_.deadline_seconds;
   const auto is_in_time = [&] {
-    return std::chrono::steady_clock::now() - began_ < patience / kPatienceShare;
+    return std::chrono::steady_clock::now() - began_ < timeout / kTimeoutShare;
   };
   const std::optional<std::uint64_t> limit = limit_now();
   std::string why;
   if (!limit) {
-    why = options_.meminfo + " does not tell what is available";
+    why = options_.meminfo + " has no MemAvailable";
   } else if (*limit == 0) {
-    why = "512 MiB are left alone, and no more is available";
+    why = "at most the 512 MiB are available that are never taken";
   } else if (!is_in_time()) {
     why = "no time left";
   }
   if (!why.empty()) {
-    return leave_out(std::move(kind), std::move(target), State::kSkipped, std::move(why));
+    return add_result(std::move(kind), std::move(target), State::kSkipped, std::move(why));
   }
   Result& result = add(std::move(kind), std::move(target));
   Result failed;
@@ -94,20 +95,20 @@ Result& Run::bisect(std::string kind, std::string target, const Work& work, bool
     in_time = is_in_time();
     // Others may have taken memory since, and shall have it.
     has_shrunk = bytes > limit_now().value_or(0);
-    if (!in_time || has_shrunk) return Attempt::kNotMade;
+    if (!in_time || has_shrunk) return Attempt::kNotTried;
     Result tried;
     tried.kind = result.kind;
     tried.target = result.target;
-    Rung rung;
-    if (try_size(tried, rung, bytes, work)) {
-      result.rungs.assign(1, rung);
-      return Attempt::kHad;
+    SizeStep size_step;
+    if (try_size(tried, size_step, bytes, work)) {
+      result.size_steps.assign(1, size_step);
+      return Attempt::kAllocated;
     }
     failed = std::move(tried);
-    // Larger than a driver takes at all, or than there is: that is what is looked for.
+    // Larger than a driver allows, or than there is: the bound that is searched for.
     stopped = failed.state != State::kUnsupported &&
               (failed.state != State::kFailed || is_giving_back(failed.failed_step));
-    return stopped ? Attempt::kStop : Attempt::kNotHad;
+    return stopped ? Attempt::kStop : Attempt::kNotAllocated;
   };
   const Sizes sizes = search_largest(options_.frame_bytes, *limit, page_size(), attempt);
   if (sizes.tries == 0) {
@@ -123,7 +124,7 @@ Result& Run::bisect(std::string kind, std::string target, const Work& work, bool
   found.error = failed.error;
   // Larger than the driver makes them at all.
   if (found.error.empty() && failed.state != State::kOk) found.error = state_name(failed.state);
-  // There may be larger ones, but whoever waits must hear of this one.
+  // There may be larger ones, but the result must be printed in time.
   if (!in_time) found.error = "ETIMEDOUT";
   if (sizes.largest == 0 || stopped) {
     result.state = failed.state;

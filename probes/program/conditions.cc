@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/conditions.h"
 
 #include <dirent.h>
@@ -84,7 +85,7 @@ class Reader {
   }
 
  private:
-  // Names of files are told as the machine has them.
+  // Without the tests' root, as the machine has them.
   std::string without_root(const std::string& why) const {
     return why.compare(0, root_.size(), root_) == 0 ? why.substr(root_.size()) : why;
   }
@@ -146,7 +147,7 @@ class Reader {
 
   void emc() {
     const std::string folder = root_ + "/sys/class/devfreq";
-    std::string why = "nothing here tells the memory's clock";
+    std::string why = "no file here has the memory's clock";
     for (const std::string& name : some_of(names_in(folder, "bwmgr"), "devices")) {
       if (emc_clock(folder + "/" + name + "/cur_freq", why)) return;
     }

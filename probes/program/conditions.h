@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Under which conditions it was measured: slow is only comparable with equal clocks.
 //
 // Only what everybody may read; this process may hang in a driver or firmware without harm, so no

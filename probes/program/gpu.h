@@ -1,4 +1,5 @@
-// The GPU as the probe found it; filled by cuda/session.cc, or by without_cuda.cc.
+// SPDX-License-Identifier: Apache-2.0
+// The GPU as the probe found it; filled by cuda/session.cc, or by cuda_stub.cc.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace jetmem::probe {
 struct Gpu {
   State state = State::kUnsupported;  // kOk, kUnsupported, kDenied or kFailed
   std::string reason;
-  // As CUDA tells versions: 13000 for 13.0. Absent: built without, no driver.
+  // As CUDA counts versions: 13000 for 13.0. Absent: built without, no driver.
   std::optional<int> built_with;
   std::optional<int> driver;
 
@@ -29,11 +30,11 @@ struct Gpu {
   std::vector<Step> start;
 };
 
-// The GPU, asked for once; makes the context if there is one to make. Not called where no kind of
+// The GPU, queried once; makes the context if there is one to make. Not called where no kind of
 // memory needs it.
 const Gpu& gpu();
 // Whether gpu() was called in this run.
-bool gpu_was_asked();
+bool gpu_was_queried();
 // What the build has: "CUDA 13.0, sm_75 sm_80", or "without CUDA".
 std::string cuda_build();
 

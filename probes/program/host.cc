@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // host: pageable memory, what malloc() gives. The baseline of the others: where this is slow, the
 // machine is short of memory or of clock, whatever the kind.
 
@@ -12,13 +13,13 @@ namespace jetmem::probe {
 
 void probe_host(Run& run) {
   if (run.options().bisect_limit > 0) {
-    run.leave_out(
+    run.add_result(
         "host", "", State::kUnsupported,
         "pageable memory is promised without being there: its largest size would be found "
         "by the OOM killer");
     return;
   }
-  run.climb("host", "", [](Recorder& recorder, std::uint64_t bytes) {
+  run.run_ladder("host", "", [](Recorder& recorder, std::uint64_t bytes) {
     void* memory = MAP_FAILED;
     Pattern pattern;
     recorder.step(step::kAllocate, 0, [&] {
@@ -26,19 +27,10 @@ void probe_host(Run& run) {
       return recorder.call_errno("mmap", memory == MAP_FAILED ? errno : 0);
     });
     if (memory == MAP_FAILED) return;
-    recorder.step(step::kFirstTouch, bytes, [&] {
-      touch_pages(memory, bytes);
-      return true;
-    });
-    recorder.step(step::kCpuWrite, bytes, [&] {
-      pattern.write(memory, bytes);
-      return true;
-    });
-    recorder.step(step::kCpuVerify, bytes, [&] {
-      recorder.mismatches(pattern.count_mismatches(memory, bytes));
-      return true;
-    });
-    recorder.always(step::kFree, [&] {
+    recorder.touch(memory, bytes, bytes);
+    recorder.write(pattern, memory, bytes);
+    recorder.verify(pattern, memory, bytes);
+    recorder.cleanup(step::kFree, [&] {
       return recorder.call_errno("munmap", ::munmap(memory, bytes) != 0 ? errno : 0);
     });
   });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/json.h"
 
 #include <array>
@@ -6,34 +7,17 @@
 
 namespace jetmem::probe {
 
-void JsonWriter::separate() {
-  if (needs_comma_) text_.push_back(',');
-  needs_comma_ = false;
-}
-
-JsonWriter& JsonWriter::begin_object() {
-  separate();
-  text_.push_back('{');
+JsonWriter& JsonWriter::put(std::string_view token, bool comma_after) {
+  if (needs_comma_ && token != "}" && token != "]") text_.push_back(',');
+  text_ += token;
+  needs_comma_ = comma_after;
   return *this;
 }
 
-JsonWriter& JsonWriter::end_object() {
-  text_.push_back('}');
-  needs_comma_ = true;
-  return *this;
-}
-
-JsonWriter& JsonWriter::begin_array() {
-  separate();
-  text_.push_back('[');
-  return *this;
-}
-
-JsonWriter& JsonWriter::end_array() {
-  text_.push_back(']');
-  needs_comma_ = true;
-  return *this;
-}
+JsonWriter& JsonWriter::begin_object() { return put("{", false); }
+JsonWriter& JsonWriter::end_object() { return put("}"); }
+JsonWriter& JsonWriter::begin_array() { return put("[", false); }
+JsonWriter& JsonWriter::end_array() { return put("]"); }
 
 JsonWriter& JsonWriter::key(std::string_view name) {
   value(name);
@@ -42,53 +26,25 @@ JsonWriter& JsonWriter::key(std::string_view name) {
   return *this;
 }
 
-// What is not ASCII, or controls a terminal, becomes a question mark: names of heaps, zones and
-// devices come from outside.
+// What is not printable ASCII becomes a question mark: names of heaps, zones and devices come from
+// outside.
 JsonWriter& JsonWriter::value(std::string_view text) {
-  separate();
-  text_.push_back('"');
+  std::string quoted = "\"";
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text_.push_back('\\');
-      text_.push_back(c);
-    } else {
-      text_.push_back(byte < 0x20 || byte > 0x7E ? '?' : c);
-    }
+    if (c == '"' || c == '\\') quoted.push_back('\\');
+    quoted.push_back(c < ' ' || c > '~' ? '?' : c);
   }
-  text_.push_back('"');
-  needs_comma_ = true;
-  return *this;
+  return put(quoted + "\"");
 }
 
-JsonWriter& JsonWriter::value(bool flag) {
-  separate();
-  text_ += flag ? "true" : "false";
-  needs_comma_ = true;
-  return *this;
-}
-
-JsonWriter& JsonWriter::value(std::uint64_t number) {
-  separate();
-  text_ += std::to_string(number);
-  needs_comma_ = true;
-  return *this;
-}
-
-JsonWriter& JsonWriter::value(std::int64_t number) {
-  separate();
-  text_ += std::to_string(number);
-  needs_comma_ = true;
-  return *this;
-}
+JsonWriter& JsonWriter::value(bool flag) { return put(flag ? "true" : "false"); }
+JsonWriter& JsonWriter::value(std::uint64_t number) { return put(std::to_string(number)); }
+JsonWriter& JsonWriter::value(std::int64_t number) { return put(std::to_string(number)); }
 
 JsonWriter& JsonWriter::value(double number) {
-  separate();
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%.6g", number);
-  text_ += std::isfinite(number) ? text.data() : "null";
-  needs_comma_ = true;
-  return *this;
+  return put(std::isfinite(number) ? text.data() : "null");
 }
 
 }  // namespace jetmem::probe

@@ -1,4 +1,9 @@
-// Writes JSON: what little of it a result needs. No library, so that this program needs none.
+// SPDX-License-Identifier: Apache-2.0
+// Writes JSON: what little of it a result needs.
+//
+// This is the program's only JSON writer, in jetmem's build and in the stand-alone one. nlohmann
+// would be a second one or a dependency: on a device the program builds from its own sources, a C++
+// compiler and the CUDA toolkit alone, and it never reads JSON.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +38,7 @@ class JsonWriter {
   const std::string& text() const { return text_; }
 
  private:
-  void separate();
+  JsonWriter& put(std::string_view token, bool comma_after = true);
 
   std::string text_;
   bool needs_comma_ = false;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One function, in a file of its own, for each kind of memory: adds a result, or one for each
 // target, to the run.
 #pragma once
@@ -9,7 +10,7 @@ namespace jetmem::probe {
 void probe_host(Run& run);
 void probe_dmabuf(Run& run);
 
-// With CUDA. In a build without it these are in without_cuda.cc.
+// With CUDA. In a build without it these are in cuda_stub.cc.
 void probe_pinned(Run& run);
 void probe_managed(Run& run);
 void probe_device(Run& run);

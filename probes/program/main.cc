@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // jetmem-probe: takes memory of each kind that this machine has, uses it, gives it back, and prints
 // what happened as one line of JSON.
 //
 // A process of its own, because a CUDA context costs some 100 MB and a third of a second, and
-// because a GPU's driver that hangs takes whoever asked it along, beyond any signal.
+// because a GPU's driver that hangs takes its caller along, beyond any signal.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,9 +16,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "probes/program/bounds.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
+#include "probes/program/process_limits.h"
 #include "probes/program/report.h"
 
 #ifndef JETMEM_VERSION
@@ -29,7 +30,7 @@ namespace {
 
 constexpr int kExitUsage = 2;
 constexpr std::size_t kLongestRequest = 4096;
-constexpr double kRequestPatienceSeconds = 5;
+constexpr double kRequestTimeoutSeconds = 5;
 
 double seconds_of(clockid_t clock) {
   timespec now{};
@@ -57,7 +58,7 @@ static_assert(std::size(kProbes) == std::size(kKinds), "every kind has its probe
 
 // One line of words, whole within the patience; false when none came.
 bool read_request(std::vector<std::string>& words) {
-  const double deadline = seconds_of(CLOCK_BOOTTIME) + kRequestPatienceSeconds;
+  const double deadline = seconds_of(CLOCK_BOOTTIME) + kRequestTimeoutSeconds;
   std::string line;
   while (line.find('\n') == std::string::npos) {
     const double left = deadline - seconds_of(CLOCK_BOOTTIME);
@@ -76,7 +77,7 @@ bool read_request(std::vector<std::string>& words) {
   return true;
 }
 
-// A device that is opened later must not become somebody's stdout. Not writable, so that what is
+// A device that is opened later must not become stdout. Not writable, so that what is
 // lost is noticed.
 void fill_standard_descriptors() {
   for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0; fd = ::dup(fd)) {
@@ -96,27 +97,27 @@ std::FILE* keep_stdout() {
   return out;
 }
 
-void tell(std::FILE* out, const char* what, const std::string& piece) {
+void notify(std::FILE* out, const char* what, const std::string& piece) {
   std::fprintf(out, "%s %s\n", what, piece.c_str());
   std::fflush(out);
 }
 
 // A library of a driver may crash or hang later on, which then costs only what it was at.
-void tell_results(Run& run, std::FILE* out) {
-  run.when_finished([out, told_gpu = false](const Result& result) mutable {
-    if (gpu_was_asked() && !told_gpu) {
-      told_gpu = true;
-      tell(out, "gpu", gpu_piece());
+void print_results(Run& run, std::FILE* out) {
+  run.when_finished([out, reported_gpu = false](const Result& result) mutable {
+    if (gpu_was_queried() && !reported_gpu) {
+      reported_gpu = true;
+      notify(out, "gpu", gpu_report_json());
     }
-    tell(out, "done", result_piece(result));
+    notify(out, "done", result_json(result));
   });
 }
 
 int run(std::vector<std::string> arguments) {
   fill_standard_descriptors();
-  Asked asked = Asked::kByCommandLine;
+  OptionSource source = OptionSource::kCommandLine;
   if (arguments.size() == 1 && arguments[0] == "--request") {
-    asked = Asked::kByRequest;
+    source = OptionSource::kRequest;
     arguments.clear();
     if (!read_request(arguments)) {
       std::fputs("jetmem-probe: no request came on stdin\n", stderr);
@@ -125,47 +126,47 @@ int run(std::vector<std::string> arguments) {
   }
   Options options;
   std::string problem;
-  switch (parse_options(arguments, asked, options, problem)) {
+  switch (parse_options(arguments, source, options, problem)) {
     case Parsed::kHelp:
       std::fputs(kHelp, stdout);
       return 0;
     case Parsed::kVersion:
       std::printf("jetmem-probe %s (%s)\n", JETMEM_VERSION, cuda_build().c_str());
       return 0;
-    case Parsed::kWrong:
+    case Parsed::kInvalid:
       std::fprintf(stderr, "jetmem-probe: %s\n", problem.c_str());
       return kExitUsage;
     case Parsed::kRun:
       break;
   }
-  set_bounds(options.deadline_seconds);
+  limit_process(options.deadline_seconds);
   std::FILE* const out = keep_stdout();
   if (options.progress) {
     std::fprintf(out, "%s pid %d\n", kSchema, static_cast<int>(::getpid()));
     std::fflush(out);
   }
   Run run(options, out);
-  Moments moments;
-  moments.started_boot_seconds = seconds_of(CLOCK_BOOTTIME);
-  moments.started_wall_seconds = seconds_of(CLOCK_REALTIME);
-  run.at("conditions", "", "before", 0);
-  moments.before = read_conditions();
+  RunTimes times;
+  times.started_boot_seconds = seconds_of(CLOCK_BOOTTIME);
+  times.started_wall_seconds = seconds_of(CLOCK_REALTIME);
+  run.report_progress("conditions", "", "before", 0);
+  times.before = read_conditions();
   if (options.progress) {
-    tell(out, "begun", begun_piece(run, moments));
-    tell_results(run, out);
+    notify(out, "begun", run_header_json(run, times));
+    print_results(run, out);
   }
   for (const Kind& kind : kProbes) {
-    const auto& wanted = options.kinds;
-    if (std::find(wanted.begin(), wanted.end(), kind.name) == wanted.end()) continue;
+    const auto& needed = options.kinds;
+    if (std::find(needed.begin(), needed.end(), kind.name) == needed.end()) continue;
     // Already loading a library may be its last.
-    run.at(kind.name, "", "start", 0);
+    run.report_progress(kind.name, "", "start", 0);
     kind.probe(run);
     run.finish_results();
   }
-  run.at("conditions", "", "after", 0);
-  moments.after = read_conditions();
-  moments.seconds = seconds_of(CLOCK_BOOTTIME) - moments.started_boot_seconds;
-  std::fprintf(out, "%s\n", report(run, moments).c_str());
+  run.report_progress("conditions", "", "after", 0);
+  times.after = read_conditions();
+  times.seconds = seconds_of(CLOCK_BOOTTIME) - times.started_boot_seconds;
+  std::fprintf(out, "%s\n", report(run, times).c_str());
   // An error of an earlier line stays with the stream.
   if (std::fflush(out) == 0 && std::ferror(out) == 0) return 0;
   std::fputs("jetmem-probe: the result could not be written\n", stderr);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/options.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ bool is_kind(const std::string& name) {
 }
 
 bool parse_kinds(const std::string& text, std::vector<std::string>& kinds, std::string& problem) {
-  std::vector<std::string> asked;
+  std::vector<std::string> requested;
   std::size_t at = 0;
   while (at <= text.size()) {
     const std::size_t end = std::min(text.find(',', at), text.size());
@@ -43,12 +44,13 @@ bool parse_kinds(const std::string& text, std::vector<std::string>& kinds, std::
       for (const char* kind : kKinds) problem += std::string(" ") + kind;
       return false;
     }
-    asked.push_back(name);
+    requested.push_back(name);
     at = end + 1;
   }
   kinds.clear();
   for (const char* kind : kKinds) {
-    if (std::find(asked.begin(), asked.end(), kind) != asked.end()) kinds.emplace_back(kind);
+    if (std::find(requested.begin(), requested.end(), kind) != requested.end())
+      kinds.emplace_back(kind);
   }
   return true;
 }
@@ -73,7 +75,7 @@ const char kHelp[] =
     "                      contiguous free memory behind the DMA heap NAME; a heap other than the\n"
     "                      system's is tried only where this is four frames; repeatable\n"
     "  --any-heap          try every DMA heap, whatever is free\n"
-    "  --bisect BYTES      find the largest size that can be had, up to this; a camera that "
+    "  --bisect BYTES      find the largest size that succeeds, up to this; a camera that "
     "starts\n"
     "                      meanwhile may find nothing\n"
     "  --deadline SECONDS  end after this long, 60 by default\n"
@@ -85,8 +87,8 @@ const char kHelp[] =
     "\n"
     "Exit status: 0 when the line was printed, whatever it says; 2 on a wrong option.\n";
 
-Parsed parse_options(const std::vector<std::string>& arguments, Asked asked, Options& options,
-                     std::string& problem) {
+Parsed parse_options(const std::vector<std::string>& arguments, OptionSource source,
+                     Options& options, std::string& problem) {
   options.kinds.assign(std::begin(kKinds), std::end(kKinds));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& name = arguments[i];
@@ -104,25 +106,25 @@ Parsed parse_options(const std::vector<std::string>& arguments, Asked asked, Opt
                                       "--deadline", "--heaps", "--udmabuf",     "--libraries"};
     if (std::find(std::begin(with_value), std::end(with_value), name) == std::end(with_value)) {
       problem = "unknown option " + shown(name) + "; see --help";
-      return Parsed::kWrong;
+      return Parsed::kInvalid;
     }
     const bool names_file = name == "--heaps" || name == "--udmabuf" || name == "--libraries";
-    if (names_file && asked == Asked::kByRequest) {
+    if (names_file && source == OptionSource::kRequest) {
       problem = name + ": not in a request";
-      return Parsed::kWrong;
+      return Parsed::kInvalid;
     }
     if (i + 1 == arguments.size()) {
       problem = name + " needs a value; see --help";
-      return Parsed::kWrong;
+      return Parsed::kInvalid;
     }
     const std::string& value = arguments[++i];
     std::uint64_t number = 0;
     const auto wrong = [&](const std::string& expected) {
       problem = name + ": expected " + expected + ", found " + shown(value);
-      return Parsed::kWrong;
+      return Parsed::kInvalid;
     };
     if (name == "--kinds") {
-      if (!parse_kinds(value, options.kinds, problem)) return Parsed::kWrong;
+      if (!parse_kinds(value, options.kinds, problem)) return Parsed::kInvalid;
     } else if (name == "--frame") {
       if (!parse_number(value, number) || number < kLeastFrame || number > kLargestFrame) {
         return wrong("a number of bytes from 4096 to 268435456");
@@ -137,7 +139,7 @@ Parsed parse_options(const std::vector<std::string>& arguments, Asked asked, Opt
       options.largest_runs[value.substr(0, equals)] = number;
       if (options.largest_runs.size() > kMaxLargestRuns) {
         problem = "--largest-run: more than 64 of them";
-        return Parsed::kWrong;
+        return Parsed::kInvalid;
       }
     } else if (name == "--bisect") {
       if (!parse_number(value, number) || number == 0) return wrong("a number of bytes");

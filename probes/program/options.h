@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What jetmem-probe is asked to do, on its command line or in a line of its stdin.
 #pragma once
 
@@ -31,15 +32,15 @@ struct Options {
   std::string library_directory;  // of NvBufSurface, EGL: empty is the loader's search
 };
 
-enum class Parsed { kRun, kHelp, kVersion, kWrong };
+enum class Parsed { kRun, kHelp, kVersion, kInvalid };
 
 // Where the words come from. Whoever may send a request need not be whoever this program runs as:
 // a request names no files.
-enum class Asked { kByCommandLine, kByRequest };
+enum class OptionSource { kCommandLine, kRequest };
 
 // `problem` says what is wrong, naming the argument; printable, and not long.
-Parsed parse_options(const std::vector<std::string>& arguments, Asked asked, Options& options,
-                     std::string& problem);
+Parsed parse_options(const std::vector<std::string>& arguments, OptionSource source,
+                     Options& options, std::string& problem);
 
 extern const char kHelp[];
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/pattern.h"
 
 #include <sys/random.h>
@@ -14,7 +15,7 @@ Pattern::Pattern() {
   auto* bytes = reinterpret_cast<unsigned char*>(tile_.data());
   std::size_t have = 0;
   while (have < sizeof tile_) {
-    // Early at boot the kernel may have none yet: nobody waits for it.
+    // Early at boot the kernel may have none yet: do not wait for it.
     const ssize_t n = ::getrandom(bytes + have, sizeof tile_ - have, GRND_NONBLOCK);
     if (n <= 0) break;
     have += static_cast<std::size_t>(n);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random bytes to write and to look for again.
 //
 // A tile of random words, repeated: as fast as the memory, where a random number for each word

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/report.h"
 
 #include <unistd.h>
@@ -59,11 +60,11 @@ void write(JsonWriter& out, const std::vector<Step>& steps) {
   out.end_array();
 }
 
-void write(JsonWriter& out, const Rung& rung) {
-  out.begin_object().member("bytes", rung.bytes);
-  put(out, "mismatches", rung.mismatches);
+void write(JsonWriter& out, const SizeStep& size_step) {
+  out.begin_object().member("bytes", size_step.bytes);
+  put(out, "mismatches", size_step.mismatches);
   out.key("steps");
-  write(out, rung.steps);
+  write(out, size_step.steps);
   out.end_object();
 }
 
@@ -80,7 +81,7 @@ void write(JsonWriter& out, const Result& result) {
     write(out, *result.warm_up);
   }
   out.key("rungs").begin_array();
-  for (const Rung& rung : result.rungs) write(out, rung);
+  for (const SizeStep& size_step : result.size_steps) write(out, size_step);
   out.end_array();
   out.key("ratios").begin_array();
   for (const Ratio& ratio : result.ratios) {
@@ -123,13 +124,13 @@ void write(JsonWriter& out, const Gpu& gpu) {
   out.end_object();
 }
 
-void write_start(JsonWriter& out, const Moments& moments) {
+void write_start(JsonWriter& out, const RunTimes& times) {
   out.member("schema", kSchema).member("version", JETMEM_VERSION);
   out.member("pid", static_cast<std::int64_t>(::getpid()));
   out.key("started").begin_object();
   // More digits than a duration needs: microseconds after years.
-  out.member("boot_microseconds", static_cast<std::uint64_t>(moments.started_boot_seconds * 1e6));
-  out.member("wall_microseconds", static_cast<std::uint64_t>(moments.started_wall_seconds * 1e6));
+  out.member("boot_microseconds", static_cast<std::uint64_t>(times.started_boot_seconds * 1e6));
+  out.member("wall_microseconds", static_cast<std::uint64_t>(times.started_wall_seconds * 1e6));
   out.end_object();
 }
 
@@ -142,18 +143,18 @@ std::string piece(const T& what) {
 
 }  // namespace
 
-std::string report(const Run& run, const Moments& moments) {
+std::string report(const Run& run, const RunTimes& times) {
   JsonWriter out;
   out.begin_object();
-  write_start(out, moments);
-  out.member("seconds", moments.seconds);
+  write_start(out, times);
+  out.member("seconds", times.seconds);
   out.member("frame_bytes", run.options().frame_bytes);
   out.key("conditions").begin_object().key("before");
-  write(out, moments.before);
+  write(out, times.before);
   out.key("after");
-  write(out, moments.after);
+  write(out, times.after);
   out.end_object();
-  if (gpu_was_asked()) {
+  if (gpu_was_queried()) {
     out.key("gpu");
     write(out, gpu());
   }
@@ -163,19 +164,19 @@ std::string report(const Run& run, const Moments& moments) {
   return out.text();
 }
 
-std::string begun_piece(const Run& run, const Moments& moments) {
+std::string run_header_json(const Run& run, const RunTimes& times) {
   JsonWriter out;
   out.begin_object();
-  write_start(out, moments);
+  write_start(out, times);
   out.member("frame_bytes", run.options().frame_bytes);
   out.key("before");
-  write(out, moments.before);
+  write(out, times.before);
   out.end_object();
   return out.text();
 }
 
-std::string gpu_piece() { return piece(gpu()); }
+std::string gpu_report_json() { return piece(gpu()); }
 
-std::string result_piece(const Result& result) { return piece(result); }
+std::string result_json(const Result& result) { return piece(result); }
 
 }  // namespace jetmem::probe

@@ -1,4 +1,5 @@
-// What a run of jetmem-probe found, before it becomes a line of JSON (docs/probe.md tells that
+// SPDX-License-Identifier: Apache-2.0
+// What a run of jetmem-probe found, before it becomes a line of JSON (docs/probe.md describes that
 // format; report.cc writes it).
 //
 // This program depends on nothing of jetmem's, so that it can be built alone, on the device, with
@@ -14,11 +15,11 @@ namespace jetmem::probe {
 
 enum class State {
   kOk,
-  kFailed,       // a step failed: the memory could not be had or used
+  kFailed,       // a step failed: the memory could not be allocated or used
   kMismatch,     // CPU or GPU did not see the bytes that the other wrote
   kUnsupported,  // this machine, driver or build has no such memory
   kDenied,       // it exists, and this process may not use it
-  kSkipped,      // left out on purpose, to spare the device
+  kSkipped,      // not tried on purpose, to protect the device
 };
 const char* state_name(State state);
 
@@ -56,14 +57,14 @@ struct Step {
 };
 
 // All steps with a buffer of one size.
-struct Rung {
+struct SizeStep {
   std::uint64_t bytes = 0;
   std::vector<Step> steps;
   // 64-bit words that were not what they should have been. Absent: it did not come to a check.
   std::optional<std::uint64_t> mismatches;
 };
 
-// Two measurements of the same moment against each other, and what is to be thought of it.
+// Two measurements of the same moment divided, and a judgement of the quotient.
 struct Ratio {
   std::string name;             // "gpu_repeated_read_pinned_to_device"
   std::optional<double> value;  // none: `expected` says why it could not be measured
@@ -75,12 +76,12 @@ struct Bisection {
   std::uint64_t largest_bytes = 0;  // 0: not even the smallest
   std::uint64_t limit_bytes = 0;    // nothing larger was tried
   unsigned tries = 0;
-  std::string error;  // of the smallest that failed; empty: the limit could be had
+  std::string error;  // of the smallest that failed; empty: the limit succeeded
 };
 
 struct Result {
   std::string kind;
-  std::string target;  // a heap's name; empty for kinds of which there is one
+  std::string target;  // a heap's name; empty for kinds that have one
   State state = State::kOk;
   std::string reason;  // for people; empty when ok
   // Of a failure: which step, with what size, and the error's name.
@@ -88,8 +89,9 @@ struct Result {
   std::uint64_t failed_bytes = 0;
   std::string error;
 
-  std::optional<Rung> warm_up;  // the first round with the smallest size: drivers load things then
-  std::vector<Rung> rungs;
+  std::optional<SizeStep>
+      warm_up;  // the first round with the smallest size: drivers load things then
+  std::vector<SizeStep> size_steps;
   std::vector<Ratio> ratios;
   std::optional<Bisection> bisection;
 };

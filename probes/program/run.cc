@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/run.h"
 
 #include <unistd.h>
@@ -67,7 +68,7 @@ std::string errno_name(int error) {
 
 bool Recorder::call(const char* name, bool well, const std::string& result,
                     const std::string& why) {
-  if (!rung_.steps.empty()) rung_.steps.back().calls.push_back({name, result});
+  if (!size_step_.steps.empty()) size_step_.steps.back().calls.push_back({name, result});
   if (!well && error_.empty()) {
     error_ = result;
     why_ = std::string(name) + ": " + (why.empty() ? result : why + " (" + result + ")");
@@ -80,14 +81,35 @@ bool Recorder::call_errno(const char* name, int error) {
               error == 0 ? "" : std::strerror(error));
 }
 
+bool Recorder::touch(void* memory, std::uint64_t bytes, std::uint64_t moved) {
+  return step(step::kFirstTouch, moved, [&] {
+    touch_pages(memory, bytes);
+    return true;
+  });
+}
+
+bool Recorder::write(const Pattern& pattern, void* memory, std::uint64_t bytes) {
+  return step(step::kCpuWrite, bytes, [&] {
+    pattern.write(memory, bytes);
+    return true;
+  });
+}
+
+bool Recorder::verify(const Pattern& pattern, const void* memory, std::uint64_t bytes) {
+  return step(step::kCpuVerify, bytes, [&] {
+    mismatches(pattern.count_mismatches(memory, bytes));
+    return true;
+  });
+}
+
 void Recorder::mismatches(std::uint64_t words) {
-  rung_.mismatches = words;
+  size_step_.mismatches = words;
   if (words == 0 || result_.state != State::kOk) return;
   result_.state = State::kMismatch;
-  result_.failed_step = rung_.steps.empty() ? "" : rung_.steps.back().step;
-  result_.failed_bytes = rung_.bytes;
+  result_.failed_step = size_step_.steps.empty() ? "" : size_step_.steps.back().step;
+  result_.failed_bytes = size_step_.bytes;
   result_.error = "mismatch";
-  result_.reason = std::to_string(words) + " of " + std::to_string(rung_.bytes / 8) +
+  result_.reason = std::to_string(words) + " of " + std::to_string(size_step_.bytes / 8) +
                    " words are not what was written";
   failed_ = true;
 }
@@ -106,14 +128,14 @@ void Recorder::fail(const char* step) {
   if (result_.state != State::kOk) return;
   result_.state = State::kFailed;
   result_.failed_step = step;
-  result_.failed_bytes = rung_.bytes;
+  result_.failed_bytes = size_step_.bytes;
   result_.error = error_;
   result_.reason = why_;
 }
 
 void Run::finish_results() {
-  for (; told_ < results_.size(); ++told_) {
-    if (tell_) tell_(results_[told_]);
+  for (; logged_ < results_.size(); ++logged_) {
+    if (tell_) tell_(results_[logged_]);
   }
 }
 
@@ -125,41 +147,42 @@ Result& Run::add(std::string kind, std::string target) {
   return results_.back();
 }
 
-bool Run::try_size(Result& result, Rung& rung, std::uint64_t bytes, const Work& work) const {
-  rung.bytes = bytes;
+bool Run::try_size(Result& result, SizeStep& size_step, std::uint64_t bytes,
+                   const Work& work) const {
+  size_step.bytes = bytes;
   const std::function<void(const char*)> progress = [&](const char* step) {
-    at(result.kind, result.target, step, bytes);
+    report_progress(result.kind, result.target, step, bytes);
   };
-  Recorder recorder(result, rung, progress);
+  Recorder recorder(result, size_step, progress);
   work(recorder, bytes);
   return result.state == State::kOk;
 }
 
-Result& Run::climb(std::string kind, std::string target, const Work& work) {
+Result& Run::run_ladder(std::string kind, std::string target, const Work& work) {
   Result& result = add(std::move(kind), std::move(target));
   const std::vector<std::uint64_t> sizes = ladder(options_.frame_bytes);
   if (!try_size(result, result.warm_up.emplace(), sizes.front(), work)) return result;
   for (const std::uint64_t bytes : sizes) {
-    if (!try_size(result, result.rungs.emplace_back(), bytes, work)) break;
+    if (!try_size(result, result.size_steps.emplace_back(), bytes, work)) break;
   }
   return result;
 }
 
-Result& Run::once(std::string kind, std::string target, const Work& work) {
+Result& Run::run_once(std::string kind, std::string target, const Work& work) {
   Result& result = add(std::move(kind), std::move(target));
-  try_size(result, result.rungs.emplace_back(), ladder(options_.frame_bytes).back(), work);
+  try_size(result, result.size_steps.emplace_back(), ladder(options_.frame_bytes).back(), work);
   return result;
 }
 
-Result& Run::leave_out(std::string kind, std::string target, State state, std::string reason) {
+Result& Run::add_result(std::string kind, std::string target, State state, std::string reason) {
   Result& result = add(std::move(kind), std::move(target));
   result.state = state;
   result.reason = std::move(reason);
   return result;
 }
 
-void Run::at(std::string_view kind, std::string_view target, const char* step,
-             std::uint64_t bytes) const {
+void Run::report_progress(std::string_view kind, std::string_view target, const char* step,
+                          std::uint64_t bytes) const {
   if (!options_.progress) return;
   // A target is the name of a device node: one word, or not shown.
   const bool is_word = !target.empty() && target.find_first_of(" \n\t") == target.npos;

@@ -1,4 +1,5 @@
-// One run: what was asked for, the results so far, and the way each kind of memory goes through
+// SPDX-License-Identifier: Apache-2.0
+// One run: its options, the results so far, and the way each kind of memory goes through
 // its steps.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "probes/program/options.h"
+#include "probes/program/pattern.h"
 #include "probes/program/result.h"
 
 namespace jetmem::probe {
@@ -20,18 +22,19 @@ namespace jetmem::probe {
 // that give back what was taken.
 class Recorder {
  public:
-  Recorder(Result& result, Rung& rung, const std::function<void(const char* step)>& progress)
-      : result_(result), rung_(rung), progress_(progress) {}
+  Recorder(Result& result, SizeStep& size_step,
+           const std::function<void(const char* step)>& progress)
+      : result_(result), size_step_(size_step), progress_(progress) {}
 
-  // Does one step and times it. `work` is a bool(): false when it failed, which call() or errno()
-  // has said why. `bytes`: moved by it, for a bandwidth.
+  // Does one step and times it. `work` is a bool(): false when it failed, which call() or
+  // call_errno() has recorded. `bytes`: moved by it, for a bandwidth.
   template <class Work>
   bool step(const char* name, std::uint64_t bytes, Work&& work) {
     return failed_ ? false : timed(name, bytes, std::forward<Work>(work));
   }
   // Done also after a failure: gives something back.
   template <class Work>
-  bool always(const char* name, Work&& work) {
+  bool cleanup(const char* name, Work&& work) {
     return timed(name, 0, std::forward<Work>(work));
   }
 
@@ -41,7 +44,13 @@ class Recorder {
   // A system call: 0, or its errno.
   bool call_errno(const char* name, int error);
 
-  // The outcome of the comparison.
+  // The CPU's steps with `memory`, of `bytes` bytes. touch(): one byte of each page; `moved` as in
+  // step().
+  bool touch(void* memory, std::uint64_t bytes, std::uint64_t moved);
+  bool write(const Pattern& pattern, void* memory, std::uint64_t bytes);
+  bool verify(const Pattern& pattern, const void* memory, std::uint64_t bytes);
+
+  // Within a step: the outcome of the comparison.
   void mismatches(std::uint64_t words);
   // Ends the kind with this state in place of a failure: found out to be unsupported, say.
   void end_as(State state, std::string reason);
@@ -52,18 +61,18 @@ class Recorder {
   template <class Work>
   bool timed(const char* name, std::uint64_t bytes, Work&& work) {
     progress_(name);
-    rung_.steps.push_back({name, 0, bytes, {}});
+    size_step_.steps.push_back({name, 0, bytes, {}});
     const auto begin = std::chrono::steady_clock::now();
     const bool well = work();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    rung_.steps.back().seconds = took.count();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    size_step_.steps.back().seconds = elapsed.count();
     if (!well) fail(name);
     return well;
   }
   void fail(const char* step);
 
   Result& result_;
-  Rung& rung_;
+  SizeStep& size_step_;
   const std::function<void(const char* step)>& progress_;
   bool failed_ = false;
   std::string error_;  // of the call that failed
@@ -72,7 +81,7 @@ class Recorder {
 
 class Run {
  public:
-  // `out`: for at().
+  // `out`: for report_progress().
   explicit Run(const Options& options, std::FILE* out = stdout) : options_(options), out_(out) {}
 
   const Options& options() const { return options_; }
@@ -82,34 +91,36 @@ class Run {
   using Work = std::function<void(Recorder& recorder, std::uint64_t bytes)>;
   // Once to warm up, then with each size of the ladder until one fails. The reference is valid
   // until the next result.
-  Result& climb(std::string kind, std::string target, const Work& work);
+  Result& run_ladder(std::string kind, std::string target, const Work& work);
   // Only with the frame's size, and only once: for memory that others may need the next moment.
-  Result& once(std::string kind, std::string target, const Work& work);
-  // A kind of which nothing can be tried.
-  Result& leave_out(std::string kind, std::string target, State state, std::string reason);
+  Result& run_once(std::string kind, std::string target, const Work& work);
+  // A kind, or one target of it, that is not tried.
+  Result& add_result(std::string kind, std::string target, State state, std::string reason);
 
-  // Finds the largest size, up to the limit that was asked for, with which `work` succeeds: for
-  // --bisect, in place of climb(). `work` only takes memory and gives it back. The limit is cut to
-  // what may be taken of this machine; a failure to allocate is no failure of the result, unless
-  // not even a page could be had. Its only rung is that of the largest size. No try begins after
-  // half the deadline: the last one and the result must fit in. `contiguous`: of a CMA area, whose
+  // Finds the largest size, up to the requested limit, with which `work` succeeds: for
+  // --bisect, in place of run_ladder(). `work` only allocates and frees. The limit is cut to what
+  // may be taken of this machine; a failed allocation fails the result only if not even a page
+  // could be allocated. Its only rung is that of the largest size. No try begins after half the
+  // deadline: the last one and the result must fit in. `contiguous`: of a CMA area, whose
   // free pages other kinds cannot have.
   Result& bisect(std::string kind, std::string target, const Work& work, bool contiguous = false);
 
-  // Has each result told once nothing changes it any more: before the next is begun, and at
+  // Called with each result once it is final: before the next one begins, and by
   // finish_results().
-  void when_finished(std::function<void(const Result& result)> tell) { tell_ = std::move(tell); }
+  void when_finished(std::function<void(const Result& result)> notify) {
+    tell_ = std::move(notify);
+  }
   void finish_results();
 
   // Says on stdout where it is, where that was asked for: whoever waits can then tell where it
   // hangs or died.
-  void at(std::string_view kind, std::string_view target, const char* step,
-          std::uint64_t bytes) const;
+  void report_progress(std::string_view kind, std::string_view target, const char* step,
+                       std::uint64_t bytes) const;
 
  private:
   Result& add(std::string kind, std::string target);
   // One rung, into `result`; true while that is ok.
-  bool try_size(Result& result, Rung& rung, std::uint64_t bytes, const Work& work) const;
+  bool try_size(Result& result, SizeStep& size_step, std::uint64_t bytes, const Work& work) const;
 
   const Options& options_;
   std::FILE* out_;
@@ -117,7 +128,7 @@ class Run {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::vector<Result> results_;
   std::function<void(const Result&)> tell_;
-  std::size_t told_ = 0;
+  std::size_t logged_ = 0;
 };
 
 // The sizes of the ladder: from 64 KiB on four times as large each, the last is the frame.

@@ -1,4 +1,5 @@
-// Reads what the kernel tells in small files.
+// SPDX-License-Identifier: Apache-2.0
+// Reads the small files of /proc and /sys.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ struct FileText {
   int error = 0;     // of opening or reading it
   std::string text;  // at most 16 KiB; without the newline, blanks and NULs at its end
 };
-// Waits for nobody: not for the other end of a pipe.
+// Never waits, not even for the other end of a pipe.
 FileText read_small_file(const std::string& path);
 
 struct FileNumber {

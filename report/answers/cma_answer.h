@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contiguous memory areas (CMA): what is taken, the largest piece left, and whether a camera
 // frame still fits. docs/status.md has the JSON form field by field.
 #pragma once
@@ -23,7 +24,7 @@ struct CmaAnswer {
     std::optional<double> available_bytes;  // in whatever pieces
     std::optional<double> used_ratio;
     std::optional<double> largest_run_bytes;
-    std::optional<double> wanted_bytes;     // the frame, or a larger request that failed
+    std::optional<double> required_bytes;   // the frame, or a larger request that failed
     std::optional<double> frame_fit_ratio;  // largest run by what is wanted
     std::optional<double> pages_allocated;  // since boot
     std::optional<double> pages_refused;
@@ -42,7 +43,7 @@ struct CmaAnswer {
   static constexpr std::size_t kMaxFailures = 10;
 
   AnswerFrom from;
-  std::optional<bool> has_cma;  // absent: nobody can tell; absent["has_cma"] says why
+  std::optional<bool> has_cma;  // absent: unknown; absent["has_cma"] has the reason
   std::string none;             // where it is false
   std::optional<double> total_bytes;
   std::optional<double> free_bytes;  // CmaFree: what borrowers hold is not in it
@@ -50,15 +51,15 @@ struct CmaAnswer {
   std::optional<double> calls_succeeded;
   std::optional<double> largest_request_bytes;  // that the log has seen fail
   std::vector<Area> areas;
-  std::uint64_t areas_left_out = 0;
+  std::uint64_t areas_omitted = 0;
   std::vector<Failure> failures;
-  std::uint64_t failures_left_out = 0;
+  std::uint64_t failures_omitted = 0;
   std::vector<std::string> advice;
   Absences absent;
 };
 
 CmaAnswer cma_answer(const DeviceNow& now);
-nlohmann::ordered_json cma_area_json(const CmaAnswer::Area& area);
+void describe(json::Fields& v, CmaAnswer::Area& area);
 std::string cma_json(const CmaAnswer& answer);
 
 }  // namespace jetmem

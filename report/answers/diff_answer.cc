@@ -1,32 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/diff_answer.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "base/sample.h"
-#include "health/rules/metric_catalog.h"
-#include "report/event_record_json.h"
+#include "metrics/sample.h"
+#include "report/events/event_json.h"
+#include "rules/model/metric_catalog.h"
 
 namespace jetmem {
 namespace {
 
 using Change = DiffAnswer::Change;
 using How = DiffAnswer::How;
-using Json = nlohmann::ordered_json;
 
 constexpr double kMiB = 1 << 20;
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 bool is_counter(const std::string& family) {
   const auto known = MetricCatalog::of_jetmem().find(family);
-  return known ? known->is_counter() : ends_with(family, "_total");
+  return known ? known->is_counter() : family.ends_with("_total");
 }
 
-// What tells of jetmem itself, or of the time, moves always.
+// Metrics of jetmem itself, or of the time, always change.
 bool is_noise(std::string_view family) {
   return family.find("_timestamp_seconds") != std::string_view::npos ||
          family.find("_age_seconds") != std::string_view::npos ||
@@ -34,11 +30,11 @@ bool is_noise(std::string_view family) {
          family.rfind("jetmem_source_", 0) == 0 || family.rfind("jetmem_sampling_", 0) == 0 ||
          // jetmem's own process; its groups are the programs of the device.
          (family.rfind("jetmem_process_", 0) == 0 &&
-          family.rfind("jetmem_process_group", 0) != 0) ||
-         family.rfind("jetmem_round_", 0) == 0;
+          family.rfind("jetmem_process_group_", 0) != 0) ||
+         family.rfind("jetmem_sample_cycle_", 0) == 0;
 }
 
-// How much a change matters, 1 being just worth telling.
+// How much a change matters; from 1 on it is listed.
 double weight_of(const Change& change) {
   const double before = change.before.value_or(0);
   const double after = change.after.value_or(0);
@@ -59,7 +55,7 @@ double weight_of(const Change& change) {
       unit == "amperes" || unit == "blocks" || unit == "pages") {
     return part < 0.1 ? part * 5 : 1 + 2 * part;
   }
-  // A level, a state, a count of few: any change tells.
+  // A level, a state, a small count: any change matters.
   return size <= 16 ? 4 : (part < 0.05 ? part * 10 : 1 + 2 * part);
 }
 
@@ -96,7 +92,7 @@ class Comparing {
     for (const auto& [key, pair] : pairs) {
       const auto& [before, after] = pair;
       const std::string& family = (before != nullptr ? before : after)->name.family;
-      if (ends_with(family, "_info")) {
+      if (family.ends_with("_info")) {
         for (const auto* each : {before, after}) {
           if (each == nullptr) continue;
           for (const auto& [label, value] : each->name.labels) {
@@ -139,7 +135,7 @@ class Comparing {
     if (after != nullptr) change.after = after->value;
     if (before == nullptr || after == nullptr) {
       change.how = before == nullptr ? How::kAppeared : How::kVanished;
-      // Of something that there was none of, or that shows nothing: it is not known to have moved.
+      // A value that was absent before or after is not known to have changed.
       const double value = change.before.value_or(change.after.value_or(0));
       Change whole = change;
       whole.is_counter = false;
@@ -151,8 +147,8 @@ class Comparing {
       const bool other_boot =
           !out_.same_boot && !before_.boot_id.empty() && !after_.boot_id.empty();
       if (growth < 0 || other_boot) {
-        // How far it came in the boot before nobody knows.
-        change.note = "began anew";
+        // Its growth before the reset is unknown.
+        change.note = "reset";
         if (*change.before == 0 && *change.after == 0) return change;
         change.weight = *change.after == 0 ? 0.3 : weight_of(change);
         if (change.weight == 0) change.weight = 1;
@@ -171,7 +167,7 @@ class Comparing {
 
   void sources() {
     if (before_.sources.empty() || after_.sources.empty()) {
-      out_.unknown.emplace_back("states of sources: the history does not keep them");
+      out_.unknown.emplace_back("states of sources: the history does not store them");
       return;
     }
     for (const SourceNow& before : before_.sources) {
@@ -231,20 +227,9 @@ class Comparing {
   DiffAnswer out_;
 };
 
-Json named_json(const std::vector<DiffAnswer::Named>& list) {
-  Json out = Json::array();
-  for (const DiffAnswer::Named& each : list) {
-    Json one{{"name", printable(each.name, 500)}};
-    put_text(one, "before", each.before);
-    put_text(one, "after", each.after);
-    out.push_back(std::move(one));
-  }
-  return out;
-}
-
-std::string_view how_name(How how) {
-  if (how == How::kMoved) return "moved";
-  return how == How::kAppeared ? "appeared" : "vanished";
+std::string_view move_kind_name(How how) {
+  if (how == How::kMoved) return "changed";
+  return how == How::kAppeared ? "appeared" : "disappeared";
 }
 
 }  // namespace
@@ -253,33 +238,42 @@ DiffAnswer diff_of(const DeviceNow& before, const DeviceNow& after, bool all) {
   return Comparing(before, after, all).answer();
 }
 
-std::string diff_json(const DiffAnswer& answer) {
-  Json out = answer_head(DiffAnswer::kSchema, answer.after);
-  out["before"] = answer_head(DiffAnswer::kSchema, answer.before)["from"];
-  out["same_boot"] = answer.same_boot;
-  put(out, "between_seconds", answer.seconds);
-  Json& changes = out["changes"] = Json::array();
-  for (const DiffAnswer::Section& section : answer.sections) {
-    for (const Change& change : section.changes) {
-      Json one{{"series", change.key}, {"how", how_name(change.how)}};
-      one["counter"] = change.is_counter;
-      put(one, "before", change.before);
-      put(one, "after", change.after);
-      put(one, "per_hour", change.per_hour);
-      put_text(one, "note", change.note);
-      changes.push_back(std::move(one));
-    }
-  }
-  out["small_changes"] = answer.small;
-  out["changes_left_out"] = answer.left_out;
-  out["facts"] = named_json(answer.facts);
-  out["sources"] = named_json(answer.sources);
-  out["alerts"] = named_json(answer.alerts);
-  out["not_compared"] = answer.unknown;
-  Json& events = out["events"] = Json::array();
-  for (const EventRecord& event : answer.events) events.push_back(event_record_json(event));
-  out["more_events"] = answer.more_events;
-  return answer_text(out);
+static void describe(json::Fields& v, DiffAnswer::Named& each) {
+  v("name", each.name);
+  v.unless_empty("before", each.before);
+  v.unless_empty("after", each.after);
 }
+
+static void describe(json::Fields& v, Change& change) {
+  v("series", change.key);
+  v.output("change", std::string(move_kind_name(change.how)));
+  v("counter", change.is_counter);
+  v("before", change.before);
+  v("after", change.after);
+  v("per_hour", change.per_hour);
+  v.unless_empty("note", change.note);
+}
+
+static void describe(json::Fields& v, DiffAnswer& answer) {
+  describe_head(v, DiffAnswer::kSchema, answer.after);
+  v("before", answer.before);
+  v("same_boot", answer.same_boot);
+  v("elapsed_seconds", answer.seconds);
+  std::vector<Change> changes;
+  for (const DiffAnswer::Section& section : answer.sections) {
+    changes.insert(changes.end(), section.changes.begin(), section.changes.end());
+  }
+  v("changes", changes);
+  v("small_changes", answer.small);
+  v("changes_omitted", answer.left_out);
+  v("facts", answer.facts);
+  v("sources", answer.sources);
+  v("alerts", answer.alerts);
+  v("not_compared", answer.unknown);
+  v("events", answer.events);
+  v("more_events", answer.more_events);
+}
+
+std::string diff_json(const DiffAnswer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What changed between two looks at a device, or at two devices: pure, whatever they came from.
 #pragma once
 
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "report/answers/answer_head.h"
-#include "report/device_now.h"
+#include "report/device/device_now.h"
 
 namespace jetmem {
 
@@ -25,7 +26,7 @@ struct DiffAnswer {
     std::optional<double> before;
     std::optional<double> after;
     std::optional<double> per_hour;  // of a counter in one boot: growth
-    std::string note;                // "began anew"
+    std::string note;                // "reset"
     double weight = 0;               // larger is more important
   };
   // Changes of one metric, the weightiest first.
@@ -44,7 +45,7 @@ struct DiffAnswer {
   bool same_boot = false;
   std::optional<double> seconds;     // between them, where both say when
   std::vector<Section> sections;     // the weightiest first
-  std::uint64_t small = 0;           // changes too small to tell
+  std::uint64_t small = 0;           // changes too small to list
   std::uint64_t left_out = 0;        // beyond kMostChanges
   std::vector<Named> facts;          // labels of ..._info metrics, and jetmem's version
   std::vector<Named> sources;        // whose state changed

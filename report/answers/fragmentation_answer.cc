@@ -1,14 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/fragmentation_answer.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
 
-using nlohmann::ordered_json;
 using Answer = FragmentationAnswer;
 
 // A page, as free blocks and free bytes of one order give it: the same on the whole machine.
@@ -100,15 +100,15 @@ Answer::Zone zone_of(const DeviceNow& now, const std::string& node, const std::s
       zone.pageblocks.emplace_back(printable(sample.label("migratetype"), 32), sample.value);
     }
   }
-  const std::string why = now.why_absent("zoneinfo");
+  const std::string why = now.absence_reason("zoneinfo");
   explain(zone.absent, "free_bytes", zone.free_bytes, why);
   explain(zone.absent, "above_min_bytes", zone.above_min_bytes, why);
   const auto known = samples.value("jetmem_buddy_free_cma_known", {{"node", node}, {"zone", name}});
   explain(zone.absent, "largest_order_outside_cma", zone.largest_order_outside_cma,
-          known.value_or(0) > 0 ? "nothing is free outside contiguous memory areas"
-                                : "how much of the free memory is CMA's is not known");
+          known.value_or(0) > 0 ? "no memory is free outside CMA"
+                                : "the free memory in CMA is unknown");
   if (zone.pageblocks.empty()) {
-    explain(zone.absent, "pageblocks", std::nullopt, now.why_absent("pagetypeinfo"));
+    explain(zone.absent, "pageblocks", std::nullopt, now.absence_reason("pagetypeinfo"));
   }
   return zone;
 }
@@ -143,7 +143,7 @@ FragmentationAnswer fragmentation_answer(const DeviceNow& now) {
   });
   for (const auto& [node, zone] : zones) {
     if (answer.zones.size() == Answer::kMaxZones) {
-      ++answer.zones_left_out;
+      ++answer.zones_omitted;
       continue;
     }
     answer.zones.push_back(zone_of(now, node, zone, answer.page_bytes));
@@ -156,68 +156,64 @@ FragmentationAnswer fragmentation_answer(const DeviceNow& now) {
   answer.compact_fail = samples.value("jetmem_vmstat_compact_fail_total");
   answer.thp_fallback = samples.value("jetmem_vmstat_thp_fault_fallback_total");
   answer.allocstall = samples.value("jetmem_vmstat_allocstall_total");
-  for (const Sample& sample : samples.family("jetmem_compactions_total")) {
-    answer.compactions = answer.compactions.value_or(0) + sample.value;
-  }
   if (answer.zones.empty())
-    explain(answer.absent, "zones", std::nullopt, now.why_absent("buddyinfo"));
-  explain(answer.absent, "best_order", answer.best_order,
-          answer.zones.empty() ? now.why_absent("buddyinfo")
-                               : "how much of the free memory is CMA's is not known");
+    explain(answer.absent, "zones", std::nullopt, now.absence_reason("buddyinfo"));
+  explain(
+      answer.absent, "best_order", answer.best_order,
+      answer.zones.empty() ? now.absence_reason("buddyinfo") : "the free memory in CMA is unknown");
   explain(answer.absent, "evidence", answer.evidence,
-          "only jetmemd, which saw the last ten minutes, can tell");
-  explain(answer.absent, "compact_stall", answer.compact_stall, now.why_absent("vmstat"));
-  explain(answer.absent, "compact_fail", answer.compact_fail, now.why_absent("vmstat"));
+          "needs jetmemd, which observes the last 10 min");
+  explain(answer.absent, "compact_stall", answer.compact_stall, now.absence_reason("vmstat"));
+  explain(answer.absent, "compact_fail", answer.compact_fail, now.absence_reason("vmstat"));
   return answer;
 }
 
-ordered_json fragmentation_zone_json(const Answer::Zone& zone) {
-  ordered_json out{{"node", printable(zone.node, 32)}, {"zone", printable(zone.zone, 32)}};
-  put(out, "managed_bytes", zone.managed_bytes);
-  put(out, "free_bytes", zone.free_bytes);
-  put(out, "free_cma_bytes", zone.free_cma_bytes);
-  put(out, "largest_order", zone.largest_order);
-  put(out, "largest_order_outside_cma", zone.largest_order_outside_cma);
-  put(out, "largest_bytes_outside_cma", zone.largest_bytes_outside_cma);
-  put(out, "watermark_min_bytes", zone.watermark_min_bytes);
-  put(out, "watermark_low_bytes", zone.watermark_low_bytes);
-  put(out, "watermark_high_bytes", zone.watermark_high_bytes);
-  put(out, "watermark_boost_bytes", zone.watermark_boost_bytes);
-  put(out, "above_min_bytes", zone.above_min_bytes);
-  put(out, "above_low_bytes", zone.above_low_bytes);
-  ordered_json& orders = out["orders"] = ordered_json::array();
-  for (const Answer::Order& order : zone.orders) {
-    ordered_json each{{"order", order.order}};
-    put(each, "block_bytes", order.block_bytes);
-    put(each, "free_blocks", order.free_blocks);
-    put(each, "free_bytes", order.free_bytes);
-    put(each, "share", order.share);
-    put(each, "unusable_ratio", order.unusable_ratio);
-    put(each, "unusable_with_cma_ratio", order.unusable_with_cma_ratio);
-    orders.push_back(std::move(each));
-  }
-  for (const auto& [type, blocks] : zone.pageblocks) out["pageblocks"][type] = blocks;
-  put_absences(out, zone.absent);
-  return out;
+static void describe(json::Fields& v, Answer::Order& order) {
+  v("order", order.order);
+  v("block_bytes", order.block_bytes);
+  v("free_blocks", order.free_blocks);
+  v("free_bytes", order.free_bytes);
+  v("share", order.share);
+  v("unusable_ratio", order.unusable_ratio);
+  v("unusable_with_cma_ratio", order.unusable_with_cma_ratio);
 }
 
-std::string fragmentation_json(const Answer& answer) {
-  ordered_json out = answer_head(Answer::kSchema, answer.from);
-  put(out, "page_bytes", answer.page_bytes);
-  put(out, "best_order_outside_cma", answer.best_order);
-  put(out, "best_bytes_outside_cma", answer.best_bytes);
-  put(out, "evidence", answer.evidence);
-  put(out, "compact_stalls", answer.compact_stall);
-  put(out, "compact_successes", answer.compact_success);
-  put(out, "compact_failures", answer.compact_fail);
-  put(out, "thp_fallbacks", answer.thp_fallback);
-  put(out, "allocation_stalls", answer.allocstall);
-  put(out, "compactions", answer.compactions);
-  ordered_json& zones = out["zones"] = ordered_json::array();
-  for (const Answer::Zone& zone : answer.zones) zones.push_back(fragmentation_zone_json(zone));
-  out["zones_left_out"] = answer.zones_left_out;
-  put_absences(out, answer.absent);
-  return answer_text(out);
+void describe(json::Fields& v, Answer::Zone& zone) {
+  v.unless_empty("node", zone.node);
+  v.unless_empty("zone", zone.zone);
+  v("managed_bytes", zone.managed_bytes);
+  v("free_bytes", zone.free_bytes);
+  v("free_cma_bytes", zone.free_cma_bytes);
+  v("largest_order", zone.largest_order);
+  v("largest_order_outside_cma", zone.largest_order_outside_cma);
+  v("largest_bytes_outside_cma", zone.largest_bytes_outside_cma);
+  v("watermark_min_bytes", zone.watermark_min_bytes);
+  v("watermark_low_bytes", zone.watermark_low_bytes);
+  v("watermark_high_bytes", zone.watermark_high_bytes);
+  v("watermark_boost_bytes", zone.watermark_boost_bytes);
+  v("above_min_bytes", zone.above_min_bytes);
+  v("above_low_bytes", zone.above_low_bytes);
+  v("orders", zone.orders);
+  v.unless_empty("pageblocks", zone.pageblocks);
+  v.absent(zone.absent);
 }
+
+static void describe(json::Fields& v, Answer& answer) {
+  describe_head(v, Answer::kSchema, answer.from);
+  v("page_bytes", answer.page_bytes);
+  v("best_order_outside_cma", answer.best_order);
+  v("best_bytes_outside_cma", answer.best_bytes);
+  v("evidence", answer.evidence);
+  v("compact_stalls", answer.compact_stall);
+  v("compact_successes", answer.compact_success);
+  v("compact_failures", answer.compact_fail);
+  v("thp_fallbacks", answer.thp_fallback);
+  v("allocation_stalls", answer.allocstall);
+  v("zones", answer.zones);
+  v("zones_omitted", answer.zones_omitted);
+  v.absent(answer.absent);
+}
+
+std::string fragmentation_json(const Answer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

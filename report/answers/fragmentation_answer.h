@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How contiguous free memory is, zone by zone: free blocks by order, what a driver can still have
 // in one piece, and what the kernel does about it. docs/status.md has the JSON form.
 #pragma once
@@ -24,7 +25,7 @@ struct FragmentationAnswer {
     std::optional<double> free_blocks;
     std::optional<double> free_bytes;
     std::optional<double> share;           // of the zone's free memory
-    std::optional<double> unusable_ratio;  // for a request of this order, free CMA pages left out
+    std::optional<double> unusable_ratio;  // for a request of this order, without free CMA pages
     std::optional<double> unusable_with_cma_ratio;
   };
 
@@ -58,14 +59,13 @@ struct FragmentationAnswer {
   std::optional<double> compact_fail;
   std::optional<double> thp_fallback;
   std::optional<double> allocstall;
-  std::optional<double> compactions;  // that jetmem asked for
   std::vector<Zone> zones;
-  std::uint64_t zones_left_out = 0;
+  std::uint64_t zones_omitted = 0;
   Absences absent;
 };
 
 FragmentationAnswer fragmentation_answer(const DeviceNow& now);
-nlohmann::ordered_json fragmentation_zone_json(const FragmentationAnswer::Zone& zone);
+void describe(json::Fields& v, FragmentationAnswer::Zone& zone);
 std::string fragmentation_json(const FragmentationAnswer& answer);
 
 }  // namespace jetmem

@@ -1,295 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/history_answer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "report/answers/answer_json.h"
+#include "base/text/text.h"
+#include "report/events/event_json.h"
 
 namespace jetmem {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using nlohmann::json;
-
 // Room for what frames a list.
-constexpr std::size_t kFrame = 256U << 10;
-// A line of the document beside what it says: indentation, quotes, comma.
-constexpr std::size_t kLine = 16;
+constexpr std::size_t kRoom = kMaxHistoryJson - (256U << 10);
 constexpr std::size_t kMaxBoots = 1000;
-constexpr std::size_t kMaxKey = 4096;
-constexpr std::array kColumns{
-    "time", "since_boot_seconds", "boot", "time_trusted", "count", "min", "average", "max"};
 
-// As JSON writes it.
-std::size_t written(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace).size() + kLine;
-}
-
-Json facts_json(const HistoryFacts& facts) {
-  Json out;
-  out["place"] = facts.place;
-  out["bytes"] = facts.bytes;
-  out["series"] = facts.series;
-  out["events"] = facts.events;
-  if (facts.oldest) out["oldest_time"] = to_seconds(*facts.oldest);
-  if (facts.newest) out["newest_time"] = to_seconds(*facts.newest);
-  out["raw_step_seconds"] = to_seconds(facts.raw_step);
-  out["file_schema"] = facts.schema;
-  Json& boots = out["boots"] = Json::array();
-  // The newest ones.
-  const std::size_t first = facts.boots.size() > kMaxBoots ? facts.boots.size() - kMaxBoots : 0;
-  if (first > 0) out["boots_left_out"] = first;
-  for (std::size_t i = first; i < facts.boots.size(); ++i) {
-    const BootKnown& boot = facts.boots[i];
-    Json each{{"boot", boot.number}, {"boot_id", boot.boot_id}};
-    if (boot.first_wall) each["first_time"] = to_seconds(*boot.first_wall);
-    if (boot.last_wall) each["last_time"] = to_seconds(*boot.last_wall);
-    each["time_trusted"] = boot.wall_trusted;
-    boots.push_back(std::move(each));
-  }
-  if (!facts.trouble.empty()) out["trouble"] = printable(facts.trouble, 500);
-  return out;
-}
-
-HistoryFacts read_facts(const json& from) {
-  HistoryFacts out;
-  out.place = answer_json::text(from, "place");
-  out.bytes = answer_json::count(from, "bytes");
-  out.series = answer_json::count(from, "series");
-  out.events = answer_json::count(from, "events");
-  out.oldest = answer_json::moment(from, "oldest_time");
-  out.newest = answer_json::moment(from, "newest_time");
-  out.raw_step = answer_json::moment(from, "raw_step_seconds").value_or(Nanoseconds(0));
-  out.schema = answer_json::integer(from, "file_schema");
-  out.trouble = answer_json::text(from, "trouble");
-  const json* const boots = answer_json::at(from, "boots");
-  if (boots == nullptr || !boots->is_array()) return out;
-  for (const json& each : *boots) {
-    BootKnown boot;
-    boot.number = answer_json::integer(each, "boot");
-    boot.boot_id = answer_json::text(each, "boot_id");
-    boot.first_wall = answer_json::moment(each, "first_time");
-    boot.last_wall = answer_json::moment(each, "last_time");
-    boot.wall_trusted = answer_json::flag(each, "time_trusted");
-    out.boots.push_back(std::move(boot));
-  }
-  return out;
-}
+// Points of one resolution, one after the other.
+struct Segment {
+  Resolution resolution = Resolution::kRaw;
+  std::vector<HistoryPoint> points;
+};
 
 bool is_finite(const HistoryPoint& point) {
   return std::isfinite(point.min) && std::isfinite(point.average) && std::isfinite(point.max);
 }
 
-Json point_json(const HistoryPoint& point) {
-  return Json::array({to_seconds(point.wall), to_seconds(point.boot_time), point.boot,
-                      point.wall_trusted, point.count, point.min, point.average, point.max});
-}
-
-// Points of one resolution, one after the other.
-Json stretches_json(const SeriesPast& past) {
-  Json out = Json::array();
-  const HistoryPoint* before = nullptr;
-  for (const HistoryPoint& point : past.points) {
+std::vector<Segment> segments_of(const std::vector<HistoryPoint>& points) {
+  std::vector<Segment> out;
+  for (const HistoryPoint& point : points) {
     if (!is_finite(point)) continue;  // JSON has no such number
-    if (before == nullptr || before->resolution != point.resolution) {
-      out.push_back({{"resolution", resolution_name(point.resolution)}, {"points", Json::array()}});
+    if (out.empty() || out.back().resolution != point.resolution) {
+      out.push_back({point.resolution, {}});
     }
-    out.back()["points"].push_back(point_json(point));
-    before = &point;
+    out.back().points.push_back(point);
   }
   return out;
 }
 
-Json past_json(const SeriesPast& past) {
-  Json series;
-  series["key"] = past.key;
-  series["counter"] = past.is_counter;
-  series["cut"] = past.cut;
-  if (!past.trouble.empty()) series["trouble"] = printable(past.trouble, 500);
-  series["columns"] = kColumns;
-  series["stretches"] = stretches_json(past);
-  return series;
+std::optional<Nanoseconds> moment(double seconds) {
+  if (std::fabs(seconds) > static_cast<double>(kLastSecond)) return std::nullopt;
+  return Nanoseconds(std::llround(seconds * 1e9));
 }
 
-// One line: a point a line and number would be five times as long.
-std::string one_line(const Json& answer) {
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+// In the order of "columns".
+void describe_row(json::Fields& v, HistoryPoint& point) {
+  double wall = v.reading() ? NAN : to_seconds(point.wall);
+  double since_boot = v.reading() ? NAN : to_seconds(point.boot_time);
+  std::uint64_t count = point.count;
+  v.row({&wall, &since_boot, &point.boot, &point.wall_trusted, &count, &point.min, &point.average,
+         &point.max});
+  if (!v.reading() || v.failed()) return;
+  const auto wall_time = moment(wall);
+  const auto boot_time = moment(since_boot);
+  if (!wall_time || !boot_time) return v.fail("", "is at no valid time");
+  point.wall = *wall_time;
+  point.boot_time = *boot_time;
+  point.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
 }
 
-Result<HistoryPoint> read_point(const json& from, Resolution resolution) {
-  bool good = from.is_array() && from.size() >= kColumns.size();
-  for (std::size_t i = 0; good && i < kColumns.size(); ++i) {
-    good = i == 3 ? from[i].is_boolean() : from[i].is_number();
+void describe(json::Fields& v, Segment& segment) {
+  if (!v.word("resolution", segment.resolution, resolution_name, resolution_named)) {
+    v.fail("resolution", "must be one of raw, 1m, 15m");
   }
-  if (!good) return fail(Errc::kMalformed, "a point that is no list of 8 numbers");
-  const auto wall = answer_json::moment(from[0].get<double>());
-  const auto boot_time = answer_json::moment(from[1].get<double>());
-  if (!wall || !boot_time || !from[2].is_number_integer() || !from[4].is_number_unsigned()) {
-    return fail(Errc::kMalformed, "a point at no moment that there is");
-  }
-  HistoryPoint out;
-  out.wall = *wall;
-  out.boot_time = *boot_time;
-  out.boot = from[2].get<std::int64_t>();
-  out.wall_trusted = from[3].get<bool>();
-  out.resolution = resolution;
-  out.count =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(from[4].get<std::uint64_t>(), UINT32_MAX));
-  out.min = from[5].get<double>();
-  out.average = from[6].get<double>();
-  out.max = from[7].get<double>();
-  return out;
+  v.list("points", segment.points, describe_row) || (v.fail("points", "is missing"), true);
+  for (HistoryPoint& point : segment.points) point.resolution = segment.resolution;
 }
 
 }  // namespace
 
-std::string history_list_json(const AnswerFrom& from, const HistoryList& list) {
-  Json out = answer_head(kHistorySchema, from);
-  out["history"] = facts_json(list.facts);
-  Json& known = out["known_series"] = Json::array();
-  std::string next = list.next;
-  std::size_t size = kFrame;
-  for (std::size_t i = 0; i < list.series.size(); ++i) {
-    const SeriesKnown& each = list.series[i];
-    size += written(each.key) + 5 * kLine + 100;
-    if (size > kMaxHistoryJson) {
-      next = i == 0 ? std::string() : list.series[i - 1].key;
-      break;
-    }
-    known.push_back({{"key", each.key},
-                     {"counter", each.is_counter},
-                     {"first_time", to_seconds(each.first)},
-                     {"last_time", to_seconds(each.last)}});
+static void describe(json::Fields& v, SeriesPast& past) {
+  v.exact("key", past.key);
+  v("counter", past.is_counter);
+  v("truncated", past.cut);
+  v.unless_empty("incomplete_reason", past.problem);
+  v.output("columns", std::vector<std::string>{"time", "since_boot_seconds", "boot", "time_trusted",
+                                               "count", "min", "average", "max"});
+  std::vector<Segment> segments = segments_of(past.points);
+  v.required("segments", segments);
+  if (!v.reading()) return;
+  past.key = printable(past.key, json::kMaxText);
+  for (const Segment& segment : segments) {
+    past.points.insert(past.points.end(), segment.points.begin(), segment.points.end());
   }
-  if (!next.empty()) out["next"] = next;
-  return answer_text(out);
 }
 
-Result<HistoryList> parse_history_list(std::string_view text) {
-  const auto from = answer_json::parse(text, kHistorySchema, kMaxHistoryJson);
-  if (!from) return tl::unexpected(from.error());
-  const json* const facts = answer_json::at(*from, "history");
-  const json* const known = answer_json::at(*from, "known_series");
-  if (facts == nullptr || !facts->is_object() || known == nullptr || !known->is_array()) {
-    return fail(Errc::kMalformed, "the answer does not say what is recorded");
-  }
-  HistoryList out;
-  out.facts = read_facts(*facts);
-  for (const json& each : *known) {
-    SeriesKnown series;
-    // Not made printable: it is asked for again by the same letters.
-    const json* const key = answer_json::at(each, "key");
-    const auto first = answer_json::moment(each, "first_time");
-    const auto last = answer_json::moment(each, "last_time");
-    if (key == nullptr || !key->is_string() || !first || !last) {
-      return fail(Errc::kMalformed, "a series without name or time");
-    }
-    series.key = key->get<std::string>();
-    auto name = parse_series_key(series.key);
-    if (!name) return tl::unexpected(std::move(name.error()));
-    series.is_counter = answer_json::flag(each, "counter");
-    series.first = *first;
-    series.last = *last;
-    out.series.push_back(std::move(series));
-  }
-  if (const json* const next = answer_json::at(*from, "next"); next && next->is_string()) {
-    out.next = next->get<std::string>();
-  }
-  return out;
+static void describe(json::Fields& v, BootKnown& boot) {
+  v("boot", boot.number);
+  v("boot_id", boot.boot_id);
+  v("first_time", boot.first_wall);
+  v("last_time", boot.last_wall);
+  v("time_trusted", boot.wall_trusted);
 }
+
+static void describe(json::Fields& v, HistoryFacts& facts) {
+  v("path", facts.location);
+  v("bytes", facts.bytes);
+  v("series", facts.series);
+  v("events", facts.events);
+  v("oldest_time", facts.oldest);
+  v("newest_time", facts.newest);
+  v("raw_step_seconds", facts.raw_step);
+  v("file_schema", facts.schema);
+  // The newest ones.
+  std::uint64_t omitted = 0;
+  if (!v.reading() && facts.boots.size() > kMaxBoots) omitted = facts.boots.size() - kMaxBoots;
+  v.unless_empty("boots_omitted", omitted);
+  if (v.reading() || omitted == 0) {
+    v("boots", facts.boots);
+  } else {
+    std::vector<BootKnown> newest(facts.boots.end() - kMaxBoots, facts.boots.end());
+    v("boots", newest);
+  }
+  v.unless_empty("incomplete_reason", facts.problem);
+}
+
+static void describe(json::Fields& v, SeriesKnown& series) {
+  if (!v.exact("key", series.key)) v.fail("key", "is missing");
+  v("counter", series.is_counter);
+  v.required("first_time", series.first);
+  v.required("last_time", series.last);
+  if (v.reading() && !parse_series_key(series.key)) v.fail("key", "is not the name of a series");
+}
+
+static void describe(json::Fields& v, HistoryList& list) {
+  v.required("history", list.facts);
+  const std::size_t omitted = v.list_within("known_series", list.series, kRoom);
+  if (v.reading()) {
+    v.exact("next", list.next);
+    return;
+  }
+  std::string next = list.next;
+  if (omitted > 0) {
+    const std::size_t kept = list.series.size() - omitted;
+    next = kept == 0 ? std::string() : list.series[kept - 1].key;
+  }
+  if (!next.empty()) v.exact("next", next);
+}
+
+static void describe(json::Fields& v, MetricPast& past) {
+  if (past.step > Nanoseconds(0)) v("step_seconds", past.step);
+  std::uint64_t omitted = past.left_out + v.list_within("all_series", past.series, kRoom);
+  v.unless_empty("series_omitted", omitted);
+}
+
+static void describe(json::Fields& v, HistoryMoment& moment) {
+  v.required("at", moment.wall);
+  v("lookback_seconds", moment.timeout);
+  auto samples = moment.samples;
+  bool truncated = json::keep_within(samples, kRoom) > 0 || moment.cut;
+  v("truncated", truncated);
+  v.required("samples", samples);
+  if (!v.reading()) return;
+  moment.cut = truncated;
+  moment.samples = std::move(samples);
+}
+
+std::string history_list_json(const AnswerFrom& from, const HistoryList& list) {
+  return write_answer(kHistorySchema, from, list);
+}
+Result<HistoryList> parse_history_list(std::string_view text) {
+  return read_answer<HistoryList>(kHistorySchema, text);
+}
+
+// On one line: a line for each point and number would take five times as much.
+std::string metric_past_json(const AnswerFrom& from, const MetricPast& past) {
+  return write_answer(kHistorySchema, from, past, -1);
+}
+
+namespace {
+
+struct OneSeries {
+  SeriesPast series;
+};
+
+void describe(json::Fields& v, OneSeries& one) { v.required("series", one.series); }
+
+}  // namespace
 
 std::string series_past_json(const AnswerFrom& from, const SeriesPast& past) {
-  Json out = answer_head(kHistorySchema, from);
-  out["series"] = past_json(past);
-  return one_line(out);
+  return write_answer(kHistorySchema, from, OneSeries{past}, -1);
 }
-
-std::string metric_past_json(const AnswerFrom& from, const MetricPast& past) {
-  Json out = answer_head(kHistorySchema, from);
-  if (past.step > Nanoseconds(0)) out["step_seconds"] = to_seconds(past.step);
-  Json& every = out["every_series"] = Json::array();
-  std::uint64_t left_out = past.left_out;
-  std::size_t size = kFrame;
-  for (const SeriesPast& each : past.series) {
-    Json series = past_json(each);
-    size += series.dump(-1, ' ', false, Json::error_handler_t::replace).size() + kLine;
-    if (size > kMaxHistoryJson) {
-      ++left_out;
-      continue;
-    }
-    every.push_back(std::move(series));
-  }
-  if (left_out > 0) out["series_left_out"] = left_out;
-  return one_line(out);
-}
-
 Result<SeriesPast> parse_series_past(std::string_view text) {
-  const auto from = answer_json::parse(text, kHistorySchema, kMaxHistoryJson);
-  if (!from) return tl::unexpected(from.error());
-  const json* const series = answer_json::at(*from, "series");
-  const json* const stretches = series == nullptr ? nullptr : answer_json::at(*series, "stretches");
-  if (stretches == nullptr || !stretches->is_array()) {
-    return fail(Errc::kMalformed, "the answer has no series");
-  }
-  SeriesPast out;
-  out.key = answer_json::text(*series, "key", kMaxKey);
-  out.is_counter = answer_json::flag(*series, "counter");
-  out.cut = answer_json::flag(*series, "cut");
-  out.trouble = answer_json::text(*series, "trouble");
-  for (const json& stretch : *stretches) {
-    const auto resolution = resolution_named(answer_json::text(stretch, "resolution"));
-    const json* const points = answer_json::at(stretch, "points");
-    if (!resolution || points == nullptr || !points->is_array()) {
-      return fail(Errc::kMalformed, "points of no resolution that there is");
-    }
-    for (const json& each : *points) {
-      auto point = read_point(each, *resolution);
-      if (!point) return tl::unexpected(std::move(point.error()));
-      out.points.push_back(*point);
-    }
-  }
-  return out;
+  auto one = read_answer<OneSeries>(kHistorySchema, text);
+  if (!one) return tl::unexpected(std::move(one.error()));
+  return std::move(one->series);
 }
 
 std::string history_moment_json(const AnswerFrom& from, const HistoryMoment& moment) {
-  Json out = answer_head(kHistorySchema, from);
-  out["at"] = to_seconds(moment.wall);
-  out["patience_seconds"] = to_seconds(moment.patience);
-  Json samples = Json::object();
-  // Each name is there once: looked for among the others it would cost the square of their number.
-  auto& list = samples.get_ref<Json::object_t&>();
-  bool cut = moment.cut;
-  std::size_t size = kFrame;
-  for (const auto& [key, value] : moment.samples) {
-    if (!std::isfinite(value)) continue;  // JSON has no such number
-    size += written(key) + 40;
-    if (size > kMaxHistoryJson) {
-      cut = true;
-      break;
-    }
-    list.push_back({key, value});
-  }
-  out["cut"] = cut;
-  out["samples"] = std::move(samples);
-  return answer_text(out);
+  return write_answer(kHistorySchema, from, moment);
+}
+Result<HistoryMoment> parse_history_moment(std::string_view text) {
+  return read_answer<HistoryMoment>(kHistorySchema, text);
 }
 
-Result<HistoryMoment> parse_history_moment(std::string_view text) {
-  const auto from = answer_json::parse(text, kHistorySchema, kMaxHistoryJson);
-  if (!from) return tl::unexpected(from.error());
-  const json* const samples = answer_json::at(*from, "samples");
-  const auto at = answer_json::moment(*from, "at");
-  if (samples == nullptr || !samples->is_object() || !at) {
-    return fail(Errc::kMalformed, "the answer has no samples of a moment");
+namespace {
+
+// What frames the list.
+constexpr std::size_t kFrame = 16U << 10;
+
+}  // namespace
+
+static void describe(json::Fields& v, EventsPast& past) {
+  const std::size_t omitted = v.list_within("events", past.events, kMaxEventsJson - kFrame);
+  bool more = past.more || omitted > 0;
+  v("more", more);
+  if (v.reading()) {
+    past.more = more;
+  } else if (more && past.events.size() > omitted) {
+    const std::int64_t last = past.events[past.events.size() - omitted - 1].id;
+    if (last > 0) v.output("next", last);
   }
-  HistoryMoment out;
-  out.wall = *at;
-  out.patience = answer_json::moment(*from, "patience_seconds").value_or(Nanoseconds(0));
-  out.cut = answer_json::flag(*from, "cut");
-  for (const auto& [key, value] : samples->items()) {
-    if (value.is_number()) out.samples.emplace_back(key, value.get<double>());
-  }
-  return out;
+  v.unless_empty("incomplete_reason", past.problem);
+  if (v.newer() == 0) return;
+  past.problem += (past.problem.empty() ? "" : "; ") + std::to_string(v.newer()) +
+                  " events of a category that only a newer jetmem knows are omitted";
+}
+
+std::string events_json(const AnswerFrom& from, const EventsPast& past) {
+  return write_answer(kEventsSchema, from, past);
+}
+
+Result<EventsPast> parse_events(std::string_view text) {
+  return read_answer<EventsPast>(kEventsSchema, text);
 }
 
 }  // namespace jetmem

@@ -1,7 +1,10 @@
-// The past as /api/v1/history gives it: what is recorded, the points of one series, the samples of
-// one moment. Typed, and its JSON both ways. docs/api.md has the form field by field.
+// SPDX-License-Identifier: Apache-2.0
+// The answers of /api/v1/history: the list of series, the points of one or more series, the samples
+// of one moment. docs/api.md has the form field by field.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,10 +17,10 @@
 namespace jetmem {
 
 inline constexpr std::string_view kHistorySchema = "jetmem-history/1";
-// Of any answer here; what does not fit is on the next page, or said to be cut.
+// Of any answer here; the rest is on the next page, or the answer is marked truncated.
 constexpr std::size_t kMaxHistoryJson = 4U << 20;
 
-// Without a question: what is there, and the series of one page.
+// What is recorded, and one page of series.
 struct HistoryList {
   HistoryFacts facts;
   std::vector<SeriesKnown> series;
@@ -33,7 +36,7 @@ struct MetricPast {
 
 struct HistoryMoment {
   Nanoseconds wall{0};
-  Nanoseconds patience{0};
+  Nanoseconds timeout{0};
   std::vector<std::pair<std::string, double>> samples;  // by durable name
   bool cut = false;
 };
@@ -43,9 +46,17 @@ std::string series_past_json(const AnswerFrom& from, const SeriesPast& past);
 std::string metric_past_json(const AnswerFrom& from, const MetricPast& past);
 std::string history_moment_json(const AnswerFrom& from, const HistoryMoment& moment);
 
-// Texts are made printable(): who answers may be anybody.
 Result<HistoryList> parse_history_list(std::string_view json);
 Result<SeriesPast> parse_series_past(std::string_view json);
 Result<HistoryMoment> parse_history_moment(std::string_view json);
+
+// What happened, as /api/v1/events gives it, newest first. docs/api.md has the form.
+
+inline constexpr std::string_view kEventsSchema = "jetmem-events/1";
+constexpr std::size_t kMaxEventsJson = 4U << 20;
+
+// What does not fit is on the next page; `more` is true then.
+std::string events_json(const AnswerFrom& from, const EventsPast& past);
+Result<EventsPast> parse_events(std::string_view json);
 
 }  // namespace jetmem

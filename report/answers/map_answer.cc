@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/map_answer.h"
 
 #include <algorithm>
@@ -6,11 +7,11 @@ namespace jetmem {
 namespace {
 
 std::string what_of(std::string_view kind, std::string_view part) {
-  if (kind == "carveout") return "set aside for firmware or a device";
-  if (part == "mem_total") return "what programs and drivers share (MemTotal), CMA included";
+  if (kind == "carveout") return "reserved for firmware or a device";
+  if (part == "mem_total") return "MemTotal: for programs and drivers, CMA included";
   if (part == "kernel_reserved") return "the kernel's image, its page structures, reservations";
-  if (part == "reserved") return "told of by firmware and kept from Linux";
-  if (part == "unattributed") return "taken before Linux started and listed nowhere";
+  if (part == "reserved") return "reserved by firmware";
+  if (part == "unattributed") return "allocated before Linux started, not listed";
   return {};
 }
 
@@ -61,42 +62,29 @@ void take_zones(const SampleSet& samples, MapAnswer& out) {
   }
 }
 
-void tell_absences(const DeviceNow& now, MapAnswer& out) {
+void append_absences(const DeviceNow& now, MapAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source,
                        const std::string& otherwise) {
     if (there) return;
-    const std::string why = now.why_absent(source);
+    const std::string why = now.absence_reason(source);
     out.absent.emplace_back(key, why.empty() ? otherwise : why);
   };
-  add("parts", !out.parts.empty(), "device", "the device source told of no budget");
+  add("parts", !out.parts.empty(), "device", "the device source reports no memory budget");
   add("module_bytes", out.module.has_value(), "device",
-      "nothing says what this machine was made with: it is inferred on boards with a device tree");
+      "unknown: it is inferred only on boards with a device tree");
   add("physical_bytes", out.physical.has_value(), "device",
-      "neither the device tree nor iomem, memblock or zoneinfo told it");
+      "neither device tree, iomem, memblock nor zoneinfo reports it");
   if (out.cma.empty()) {
     const MemoryBudget::Part* part = out.memory.part("cma");
     out.no_cma = part != nullptr && part->none;
     add("cma", false, "cma",
-        out.no_cma ? "the kernel has set up no CMA area"
-                   : "the kernel does not tell of single areas");
+        out.no_cma ? "the kernel has no CMA area" : "the kernel does not report single areas");
   }
-  add("nvmap_carveouts", !out.carveouts_of_nvmap.empty(), "nvmap",
-      "nvmap has no memory of its own here");
+  add("nvmap_carveouts", !out.carveouts_of_nvmap.empty(), "nvmap", "nvmap has no carve-out here");
   const auto& huge = out.huge_pages;
-  add("huge_pages", huge.total && huge.page_bytes, "meminfo",
-      "this kernel has no huge pages to set aside");
-  add("zones", !out.zones.empty(), "zoneinfo", "no zone was told");
-  // Where each part lies is in /proc/iomem; the daemon keeps sizes alone.
-  out.absent.emplace_back("addresses", "jetmem keeps the sizes of the parts, not where they lie");
-}
-
-nlohmann::ordered_json area_json(const MapAnswer::Area& area, const char* name) {
-  nlohmann::ordered_json out;
-  out[name] = area.name;
-  put(out, "bytes", area.bytes);
-  put(out, "used_bytes", area.used);
-  put(out, "largest_free_run_bytes", area.largest);
-  return out;
+  add("huge_pages", huge.total && huge.page_bytes, "meminfo", "this kernel has no huge pages");
+  add("zones", !out.zones.empty(), "zoneinfo", "no zone was reported");
+  out.absent.emplace_back("addresses", "jetmem stores sizes, not addresses");
 }
 
 }  // namespace
@@ -113,47 +101,58 @@ MapAnswer map_answer(const DeviceNow& now) {
                     samples.value("jetmem_meminfo_HugePages_Free"),
                     samples.meminfo("Hugepagesize")};
   out.memory = linux_budget(now);
-  tell_absences(now, out);
+  append_absences(now, out);
   return out;
 }
 
-std::string map_json(const MapAnswer& answer) {
-  auto out = answer_head(MapAnswer::kSchema, answer.from);
-  put_text(out, "model", answer.model);
-  put(out, "module_bytes", answer.module);
-  put(out, "physical_bytes", answer.physical);
-  put_text(out, "physical_source", answer.physical_source);
-  out["parts"] = nlohmann::ordered_json::array();
-  for (const auto& part : answer.parts) {
-    out["parts"].push_back({{"kind", part.kind}, {"part", part.name}, {"bytes", part.bytes}});
-  }
-  put(out, "sum_bytes", answer.sum);
-  put(out, "missing_bytes", answer.missing);
-  out["cma"] = nlohmann::ordered_json::array();
-  for (const auto& area : answer.cma) out["cma"].push_back(area_json(area, "area"));
-  out["nvmap_carveouts"] = nlohmann::ordered_json::array();
-  for (const auto& area : answer.carveouts_of_nvmap) {
-    out["nvmap_carveouts"].push_back(area_json(area, "heap"));
-  }
-  out["zones"] = nlohmann::ordered_json::array();
-  for (const auto& zone : answer.zones) {
-    nlohmann::ordered_json item;
-    item["node"] = zone.node;
-    item["zone"] = zone.name;
-    put(item, "present_bytes", zone.present);
-    put(item, "managed_bytes", zone.managed);
-    put(item, "free_bytes", zone.free);
-    put(item, "cma_bytes", zone.cma);
-    out["zones"].push_back(std::move(item));
-  }
-  nlohmann::ordered_json huge = nlohmann::ordered_json::object();
-  put(huge, "pages", answer.huge_pages.total);
-  put(huge, "free_pages", answer.huge_pages.free);
-  put(huge, "page_bytes", answer.huge_pages.page_bytes);
-  out["huge_pages"] = std::move(huge);
-  out["memory"] = budget_json(answer.memory);
-  put_absences(out, answer.absent);
-  return answer_text(out);
+static void describe(json::Fields& v, MapAnswer::Part& part) {
+  v("kind", part.kind);
+  v("part", part.name);
+  v("bytes", part.bytes);
 }
+
+static void describe(json::Fields& v, MapAnswer::Area& area, const char* name) {
+  v(name, area.name);
+  v("bytes", area.bytes);
+  v("used_bytes", area.used);
+  v("largest_free_run_bytes", area.largest);
+}
+
+static void describe(json::Fields& v, MapAnswer::Zone& zone) {
+  v("node", zone.node);
+  v("zone", zone.name);
+  v("present_bytes", zone.present);
+  v("managed_bytes", zone.managed);
+  v("free_bytes", zone.free);
+  v("cma_bytes", zone.cma);
+}
+
+static void describe(json::Fields& v, MapAnswer::HugePages& pages) {
+  v("pages", pages.total);
+  v("free_pages", pages.free);
+  v("page_bytes", pages.page_bytes);
+}
+
+static void describe(json::Fields& v, MapAnswer& answer) {
+  describe_head(v, MapAnswer::kSchema, answer.from);
+  v.unless_empty("model", answer.model);
+  v("module_bytes", answer.module);
+  v("physical_bytes", answer.physical);
+  v.unless_empty("physical_source", answer.physical_source);
+  v("parts", answer.parts);
+  v("sum_bytes", answer.sum);
+  v("missing_bytes", answer.missing);
+  const auto areas = [&](const char* key, std::vector<MapAnswer::Area>& list, const char* name) {
+    v.list(key, list, [&](json::Fields& w, MapAnswer::Area& area) { describe(w, area, name); });
+  };
+  areas("cma", answer.cma, "area");
+  areas("nvmap_carveouts", answer.carveouts_of_nvmap, "heap");
+  v("zones", answer.zones);
+  v("huge_pages", answer.huge_pages);
+  v("memory", answer.memory);
+  v.absent(answer.absent);
+}
+
+std::string map_json(const MapAnswer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the module's memory went before and after Linux took it over: the typed answer of
 // `jetmem map` and its JSON.
 #pragma once
@@ -9,7 +10,7 @@
 
 #include "report/answers/answer_head.h"
 #include "report/answers/memory_budget.h"
-#include "report/device_now.h"
+#include "report/device/device_now.h"
 
 namespace jetmem {
 
@@ -47,7 +48,7 @@ struct MapAnswer {
   std::optional<double> module;  // inferred, see jetmem_memory_module_bytes
   std::optional<double> physical;
   std::string physical_source;  // "device_tree", "iomem", "memblock", "zoneinfo"
-  std::vector<Part> parts;      // largest first: addresses are not told
+  std::vector<Part> parts;      // largest first
   std::optional<double> sum;
   // The module (where it is not known, physical memory) less the sum.
   std::optional<double> missing;

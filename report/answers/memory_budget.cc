@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/memory_budget.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/answers/answer_head.h"
 
 namespace jetmem {
@@ -12,15 +13,9 @@ namespace {
 
 using Part = MemoryBudget::Part;
 
-std::optional<double> sum_of(const SampleSet& samples, std::string_view family) {
-  std::optional<double> sum;
-  for (const Sample& sample : samples.family(family)) sum = sum.value_or(0) + sample.value;
-  return sum;
-}
-
 std::string reason(const DeviceNow& now, std::string_view source) {
-  const std::string why = now.why_absent(source);
-  return why.empty() ? "source " + std::string(source) + " does not tell it" : why;
+  const std::string why = now.absence_reason(source);
+  return why.empty() ? "source " + std::string(source) + " does not report it" : why;
 }
 
 Part named(const char* name, const char* what) {
@@ -32,7 +27,7 @@ Part named(const char* name, const char* what) {
 
 void add(Part& part, const char* name, double bytes, const char* what) {
   part.bytes = part.bytes.value_or(0) + bytes;
-  part.made_of.push_back({name, bytes, what});
+  part.components.push_back({name, bytes, what});
 }
 
 bool is_absent(const DeviceNow& now, std::string_view source) {
@@ -47,13 +42,13 @@ Part firmware(const DeviceNow& now) {
     if (sample.label("kind") != "linux") part.bytes = part.bytes.value_or(0) + sample.value;
   }
   if (part.bytes) return part;
-  // Of a PC nothing is listed but what Linux has.
+  // On a PC only Linux's memory is listed.
   part.none = now.samples.value("jetmem_memory_physical_bytes").has_value();
   part.why = part.none ? "none is listed" : reason(now, "device");
   return part;
 }
 
-// Its image and page structures, and what it keeps that cannot be given up.
+// Image, page structures and unreclaimable memory.
 Part kernel(const DeviceNow& now, bool whole) {
   Part part = named("kernel", "kernel");
   const SampleSet& samples = now.samples;
@@ -62,17 +57,17 @@ Part kernel(const DeviceNow& now, bool whole) {
     part.why = reason(now, "meminfo");
     return part;
   }
-  // What it took before MemTotal was counted is no part of that.
+  // Early reservations are not part of MemTotal.
   const auto reserved =
       samples.value("jetmem_memory_budget_bytes", {{"kind", "linux"}, {"part", "kernel_reserved"}});
   if (whole && reserved) add(part, "kernel_reserved", *reserved, "its image and page structures");
-  add(part, "slab", *slab, "its objects that cannot be given up");
+  add(part, "slab", *slab, "unreclaimable slab");
   struct Field {
     const char* field;
     const char* name;
     const char* what;
   };
-  // Older kernels have not all of these; what they leave out is in the rest.
+  // Older kernels lack some of these; their memory is in the unaccounted rest.
   for (const auto& [field, name, what] :
        {Field{"PageTables", "page_tables", "page tables"},
         Field{"SecPageTables", "iommu_page_tables", "page tables of IOMMU and KVM"},
@@ -81,8 +76,7 @@ Part kernel(const DeviceNow& now, bool whole) {
     if (const auto bytes = samples.meminfo(field)) add(part, name, *bytes, what);
   }
   if (const auto vmalloc = samples.meminfo("VmallocUsed")) {
-    // Stacks come out of vmalloc on all that jetmem runs on, and are in its figure where it has
-    // one.
+    // On all supported kernels stacks are part of vmalloc.
     const double stacks = samples.meminfo("KernelStack").value_or(0);
     add(part, "vmalloc", *vmalloc >= stacks ? *vmalloc - stacks : *vmalloc,
         "vmalloc without the stacks: modules, drivers");
@@ -101,13 +95,12 @@ Part applications(const DeviceNow& now) {
   add(part, "anonymous", *anonymous, "programs' own memory");
   add(part, "shared_memory", *shared, "shared memory and tmpfs");
   if (const auto huge = now.samples.meminfo("Hugetlb")) {
-    add(part, "huge_pages", *huge, "huge pages set aside, used or not");
+    add(part, "huge_pages", *huge, "reserved huge pages, used or not");
   }
   return part;
 }
 
-// Taken from the same DRAM, outside of any process's pages. Heaps with memory of their own are
-// among the carve-outs.
+// Memory outside of any process's pages. Heaps with their own memory are carve-outs.
 Part gpu(const DeviceNow& now) {
   Part part = named("gpu", "GPU");
   auto heap = now.samples.value("jetmem_nvmap_heap_bytes", {{"heap", "iovmm"}});
@@ -116,19 +109,19 @@ Part gpu(const DeviceNow& now) {
     add(part, "nvmap", *heap, "nvmap: GPU, cameras, codecs");
     auto pool = now.samples.value("jetmem_nvmap_page_pool_bytes");
     if (!pool) pool = now.samples.meminfo("NvMapMemFree");
-    if (pool) add(part, "nvmap_stock", *pool, "kept in stock by nvmap");
+    if (pool) add(part, "nvmap_stock", *pool, "nvmap page pool");
     return part;
   }
-  // NVML counts what CUDA has of a process, managed memory included, which is the process's own:
-  // how much of it is in other parts nobody tells, whether it would fit or not.
+  // NVML counts a process's CUDA memory including managed memory, which overlaps with the process's
+  // own pages by an unknown amount.
   for (const Sample& gpu : now.samples.family("jetmem_nvml_gpu_integrated")) {
     if (gpu.value == 0) continue;
     const auto used =
         now.samples.value("jetmem_nvml_process_memory_bytes", {{"gpu", gpu.label("gpu")}});
-    if (used) part.told_bytes = part.told_bytes.value_or(0) + *used;
+    if (used) part.reported_bytes = part.reported_bytes.value_or(0) + *used;
   }
-  if (part.told_bytes) {
-    part.why = "what NVML tells overlaps with other parts";
+  if (part.reported_bytes) {
+    part.why = "NVML's value overlaps with other parts";
     return part;
   }
   part.none = is_absent(now, "nvmap") && (is_absent(now, "nvml") || now.source("nvml") == nullptr);
@@ -140,26 +133,26 @@ Part gpu(const DeviceNow& now) {
   return part;
 }
 
-// Taken by drivers out of contiguous memory areas; what programs borrow there is in their parts.
+// Used by drivers; CMA pages lent to programs are in the programs' parts.
 Part cma(const DeviceNow& now) {
   Part part = named("cma", "CMA");
   const auto areas = now.samples.value("jetmem_cma_areas");
   const auto used = now.samples.family("jetmem_cma_used_bytes");
   const auto total = now.samples.meminfo("CmaTotal");
   if (!used.empty() && (!areas || *areas <= static_cast<double>(used.size()))) {
-    part.bytes = sum_of(now.samples, "jetmem_cma_used_bytes");
+    part.bytes = now.samples.sum("jetmem_cma_used_bytes");
     return part;
   }
-  // A kernel may have areas and no file that tells of them.
+  // A kernel may have areas and no file that lists them.
   const bool some = total.value_or(0) > 0 || areas.value_or(0) > 0 || !used.empty();
   const bool read = now.samples.meminfo("MemTotal").has_value();
   part.none = !some && (total || areas || (is_absent(now, "cma") && read));
-  part.why = part.none ? "no CMA" : used.empty() ? reason(now, "cma") : "not of every area";
+  part.why = part.none ? "no CMA" : used.empty() ? reason(now, "cma") : "not known for every area";
   return part;
 }
 
 // Of the DMA-BUF heap "system" alone: what nvmap exports is nvmap's, what graphics drivers export
-// is mostly shared memory, CMA's is CMA's.
+// is usually shared memory, CMA's is CMA's.
 Part dmabuf(const DeviceNow& now) {
   Part part = named("dmabuf", "DMA-BUF heap");
   const auto exporters = now.samples.family("jetmem_dmabuf_exporter_bytes");
@@ -173,28 +166,28 @@ Part dmabuf(const DeviceNow& now) {
     part.bytes = sum;
     return part;
   }
-  if (sum > 0) part.told_bytes = sum;
+  if (sum > 0) part.reported_bytes = sum;
   part.none = exporters.empty() && is_absent(now, "dmabuf");
-  part.why = other ? "there are more exporters than are told apart" : reason(now, "dmabuf");
+  part.why = other ? "there are more exporters than jetmem lists" : reason(now, "dmabuf");
   return part;
 }
 
-// What is swapped out and kept compressed.
+// Compressed swap.
 Part swap(const DeviceNow& now) {
   Part part = named("swap", "zram");
-  const auto zram = sum_of(now.samples, "jetmem_zram_used_bytes");
+  const auto zram = now.samples.sum("jetmem_zram_used_bytes");
   const auto zswap = now.samples.meminfo("Zswap");
   const SourceNow* source = now.source("zram");
-  const bool no_zram =
-      !zram && source != nullptr && (source->state == "absent" || now.why_absent("zram").empty());
+  const bool no_zram = !zram && source != nullptr &&
+                       (source->state == "absent" || now.absence_reason("zram").empty());
   if (!zram && !no_zram) {
-    part.told_bytes = zswap;
+    part.reported_bytes = zswap;
     part.why = reason(now, "zram");
     return part;
   }
-  if (zram) add(part, "zram", *zram, "swapped out and kept compressed (zram)");
+  if (zram) add(part, "zram", *zram, "compressed swap (zram)");
   if (zswap && *zswap > 0) {
-    add(part, "zswap", *zswap, "swapped out and kept compressed (zswap)");
+    add(part, "zswap", *zswap, "compressed swap (zswap)");
     part.what = zram ? "zram, zswap" : "zswap";
   }
   part.none = !part.bytes;
@@ -210,13 +203,13 @@ Part cache(const DeviceNow& now) {
     part.why = reason(now, "meminfo");
     return part;
   }
-  // Shared memory counts as cached in the kernel's figures, and cannot be given up.
-  add(part, "files", std::max(*cached - *shared, 0.0), "files, given up when others need it");
+  // The kernel counts shared memory as cached, although it is not reclaimable.
+  add(part, "files", std::max(*cached - *shared, 0.0), "files, reclaimable");
   if (const auto buffers = now.samples.meminfo("Buffers")) {
     add(part, "buffers", *buffers, "file systems' own blocks");
   }
   if (const auto slab = now.samples.meminfo("SReclaimable")) {
-    add(part, "reclaimable_slab", *slab, "the kernel's objects that it can give up");
+    add(part, "reclaimable_slab", *slab, "reclaimable slab");
   }
   return part;
 }
@@ -232,9 +225,9 @@ void reckon(MemoryBudget& out) {
   double known = 0;
   for (const Part& part : out.parts) {
     known += part.bytes.value_or(0);
-    if (!part.bytes && !part.none && !part.outside) out.rest_holds_unknown = true;
+    if (!part.bytes && !part.none && !part.outside) out.unaccounted_includes_unknown = true;
   }
-  if (out.bytes) out.rest_bytes = *out.bytes - known;
+  if (out.bytes) out.unaccounted_bytes = *out.bytes - known;
 }
 
 MemoryBudget against_linux(const DeviceNow& now) {
@@ -285,10 +278,10 @@ MemoryBudget memory_budget(const DeviceNow& now) {
   }
   Part before = firmware(now);
   if (out.of == "linux") {
-    // Held against what Linux owns: what was taken before is not among it, and may well be there.
+    // Relative to MemTotal: firmware memory is not part of it.
     before.outside = true;
-    before.told_bytes = std::exchange(before.bytes, std::nullopt);
-    if (before.why.empty()) before.why = "the module's size is not known";
+    before.reported_bytes = std::exchange(before.bytes, std::nullopt);
+    if (before.why.empty()) before.why = "the module's size is unknown";
   } else {
     out.parts[0] = kernel(now, true);
   }
@@ -297,33 +290,34 @@ MemoryBudget memory_budget(const DeviceNow& now) {
   return out;
 }
 
-nlohmann::ordered_json budget_json(const MemoryBudget& budget) {
-  using nlohmann::ordered_json;
-  ordered_json out = ordered_json::object();
-  put(out, "bytes", budget.bytes);
-  if (budget.bytes) out["of"] = budget.of;
-  ordered_json& parts = out["parts"] = ordered_json::array();
-  for (const Part& part : budget.parts) {
-    ordered_json each{{"part", part.name}};
-    put(each, "bytes", part.bytes);
-    put(each, "told_bytes", part.told_bytes);
-    if (part.none) each["none"] = true;
-    if (part.outside) each["outside"] = true;
-    if (!part.made_of.empty()) {
-      ordered_json& pieces = each["made_of"] = ordered_json::array();
-      for (const MemoryBudget::Piece& piece : part.made_of) {
-        pieces.push_back({{"part", piece.name}, {"bytes", piece.bytes}});
-      }
-    }
-    if (!part.bytes) each["absent"]["bytes"] = printable(part.why, 500);
-    parts.push_back(std::move(each));
-  }
-  put(out, "rest_bytes", budget.rest_bytes);
-  out["rest_holds_unknown"] = budget.rest_holds_unknown;
+static void describe(json::Fields& v, MemoryBudget::Piece& piece) {
+  v("part", piece.name);
+  v("bytes", piece.bytes);
+}
+
+static void describe(json::Fields& v, Part& part) {
+  v("part", part.name);
+  v("bytes", part.bytes);
+  v("known_bytes", part.reported_bytes);
+  v.unless_false("none", part.none);
+  v.unless_false("outside", part.outside);
+  v.unless_empty("components", part.components);
+  Absences absent;
+  if (!part.bytes) absent.emplace_back("bytes", part.why);
+  v.absent(absent);
+}
+
+void describe(json::Fields& v, MemoryBudget& budget) {
+  v("bytes", budget.bytes);
+  if (budget.bytes) v("of", budget.of);
+  v("parts", budget.parts);
+  v("unaccounted_bytes", budget.unaccounted_bytes);
+  v("unaccounted_includes_unknown", budget.unaccounted_includes_unknown);
+  Absences absent;
   if (!budget.bytes) {
-    put_absences(out, {{"bytes", budget.no_bytes}, {"rest_bytes", budget.no_bytes}});
+    absent = {{"bytes", budget.no_bytes}, {"unaccounted_bytes", budget.no_bytes}};
   }
-  return out;
+  v.absent(absent);
 }
 
 }  // namespace jetmem

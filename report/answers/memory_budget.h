@@ -1,14 +1,14 @@
-// Where the whole module's memory is now, in parts that do not overlap: one reckoning that status,
-// top, map and watch show.
+// SPDX-License-Identifier: Apache-2.0
+// The memory of the whole module in parts that do not overlap, for status, top, map and watch.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "report/device_now.h"
+#include "report/device/device_now.h"
+#include "report/json/fields.h"
 
 namespace jetmem {
 
@@ -26,10 +26,10 @@ struct MemoryBudget {
     std::optional<double> bytes;
     std::string why;  // why it is not known, or not counted
     // What a source tells although it overlaps with other parts, so that it is none of the sum.
-    std::optional<double> told_bytes;
+    std::optional<double> reported_bytes;
     bool none = false;     // the device has no such thing: no gap
     bool outside = false;  // no part of what the parts are held against, known or not
-    std::vector<Piece> made_of;
+    std::vector<Piece> components;
   };
 
   std::optional<double> bytes;  // what the parts are held against
@@ -38,8 +38,8 @@ struct MemoryBudget {
   std::vector<Part> parts;
   // Size less all known parts: drivers' memory that nothing counts, and parts that are not known.
   // Below zero: the parts overlap, or were read at different moments.
-  std::optional<double> rest_bytes;
-  bool rest_holds_unknown = false;
+  std::optional<double> unaccounted_bytes;
+  bool unaccounted_includes_unknown = false;
 
   const Part* part(std::string_view name) const;
   // Whether the figures without which the rest says nothing are there: those of /proc/meminfo.
@@ -51,6 +51,6 @@ MemoryBudget memory_budget(const DeviceNow& now);
 // kernel took before it counted. The other parts and the rest are those of memory_budget().
 MemoryBudget linux_budget(const DeviceNow& now);
 
-nlohmann::ordered_json budget_json(const MemoryBudget& budget);
+void describe(json::Fields& v, MemoryBudget& budget);
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a plan fits a device: `jetmem plan`, typed, with its JSON form (jetmem-plan/1).
 #pragma once
 
@@ -6,7 +7,7 @@
 #include <string_view>
 
 #include "health/plan/budget.h"
-#include "report/device_now.h"
+#include "report/device/device_now.h"
 
 namespace jetmem {
 
@@ -17,7 +18,7 @@ struct PlanAnswer {
   bool on_top = false;  // of what the device uses now
   plan::DeviceMemory device;
   plan::Budget budget;
-  std::vector<std::string> how_to_set_cma;  // where CMA should be larger than it is
+  std::vector<std::string> cma_setting_advice;  // where CMA should be larger than it is
 };
 
 // What a device that was looked at has and uses.

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/thermal_answer.h"
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -24,7 +25,7 @@ std::span<const Sample> some_of(Answer& answer, const SampleSet& samples, std::s
 }
 
 void add_zones(Answer& answer, const SampleSet& samples) {
-  // A zone that is off has limits and no temperature.
+  // A powered-off zone has limits and no temperature.
   for (const Sample& sample : some_of(answer, samples, "jetmem_thermal_zone_enabled")) {
     Answer::Zone zone;
     zone.zone = sample.label("zone");
@@ -62,7 +63,7 @@ void add_zones(Answer& answer, const SampleSet& samples) {
     zone.zone = printable(zone.zone, 64);
     zone.index = printable(zone.index, 16);
     explain(zone.absent, "celsius", zone.celsius,
-            "the kernel gives no temperature of this zone: that part is mostly without power");
+            "the kernel reports no temperature: this part is usually powered off");
     std::sort(zone.trips.begin(), zone.trips.end(),
               [](const auto& a, const auto& b) { return a.second < b.second; });
   }
@@ -117,10 +118,10 @@ std::string list_of(const std::vector<std::string>& names) {
   return out;
 }
 
-void say_what_slows(Answer& answer) {
+void print_slow_parts(Answer& answer) {
   if (!answer.causes.empty()) {
     answer.slows.push_back("Throttled now by " + list_of(answer.causes) +
-                           ": too hot, or too much current; look at fan, dust, supply and load.");
+                           ": overheating or over-current; check fan, dust, supply and load.");
   }
   std::vector<std::string> capped;
   for (const Answer::Clock& clock : answer.clocks) {
@@ -131,13 +132,13 @@ void say_what_slows(Answer& answer) {
   }
   if (!capped.empty()) {
     answer.slows.push_back(
-        "Below what the hardware has: " + list_of(capped) + "; " +
+        "Clocks below the hardware maximum: " + list_of(capped) + "; lowered by " +
         (answer.power_mode.empty()
-             ? "a person or cooling has lowered it."
-             : "the power mode (" + answer.power_mode + "), a person or cooling has lowered it."));
+             ? "a setting or cooling."
+             : "the power mode (" + answer.power_mode + "), a setting or cooling."));
   }
   if (answer.cpus_online && answer.cpus_present && *answer.cpus_online < *answer.cpus_present) {
-    answer.slows.emplace_back("Some CPUs are switched off, by the power mode or a person.");
+    answer.slows.emplace_back("Some CPUs are offline, by the power mode or a setting.");
   }
 }
 
@@ -177,30 +178,120 @@ ThermalAnswer thermal_answer(const DeviceNow& now) {
   }
   add_clocks(answer, samples);
   add_rails(answer, samples);
-  say_what_slows(answer);
+  print_slow_parts(answer);
   if (answer.zones.empty()) {
-    explain(answer.absent, "zones", std::nullopt, now.why_absent("thermal"));
+    explain(answer.absent, "zones", std::nullopt, now.absence_reason("thermal"));
   }
   explain(answer.absent, "throttling", answer.throttling,
-          now.why_absent("throttle").empty() ? "not all that could slow it can be read"
-                                             : now.why_absent("throttle"));
+          now.absence_reason("throttle").empty() ? "not every throttle cause is readable"
+                                                 : now.absence_reason("throttle"));
   explain(answer.absent, "throttling_level", answer.level,
-          now.why_absent("throttle").empty() ? "nothing here tells how hard it is throttled"
-                                             : now.why_absent("throttle"));
+          now.absence_reason("throttle").empty() ? "no source reports how hard it is throttled"
+                                                 : now.absence_reason("throttle"));
   if (answer.power_mode.empty()) {
     explain(answer.absent, "power_mode", std::nullopt,
-            now.why_absent("power").empty() ? "nothing here tells of a power mode"
-                                            : now.why_absent("power"));
+            now.absence_reason("power").empty() ? "no source reports a power mode"
+                                                : now.absence_reason("power"));
   }
   for (const auto& [key, value] : {std::pair{"cpus_online", &answer.cpus_online},
                                    std::pair{"cpus_present", &answer.cpus_present}}) {
-    explain(answer.absent, key, *value, now.why_absent("clocks"));
+    explain(answer.absent, key, *value, now.absence_reason("clocks"));
   }
   if (answer.clocks.empty()) {
-    explain(answer.absent, "clocks", std::nullopt, now.why_absent("clocks"));
+    explain(answer.absent, "clocks", std::nullopt, now.absence_reason("clocks"));
   }
-  if (answer.rails.empty()) explain(answer.absent, "rails", std::nullopt, now.why_absent("power"));
+  if (answer.rails.empty())
+    explain(answer.absent, "rails", std::nullopt, now.absence_reason("power"));
   return answer;
 }
+
+namespace {
+
+struct Trip {
+  std::string kind;
+  double celsius = 0;
+};
+
+// A metric of 0 or 1.
+void describe_flag(json::Fields& v, const char* key, const std::optional<double>& value) {
+  std::optional<bool> flag;
+  if (value) flag = *value != 0;
+  v(key, flag);
+}
+
+void describe(json::Fields& v, Trip& trip) {
+  v("kind", trip.kind);
+  v("celsius", trip.celsius);
+}
+
+}  // namespace
+
+static void describe(json::Fields& v, Answer::Zone& zone) {
+  v("zone", zone.zone);
+  v("index", zone.index);
+  v("celsius", zone.celsius);
+  v("enabled", zone.enabled);
+  std::vector<Trip> trips;
+  for (const auto& [kind, celsius] : zone.trips) trips.push_back({kind, celsius});
+  v("trips", trips);
+  v.unless_empty("margin_celsius", zone.margins);
+  v.absent(zone.absent);
+}
+
+static void describe(json::Fields& v, Answer::Cooling& device) {
+  v("type", device.type);
+  v("index", device.index);
+  v("state", device.state);
+  v("max_state", device.max_state);
+}
+
+static void describe(json::Fields& v, Answer::Clock& clock) {
+  v("domain", clock.domain);
+  v("clock", clock.clock);
+  v("hertz", clock.hertz);
+  v("max_hertz", clock.max_hertz);
+  v("hardware_max_hertz", clock.hardware_max_hertz);
+  v.unless_empty("governor", clock.governor);
+}
+
+static void describe(json::Fields& v, Answer::Rail& rail) {
+  v("rail", rail.rail);
+  v("index", rail.index);
+  v("watts", rail.watts);
+  v("volts", rail.volts);
+  v("amperes", rail.amperes);
+  v("warning_limit_amperes", rail.warning_amperes);
+}
+
+static void describe(json::Fields& v, Answer::OverCurrent& event) {
+  v("event", event.event);
+  v("count", event.count);
+  describe_flag(v, "throttles", event.throttles);
+}
+
+void describe_throttling(json::Fields& v, Answer& answer) {
+  v("throttling_level", answer.level);
+  describe_flag(v, "throttling", answer.throttling);
+  v("throttle_causes", answer.causes);
+  v.unless_empty("power_mode", answer.power_mode);
+}
+
+static void describe(json::Fields& v, Answer& answer) {
+  describe_head(v, Answer::kSchema, answer.from);
+  describe_throttling(v, answer);
+  v("board_alerts", answer.alerts);
+  v("cpus_online", answer.cpus_online);
+  v("cpus_present", answer.cpus_present);
+  v("zones", answer.zones);
+  v("cooling", answer.cooling);
+  v("clocks", answer.clocks);
+  v("rails", answer.rails);
+  v("over_current", answer.over_current);
+  v("slows", answer.slows);
+  v("omitted", answer.left_out);
+  v.absent(answer.absent);
+}
+
+std::string thermal_json(const Answer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Temperatures and their limits, and what slows the device now: throttling, clocks below what the
 // hardware has, over-current, fan. docs/status.md has the JSON form.
 #pragma once
@@ -75,6 +76,8 @@ struct ThermalAnswer {
 };
 
 ThermalAnswer thermal_answer(const DeviceNow& now);
+// The fields that a status shows, too.
+void describe_throttling(json::Fields& v, ThermalAnswer& answer);
 std::string thermal_json(const ThermalAnswer& answer);
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/top_answer.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ constexpr std::array<std::pair<TopSort, std::string_view>, 5> kSorts{{
 }};
 
 double key_of(const Group& group, TopSort sort) {
-  // What is not known sorts below all that is.
+  // Unknown values sort last.
   constexpr double kUnknown = -1e300;
   switch (sort) {
     case TopSort::kResident:
@@ -62,7 +63,7 @@ std::vector<Group> groups_of(const SampleSet& samples) {
   return out;
 }
 
-// Largest first, what is put together as "other" last; at most `limit`.
+// Largest first, "other" last; at most `limit`.
 template <class T, class Name, class Key>
 std::uint64_t sort_and_cut(std::vector<T>& all, std::size_t limit, const Name& name,
                            const Key& key) {
@@ -120,14 +121,14 @@ std::vector<TopAnswer::Buffers> buffers_of(const SampleSet& samples, const std::
 
 TopAnswer::Dmabuf dmabuf_of(const SampleSet& samples, std::size_t limit) {
   TopAnswer::Dmabuf out;
-  // Two origins tell of the same buffers: the larger saw more.
+  // Two origins report the same buffers: the larger is more complete.
   for (const Sample& sample : samples.family("jetmem_dmabuf_bytes")) {
     out.bytes = std::max(out.bytes.value_or(0), sample.value);
   }
   out.held = samples.value("jetmem_dmabuf_held_bytes");
   out.shared = samples.value("jetmem_dmabuf_shared_bytes");
   out.denied = samples.value("jetmem_dmabuf_processes_denied");
-  // With processes unseen, what they hold would pass for held by none.
+  // If some processes are unreadable, their buffers would count as unowned.
   if (out.bytes && out.held && out.denied == 0.0) {
     out.held_by_none = std::max(0.0, *out.bytes - *out.held);
   }
@@ -136,75 +137,26 @@ TopAnswer::Dmabuf dmabuf_of(const SampleSet& samples, std::size_t limit) {
   return out;
 }
 
-std::optional<double> sum_of(std::span<const Sample> samples) {
-  std::optional<double> out;
-  for (const Sample& sample : samples) out = out.value_or(0) + sample.value;
-  return out;
-}
-
 std::string why(const DeviceNow& now, std::string_view source, std::string_view otherwise) {
-  std::string out = now.why_absent(source);
+  std::string out = now.absence_reason(source);
   return out.empty() ? std::string(otherwise) : out;
 }
 
-void tell_absences(const DeviceNow& now, TopAnswer& out) {
+void append_absences(const DeviceNow& now, TopAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source, const char* otherwise) {
     if (!there) out.absent.emplace_back(key, why(now, source, otherwise));
   };
-  add("groups", !out.groups.empty(), "processes", "no process was seen");
-  add("nvmap", !out.heaps.empty(), "nvmap", "nvmap told of no heap");
-  add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf", "the source told of no buffers");
-  add("dmabuf.held_by_none_bytes", out.dmabuf.held_by_none.has_value(), "dmabuf",
-      out.dmabuf.denied.value_or(0) > 0 ? "not all processes may be looked at"
-                                        : "the kernel lists not all buffers");
-  add("zram", out.zram.used.has_value(), "zram", "no zram device is set up");
+  add("groups", !out.groups.empty(), "processes", "no process was found");
+  add("nvmap", !out.heaps.empty(), "nvmap", "nvmap reports no heap");
+  add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf", "the source reports no buffers");
+  add("dmabuf.unowned_bytes", out.dmabuf.held_by_none.has_value(), "dmabuf",
+      out.dmabuf.denied.value_or(0) > 0 ? "not all processes are readable"
+                                        : "the kernel does not list all buffers");
+  add("zram", out.zram.used.has_value(), "zram", "there is no zram device");
   add("processes", out.processes.has_value(), "processes", "the source did not count them");
   const bool grows = std::any_of(out.groups.begin(), out.groups.end(),
                                  [](const Group& g) { return g.growth || g.trend; });
-  add("growth", grows, "processes", "one look has no past: jetmemd tells it after some minutes");
-}
-
-nlohmann::ordered_json group_json(const Group& group) {
-  nlohmann::ordered_json out;
-  out["command"] = group.command;
-  put_text(out, "unit", group.unit);
-  put_text(out, "container", group.container);
-  put(out, "processes", group.processes);
-  put(out, "resident_bytes", group.resident);
-  put(out, "shared_bytes", group.shared);
-  put(out, "gpu_bytes", group.gpu);
-  put(out, "dmabuf_bytes", group.dmabuf);
-  put(out, "total_bytes", group.total);
-  put(out, "growth_bytes_per_second", group.growth);
-  put(out, "trend_bytes_per_second", group.trend);
-  return out;
-}
-
-nlohmann::ordered_json heap_json(const TopAnswer::Heap& heap) {
-  nlohmann::ordered_json out;
-  out["heap"] = heap.name;
-  put(out, "bytes", heap.bytes);
-  put(out, "orphan_bytes", heap.orphans);
-  put(out, "orphan_handles", heap.orphan_handles);
-  put(out, "unattributed_bytes", heap.unattributed);
-  put(out, "carveout_bytes", heap.carveout);
-  out["processes"] = nlohmann::ordered_json::array();
-  for (const auto& client : heap.clients) {
-    out["processes"].push_back({{"process", client.process}, {"bytes", client.bytes}});
-  }
-  return out;
-}
-
-nlohmann::ordered_json buffers_json(const std::vector<TopAnswer::Buffers>& all, const char* key) {
-  auto out = nlohmann::ordered_json::array();
-  for (const auto& one : all) {
-    nlohmann::ordered_json item;
-    item[key] = one.name;
-    put(item, "bytes", one.bytes);
-    put(item, "buffers", one.buffers);
-    out.push_back(std::move(item));
-  }
-  return out;
+  add("growth", grows, "processes", "needs jetmemd and some minutes of history");
 }
 
 }  // namespace
@@ -223,55 +175,91 @@ std::optional<TopSort> top_sort_named(std::string_view name) {
   return std::nullopt;
 }
 
-TopAnswer top_answer(const DeviceNow& now, const TopWanted& wanted) {
+TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   TopAnswer out;
   const SampleSet& samples = now.samples;
   out.from = answer_from(now);
-  out.sort = wanted.sort;
+  out.sort = needed.sort;
   out.groups = groups_of(samples);
-  out.groups_left_out = sort_and_cut(
-      out.groups, wanted.limit, [](const Group& g) { return std::string_view(g.command); },
-      [&](const Group& g) { return key_of(g, wanted.sort); });
+  out.groups_omitted = sort_and_cut(
+      out.groups, needed.limit, [](const Group& g) { return std::string_view(g.command); },
+      [&](const Group& g) { return key_of(g, needed.sort); });
   out.processes = samples.value("jetmem_processes");
-  out.processes_left_out = sum_of(samples.family("jetmem_processes_left_out"));
-  out.heaps = heaps_of(samples, wanted.limit);
-  out.dmabuf = dmabuf_of(samples, wanted.limit);
-  out.zram = {sum_of(samples.family("jetmem_zram_used_bytes")),
-              sum_of(samples.family("jetmem_zram_original_bytes"))};
+  out.processes_omitted = samples.sum("jetmem_processes_omitted");
+  out.heaps = heaps_of(samples, needed.limit);
+  out.dmabuf = dmabuf_of(samples, needed.limit);
+  out.zram = {samples.sum("jetmem_zram_used_bytes"), samples.sum("jetmem_zram_original_bytes")};
   out.memory = linux_budget(now);
-  tell_absences(now, out);
+  append_absences(now, out);
   return out;
 }
 
-std::string top_json(const TopAnswer& answer) {
-  auto out = answer_head(TopAnswer::kSchema, answer.from);
-  out["sort"] = top_sort_name(answer.sort);
-  out["overlap"] =
-      "resident memory counts shared pages in each process, a DMA-BUF counts for each holder: "
-      "totals of groups are not to be added up";
-  put(out, "processes", answer.processes);
-  put(out, "processes_left_out", answer.processes_left_out);
-  out["groups"] = nlohmann::ordered_json::array();
-  for (const Group& group : answer.groups) out["groups"].push_back(group_json(group));
-  out["groups_left_out"] = answer.groups_left_out;
-  out["nvmap"] = nlohmann::ordered_json::array();
-  for (const auto& heap : answer.heaps) out["nvmap"].push_back(heap_json(heap));
-  nlohmann::ordered_json dmabuf;
-  put(dmabuf, "bytes", answer.dmabuf.bytes);
-  put(dmabuf, "held_bytes", answer.dmabuf.held);
-  put(dmabuf, "shared_bytes", answer.dmabuf.shared);
-  put(dmabuf, "held_by_none_bytes", answer.dmabuf.held_by_none);
-  put(dmabuf, "processes_denied", answer.dmabuf.denied);
-  dmabuf["holders"] = buffers_json(answer.dmabuf.holders, "command");
-  dmabuf["exporters"] = buffers_json(answer.dmabuf.exporters, "exporter");
-  out["dmabuf"] = std::move(dmabuf);
-  nlohmann::ordered_json zram = nlohmann::ordered_json::object();
-  put(zram, "used_bytes", answer.zram.used);
-  put(zram, "original_bytes", answer.zram.original);
-  out["zram"] = std::move(zram);
-  out["memory"] = budget_json(answer.memory);
-  put_absences(out, answer.absent);
-  return answer_text(out);
+static void describe(json::Fields& v, Group& group) {
+  v("command", group.command);
+  v.unless_empty("unit", group.unit);
+  v.unless_empty("container", group.container);
+  v("processes", group.processes);
+  v("resident_bytes", group.resident);
+  v("shared_bytes", group.shared);
+  v("gpu_bytes", group.gpu);
+  v("dmabuf_bytes", group.dmabuf);
+  v("total_bytes", group.total);
+  v("growth_bytes_per_second", group.growth);
+  v("trend_bytes_per_second", group.trend);
 }
+
+static void describe(json::Fields& v, TopAnswer::Client& client) {
+  v("process", client.process);
+  v("bytes", client.bytes);
+}
+
+static void describe(json::Fields& v, TopAnswer::Heap& heap) {
+  v("heap", heap.name);
+  v("bytes", heap.bytes);
+  v("orphan_bytes", heap.orphans);
+  v("orphan_handles", heap.orphan_handles);
+  v("unattributed_bytes", heap.unattributed);
+  v("carveout_bytes", heap.carveout);
+  v("processes", heap.clients);
+}
+
+static void describe(json::Fields& v, TopAnswer::Dmabuf& dmabuf) {
+  const auto buffers = [&](const char* key, std::vector<TopAnswer::Buffers>& all,
+                           const char* name) {
+    v.list(key, all, [&](json::Fields& w, TopAnswer::Buffers& each) {
+      w(name, each.name);
+      w("bytes", each.bytes);
+      w("buffers", each.buffers);
+    });
+  };
+  v("bytes", dmabuf.bytes);
+  v("held_bytes", dmabuf.held);
+  v("shared_bytes", dmabuf.shared);
+  v("unowned_bytes", dmabuf.held_by_none);
+  v("processes_denied", dmabuf.denied);
+  buffers("holders", dmabuf.holders, "command");
+  buffers("exporters", dmabuf.exporters, "exporter");
+}
+
+static void describe(json::Fields& v, TopAnswer& answer) {
+  describe_head(v, TopAnswer::kSchema, answer.from);
+  v.word("sort", answer.sort, top_sort_name, top_sort_named);
+  v.output("overlap", std::string("resident memory counts shared pages in each process, and a "
+                                  "DMA-BUF counts for each holder: do not add up the totals"));
+  v("processes", answer.processes);
+  v("processes_omitted", answer.processes_omitted);
+  v("groups", answer.groups);
+  v("groups_omitted", answer.groups_omitted);
+  v("nvmap", answer.heaps);
+  v("dmabuf", answer.dmabuf);
+  v.object("zram", [&](json::Fields& w) {
+    w("used_bytes", answer.zram.used);
+    w("original_bytes", answer.zram.original);
+  });
+  v("memory", answer.memory);
+  v.absent(answer.absent);
+}
+
+std::string top_json(const TopAnswer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

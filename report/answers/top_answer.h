@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who holds the memory: the typed answer of `jetmem top` and its JSON.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 #include "report/answers/answer_head.h"
 #include "report/answers/memory_budget.h"
-#include "report/device_now.h"
+#include "report/device/device_now.h"
 
 namespace jetmem {
 
@@ -72,9 +73,9 @@ struct TopAnswer {
   AnswerFrom from;
   TopSort sort = TopSort::kTotal;
   std::vector<Group> groups;  // sorted, "other" last
-  std::uint64_t groups_left_out = 0;
+  std::uint64_t groups_omitted = 0;
   std::optional<double> processes;
-  std::optional<double> processes_left_out;
+  std::optional<double> processes_omitted;
   std::vector<Heap> heaps;
   Dmabuf dmabuf;
   Zram zram;
@@ -82,12 +83,12 @@ struct TopAnswer {
   Absences absent;
 };
 
-struct TopWanted {
+struct TopQuery {
   TopSort sort = TopSort::kTotal;
   std::size_t limit = 20;  // groups, clients of a heap, holders
 };
 
-TopAnswer top_answer(const DeviceNow& now, const TopWanted& wanted);
+TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed);
 std::string top_json(const TopAnswer& answer);
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/doctor/correlate.h"
 
 #include <algorithm>
@@ -5,18 +6,18 @@
 #include <cmath>
 #include <map>
 
-#include "base/series_key.h"
-#include "base/text.h"
-#include "report/doctor/growers.h"
-#include "report/doctor/say.h"
-#include "report/same_event.h"
+#include "base/text/text.h"
+#include "metrics/series_key.h"
+#include "report/doctor/format.h"
+#include "report/doctor/top_growth.h"
+#include "report/events/kernel_event_record.h"
 
 namespace jetmem::doctor {
 namespace {
 
 constexpr double kWindow = 6 * 3600;
 constexpr double kLongWindow = 3 * 86400;
-// Troubles of one kind further apart than this are two.
+// Incidents of one kind further apart than this are separate.
 constexpr double kApart = 3600;
 constexpr std::size_t kMostEvents = 500;
 // A capture takes a minute at most.
@@ -24,7 +25,7 @@ constexpr double kOtherDay = 600;
 // Between two steps of the recorder.
 constexpr double kStep = 10;
 
-// What the correlations look for; the rest of the log is not asked for.
+// The kinds of events that the correlations need.
 const std::vector<std::string> kKinds{"oom_kill",
                                       "oom_kill_memcg",
                                       "oom_no_victim",
@@ -59,7 +60,7 @@ bool is_fault(const EventRecord& event) {
   return is_kind(event, {"smmu_context_fault", "smmu_global_fault", "smmu_v3_event", "smmu_error"});
 }
 
-// The number that the history gave this boot; 0: it does not know it.
+// The number of this boot in the history; 0: unknown.
 std::int64_t number_of_boot(const DeviceNow& now, Past& past) {
   const HistoryFacts* const facts = past.facts();
   if (facts == nullptr || now.boot_id.empty()) return 0;
@@ -93,11 +94,11 @@ void gather_events(const DeviceNow& now, Past& past, Findings& out) {
   }
   std::stable_sort(out.events.begin(), out.events.end(),
                    [](const Seen& a, const Seen& b) { return a.time < b.time; });
-  // Of a capture that took a while the log is newer than its beginning.
+  // During a long capture the log is newer than its start.
   if (out.now > 0 && !out.events.empty()) out.now = std::max(out.now, out.events.back().time);
 }
 
-// The last run of events that `matches` has, each less than kApart after the one before.
+// The last series of matching events, each less than kApart after the previous one.
 template <class Matches>
 std::vector<Seen> last_run(const std::vector<Seen>& events, Matches matches) {
   std::vector<Seen> out;
@@ -109,14 +110,14 @@ std::vector<Seen> last_run(const std::vector<Seen>& events, Matches matches) {
   return out;
 }
 
-// Where the boot that `time` lies in began, as far as the look knows: nothing before it counts.
+// When the boot of `time` began, as far as known: nothing before it counts.
 double boot_began(const DeviceNow& now, const Findings& found, double time) {
   if (now.since_boot <= 0 || found.now <= 0) return 0;
   const double began = found.now - now.since_boot;
   return time >= began ? began : 0;
 }
 
-// The fall that ended at `until`, of which nothing before `after` is a part.
+// The fall that ended at `until`, from `after` on.
 std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Findings& found,
                                       double until, double after) {
   MemoryFall out;
@@ -130,7 +131,7 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
     return move_of(past.series("jetmem_meminfo_MemAvailable_bytes", from, out.until), false, least);
   };
   auto fall = fall_within(kWindow);
-  // It was falling already when the window began: a longer look, by coarser values.
+  // It was already falling when the window began: a longer window, with coarser values.
   if (fall && fall->from - (out.until - kWindow) < 0.03 * kWindow) {
     if (auto longer = fall_within(kLongWindow); longer && longer->change() < fall->change()) {
       fall = longer;
@@ -138,13 +139,13 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
   }
   if (!fall) return std::nullopt;
   out.available = *fall;
-  // A little before it began: those who grow are read once a minute.
+  // A little before it began: processes are read once a minute.
   const double from = std::max(fall->from - 60, earliest);
-  out.growers = growers(past, GrowthOf::kMemory, from, fall->to, -fall->change() * 0.05, 3);
+  out.top_growth = top_growth(past, GrowthKind::kMemory, from, fall->to, -fall->change() * 0.05, 3);
   return out;
 }
 
-// What ended with a kill or a restart, and what goes on now: either may have a culprit of its own.
+// The fall that ended with a kill or a restart, and the current one: each has its own culprit.
 void memory_falls(const DeviceNow& now, Past& past, Findings& found) {
   double after = 0;
   if (found.first_kill_time) {
@@ -185,7 +186,7 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
   if (failures.empty() && worst >= 1) return std::nullopt;
   const double fit_now = worst;
   if (until <= 0) return std::nullopt;
-  // The step that the refusal itself brought about is as telling as the one before it.
+  // The step caused by the failure itself counts, too.
   const double end = out.first_failure ? *out.first_failure + kStep : until;
   worst = INFINITY;
   std::size_t tried = 0;
@@ -194,18 +195,18 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
     const auto name = parse_series_key(key);
     if (!name) continue;
     const std::string area(name->label("area"));
-    // How much is wanted in one piece may be known since it was refused only: the past is measured
-    // by what is known now.
+    // The largest request may be known only since it failed: the past is measured
+    // against the value of now.
     const SeriesName run{"jetmem_cma_largest_free_run_bytes", {{"area", area}}};
     const auto run_now = now.samples.value(run.family, {{"area", area}});
     const auto fits = now.samples.value("jetmem_cma_frame_fit_ratio", {{"area", area}});
-    const double wanted = run_now && fits && *fits > 0 ? *run_now / *fits : 0;
+    const double needed = run_now && fits && *fits > 0 ? *run_now / *fits : 0;
     Values values;
-    if (wanted > 0) values = past.series(run.key(), until - kRecent, std::max(until, end), 1000);
+    if (needed > 0) values = past.series(run.key(), until - kRecent, std::max(until, end), 1000);
     const bool is_run = !values.empty();
     if (!is_run) values = past.series(key, until - kRecent, std::max(until, end), 1000);
-    const double least = is_run ? wanted : 1;
-    // The first moment of the last stretch below it that began before the failure.
+    const double least = is_run ? needed : 1;
+    // The start of the last period below it that began before the failure.
     std::optional<double> fell;
     bool is_below = false;
     double last = INFINITY;
@@ -225,14 +226,15 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
     out.fell = is_below ? fell : std::nullopt;
     out.fit = last;
     out.area = printable(area, 64);
-    out.run = is_run ? move_of(before, false, wanted) : std::nullopt;
+    out.run = is_run ? move_of(before, false, needed) : std::nullopt;
   }
   if (std::isfinite(worst)) {
     const double window = out.fell ? std::max(600.0, 2 * (end - *out.fell)) : kWindow;
     SeriesName used{"jetmem_cma_used_bytes", {{"area", out.area}}};
     out.used = move_of(past.series(used.key(), end - window, end), true, 4.0 * (1 << 20));
     if (out.used) {
-      out.growers = growers(past, GrowthOf::kBuffers, out.used->from, end, 4.0 * (1 << 20), 2);
+      out.top_growth =
+          top_growth(past, GrowthKind::kBuffers, out.used->from, end, 4.0 * (1 << 20), 2);
     }
   } else if (fit_now < 1) {
     out.fit = fit_now;
@@ -240,20 +242,19 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
   return out;
 }
 
-// Groups of processes that were there before and no more after. They are read once a minute: what
-// is told of them may be as old.
+// Process groups that ended in between. They are read once a minute.
 std::string ended_between(Past& past, double from, double to) {
   constexpr std::string_view kFamily = "jetmem_process_group_resident_bytes{";
   const auto before = past.at(from, 120);
   const auto after = past.at(to, 60);
-  // Nothing read in between: who ended cannot be told.
+  // Not read in between: unknown.
   const auto is_group = [&](const auto& each) { return each.first.rfind(kFamily, 0) == 0; };
   if (std::none_of(after.begin(), after.end(), is_group)) return {};
   std::string out;
   std::size_t count = 0;
   for (const auto& [key, value] : before) {
     if (key.rfind(kFamily, 0) != 0 || after.count(key) != 0) continue;
-    // The smallest come and go among the rest.
+    // The smallest groups move in and out of "other".
     if (value < 32.0 * (1 << 20)) continue;
     const auto name = parse_series_key(key);
     if (!name || ++count > 2) continue;
@@ -278,17 +279,16 @@ std::optional<Faults> smmu_faults(const DeviceNow& now, Past& past, const Findin
       std::max_element(clients.begin(), clients.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   out.client = printable(most->first, 64);
-  // Of this boot: a run of the one before had its own.
+  // Of this boot only.
   if (out.last >= boot_began(now, found, found.now)) {
     for (const Sample& each : now.samples.family("jetmem_kernel_events_suppressed_total")) {
-      if (each.label("kind").rfind("smmu_", 0) == 0) out.held_back += each.value;
+      if (each.label("kind").rfind("smmu_", 0) == 0) out.suppressed_count += each.value;
     }
   }
   for (const Seen& each : found.events) {
     if (each.time > out.first || each.time < out.first - 30) continue;
     if (is_kind(*each.event, {"oom_kill", "oom_kill_memcg"})) {
-      out.before =
-          "the kernel killed " + printable(each.event->subject, 64) + " for want of memory";
+      out.before = "the kernel killed " + printable(each.event->subject, 64) + " (out of memory)";
     }
   }
   if (out.before.empty() && past.known()) {
@@ -310,7 +310,7 @@ std::optional<Heat> heat_of(Past& past, const Findings& found) {
   if (!began) return std::nullopt;
   Heat out;
   out.began = *began;
-  // The hottest zones of now stand for those of then: asked one by one they would be too many.
+  // The zones that are hottest now represent those of then: all of them would be too many queries.
   std::vector<std::pair<double, std::string>> zones;
   for (const auto& [key, value] : past.at(*began, 60)) {
     if (key.rfind("jetmem_thermal_zone_celsius{", 0) == 0) zones.emplace_back(value, key);
@@ -328,12 +328,12 @@ std::optional<Heat> heat_of(Past& past, const Findings& found) {
 }
 
 std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findings& found) {
-  if (now.samples.value("jetmem_boot_last_stop", {{"clean", "no"}}).value_or(0) != 1) {
+  if (now.samples.value("jetmem_boot_last_shutdown", {{"clean", "no"}}).value_or(0) != 1) {
     return std::nullopt;
   }
   const HistoryFacts* const facts = past.facts();
   if (facts == nullptr || facts->boots.size() < 2) return std::nullopt;
-  // The last boot is this one only where it is in the history already.
+  // The last boot in the history is this one only if it is recorded already.
   auto it = facts->boots.rbegin();
   if (it->boot_id != now.boot_id) return std::nullopt;
   ++it;
@@ -347,7 +347,7 @@ std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findin
   const auto is_later = [&](double time) {
     return time > out.died && out.booted > 0 && time <= out.booted;
   };
-  const auto down = now.samples.value("jetmem_boot_down_seconds");
+  const auto down = now.samples.value("jetmem_boot_downtime_seconds");
   if (down && is_later(out.booted - *down)) out.died = out.booted - *down;
   if (out.booted > out.died) {
     for (const EventRecord& each : past.events(out.died, out.booted, {}, 200)) {
@@ -396,9 +396,9 @@ std::uint64_t refusals(const std::vector<const EventRecord*>& events) {
     for (auto& [device, free] : devices) {
       if (left == 0) break;
       if (!is_near(*each, *device)) continue;
-      const std::uint64_t told = std::min(left, free);
-      left -= told;
-      free -= told;
+      const std::uint64_t reported = std::min(left, free);
+      left -= reported;
+      free -= reported;
     }
     count += left;
   }
@@ -448,18 +448,18 @@ Findings correlate(const DeviceNow& now, Past& past) {
   if (past.known()) {
     if (const HistoryFacts* facts = past.facts(); facts != nullptr) {
       // Of a tree that is played or was put together, the history may be of another day than its
-      // manifest: what is told is as of the last moment that was recorded.
-      const bool is_other_day = now.by == LookBy::kCapture && out.now > 0 && facts->newest &&
-                                seconds_of(*facts->newest) > out.now + kOtherDay;
+      // manifest: the last recorded moment counts as now.
+      const bool is_other_day = now.by == SnapshotOrigin::kCapture && out.now > 0 &&
+                                facts->newest && seconds_of(*facts->newest) > out.now + kOtherDay;
       if (facts->newest && (out.now <= 0 || is_other_day)) {
         out.now = seconds_of(*facts->newest);
         out.of_other_day = is_other_day;
       }
-      // What fired when the recorder's last step was taken, and was never said to be over.
-      if (now.by != LookBy::kDaemon && facts->newest &&
+      // Alerts that were firing at the last record.
+      if (now.by != SnapshotOrigin::kDaemon && facts->newest &&
           out.now - seconds_of(*facts->newest) <= kOtherDay) {
         out.alerts = past.events(out.now - kRecent, out.now + 60, {"firing", "resolved"}, 200);
-        out.alerts_recorded = past.trouble().empty();
+        out.alerts_recorded = past.problem().empty();
       }
       out.clock_doubt = !facts->boots.empty() && !facts->boots.back().wall_trusted;
     }

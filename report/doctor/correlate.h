@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What belongs together in the past: who grew while memory fell, when contiguous memory became too
 // little before the first refusal, what came right before a fault. Only what the numbers show.
 #pragma once
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/device_now.h"
+#include "report/device/device_now.h"
 #include "report/doctor/past.h"
 
 namespace jetmem::doctor {
@@ -28,21 +29,21 @@ struct Move {
 };
 
 // When `values` began to move towards what they are at the end: absent where they do not move by
-// `least`. Steady growth and a single step are both told right.
+// `least`. Works for steady growth and for a single step.
 std::optional<Move> move_of(const Values& values, bool rises, double least);
 
-struct Grower {
+struct GrowthEntry {
   std::string who;        // "python3 (vision.service)", "GPU buffers that no program holds"
   std::string command;    // of a process group; else empty
   double grown = 0;       // bytes
-  bool at_least = false;  // it was not among the largest before: what it had then is not known
+  bool at_least = false;  // it was not among the largest before: its size then is unknown
   std::optional<Move> move;
 };
 
 struct MemoryFall {
   double until = 0;
-  Move available;               // MemAvailable: `change` is below 0
-  std::vector<Grower> growers;  // largest first, at most 3
+  Move available;                       // MemAvailable: `change` is below 0
+  std::vector<GrowthEntry> top_growth;  // largest first, at most 3
 };
 
 struct CmaFall {
@@ -52,7 +53,7 @@ struct CmaFall {
   std::optional<double> first_failure;
   std::uint64_t failures = 0;
   std::optional<Move> used;  // jetmem_cma_used_bytes over the same time
-  std::vector<Grower> growers;
+  std::vector<GrowthEntry> top_growth;
   std::string device;       // that was refused DMA memory; empty: the log does not say
   std::optional<Move> run;  // how the largest run got smaller until then
 };
@@ -61,8 +62,8 @@ struct Faults {
   double first = 0;
   double last = 0;
   std::string client;
-  std::uint64_t count = 0;  // that the log has
-  double held_back = 0;     // messages since boot that the kernel only counted: there were more
+  std::uint64_t count = 0;      // that the log has
+  double suppressed_count = 0;  // messages since boot that the kernel only counted: there were more
   std::uint64_t from_probe = 0;
   std::string before;  // what ended or happened right before the first; empty: nothing seen
 };
@@ -87,7 +88,7 @@ struct Findings {
   std::vector<EventRecord> alerts;  // of a look that cannot know itself for how long; newest first
   bool alerts_recorded = false;     // such a look, and the recorder tells what was judged
   std::vector<Seen> events;         // of the last day, oldest first
-  const EventRecord* kill = nullptr;  // the last kill for want of memory of the whole machine
+  const EventRecord* kill = nullptr;  // the last system-wide OOM kill
   std::optional<double> kill_time;
   std::optional<double> first_kill_time;  // of the same trouble: kills less than an hour apart
   std::optional<MemoryFall> memory_then;  // that ended with the kill or the restart
@@ -98,11 +99,11 @@ struct Findings {
   std::optional<Restart> restart;
 };
 
-// How many requests for contiguous memory these events are: one that is refused is told by the
-// area and, within a second, by who asked for DMA memory.
+// How many failed CMA allocations these events are: the area and, within a second, the device that
+// requested DMA memory both log one.
 std::uint64_t refusals(const std::vector<const EventRecord*>& events);
 
-// Events older than this are told and no longer judged.
+// Older events are listed but do not change the verdict.
 constexpr double kRecent = 86400;
 
 Findings correlate(const DeviceNow& now, Past& past);

@@ -1,17 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/doctor/doctor.h"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
-#include "base/text.h"
-#include "report/doctor/say.h"
+#include "base/text/text.h"
+#include "report/doctor/format.h"
 #include "report/doctor/step.h"
-#include "report/doctor/story.h"
+#include "report/doctor/summary.h"
+#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 4> kVerdicts{"fine", "unknown", "warning", "critical"};
+constexpr std::array<std::string_view, 4> kVerdicts{"ok", "unknown", "warning", "critical"};
 
 }  // namespace
 
@@ -41,63 +44,123 @@ std::vector<std::string_view> doctor_steps() {
 
 DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no_history) {
   DoctorAnswer answer;
-  answer.by = std::string(look_by_name(now.by));
-  answer.from = now.from;
-  answer.version = now.version;
-  answer.boot_id = now.boot_id;
-  answer.since_boot = now.since_boot;
-  answer.wall = now.wall;
+  answer.from = answer_from(now);
   answer.zone = doctor::zone_name();
-  for (const std::string& each : now.notes) answer.notes.push_back(printable(each, 500));
+  answer.notes = std::exchange(answer.from.notes, {});
 
   doctor::Past past(history, kMaxQuestions);
   const doctor::Findings found = doctor::correlate(now, past);
   if (history == nullptr) {
-    answer.no_history = no_history.empty() ? "no history was given" : printable(no_history, 300);
+    answer.no_history = no_history.empty() ? "no history was provided" : printable(no_history, 300);
   } else if (const HistoryFacts* facts = past.facts()) {
-    answer.history = printable(facts->place.empty() ? "the recorder" : facts->place, 300);
-    if (!facts->trouble.empty())
-      answer.notes.push_back("History: " + printable(facts->trouble, 300));
+    answer.history = printable(facts->location.empty() ? "the recorder" : facts->location, 300);
+    if (!facts->problem.empty())
+      answer.notes.push_back("History: " + printable(facts->problem, 300));
     if (found.of_other_day) {
-      answer.notes.push_back("The history goes on after the moment at which this was captured (" +
-                             doctor::moment(*now.wall, found.now) + "): its last moment, " +
-                             doctor::moment(found.now, found.now) + ", is taken for now");
+      answer.notes.push_back("The history continues after the capture (" +
+                             doctor::moment(*now.wall, found.now) + "): its end, " +
+                             doctor::moment(found.now, found.now) + ", is taken as the present");
     }
   } else {
-    answer.no_history = past.trouble().empty() ? "the history tells nothing" : past.trouble();
+    answer.no_history = past.problem().empty() ? "the history is empty" : past.problem();
   }
-  // Who looked by himself says under each step what he could not see.
-  if (now.by == LookBy::kDaemon && !now.no_events.empty() && answer.no_history.empty()) {
-    answer.notes.push_back("The last day's events may lack some: jetmemd has " +
-                           (now.events.empty() ? std::string("none") : std::string("not all")) +
-                           " of them, as " + printable(now.no_events, 300));
+  // A local reading reports under each step what it could not read.
+  if (now.by == SnapshotOrigin::kDaemon && !now.no_events.empty() && answer.no_history.empty()) {
+    answer.notes.push_back("Events of the last 24 h are " +
+                           std::string(now.events.empty() ? "unknown: " : "incomplete: ") +
+                           printable(now.no_events, 300));
   }
   std::set<std::string, std::less<>> claimed;
-  const doctor::Look look{now, found, &claimed};
+  const doctor::DeviceView view{now, found, &claimed};
   for (const doctor::StepInfo& info : doctor::steps()) {
     DoctorAnswer::Step step;
     step.name = std::string(info.name);
     step.title = std::string(info.title);
-    step.verdict = Verdict::kFine;
-    info.examine(look, step);
-    // What is fine needs nothing done.
-    if (step.verdict == Verdict::kFine) {
+    step.verdict = Verdict::kOk;
+    info.examine(view, step);
+    // A step that passed needs no action.
+    if (step.verdict == Verdict::kOk) {
       step.cause.clear();
       step.remedy.clear();
       step.runbook.clear();
     }
     answer.steps.push_back(std::move(step));
   }
-  answer.verdict = Verdict::kFine;
+  answer.verdict = Verdict::kOk;
   for (const DoctorAnswer::Step& step : answer.steps) {
     answer.verdict = std::max(answer.verdict, step.verdict);
   }
-  doctor::tell(found, answer);
-  answer.history_questions = past.asked();
-  if (!past.trouble().empty() && !answer.history.empty()) {
-    answer.notes.push_back("Not all of the history could be asked: " + past.trouble());
+  doctor::summarize(found, answer);
+  answer.history_queries = past.requested();
+  if (!past.problem().empty() && !answer.history.empty()) {
+    answer.notes.push_back("The history could not be read completely: " + past.problem());
   }
   return answer;
+}
+
+namespace {
+
+constexpr std::size_t kMostSteps = 64;
+constexpr std::size_t kMostEvidence = 100;
+
+template <class T>
+void keep_first(std::vector<T>& list, std::size_t most) {
+  if (list.size() > most) list.erase(list.begin() + static_cast<std::ptrdiff_t>(most), list.end());
+}
+
+void describe_verdict(json::Fields& v, Verdict& verdict) {
+  if (!v.word("verdict", verdict, verdict_name, verdict_named)) {
+    v.fail("verdict", "must be one of ok, unknown, warning, critical");
+  }
+}
+
+}  // namespace
+
+static void describe(json::Fields& v, DoctorAnswer::Evidence& evidence) {
+  v("text", evidence.text);
+  v("time", evidence.time);
+}
+
+static void describe(json::Fields& v, DoctorAnswer::Step& step) {
+  v("step", step.name);
+  v("title", step.title);
+  describe_verdict(v, step.verdict);
+  v("summary", step.summary);
+  v("evidence", step.evidence);
+  if (v.reading()) keep_first(step.evidence, kMostEvidence);
+  v.unless_empty("evidence_omitted", step.evidence_omitted);
+  v.unless_empty("cause", step.cause);
+  v.unless_empty("remedy", step.remedy);
+  v.unless_empty("confirm", step.confirm);
+  v.unless_empty("runbook", step.runbook);
+}
+
+static void describe(json::Fields& v, DoctorAnswer& answer) {
+  describe_head(v, DoctorAnswer::kSchema, answer.from);
+  describe_verdict(v, answer.verdict);
+  v("conclusion", answer.conclusion);
+  v("time_zone", answer.zone);
+  v("timeline", answer.timeline);
+  v.object("history", [&](json::Fields& w) {
+    w.unless_empty("absent", answer.no_history);
+    w.unless_empty("path", answer.history);
+    w.unless_empty("queries", answer.history_queries);
+  });
+  v.required("steps", answer.steps);
+  v.unless_empty("notes", answer.notes);
+  if (!v.reading()) return;
+  if (answer.steps.empty()) v.fail("steps", "must not be empty");
+  keep_first(answer.timeline, kMostEvidence);
+  keep_first(answer.notes, kMostEvidence);
+  keep_first(answer.steps, kMostSteps);
+}
+
+std::string doctor_json(const DoctorAnswer& answer) { return json::write(answer, 2); }
+
+Result<DoctorAnswer> parse_doctor(std::string_view text) {
+  auto out = json::read<DoctorAnswer>(text);
+  if (!out) return tl::unexpected(std::move(out.error()).within("the doctor's answer"));
+  return out;
 }
 
 }  // namespace jetmem

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Versions with a known defect that shows as trouble with memory. Only what several reports or the
 // vendor say, each with where: a false entry sends people to update for nothing.
 #pragma once

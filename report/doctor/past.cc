@@ -1,20 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/doctor/past.h"
 
 #include <cmath>
 
-#include "base/text.h"
-#include "report/doctor/say.h"
+#include "base/text/text.h"
+#include "report/doctor/format.h"
 
 namespace jetmem::doctor {
 
-bool Past::may_ask() {
+bool Past::may_query() {
   if (history_ == nullptr) return false;
   if (left_ == 0) {
-    if (trouble_.empty()) trouble_ = "not all of it was asked, to keep this answer quick";
+    if (problem_.empty()) problem_ = "the limit of queries for one answer was reached";
     return false;
   }
   --left_;
-  ++asked_;
+  ++requested_;
   return true;
 }
 
@@ -22,23 +23,23 @@ void Past::failed(const Error& error) { lacks(error.message); }
 
 // Also of what came: a part of it may be missing.
 void Past::lacks(const std::string& why) {
-  if (trouble_.empty()) trouble_ = printable(why, 300);
+  if (problem_.empty()) problem_ = printable(why, 300);
 }
 
 Values Past::series(const std::string& key, double from, double to, std::size_t most) {
   Values out;
-  if (!may_ask()) return out;
-  SeriesAsked asked;
-  asked.key = key;
-  asked.from = nanoseconds_of(from);
-  asked.to = nanoseconds_of(to);
-  asked.most = most;
-  const auto past = history_->past(asked);
+  if (!may_query()) return out;
+  SeriesQuery requested;
+  requested.key = key;
+  requested.from = nanoseconds_of(from);
+  requested.to = nanoseconds_of(to);
+  requested.most = most;
+  const auto past = history_->past(requested);
   if (!past) {
     failed(past.error());
     return out;
   }
-  lacks(past->trouble);
+  lacks(past->problem);
   out.reserve(past->points.size());
   for (const HistoryPoint& point : past->points) {
     const double time = seconds_of(point.wall);
@@ -54,7 +55,7 @@ const std::vector<std::string>& Past::keys(std::string_view family) {
   const auto found = keys_.find(family);
   if (found != keys_.end()) return found->second;
   std::vector<std::string>& out = keys_[std::string(family)];
-  if (!may_ask()) return out;
+  if (!may_query()) return out;
   auto known = history_->series(family);
   if (!known) {
     failed(known.error());
@@ -64,10 +65,10 @@ const std::vector<std::string>& Past::keys(std::string_view family) {
   return out;
 }
 
-std::map<std::string, double> Past::at(double wall, double patience) {
+std::map<std::string, double> Past::at(double wall, double timeout) {
   std::map<std::string, double> out;
-  if (!may_ask()) return out;
-  auto values = history_->at(nanoseconds_of(wall), nanoseconds_of(patience));
+  if (!may_query()) return out;
+  auto values = history_->at(nanoseconds_of(wall), nanoseconds_of(timeout));
   if (!values) {
     failed(values.error());
     return out;
@@ -80,25 +81,25 @@ std::map<std::string, double> Past::at(double wall, double patience) {
 
 std::vector<EventRecord> Past::events(double from, double to, std::vector<std::string> kinds,
                                       std::size_t most) {
-  if (!may_ask()) return {};
-  EventsAsked asked;
-  asked.from = nanoseconds_of(from);
-  asked.to = nanoseconds_of(to);
-  asked.kinds = std::move(kinds);
-  asked.most = most;
-  auto events = history_->events(asked);
+  if (!may_query()) return {};
+  EventsQuery requested;
+  requested.from = nanoseconds_of(from);
+  requested.to = nanoseconds_of(to);
+  requested.kinds = std::move(kinds);
+  requested.most = most;
+  auto events = history_->events(requested);
   if (!events) {
     failed(events.error());
     return {};
   }
-  lacks(events->trouble);
+  lacks(events->problem);
   return std::move(events->events);
 }
 
 const HistoryFacts* Past::facts() {
-  if (!facts_asked_) {
-    facts_asked_ = true;
-    if (may_ask()) {
+  if (!facts_queried_) {
+    facts_queried_ = true;
+    if (may_query()) {
       auto facts = history_->facts();
       if (facts) {
         facts_ = std::move(*facts);

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handing what the rules found to the web thread allocates nothing while only values change.
 #include <gtest/gtest.h>
 
-#include "daemon/page_box.h"
+#include "daemon/http/triple_buffer.h"
 #include "tests/bench/count_malloc.h"
 
 namespace jetmem {
@@ -32,7 +33,7 @@ rules:
     remedy: r
 )";
 
-class Blind final : public Blindness {
+class Blind final : public SourceVisibility {
  public:
   std::string_view blind(std::string_view metric) const override {
     return metric == "jetmem_y" ? "source whatever it is called is denied" : "";
@@ -46,7 +47,7 @@ TEST(AlertsAllocation, NoneWhileOnlyValuesChange) {
   RuleEngine engine(rules, {});
   const auto texts = std::make_shared<const AlertsTexts>(AlertsTexts{rules, {}, seconds(15), "/"});
   const Blind blind;
-  AlertsBox box;
+  AlertsBuffer buffer;
   std::vector<RuleEngine::SeriesId> series;
   for (const char* area :
        {"a", "the area of the camera with a long name", "another long-named area"}) {
@@ -60,11 +61,11 @@ TEST(AlertsAllocation, NoneWhileOnlyValuesChange) {
     for (std::size_t i = 0; i < series.size(); ++i) {
       engine.set(series[i], 1 + static_cast<double>((static_cast<std::size_t>(steps) + i) % 3));
     }
-    engine.judge(&blind);
+    engine.evaluate(&blind);
     const unsigned long before = allocations_of_this_thread();
-    take_alerts(engine, texts, seconds(1), box.back());
-    box.publish();
-    const AlertsNow& seen = box.latest();
+    take_alerts(engine, texts, seconds(1), buffer.back());
+    buffer.publish();
+    const AlertsNow& seen = buffer.latest();
     const unsigned long made = allocations_of_this_thread() - before;
     EXPECT_EQ(seen.alert_count, 6U);
     EXPECT_EQ(seen.rules[2].blind, "source whatever it is called is denied");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop allocates nothing while the machine's shape stands: a program of its own, because it
 // replaces malloc by one that counts.
 #include <gtest/gtest.h>
@@ -6,21 +7,21 @@
 #include <deque>
 #include <string>
 
-#include "base/root.h"
-#include "base/snapshot.h"
+#include "base/root/root.h"
+#include "base/root/snapshot.h"
 #include "collectors/probe/source.h"
-#include "collectors/registry.h"
-#include "collectors/sampler.h"
-#include "daemon/page_box.h"
-#include "daemon/self.h"
+#include "collectors/sampler/registry.h"
+#include "collectors/sampler/sampler.h"
+#include "daemon/http/triple_buffer.h"
+#include "daemon/parts/daemon_metrics.h"
 #include "health/registry.h"
-#include "report/exposition.h"
+#include "report/exposition/exposition.h"
 #include "tests/bench/count_malloc.h"
 
 namespace jetmem {
 namespace {
 
-constexpr int kRounds = 50;
+constexpr int kCycles = 50;
 
 // What jetmemd's loop does in a round, its own figures included. What jetmem-reader reads for it,
 // in a process of its own or is told by a program, is read here once and accepted in each round.
@@ -28,8 +29,8 @@ class Loop {
  public:
   explicit Loop(Root root)
       : root_(std::move(root)),
-        sampler_(root_, clock_, table_, make_all_sources(), make_all_derivations(), {}),
-        self_section_(table_.add_section("jetmemd")),
+        sampler_(root_, clock_, table_, make_all_sources(), make_derived_metrics(), {}),
+        daemon_metrics_section_(table_.add_section("jetmemd")),
         processes_section_(table_.add_section("processes of jetmem")) {
     for (std::size_t i = 0; i < sampler_.size(); ++i) {
       const SourceInfo& info = sampler_.info(i);
@@ -39,7 +40,7 @@ class Loop {
     }
   }
 
-  void round() {
+  void cycle() {
     for (std::size_t i = 0; i < sampler_.size(); ++i) {
       if (sampler_.info(i).access == Access::kDirect && is_asked_again(i)) sampler_.collect(i);
     }
@@ -47,18 +48,18 @@ class Loop {
       if (!is_asked_again(answer.source)) continue;
       sampler_.accept(answer.source, *answer.snapshot, std::chrono::microseconds(100));
     }
-    sampler_.finish_round();
-    ++counters_.rounds;
+    sampler_.finish_cycle();
+    ++counters_.cycles;
     const Nanoseconds now = clock_.boot();
     {
-      SampleWriter out(table_, self_section_, now);
-      write_self(out, counters_);
+      SampleWriter out(table_, daemon_metrics_section_, now);
+      write_daemon_metrics(out, counters_);
     }
     {
       SampleWriter out(table_, processes_section_, now);
       ProcessUsage::write(out, own_facts_, ::getpid(), "jetmemd");
     }
-    fill_page(table_, now, counters_.rounds, pages_.back());
+    fill_page(table_, now, counters_.cycles, pages_.back());
     pages_.publish();
     (void)pages_.latest();  // so that all three pages come round
   }
@@ -102,24 +103,24 @@ class Loop {
   SystemClock clock_;
   SampleTable table_;
   Sampler sampler_;
-  std::size_t self_section_;
+  std::size_t daemon_metrics_section_;
   std::size_t processes_section_;
-  SelfCounters counters_;
-  PageBox pages_;
+  DaemonCounters counters_;
+  PageBuffer pages_;
   std::deque<Answer> answers_;  // they stay where they are
 };
 
-// Allocations in `kRounds` rounds. On a live machine a zone's last free block may go in between and
+// Allocations in `kCycles` rounds. On a live machine a zone's last free block may go in between and
 // change the shape, which may allocate: such a try says nothing and is made again.
 unsigned long allocations_in_steady_state(Loop& loop) {
   constexpr int kTries = 20;
   // With the fifth reading the growth of groups of processes begins; each of three pages sees it.
-  for (int round = 0; round < 10; ++round) loop.round();
+  for (int cycle = 0; cycle < 10; ++cycle) loop.cycle();
   unsigned long allocations = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t shape = loop.shape();
     const unsigned long before = allocations_of_this_thread();
-    for (int round = 0; round < kRounds; ++round) loop.round();
+    for (int cycle = 0; cycle < kCycles; ++cycle) loop.cycle();
     allocations = allocations_of_this_thread() - before;
     if (loop.shape() == shape) return allocations;
   }

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step of the flight recorder allocates nothing while the table's shape stands.
 #include <gtest/gtest.h>
 
-#include "history/recorder.h"
-#include "history/waiting.h"
+#include "history/recorder/recorder.h"
+#include "history/recorder/waiting.h"
 #include "tests/bench/count_malloc.h"
 #include "tests/daemon/recorder.h"
 
@@ -32,7 +33,7 @@ TEST(HistoryAllocation, NoneForASteadyStep) {
     clock.advance(seconds(10));
     put(table, section, clock.boot());
     const auto before = allocations_of_this_thread();
-    recorder.round(table);
+    recorder.cycle(table);
     const auto made = allocations_of_this_thread() - before;
     SampleWriter out(table, own, clock.boot());
     recorder.write(out);
@@ -60,7 +61,7 @@ TEST(HistoryAllocation, BlocksAreUsedAgain) {
       made += allocations_of_this_thread() - before;
     }
     waiting.seal();
-    waiting.let_go(waiting.oldest_sealed(), true);
+    waiting.release_steps(waiting.oldest_sealed(), true);
     return made;
   };
   for (int i = 0; i < 3; ++i) half_hour();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A storm of events allocates nothing: neither what reads and counts them, nor what would tell the
 // journal, nor what shows them.
 #include <gtest/gtest.h>
@@ -5,7 +6,7 @@
 #include <string>
 
 #include "collectors/kernel_log/source.h"
-#include "daemon/event_log.h"
+#include "daemon/log/event_log.h"
 #include "tests/bench/count_malloc.h"
 
 namespace jetmem {
@@ -56,7 +57,7 @@ TEST(Allocation, NoneInAStormOfKernelEvents) {
       log.record(records[i]);
       if (i % 100 == 0) {
         log.flush();
-        events.catch_up(log.tally());
+        events.flush_due(log.tally());
         SampleWriter writer(table, section, Nanoseconds(0));
         WriteContext context{facts, readings, absent};
         source.write(writer, context);

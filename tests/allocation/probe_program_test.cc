@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // A probe each few minutes may allocate for its result; what is shown of it each second may not.
-#include "daemon/probe_program.h"
+#include "daemon/probe/probe_program.h"
 
-#include "daemon/probe_ledger.h"
+#include "daemon/probe/probe_stats.h"
 #include "tests/bench/count_malloc.h"
-#include "tests/daemon/program_running.h"
+#include "tests/daemon/running_program.h"
 
 namespace jetmem {
 namespace {
@@ -20,24 +21,24 @@ TEST_F(ProbeAllocation, NoneForWhatIsShownEachRound) {
                         {},
                         directory},
                        {});
-  ASSERT_TRUE(program.start(event));
+  ASSERT_TRUE(program.start(loop));
   program.apply({});
   SampleTable table;
   const std::size_t section = table.add_section("self");
-  ProbeLedger ledger;
+  ProbeStats probe_stats;
   for (const ProbeState state : {ProbeState::kOk, ProbeState::kFailed, ProbeState::kSkipped}) {
     ProbeRun::Probe probe;
     probe.kind = "dmabuf";
     probe.target = "a heap with a name longer than short strings are";
     probe.state = state;
     probe.error = "an error with a name longer than short strings are";
-    probe.rungs.emplace_back().mismatches = 0;
-    ASSERT_TRUE(ledger.result(probe, clock.boot()));
+    probe.size_steps.emplace_back().mismatches = 0;
+    ASSERT_TRUE(probe_stats.result(probe, clock.boot()));
   }
   const auto write = [&] {
     SampleWriter out(table, section, clock.boot());
     program.write(out);
-    ledger.write(out, clock.boot());
+    probe_stats.write(out, clock.boot());
   };
   program.due();
   run_for(1);

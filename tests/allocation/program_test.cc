@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of a program are taken without asking the heap for memory.
 #include <gtest/gtest.h>
 
-#include "daemon/tegrastats_program.h"
+#include "daemon/children/tegrastats_program.h"
 #include "tests/bench/count_malloc.h"
-#include "tests/daemon/program_running.h"
+#include "tests/daemon/running_program.h"
 
 namespace jetmem {
 namespace {
@@ -24,19 +25,19 @@ TEST_F(ProgramAllocation, NoneForALine) {
          ++lines;
          bytes += (**snapshot)[0].text.size();
        }});
-  ASSERT_TRUE(program.start(event));
+  ASSERT_TRUE(program.start(loop));
   program.apply(settings);
   program.due();
   SampleTable table;
   const std::size_t section = table.add_section("self");
-  int wanted = 3;
+  int needed = 3;
   const std::function<bool()> taken = [&] {
     SampleWriter out(table, section, clock.boot());
     program.write(out);
-    return lines >= wanted;
+    return lines >= needed;
   };
   ASSERT_TRUE(run_until(taken));
-  wanted = 13;
+  needed = 13;
   const unsigned long before = allocations_of_this_thread();
   ASSERT_TRUE(run_until(taken));
   EXPECT_EQ(allocations_of_this_thread() - before, 0U);

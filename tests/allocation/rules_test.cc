@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judging allocates nothing while neither series nor alerts come or go.
 #include <gtest/gtest.h>
 
-#include "health/rules/table_feed.h"
+#include "rules/engine/table_feed.h"
 #include "tests/bench/count_malloc.h"
-#include "tests/health/rules/judged.h"
+#include "tests/rules/engine/rule_evaluation.h"
 
 namespace jetmem {
 namespace {
@@ -51,14 +52,14 @@ TEST(Rules, JudgingAllocatesNothing) {
       }
     }
     feed.scrape(table, now);
-    engine.judge(&sees);
+    engine.evaluate(&sees);
     now += std::chrono::seconds(15);
   };
   for (int i = 0; i < 60; ++i) step();
-  ASSERT_EQ(engine.judged(0).state(), AlertState::kFiring);
-  ASSERT_EQ(engine.judged(1).state(), AlertState::kFiring);
-  ASSERT_TRUE(engine.judged(2).silenced);
-  ASSERT_EQ(engine.judged(3).state(), AlertState::kFiring);
+  ASSERT_EQ(engine.evaluated(0).state(), AlertState::kFiring);
+  ASSERT_EQ(engine.evaluated(1).state(), AlertState::kFiring);
+  ASSERT_TRUE(engine.evaluated(2).inhibited);
+  ASSERT_EQ(engine.evaluated(3).state(), AlertState::kFiring);
   const unsigned long before = allocations_of_this_thread();
   for (int i = 0; i < 200; ++i) step();
   EXPECT_EQ(allocations_of_this_thread(), before);

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line of tegrastats is read without a malloc, also when engines come and go.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string_view>
 
-#include "collectors/tegrastats/source.h"
+#include "collectors/jetson/tegrastats/source.h"
 #include "tests/bench/count_malloc.h"
 
 namespace jetmem {
@@ -21,8 +22,8 @@ constexpr std::array<std::string_view, 3> kTexts{
 TEST(TegrastatsAllocation, NoneOnceEachLineWasSeen) {
   Tegrastats reading;
   unsigned long before = 0;
-  for (int round = 0; round < 20; ++round) {
-    if (round == 2) before = allocations_of_this_thread();
+  for (int cycle = 0; cycle < 20; ++cycle) {
+    if (cycle == 2) before = allocations_of_this_thread();
     for (const std::string_view text : kTexts) ASSERT_TRUE(parse_tegrastats(text, reading));
   }
   EXPECT_EQ(allocations_of_this_thread() - before, 0U);

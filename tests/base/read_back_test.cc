@@ -1,15 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is written is read back as the same: random names of series, manifests, records, durations
 // and sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "base/manifest.h"
-#include "base/recorded.h"
-#include "base/sample.h"
-#include "base/series_key.h"
-#include "base/text.h"
-#include "base/units.h"
+#include "base/root/manifest.h"
+#include "base/root/recorded.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
+#include "metrics/sample.h"
+#include "metrics/series_key.h"
 #include "tests/random_input.h"
 #include "tests/temp_dir.h"
 
@@ -28,7 +29,7 @@ std::string all_bytes() {
 TEST(ReadBack, SeriesNames) {
   RandomInput random(40);
   const std::string bytes = all_bytes();
-  for (int round = 0; round < 2000; ++round) {
+  for (int cycle = 0; cycle < 2000; ++cycle) {
     SeriesName name;
     name.family = "jetmem_" + random.word(kLetters, 30);
     for (const std::string& label : random.words(random.below(5), "abcxyz", 8)) {
@@ -48,7 +49,7 @@ TEST(ReadBack, KeysOfTheTable) {
       .name = "jetmem_x_bytes", .help = "X.", .labels = {"zone", "area"}, .max_series = 4};
   RandomInput random(41);
   const std::string bytes = all_bytes();
-  for (int round = 0; round < 500; ++round) {
+  for (int cycle = 0; cycle < 500; ++cycle) {
     const std::string zone = random.word(bytes, 30);
     const std::string area = random.word(bytes, 30);
     SampleTable table;
@@ -67,7 +68,7 @@ TEST(ReadBack, KeysOfTheTable) {
 TEST(ReadBack, Manifests) {
   RandomInput random(42);
   const std::string_view errors[] = {"EACCES", "ENOENT", "EIO", "EPERM", "ETIMEDOUT"};
-  for (int round = 0; round < 500; ++round) {
+  for (int cycle = 0; cycle < 500; ++cycle) {
     Manifest manifest;
     if (random.one_in(2)) manifest.facts.page_size = 4096U << random.below(5);
     if (random.one_in(2)) manifest.facts.boot_id = random.word("0123456789abcdef-", 36);
@@ -75,7 +76,7 @@ TEST(ReadBack, Manifests) {
       manifest.errors.push_back({"/" + path, errno_named(errors[random.below(5)])});
     }
     for (const std::string& name : random.words(random.below(6), kLetters, 12)) {
-      Manifest::SourceNote& note = manifest.sources.emplace_back();
+      Manifest::SourceRemark& note = manifest.sources.emplace_back();
       note.name = name;
       note.state = random.one_in(2) ? "ok" : "denied";
       if (random.one_in(2)) note.reason = random.word(kLetters, 40);
@@ -85,11 +86,11 @@ TEST(ReadBack, Manifests) {
       // Not emplace(): Clang 14 does not see that it may be made without values.
       manifest.capture = Manifest::Capture{};
       Manifest::Capture& capture = *manifest.capture;
-      capture.why = "alert";
+      capture.reason = "alert";
       capture.alert = random.word(kLetters, 30);
       capture.version = "1.2";
       for (const std::string& path : random.words(random.below(3), kLetters, 20)) {
-        capture.left_out.push_back({"/" + path, random.word(kLetters, 20)});
+        capture.omitted.push_back({"/" + path, random.word(kLetters, 20)});
       }
       if (random.one_in(2)) capture.log_seconds = static_cast<double>(random.below(1U << 30)) / 8;
     }
@@ -103,7 +104,7 @@ TEST(ReadBack, Manifests) {
     }
     ASSERT_EQ(again->sources.size(), manifest.sources.size());
     for (const auto& note : manifest.sources) {
-      const Manifest::SourceNote* const found = again->source(note.name);
+      const Manifest::SourceRemark* const found = again->source(note.name);
       ASSERT_NE(found, nullptr);
       EXPECT_EQ(found->state, note.state);
       EXPECT_EQ(found->reason, note.reason);
@@ -113,10 +114,10 @@ TEST(ReadBack, Manifests) {
     if (!manifest.capture) continue;
     EXPECT_EQ(again->capture->alert, manifest.capture->alert);
     EXPECT_EQ(again->capture->log_seconds, manifest.capture->log_seconds);
-    ASSERT_EQ(again->capture->left_out.size(), manifest.capture->left_out.size());
-    for (std::size_t i = 0; i < manifest.capture->left_out.size(); ++i) {
-      EXPECT_EQ(again->capture->left_out[i].path, manifest.capture->left_out[i].path);
-      EXPECT_EQ(again->capture->left_out[i].why, manifest.capture->left_out[i].why);
+    ASSERT_EQ(again->capture->omitted.size(), manifest.capture->omitted.size());
+    for (std::size_t i = 0; i < manifest.capture->omitted.size(); ++i) {
+      EXPECT_EQ(again->capture->omitted[i].path, manifest.capture->omitted[i].path);
+      EXPECT_EQ(again->capture->omitted[i].reason, manifest.capture->omitted[i].reason);
     }
   }
 }
@@ -126,30 +127,30 @@ TEST(ReadBack, Records) {
   const std::string bytes = all_bytes();
   const TempDir tree;
   const Root root = *Root::at(tree.path());
-  for (int round = 0; round < 100; ++round) {
-    Snapshot wanted;
+  for (int cycle = 0; cycle < 100; ++cycle) {
+    Snapshot needed;
     std::string text = recorded_head(false);
     for (std::uint64_t left = random.below(20); left > 0; --left) {
       const int error = random.one_in(4) ? EACCES : random.one_in(8) ? FileText::kTooLarge : 0;
-      wanted.add("/" + random.word(bytes, 40), error == 0 ? random.word(bytes, 300) : "", error);
-      append_recorded(text, wanted[wanted.size() - 1], false);
+      needed.add("/" + random.word(bytes, 40), error == 0 ? random.word(bytes, 300) : "", error);
+      append_recorded(text, needed[needed.size() - 1], false);
     }
     tree.write("jetmem/records/x", text);
     Snapshot again;
     ASSERT_TRUE(read_recorded(root, "x", again));
     EXPECT_FALSE(again.truncated());
-    ASSERT_EQ(again.size(), wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_EQ(again[i].path, wanted[i].path);
-      EXPECT_EQ(again[i].text, wanted[i].text);
-      EXPECT_EQ(again[i].error, wanted[i].error);
+    ASSERT_EQ(again.size(), needed.size());
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      EXPECT_EQ(again[i].path, needed[i].path);
+      EXPECT_EQ(again[i].text, needed[i].text);
+      EXPECT_EQ(again[i].error, needed[i].error);
     }
   }
 }
 
 TEST(ReadBack, Durations) {
   RandomInput random(44);
-  for (int round = 0; round < 2000; ++round) {
+  for (int cycle = 0; cycle < 2000; ++cycle) {
     // At most a thousand days.
     const std::chrono::milliseconds duration(random.number(1000ULL * 86'400'000));
     const auto again = parse_duration(format_duration(duration));

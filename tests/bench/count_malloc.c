@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Counts each thread's calls of malloc and its kin, C++'s new included. Linked into a program, or
  * preloaded into one (LD_PRELOAD); then COUNT_MALLOC_FILE names a file that shows the counts while
  * the program runs: 64 pairs of 64-bit numbers, thread id and count. glibc only. */

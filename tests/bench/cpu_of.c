@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU time of a command and all that it starts, in nanoseconds, on standard error:
 // cpu_of COMMAND [ARGUMENT...]
 //

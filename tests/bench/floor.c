@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The floor: what the kernel itself takes to hand out the text of some files. They stay open and
  * are read to their end the way jetmem reads them; the text is thrown away. */
 #include "tests/bench/floor.h"

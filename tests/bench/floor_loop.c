@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The least that a daemon could be: once a second it reads the files named on its command line, and
  * throws them away. For scripts/bench, to run beside jetmemd. */
 #define _GNU_SOURCE

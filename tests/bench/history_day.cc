@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A day of the flight recorder in a minute: what it gives to the file system, on defaults.
 //
 //   history_day DIRECTORY [SERIES] [HOURS] [urgent writes asked for in an hour] [why: alert, oom]
@@ -12,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "history/recorder.h"
+#include "history/recorder/recorder.h"
 
 namespace jetmem {
 namespace {
@@ -58,7 +59,7 @@ int run(const std::string& directory, int series, int hours, int urgent, const s
   const int third = series / 3;
   std::vector<double> pages(static_cast<std::size_t>(series), 100'000);
   std::vector<double> counts(static_cast<std::size_t>(series), 0);
-  const auto round = [&] {
+  const auto cycle = [&] {
     {
       SampleWriter out(table, section, clock.boot());
       for (int i = 0; i < third; ++i) out.put(kStill, 4096.0 * i, i);
@@ -67,7 +68,7 @@ int run(const std::string& directory, int series, int hours, int urgent, const s
         out.put(kWanders, 4096 * std::floor(pages[static_cast<std::size_t>(i)]), i);
       }
     }
-    recorder.round(table);
+    recorder.cycle(table);
     SampleWriter out(table, own, clock.boot());
     recorder.write(out);
   };
@@ -79,26 +80,26 @@ int run(const std::string& directory, int series, int hours, int urgent, const s
     for (double& each : pages) each += static_cast<double>(random() % 201) - 100;
     for (double& each : counts) each += random() % 10 == 0 ? static_cast<double>(random() % 50) : 0;
     if (urgent > 0 && step % std::max(1, 360 / urgent) == 0) recorder.urgent(why);
-    round();
+    cycle();
     // The thread writes and tidies in its own time, which does not stand still as this clock does.
-    const double waiting = table.value_of("jetmem_history_waiting_steps");
+    const double waiting = table.value_of("jetmem_history_pending_snapshots");
     if (waiting >= 180 || urgent > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    for (int i = 0; i < 3000 && table.value_of("jetmem_history_waiting_steps") > 181; ++i) {
+    for (int i = 0; i < 3000 && table.value_of("jetmem_history_pending_snapshots") > 181; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      round();
+      cycle();
     }
   }
   const double file = table.value_of("jetmem_history_bytes");
-  const double told = table.value_of("jetmem_history_written_bytes_total");
-  const double lost = table.value_of("jetmem_history_lost_steps_total{reason=\"not_written\"}");
-  const double writes = table.value_of("jetmem_history_writes_total{why=\"full\"}");
-  const double early = table.value_of("jetmem_history_writes_total{why=\"" + why + "\"}");
+  const double reported = table.value_of("jetmem_history_written_bytes_total");
+  const double lost = table.value_of("jetmem_history_lost_snapshots_total{reason=\"not_written\"}");
+  const double writes = table.value_of("jetmem_history_writes_total{reason=\"full\"}");
+  const double early = table.value_of("jetmem_history_writes_total{reason=\"" + why + "\"}");
   if (!recorder.finish(std::chrono::seconds(20))) return 1;
   const double a_day = 24.0 / hours;
   std::printf("%d series, %d hours, %.0f writes, %.0f early ones, %.0f steps lost\n", series, hours,
               writes, early, lost);
   std::printf("given to the file system: %.2f MB a day (told by the metric: %.2f)\n",
-              (io("wchar") - before) / 1e6 * a_day, told / 1e6 * a_day);
+              (io("wchar") - before) / 1e6 * a_day, reported / 1e6 * a_day);
   std::printf("sent to the device:       %.2f MB a day (0 on a file system in memory)\n",
               (io("write_bytes") - before_device) / 1e6 * a_day);
   std::printf("file and WAL at the end:  %.2f MB\n", file / 1e6);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // N processes that do nothing, of a thousand names, until standard input ends: idle_processes N
 #include <signal.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What following the kernel log costs, for scripts/bench: lines of a realistic mix, one in twenty
 // an event's, as records of /dev/kmsg through everything the daemon does with them. The floor is a
 // loop that finds each line's end and its record's number, and no more. Prints one line a figure:
@@ -17,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/kernel_log/text_log.h"
 #include "tests/bench/count_malloc.h"
 
@@ -56,22 +57,22 @@ struct Log {
 Log make_mix() {
   const std::filesystem::path folder = std::string(JETMEM_FIXTURES) + "/kernel-log";
   const std::vector<std::string> benign = lines_of(folder / "benign.txt");
-  std::vector<std::string> telling;
+  std::vector<std::string> sending;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().stem();
     // How lines are written down, and what processes print: not the kernel's own lines.
     if (name == "benign" || name == "record" || name == "pasted" || name == "user_space_nvmap") {
       continue;
     }
-    for (std::string& line : lines_of(entry.path())) telling.push_back(std::move(line));
+    for (std::string& line : lines_of(entry.path())) sending.push_back(std::move(line));
   }
   Log log;
   std::size_t next_benign = 0;
   std::size_t next_telling = 0;
   for (std::size_t i = 0; i < kLines; ++i) {
-    const bool tells = i % kBenignPerEvent == kBenignPerEvent - 1;
+    const bool notifies = i % kBenignPerEvent == kBenignPerEvent - 1;
     const std::string& text =
-        tells ? telling[next_telling++ % telling.size()] : benign[next_benign++ % benign.size()];
+        notifies ? sending[next_telling++ % sending.size()] : benign[next_benign++ % benign.size()];
     log.records.push_back("6," + std::to_string(i) + "," + std::to_string(i * 1000) + ",-;" + text +
                           "\n");
     log.pasted += "[" + std::to_string(i / 1000) + "." + std::to_string(100'000 + i % 1000) + "] " +

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Micro-benchmarks: every parser on every board's real text, and the page against prometheus-cpp's
 // serializer. By hand:  bench_parsers --benchmark_filter=meminfo
 #include <benchmark/benchmark.h>
@@ -10,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/root.h"
-#include "collectors/registry.h"
-#include "collectors/sampler.h"
+#include "base/root/root.h"
+#include "collectors/sampler/registry.h"
+#include "collectors/sampler/sampler.h"
 #include "health/registry.h"
-#include "report/exposition.h"
-#include "report/prometheus_model.h"
+#include "report/exposition/exposition.h"
+#include "report/exposition/prometheus_model.h"
 
 namespace jetmem {
 namespace {
@@ -30,7 +31,8 @@ Root root_of(const std::string& board) {
 // What one source reads on one board, and the source that parses it.
 struct Input {
   explicit Input(const std::string& board, std::unique_ptr<Source> its_source)
-      : source(std::move(its_source)), reader(source->info().paths, source->info().limits, source->info().gather) {
+      : source(std::move(its_source)),
+        reader(source->info().paths, source->info().limits, source->info().gather) {
     snapshot = &reader.read(root_of(board));
   }
   std::size_t bytes() const {
@@ -67,9 +69,9 @@ class Board {
  public:
   explicit Board(const std::string& board)
       : root_(root_of(board)),
-        sampler_(root_, clock_, table, make_all_sources(), make_all_derivations(), {}) {
+        sampler_(root_, clock_, table, make_all_sources(), make_derived_metrics(), {}) {
     for (std::size_t i = 0; i < sampler_.size(); ++i) sampler_.collect(i);
-    sampler_.finish_round();
+    sampler_.finish_cycle();
   }
   SampleTable table;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What judging rules costs, for scripts/bench: 100 rules over 500 series, each with a function over
 // the last hour at 15 s, every window full.
 //
@@ -20,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "health/rules/engine.h"
-#include "health/rules/promql.h"
+#include "rules/engine/engine.h"
+#include "rules/export/promql.h"
 #include "tests/bench/count_malloc.h"
 
 namespace jetmem {
@@ -87,7 +88,7 @@ struct Cost {
   unsigned long allocations = 0;
 };
 
-Cost measure(std::optional<Function> only, int rounds, int count = kRules) {
+Cost measure(std::optional<Function> only, int cycles, int count = kRules) {
   RuleEngine engine(make_rules(only, count), {kInterval, 64U << 20});
   std::vector<RuleEngine::SeriesId> ids;
   for (int r = 0; r < count; ++r) {
@@ -96,23 +97,23 @@ Cost measure(std::optional<Function> only, int rounds, int count = kRules) {
     }
   }
   int step = 0;
-  const auto one = [&](bool judge) {
+  const auto one = [&](bool evaluate) {
     engine.begin(step * kInterval);
     std::size_t at = 0;
     for (int r = 0; r < count; ++r) {
       for (int s = 0; s < kSeriesOfRule; ++s) engine.set(ids[at++], value_of(r, s, step));
     }
     ++step;
-    if (judge) engine.judge();
+    if (evaluate) engine.evaluate();
   };
   while (step < kSteps + 5) one(step >= kSteps);
   Cost cost;
   cost.bytes = engine.bytes();
   const unsigned long before = allocations_of_this_thread();
   std::vector<double> times;
-  times.reserve(static_cast<std::size_t>(rounds));
+  times.reserve(static_cast<std::size_t>(cycles));
   const unsigned long reserved = allocations_of_this_thread() - before;
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < cycles; ++i) {
     const double begin = cpu_ns();
     one(true);
     times.push_back(cpu_ns() - begin);

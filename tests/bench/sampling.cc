@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a sampling round costs beside the floor (floor.h), for scripts/bench: both in one process,
 // block by block in turn, in CPU time. Prints one line a figure: name, floor, jetmem, both in
 // nanoseconds a round; "-" where there is no floor to compare with.
@@ -14,18 +15,18 @@
 #include <utility>
 #include <vector>
 
-#include "base/root.h"
-#include "collectors/registry.h"
-#include "collectors/sampler.h"
+#include "base/root/root.h"
+#include "collectors/sampler/registry.h"
+#include "collectors/sampler/sampler.h"
 #include "health/registry.h"
-#include "report/exposition.h"
+#include "report/exposition/exposition.h"
 #include "tests/bench/count_malloc.h"
 #include "tests/bench/floor.h"
 
 namespace jetmem {
 namespace {
 
-constexpr int kRounds = 200;
+constexpr int kCycles = 200;
 constexpr int kPacedRounds = 150;
 constexpr int kAllocationRounds = 1000;
 constexpr useconds_t kPauseUs = 10'000;
@@ -49,8 +50,8 @@ struct Case {
 
   void run() {
     const double begin = cpu_ns();
-    for (int i = 0; i < kRounds; ++i) work();
-    times.push_back((cpu_ns() - begin) / kRounds);
+    for (int i = 0; i < kCycles; ++i) work();
+    times.push_back((cpu_ns() - begin) / kCycles);
   }
   void run_once() {
     const double begin = cpu_ns();
@@ -64,7 +65,7 @@ struct Bench {
   Bench() {
     auto sources = make_all_sources();
     std::erase_if(sources, [](const auto& s) { return s->info().access != Access::kDirect; });
-    sampler.emplace(root, clock, table, std::move(sources), make_all_derivations(),
+    sampler.emplace(root, clock, table, std::move(sources), make_derived_metrics(),
                     Sampler::Options{});
     for (std::size_t i = 0; i < sampler->size(); ++i) {
       floors.emplace_back();
@@ -73,7 +74,7 @@ struct Bench {
         if (file >= 0) floors.back().push_back(file);
       }
     }
-    for (int i = 0; i < 3; ++i) round();
+    for (int i = 0; i < 3; ++i) cycle();
   }
 
   void read_floor(std::size_t i) const {
@@ -86,9 +87,9 @@ struct Bench {
     for (std::size_t i = 0; i < sampler->size(); ++i) sampler->collect(i);
   }
   void fill() { fill_page(table, clock.boot(), 1, page); }
-  void round() {
+  void cycle() {
     collect();
-    sampler->finish_round();
+    sampler->finish_cycle();
     fill();
   }
 
@@ -112,7 +113,7 @@ void measure(Bench& bench, int blocks) {
   Case collect{[&] { bench.collect(); }};
   Case sample{[&] {
     bench.collect();
-    bench.sampler->finish_round();
+    bench.sampler->finish_cycle();
   }};
   Case fill{[&] { bench.fill(); }};
   std::vector<Case> source_floors;
@@ -158,7 +159,7 @@ void count_allocations(Bench& bench) {
   for (int i = 0; i < kAllocationRounds; ++i) bench.collect();
   print("allocations collect", since());
   before = allocations_of_this_thread();
-  for (int i = 0; i < kAllocationRounds; ++i) bench.round();
+  for (int i = 0; i < kAllocationRounds; ++i) bench.cycle();
   print("allocations round", since());
 }
 

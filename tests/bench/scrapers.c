@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many scrapers at once, for scripts/bench: each keeps a connection and asks for a page once a period,
 // at a moment of its own; how long each answer took, from the first byte sent to the last one read.
 //

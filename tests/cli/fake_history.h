@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A history in memory, as the recorder would have written it.
 #pragma once
 
@@ -49,41 +50,41 @@ class FakeHistory final : public History {
     }
     return out;
   }
-  Result<SeriesPast> past(const SeriesAsked& asked) override {
-    SeriesPast out = series_[asked.key];
+  Result<SeriesPast> past(const SeriesQuery& requested) override {
+    SeriesPast out = series_[requested.key];
     out.points.erase(
         std::remove_if(out.points.begin(), out.points.end(),
                        [&](const HistoryPoint& point) {
-                         return point.wall < asked.from || point.wall > asked.to ||
-                                (asked.resolution && point.resolution != *asked.resolution);
+                         return point.wall < requested.from || point.wall > requested.to ||
+                                (requested.resolution && point.resolution != *requested.resolution);
                        }),
         out.points.end());
     return out;
   }
   Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
-                                                         Nanoseconds patience) override {
+                                                         Nanoseconds timeout) override {
     std::vector<std::pair<std::string, double>> out;
     for (const auto& [key, past] : series_) {
       const HistoryPoint* last = nullptr;
       for (const HistoryPoint& point : past.points) {
-        if (point.wall <= wall && point.wall >= wall - patience) last = &point;
+        if (point.wall <= wall && point.wall >= wall - timeout) last = &point;
       }
       if (last != nullptr) out.emplace_back(key, last->average);
     }
     return out;
   }
-  Result<EventsPast> events(const EventsAsked& asked) override {
+  Result<EventsPast> events(const EventsQuery& requested) override {
     EventsPast out;
     for (auto it = events_kept.rbegin(); it != events_kept.rend(); ++it) {
-      if (asked.before && it->id >= *asked.before) continue;
-      if (asked.what && it->what != *asked.what) continue;
-      if (asked.from && it->wall && *it->wall < *asked.from) continue;
-      if (asked.to && it->wall && *it->wall > *asked.to) continue;
-      if (!asked.kinds.empty() &&
-          std::find(asked.kinds.begin(), asked.kinds.end(), it->kind) == asked.kinds.end()) {
+      if (requested.before && it->id >= *requested.before) continue;
+      if (requested.what && it->what != *requested.what) continue;
+      if (requested.from && it->wall && *it->wall < *requested.from) continue;
+      if (requested.to && it->wall && *it->wall > *requested.to) continue;
+      if (!requested.kinds.empty() && std::find(requested.kinds.begin(), requested.kinds.end(),
+                                                it->kind) == requested.kinds.end()) {
         continue;
       }
-      if (out.events.size() == asked.most) {
+      if (out.events.size() == requested.most) {
         out.more = true;
         break;
       }

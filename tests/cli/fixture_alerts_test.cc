@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the shipped rules say of each board of tests/fixtures when nothing on it changes for twenty
 // minutes: silence but for what is really in the tree.
 #include <gtest/gtest.h>
@@ -5,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/one_shot.h"
-#include "health/rules/check.h"
-#include "health/rules/table_feed.h"
+#include "cli/client/local_snapshot.h"
+#include "rules/engine/table_feed.h"
+#include "rules/parse/check.h"
 
 namespace jetmem {
 namespace {
@@ -41,18 +42,18 @@ std::string shown(const Rule& rule, const Labels& labels) {
   std::string out = rule.name;
   for (const auto& [name, value] : labels) {
     // Part of the rule's own condition, and so nothing new.
-    const bool is_asked = std::any_of(
+    const bool is_requested = std::any_of(
         rule.when[0].labels.begin(), rule.when[0].labels.end(),
         [&, &label = name](const LabelMatcher& m) { return m.equal && m.label == label; });
-    if (!is_asked) out.append(" ").append(value);
+    if (!is_requested) out.append(" ").append(value);
   }
   return out;
 }
 
 class FixtureAlerts : public testing::TestWithParam<Board> {};
 
-TEST_P(FixtureAlerts, AreThoseOfWhatTheTreeHolds) {
-  const auto shot = OneShot::read(std::string(JETMEM_FIXTURES) + "/" + GetParam().name, {});
+TEST_P(FixtureAlerts, MatchTheBoard) {
+  const auto shot = LocalSnapshot::read(std::string(JETMEM_FIXTURES) + "/" + GetParam().name, {});
   ASSERT_TRUE(shot) << shot.error().message;
   ParsedRules parsed = load_rules(shipped_rules(), MetricCatalog::of_jetmem(), 15s);
   ASSERT_TRUE(parsed.errors.empty()) << describe(parsed.errors);
@@ -62,10 +63,10 @@ TEST_P(FixtureAlerts, AreThoseOfWhatTheTreeHolds) {
   std::set<std::string> pending;
   for (int step = 0; step < 80; ++step) {
     feed.scrape((*shot)->table(), 1h + step * 15s);
-    engine.judge();
+    engine.evaluate();
     pending.clear();
     for (std::size_t r = 0; r < engine.rules().rules.size(); ++r) {
-      for (const RuleEngine::Instance& instance : engine.judged(r).instances) {
+      for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
         const std::string name = shown(engine.rules().rules[r], engine.labels_of(instance));
         (instance.state == AlertState::kFiring ? fired : pending).insert(name);
       }

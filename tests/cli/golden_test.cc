@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // One golden page per board: every accidental rename, lost label or changed help text shows.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "cli/one_shot.h"
-#include "report/exposition.h"
+#include "cli/client/local_snapshot.h"
+#include "report/exposition/exposition.h"
 #include "tests/update.h"
 
 namespace jetmem {
@@ -15,7 +16,7 @@ class Golden : public testing::TestWithParam<const char*> {};
 
 TEST_P(Golden, Page) {
   const std::string board = GetParam();
-  const auto shot = OneShot::read(std::string(JETMEM_FIXTURES) + "/" + board, {});
+  const auto shot = LocalSnapshot::read(std::string(JETMEM_FIXTURES) + "/" + board, {});
   ASSERT_TRUE(shot) << shot.error().message;
   Page page;
   fill_page((*shot)->table(), (*shot)->now(), 1, page);

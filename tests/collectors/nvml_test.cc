@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "base/root.h"
-#include "collectors/nvml/source.h"
+#include "base/root/root.h"
+#include "collectors/jetson/nvml/source.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -27,7 +28,7 @@ constexpr std::string_view kThor =
     "gpu 0 mps error NOT_SUPPORTED Not Supported\n"
     "end\n";
 
-class NvmlTest : public testing::Test {
+class NvmlTest : public SourceTest<NvmlSource> {
  protected:
   void text(std::string_view text) {
     fixture.clear();
@@ -41,13 +42,6 @@ class NvmlTest : public testing::Test {
     changed.replace(at, line.size(), by);
     text(changed);
   }
-  std::uint64_t absent(std::string_view reason) const {
-    for (const auto& count : fixture.absent.counts()) {
-      if (count.reason == reason) return count.count;
-    }
-    return 0;
-  }
-  SourceFixture<NvmlSource> fixture;
 };
 
 TEST_F(NvmlTest, FromTextToSamples) {
@@ -132,7 +126,7 @@ TEST_F(NvmlTest, WhetherItIsIntegratedIsNotGuessed) {
   EXPECT_EQ(fixture.sample(R"(jetmem_nvml_gpu_integrated{gpu="1"})"), 0);
 }
 
-TEST_F(NvmlTest, WhatIsNotToldOfAProcessIsNoSum) {
+TEST_F(NvmlTest, WhatIsNotReportedOfAProcessIsNoSum) {
   with("gpu 0 process compute 2460 42949672960", "gpu 0 process compute 2460 N/A");
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(fixture.sample(R"(jetmem_nvml_processes{gpu="0"})"), 3);

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "base/root.h"
+#include "base/root/root.h"
 #include "collectors/probe/source.h"
 #include "tests/collectors/source_fixture.h"
 
@@ -50,7 +51,7 @@ constexpr std::string_view kCuda =
     R"({"kind":"device","target":"","state":"denied","reason":"no","rungs":[],"ratios":[]},)"
     R"({"kind":"registered","target":"","state":"skipped","reason":"no","rungs":[],"ratios":[]}]})";
 
-class ProbeTest : public testing::Test {
+class ProbeTest : public SourceTest<ProbeSource> {
  protected:
   void text(std::string_view text) {
     fixture.clear();
@@ -71,16 +72,7 @@ class ProbeTest : public testing::Test {
   std::string outcome_with(std::string_view from, std::string_view to) {
     return outcome(changed(kMemory, from, to));
   }
-  double value(std::string_view key) const { return fixture.table.value_of(key); }
   bool is_absent(std::string_view key) const { return std::isnan(value(key)); }
-  std::uint64_t absent(std::string_view reason) const {
-    for (const auto& count : fixture.absent.counts()) {
-      if (count.reason == reason) return count.count;
-    }
-    return 0;
-  }
-
-  SourceFixture<ProbeSource> fixture;
   ProbeRun run;
 };
 
@@ -119,9 +111,9 @@ TEST_F(ProbeTest, FromTextToSamples) {
                            0.75,  0,      1,    262144,    0,          0.005, 0.006, 0.003,
                            0.005, 262144, 0.25, 729600000, 1497600000, -12.5, 0};
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(value(expected[i]), values[i]) << i;
-  EXPECT_EQ(absent("gpu_clock_not_told"), 1U);
-  EXPECT_EQ(absent("emc_clock_not_told"), 1U);
-  EXPECT_EQ(absent("temperature_not_told"), 0U);
+  EXPECT_EQ(absent("gpu_clock_unknown"), 1U);
+  EXPECT_EQ(absent("emc_clock_unknown"), 1U);
+  EXPECT_EQ(absent("temperature_unknown"), 0U);
   EXPECT_EQ(absent("frame_not_reached"), 0U);
 }
 
@@ -171,7 +163,7 @@ TEST_F(ProbeTest, WhatWasReadIsWhole) {
   EXPECT_EQ(run.after.absent[0].second, "/sys/kernel/debug: Permission denied");
   ASSERT_EQ(run.probes.size(), 2U);
   const ProbeRun::Call mmap{"mmap", "ok"};
-  EXPECT_EQ(run.probes[0].rungs[0].steps[0].calls, std::vector{mmap});
+  EXPECT_EQ(run.probes[0].size_steps[0].steps[0].calls, std::vector{mmap});
   EXPECT_EQ(run.probes[1].reason, "no memory");
   ASSERT_EQ(outcome(changed(kMemory, R"("state":"ok",)",
                             R"("state":"ok","bisection":{"largest_bytes":4096,"limit_bytes":8192,)"
@@ -188,9 +180,9 @@ TEST_F(ProbeTest, WhatWasReadIsWhole) {
 TEST_F(ProbeTest, CallsAreNotKept) {
   text(line(kMemory));
   ASSERT_TRUE(fixture.run());
-  const auto& rung = fixture.source.reading().runs.at(0).probes.at(0).rungs.at(0);
-  EXPECT_EQ(rung.steps.at(0).step, "allocate");
-  EXPECT_TRUE(rung.steps.at(0).calls.empty());
+  const auto& size_step = fixture.source.reading().runs.at(0).probes.at(0).size_steps.at(0);
+  EXPECT_EQ(size_step.steps.at(0).step, "allocate");
+  EXPECT_TRUE(size_step.steps.at(0).calls.empty());
 }
 
 TEST_F(ProbeTest, ASmallerBufferIsNoFrame) {
@@ -280,7 +272,7 @@ TEST_F(ProbeTest, OneOfTwoThatTellTheSame) {
                     R"("kind":"pinned","target":"","state":"ok")")));
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
-  EXPECT_EQ(absent("told_twice"), 1U);
+  EXPECT_EQ(absent("reported_twice"), 1U);
   EXPECT_EQ(fixture.source.reading().runs[0].probes.size(), 3U);
 }
 
@@ -373,9 +365,9 @@ TEST_F(ProbeTest, BoundsHold) {
   const auto with = [&](std::string_view members) {
     return outcome(probes(R"({"kind":"k","state":"ok",)" + std::string(members) + "}"));
   };
-  const std::string rung = R"({"bytes":1,"steps":[]})";
-  EXPECT_EQ(with("\"rungs\":[" + many(rung, 16) + "]"), "ok");
-  EXPECT_EQ(with("\"rungs\":[" + many(rung, 17) + "]"),
+  const std::string size_step = R"({"bytes":1,"steps":[]})";
+  EXPECT_EQ(with("\"rungs\":[" + many(size_step, 16) + "]"), "ok");
+  EXPECT_EQ(with("\"rungs\":[" + many(size_step, 17) + "]"),
             "probes[0].rungs: 17 entries, expected at most 16");
   const auto with_steps = [&](std::string_view steps) {
     return with(R"("warm_up":{"bytes":1,"steps":[)" + std::string(steps) + "]}");

@@ -1,16 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernel would print for a reading is read back as that reading: thousands of random ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "collectors/buddyinfo.h"
-#include "collectors/cma.h"
 #include "collectors/device/memory_map.h"
 #include "collectors/dmabuf/bufinfo.h"
-#include "collectors/meminfo.h"
-#include "collectors/pressure.h"
-#include "collectors/vmstat.h"
-#include "collectors/zoneinfo.h"
+#include "collectors/proc/buddyinfo.h"
+#include "collectors/proc/meminfo.h"
+#include "collectors/proc/pressure.h"
+#include "collectors/proc/vmstat.h"
+#include "collectors/proc/zoneinfo.h"
+#include "collectors/sysfs/cma.h"
 #include "tests/random_input.h"
 
 namespace jetmem {
@@ -30,7 +31,7 @@ unsigned long long wide(std::uint64_t value) { return value; }
 TEST(ReadBack, Meminfo) {
   RandomInput random(1);
   Meminfo reused;
-  for (int round = 0; round < 1000; ++round) {
+  for (int cycle = 0; cycle < 1000; ++cycle) {
     struct Field {
       std::string name;
       std::uint64_t printed;
@@ -65,7 +66,7 @@ std::vector<ZoneId> zones_of(RandomInput& random, std::size_t most) {
 TEST(ReadBack, Buddyinfo) {
   RandomInput random(2);
   Buddyinfo reused;
-  for (int round = 0; round < 1000; ++round) {
+  for (int cycle = 0; cycle < 1000; ++cycle) {
     const std::size_t orders = 1 + random.below(14);
     const auto zones = zones_of(random, 12);
     std::vector<std::vector<std::uint64_t>> blocks;
@@ -113,7 +114,7 @@ std::string text_of(const Zoneinfo::Zone& zone, bool is_first, RandomInput& rand
 TEST(ReadBack, Zoneinfo) {
   RandomInput random(3);
   Zoneinfo reused;
-  for (int round = 0; round < 1000; ++round) {
+  for (int cycle = 0; cycle < 1000; ++cycle) {
     std::vector<Zoneinfo::Zone> zones;
     std::string text;
     for (const ZoneId& id : zones_of(random, 6)) {
@@ -140,7 +141,7 @@ TEST(ReadBack, Zoneinfo) {
 TEST(ReadBack, Vmstat) {
   RandomInput random(4);
   Vmstat reused;
-  for (int round = 0; round < 1000; ++round) {
+  for (int cycle = 0; cycle < 1000; ++cycle) {
     const auto names = random.words(1 + random.below(80), "abcdefghijklmnopqrstuvwxyz_", 24);
     std::vector<std::uint64_t> values;
     std::string text;
@@ -158,7 +159,7 @@ TEST(ReadBack, Vmstat) {
 TEST(ReadBack, Pressure) {
   RandomInput random(5);
   Stall reused;
-  for (int round = 0; round < 2000; ++round) {
+  for (int cycle = 0; cycle < 2000; ++cycle) {
     std::string text;
     std::array<std::uint64_t, 8> printed{};
     for (std::uint64_t& number : printed) number = random.below(10'001);
@@ -188,7 +189,7 @@ TEST(ReadBack, Pressure) {
 TEST(ReadBack, Cma) {
   RandomInput random(6);
   Cma reused;
-  for (int round = 0; round < 1000; ++round) {
+  for (int cycle = 0; cycle < 1000; ++cycle) {
     std::vector<Cma::Area> areas;
     Snapshot snapshot;
     const std::uint64_t total_kib = random.number(UINT64_MAX / 1024);
@@ -237,8 +238,8 @@ DmabufShare& share_of(std::vector<DmabufShare>& shares, const std::string& name)
 TEST(ReadBack, Bufinfo) {
   RandomInput random(7);
   Bufinfo reused;
-  for (int round = 0; round < 1000; ++round) {
-    Bufinfo wanted;
+  for (int cycle = 0; cycle < 1000; ++cycle) {
+    Bufinfo needed;
     std::string text =
         "\nDma-buf Objects:\nsize    \tflags   \tmode    \tcount   \texp_name\tino     \tname\n";
     for (std::uint64_t left = random.below(30); left > 0; --left) {
@@ -256,31 +257,31 @@ TEST(ReadBack, Bufinfo) {
       text += "Total " + std::to_string(devices.size()) + " devices attached\n\n";
       std::sort(devices.begin(), devices.end());
       devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-      ++wanted.rows;
-      wanted.row_bytes += size;
-      wanted.largest = std::max(wanted.largest, size);
-      DmabufShare& by = share_of(wanted.exporters, exporter);
+      ++needed.rows;
+      needed.row_bytes += size;
+      needed.largest = std::max(needed.largest, size);
+      DmabufShare& by = share_of(needed.exporters, exporter);
       ++by.buffers;
       by.bytes += size;
       for (const std::string& device : devices) {
-        DmabufShare& mapped = share_of(wanted.devices, device + ".gpu");
+        DmabufShare& mapped = share_of(needed.devices, device + ".gpu");
         ++mapped.buffers;
         mapped.bytes += size;
       }
     }
-    wanted.buffers = wanted.rows;
-    wanted.bytes = wanted.row_bytes;
-    text += "\nTotal " + std::to_string(wanted.rows) + " objects, " +
-            std::to_string(wanted.row_bytes) + " bytes\n";
+    needed.buffers = needed.rows;
+    needed.bytes = needed.row_bytes;
+    text += "\nTotal " + std::to_string(needed.rows) + " objects, " +
+            std::to_string(needed.row_bytes) + " bytes\n";
     const auto ok = parse_bufinfo(text, std::nullopt, reused);
     ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
     const auto by_name = [](const DmabufShare& a, const DmabufShare& b) { return a.name < b.name; };
     Bufinfo sorted = reused;
-    for (Bufinfo* info : {&wanted, &sorted}) {
+    for (Bufinfo* info : {&needed, &sorted}) {
       std::sort(info->exporters.begin(), info->exporters.end(), by_name);
       std::sort(info->devices.begin(), info->devices.end(), by_name);
     }
-    ASSERT_EQ(sorted, wanted) << text;
+    ASSERT_EQ(sorted, needed) << text;
   }
 }
 
@@ -288,8 +289,8 @@ TEST(ReadBack, Iomem) {
   using namespace device;
   RandomInput random(8);
   MemoryMap reused;
-  for (int round = 0; round < 1000; ++round) {
-    MemoryMap wanted;
+  for (int cycle = 0; cycle < 1000; ++cycle) {
+    MemoryMap needed;
     std::string text;
     std::uint64_t at = random.below(1U << 20) * 4096;
     const std::size_t ranges = 1 + random.below(20);
@@ -298,9 +299,9 @@ TEST(ReadBack, Iomem) {
       at = range.end + (1 + random.below(1000)) * 4096;
       const bool is_ram = i == 0 || !random.one_in(3);
       if (is_ram || random.one_in(2)) {
-        ASSERT_TRUE((is_ram ? wanted.memory : wanted.firmware).add(range));
+        ASSERT_TRUE((is_ram ? needed.memory : needed.firmware).add(range));
       }
-      const bool is_reserved = !is_ram && wanted.firmware.overlap(range) != 0;
+      const bool is_reserved = !is_ram && needed.firmware.overlap(range) != 0;
       text += print("%08llx-%08llx : %s\n", wide(range.begin), wide(range.end - 1),
                     is_ram        ? "System RAM"
                     : is_reserved ? "reserved"
@@ -309,8 +310,8 @@ TEST(ReadBack, Iomem) {
         text += print("  %08llx-%08llx : reserved\n", wide(range.begin), wide(range.end - 1));
     }
     ASSERT_EQ(parse_iomem(text, reused), MapState::kKnown) << text;
-    ASSERT_EQ(reused.memory, wanted.memory) << text;
-    ASSERT_EQ(reused.firmware, wanted.firmware) << text;
+    ASSERT_EQ(reused.memory, needed.memory) << text;
+    ASSERT_EQ(reused.firmware, needed.firmware) << text;
     EXPECT_EQ(reused.malformed, 0U);
   }
 }

@@ -1,14 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one source on literal kernel text, through the same parse and write as the daemon.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/sample.h"
-#include "base/snapshot.h"
+#include "base/root/snapshot.h"
 #include "collectors/source.h"
+#include "metrics/sample.h"
 
 namespace jetmem {
 
@@ -34,10 +37,21 @@ class SourceFixture {
     return {};
   }
 
-  // Runs once and gives one series' value; NaN when there is no such series.
+  // One series' value; NaN when there is no such series. Labels need no quotes:
+  // "x_bytes{zone=dma}".
+  double value(std::string_view key) const { return table.value_of(quoted(key)); }
+  bool has(std::string_view key) const { return !std::isnan(value(key)); }
+  // Runs once before.
   double sample(std::string_view key) {
     const auto ok = run();
-    return ok ? table.value_of(key) : std::nan("");
+    return ok ? value(key) : std::nan("");
+  }
+  // How many values the last run left out for this reason.
+  std::uint64_t absent_for(std::string_view reason) const {
+    for (const AbsentValues::Count& entry : absent.counts()) {
+      if (entry.reason == reason) return entry.count;
+    }
+    return 0;
   }
   // The message of the error that parsing gives, or "no error".
   std::string error_message() {
@@ -58,8 +72,30 @@ class SourceFixture {
   Nanoseconds now{std::chrono::hours(1)};
 
  private:
+  static std::string quoted(std::string_view key) {
+    std::string out;
+    const bool is_bare = key.find('"') == std::string_view::npos;
+    for (const char c : key) {
+      if (is_bare && (c == '}' || c == ',')) out += '"';
+      out += c;
+      if (is_bare && c == '=') out += '"';
+    }
+    return out;
+  }
+
   Snapshot snapshot_;
   std::size_t section_ = 0;
+};
+
+template <class S>
+class SourceTest : public testing::Test {
+ protected:
+  double value(std::string_view key) const { return fixture.value(key); }
+  bool has(std::string_view key) const { return fixture.has(key); }
+  std::uint64_t absent(std::string_view reason) const { return fixture.absent_for(reason); }
+  const auto& reading() const { return fixture.source.reading(); }
+
+  SourceFixture<S> fixture;
 };
 
 }  // namespace jetmem

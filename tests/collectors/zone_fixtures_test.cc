@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The boards' real files, read together: zoneinfo, buddyinfo and pagetypeinfo describe the same
 // free pages.
 #include <gtest/gtest.h>
@@ -7,9 +8,9 @@
 #include <map>
 #include <sstream>
 
-#include "collectors/buddyinfo.h"
-#include "collectors/pagetypeinfo.h"
-#include "collectors/zoneinfo.h"
+#include "collectors/proc/buddyinfo.h"
+#include "collectors/proc/pagetypeinfo.h"
+#include "collectors/proc/zoneinfo.h"
 
 namespace jetmem {
 namespace {

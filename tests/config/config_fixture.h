@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts in, settings or errors out; and a directory for files that vanishes with the test.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "tests/config/error_places.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -43,6 +45,11 @@ inline std::string errors_of(std::string_view text) {
   const auto loaded = parse_text(text);
   return loaded ? "no error; loaded as\n" + show_settings(*loaded)
                 : describe(loaded.error()) + "\n";
+}
+
+inline std::string places_of(std::string_view text) {
+  const auto loaded = parse_text(text);
+  return loaded ? "no error" : places_of(loaded.error());
 }
 
 }  // namespace jetmem

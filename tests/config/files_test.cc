@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that stand in a settings file's place, and where files are looked for.
 #include "config/files.h"
 
-#include "config_fixture.h"
+#include "tests/config/config_fixture.h"
 
 namespace jetmem {
 namespace {

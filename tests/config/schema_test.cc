@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of settings, and the shipped file that must hold all of it.
 #include "config/schema.h"
 
 #include <set>
 
-#include "base/text.h"
-#include "collectors/registry.h"
+#include "base/text/text.h"
+#include "collectors/sampler/registry.h"
 #include "config/restart.h"
-#include "config_fixture.h"
+#include "tests/config/config_fixture.h"
 
 namespace jetmem {
 namespace {
@@ -23,7 +24,6 @@ TEST(Schema, DeclarationsAreConsistent) {
     EXPECT_TRUE(keys.insert(setting.key).second) << setting.key << " is declared twice";
     EXPECT_FALSE(schema.is_section(setting.key)) << setting.key;
     EXPECT_EQ(schema.find(setting.key), &setting);
-    EXPECT_EQ(setting.what.back(), '.') << setting.key;
     // The default is itself allowed, and comes back from what is shown.
     const YamlDocument document = parse_yaml("x: " + setting.show(defaults));
     ASSERT_TRUE(document.readable) << setting.key;
@@ -37,16 +37,16 @@ TEST(Schema, DeclarationsAreConsistent) {
 
 TEST(Restart, NamesTheKeysAndKeepsTheirRunningValues) {
   const Settings running = default_settings(test_sources());
-  Settings wanted = running;
-  EXPECT_THAT(keys_that_need_restart(running, wanted), ElementsAre());
+  Settings needed = running;
+  EXPECT_THAT(keys_that_need_restart(running, needed), ElementsAre());
 
-  wanted.log.level = LogLevel::kTrace;
-  wanted.reader.deadline = 1s;
-  wanted.sources[0].enabled = false;
-  EXPECT_THAT(keys_that_need_restart(running, wanted), ElementsAre());
-  EXPECT_EQ(applicable_without_restart(running, wanted), wanted);
+  needed.log.level = LogLevel::kTrace;
+  needed.reader.deadline = 1s;
+  needed.sources[0].enabled = false;
+  EXPECT_THAT(keys_that_need_restart(running, needed), ElementsAre());
+  EXPECT_EQ(applicable_without_restart(running, needed), needed);
 
-  Settings more = wanted;
+  Settings more = needed;
   more.http.listen.clear();
   more.http.max_connections = 1;
   more.http.idle_timeout = 1s;
@@ -55,7 +55,7 @@ TEST(Restart, NamesTheKeysAndKeepsTheirRunningValues) {
   EXPECT_THAT(keys_that_need_restart(running, more),
               ElementsAre("http.listen", "http.max_connections", "http.idle_timeout",
                           "reader.socket", "reader.program"));
-  EXPECT_EQ(applicable_without_restart(running, more), wanted);
+  EXPECT_EQ(applicable_without_restart(running, more), needed);
   // Settings that know no sources are no reason to crash.
   EXPECT_THAT(keys_that_need_restart(Settings{}, running), ElementsAre());
   EXPECT_THAT(keys_that_need_restart(running, Settings{}), ElementsAre());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A log that keeps its entries.
 #pragma once
 

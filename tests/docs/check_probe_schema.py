@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds what jetmem-probe prints to docs/probe-result.schema.json, and that to the program's sources.
 
 check_probe_schema.py [--program PATH] [FILE]...
@@ -19,6 +20,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "fixtures"))
+import fixtures  # noqa: E402  (beside the boards)
+
 SCHEMA = ROOT / "docs" / "probe-result.schema.json"
 
 
@@ -60,7 +64,7 @@ def of_the_sources(schema):
 
 def rules_that_bind(validator):
     """The schema refuses what is wrong: a schema that takes everything would find no fault in anything."""
-    good = json.loads((ROOT / "tests/fixtures/orin-nano-8gb/jetmem/probe").read_text().splitlines()[1])
+    good = json.loads((fixtures.unpacked() / "orin-nano-8gb/jetmem/probe").read_text().splitlines()[1])
     pinned = good["probes"][0]
 
     def without(name):
@@ -123,7 +127,7 @@ def main():
     validator = jsonschema.Draft7Validator(closed(schema))
     found = [*of_the_sources(schema), *rules_that_bind(validator)]
     texts = []
-    for name in arguments.files or sorted(map(str, ROOT.glob("tests/fixtures/*/jetmem/probe"))):
+    for name in arguments.files or sorted(map(str, fixtures.unpacked().glob("*/jetmem/probe"))):
         texts.append((name, sys.stdin.read() if name == "-" else pathlib.Path(name).read_text()))
     if arguments.program:
         for options in ([], ["--kinds", "host,dmabuf"], ["--kinds", "dmabuf", "--bisect", "1048576"]):

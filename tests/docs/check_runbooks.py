@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds docs/runbooks to what there is: a page that names what does not exist is worse than none at 3 a.m.
 
 check_runbooks.py [ROOT]
 
 Each page has its headings in order; every metric and label in it is in docs/metrics.md, every
 subcommand and option of jetmem in cli/, every source and kind of event in its reference; every rule
-of config/rules has its page, with each of its thresholds at the value that ships, and every page its
+of rules/shipped has its page, with each of its thresholds at the value that ships, and every page its
 rule. docs/health.md may name only metrics that there are.
 
 Exits 1 with a line for each violation.
@@ -79,7 +80,7 @@ def problems_of_greps(code, metrics):
 
 
 class Rules:
-    """The rules and thresholds of config/rules/*.yaml, read line by line: these files are ours, and plain."""
+    """The rules and thresholds of rules/shipped/*.yaml, read line by line: these files are ours, and plain."""
 
     def __init__(self, files):
         self.rules, self.thresholds = {}, {}
@@ -111,10 +112,13 @@ class Program:
     """jetmem's subcommands and options, from its sources."""
 
     def __init__(self, root):
-        self.commands = set(re.findall(r"\badd_(\w+)_command\(", (root / "cli" / "commands.h").read_text()))
+        self.commands = set()
         self.options = set()
-        for file in (root / "cli").glob("*.cc"):
-            for literal in re.findall(r'"([^"\n]*)"', file.read_text()):
+        for file in (root / "cli").rglob("*.cc"):
+            text = file.read_text()
+            self.commands |= set(re.findall(r'(?:\.add\(|add_command\(program,)\s*"([a-z-]+)"', text))
+            self.commands |= set(re.findall(r'^    \{"([a-z-]+)",', text, re.M))
+            for literal in re.findall(r'"([^"\n]*)"', text):
                 self.options |= set(re.findall(r"--[a-z][a-z-]*", literal))
 
     def problems_of(self, code, sources):
@@ -160,7 +164,7 @@ def problems_of_rule(page, text, rules):
     alert = re.match(r"# (\w+)", text)
     rule = rules.rules.get(alert.group(1)) if alert else None
     if rule is None:
-        yield "there is no such rule in config/rules"
+        yield "there is no such rule in rules/shipped"
         return
     if rule.get("runbook") != page.stem:
         yield f"its rule points to {rule.get('runbook')}"
@@ -205,7 +209,7 @@ def main():
     metrics = Metrics(reference)
     sources = set(re.findall(r"^## Source (\w+)$", reference, re.M))
     kinds = set(re.findall(r"^\| `(\w+)` \|", (root / "docs" / "kernel-events.md").read_text(), re.M))
-    rules = Rules(sorted((root / "config" / "rules").glob("*.yaml")))
+    rules = Rules(sorted((root / "rules" / "shipped").glob("*.yaml")))
     program = Program(root)
     index = folder / "README.md"
     pages = sorted(set(folder.glob("*.md")) - {index})
@@ -232,7 +236,7 @@ def main():
     found += [f"docs/runbooks/README.md: {each}" for each in problems_of_index(pages, rules, index.read_text())]
     for name, rule in rules.rules.items():
         if not (folder / f"{rule.get('runbook')}.md").exists():
-            found.append(f"config/rules/{rule['file']}: {name}: there is no page docs/runbooks/{rule.get('runbook')}.md")
+            found.append(f"rules/shipped/{rule['file']}: {name}: there is no page docs/runbooks/{rule.get('runbook')}.md")
     for what, least in (("pages", len(pages)), ("metrics", len(metrics.exact)), ("rules", len(rules.rules)),
                         ("subcommands", len(program.commands)), ("sources", len(sources)), ("kinds", len(kinds))):
         if least < 5:

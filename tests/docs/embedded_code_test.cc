@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The code that the documents show is the code that is compiled: a block behind
 // "<!-- file: PATH -->" must be that file to the letter.
 

@@ -1,7 +1,7 @@
-#include "report/kernel_events_reference.h"
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "report/exposition/metrics_reference.h"
 #include "tests/update.h"
 
 namespace jetmem {

@@ -1,21 +1,21 @@
-#include "report/metrics_reference.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "report/exposition/metrics_reference.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "base/units.h"
-#include "collectors/registry.h"
-#include "collectors/sampler.h"
-#include "daemon/access/figures.h"
-#include "daemon/alert_actions.h"
-#include "daemon/history_feed.h"
-#include "daemon/incident_capture.h"
-#include "daemon/judge.h"
-#include "daemon/programs.h"
-#include "daemon/self.h"
-#include "daemon/textfile.h"
-#include "daemon/web_metrics.h"
+#include "base/text/units.h"
+#include "collectors/sampler/registry.h"
+#include "collectors/sampler/sampler.h"
+#include "daemon/alerts/notifier.h"
+#include "daemon/alerts/rule_evaluator.h"
+#include "daemon/capture/incident_capture.h"
+#include "daemon/http/access/access_stats.h"
+#include "daemon/http/server/web_metrics.h"
+#include "daemon/parts/daemon_metrics.h"
+#include "daemon/parts/program_list.h"
+#include "daemon/state/history_feed.h"
 #include "health/registry.h"
 #include "tests/update.h"
 
@@ -25,11 +25,11 @@ namespace {
 std::vector<MetricGroup> all_groups() {
   std::vector<MetricGroup> groups;
   for (const SourceInfo* info : all_source_infos()) {
-    std::string about = "Tells " + std::string(info->what);
+    std::string about = "Content: " + std::string(info->what);
     if (info->access == Access::kStream) {
       about += ". Followed line by line; jetmem-reader opens";
     } else if (info->access == Access::kProgram) {
-      about += ". Told every " + format_duration(info->interval) +
+      about += ". Printed every " + format_duration(info->interval) +
                " by a program that the daemon runs; under --root read from";
     } else {
       about += ". Read every " + format_duration(info->interval) + " by " +
@@ -44,26 +44,22 @@ std::vector<MetricGroup> all_groups() {
     if (!info->grant.empty()) about += " If denied: " + std::string(info->grant) + ".";
     groups.push_back({"Source " + std::string(info->name), about, info->metrics});
   }
-  static const auto derivations = make_all_derivations();
-  for (const auto& derivation : derivations) {
-    groups.push_back({"Derived: " + std::string(derivation->name()),
-                      "Put together from the readings of several sources.", derivation->metrics()});
+  static const auto derived_metrics = make_derived_metrics();
+  for (const auto& derived_metric : derived_metrics) {
+    groups.push_back({"Derived: " + std::string(derived_metric->name()),
+                      "Put together from the readings of several sources.",
+                      derived_metric->metrics()});
   }
   groups.push_back(
-      {"Alerts", "What the rules say of this device, judged on it.", Judge::metrics()});
-  for (const auto metrics : AlertActions::metrics()) {
-    groups.push_back({"What alerts have done", "Only while the settings ask for it.", metrics});
-  }
+      {"Alerts", "What the rules say of this device, judged on it.", RuleEvaluator::metrics()});
+  groups.push_back({"Notifications", "Only while alerts.program is set.", notifier_metrics()});
   groups.push_back({"The flight recorder",
                     "What is kept on the disk; absent when it is switched off.",
                     HistoryFeed::metrics()});
   groups.push_back({"Captures", "Bundles written by themselves when a critical alert fires.",
                     incident_capture_metrics()});
-  groups.push_back({"The text file",
-                    "For a node_exporter; absent while `textfile.directory` is empty.",
-                    textfile_metrics()});
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
-  groups.push_back({"The daemon", "jetmem's own cost and how well it works.", self_metrics()});
+  groups.push_back({"The daemon", "jetmem's own cost and how well it works.", daemon_metrics()});
   for (const auto metrics : program_metrics()) {
     groups.push_back({"Programs that the daemon runs", "How they fare.", metrics});
   }

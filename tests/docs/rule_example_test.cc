@@ -1,11 +1,12 @@
-// The rule that docs/write-a-rule.md shows loads beside those that ship, and means what is said.
+// SPDX-License-Identifier: Apache-2.0
+// The rule that docs/write-a-rule.md shows loads beside the shipped rules and evaluates as described.
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "health/rules/check.h"
-#include "health/rules/promql.h"
+#include "rules/export/promql.h"
+#include "rules/parse/check.h"
 
 namespace jetmem {
 namespace {

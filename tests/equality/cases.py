@@ -1,6 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random series and rules, from a seeded generator.
 
-A batch is judged in one go, by the engine and by promtool: several cases that have nothing to do
+A batch is evaluated in one go, by the engine and by promtool: several cases that have nothing to do
 with each other, on one grid.
 """
 
@@ -30,7 +31,6 @@ class Case:
 class Batch:
     def __init__(self, interval, steps):
         self.interval, self.steps, self.cases = interval, steps, []
-        self.every_annotation = False
 
     def play(self):
         times = [i * self.interval for i in range(self.steps)]
@@ -178,8 +178,8 @@ def random_rule(r, case, batch, name):
     if conditions[0].get("function") == "absent":
         # absent() has no device, so nothing of a device can be tied to it.
         conditions = conditions[:1]
-    texts = ["plain", "now {{ value }}", "at {{value}} of {{ labels.%s }}" % tie_labels[0]
-             if tie_labels else "{{ value }}"]
+    # Without {{ value }}: the device shows three digits, Prometheus its own form.
+    texts = ["plain", "of {{ labels.%s }}" % tie_labels[0] if tie_labels else "other"]
     rule = {"alert": name, "severity": r.choice(["info", "warning", "critical"]),
             "when": conditions, "summary": r.choice(texts)}
     if r.random() < 0.6:
@@ -210,7 +210,7 @@ def random_case(r, batch, number):
     names = [f"C{number}R{i}" for i in range(r.randint(1, 4))]
     case.rules = [random_rule(r, case, batch, name) for name in names]
     # Of several devices, the alert of an absent() in front belongs to none: it neither silences
-    # nor is silenced.
+    # nor is inhibited.
     names = [rule["alert"] for rule in case.rules
              if rule["when"][0].get("function") != "absent"]
     for rule in case.rules:

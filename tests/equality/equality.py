@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of equality share: the replay program, PromQL's spelling, running programs.
 
     JETMEM_REPLAY   the built program tests/equality/replay, which ctest sets

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays series to the rule engine and prints what it finds, for comparison with Prometheus.
 //
 //   replay RULES.yaml SERIES.json
@@ -5,7 +6,7 @@
 // SERIES.json: {"interval_ms": 15000,
 //   "metrics": [{"name": "x_total", "type": "counter", "labels": ["a"]}],
 //   "times": [0, 15000, ...],       milliseconds of the columns
-//   "judge": [true, ...],           whether rules are judged then; all where it is left out
+//   "judge": [true, ...],           whether rules are evaluated then; all where it is omitted
 //   "series": [{"metric": "x_total", "labels": {"a": "b"}, "values": [1, null, "stale", "NaN"]}]}
 // null is a gap. A line of JSON for the rules, one for each judgement.
 
@@ -17,10 +18,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "health/rules/check.h"
-#include "health/rules/engine.h"
-#include "health/rules/promql.h"
-#include "health/rules/texts.h"
+#include "rules/engine/engine.h"
+#include "rules/export/promql.h"
+#include "rules/model/texts.h"
+#include "rules/parse/check.h"
 
 namespace jetmem {
 namespace {
@@ -106,7 +107,7 @@ Json step_json(RuleEngine& engine, std::int64_t at) {
       of_rule.push_back(std::move(of_condition));
     }
     values.push_back(std::move(of_rule));
-    for (const RuleEngine::Instance& instance : engine.judged(r).instances) {
+    for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
       const Labels& labels = engine.labels_of(instance);
       Json alert{{"alert", rule.name}, {"labels", labels_json(labels)}};
       alert["severity"] = severity_name(rule.severity);
@@ -161,7 +162,7 @@ int replay(const char* rules_path, const char* series_path) {
       }
     }
     if (input.contains("judge") && !input.at("judge").at(i).get<bool>()) continue;
-    engine.judge();
+    engine.evaluate();
     std::printf("%s\n", step_json(engine, at).dump().c_str());
   }
   return 0;

@@ -1,4 +1,5 @@
-"""A real Prometheus scrapes and judges; the samples that it stored, judged by jetmem at the server's
+# SPDX-License-Identifier: Apache-2.0
+"""A real Prometheus scrapes and evaluates; the samples that it stored, evaluated by jetmem at the server's
 own times, give the same values and the same alerts. And hours of imported samples, queried.
 
 What the server stored is read with `promtool tsdb dump`, which shows stale marks as NaN: the scripted
@@ -206,8 +207,8 @@ class Live(unittest.TestCase):
         """(stored samples, {time: {expression: [(labels, value)]}}) after a run of the server."""
         exported = self.export(RULES, METRICS)
         rules = json.loads(eq.prometheus_rules(exported, group))
-        # When the server judged, as a series.
-        rules["groups"][0]["rules"].append({"record": "judged", "expr": "vector(1)"})
+        # When the server evaluated, as a series.
+        rules["groups"][0]["rules"].append({"record": "evaluated", "expr": "vector(1)"})
         (self.directory / "rules.yml").write_text(json.dumps(rules))
         exporter = Exporter()
         self.addCleanup(exporter.stop)
@@ -217,9 +218,9 @@ class Live(unittest.TestCase):
         time.sleep(RUN_SECONDS)
         expressions = sorted({value for each in exported for value in each["values"]})
         end = time.time()
-        judged, = server.api("query", query="judged[1h]", time=end)["result"]
+        evaluated, = server.api("query", query="evaluated[1h]", time=end)["result"]
         values = {}
-        for at, _ in judged["values"]:
+        for at, _ in evaluated["values"]:
             values[round(at * 1000)] = {
                 expression: server.api("query", query=expression, time=f"{at:.3f}")["result"]
                 for expression in expressions}
@@ -230,16 +231,16 @@ class Live(unittest.TestCase):
         for attempt in range(4):
             stored, values = self.played(f"jetmem{attempt}")
             scrapes = sorted(next(s for k, s in stored.items() if ("__name__", "up") in k))
-            judged = sorted(values)
-            # A scrape that is still being stored when rules are judged belongs to neither side.
-            near = min(at - max((s for s in scrapes if s <= at), default=0) for at in judged)
+            evaluated = sorted(values)
+            # A scrape that is still being stored when rules are evaluated belongs to neither side.
+            near = min(at - max((s for s in scrapes if s <= at), default=0) for at in evaluated)
             if near >= 40:
                 break
             shutil.rmtree(self.directory / "data")
-        self.compare(stored, values, scrapes, judged)
+        self.compare(stored, values, scrapes, evaluated)
 
-    def compare(self, stored, values, scrapes, judged):
-        times = sorted({*scrapes, *judged})
+    def compare(self, stored, values, scrapes, evaluated):
+        times = sorted({*scrapes, *evaluated})
         series, stale = [], 0
         for labels, samples in stored.items():
             name = dict(labels)["__name__"]
@@ -254,7 +255,7 @@ class Live(unittest.TestCase):
                 "judge": [at in values for at in times]}
         exported, steps = eq.replay(self.directory, RULES, play)
 
-        alerts = {at: set() for at in judged}
+        alerts = {at: set() for at in evaluated}
         for labels, samples in stored.items():
             labels = dict(labels)
             if labels["__name__"] != "ALERTS":
@@ -271,7 +272,7 @@ class Live(unittest.TestCase):
                     self.assertEqual({key(labels): value for labels, value in found}, expected,
                                      (expression, step["at"]))
                     compared += len(expected)
-            if step["at"] < judged[3]:
+            if step["at"] < evaluated[3]:
                 continue
             found = {(a["alert"], a["state"], key(a["labels"])) for a in step["alerts"]}
             self.assertEqual(found, alerts[step["at"]], f"at {step['at']}")

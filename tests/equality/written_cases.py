@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cases for the edges of the semantics, each with the steps at which an alert is seen in a state."""
 
 from cases import Batch, Case
@@ -33,7 +34,7 @@ class Written:
     def rule(self, name, *when, **others):
         others = {key.replace("for_", "for"): value for key, value in others.items()}
         self.case.rules.append({"alert": name, "severity": "info", "when": list(when),
-                                "summary": "{{ value }}", **others})
+                                "summary": "x", **others})
 
     def expect(self, alert, state, steps):
         self.batch.expected[alert, state] = list(steps)
@@ -330,22 +331,6 @@ def not_a_number():
             w.rule(f"{function.title()}{name}",
                    when("jetmem_x_total", function=function, window="45s", **{name: "0"}))
     w.expect("Nownot_equal_to", "firing", [0, 1, 2, 3, 4, 5, 8, 9, 10, 11])
-    return w
-
-
-@case
-def texts_in_every_unit():
-    w = Written(40)
-    values = [0, 1, -1, 0.5, 1023, 1024, 1536, 1e6, 12345, 99999, 1e9, 123456789, 1e15, 1e21, 1e28,
-              0.001, 0.00123, 1e-9, 1e-20, 59.9, 60, 61, 3599, 3600, 90061, 86400, -3700, -0.25,
-              0.93, 0.9999, 0.99999, 12.5, "NaN", "+Inf", "-Inf", 999.9, 999.95, 1000, 1e-27, -59.5]
-    for unit in ("bytes", "seconds", "ratio", "bytes_per_second", "things"):
-        name = f"jetmem_x_{unit}"
-        w.series(name, [v if isinstance(v, str) or unit != "seconds" or v < 9e18 else 7
-                        for v in values], area="a")
-        w.rule("Shown" + unit.title().replace("_", ""), when(name, not_equal_to="-77"),
-               summary="is {{ value }} of {{labels.area}}, {{ labels.area }}")
-    w.batch.every_annotation = True
     return w
 
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loaded in front of one of jetmem's programs: a call to the C library fails, once, as if the
 // kernel or the allocator had said no. It acts in the program named FAIL_PROGRAM alone, not in what
 // that one starts.
@@ -13,8 +14,8 @@
 //   FAIL_SITE      the hash of the site that fails; without it, all is only written down
 //   FAIL_KIND      its kind: others are not looked at, which is faster
 //   FAIL_PHASE     the phase in which it fails, for FAIL_TIMES times (1), from its FAIL_NTH call on
-//   (1) FAIL_ERRNO     the number it fails with; or 0 for a read or a write of half of what was
-//   asked for
+//                  (1)
+//   FAIL_ERRNO     the number it fails with; or 0 for a read or a write of half of the bytes
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -270,6 +271,14 @@ static int fails(const char* kind, const char* path, int of) {
     return next arguments;                                               \
   }
 
+// Of calls that return -1 when they fail: with a descriptor `fd`, with a `path`, with neither.
+#define WRAP_FD(name, kind, parameters, arguments) \
+  WRAP(int, name, kind, parameters, arguments, -1, NULL, fd)
+#define WRAP_PATH(name, kind, parameters, arguments) \
+  WRAP(int, name, kind, parameters, arguments, -1, path, -1)
+#define WRAP_CALL(name, kind, parameters, arguments) \
+  WRAP(int, name, kind, parameters, arguments, -1, NULL, -1)
+
 // Of bytes: FAIL_ERRNO 0 is half of them.
 #define WRAP_BYTES(name, kind, parameters, size, arguments, fd) \
   ssize_t name parameters {                                     \
@@ -283,45 +292,33 @@ static int fails(const char* kind, const char* path, int of) {
 
 // ---------------------------------------------------------------------------------------- files
 
-#define OPEN(name)                             \
-  int name(const char* path, int flags, ...) { \
-    NEXT(name)                                 \
-    va_list rest;                              \
-    va_start(rest, flags);                     \
-    const mode_t mode = va_arg(rest, mode_t);  \
-    va_end(rest);                              \
-    if (fails("open", path, -1)) return -1;    \
-    return next(path, flags, mode);            \
+#define OPEN(name, parameters, arguments)     \
+  int name parameters {                       \
+    NEXT(name)                                \
+    va_list rest;                             \
+    va_start(rest, flags);                    \
+    const mode_t mode = va_arg(rest, mode_t); \
+    va_end(rest);                             \
+    if (fails("open", path, -1)) return -1;   \
+    return next arguments;                    \
   }
-#define OPENAT(name)                                   \
-  int name(int at, const char* path, int flags, ...) { \
-    NEXT(name)                                         \
-    va_list rest;                                      \
-    va_start(rest, flags);                             \
-    const mode_t mode = va_arg(rest, mode_t);          \
-    va_end(rest);                                      \
-    if (fails("open", path, -1)) return -1;            \
-    return next(at, path, flags, mode);                \
-  }
-OPEN(open)
-OPEN(open64)
-OPENAT(openat)
-OPENAT(openat64)
+OPEN(open, (const char* path, int flags, ...), (path, flags, mode))
+OPEN(open64, (const char* path, int flags, ...), (path, flags, mode))
+OPEN(openat, (int at, const char* path, int flags, ...), (at, path, flags, mode))
+OPEN(openat64, (int at, const char* path, int flags, ...), (at, path, flags, mode))
 int __open_2(const char*, int);
 int __open64_2(const char*, int);
 int __openat_2(int, const char*, int);
 int __openat64_2(int, const char*, int);
-WRAP(int, __open_2, "open", (const char* path, int flags), (path, flags), -1, path, -1)
-WRAP(int, __open64_2, "open", (const char* path, int flags), (path, flags), -1, path, -1)
-WRAP(int, __openat_2, "open", (int at, const char* path, int flags), (at, path, flags), -1, path,
-     -1)
-WRAP(int, __openat64_2, "open", (int at, const char* path, int flags), (at, path, flags), -1, path,
-     -1)
+WRAP_PATH(__open_2, "open", (const char* path, int flags), (path, flags))
+WRAP_PATH(__open64_2, "open", (const char* path, int flags), (path, flags))
+WRAP_PATH(__openat_2, "open", (int at, const char* path, int flags), (at, path, flags))
+WRAP_PATH(__openat64_2, "open", (int at, const char* path, int flags), (at, path, flags))
 WRAP(FILE*, fopen, "open", (const char* path, const char* mode), (path, mode), NULL, path, -1)
 WRAP(FILE*, fopen64, "open", (const char* path, const char* mode), (path, mode), NULL, path, -1)
 WRAP(DIR*, opendir, "open", (const char* path), (path), NULL, path, -1)
 WRAP(DIR*, fdopendir, "fdopendir", (int fd), (fd), NULL, NULL, fd)
-WRAP(int, mkostemp64, "open", (char* path, int flags), (path, flags), -1, path, -1)
+WRAP_PATH(mkostemp64, "open", (char* path, int flags), (path, flags))
 
 // What it lists is over at once, with an error.
 struct dirent* readdir(DIR* directory) {
@@ -356,67 +353,59 @@ WRAP(ssize_t, readv, "readv", (int fd, const struct iovec* parts, int count), (f
      -1, NULL, fd)
 WRAP(ssize_t, writev, "writev", (int fd, const struct iovec* parts, int count), (fd, parts, count),
      -1, NULL, fd)
-WRAP(int, fsync, "fsync", (int fd), (fd), -1, NULL, fd)
-WRAP(int, fdatasync, "fsync", (int fd), (fd), -1, NULL, fd)
-WRAP(int, ftruncate, "ftruncate", (int fd, off_t size), (fd, size), -1, NULL, fd)
-WRAP(int, ftruncate64, "ftruncate", (int fd, off64_t size), (fd, size), -1, NULL, fd)
+WRAP_FD(fsync, "fsync", (int fd), (fd))
+WRAP_FD(fdatasync, "fsync", (int fd), (fd))
+WRAP_FD(ftruncate, "ftruncate", (int fd, off_t size), (fd, size))
+WRAP_FD(ftruncate64, "ftruncate", (int fd, off64_t size), (fd, size))
 WRAP(int, posix_fallocate64, "fallocate", (int fd, off64_t at, off64_t size), (fd, at, size),
      target_errno, NULL, fd)
-WRAP(int, flock, "flock", (int fd, int how), (fd, how), -1, NULL, fd)
-WRAP(int, chmod, "chmod", (const char* path, mode_t mode), (path, mode), -1, path, -1)
-WRAP(int, fchmod, "chmod", (int fd, mode_t mode), (fd, mode), -1, NULL, fd)
-WRAP(int, fchown, "chown", (int fd, uid_t user, gid_t group), (fd, user, group), -1, NULL, fd)
+WRAP_FD(flock, "flock", (int fd, int how), (fd, how))
+WRAP_PATH(chmod, "chmod", (const char* path, mode_t mode), (path, mode))
+WRAP_FD(fchmod, "chmod", (int fd, mode_t mode), (fd, mode))
+WRAP_FD(fchown, "chown", (int fd, uid_t user, gid_t group), (fd, user, group))
 WRAP(int, rename, "rename", (const char* from, const char* to), (from, to), -1, to, -1)
 WRAP(int, renameat, "rename", (int a, const char* from, int b, const char* to), (a, from, b, to),
      -1, to, -1)
-WRAP(int, unlink, "unlink", (const char* path), (path), -1, path, -1)
-WRAP(int, unlinkat, "unlink", (int at, const char* path, int flags), (at, path, flags), -1, path,
-     -1)
-WRAP(int, mkdir, "mkdir", (const char* path, mode_t mode), (path, mode), -1, path, -1)
+WRAP_PATH(unlink, "unlink", (const char* path), (path))
+WRAP_PATH(unlinkat, "unlink", (int at, const char* path, int flags), (at, path, flags))
+WRAP_PATH(mkdir, "mkdir", (const char* path, mode_t mode), (path, mode))
 WRAP(ssize_t, readlink, "readlink", (const char* path, char* to, size_t size), (path, to, size), -1,
      path, -1)
 WRAP(ssize_t, readlinkat, "readlink", (int at, const char* path, char* to, size_t size),
      (at, path, to, size), -1, path, -1)
-WRAP(int, access, "access", (const char* path, int mode), (path, mode), -1, path, -1)
-WRAP(int, stat, "stat", (const char* path, struct stat* to), (path, to), -1, path, -1)
-WRAP(int, lstat, "stat", (const char* path, struct stat* to), (path, to), -1, path, -1)
-WRAP(int, fstat, "stat", (int fd, struct stat* to), (fd, to), -1, NULL, fd)
-WRAP(int, fstatat, "stat", (int at, const char* path, struct stat* to, int flags),
-     (at, path, to, flags), -1, path, -1)
-WRAP(int, stat64, "stat", (const char* path, struct stat64* to), (path, to), -1, path, -1)
-WRAP(int, lstat64, "stat", (const char* path, struct stat64* to), (path, to), -1, path, -1)
-WRAP(int, fstat64, "stat", (int fd, struct stat64* to), (fd, to), -1, NULL, fd)
-WRAP(int, fstatat64, "stat", (int at, const char* path, struct stat64* to, int flags),
-     (at, path, to, flags), -1, path, -1)
-WRAP(int, fstatfs, "statfs", (int fd, struct statfs* to), (fd, to), -1, NULL, fd)
-WRAP(int, fstatfs64, "statfs", (int fd, struct statfs64* to), (fd, to), -1, NULL, fd)
-WRAP(int, statvfs, "statfs", (const char* path, struct statvfs* to), (path, to), -1, path, -1)
+WRAP_PATH(access, "access", (const char* path, int mode), (path, mode))
+WRAP_PATH(stat, "stat", (const char* path, struct stat* to), (path, to))
+WRAP_PATH(lstat, "stat", (const char* path, struct stat* to), (path, to))
+WRAP_FD(fstat, "stat", (int fd, struct stat* to), (fd, to))
+WRAP_PATH(fstatat, "stat", (int at, const char* path, struct stat* to, int flags),
+          (at, path, to, flags))
+WRAP_PATH(stat64, "stat", (const char* path, struct stat64* to), (path, to))
+WRAP_PATH(lstat64, "stat", (const char* path, struct stat64* to), (path, to))
+WRAP_FD(fstat64, "stat", (int fd, struct stat64* to), (fd, to))
+WRAP_PATH(fstatat64, "stat", (int at, const char* path, struct stat64* to, int flags),
+          (at, path, to, flags))
+WRAP_FD(fstatfs, "statfs", (int fd, struct statfs* to), (fd, to))
+WRAP_FD(fstatfs64, "statfs", (int fd, struct statfs64* to), (fd, to))
+WRAP_PATH(statvfs, "statfs", (const char* path, struct statvfs* to), (path, to))
 WRAP(off64_t, lseek64, "lseek", (int fd, off64_t to, int from), (fd, to, from), -1, NULL, fd)
 WRAP(void*, mmap, "mmap", (void* at, size_t size, int how, int flags, int fd, off_t from),
      (at, size, how, flags, fd, from), MAP_FAILED, NULL, fd)
 WRAP(void*, mmap64, "mmap", (void* at, size_t size, int how, int flags, int fd, off64_t from),
      (at, size, how, flags, fd, from), MAP_FAILED, NULL, fd)
 
-static int fcntl_fails(const char* name, int command, int fd) {
-  (void)name;
-  switch (command) {
-    case F_SETLK:
-    case F_SETLKW:
-    case F_GETLK:
-      return fails("lock", NULL, fd);
-    default:
-      return fails("fcntl", NULL, fd);
-  }
+static int fcntl_fails(int command, int fd) {
+  const int is_lock = command == F_SETLK || command == F_SETLKW || command == F_GETLK;
+  return fails(is_lock ? "lock" : "fcntl", NULL, fd);
 }
-#define FCNTL(name)                                 \
-  int name(int fd, int command, ...) {              \
-    NEXT(name)                                      \
-    va_list rest;                                   \
-    va_start(rest, command);                        \
-    void* argument = va_arg(rest, void*);           \
-    va_end(rest);                                   \
-    if (fcntl_fails(#name, command, fd)) return -1; \
-    return next(fd, command, argument);             \
+#define FCNTL(name)                          \
+  int name(int fd, int command, ...) {       \
+    NEXT(name)                               \
+    va_list rest;                            \
+    va_start(rest, command);                 \
+    void* argument = va_arg(rest, void*);    \
+    va_end(rest);                            \
+    if (fcntl_fails(command, fd)) return -1; \
+    return next(fd, command, argument);      \
   }
 FCNTL(fcntl)
 FCNTL(fcntl64)
@@ -433,27 +422,21 @@ int ioctl(int fd, unsigned long request, ...) {
 
 // ----------------------------------------------------------------------------- sockets and waits
 
-WRAP(int, socket, "socket", (int family, int type, int protocol), (family, type, protocol), -1,
-     NULL, -1)
-WRAP(int, socketpair, "socket", (int family, int type, int protocol, int ends[2]),
-     (family, type, protocol, ends), -1, NULL, -1)
-WRAP(int, bind, "bind", (int fd, const struct sockaddr* to, socklen_t size), (fd, to, size), -1,
-     NULL, fd)
-WRAP(int, listen, "listen", (int fd, int backlog), (fd, backlog), -1, NULL, fd)
-WRAP(int, connect, "connect", (int fd, const struct sockaddr* to, socklen_t size), (fd, to, size),
-     -1, NULL, fd)
-WRAP(int, accept, "accept", (int fd, struct sockaddr* from, socklen_t* size), (fd, from, size), -1,
-     NULL, fd)
-WRAP(int, accept4, "accept", (int fd, struct sockaddr* from, socklen_t* size, int flags),
-     (fd, from, size, flags), -1, NULL, fd)
-WRAP(int, setsockopt, "setsockopt",
-     (int fd, int level, int name, const void* value, socklen_t size),
-     (fd, level, name, value, size), -1, NULL, fd)
-WRAP(int, getsockopt, "getsockopt", (int fd, int level, int name, void* value, socklen_t* size),
-     (fd, level, name, value, size), -1, NULL, fd)
-WRAP(int, getsockname, "getsockname", (int fd, struct sockaddr* to, socklen_t* size),
-     (fd, to, size), -1, NULL, fd)
-WRAP(int, shutdown, "shutdown", (int fd, int how), (fd, how), -1, NULL, fd)
+WRAP_CALL(socket, "socket", (int family, int type, int protocol), (family, type, protocol))
+WRAP_CALL(socketpair, "socket", (int family, int type, int protocol, int ends[2]),
+          (family, type, protocol, ends))
+WRAP_FD(bind, "bind", (int fd, const struct sockaddr* to, socklen_t size), (fd, to, size))
+WRAP_FD(listen, "listen", (int fd, int backlog), (fd, backlog))
+WRAP_FD(connect, "connect", (int fd, const struct sockaddr* to, socklen_t size), (fd, to, size))
+WRAP_FD(accept, "accept", (int fd, struct sockaddr* from, socklen_t* size), (fd, from, size))
+WRAP_FD(accept4, "accept", (int fd, struct sockaddr* from, socklen_t* size, int flags),
+        (fd, from, size, flags))
+WRAP_FD(setsockopt, "setsockopt", (int fd, int level, int name, const void* value, socklen_t size),
+        (fd, level, name, value, size))
+WRAP_FD(getsockopt, "getsockopt", (int fd, int level, int name, void* value, socklen_t* size),
+        (fd, level, name, value, size))
+WRAP_FD(getsockname, "getsockname", (int fd, struct sockaddr* to, socklen_t* size), (fd, to, size))
+WRAP_FD(shutdown, "shutdown", (int fd, int how), (fd, how))
 WRAP_BYTES(send, "send", (int fd, const void* from, size_t size, int flags), size,
            (fd, from, size, flags), fd)
 WRAP_BYTES(sendto, "send",
@@ -470,32 +453,29 @@ WRAP(ssize_t, sendfile, "sendfile", (int to, int from, off_t* at, size_t size),
      (to, from, at, size), -1, NULL, to)
 WRAP(ssize_t, sendfile64, "sendfile", (int to, int from, off64_t* at, size_t size),
      (to, from, at, size), -1, NULL, to)
-WRAP(int, poll, "poll", (struct pollfd * list, nfds_t count, int patience), (list, count, patience),
-     -1, NULL, -1)
-WRAP(int, epoll_create1, "epoll_create", (int flags), (flags), -1, NULL, -1)
+WRAP_CALL(poll, "poll", (struct pollfd * list, nfds_t count, int patience), (list, count, patience))
+WRAP_CALL(epoll_create1, "epoll_create", (int flags), (flags))
 // What is in it already costs nothing to change or take out.
 int epoll_ctl(int fd, int what, int of, struct epoll_event* event) {
   NEXT(epoll_ctl)
   if (what == EPOLL_CTL_ADD && fails("epoll_ctl", NULL, of)) return -1;
   return next(fd, what, of, event);
 }
-WRAP(int, epoll_wait, "epoll_wait", (int fd, struct epoll_event* events, int count, int patience),
-     (fd, events, count, patience), -1, NULL, fd)
-WRAP(int, eventfd, "eventfd", (unsigned count, int flags), (count, flags), -1, NULL, -1)
-WRAP(int, timerfd_create, "timerfd_create", (clockid_t clock, int flags), (clock, flags), -1, NULL,
-     -1)
-WRAP(int, timerfd_settime, "timerfd_settime",
-     (int fd, int flags, const struct itimerspec* to, struct itimerspec* was), (fd, flags, to, was),
-     -1, NULL, fd)
+WRAP_FD(epoll_wait, "epoll_wait", (int fd, struct epoll_event* events, int count, int patience),
+        (fd, events, count, patience))
+WRAP_CALL(eventfd, "eventfd", (unsigned count, int flags), (count, flags))
+WRAP_CALL(timerfd_create, "timerfd_create", (clockid_t clock, int flags), (clock, flags))
+WRAP_FD(timerfd_settime, "timerfd_settime",
+        (int fd, int flags, const struct itimerspec* to, struct itimerspec* was),
+        (fd, flags, to, was))
 int signalfd(int, const sigset_t*, int);
-WRAP(int, signalfd, "signalfd", (int fd, const sigset_t* set, int flags), (fd, set, flags), -1,
-     NULL, -1)
+WRAP_CALL(signalfd, "signalfd", (int fd, const sigset_t* set, int flags), (fd, set, flags))
 int inotify_init1(int);
 int inotify_add_watch(int, const char*, uint32_t);
-WRAP(int, inotify_init1, "inotify", (int flags), (flags), -1, NULL, -1)
+WRAP_CALL(inotify_init1, "inotify", (int flags), (flags))
 WRAP(int, inotify_add_watch, "inotify", (int fd, const char* path, uint32_t mask), (fd, path, mask),
      -1, path, fd)
-WRAP(int, pipe2, "pipe", (int ends[2], int flags), (ends, flags), -1, NULL, -1)
+WRAP_CALL(pipe2, "pipe", (int ends[2], int flags), (ends, flags))
 WRAP(int, memfd_create, "memfd", (const char* name, unsigned flags), (name, flags), -1, name, -1)
 ssize_t getrandom(void*, size_t, unsigned);
 WRAP(ssize_t, getrandom, "getrandom", (void* to, size_t size, unsigned flags), (to, size, flags),
@@ -504,32 +484,25 @@ WRAP(ssize_t, getrandom, "getrandom", (void* to, size_t size, unsigned flags), (
 // --------------------------------------------------------------------------- processes and threads
 
 WRAP(pid_t, fork, "fork", (void), (), -1, NULL, -1)
-WRAP(int, execve, "exec", (const char* path, char* const* argv, char* const* env),
-     (path, argv, env), -1, path, -1)
-WRAP(int, dup2, "dup", (int fd, int to), (fd, to), -1, NULL, fd)
-WRAP(int, kill, "kill", (pid_t pid, int number), (pid, number), -1, NULL, -1)
-WRAP(int, setpgid, "setpgid", (pid_t pid, pid_t group), (pid, group), -1, NULL, -1)
+WRAP_PATH(execve, "exec", (const char* path, char* const* argv, char* const* env),
+          (path, argv, env))
+WRAP_FD(dup2, "dup", (int fd, int to), (fd, to))
+WRAP_CALL(kill, "kill", (pid_t pid, int number), (pid, number))
+WRAP_CALL(setpgid, "setpgid", (pid_t pid, pid_t group), (pid, group))
 WRAP(pid_t, waitpid, "wait", (pid_t pid, int* status, int flags), (pid, status, flags), -1, NULL,
      -1)
-WRAP(int, waitid, "wait", (idtype_t type, id_t id, siginfo_t* to, int flags), (type, id, to, flags),
-     -1, NULL, -1)
-WRAP(int, uname, "uname", (struct utsname * to), (to), -1, NULL, -1)
-WRAP(int, adjtimex, "adjtimex", (struct timex * to), (to), -1, NULL, -1)
+WRAP_CALL(waitid, "wait", (idtype_t type, id_t id, siginfo_t* to, int flags), (type, id, to, flags))
+WRAP_CALL(uname, "uname", (struct utsname * to), (to))
+WRAP_CALL(adjtimex, "adjtimex", (struct timex * to), (to))
 WRAP(int, pthread_create, "thread",
      (pthread_t * thread, const pthread_attr_t* how, void* (*run)(void*), void* with),
      (thread, how, run, with), target_errno, NULL, -1)
 
 static const char* name_of_call(long number) {
-  switch (number) {
-    case SYS_openat2:
-      return "openat2";
-    case SYS_pidfd_open:
-      return "pidfd_open";
-    case SYS_close_range:
-      return "close_range";
-    default:
-      return "syscall";
-  }
+  return number == SYS_openat2       ? "openat2"
+         : number == SYS_pidfd_open  ? "pidfd_open"
+         : number == SYS_close_range ? "close_range"
+                                     : "syscall";
 }
 long syscall(long number, ...) {
   NEXT(syscall)
@@ -578,9 +551,8 @@ int posix_memalign(void** at, size_t to, size_t size) {
 }
 
 // C++'s own, so that it is told from C's: that throws. It asks malloc, which then says no.
-static int new_fails(void) { return fails("new", NULL, -1); }
 static void* new_of(void* (*next)(size_t), size_t size) {
-  if (new_fails()) fail_next_malloc = 1;
+  if (fails("new", NULL, -1)) fail_next_malloc = 1;
   const int was_inside = inside;
   if (!fail_next_malloc) inside = 1;  // malloc is not asked again
   void* there = next(size);

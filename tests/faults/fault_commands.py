@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that are asked once and end: the commands of jetmem, and jetmem-probe.
 
 Of these, what is said is on stdout and stderr and in the exit status, and nothing comes later.
@@ -24,7 +25,7 @@ PATIENCE = 30.0
 # How an answer says in itself that something of it is missing.
 WORD = re.compile(r"not known|not told|unknown|could not|cannot|unreadable|denied|failed|refused|"
                   r"not read|could be asked|it answers|no such|no longer|error\b|too many|out of memory|no memory|interrupted|"
-                  r"blind|pending|may lack|damaged|unable|disk is full|read-only", re.I)
+                  r"failing|missing|invalid|omitted|skipped|unavailable|blind|pending|may lack|damaged|unable|disk is full|read-only", re.I)
 # And of which the figure says so: a line in which only figures differ is no word otherwise.
 COUNTED = re.compile(r"^jetmem_\w*(source_absent_values|errors_total|source_state)")
 # What a run says of its own times, and of itself.
@@ -51,7 +52,7 @@ def text_of(file):
     return file.read().decode(errors="replace")
 
 
-class CommandStory:
+class CommandScenario:
     """One run of a program, whose call fails."""
 
     program = jt.JETMEM
@@ -192,7 +193,7 @@ class CommandReference:
 def tree_of(command, *arguments):
     """A command over a captured tree with two hours of history."""
 
-    class TreeCommand(CommandStory):
+    class TreeCommand(CommandScenario):
         root = None
 
         @classmethod
@@ -267,7 +268,7 @@ class Capture(tree_of("capture")):
 def daemon_of(command, *arguments):
     """A command that asks a jetmemd."""
 
-    class DaemonCommand(CommandStory):
+    class DaemonCommand(CommandScenario):
         fixed = False
         address = ""
 
@@ -283,7 +284,7 @@ def daemon_of(command, *arguments):
                 daemon.wait_until_read()
                 # Its first writing of the history, and rules that have seen enough.
                 jt.wait_for("its history",
-                            lambda: daemon.scrape().value("jetmem_history_steps_total"))
+                            lambda: daemon.scrape().value("jetmem_history_snapshots_total"))
                 cls.address = f"127.0.0.1:{daemon.port}"
                 yield
 
@@ -293,7 +294,7 @@ def daemon_of(command, *arguments):
     return DaemonCommand
 
 
-class Probe(CommandStory):
+class Probe(CommandScenario):
     """jetmem-probe, as jetmemd runs it, before heaps that answer."""
 
     program = PROBE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each kind of call may fail with; and of which of these failures nothing need be said, and why."""
 
 import errno
@@ -107,9 +108,6 @@ class Calmed:
          "--root puts another in its place; live, the log says that the boot's number is missing"),
         ("open|read", ".*", "of_this_machine < Root::live < reader::",
          "which boot this is jetmem-reader does not need to know"),
-        ("unlink", ".*", "TextfileDirectory::Lock::~", "the lock's file stays, and is the next one's to lock"),
-        ("open|stat|flock|unlink", ".*", "TextfileDirectory::remove.* < Textfile::run",
-         "what a killed one left: the first page is written over it, or that it was not is told"),
         ("open|read", ".*", "libsystemd.*/random/boot_id",
          "sd-event spreads the timers of several machines by it, and does without"),
         ("read", "EIO", "^read_to_end < SnapshotReader::read_file",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stories in which calls fail: each starts a program, asks it what it can be asked, and ends it.
 
 Phase 0 is the start, 1 the time after it, 2 the end.
@@ -105,7 +106,7 @@ def words_of(body):
             waiting += value if isinstance(value, list) else value.values()
 
 
-class DaemonStory:
+class DaemonScenario:
     """jetmemd over a tree that does not change."""
 
     program = jt.JETMEMD
@@ -131,7 +132,7 @@ class DaemonStory:
         self.out = Seen()
         self.out.fixed = self.root is not None
         self.directory = jt.temp_directory(self.test)
-        for name in ("state", "runtime", "textfile"):
+        for name in ("state", "runtime"):
             (self.directory / name).mkdir()
 
     def environment(self):
@@ -225,11 +226,11 @@ class DaemonStory:
         self.until(lambda: "reloaded" in self.daemon.log() or "refused" in self.daemon.log(), 2)
         time.sleep(0.3)
         before = self.scrape()
-        before = before and before.value("jetmem_rounds_total")
+        before = before and before.value("jetmem_sample_cycles_total")
         # A second scrape, of which the sampler's rounds are told.
         def more():
             page = self.scrape()
-            return page and (before is None or page.value("jetmem_rounds_total") > before)
+            return page and (before is None or page.value("jetmem_sample_cycles_total") > before)
         self.out.sampled = bool(self.until(more, 3)) or not self.alive()
 
     def seen(self):
@@ -242,19 +243,17 @@ class DaemonStory:
                 (self.control.log.read_text() if self.control.log.exists() else ""))
 
 
-class LiveStory(DaemonStory):
-    """This machine, with all that is written: history, text file, captures, and the socket."""
+class LiveScenario(DaemonScenario):
+    """This machine, with all that is written: history, captures, and the socket."""
 
     root = None
 
     def __init__(self, stack, fault):
         super().__init__(stack, fault)
-        self.settings = DaemonStory.settings + (
-            f"textfile: {{directory: '{self.directory}/textfile', interval: 5s}}\n"
-            "alerts: {program: /bin/true}\n")
+        self.settings = DaemonScenario.settings + "alerts: {program: /bin/true}\n"
 
 
-class KmsgStory(DaemonStory):
+class KmsgScenario(DaemonScenario):
     """The kernel logs what matters, and it is counted: each once, or as lost."""
 
     root = None
@@ -264,7 +263,7 @@ class KmsgStory(DaemonStory):
         super().__init__(stack, fault)
         self.kmsg = KmsgStandIn(self.test)
         self.kmsg.listener.settimeout(2)
-        self.settings = DaemonStory.settings + self.kmsg.settings
+        self.settings = DaemonScenario.settings + self.kmsg.settings
 
     def start(self):
         super().start()
@@ -294,7 +293,7 @@ class KmsgStory(DaemonStory):
         self.until(counted, 2)
 
 
-class ReaderStory(DaemonStory):
+class ReaderScenario(DaemonScenario):
     """The same tree, and calls of jetmem-reader fail."""
 
     program = os.environ.get("JETMEM_READER_SHARED", "")
@@ -307,11 +306,11 @@ class ReaderStory(DaemonStory):
                          self.control.environment(self.program, self.fault).items())
         wrapper.write_text(f"#!/bin/sh\nexport {words}\nexec {self.program} \"$@\"\n")
         wrapper.chmod(0o755)
-        self.settings = DaemonStory.settings + f'reader: {{program: "{wrapper}", socket: ""}}\n'
+        self.settings = DaemonScenario.settings + f'reader: {{program: "{wrapper}", socket: ""}}\n'
 
     def environment(self):
         return {"STATE_DIRECTORY": str(self.directory / "state"),
                 "RUNTIME_DIRECTORY": str(self.directory / "runtime")}
 
 
-DAEMONS = {"tree": DaemonStory, "live": LiveStory, "kmsg": KmsgStory, "reader": ReaderStory}
+DAEMONS = {"tree": DaemonScenario, "live": LiveScenario, "kmsg": KmsgScenario, "reader": ReaderScenario}

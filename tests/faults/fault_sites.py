@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The places from which calls are made, as fail_call.c notes them."""
 
 import bisect

@@ -1,14 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run with a fault is held to, against runs without."""
 
 import re
 
 # jetmemd's words about itself: they may differ. All other values are measured.
-OWN = re.compile(r"^jetmem_(source_|reader|history_|log_|http_|reloads|round|missed|lag|process|sampling|"
+OWN = re.compile(r"^jetmem_(source_|reader|history_|log_|http_|reloads|sample|daemon|duplicate|notif|missed|lag|process|sampling|"
                  r"alert|rule|judge|build|capture|config|start|kernel_log_|kernel_event|boot|"
-                 r"hidden|textfile|probe|program|told|compaction|web|label|derivation|device_marks|up|page_)")
+                 r"hidden|probe|program|told|web|label|derivation|device_marks|up|page_)")
 # Of these, those which tell of trouble.
 TROUBLE = re.compile(r"error|fail|lost|drop|refus|timeout|stall|absent|state|_up$|wedged|quarant|"
-                     r"skipped|missed|withheld|reader_starts|reader$|set_aside|stale|left_behind|unknown|"
+                     r"skipped|missed|suppressed|reader_starts|reader$|stale|orphan|unknown|"
                      r"restart|again|limited|truncat")
 # Which sound like it, and are measured.
 MEASURED = re.compile(r"^jetmem_(pressure|vmstat|thermal|zone|buddy)")
@@ -22,7 +23,7 @@ RACES = {"jetmem_cma_frame_fit_ratio", "jetmem_buddy_free_cma_known"}
 EXPLAINED = [(re.compile("which SoC this is could not be told"), re.compile("jetmem_smmu_"))]
 # How an answer says of a part of it that it could not be had.
 MISSING = re.compile(r"could not|cannot|not known|not be|unable to|no such|too many|error|failed|refused|"
-                     r"out of memory|no memory|cannot allocate|interrupted|only what waits|does not answer", re.I)
+                     r"out of memory|no memory|cannot allocate|interrupted|only values in memory|stays in memory|does not answer", re.I)
 # sd-event has no second try.
 LOOP_FAILED = "the event loop failed and cannot go on"
 EXIT_NO_MEMORY = 71

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Each call that a program makes into the C library fails once: open, read, write, fork, mmap, send,
 SQLite's locks and syncs, memory. Held against the promise: never a crash, never a wrong value, always
 a word that says so.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A working device, for as long as somebody watches: programs and files come and go, a camera starts and ends,
 heat, voltage and the memory's load move. Nothing goes wrong. A story for player.Player, endless.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of packaging/fleet share: its files with their addresses replaced, and servers of them.
 
 A file of packaging/fleet is used as it ships: `configured` replaces what a site replaces (addresses,

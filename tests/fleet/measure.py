@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scripts/measure-fleet: what a fleet costs, measured on loopback. See there."""
 
 import base64
@@ -20,7 +21,7 @@ import time
 import jetmem_testing as jt
 
 import fleet
-import needed
+import required_series as needed
 import player
 import remote_write
 
@@ -314,7 +315,7 @@ class Pusher:
 
 def quiet_centre(m, certificates):
     """A centre that stores what is pushed and nothing else: a sample of now of its own, such as a rule's or
-    of asking itself, would make what is told of the past late."""
+    of asking itself, would make what is reported of the past late."""
     centre = fleet.Centre(m, certificates)
     settings = centre.directory / "prometheus.yml"
     centre.all_settings = settings.read_text()
@@ -354,7 +355,7 @@ def labels_of(series, device):
 
 
 def disk(hours):
-    """{level: bytes a sample at the centre's disk}: hours of a device, told faster than they pass."""
+    """{level: bytes a sample at the centre's disk}: hours of a device, reported faster than they pass."""
     speed = 120
     found = {}
     with Measurement() as m:
@@ -381,7 +382,7 @@ def disk(hours):
             scrapes += 1
         took = time.monotonic() - start
         time.sleep(5 if QUICK else 150)  # it looks once a minute for what is to be compacted
-        title(f"The centre's disk: {hours:g} hours of a device at 15 s, told in {took / 60:.1f} minutes; blocks of two hours")
+        title(f"The centre's disk: {hours:g} hours of a device at 15 s, reported in {took / 60:.1f} minutes; blocks of two hours")
         row("", *LEVELS)
         blocks = {level: [json.loads(path.read_text()) | {"bytes": size_of(path.parent), "chunks": size_of(path.parent / "chunks")}
                           for path in centre.data.glob("*/meta.json")] for level, centre in centres.items()}

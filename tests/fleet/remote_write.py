@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Remote write as a client sends it, for what no agent can be made to send: samples of other times, and
 of more devices than there is room for. Protocol 1.0: a protobuf message (prompb.WriteRequest: timeseries =
 1; TimeSeries: labels = 1, samples = 2; Label: name = 1, value = 2; Sample: value = 1, timestamp = 2) in a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The centre's doors, and what it takes: who may push and ask, samples of a device that was long away, what an
 agent keeps over its own restart while the centre is down. Also VictoriaMetrics in its place and behind it.
 """
@@ -13,7 +14,7 @@ import unittest
 import jetmem_testing as jt
 
 import fleet
-import needed
+import required_series as needed
 import remote_write
 
 DAY = 86400

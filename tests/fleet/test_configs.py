@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every file of packaging/fleet, judged by the program that reads it; what agents keep; the fleet's rules."""
 
 import json
@@ -9,7 +10,7 @@ import unittest
 import jetmem_testing as jt
 
 import fleet
-import needed
+import required_series as needed
 import test_alertmanager
 
 GOLDEN = fleet.PROJECT / "tests/golden"
@@ -118,7 +119,7 @@ class Kept(unittest.TestCase):
     def test_nothing_that_is_asked_for_is_dropped(self):
         for name, what in needed.LISTS.items():
             self.assertEqual(needed.asked(what) - needed.kept(needed.DEVICE / name), set(),
-                             f"{name}: tests/fleet/needed.py --write")
+                             f"{name}: tests/fleet/required_series.py --write")
 
     def test_both_agents_keep_the_same(self):
         self.assertEqual(needed.kept(needed.DEVICE / "agent.yml"), needed.kept(needed.DEVICE / "vmagent.yml"))
@@ -156,13 +157,13 @@ tests:
         exp_samples: []
       - expr: ALERTS{alertstate="firing"}
         eval_time: 13m30s
-        exp_samples: &told
+        exp_samples: &reported
           - labels: 'ALERTS{alertname="JetmemDeviceSilent",alertstate="firing",instance="a",job="jetmem",severity="critical"}'
             value: 1
       # Long after `up` is forgotten.
       - expr: ALERTS{alertstate="firing"}
         eval_time: 90m
-        exp_samples: *told
+        exp_samples: *reported
       - expr: job:jetmem_devices_silent:count
         eval_time: 60m
         exp_samples: [{labels: 'job:jetmem_devices_silent:count{job="jetmem"}', value: 1}]
@@ -194,7 +195,7 @@ tests:
       - expr: count(ALERTS{alertstate="firing"})
         eval_time: 27m
         exp_samples: []
-  - name: what was critical while nothing came is told when it comes
+  - name: what was critical while nothing came is reported when it comes
     interval: 1m
     input_series:
       - {series: 'ALERTS{alertname="JetmemDeviceSilent",alertstate="firing",job="jetmem",instance="a",severity="critical"}', values: 1x20 _x80}
@@ -206,10 +207,10 @@ tests:
       # A device that was never silent.
       - {series: 'jetmem_alert_state{job="jetmem",instance="b",alert="JetmemOomKill",severity="critical"}', values: 0x5 2x10 0x85}
     promql_expr_test:
-      - expr: ALERTS{alertname="JetmemHappenedUnseen"}
+      - expr: ALERTS{alertname="JetmemAlertMissedOffline"}
         eval_time: 60m
         exp_samples:
-          - {labels: 'ALERTS{alert="JetmemOomKill",alertname="JetmemHappenedUnseen",alertstate="firing",instance="a",job="jetmem",severity="warning"}', value: 1}
+          - {labels: 'ALERTS{alert="JetmemOomKill",alertname="JetmemAlertMissedOffline",alertstate="firing",instance="a",job="jetmem",severity="warning"}', value: 1}
   - name: two devices of one name, one without, samples thrown away, a centre that refuses
     interval: 15s
     input_series:
@@ -223,10 +224,10 @@ tests:
       - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
         eval_time: 3m45s
         exp_samples:
-          - {labels: '{alertname="JetmemDeviceTwice",instance="two"}', value: 1}
+          - {labels: '{alertname="JetmemDuplicateDevice",instance="two"}', value: 1}
           - {labels: '{alertname="JetmemSamplesLost",instance="x"}', value: 1}
           - {labels: '{alertname="JetmemSamplesLost",instance="y"}', value: 1}
-          - {labels: '{alertname="JetmemCentreRefuses",instance="centre"}', value: 1}
+          - {labels: '{alertname="JetmemCentreSamplesRejected",instance="centre"}', value: 1}
       - expr: count by (alertname, instance) (ALERTS{alertstate="firing",alertname="JetmemDeviceUnnamed"})
         eval_time: 7m
         exp_samples: [{labels: '{alertname="JetmemDeviceUnnamed",instance="127.0.0.1:10743"}', value: 1}]
@@ -275,7 +276,7 @@ class Rules(unittest.TestCase):
         shown = jt.run(["promtool", "test", "rules", test], 120)
         self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
 
-    def test_silence_is_told_before_alertmanager_calls_a_devices_alerts_resolved(self):
+    def test_silence_is_reported_before_alertmanager_calls_a_devices_alerts_resolved(self):
         """They end with its series, five minutes after the last sample; that message waits for group_interval."""
         silent = re.search(r"alert: JetmemDeviceSilent\n.*?> (\d+)\n.*?for: (\d+)m\n",
                            (fleet.FLEET / "centre/fleet.rules.yml").read_text(), re.S)

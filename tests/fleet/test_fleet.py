@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two dozen devices behind agents, a centre, and the centre's death.
 
 Real jetmemd on trees of every board, a third of them pushed by Prometheus in agent mode and the others by
@@ -21,7 +22,7 @@ import unittest
 import jetmem_testing as jt
 
 import fleet
-import needed
+import required_series as needed
 import test_alertmanager
 
 sys.path.insert(0, str(fleet.PROJECT / "tests/scenarios"))
@@ -79,14 +80,14 @@ class Tree:
 class Fleet(unittest.TestCase):
     maxDiff = None
 
-    def test_incidents_are_told_once_and_an_outage_loses_nothing(self):
+    def test_incidents_are_reported_once_and_an_outage_loses_nothing(self):
         fleet.need("prometheus", "prometheus-alertmanager", "vmagent", "openssl")
         self.start()
         self.steady()
         self.incident()
         self.outage()
         self.nothing_is_lost()
-        self.nothing_is_told_twice()
+        self.nothing_is_reported_twice()
 
     # ------------------------------------------------------------------------------------- start
 
@@ -143,7 +144,7 @@ class Fleet(unittest.TestCase):
     def messages(self, receiver="devices"):
         return [m for path, m in list(self.webhook.messages) if path == receiver]
 
-    def told(self):
+    def reported(self):
         """{device: [(status, alert names)] of each message about it}"""
         found = collections.defaultdict(list)
         for message in self.messages():
@@ -152,36 +153,36 @@ class Fleet(unittest.TestCase):
         return dict(found)
 
     def firing(self, device):
-        """The sets of alerts that the messages about a device told one after the other, as firing."""
-        return [{name for status, name in message if status == "firing"} for message in self.told().get(device, [])]
+        """The sets of alerts that the messages about a device reported one after the other, as firing."""
+        return [{name for status, name in message if status == "firing"} for message in self.reported().get(device, [])]
 
     def incident(self):
         begin = time.monotonic()
         for tree in self.trees[:len(INCIDENTS)]:
             tree.strike()
 
-        def untold():
+        def unreported():
             return [agent.device for agent, tree in zip(self.agents, self.trees[:len(INCIDENTS)])
                     if not any(tree.alerts <= firing for firing in self.firing(agent.device))]
-        jt.wait_for("the incidents are told", lambda: not untold(), 60 * (1 + 6 * REAL))
+        jt.wait_for("the incidents are reported", lambda: not unreported(), 60 * (1 + 6 * REAL))
 
         # And what the fixtures have at rest.
         def at_rest():
             fragmented = self.centre.query('ALERTS{alertname="JetmemCmaFragmented",alertstate="firing"}')
             return len(fragmented) >= 6 and all(self.firing(labels["instance"]) for labels, _ in fragmented)
-        jt.wait_for("what the fixtures have at rest is told", at_rest, 60 * (1 + 6 * REAL))
+        jt.wait_for("what the fixtures have at rest is reported", at_rest, 60 * (1 + 6 * REAL))
         say(f"from the incident to its messages: {time.monotonic() - begin:.1f} s")
         for agent, tree in zip(self.agents, self.trees[:len(INCIDENTS)]):
             # Together, in one message.
             first = next(firing for firing in self.firing(agent.device) if firing & tree.alerts)
-            self.assertLessEqual(tree.alerts, first, self.told())
+            self.assertLessEqual(tree.alerts, first, self.reported())
 
     # ------------------------------------------------------------------------------------ outage
 
     def outage(self):
         lost = self.agents[len(INCIDENTS) - 1]
         self.there = [name for name in self.names() if name != lost.device]
-        # Alertmanager writes down each minute what it has told; what is not written is told again.
+        # Alertmanager writes down each minute what it has reported; what is not written is reported again.
         time.sleep(75 * REAL)
         down = time.time()
         self.centre.kill()
@@ -202,7 +203,7 @@ class Fleet(unittest.TestCase):
             return len(newest) == len(self.there) and min(newest) > self.up
         jt.wait_for("all have caught up", caught_up, 60 * (1 + 2 * REAL))
         say(f"an outage of {self.up - down:.1f} s; all had caught up {time.time() - self.up:.1f} s after it")
-        jt.wait_for("the device that is lost is told", lambda: any("JetmemDeviceSilent" in firing for firing
+        jt.wait_for("the device that is lost is reported", lambda: any("JetmemDeviceSilent" in firing for firing
                                                                    in self.firing(lost.device)), 90 * (1 + 6 * REAL))
 
     def nothing_is_lost(self):
@@ -226,16 +227,16 @@ class Fleet(unittest.TestCase):
         say(f"the longest gap in up: {max(gaps.values()):.3f} s")
         self.assertLess(max(gaps.values()), OUTAGE / 2)
 
-    def nothing_is_told_twice(self):
-        # Long enough for what would come again; an outage that is told as resolved, in reality.
+    def nothing_is_reported_twice(self):
+        # Long enough for what would come again; an outage that is reported as resolved, in reality.
         time.sleep(5 + 595 * REAL)
-        told = self.told()
-        say(f"told: {told}")
-        self.assertNotIn("", told, "of the fleet as a whole")
-        silent = [device for device in told if any("JetmemDeviceSilent" in firing for firing in self.firing(device))]
+        reported = self.reported()
+        say(f"reported: {reported}")
+        self.assertNotIn("", reported, "of the fleet as a whole")
+        silent = [device for device in reported if any("JetmemDeviceSilent" in firing for firing in self.firing(device))]
         self.assertEqual(silent, [self.agents[len(INCIDENTS) - 1].device])
-        for device, messages in told.items():
-            # Each message has news, and nothing that was told is told as new.
+        for device, messages in reported.items():
+            # Each message has news, and nothing that was reported is reported as new.
             begun = collections.Counter()
             for earlier, message in zip([[]] + messages, messages):
                 self.assertNotEqual(earlier, message, device)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The device's journal at the centre: systemd-journal-upload of real entries of jetmemd, over TLS, through the
 front door, to systemd-journal-remote, as the files of packaging/fleet/journal have it. The link breaks, the
 centre dies: everything arrives.

@@ -1,4 +1,5 @@
-#include "report/alerts.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "report/alerts/alerts.h"
 #include "report/doctor/doctor.h"
 
 // What answers may be anybody. What is understood is written so that it is understood again.

@@ -1,5 +1,6 @@
-#include "daemon/pages.h"
-#include "tests/daemon/made_up_history.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/server/pages.h"
+#include "tests/daemon/fake_history.h"
 
 // Any parameters, to any page of the API: an answer of a known status, JSON that is bounded.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -8,20 +9,20 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (text.empty()) return 0;
   static ManualClock clock;
   static test::MadeUpHistory history;
-  static PageBox box;
-  static AlertsBox alerts;
+  static PageBuffer buffer;
+  static AlertsBuffer alerts;
   static Readiness readiness;
   static WebMetrics metrics;
-  ApiTold told;
-  told.history = &history;
+  ApiInputs reported;
+  reported.history = &history;
   if (history.known.empty()) {
     clock.set_wall(std::chrono::seconds(1'790'000'000));
     history.known = {{"jetmem_a{b=\"c\"}", true, clock.wall(), clock.wall()}};
     history.points.resize(3);
     history.samples = {{"jetmem_a", 1}};
-    history.told.resize(5);
+    history.reported.resize(5);
   }
-  Pages pages(clock, box, alerts, readiness, metrics, std::move(told));
+  Pages pages(clock, buffer, alerts, readiness, metrics, std::move(reported));
   const auto endpoints = Api::endpoints();
   const Api::Endpoint& endpoint = endpoints[static_cast<unsigned char>(text[0]) % endpoints.size()];
   text.remove_prefix(1);

@@ -1,6 +1,7 @@
-#include "collectors/boot/gather.h"
-#include "collectors/boot/reset_reason.h"
-#include "collectors/boot/source.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/device/boot/gather.h"
+#include "collectors/device/boot/reset_reason.h"
+#include "collectors/device/boot/source.h"
 #include "tests/fuzz/snapshot_input.h"
 
 namespace {
@@ -19,8 +20,8 @@ constexpr std::array<std::string_view, 15> kFiles{
     "/sys/fs/pstore/console-ramoops-*",
     "jetmem:end of /sys/fs/pstore/dmesg-ramoops-*",
     "/var/lib/systemd/pstore/*/dmesg.txt",
-    "jetmem:pstore records left out",
-    "jetmem:archived records left out",
+    "jetmem:pstore records omitted",
+    "jetmem:archived records omitted",
 };
 
 void check(const jetmem::BootFacts& facts) {

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
 
-#include "base/manifest.h"
-#include "base/root.h"
+#include "base/root/manifest.h"
+#include "base/root/root.h"
 #include "cli/bundle/unpack.h"
 #include "tests/temp_dir.h"
 

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "collectors/clocks.h"
+#include "collectors/sysfs/clocks/source.h"
 #include "tests/fuzz/snapshot_input.h"
 
 namespace {
@@ -35,7 +36,7 @@ constexpr std::array<std::string_view, 30> kPatterns{
     "/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity",
     "/var/lib/nvpmodel/status",
     "/etc/nvpmodel.conf",
-    "jetmem:clocks left out",
+    "jetmem:clocks omitted",
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include "collectors/cma.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/cma.h"
 #include "tests/fuzz/snapshot_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

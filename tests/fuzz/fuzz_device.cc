@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <string>
 
@@ -84,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (fresh.tree.nodes.size() > 256 || fresh.identity.model.size() > 96) __builtin_trap();
   for (const std::uint64_t page_size : {4096ULL, 65536ULL}) {
     const jetmem::device::Budget budget = fresh.budget(page_size);
-    if (!budget.why_absent.empty()) {
+    if (!budget.absence_reason.empty()) {
       if (budget.sum() != 0 || budget.module) __builtin_trap();
       continue;
     }

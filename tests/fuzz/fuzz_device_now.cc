@@ -1,14 +1,14 @@
-#include "report/answers/events_answer.h"
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/history_answer.h"
-#include "report/device_now.h"
+#include "report/device/device_now.h"
 
 namespace {
 
 constexpr std::string_view kGood =
     R"({"schema":"jetmem-now/1","by":"daemon","version":"1","boot_id":"b","since_boot_seconds":9,)"
-    R"("time":1790000000.5,"sources":[{"source":"cma","what":"w","state":"denied","reason":"r",)"
+    R"("time":1790000000.5,"sources":[{"source":"cma","description":"w","state":"denied","reason":"r",)"
     R"("stale":false,"interval_seconds":1,"absent_values":{"off":2}}],"no_alerts":"none",)"
-    R"("events":[{"id":3,"what":"kernel","kind":"k","severity":"error","summary":"s","boot":1,)"
+    R"("events":[{"id":3,"category":"kernel","kind":"k","severity":"error","summary":"s","boot":1,)"
     R"("time":1790000000,"since_boot_seconds":3,"count":2,"fields":{"a":[1]}}],"notes":["n"],)"
     R"("samples":{"jetmem_a{b=\"c\"}":1.5}})";
 

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/dmabuf/bufinfo.h"
 
 // A NUL separates the beginning from the end of a file that was too large.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Bufinfo reused;
-  jetmem::Bufinfo fresh;
+  using jetmem::Bufinfo;
+  static Bufinfo reused;
+  Bufinfo fresh;
   std::string_view text(reinterpret_cast<const char*>(data), size);
   std::optional<std::string_view> end;
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
@@ -14,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (jetmem::parse_bufinfo(text, end, reused).has_value() != ok) __builtin_trap();
   if (!ok) return 0;
   if (!(fresh == reused)) __builtin_trap();
-  if (fresh.exporters.size() > 32 || fresh.devices.size() > 64) __builtin_trap();
+  if (fresh.exporters.size() > Bufinfo::kMaxExporters + 1) __builtin_trap();
+  if (fresh.devices.size() > Bufinfo::kMaxDevices) __builtin_trap();
   std::uint64_t listed = 0;
   for (const jetmem::DmabufShare& share : fresh.exporters) listed += share.buffers;
   if (listed > fresh.rows || fresh.devices_unknown > fresh.rows) __builtin_trap();

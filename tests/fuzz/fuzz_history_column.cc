@@ -1,9 +1,8 @@
-#include <zlib.h>
-
+// SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cmath>
 
-#include "history/column.h"
+#include "history/format/column.h"
 
 namespace {
 
@@ -20,15 +19,15 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-// A column or a roll-up of as many steps as the first two bytes say. The check sum is put right,
-// or nothing would come as far as the values.
+// A column or a roll-up of as many steps as the first two bytes say. A correct checksum is appended,
+// or no input would get as far as the values.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace jetmem;
   if (size < 3) return 0;
   const std::size_t steps = (data[0] * 256U + data[1]) % 4097;
   std::string bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
   (void)decode_column(bytes, steps);
-  const auto sum = crc32(0, data + 2, static_cast<uInt>(size - 2));
+  const auto sum = column_checksum(bytes);
   bytes.push_back(static_cast<char>(sum));
   bytes.push_back(static_cast<char>(sum >> 8));
   if (const auto values = decode_column(bytes, steps)) {

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
-#include "base/series_key.h"
-#include "base/text.h"
-#include "history/store.h"
+#include "base/text/text.h"
+#include "history/store/store.h"
+#include "metrics/series_key.h"
 #include "tests/temp_dir.h"
 
 namespace {

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "daemon/access/host_guard.h"
+#include "daemon/http/access/host_guard.h"
 
 using namespace jetmem;
 
@@ -42,15 +43,16 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string name = outsiders_name(host);
   const bool is_local = name == "localhost" || name.ends_with(".localhost") ||
                         name == "ip6-localhost" || name == "ip6-loopback";
-  if (!nameless.lets_in(host, false)) __builtin_trap();
-  if (!name.empty() && nameless.lets_in(host, true) != is_local) __builtin_trap();
+  if (!nameless.allows_host(host, false)) __builtin_trap();
+  if (!name.empty() && nameless.allows_host(host, true) != is_local) __builtin_trap();
   for (const bool on_loopback : {false, true}) {
     const bool is_ours = is_local || name == "orin-7.example";
-    if (!name.empty() && named.lets_in(host, on_loopback) != is_ours) __builtin_trap();
+    if (!name.empty() && named.allows_host(host, on_loopback) != is_ours) __builtin_trap();
   }
   // What a name may do, with a port it may too.
   if (host.find_first_of(":[") == std::string_view::npos && !host.empty() &&
-      nameless.lets_in(host, true) != nameless.lets_in(std::string(host) + ":10743", true)) {
+      nameless.allows_host(host, true) !=
+          nameless.allows_host(std::string(host) + ":10743", true)) {
     __builtin_trap();
   }
   return 0;

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "daemon/http_port.h"
-#include "daemon/pages.h"
+#include "daemon/http/server/http_port.h"
+#include "daemon/http/server/pages.h"
 #include "tests/temp_dir.h"
 
 namespace {
@@ -17,14 +18,14 @@ void check(bool holds) {
 struct Server {
   TempDir dir;
   ManualClock clock;
-  PageBox box;
-  AlertsBox alerts;
+  PageBuffer buffer;
+  AlertsBuffer alerts;
   Readiness readiness;
   WebMetrics metrics;
   WebOptions options;
   Refusals refusals{clock, options.log};
   AnswerMemory answers;
-  Pages pages{clock, box, alerts, readiness, metrics};
+  Pages pages{clock, buffer, alerts, readiness, metrics};
   Responder responder = [this](const Request& request) { return pages.answer(request); };
   HttpPort::Shared shared{options, responder, refusals, answers};
   std::unique_ptr<HttpPort> port;

@@ -1,6 +1,7 @@
-#include "daemon/access/gate.h"
-#include "daemon/pages.h"
-#include "tests/daemon/made_up_history.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/server/gate.h"
+#include "daemon/http/server/pages.h"
+#include "tests/daemon/fake_history.h"
 
 namespace {
 
@@ -27,22 +28,22 @@ struct Served {
   ManualClock clock;
   test::MadeUpHistory history;
   SampleTable table;
-  PageBox box;
-  AlertsBox alerts;
+  PageBuffer buffer;
+  AlertsBuffer alerts;
   Readiness readiness;
   WebMetrics metrics;
   WebLog log = [](LogLevel, const std::string&) {};
   Refusals refusals{clock, log};
   Gate gate{refusals};
-  Pages pages{clock, box, alerts, readiness, metrics, {.history = &history}};
+  Pages pages{clock, buffer, alerts, readiness, metrics, {.history = &history}};
 
   Served() {
     static constexpr Descriptor kSeries{.name = "jetmem_a_bytes", .help = "One."};
     clock.set_wall(std::chrono::seconds(1'790'000'000));
     const std::size_t section = table.add_section("test");
     { SampleWriter(table, section, Nanoseconds(0)).put(kSeries, 4096); }
-    fill_page(table, clock.boot(), 1, box.back());
-    box.publish();
+    fill_page(table, clock.boot(), 1, buffer.back());
+    buffer.publish();
     readiness.beat(clock.boot());
     readiness.set_sources(6, 6);
     gate.set_rules(rules());
@@ -62,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   Request request;
   request.has_body = (flags & 1U) != 0;
   if ((flags & 2U) != 0) request.client.family = ClientKey::Family::kIpv4;
-  if ((flags & 4U) != 0) request.waited_at_gate = std::chrono::hours(1);
+  if ((flags & 4U) != 0) request.waited_for_gate = std::chrono::hours(1);
   request.method = take_line(text);
   request.path = take_line(text);
   request.accept_encoding = take_line(text);

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <string>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "collectors/kernel_log/text_log.h"
 
 namespace jetmem::kernel_log {
@@ -34,10 +35,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const TextLog::Counts whole = read(text, SIZE_MAX);
   const TextLog::Counts pieces = read(text, 5);
   if (whole.lines != pieces.lines || whole.events != pieces.events || whole.cut != pieces.cut ||
-      whole.telling != pieces.telling || whole.foreign != pieces.foreign ||
+      whole.sending != pieces.sending || whole.foreign != pieces.foreign ||
       whole.lost != pieces.lost) {
     __builtin_trap();
   }
-  if (whole.telling + whole.foreign > whole.lines) __builtin_trap();
+  if (whole.sending + whole.foreign > whole.lines) __builtin_trap();
   return 0;
 }

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
-#include "collectors/kernel_log/record.h"
+#include "collectors/kernel_log/line/record.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace jetmem::kernel_log;

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "base/text.h"
-#include "cli/log_format.h"
+#include "base/text/text.h"
+#include "cli/decode/log_format.h"
 
 namespace {
 

@@ -1,4 +1,5 @@
-#include "base/manifest.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/root/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const auto manifest =

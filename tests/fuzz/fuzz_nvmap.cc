@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <set>
 
-#include "collectors/nvmap.h"
+#include "collectors/jetson/nvmap/source.h"
 #include "tests/fuzz/snapshot_input.h"
 
 namespace {
@@ -17,7 +18,7 @@ constexpr std::array<std::string_view, 11> kPaths{
     "/sys/kernel/debug/nvmap/pagepool/page_pool_available_pages",
     "/sys/kernel/debug/nvmap/pagepool/page_pool_pages_to_zero",
     "jetmem:nvmap device",
-    "jetmem:nvmap folders left out",
+    "jetmem:nvmap folders omitted",
 };
 
 void check(const jetmem::Snapshot& snapshot) {
@@ -35,17 +36,17 @@ void check(const jetmem::Snapshot& snapshot) {
   }
   // No two series of one name, and nothing lost or doubled in the sums.
   std::set<std::pair<std::string, std::string>> names;
-  std::uint64_t told = 0;
+  std::uint64_t reported = 0;
   for (const jetmem::Nvmap::Process& process : fresh.processes) {
     const std::string name = process.is_rest ? "other" : process.name;
     if (!names.insert({process.heap, name}).second) __builtin_trap();
-    told += process.bytes;
+    reported += process.bytes;
   }
   std::uint64_t charged = 0;
   bool all = true;
   for (const jetmem::Nvmap::Client& client : fresh.clients) charged += client.bytes;
   for (const jetmem::Nvmap::Heap& heap : fresh.heaps) all &= !heap.is_partial;
-  if (all && told != charged) __builtin_trap();
+  if (all && reported != charged) __builtin_trap();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include "collectors/nvml/source.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/jetson/nvml/source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static jetmem::Nvml reused;

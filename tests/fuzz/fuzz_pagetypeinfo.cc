@@ -1,4 +1,5 @@
-#include "collectors/pagetypeinfo.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/proc/pagetypeinfo.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   // Kept between inputs, as the daemon keeps it: a stale reading must never show through.

@@ -1,4 +1,5 @@
-#include "collectors/pid_stat.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/processes/group/pid_stat.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

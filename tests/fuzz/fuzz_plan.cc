@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/plan/plan.h"
 
 // Whatever the text is: no crash, each mistake has a text, and what is taken can be counted with.

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
 #include <set>
 
-#include "collectors/power.h"
+#include "collectors/sysfs/power.h"
 #include "tests/fuzz/snapshot_input.h"
 
 namespace {

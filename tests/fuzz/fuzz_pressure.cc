@@ -1,4 +1,5 @@
-#include "collectors/pressure.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/proc/pressure.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static jetmem::Stall reused;

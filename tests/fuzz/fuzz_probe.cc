@@ -1,4 +1,5 @@
-#include "base/text.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text/text.h"
 #include "collectors/probe/source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -20,10 +21,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     for (const auto& probe : run.probes) {
       if (probe.kind.size() > 64 || probe.reason.size() > 300) __builtin_trap();
       if (jetmem::printable(probe.target, 64) != probe.target) __builtin_trap();
-      if (probe.rungs.size() > 16 || probe.ratios.size() > 32) __builtin_trap();
-      for (const auto& rung : probe.rungs) {
-        if (rung.steps.size() > 32) __builtin_trap();
-        for (const auto& step : rung.steps) {
+      if (probe.size_steps.size() > 16 || probe.ratios.size() > 32) __builtin_trap();
+      for (const auto& size_step : probe.size_steps) {
+        if (size_step.steps.size() > 32) __builtin_trap();
+        for (const auto& step : size_step.steps) {
           if (!(step.seconds >= 0) || step.calls.size() > 32) __builtin_trap();
         }
       }

@@ -1,4 +1,5 @@
-#include "base/text.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text/text.h"
 #include "collectors/probe/source.h"
 #include "probes/partial.h"
 #include "probes/request.h"
@@ -18,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   lost.reason = "crashed";
   lost.error = output.where;
   for (const std::string& line : {partial, output.result}) {
-    const std::string told = with_lost_probe(line, lost, {.cuda = true});
-    if (told.find('\n') != std::string::npos) __builtin_trap();
-    if (told != line && !parse_probe_run(told, run)) __builtin_trap();
+    const std::string reported = with_lost_probe(line, lost, {.cuda = true});
+    if (reported.find('\n') != std::string::npos) __builtin_trap();
+    if (reported != line && !parse_probe_run(reported, run)) __builtin_trap();
   }
   return 0;
 }

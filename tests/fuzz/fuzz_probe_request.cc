@@ -1,4 +1,5 @@
-#include "base/text.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text/text.h"
 #include "probes/program/options.h"
 
 // A line of text over systemd's socket is a command line without names of files.
@@ -14,9 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const Options usual;
   Options options;
   std::string problem;
-  const Parsed parsed = parse_options(words, Asked::kByRequest, options, problem);
+  const Parsed parsed = parse_options(words, OptionSource::kRequest, options, problem);
   if (jetmem::printable(problem, 1000) != problem) __builtin_trap();
-  if ((parsed == Parsed::kWrong) != !problem.empty()) __builtin_trap();
+  if ((parsed == Parsed::kInvalid) != !problem.empty()) __builtin_trap();
   if (options.heap_directory != usual.heap_directory || options.udmabuf != usual.udmabuf ||
       options.meminfo != usual.meminfo || options.library_directory != usual.library_directory) {
     __builtin_trap();
@@ -24,6 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (parsed == Parsed::kRun && (options.frame_bytes == 0 || options.deadline_seconds == 0)) {
     __builtin_trap();
   }
-  (void)parse_options(words, Asked::kByCommandLine, options, problem);
+  (void)parse_options(words, OptionSource::kCommandLine, options, problem);
   return 0;
 }

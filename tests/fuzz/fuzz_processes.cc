@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "collectors/processes/cgroup.h"
-#include "collectors/processes/groups.h"
+#include "collectors/processes/group/cgroup.h"
+#include "collectors/processes/group/groups.h"
 #include "tests/fuzz/snapshot_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <cstring>
 
+#include "base/process/poll_loop.h"
 #include "collectors/reader/client.h"
 #include "tests/temp_dir.h"
 
@@ -42,11 +44,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   int answers = 0;
   reader::ClientOptions options;
   options.socket = dir.file("reader.socket");
+  PollLoop loop;
   reader::Client client(options, clock, spawner,
                         [&](std::string_view, Result<const Snapshot*> snapshot, Nanoseconds) {
                           ++answers;
                           if (!snapshot && snapshot.error().message.empty()) __builtin_trap();
                         });
+  if (!client.attach(loop)) __builtin_trap();
   client.request("meminfo");
   UniqueFd there(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!there.valid() || answers != 0) __builtin_trap();
@@ -77,10 +81,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
     }
     (void)::sendmsg(there.get(), &message, MSG_NOSIGNAL);
-    client.dispatch();
+    loop.run_once(Nanoseconds(0));
   }
   there.reset();
-  client.dispatch();
+  loop.run_once(Nanoseconds(0));
   if (answers != 1 || !client.idle()) __builtin_trap();
   return 0;
 }

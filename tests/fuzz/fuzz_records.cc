@@ -1,4 +1,5 @@
-#include "base/recorded.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/root/recorded.h"
 #include "tests/temp_dir.h"
 
 // What a bundle says that a source was given. A file of the tree is named again and again, in

@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
 #include "cli/bundle/redact.h"
-#include "cli/bundle/redact_json.h"
 
 // What stays secret must stay so when it is looked at again, and JSON stays JSON.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,31 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
 
-#include "health/rules/check.h"
-#include "health/rules/engine.h"
-#include "health/rules/promql.h"
-#include "health/rules/texts.h"
+#include "rules/engine/engine.h"
+#include "rules/export/promql.h"
+#include "rules/model/texts.h"
+#include "rules/parse/check.h"
 
 // A minute of whatever they mention: values that jump, vanish and are none.
-static void judge(const jetmem::RuleSet& rules) {
+static void evaluate(const jetmem::RuleSet& rules) {
   using namespace jetmem;
   constexpr std::size_t kMemory = 256U << 10;
   RuleEngine engine(rules, {std::chrono::seconds(15), kMemory});
   const std::array values{0.0, 1.0, 1e300, -1.0, std::nan(""), 0.5};
   for (std::size_t step = 0; step < values.size(); ++step) {
     engine.begin(std::chrono::seconds(1000 + 15 * step));
-    std::size_t place = step;
+    std::size_t location = step;
     for (const Rule& rule : rules.rules) {
       for (const Condition& condition : rule.when) {
         const auto id = engine.series(condition.metric, {});
-        if (id && ++place % 4 == 0) engine.set_stale(*id);
-        if (id && place % 4 != 0) engine.set(*id, values[place % values.size()]);
+        if (id && ++location % 4 == 0) engine.set_stale(*id);
+        if (id && location % 4 != 0) engine.set(*id, values[location % values.size()]);
       }
     }
-    engine.judge();
+    engine.evaluate();
     if (engine.bytes() > 2 * kMemory) __builtin_trap();
     for (std::size_t i = 0; i < rules.rules.size(); ++i) {
-      if (engine.judged(i).instances.size() > RuleEngine::kMaxInstances) __builtin_trap();
+      if (engine.evaluated(i).instances.size() > RuleEngine::kMaxInstances) __builtin_trap();
     }
   }
 }
@@ -35,7 +36,7 @@ static void check(std::string_view text) {
   using namespace jetmem;
   const std::array files{
       ConfigText{"first.yaml",
-                 "thresholds: {t: {value: 1, what: A.}}\nrules:\n- {alert: First, "
+                 "thresholds: {t: {value: 1, description: A.}}\nrules:\n- {alert: First, "
                  "severity: info, summary: S, when: [{metric: "
                  "jetmem_memory_free_ratio, below: $t}]}\n"},
       ConfigText{"fuzz", text}};
@@ -54,7 +55,7 @@ static void check(std::string_view text) {
     }
     prometheus_text(rule.texts.summary, value_unit(rule.when[0]));
   }
-  judge(parsed.rules);
+  evaluate(parsed.rules);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,5 +1,6 @@
-#include "base/series_key.h"
-#include "report/sample_set.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/series_key.h"
+#include "report/device/sample_set.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

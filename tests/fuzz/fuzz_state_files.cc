@@ -1,7 +1,8 @@
-#include "collectors/boot/starts.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/device/boot/starts.h"
 #include "collectors/kernel_log/state.h"
-#include "daemon/probe_state.h"
-#include "daemon/untold_alerts.h"
+#include "daemon/alerts/pending_notifications.h"
+#include "daemon/probe/probe_state.h"
 
 // What jetmemd keeps for its next start, in files that a crash may have cut. What is understood is
 // written so that it is understood again as the same. (Alerts and boots have targets of their own.)
@@ -26,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!boot::parse_starts(to_text(starts), again) || again != starts) __builtin_trap();
     if (reused != starts || starts.at.size() > boot::Starts::kMost) __builtin_trap();
   }
-  const auto untold = parse_untold_alerts(text, "b");
-  if (untold && untold->size() > UntoldAlerts::kMost) __builtin_trap();
+  const auto pending = parse_pending_notifications(text);
+  if (pending && pending->size() > PendingNotification::kMost) __builtin_trap();
   if (const auto process = probe_process_of(text); process && process->pid < 0) __builtin_trap();
   return 0;
 }

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <set>
 #include <string>
 #include <vector>
 
-#include "collectors/tegrastats/source.h"
+#include "collectors/jetson/tegrastats/source.h"
 
 namespace {
 

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <set>
 
-#include "collectors/thermal.h"
+#include "collectors/sysfs/thermal.h"
 #include "tests/fuzz/snapshot_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

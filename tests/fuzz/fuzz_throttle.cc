@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <set>
 
-#include "collectors/throttle.h"
+#include "collectors/sysfs/throttle.h"
 #include "tests/fuzz/snapshot_input.h"
 
 namespace {
@@ -16,8 +17,8 @@ constexpr std::array<std::string_view, 11> kPatterns{
     "/sys/class/hwmon/hwmon*/name",
     "/sys/devices/platform/soctherm-oc-event/hwmon/hwmon*/oc2_event_cnt",
     "/sys/class/thermal",
-    "jetmem:cooling devices left out",
-    "jetmem:hwmon devices left out",
+    "jetmem:cooling devices omitted",
+    "jetmem:hwmon devices omitted",
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-#include "base/text.h"
-#include "config/tls_material.h"
-#include "tests/made_certificate.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text/text.h"
+#include "config/web/tls_material.h"
+#include "tests/test_certificate.h"
 
 // A good PEM with a piece of it replaced (where, how much, by what), as the certificate, as its key
 // and as the clients' CA.
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       continue;
     }
     if (printable(material->subject, 1000) != material->subject) __builtin_trap();
-    validity_trouble(*material, 1'790'000'000);
+    validity_error(*material, 1'790'000'000);
   }
   return 0;
 }

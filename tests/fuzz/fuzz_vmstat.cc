@@ -1,4 +1,5 @@
-#include "collectors/vmstat.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/proc/vmstat.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   // Kept between inputs, as the daemon keeps it: a stale reading must never show through.
@@ -7,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const bool ok = jetmem::parse_vmstat(text, fresh).has_value();
   // Twice: the second time, every name is the one before.
-  for (int round = 0; round < 2; ++round) {
+  for (int cycle = 0; cycle < 2; ++cycle) {
     if (jetmem::parse_vmstat(text, reused).has_value() != ok) __builtin_trap();
     if (!ok) continue;
     if (fresh.fields.size() != reused.fields.size()) __builtin_trap();

@@ -1,4 +1,5 @@
-#include "collectors/zram.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/zram.h"
 #include "tests/fuzz/snapshot_input.h"
 
 namespace {

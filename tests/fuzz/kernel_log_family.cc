@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // One fuzz target for each family of kernel-log messages: built once per family, with JETMEM_FAMILY
 // naming it (see CMakeLists.txt).
 #include <cstring>
 #include <string>
 
-#include "base/text.h"
-#include "collectors/kernel_log/assembler.h"
+#include "base/text/text.h"
+#include "collectors/kernel_log/decode/assembler.h"
 #include "collectors/kernel_log/families/families.h"
 
 namespace jetmem::kernel_log {

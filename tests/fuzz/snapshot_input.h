@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns a fuzzer's bytes into what a source of many files is given.
 #pragma once
 
@@ -5,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/snapshot.h"
+#include "base/root/snapshot.h"
 
 namespace jetmem {
 

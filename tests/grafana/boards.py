@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dashboards as committed: their panels, and every query in them as Grafana would send it."""
 
 import json
@@ -15,7 +16,7 @@ def load():
 
 
 def panels(board):
-    """All that shows something: rows left out, what is folded into them not."""
+    """All that shows something: rows omitted, what is folded into them not."""
     for panel in board["panels"]:
         if panel["type"] != "row":
             yield panel

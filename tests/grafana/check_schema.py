@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds the dashboards' JSON to Grafana's own types, and sees to it that the check can fail.
 
-check_schema.py    Exits 1 with a line for each mistake, 77 without a node that is new enough, or its packages.
+check_schema.py    Exits 1 with a line for each error, 77 without a node that is new enough, or its packages.
 
 Each panel becomes an object literal of TypeScript, which must be what schema.ts makes of @grafana/schema; then each of
 MISTAKES is made in a copy, and must be found.
@@ -196,7 +197,7 @@ def main():
         return 1
     panels = sum(len(board["panels"]) for board in boards.values())
     print(
-        f"{panels} panels of {len(boards)} dashboards are what @grafana/schema says; {len(wrong)} mistakes were found"
+        f"{panels} panels of {len(boards)} dashboards are what @grafana/schema says; {len(wrong)} errors were found"
     )
     return 0
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small fleet of real daemons under a real Prometheus: this machine, boards as captured, machines to which something
 happens (tests/scenarios), devices that do not answer, one that is no longer scraped; and what is none of jetmem's."""
 
@@ -31,9 +32,9 @@ SCENARIOS = {
     "thermal-throttle": (10, "max_over_time(jetmem_throttling_level[10m]) >= 1"),
     "power-supply": (10, "increase(jetmem_overcurrent_events_total[10m]) > 0"),
     "cma-exhaustion": (5, "increase(jetmem_vmstat_cma_alloc_fail_total[10m]) > 0"),
-    "blind": (10, "jetmem_source_blind == 1"),
+    "blind": (10, "jetmem_source_failing == 1"),
     "slow-leak": (80, "jetmem_trend_exhaustion_seconds"),
-    "probe-trouble": (80, "jetmem_probe_slowness_ratio"),
+    "probe-failures": (80, "jetmem_probe_slowness_ratio"),
 }
 HAPPENED = 'count(({}) and on (instance) up{{device="{}"}}) or vector(0)'
 PATIENCE = 100
@@ -59,7 +60,7 @@ scrape_configs:
 
 
 class Prometheus(test_prometheus.Prometheus):
-    """With the rules that ship, told sooner; devices have one more label, as those of a site would."""
+    """With the rules that ship, reported sooner; devices have one more label, as those of a site would."""
 
     def __init__(self, test, ports):
         directory = jt.temp_directory(test)
@@ -102,7 +103,7 @@ class Prometheus(test_prometheus.Prometheus):
         self.process.send_signal(signal.SIGHUP)
 
 
-class Told(threading.Thread):
+class PlayedScenario(threading.Thread):
     """Plays a scenario by the clock; late or not is all the same here."""
 
     def __init__(self, test, name, speed):
@@ -123,7 +124,7 @@ class Told(threading.Thread):
                     self._player.step(render=second == due - 1)
                 done = max(done, due)
                 self._player.write()
-        except Exception as error:  # told by finish()
+        except Exception as error:  # reported by finish()
             self.error = error
 
     def finish(self):
@@ -143,10 +144,10 @@ class Lab:
             self.daemons[board] = jt.Daemon(test, root=jt.FIXTURES / board, wait=False)
         self.daemons[REMOVED] = jt.Daemon(test, root=jt.FIXTURES / "raspberry-pi-5", wait=False)
         doomed = self.daemons["doomed"] = jt.Daemon(test, root=jt.FIXTURES / "raspberry-pi-5", wait=False)
-        told = {name: Told(test, name, speed) for name, (speed, _) in SCENARIOS.items()}
+        reported = {name: PlayedScenario(test, name, speed) for name, (speed, _) in SCENARIOS.items()}
         for name, (speed, _) in SCENARIOS.items():
             self.daemons[name] = self._with_history(
-                test, root=told[name].root, arguments=("--speed", speed), wait=False
+                test, root=reported[name].root, arguments=("--speed", speed), wait=False
             )
         for daemon in self.daemons.values():
             daemon.wait_until_serving()
@@ -156,7 +157,7 @@ class Lab:
         # A reload has the probe run at once, not after half a minute.
         live.reload()
         self.prometheus = Prometheus(test, ports)
-        for each in told.values():
+        for each in reported.values():
             each.start()
         jt.wait_for(
             "each target was scraped twice",
@@ -173,7 +174,7 @@ class Lab:
         except AssertionError as error:
             raise AssertionError(f"{error}: missing: {', '.join(self.missing)}") from None
         self.end = time.time()
-        for each in told.values():
+        for each in reported.values():
             each.finish()
 
     def _all_has_happened(self):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queries that no daemon of the lab can have data for, and why. One that has data, or is gone, must leave this list."""
 
 NO_DATA = {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a dashboard's JSON must be, out of Grafana's own types (@grafana/schema), made as strict as they allow: a panel's
 // type decides its options and field options, and nothing may be there that they do not have.
 //

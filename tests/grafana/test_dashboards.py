@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The dashboards as committed: fresh, and true to what jetmem declares (docs/metrics.md, config/rules, docs/runbooks)."""
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboards as committed: fresh, and true to what jetmem declares (docs/metrics.md, rules/shipped, docs/runbooks)."""
 
 import json
 import pathlib
@@ -71,7 +72,7 @@ class Fresh(unittest.TestCase):
             self.assertIn("${runbooks}${__value.text}.md", text)
             self.assertIn("${runbooks}README.md", text)
 
-    def test_a_mistake_is_told(self):
+    def test_a_mistake_is_reported(self):
         for url in ("https://wiki.example.net/jetmem/", "https://NAME.example.net/NAME"):
             done, _ = self.generate("--runbooks", url)
             self.assertEqual(done.returncode, 1)
@@ -81,7 +82,7 @@ class Fresh(unittest.TestCase):
         """The generator with its references, to do harm to."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-grafana-"))
         self.addCleanup(shutil.rmtree, folder)
-        for part in ("dashboards/grafana", "config/rules"):
+        for part in ("dashboards/grafana", "rules/shipped"):
             shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.json", "__pycache__"))
         (folder / "docs").mkdir()
         shutil.copy(REPOSITORY / "docs" / "metrics.md", folder / "docs")
@@ -101,25 +102,25 @@ class Fresh(unittest.TestCase):
 
     def test_thresholds_are_the_rules(self):
         folder = self.copy()
-        self.change(folder, "config/rules/cma.yaml", "value: 95%", "value: 97.5%")
+        self.change(folder, "rules/shipped/cma.yaml", "value: 95%", "value: 97.5%")
         made = self.made(program=folder / "dashboards/grafana/generate.py")
         for name in ("jetmem-device.json", "jetmem-fleet.json"):
             self.assertIn('"value": 0.975', made[name], name)
             self.assertNotIn('"value": 0.95\n', made[name], name)
 
-    def test_a_metric_that_is_gone_is_told(self):
+    def test_a_metric_that_is_gone_is_reported(self):
         folder = self.copy()
         self.change(folder, "docs/metrics.md", "`jetmem_cma_used_ratio`", "`jetmem_cma_taken_ratio`")
         self.assertIn("no metric jetmem_cma_used_ratio in docs/metrics.md", self.refused(folder))
 
-    def test_a_label_that_is_gone_is_told(self):
+    def test_a_label_that_is_gone_is_reported(self):
         folder = self.copy()
         self.change(folder, "docs/metrics.md", "| `resource`, `kind`, `window` |", "| `resource`, `kind` |")
         self.assertIn("jetmem_pressure_stall_ratio has no label window", self.refused(folder))
 
-    def test_a_threshold_for_other_series_is_told(self):
+    def test_a_threshold_for_other_series_is_reported(self):
         folder = self.copy()
-        self.change(folder, "config/rules/memory.yaml", "kind: full, window: 60s", "kind: full, window: 300s")
+        self.change(folder, "rules/shipped/memory.yaml", "kind: full, window: 60s", "kind: full, window: 300s")
         self.assertIn("the threshold of JetmemMemoryStall is for jetmem_pressure_stall_ratio", self.refused(folder))
 
     def test_nothing_is_written_beside_the_program(self):
@@ -127,16 +128,16 @@ class Fresh(unittest.TestCase):
         self.made(program=folder / "dashboards/grafana/generate.py", flags=())
         self.assertEqual(list(folder.rglob("__pycache__")), [])
 
-    def test_a_rule_that_is_gone_is_told(self):
+    def test_a_rule_that_is_gone_is_reported(self):
         folder = self.copy()
-        self.change(folder, "config/rules/probe.yaml", "alert: JetmemProbeSlow", "alert: JetmemProbeTardy")
-        self.assertIn("there is no rule JetmemProbeSlow in config/rules", self.refused(folder))
+        self.change(folder, "rules/shipped/probe.yaml", "alert: JetmemProbeSlow", "alert: JetmemProbeTardy")
+        self.assertIn("there is no rule JetmemProbeSlow in rules/shipped", self.refused(folder))
 
-    def test_a_rule_that_cannot_be_read_is_told(self):
+    def test_a_rule_that_cannot_be_read_is_reported(self):
         folder = self.copy()
-        self.change(folder, "config/rules/cma.yaml", "    value: 95%\n", "    value: many\n")
+        self.change(folder, "rules/shipped/cma.yaml", "    value: 95%\n", "    value: many\n")
         self.assertRegex(self.refused(folder), r"cma\.yaml: line \d+: found 'many', expected a number")
-        self.change(folder, "config/rules/cma.yaml", "    value: many\n", "    amount: 95%\n")
+        self.change(folder, "rules/shipped/cma.yaml", "    value: many\n", "    amount: 95%\n")
         self.assertRegex(self.refused(folder), r"cma\.yaml: line \d+: found 'amount: 95%', expected a threshold's")
 
 
@@ -145,7 +146,7 @@ class Boards(unittest.TestCase):
     def setUpClass(cls):
         cls.boards = boards.load()
         cls.metrics = check_runbooks.Metrics((REPOSITORY / "docs" / "metrics.md").read_text(encoding="utf-8"))
-        cls.rules = check_runbooks.Rules(sorted((REPOSITORY / "config" / "rules").glob("*.yaml")))
+        cls.rules = check_runbooks.Rules(sorted((REPOSITORY / "rules" / "shipped").glob("*.yaml")))
 
     def all_panels(self):
         for uid, board in self.boards.items():
@@ -270,8 +271,8 @@ class Boards(unittest.TestCase):
                 if override["matcher"]["options"] == "runbook":
                     columns += 1
                     properties = {each["id"]: each["value"] for each in override["properties"]}
-                    told = {name: to["text"] for name, to in properties["mappings"][0]["options"].items()}
-                    self.assertEqual(told, names, where)
+                    reported = {name: to["text"] for name, to in properties["mappings"][0]["options"].items()}
+                    self.assertEqual(reported, names, where)
                     self.assertEqual(properties["links"][0]["url"], "${runbooks}${__value.text}", where)
         self.assertGreaterEqual(columns, 3)
 

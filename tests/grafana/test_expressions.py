@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Queries of the dashboards as committed, on series made for them (promtool): a counter that a reboot resets, a device
-that dies within the time shown, one that nobody scrapes any more, one whose rules nobody judges.
+that dies within the time shown, one that nobody scrapes any more, one whose rules nobody evaluates.
 
 Exits 77 without promtool.
 """
@@ -129,7 +130,7 @@ class Expressions(unittest.TestCase):
         series("jetmem_alert_state", steady(0), alert="JetmemX", severity="warning"),
         series("jetmem_alert_unknown", steady(0), alert="JetmemX", severity="warning"),
     )
-    STEPS = series("jetmem_rules_steps_total", f"0+6x{END}")
+    STEPS = series("jetmem_rule_evaluations_total", f"0+6x{END}")
     UP = series("up", steady(1))
 
     def test_quiet(self):
@@ -146,7 +147,7 @@ class Expressions(unittest.TestCase):
     def test_no_longer_judged(self):
         """What it says of its alerts is old, critical or not."""
         critical = series("jetmem_alert_state", steady(2), alert="JetmemY", severity="critical")
-        still = series("jetmem_rules_steps_total", steady(7))
+        still = series("jetmem_rule_evaluations_total", steady(7))
         self.stands([self.UP, still, *self.JUDGED, critical], 5, 600)
 
     def test_gone_counts_as_down(self):
@@ -164,10 +165,10 @@ class Expressions(unittest.TestCase):
         given = [
             series("jetmem_source_state", steady(1), source="emc", state="ok"),
             series("jetmem_source_state", steady(0), source="emc", state="failed"),
-            series("jetmem_source_blind", steady(1), source="emc"),
+            series("jetmem_source_failing", steady(1), source="emc"),
             series("jetmem_source_state", steady(1), source="cma", state="failed"),
-            series("jetmem_source_blind", steady(1), source="cma"),
-            series("jetmem_source_blind", steady(0), source="vmstat"),
+            series("jetmem_source_failing", steady(1), source="cma"),
+            series("jetmem_source_failing", steady(0), source="vmstat"),
         ]
         self.answers(
             "jetmem-fleet / Sources that cannot be read / A",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every query of every dashboard, variables expanded, runs against a real Prometheus that scraped real daemons, and
 returns data: those of Device and Incident for one device at least and without error for each, those of Fleet for all
 of them together."""
@@ -131,7 +132,7 @@ class Queries(unittest.TestCase):
         self.assertEqual(verdicts["smmu-storm"], CRITICAL)
         self.assertEqual(verdicts["power-supply"], WARNING)
         self.assertEqual(verdicts["raspberry-pi-5"], QUIET)
-        # Read without root: nothing fires, and much cannot be told.
+        # Read without root: nothing fires, and much cannot be reported.
         self.assertEqual(verdicts["agx-orin"], PARTLY_BLIND)
         weights = self.of_devices("jetmem-fleet / Devices, the worst first / B")
         self.assertEqual(set(weights), set(self.lab.instances))
@@ -190,10 +191,10 @@ class Queries(unittest.TestCase):
         for board in ("x86-pc", "agx-orin", "nobody"):
             self.assertNotIn(board, taken)
             self.assertEqual(self.ask(self.query("jetmem-device / Taken by drivers / A"), board), [])
-        told = ("jetmem-device / Verdict / A", "jetmem-device / variable / runbooks")
+        reported = ("jetmem-device / Verdict / A", "jetmem-device / variable / runbooks")
         # Of a device that does not answer nothing is known but that.
         for query in boards.queries(self.boards["jetmem-device"]):
-            if query.kind == "instant" and query.where not in told:
+            if query.kind == "instant" and query.where not in reported:
                 self.assertEqual(self.ask(query, "nobody"), [], query.where)
 
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the dashboards as committed show when there is nothing to show, or nothing good: no colour and no words that say
-more than is known, other jobs left out, and each loss of jetmem's own drawn."""
+more than is known, other jobs omitted, and each loss of jetmem's own drawn."""
 
 import re
 import unittest
 
 import boards
-from not_drawn import NOT_DRAWN
+from unplotted_metrics import NOT_DRAWN
 
 METRICS = re.compile(r"^\| `(jetmem_\w+)` \|", re.M)
 LOSS = (
-    r"lost|losses|dropped|errors|failures|failed|timeouts|refused|denied|left_out|left_behind|wedged|stuck|set_aside"
-    r"|withheld|missed|mistakes|unknown_tokens|leap"
+    r"lost|losses|dropped|errors|failures|failed|timeouts|refused|denied|omitted|orphan_processes|wedged|stuck|quarantined"
+    r"|log_suppressed|missed|config_errors|unknown_tokens|clock_step"
 )
 
 
@@ -28,26 +29,26 @@ class Truth(unittest.TestCase):
     def test_a_value_that_is_absent_has_no_colour(self):
         """Neither that of an alert nor green, which are those of the lowest step."""
 
-        def is_told(mappings, text, where):
+        def is_reported(mappings, text, where):
             special = [each["options"] for each in mappings if each["type"] == "special"]
             self.assertEqual([each["match"] for each in special], ["null+nan"], where)
             self.assertEqual((special[0]["result"]["text"], special[0]["result"]["color"]), (text, "text"), where)
 
-        told = 0
+        reported = 0
         for where, panel in self.all_panels():
             config = panel["fieldConfig"]
             if panel["type"] in ("stat", "bargauge"):
-                is_told(config["defaults"]["mappings"], config["defaults"]["noValue"], where)
-                told += 1
+                is_reported(config["defaults"]["mappings"], config["defaults"]["noValue"], where)
+                reported += 1
             if panel["type"] == "table":
                 for at, override in enumerate(config["overrides"]):
                     mappings = [each["value"] for each in override["properties"] if each["id"] == "mappings"]
                     # The first is for every column; a column's own mappings take the place of those.
                     self.assertEqual(len(mappings), 1 if at == 0 else len(mappings), where)
                     for each in mappings:
-                        is_told(each, "-", where)
-                        told += 1
-        self.assertGreater(told, 100)
+                        is_reported(each, "-", where)
+                        reported += 1
+        self.assertGreater(reported, 100)
 
     def test_timelines_have_the_colours_of_their_words(self):
         """Where colours go by thresholds, Grafana merges values between the same two without a look at the words."""
@@ -106,9 +107,9 @@ class Truth(unittest.TestCase):
         names = METRICS.findall((boards.REPOSITORY / "docs" / "metrics.md").read_text(encoding="utf-8"))
         names = {name for name in names if re.search(LOSS, name)}
         self.assertGreater(len(names), 25)
-        self.assertEqual(sorted(names - drawn - set(NOT_DRAWN)), [], "are neither drawn nor in not_drawn.py")
-        self.assertEqual(sorted(set(NOT_DRAWN) & drawn), [], "are in not_drawn.py and drawn")
-        self.assertEqual(sorted(set(NOT_DRAWN) - names), [], "are in not_drawn.py and gone")
+        self.assertEqual(sorted(names - drawn - set(NOT_DRAWN)), [], "are neither drawn nor in unplotted_metrics.py")
+        self.assertEqual(sorted(set(NOT_DRAWN) & drawn), [], "are in unplotted_metrics.py and drawn")
+        self.assertEqual(sorted(set(NOT_DRAWN) - names), [], "are in unplotted_metrics.py and gone")
 
 
 if __name__ == "__main__":

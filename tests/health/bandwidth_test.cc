@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/bandwidth.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tests/health/round.h"
+#include "tests/health/sample_cycle.h"
 
 namespace jetmem {
 namespace {
@@ -24,19 +25,19 @@ Clocks::Clock memory(std::optional<std::uint64_t> now, std::optional<std::uint64
 
 struct Board {
   Board() {
-    round.set(&clocks);
-    round.set(&tegrastats);
+    cycle.set(&clocks);
+    cycle.set(&tegrastats);
   }
   double saturation() {
-    Bandwidth derivation;
-    round.run(derivation);
-    return round.sample("jetmem_emc_saturation_ratio");
+    Bandwidth derived_metric;
+    cycle.run(derived_metric);
+    return cycle.sample("jetmem_emc_saturation_ratio");
   }
   void prints(std::string_view line) { parse_tegrastats_line(line, tegrastats.line); }
 
   Clocks clocks;
   Tegrastats tegrastats;
-  Round round;
+  Cycle cycle;
 };
 
 // 1386 MHz busy of the 2133 that it runs at and of 3199 that it could.
@@ -99,11 +100,11 @@ TEST(Bandwidth, WhatIsNotKnownIsMissing) {
   board.clocks.clocks = {memory(2133 * kMHz, std::nullopt, std::nullopt)};
   board.clocks.emc.activity = 1386 * kMHz;
   EXPECT_TRUE(std::isnan(board.saturation()));
-  EXPECT_EQ(board.round.left_out("highest_clock_unknown"), 1U);
+  EXPECT_EQ(board.cycle.left_out("highest_clock_unknown"), 1U);
 
-  board.round.lose(0);
+  board.cycle.lose(0);
   EXPECT_TRUE(std::isnan(board.saturation()));
-  EXPECT_EQ(board.round.left_out("activity_unknown"), 1U);
+  EXPECT_EQ(board.cycle.left_out("activity_unknown"), 1U);
 }
 
 TEST(Bandwidth, ALittleTooMuchIsTheMeasurements) {
@@ -113,7 +114,7 @@ TEST(Bandwidth, ALittleTooMuchIsTheMeasurements) {
   board.clocks.clocks = {memory(500 * kMHz, std::nullopt, 1000 * kMHz)};
   board.clocks.emc.activity = 2000 * kMHz;
   EXPECT_TRUE(std::isnan(board.saturation()));
-  EXPECT_EQ(board.round.left_out("inconsistent"), 1U);
+  EXPECT_EQ(board.cycle.left_out("inconsistent"), 1U);
 }
 
 }  // namespace

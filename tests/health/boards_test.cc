@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the derivations make of whole boards (tests/fixtures): sources, derivations and Sampler as
 // in the daemon, but for the kernel log, which is followed elsewhere.
 #include <gtest/gtest.h>
@@ -5,9 +6,9 @@
 #include <cmath>
 
 #include "base/clock.h"
-#include "base/root.h"
-#include "collectors/registry.h"
-#include "collectors/sampler.h"
+#include "base/root/root.h"
+#include "collectors/sampler/registry.h"
+#include "collectors/sampler/sampler.h"
 #include "health/registry.h"
 
 namespace jetmem {
@@ -16,9 +17,9 @@ namespace {
 struct Board {
   explicit Board(const std::string& name)
       : root(Root::at(std::string(JETMEM_FIXTURES) + "/" + name).value()) {
-    Sampler sampler(root, clock, table, make_all_sources(), make_all_derivations(), {});
+    Sampler sampler(root, clock, table, make_all_sources(), make_derived_metrics(), {});
     for (std::size_t i = 0; i < sampler.size(); ++i) sampler.collect(i);
-    sampler.finish_round();
+    sampler.finish_cycle();
   }
   // -1: there is none.
   double operator[](const std::string& key) const {

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/probe_baseline.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/health/derivation_fixture.h"
+#include "tests/health/derived_metric_fixture.h"
 
 namespace jetmem {
 namespace {
@@ -32,13 +33,13 @@ class ProbeBaselineTest : public testing::Test {
     ProbeRun::Probe probe;
     probe.kind = "host";
     probe.state = state;
-    probe.rungs.resize(2);
-    probe.rungs[0].bytes = 4096;
-    probe.rungs[0].steps = {{"allocate", 100, {}, {}}};
-    probe.rungs[1].bytes = frame;
-    probe.rungs[1].steps = {{"allocate", seconds / 4, {}, {}},
-                            {"first_touch", seconds * 3 / 4, {}, {}}};
-    if (more_steps) probe.rungs[1].steps.push_back({"verify", 0, {}, {}});
+    probe.size_steps.resize(2);
+    probe.size_steps[0].bytes = 4096;
+    probe.size_steps[0].steps = {{"allocate", 100, {}, {}}};
+    probe.size_steps[1].bytes = frame;
+    probe.size_steps[1].steps = {{"allocate", seconds / 4, {}, {}},
+                                 {"first_touch", seconds * 3 / 4, {}, {}}};
+    if (more_steps) probe.size_steps[1].steps.push_back({"verify", 0, {}, {}});
     one.probes.push_back(probe);
     reading.runs = {one};
     fixture.write();
@@ -53,7 +54,7 @@ class ProbeBaselineTest : public testing::Test {
   std::uint64_t frame = kFrame;
   bool has_gpu = false;
   bool more_steps = false;
-  DerivationFixture<ProbeBaseline> fixture;
+  DerivedMetricFixture<ProbeBaseline> fixture;
 };
 
 TEST_F(ProbeBaselineTest, SlowAgainstItsOwnPast) {
@@ -75,7 +76,7 @@ TEST_F(ProbeBaselineTest, ARunIsTakenOnce) {
     run(0.01);
     for (int n = 0; n < 100; ++n) fixture.write();
   }
-  EXPECT_FALSE(fixture.has(kHost)) << "three runs, however often they are told";
+  EXPECT_FALSE(fixture.has(kHost)) << "three runs, however often they are reported";
   runs(3, 0.01);
   EXPECT_TRUE(fixture.has(kHost));
 }
@@ -94,7 +95,7 @@ TEST_F(ProbeBaselineTest, OnlyEqualConditionsAreCompared) {
   after.cpu_max_hertz = 1.2e9;
   EXPECT_FALSE(is_compared());
   after.cpu_max_hertz.reset();
-  EXPECT_FALSE(is_compared()) << "not told is not equal";
+  EXPECT_FALSE(is_compared()) << "unknown is not equal";
   after = usual;
   after.power_mode = 0;
   EXPECT_FALSE(is_compared());

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/recent_events.h"
 
 #include <gtest/gtest.h>
 
 #include "collectors/kernel_log/source.h"
-#include "collectors/vmstat.h"
-#include "tests/health/derivation_fixture.h"
+#include "collectors/proc/vmstat.h"
+#include "tests/health/derived_metric_fixture.h"
 
 namespace jetmem {
 namespace {
@@ -81,7 +82,7 @@ class RecentEventsTest : public testing::Test {
   KernelLog log{clock, {}, nullptr};
   KernelLogReading log_reading;
   Vmstat vmstat;
-  DerivationFixture<RecentEvents> fixture;
+  DerivedMetricFixture<RecentEvents> fixture;
 };
 
 TEST_F(RecentEventsTest, FaultsCountForAMinute) {

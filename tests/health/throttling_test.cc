@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/throttling.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/health/round.h"
+#include "tests/health/sample_cycle.h"
 
 namespace jetmem {
 namespace {
@@ -75,7 +76,7 @@ TEST(Throttling, TheVerdictAndHowDeep) {
   EXPECT_EQ(throttling_level(&no, &hard), Level::kHard) << "read a moment later";
   EXPECT_EQ(throttling_level(&yes, nullptr), Level::kSlowed);
   EXPECT_EQ(throttling_level(&no, nullptr), Level::kNone);
-  // What is seen is told; that nothing is seen is not, while not everything is known.
+  // What is seen is reported; that nothing is seen is not, while not everything is known.
   EXPECT_EQ(throttling_level(&unknown, &slowed), Level::kSlowed);
   EXPECT_EQ(throttling_level(nullptr, &hard), Level::kHard);
   EXPECT_EQ(throttling_level(&unknown, &rest), std::nullopt);
@@ -85,15 +86,15 @@ TEST(Throttling, TheVerdictAndHowDeep) {
 
 TEST(Throttling, AsASample) {
   const Throttle yes = verdict(true);
-  Round round;
-  round.set(&yes);
-  Throttling derivation;
-  round.run(derivation);
-  EXPECT_EQ(round.sample("jetmem_throttling_level"), 1);
-  round.lose(0);
-  round.run(derivation);
-  EXPECT_EQ(round.series(), 0U);
-  EXPECT_EQ(round.left_out("inputs_unknown"), 1U);
+  Cycle cycle;
+  cycle.set(&yes);
+  Throttling derived_metric;
+  cycle.run(derived_metric);
+  EXPECT_EQ(cycle.sample("jetmem_throttling_level"), 1);
+  cycle.lose(0);
+  cycle.run(derived_metric);
+  EXPECT_EQ(cycle.series(), 0U);
+  EXPECT_EQ(cycle.left_out("inputs_unknown"), 1U);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/trend.h"
 
 #include <gtest/gtest.h>
@@ -103,13 +104,13 @@ void expect_as_reference(const Series& values) {
 
 TEST(Trend, AsTheSlowReference) {
   std::mt19937 random(1);
-  for (unsigned round = 0; round < 300; ++round) {
-    SCOPED_TRACE(round);
+  for (unsigned cycle = 0; cycle < 300; ++cycle) {
+    SCOPED_TRACE(cycle);
     const auto count = static_cast<std::int64_t>(random() % 200);
     const double slope = (static_cast<double>(random() % 2000) - 1000) / 100 * kMiB;
     const double sigma = static_cast<double>(random() % 300) * kMiB;
     Series values =
-        with_noise(series(count, [&](double t) { return 4096 * kMiB + slope * t; }), sigma, round);
+        with_noise(series(count, [&](double t) { return 4096 * kMiB + slope * t; }), sigma, cycle);
     // Gaps, but none that is too long.
     const std::size_t missing = random() % 40;
     for (std::size_t i = 0; i + 1 < values.size(); ++i) {
@@ -193,7 +194,7 @@ TEST(Trend, ALeakThatEndedIsOverSoon) {
 }
 
 // A gigabyte is taken, ever more slowly.
-TEST(Trend, AWarmUpThatLevelsOffIsToldOnlyWhileItReallyGrows) {
+TEST(Trend, AWarmUpThatLevelsOffIsReportedOnlyWhileItReallyGrows) {
   constexpr double kTau = 20;
   for (const double sigma : {0.0, 2.0}) {
     for (std::int64_t count = 30; count <= 180; ++count) {
@@ -244,7 +245,7 @@ TEST(Trend, ShortDipsDoNotBendTheLine) {
   EXPECT_NEAR(trend.line()->last, 2000 * kMiB - 7200 * 1000.0, 100 * 1000);
 }
 
-TEST(Trend, NothingIsToldBeforeHalfAnHour) {
+TEST(Trend, NothingIsReportedBeforeHalfAnHour) {
   const auto falling = [](double t) { return 1000 - t; };
   EXPECT_FALSE(line_of(series(29, falling)));
   EXPECT_TRUE(line_of(series(30, falling)));

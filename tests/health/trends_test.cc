@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/trends.h"
 
 #include <gtest/gtest.h>
 
-#include "collectors/meminfo.h"
-#include "collectors/nvmap.h"
-#include "collectors/processes/shown_groups.h"
-#include "tests/health/derivation_fixture.h"
+#include "collectors/jetson/nvmap/source.h"
+#include "collectors/proc/meminfo.h"
+#include "collectors/processes/group/shown_groups.h"
+#include "tests/health/derived_metric_fixture.h"
 
 namespace jetmem {
 namespace {
@@ -15,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t kMiB = 1U << 20;
 constexpr std::string_view kAvailable = "jetmem_trend_bytes_per_second{of=\"MemAvailable\"}";
-constexpr std::string_view kAvailableFit = "jetmem_trend_fit_ratio{of=\"MemAvailable\"}";
+constexpr std::string_view kAvailableFit = "jetmem_trend_r_squared{of=\"MemAvailable\"}";
 constexpr std::string_view kExhaustion = "jetmem_trend_exhaustion_seconds{of=\"MemAvailable\"}";
 constexpr std::string_view kOrphans = "jetmem_trend_bytes_per_second{of=\"nvmap_orphans\"}";
 
@@ -60,7 +61,7 @@ class TrendsTest : public testing::Test {
   Processes processes;
   ShownGroups shown;
   std::vector<std::uint64_t> bytes;
-  DerivationFixture<Trends> fixture;
+  DerivedMetricFixture<Trends> fixture;
 };
 
 TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
@@ -82,7 +83,7 @@ TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
   EXPECT_NEAR(fixture.get(kExhaustion), left, 70);
   EXPECT_NEAR(fixture.get(kOrphans), 2.0 * kMiB / 60, 1);
   // NvMapMemUsed does not move.
-  EXPECT_EQ(fixture.get("jetmem_trend_fit_ratio{of=\"NvMapMemUsed\"}"), 0);
+  EXPECT_EQ(fixture.get("jetmem_trend_r_squared{of=\"NvMapMemUsed\"}"), 0);
   EXPECT_FALSE(fixture.has("jetmem_trend_bytes_per_second{of=\"NvMapMemUsed\"}"));
   EXPECT_EQ(fixture.absent_for("no_steady_trend"), 1U);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recorder in a directory of the test, under a clock and on a disk that the test moves.
 #pragma once
 
@@ -10,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "history/recorder.h"
+#include "history/recorder/recorder.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -25,7 +26,7 @@ inline constexpr Descriptor kUsed{
 inline constexpr const char* kKey = "jetmem_cma_used_bytes{area=\"0\"}";
 inline constexpr Nanoseconds kYear2026 = seconds(1'780'000'000);
 
-struct Said final : Log {
+struct CapturedLog final : Log {
   void write(LogEntry entry) override { entries.push_back(std::move(entry)); }
   std::size_t with(std::string_view words) const {
     std::size_t count = 0;
@@ -39,7 +40,7 @@ struct Said final : Log {
 
 // The disk as the recorder's thread finds it.
 struct Disk {
-  Result<void> look(const std::string& /*file*/) {
+  Result<void> snapshot(const std::string& /*file*/) {
     while (hangs.load()) std::this_thread::sleep_for(milliseconds(2));
     if (full.load()) return fail(Errc::kTooLarge, "disk full");
     return {};
@@ -54,8 +55,8 @@ struct RecorderTest : testing::Test {
     options.directory = std::move(to);
     options.no_directory = "no directory in this test";
     options.boot_id = boot_id;
-    options.disk = [disk = disk](const std::string& file) { return disk->look(file); };
-    options.disk_patience = seconds(1);
+    options.disk = [disk = disk](const std::string& file) { return disk->snapshot(file); };
+    options.disk_timeout = seconds(1);
     options.wall_trust = [this] { return trust; };
     recorder = std::make_unique<Recorder>(std::move(options), clock, log);
     recorder->start();
@@ -63,14 +64,14 @@ struct RecorderTest : testing::Test {
   void begin() { begin(directory.path()); }
   void step(double value, int series = 3) {
     clock.advance(seconds(10));
-    round(value, series);
+    cycle(value, series);
   }
-  void round(double value, int series = 3) {
+  void cycle(double value, int series = 3) {
     {
       SampleWriter out(table, section, clock.boot());
       for (int i = 0; i < series; ++i) out.put(kUsed, value + i, i);
     }
-    recorder->round(table);
+    recorder->cycle(table);
     {
       SampleWriter out(table, own, clock.boot());
       recorder->write(out);
@@ -80,7 +81,7 @@ struct RecorderTest : testing::Test {
   template <class Condition>
   bool until(Condition condition) {
     for (int i = 0; i < 2000; ++i) {
-      round(last);
+      cycle(last);
       if (condition()) return true;
       std::this_thread::sleep_for(milliseconds(2));
     }
@@ -91,7 +92,7 @@ struct RecorderTest : testing::Test {
     return until([&] { return metric("jetmem_history_up") == 1; });
   }
   double writes(const char* why) const {
-    return metric(std::string("jetmem_history_writes_total{why=\"") + why + "\"}");
+    return metric(std::string("jetmem_history_writes_total{reason=\"") + why + "\"}");
   }
   std::vector<HistoryPoint> points() {
     const auto past = recorder->history().past({kKey, seconds(0), kYear2026 + hours(9999), {}});
@@ -118,7 +119,7 @@ struct RecorderTest : testing::Test {
   std::string boot_id = "boot-a";
   TempDir directory;
   ManualClock clock;
-  Said log;
+  CapturedLog log;
   WallTrust trust = WallTrust::kSynced;
   SampleTable table;
   std::size_t section = table.add_section("test");

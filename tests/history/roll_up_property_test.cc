@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What minutes and quarters tell of random steps is what a slow look at every step tells; and a
 // counter's growth is never negative, whatever becomes of it.
 #include <gtest/gtest.h>
@@ -81,20 +82,20 @@ TEST_F(RollUpProperty, MinutesAndQuartersAreThoseOfAllSteps) {
     HistoryStore::Options with = options();
     with.file = dir_.file("history-" + std::to_string(seed) + ".db");
     open(with);
-    const auto boot = begin("a", looked({}, kEpoch2026));
+    const auto boot = begin("a", checked({}, kEpoch2026));
     const auto steps = random_steps(random);
     write(boot, steps, random);
     tidy_all(boot, steps.back().at);
     for (const auto resolution : {Resolution::kMinute, Resolution::kQuarter}) {
       const Nanoseconds width = resolution_step(resolution, seconds(10));
-      const auto wanted = slowly(steps, width);
-      const auto told = points(all_of("x", resolution));
+      const auto needed = slowly(steps, width);
+      const auto messages = points(all_of("x", resolution));
       // The present quarter may be there and not yet be whole; all before it are.
-      ASSERT_GE(told.size() + 1, wanted.size());
+      ASSERT_GE(messages.size() + 1, needed.size());
       std::size_t seen = 0;
-      for (const HistoryPoint& point : told) {
-        const auto found = wanted.find(point.boot_time);
-        ASSERT_NE(found, wanted.end()) << to_seconds(point.boot_time);
+      for (const HistoryPoint& point : messages) {
+        const auto found = needed.find(point.boot_time);
+        ASSERT_NE(found, needed.end()) << to_seconds(point.boot_time);
         const Slow& slow = found->second;
         EXPECT_EQ(point.count, slow.values.size()) << to_seconds(point.boot_time);
         EXPECT_EQ(point.min, slow.min());
@@ -102,7 +103,7 @@ TEST_F(RollUpProperty, MinutesAndQuartersAreThoseOfAllSteps) {
         EXPECT_NEAR(point.average, slow.average(), 1e-9 * (1 + std::fabs(slow.average())));
         ++seen;
       }
-      EXPECT_EQ(seen, told.size());
+      EXPECT_EQ(seen, messages.size());
     }
   }
 }
@@ -120,7 +121,7 @@ HistoryPoint point_at(Nanoseconds at, double value) {
 // how much it had.
 TEST(MergePointsProperty, NothingIsLostAndNoResetIsHidden) {
   RandomInput random(20);
-  for (int round = 0; round < 500; ++round) {
+  for (int cycle = 0; cycle < 500; ++cycle) {
     SeriesPast past;
     past.is_counter = random.one_in(2);
     double value = 0;
@@ -162,7 +163,7 @@ TEST(MergePointsProperty, NothingIsLostAndNoResetIsHidden) {
     }
     EXPECT_EQ(next, values.size());
     // A counter that began anew and passed where it had been within one step is the one thing that
-    // cannot be seen; here steps are told apart by their points, so never more than there was.
+    // cannot be seen; here steps are distinguished by their points, so never more than there was.
     if (past.is_counter) {
       EXPECT_LE(merged_growth, growth + 1e-6);
     }

@@ -1,4 +1,5 @@
-#include "history/boot_times.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "history/store/boot_times.h"
 #include "tests/history/store_fixture.h"
 
 namespace jetmem {
@@ -8,17 +9,17 @@ constexpr Nanoseconds kUnset1970 = seconds(3);
 
 TEST_F(StoreTest, ClockThatLeapsCorrectsTheWholeBoot) {
   open();
-  const auto boot = begin("a", looked(seconds(5), kUnset1970, WallTrust::kUnset));
+  const auto boot = begin("a", checked(seconds(5), kUnset1970, WallTrust::kUnset));
   ASSERT_TRUE(write_x(*store_, boot, seconds(10), 10));
   EXPECT_FALSE(points(all_of("x"))[0].wall_trusted);
-  ASSERT_TRUE(store_->saw_wall(boot, looked(seconds(200), kEpoch2026)));
+  ASSERT_TRUE(store_->record_wall_clock(boot, checked(seconds(200), kEpoch2026)));
   ASSERT_TRUE(write_x(*store_, boot, seconds(200), 10));
   // Set wrong by hand, hours off either way: less trusted than what was known.
-  ASSERT_TRUE(
-      store_->saw_wall(boot, looked(seconds(400), kEpoch2026 - hours(5), WallTrust::kPlausible)));
+  ASSERT_TRUE(store_->record_wall_clock(
+      boot, checked(seconds(400), kEpoch2026 - hours(5), WallTrust::kPlausible)));
   ASSERT_TRUE(write_x(*store_, boot, seconds(400), 10));
-  ASSERT_TRUE(
-      store_->saw_wall(boot, looked(seconds(600), kEpoch2026 + hours(9), WallTrust::kPlausible)));
+  ASSERT_TRUE(store_->record_wall_clock(
+      boot, checked(seconds(600), kEpoch2026 + hours(9), WallTrust::kPlausible)));
   ASSERT_TRUE(write_x(*store_, boot, seconds(600), 10));
   const auto all = points(all_of("x"));
   ASSERT_EQ(all.size(), 40U);
@@ -27,20 +28,21 @@ TEST_F(StoreTest, ClockThatLeapsCorrectsTheWholeBoot) {
     EXPECT_TRUE(point.wall_trusted);
   }
   // Synchronised anew: the later look is the better one.
-  ASSERT_TRUE(store_->saw_wall(boot, looked(seconds(700), kEpoch2026 + seconds(2))));
+  ASSERT_TRUE(store_->record_wall_clock(boot, checked(seconds(700), kEpoch2026 + seconds(2))));
   EXPECT_EQ(points(all_of("x"))[0].wall, kEpoch2026 + seconds(12));
 }
 
 TEST_F(StoreTest, BootsWithoutAClockLieBehindTheOneBefore) {
   open();
-  const auto first = begin("a", looked(seconds(5), kEpoch2026));
+  const auto first = begin("a", checked(seconds(5), kEpoch2026));
   ASSERT_TRUE(write_x(*store_, first, seconds(10), 10));
-  const auto never = begin("b", looked(seconds(5), kUnset1970, WallTrust::kUnset));
+  const auto never = begin("b", checked(seconds(5), kUnset1970, WallTrust::kUnset));
   ASSERT_TRUE(write_x(*store_, never, seconds(20), 10, 100));
   // Its clock was set, but to before the boot that came before.
-  const auto behind = begin("c", looked(seconds(5), kEpoch2026 - hours(50), WallTrust::kPlausible));
+  const auto behind =
+      begin("c", checked(seconds(5), kEpoch2026 - hours(50), WallTrust::kPlausible));
   ASSERT_TRUE(write_x(*store_, behind, seconds(30), 10, 200));
-  const auto last = begin("d", looked(seconds(5), kEpoch2026 + hours(2)));
+  const auto last = begin("d", checked(seconds(5), kEpoch2026 + hours(2)));
   ASSERT_TRUE(write_x(*store_, last, seconds(40), 10, 300));
   const auto all = points(all_of("x"));
   ASSERT_EQ(all.size(), 40U);
@@ -51,10 +53,10 @@ TEST_F(StoreTest, BootsWithoutAClockLieBehindTheOneBefore) {
   EXPECT_EQ(all[10].min, 100);
   EXPECT_LT(all[29].wall, kEpoch2026 + hours(1));
   // Ranges go by the corrected time.
-  SeriesAsked asked = all_of("x");
-  asked.from = kEpoch2026 + seconds(101);
-  asked.to = kEpoch2026 + hours(1);
-  EXPECT_EQ(points(asked).size(), 20U);
+  SeriesQuery requested = all_of("x");
+  requested.from = kEpoch2026 + seconds(101);
+  requested.to = kEpoch2026 + hours(1);
+  EXPECT_EQ(points(requested).size(), 20U);
   const auto facts = store_->facts();
   ASSERT_EQ(facts->boots.size(), 4U);
   EXPECT_EQ(facts->boots[1].boot_id, "b");
@@ -63,9 +65,9 @@ TEST_F(StoreTest, BootsWithoutAClockLieBehindTheOneBefore) {
 
 TEST_F(StoreTest, FirstBootWithoutAClockEndsBeforeTheNext) {
   open();
-  const auto first = begin("a", looked(seconds(5), kUnset1970, WallTrust::kUnset));
+  const auto first = begin("a", checked(seconds(5), kUnset1970, WallTrust::kUnset));
   ASSERT_TRUE(write_x(*store_, first, seconds(10), 10));
-  const auto second = begin("b", looked(seconds(5), kEpoch2026));
+  const auto second = begin("b", checked(seconds(5), kEpoch2026));
   ASSERT_TRUE(write_x(*store_, second, seconds(10), 10));
   const auto all = points(all_of("x"));
   ASSERT_EQ(all.size(), 20U);
@@ -75,11 +77,11 @@ TEST_F(StoreTest, FirstBootWithoutAClockEndsBeforeTheNext) {
 
 TEST_F(StoreTest, LeapIntoTheFutureThrowsNothingAway) {
   open();
-  const auto first = begin("a", looked(seconds(5), kEpoch2026));
+  const auto first = begin("a", checked(seconds(5), kEpoch2026));
   for (int half = 0; half < 8; ++half)
     ASSERT_TRUE(write_x(*store_, first, minutes(30 * half), 180));
   const auto second =
-      begin("b", looked(seconds(5), kEpoch2026 + hours(24 * 400), WallTrust::kPlausible));
+      begin("b", checked(seconds(5), kEpoch2026 + hours(24 * 400), WallTrust::kPlausible));
   ASSERT_TRUE(write_x(*store_, second, seconds(10), 10));
   tidy_all(second, seconds(300));
   EXPECT_EQ(points(all_of("x", Resolution::kRaw)).size(), 8U * 180 + 10);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deaths at any moment: of the process (kill -9), and of the power.
 #include <signal.h>
 #include <sys/wait.h>
@@ -49,9 +50,9 @@ HistoryStore::Options never_forgets(std::string file) {
 // All of 0..last is there, exactly; what came later is there whole or not at all. How many are.
 std::int64_t expect_all(HistoryStore& store, std::int64_t last) {
   EXPECT_EQ(store.check(), "ok");
-  EventsAsked asked;
-  asked.most = 10'000;
-  const auto events = store.events(asked);
+  EventsQuery requested;
+  requested.most = 10'000;
+  const auto events = store.events(requested);
   EXPECT_TRUE(events) << events.error().message;
   if (!events) return -1;
   const auto count = static_cast<std::int64_t>(events->events.size());
@@ -75,14 +76,14 @@ std::int64_t expect_all(HistoryStore& store, std::int64_t last) {
 }
 
 // The writer, in a process of its own: tells each number once it is committed.
-[[noreturn]] void write_until_killed(const std::string& file, std::int64_t next, int tell) {
+[[noreturn]] void write_until_killed(const std::string& file, std::int64_t next, int notify) {
   auto opened = HistoryStore::open(never_forgets(file));
-  if (!opened || opened->set_aside) ::_exit(1);
-  const auto boot = opened->store->begin_boot("a", looked({}, kEpoch2026));
+  if (!opened || opened->quarantine) ::_exit(1);
+  const auto boot = opened->store->begin_boot("a", checked({}, kEpoch2026));
   if (!boot) ::_exit(2);
   for (;; ++next) {
     if (!write_number(*opened->store, *boot, next)) ::_exit(3);
-    if (::write(tell, &next, sizeof next) != sizeof next) ::_exit(4);
+    if (::write(notify, &next, sizeof next) != sizeof next) ::_exit(4);
     if (!opened->store->tidy(*boot, seconds(10 * kSteps) * next)) ::_exit(5);
   }
 }
@@ -91,17 +92,18 @@ TEST(StoreDeath, KilledAtAnyMomentNothingCommittedIsLost) {
   // A process that dies leaves the same on any file system; in memory it is hundreds in seconds.
   const bool in_memory = ::access("/dev/shm", W_OK) == 0;
   const TempDir dir;
-  const fs::path place = in_memory ? fs::path("/dev/shm/jetmem-test-" + std::to_string(::getpid()))
-                                   : fs::path(dir.path());
-  fs::create_directories(place);
+  const fs::path location = in_memory
+                                ? fs::path("/dev/shm/jetmem-test-" + std::to_string(::getpid()))
+                                : fs::path(dir.path());
+  fs::create_directories(location);
   std::mt19937 random(17);
   std::int64_t written = 0;
-  int rounds = 0;
+  int cycles = 0;
   int with_writes = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(25);
-  for (std::int64_t next = 0; rounds < 300 && std::chrono::steady_clock::now() < end; ++rounds) {
-    const std::string file = place / "history.db";
-    if (rounds % 20 == 0) {
+  for (std::int64_t next = 0; cycles < 300 && std::chrono::steady_clock::now() < end; ++cycles) {
+    const std::string file = location / "history.db";
+    if (cycles % 20 == 0) {
       for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file + suffix);
       next = 0;
     }
@@ -119,20 +121,22 @@ TEST(StoreDeath, KilledAtAnyMomentNothingCommittedIsLost) {
     ::waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the writer gave up: " << WEXITSTATUS(status);
     std::int64_t last = next - 1;
-    for (std::int64_t told = 0; ::read(from.get(), &told, sizeof told) == sizeof told;) last = told;
+    for (std::int64_t messages = 0;
+         ::read(from.get(), &messages, sizeof messages) == sizeof messages;)
+      last = messages;
     if (last >= next) ++with_writes;
     auto opened = HistoryStore::open(never_forgets(file));
     ASSERT_TRUE(opened) << opened.error().message;
-    ASSERT_FALSE(opened->set_aside) << opened->told[0];
+    ASSERT_FALSE(opened->quarantine) << opened->messages[0];
     const std::int64_t count = expect_all(*opened->store, last);
-    ASSERT_FALSE(testing::Test::HasFailure()) << "round " << rounds;
+    ASSERT_FALSE(testing::Test::HasFailure()) << "round " << cycles;
     written += count - next;
     next = count;
   }
-  if (in_memory) fs::remove_all(place);
-  EXPECT_GE(rounds, 50);
-  EXPECT_GT(with_writes, rounds / 4);
-  std::printf("%d kills, %lld commits\n", rounds, static_cast<long long>(written));
+  if (in_memory) fs::remove_all(location);
+  EXPECT_GE(cycles, 50);
+  EXPECT_GT(with_writes, cycles / 4);
+  std::printf("%d kills, %lld commits\n", cycles, static_cast<long long>(written));
 }
 
 std::string bytes_of(const std::string& file) {
@@ -159,7 +163,7 @@ TEST(StoreDeath, PowerLostDuringAWriteLosesNothingCommitted) {
   const std::string file = dir.file("history.db");
   auto opened = HistoryStore::open(never_forgets(file));
   ASSERT_TRUE(opened);
-  const auto boot = opened->store->begin_boot("a", looked({}, kEpoch2026));
+  const auto boot = opened->store->begin_boot("a", checked({}, kEpoch2026));
   ASSERT_TRUE(boot);
   std::mt19937 random(23);
   int checkpoints = 0;
@@ -179,7 +183,7 @@ TEST(StoreDeath, PowerLostDuringAWriteLosesNothingCommitted) {
     after.write("history.db-wal", checkpointed ? wal_after : mixed(wal, wal_after, random));
     auto found = HistoryStore::open(never_forgets(lost));
     ASSERT_TRUE(found) << found.error().message;
-    ASSERT_FALSE(found->set_aside) << found->told[0];
+    ASSERT_FALSE(found->quarantine) << found->messages[0];
     expect_all(*found->store, checkpointed ? n : n - 1);
     ASSERT_FALSE(testing::Test::HasFailure()) << n;
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A store in a directory of the test, and steps to put into it.
 #pragma once
 
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "history/store.h"
+#include "history/store/store.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -44,7 +45,7 @@ struct Steps {
   }
 };
 
-inline WallSeen looked(Nanoseconds at, Nanoseconds offset, WallTrust trust = WallTrust::kSynced) {
+inline WallSeen checked(Nanoseconds at, Nanoseconds offset, WallTrust trust = WallTrust::kSynced) {
   return {at, offset, trust};
 }
 
@@ -68,14 +69,14 @@ inline Result<void> write_x(HistoryStore& store, std::int64_t boot, Nanoseconds 
   return store.write(boot, steps.at(first, count, step), {});
 }
 
-inline SeriesAsked all_of(std::string key, std::optional<Resolution> resolution = std::nullopt) {
-  SeriesAsked asked;
-  asked.key = std::move(key);
-  asked.from = Nanoseconds(0);
-  asked.to = Nanoseconds::max();
-  asked.resolution = resolution;
-  asked.most = 200'000;
-  return asked;
+inline SeriesQuery all_of(std::string key, std::optional<Resolution> resolution = std::nullopt) {
+  SeriesQuery requested;
+  requested.key = std::move(key);
+  requested.from = Nanoseconds(0);
+  requested.to = Nanoseconds::max();
+  requested.resolution = resolution;
+  requested.most = 200'000;
+  return requested;
 }
 
 class StoreTest : public testing::Test {
@@ -92,8 +93,8 @@ class StoreTest : public testing::Test {
     auto opened = HistoryStore::open(with);
     ASSERT_TRUE(opened) << opened.error().message;
     store_ = std::move(opened->store);
-    told_ = opened->told;
-    set_aside_ = opened->set_aside;
+    logged_ = opened->messages;
+    set_aside_ = opened->quarantine;
   }
   std::int64_t begin(std::string_view id, const WallSeen& seen) {
     const auto boot = store_->begin_boot(id, seen);
@@ -108,15 +109,15 @@ class StoreTest : public testing::Test {
     }
     FAIL() << "tidy() does not end";
   }
-  std::vector<HistoryPoint> points(const SeriesAsked& asked) {
-    const auto past = store_->past(asked);
+  std::vector<HistoryPoint> points(const SeriesQuery& requested) {
+    const auto past = store_->past(requested);
     EXPECT_TRUE(past) << past.error().message;
     return past ? past->points : std::vector<HistoryPoint>();
   }
 
   TempDir dir_;
   std::unique_ptr<HistoryStore> store_;
-  std::vector<std::string> told_;
+  std::vector<std::string> logged_;
   bool set_aside_ = false;
 };
 

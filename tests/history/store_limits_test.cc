@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Own bounds are no damage of the file.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "history/boot_times.h"
+#include "history/store/boot_times.h"
 #include "tests/history/store_fixture.h"
 
 namespace jetmem {
@@ -12,7 +13,7 @@ struct StoreLimitsTest : StoreTest {};
 
 TEST_F(StoreLimitsTest, MoreSeriesInAWindowThanFitAreNoDamage) {
   open();
-  const auto boot = begin("a", looked(seconds(0), kEpoch2026));
+  const auto boot = begin("a", checked(seconds(0), kEpoch2026));
   // Twelve hours in blocks of half an hour, each with 200 series that no other has.
   for (int block = 0; block < 26; ++block) {
     Steps steps;
@@ -25,15 +26,15 @@ TEST_F(StoreLimitsTest, MoreSeriesInAWindowThanFitAreNoDamage) {
   }
   tidy_all(boot, hours(20));
   EXPECT_EQ(store_->windows_cut(), 1U);
-  EXPECT_EQ(store_->take_told().size(), 1U);
+  EXPECT_EQ(store_->take_messages().size(), 1U);
   ASSERT_TRUE(write_x(*store_, boot, hours(20), 3));
-  EXPECT_EQ(store_->set_aside(), 0U);
+  EXPECT_EQ(store_->quarantine(), 0U);
   EXPECT_GT(points(all_of("x", Resolution::kQuarter)).size(), 20U);
 }
 
 TEST_F(StoreLimitsTest, MoreBootsThanAreKnownAreNoDamage) {
   open();
-  const auto first = begin("first", looked(seconds(0), kEpoch2026));
+  const auto first = begin("first", checked(seconds(0), kEpoch2026));
   ASSERT_TRUE(write_x(*store_, first, seconds(0), 3));
   store_.reset();
   sqlite3* db = nullptr;
@@ -47,10 +48,10 @@ TEST_F(StoreLimitsTest, MoreBootsThanAreKnownAreNoDamage) {
   sqlite3_close(db);
   open();
   EXPECT_FALSE(set_aside_);
-  const auto boot = begin("now", looked(hours(1), kEpoch2026 + hours(99'999)));
+  const auto boot = begin("now", checked(hours(1), kEpoch2026 + hours(99'999)));
   ASSERT_TRUE(write_x(*store_, boot, hours(1), 3));
   tidy_all(boot, hours(1) + minutes(1));
-  EXPECT_EQ(store_->set_aside(), 0U);
+  EXPECT_EQ(store_->quarantine(), 0U);
   const auto facts = store_->facts();
   ASSERT_TRUE(facts) << facts.error().message;
   EXPECT_LE(facts->boots.size(), 10'000U);
@@ -59,7 +60,7 @@ TEST_F(StoreLimitsTest, MoreBootsThanAreKnownAreNoDamage) {
 
 TEST_F(StoreLimitsTest, BytesAreAllThatItTakes) {
   open();
-  const auto boot = begin("a", looked(seconds(0), kEpoch2026));
+  const auto boot = begin("a", checked(seconds(0), kEpoch2026));
   ASSERT_TRUE(write_x(*store_, boot, seconds(0), 3));
   const auto before = store_->bytes();
   dir_.write("history.db.damaged-1", std::string(50'000, 'x'));

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes: on the disk at any time, and written to it in a day.
 #include <sqlite3.h>
 
 #include <fstream>
 #include <random>
 
-#include "history/sqlite.h"
+#include "history/store/sqlite.h"
 #include "tests/history/store_fixture.h"
 
 namespace jetmem {
@@ -35,7 +36,7 @@ TEST_F(Size, BytesAreBoundedHard) {
   auto with = options();
   with.max_bytes = kMost;
   open(with);
-  const auto boot = begin("a", looked({}, kEpoch2026));
+  const auto boot = begin("a", checked({}, kEpoch2026));
   std::uint64_t most = 0;
   for (int i = 0; i < 120; ++i) {
     const auto written = write_noise(boot, minutes(30 * i), 200);
@@ -49,7 +50,7 @@ TEST_F(Size, BytesAreBoundedHard) {
   EXPECT_GT(most, kMost / 2);
   EXPECT_EQ(store_->check(), "ok");
   // The last hour is whole, and the events are not driven out by the rest.
-  SeriesAsked last = all_of("noise{of=\"7\"}", Resolution::kRaw);
+  SeriesQuery last = all_of("noise{of=\"7\"}", Resolution::kRaw);
   last.from = kEpoch2026 + minutes(30 * 118);
   EXPECT_EQ(points(last).size(), 360U);
   EXPECT_FALSE(store_->events({})->events.empty());
@@ -67,7 +68,7 @@ TEST_F(Size, BytesAreBoundedUnderALongReaderToo) {
   auto with = options();
   with.max_bytes = kMost;
   open(with);
-  const auto boot = begin("a", looked({}, kEpoch2026));
+  const auto boot = begin("a", checked({}, kEpoch2026));
   ASSERT_TRUE(write_noise(boot, minutes(0), 200));
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
@@ -80,7 +81,7 @@ TEST_F(Size, BytesAreBoundedUnderALongReaderToo) {
     ASSERT_LE(store_->bytes(), kMost);
   }
   ASSERT_FALSE(written);
-  EXPECT_EQ(store_trouble(written.error()), StoreTrouble::kBusy) << written.error().message;
+  EXPECT_EQ(store_error(written.error()), StoreError::kBusy) << written.error().message;
   reader.reset();
   EXPECT_TRUE(write_noise(boot, minutes(30 * i), 200));
 }
@@ -122,7 +123,7 @@ class Day {
 
 TEST_F(Size, ADayIsAtMost20Megabytes) {
   open();
-  const auto boot = begin("a", looked({}, kEpoch2026));
+  const auto boot = begin("a", checked({}, kEpoch2026));
   Day day;
   const std::uint64_t handed = io("wchar:");
   const std::uint64_t disk = io("write_bytes:");

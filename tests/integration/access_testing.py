@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of access share: certificates made by openssl, and a daemon behind TLS and
 passwords."""
 

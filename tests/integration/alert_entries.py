@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an alert's entry in the journal has to say, by the rules' files; for tests of the whole daemon."""
 
 import pathlib
@@ -11,13 +12,13 @@ SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def shipped_rules():
-    """{rule: {"severity", "runbook", "for" in seconds}} of config/rules, whose files are plain."""
+    """{rule: {"severity", "runbook", "for" in seconds}} of rules/shipped, whose files are plain."""
     rules = {}
-    for file in sorted((REPOSITORY / "config" / "rules").glob("*.yaml")):
+    for file in sorted((REPOSITORY / "rules" / "shipped").glob("*.yaml")):
         for block in file.read_text().split("\n  - alert: ")[1:]:
-            told = dict(re.findall(r"^    (severity|runbook|for): (\S+)$", block, re.M))
-            number, unit = re.fullmatch(r"(\d+)(\w)", told.get("for", "0s")).groups()
-            rules[block.split("\n", 1)[0]] = {**told, "for": int(number) * SECONDS[unit]}
+            fields = dict(re.findall(r"^    (severity|runbook|for): (\S+)$", block, re.M))
+            number, unit = re.fullmatch(r"(\d+)(\w)", fields.get("for", "0s")).groups()
+            rules[block.split("\n", 1)[0]] = {**fields, "for": int(number) * SECONDS[unit]}
     return rules
 
 
@@ -25,7 +26,7 @@ RULE_FILES = shipped_rules()
 
 
 def firing_by_entries(entries):
-    """Rules of which an alert fires when all this was told. Entries are of bytes or of text."""
+    """Rules with a firing alert after these entries, which are bytes or text."""
     state = {}
     for entry in entries:
         if "JETMEM_ALERT" in entry:

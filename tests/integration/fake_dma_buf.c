@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loaded in front of jetmem-probe: answers a DMA heap's and udmabuf's requests with files in
 // memory, in the way that FAKE_DMA_BUF names, and notes each in the file FAKE_DMA_BUF_LOG. What it
 // stands for is tried with real heaps in a virtual machine; here, what real ones rarely do.

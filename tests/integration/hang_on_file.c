@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loaded in front of jetmemd: whoever reads a file whose path contains HANG_ON waits for as long as
 // the file HANG_WHILE exists, as on a disk that does not answer.
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A file system that never answers: whoever touches it waits in the kernel, beyond SIGKILL.
 
     python3 hanging_file_system.py DIRECTORY-OR-FILE

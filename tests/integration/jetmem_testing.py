@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the integration tests share: programs, daemons on loopback, a strict reader of /metrics.
 
 The programs come from the environment, which ctest sets:
@@ -65,7 +66,7 @@ EXIT_SKIPPED = 77  # ctest's SKIP_RETURN_CODE
 
 
 def main():
-    """unittest.main, but what was skipped is said, and a file that skipped something is no pass."""
+    """unittest.main, but reports what was skipped; a file that skipped something does not pass."""
     program = unittest.main(module="__main__", exit=False, verbosity=2)
     result = program.result
     sys.stderr.flush()
@@ -380,7 +381,7 @@ class Daemon:
                     return None
                 self.port = int(line.group(1))
             page = self.scrape()
-            return page if page.value("jetmem_rounds_total") else None
+            return page if page.value("jetmem_sample_cycles_total") else None
         return wait_for("first page", page, seconds)
 
     def wait_until_read(self, seconds=PATIENCE):
@@ -402,6 +403,13 @@ class Daemon:
         except AssertionError as error:
             states = last[0].states() if last else {}
             raise AssertionError(f"{error}\nstates: {states}\nlog:\n{self.log()}") from None
+
+    def wait_for_cycles(self, count):
+        """Until the daemon has sampled so many times more, and returns that page: what it would do
+        by itself has happened by then, however busy the machine is."""
+        before = self.scrape().value("jetmem_sample_cycles_total")
+        return self.wait_for_page(f"{count} more sample cycles",
+                                  lambda p: p.value("jetmem_sample_cycles_total") >= before + count)
 
     def request(self, method, path, headers=None, seconds=PATIENCE):
         """(status, headers, body)"""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """journald as far as its clients see it, and journal files as real as its own: what jetmemd sends to the
 socket is written by systemd-journal-remote and read back by journalctl. Themes scenario_alerts and live_alerts use it.
 
@@ -108,10 +109,10 @@ class Journal:
 
 def read_file(path, *matches):
     """What journalctl finds in a journal file, oldest first."""
-    told = jt.run([shutil.which("journalctl"), "--file", path, "-o", "json", "--all", *matches])
-    if told.returncode != 0:
-        raise AssertionError(f"journalctl: {told.stderr}")
-    return [json.loads(line) for line in told.stdout.splitlines()]
+    shown = jt.run([shutil.which("journalctl"), "--file", path, "-o", "json", "--all", *matches])
+    if shown.returncode != 0:
+        raise AssertionError(f"journalctl: {shown.stderr}")
+    return [json.loads(line) for line in shown.stdout.splitlines()]
 
 
 def socket_as_stderr(test):

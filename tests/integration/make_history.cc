@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a history file for tests of commands: two hours of a device that leaks, with a restart and
 // a counter that begins anew.
 //
@@ -8,7 +9,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "history/store.h"
+#include "history/store/store.h"
 
 namespace {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a history file as long as a device keeps one, for whoever looks at pictures of the past: a
 // Jetson that leaks and whose memory breaks into pieces, with restarts, a day without power, hours
 // without samples, sources that come and go, counters that begin anew and a clock set back.
@@ -15,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "history/store.h"
+#include "history/store/store.h"
 
 namespace {
 
@@ -34,7 +35,7 @@ constexpr std::size_t kChunk = 180;
 // When it is, in seconds: since 1970, since the story began, since this boot.
 struct Moment {
   double wall;
-  double story;
+  double scenario;
   double boot;
 };
 
@@ -57,7 +58,7 @@ void add(std::vector<Series>& out, std::string key, std::function<double(const M
   out.push_back({std::move(key), is_counter, std::move(value)});
 }
 
-std::vector<Series> story() {
+std::vector<Series> scenario() {
   std::vector<Series> out;
   const auto leak = [](const Moment& m) { return 120 * kMiB * m.boot / kDay; };
   add(out, "jetmem_meminfo_MemTotal_bytes", [](const Moment&) { return 7.4 * kGiB; });
@@ -114,15 +115,16 @@ std::vector<Series> story() {
                                           "chrome",     "dockerd", "journald",   "Xorg",
                                           "gst-launch", "sshd"};
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    const double place = static_cast<double>(i + 1);
+    const double location = static_cast<double>(i + 1);
     const std::string labels = "{command=\"" + programs[i] + "\",container=\"\",unit=\"\"}";
     add(out, "jetmem_process_group_resident_bytes" + labels, [=](const Moment& m) {
       if (i == 4 && daily(m) < 0) return kNone;  // runs by day only
-      return (600.0 / place) * kMiB + (i == 0 ? leak(m) : 0) + 8 * kMiB * noise(m, 60 * place);
+      return (600.0 / location) * kMiB + (i == 0 ? leak(m) : 0) +
+             8 * kMiB * noise(m, 60 * location);
     });
     if (i > 3) continue;
     add(out, "jetmem_process_group_gpu_bytes" + labels,
-        [=](const Moment& m) { return (500.0 / place) * kMiB * (daily(m) > 0.3 ? 1.5 : 1); });
+        [=](const Moment& m) { return (500.0 / location) * kMiB * (daily(m) > 0.3 ? 1.5 : 1); });
   }
   int index = 0;
   for (const char* const zone : {"cpu-thermal", "gpu-thermal", "soc0-thermal", "tj-thermal"}) {
@@ -187,7 +189,7 @@ jetmem::EventRecord event(jetmem::EventWhat what, const char* kind, const char* 
   return out;
 }
 
-// What happens in a chunk's time; told in the order of its time.
+// Events within a chunk, in order of time.
 std::vector<jetmem::EventRecord> events_of(double boot_from, double boot_to) {
   using jetmem::EventWhat;
   std::vector<jetmem::EventRecord> out;
@@ -229,7 +231,7 @@ bool write_boot(HistoryStore& store, int number, double wall, double seconds, do
                               jetmem::WallTrust::kSynced};
   const auto boot = store.begin_boot(boot_id, seen);
   if (!boot) return failed("begin_boot", boot.error().message);
-  const std::vector<Series> series = story();
+  const std::vector<Series> series = scenario();
   double at = kFirst;
   const auto wall_of = [&](double boot_time) { return wall + boot_time - kFirst; };
   while (at < kFirst + seconds) {
@@ -239,7 +241,7 @@ bool write_boot(HistoryStore& store, int number, double wall, double seconds, do
     while (chunk.steps.size() < kChunk && at < kFirst + seconds) {
       const Moment moment{wall_of(at), wall_of(at) - begin, at};
       // Twice a week nothing is sampled for two hours.
-      const bool paused = std::fmod(moment.story, 3.5 * kDay) > 3.4 * kDay;
+      const bool paused = std::fmod(moment.scenario, 3.5 * kDay) > 3.4 * kDay;
       if (!paused) {
         chunk.steps.push_back(nanoseconds(at));
         for (std::size_t i = 0; i < series.size(); ++i) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loaded in front of jetmemd: the wall clock is ahead of the kernel's by as many seconds as the
 // file SHIFT_CLOCK says in its first eight bytes, which may change at any time. The other clocks
 // are the kernel's: nobody else's time is touched.

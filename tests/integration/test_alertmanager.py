@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Prometheus side: the exported rules, the dead-man's switch, the Alertmanager example.
 
 promtool judges the rule files; a real Alertmanager (Debian's prometheus-alertmanager) runs the
@@ -32,9 +33,9 @@ tests:
         values: 1x80
       - series: jetmem_sampling_stalled{job="jetmem",instance="a"}
         values: 0x80
-      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
         values: 5+1x80
-      - series: jetmem_rules_mistakes{job="jetmem",instance="a"}
+      - series: jetmem_rule_config_errors{job="jetmem",instance="a"}
         values: 0x80
       - series: jetmem_rules{job="jetmem",instance="a"}
         values: 32x80
@@ -45,20 +46,20 @@ tests:
         values: 0x10 1x50 0x20
       - series: jetmem_alerts_dropped_total{job="jetmem",instance="a"}
         values: 7x80
-      - series: jetmem_alert_keep_failures_total{job="jetmem",instance="a"}
+      - series: jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}
         values: 2x80
     alert_rule_test:
       - {eval_time: 15m, alertname: JetmemDeviceDown}
-      - {eval_time: 15m, alertname: JetmemNothingScraped}
+      - {eval_time: 15m, alertname: JetmemNoScrapeTargets}
       - {eval_time: 15m, alertname: JetmemSamplingStalled}
       - {eval_time: 15m, alertname: JetmemNoSamples}
-      - {eval_time: 15m, alertname: JetmemRulesStandStill}
-      - {eval_time: 15m, alertname: JetmemRulesMistaken}
+      - {eval_time: 15m, alertname: JetmemRuleEvaluationStalled}
+      - {eval_time: 15m, alertname: JetmemRuleConfigErrors}
       - {eval_time: 15m, alertname: JetmemNoRules}
       - {eval_time: 15m, alertname: JetmemRulesSeriesRefused}
       - {eval_time: 15m, alertname: JetmemAlertUnknown}
       - {eval_time: 15m, alertname: JetmemAlertsDropped}
-      - {eval_time: 15m, alertname: JetmemAlertsNotKept}
+      - {eval_time: 15m, alertname: JetmemAlertStateNotSaved}
     promql_expr_test:
       - expr: count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})
         eval_time: 15m
@@ -70,7 +71,7 @@ tests:
         values: 1x20 0x60
       - series: up{job="jetmem",instance="b"}
         values: 1x80
-      - series: jetmem_rules_steps_total{job="jetmem",instance="b"}
+      - series: jetmem_rule_evaluations_total{job="jetmem",instance="b"}
         values: 5+1x80
     promql_expr_test:
       - expr: count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})
@@ -91,7 +92,7 @@ tests:
         values: 1x80
       - series: jetmem_sampling_stalled{job="jetmem",instance="a"}
         values: 0x20 1x60
-      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
         values: 5+1x20 stale
     promql_expr_test:
       - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
@@ -104,21 +105,21 @@ tests:
     input_series:
       - series: up{job="jetmem",instance="a"}
         values: 1x80
-      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
         values: 5+1x20 25x60
     promql_expr_test:
       - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 15m
         exp_samples:
-          - {labels: '{alertname="JetmemRulesStandStill"}', value: 1}
+          - {labels: '{alertname="JetmemRuleEvaluationStalled"}', value: 1}
   - name: judges, but not all that it should
     interval: 15s
     input_series:
       - series: up{job="jetmem",instance="a"}
         values: 1x120
-      - series: jetmem_rules_steps_total{job="jetmem",instance="a"}
+      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
         values: 5+1x120
-      - series: jetmem_rules_mistakes{job="jetmem",instance="a"}
+      - series: jetmem_rule_config_errors{job="jetmem",instance="a"}
         values: 0x20 2x100
       - series: jetmem_rules{job="jetmem",instance="a"}
         values: 32x20 0x100
@@ -130,21 +131,21 @@ tests:
         values: 0x120
       - series: jetmem_alerts_dropped_total{job="jetmem",instance="a"}
         values: 7x20 8x100
-      - series: jetmem_alert_keep_failures_total{job="jetmem",instance="a"}
+      - series: jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}
         values: 0x20 1x100
     promql_expr_test:
       - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 8m
         exp_samples:
-          - {labels: '{alertname="JetmemRulesMistaken",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemRuleConfigErrors",severity="warning"}', value: 1}
           - {labels: '{alertname="JetmemNoRules",severity="critical"}', value: 1}
           - {labels: '{alertname="JetmemRulesSeriesRefused",severity="warning"}', value: 1}
           - {labels: '{alertname="JetmemAlertsDropped",severity="warning"}', value: 1}
-          - {labels: '{alertname="JetmemAlertsNotKept",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemAlertStateNotSaved",severity="warning"}', value: 1}
       - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 28m
         exp_samples:
-          - {labels: '{alertname="JetmemRulesMistaken",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemRuleConfigErrors",severity="warning"}', value: 1}
           - {labels: '{alertname="JetmemNoRules",severity="critical"}', value: 1}
           - {labels: '{alertname="JetmemRulesSeriesRefused",severity="warning"}', value: 1}
           - {labels: '{alertname="JetmemAlertUnknown",alert="A",severity="warning"}', value: 1}
@@ -157,7 +158,7 @@ tests:
       - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 15m
         exp_samples:
-          - {labels: '{alertname="JetmemNothingScraped"}', value: 1}
+          - {labels: '{alertname="JetmemNoScrapeTargets"}', value: 1}
 """
 
 
@@ -186,7 +187,7 @@ class RuleFiles(unittest.TestCase):
         shown = jt.run(["promtool", "test", "rules", test])
         self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
 
-    def test_a_device_that_hangs_is_told_before_its_alerts_are_resolved(self):
+    def test_a_device_that_hangs_is_reported_before_its_alerts_are_resolved(self):
         """They end with its series; the message of it waits for group_interval."""
         down = re.search(r"alert: JetmemDeviceDown\n.*\n +for: (\d+)m\n", DEAD_MAN.read_text())
         wait = re.search(r"\n  group_interval: (\d+)m\n", ALERTMANAGER.read_text())
@@ -298,7 +299,7 @@ class Alertmanager(unittest.TestCase):
             self.alert("JetmemProbeSlow", "warning", "a", kind="host", target="small"),
             self.alert("JetmemSwapThrash", "warning", "a"),
             self.alert("JetmemOomKill", "critical", "a"),
-            # Slow, and nothing slows it: told.
+            # Slow, and nothing throttles it: reported.
             self.alert("JetmemProbeSlow", "warning", "b", kind="host", target="small"),
             self.alert("JetmemSmmuStorm", "critical", "b", client="vi"),
             self.alert("JetmemSmmuFault", "warning", "b", client="vi"),
@@ -306,7 +307,7 @@ class Alertmanager(unittest.TestCase):
             self.alert("JetmemMemoryLeak", "warning", "c"),
             self.alert("JetmemDeviceDown", "critical", "d"),
             self.alert("JetmemThrottling", "warning", "d"),
-            self.alert("JetmemClockLeapt", "info", "a"),
+            self.alert("JetmemClockStepped", "info", "a"),
             self.alert("JetmemWatchdog", "none"),
         ])
         jt.wait_for("the heartbeat beats", lambda: len(webhook.firing("heartbeat")) >= 3)
@@ -319,11 +320,11 @@ class Alertmanager(unittest.TestCase):
         self.assertEqual(sorted(webhook.firing("pager")),
                          [("a", ["JetmemOomKill"]), ("b", ["JetmemSmmuStorm"]),
                           ("c", ["JetmemMemoryLow"]), ("d", ["JetmemDeviceDown"])])
-        self.assertEqual(webhook.firing("log"), [("a", ["JetmemClockLeapt"])])
+        self.assertEqual(webhook.firing("log"), [("a", ["JetmemClockStepped"])])
         self.assertEqual({tuple(names) for _, names in webhook.firing("heartbeat")},
                          {("JetmemWatchdog",)})
 
-    def test_trouble_of_another_thing_is_told(self):
+    def test_trouble_of_another_thing_is_reported(self):
         webhook = Webhook(self)
         port = self.start(webhook)
         self.ask(port, "/api/v2/alerts", [
@@ -341,11 +342,11 @@ class Alertmanager(unittest.TestCase):
         ])
         jt.wait_for("the messages", lambda: len(webhook.firing("team")) >= 3)
         time.sleep(4)
-        told = sorted((a["labels"]["instance"], a["labels"]["alertname"],
+        firing = sorted((a["labels"]["instance"], a["labels"]["alertname"],
                        *(a["labels"].get(l, "") for l in ("client", "area", "kind", "target")))
                       for path, m in list(webhook.messages) if path == "team"
                       for a in m["alerts"])
-        self.assertEqual(told, [("a", "JetmemSmmuFault", "gpcdma", "", "", ""),
+        self.assertEqual(firing, [("a", "JetmemSmmuFault", "gpcdma", "", "", ""),
                                 ("b", "JetmemCmaFragmented", "", "b", "", ""),
                                 ("c", "JetmemProbeFailing", "", "", "x", "u"),
                                 ("c", "JetmemProbeFailing", "", "", "y", "t")])
@@ -355,7 +356,7 @@ class Alertmanager(unittest.TestCase):
         port = self.start(webhook)
         burning = self.alert("JetmemSwapThrash", "warning", "a")
         self.ask(port, "/api/v2/alerts", [burning])
-        jt.wait_for("told", lambda: webhook.firing("team"))
+        jt.wait_for("the message", lambda: webhook.firing("team"))
         # Its series end, and before the next message of its group the device is known to be down.
         burning["endsAt"] = "2020-01-01T00:00:00Z"
         self.ask(port, "/api/v2/alerts",

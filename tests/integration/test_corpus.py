@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real lines that machines printed: of kernel logs, in every shape that a log is captured or pasted
 in, and of tegrastats.
 
@@ -149,11 +150,11 @@ class Corpus(unittest.TestCase):
 
     def check_shape(self, shape, user_space, end="\n"):
         entries = self.chosen(user_space)
-        told = [e for e in entries if e["kind"] != "benign"]
+        expected = [e for e in entries if e["kind"] != "benign"]
         for order in (1, -1):
             events = decode(self.in_shape(shape, entries[::order]), end=end)
-            self.assertEqual([e["kind"] for e in events], [e["kind"] for e in told[::order]])
-            for entry, event in zip(told[::order], events):
+            self.assertEqual([e["kind"] for e in events], [e["kind"] for e in expected[::order]])
+            for entry, event in zip(expected[::order], events):
                 self.check(entry, event, OF_THE_SOC if "soc" in entry["expect"] else ())
 
     def test_every_shape(self):
@@ -337,7 +338,7 @@ class Tegrastats(unittest.TestCase):
         for line in text.splitlines():
             self.assertLessEqual(len(line), 80, line)
 
-    def test_each_line_is_told_before_the_next_comes(self):
+    def test_each_line_is_decoded_before_the_next_comes(self):
         process = jt.subprocess.Popen([jt.JETMEM, "decode", "tegrastats", "--json"],
                                       stdin=jt.subprocess.PIPE, stdout=jt.subprocess.PIPE,
                                       preexec_fn=jt.die_with_parent)

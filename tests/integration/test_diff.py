@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem diff: between two captures, and between moments of a history."""
 
 import json
@@ -32,10 +33,10 @@ class Captures(unittest.TestCase):
         self.assertEqual(json.loads(diff(BOARD, BOARD, "--json"))["changes"], [])
 
     def test_what_changed(self):
-        told = json.loads(diff(BOARD, self.other, "--json"))
-        self.assertEqual((told["schema"], told["same_boot"], told["between_seconds"]),
+        answer = json.loads(diff(BOARD, self.other, "--json"))
+        self.assertEqual((answer["schema"], answer["same_boot"], answer["elapsed_seconds"]),
                          ("jetmem-diff/1", True, 0))
-        changes = {change["series"]: change for change in told["changes"]}
+        changes = {change["series"]: change for change in answer["changes"]}
         change = changes["jetmem_meminfo_MemAvailable_bytes"]
         self.assertEqual((change["before"], change["after"]), (self.available, self.available - LESS))
         # The other way round, and in words.
@@ -59,11 +60,11 @@ class Moments(unittest.TestCase):
         root = jt.copy_of_fixture(self, BOARD.name)
         (root / "jetmem").mkdir(exist_ok=True)
         subprocess.run([maker, root / "jetmem/history.db"], check=True)
-        told = json.loads(diff("-1h", "-10m", "--json", root=root))
-        self.assertEqual(told["before"]["by"], "history")
-        self.assertEqual(told["between_seconds"], 3000)
-        self.assertTrue(told["changes"])
-        for change in told["changes"]:
+        answer = json.loads(diff("-1h", "-10m", "--json", root=root))
+        self.assertEqual(answer["before"]["by"], "history")
+        self.assertEqual(answer["elapsed_seconds"], 3000)
+        self.assertTrue(answer["changes"])
+        for change in answer["changes"]:
             self.assertNotEqual(change["before"], change["after"], change)
 
 

@@ -1,8 +1,11 @@
-"""jetmem doctor at the end of a played incident names who and when: whole daemons with their recorders live
-through scenarios, told fast and side by side, and the command asks them; then the command alone, on the file
-that the recorder left; and what is told of a run that ends with the report."""
+# SPDX-License-Identifier: Apache-2.0
+"""jetmem doctor names the culprit and the times at the end of a simulated incident: whole daemons with their
+recorders run scenarios fast and side by side, and the command queries them; then the command alone, on the
+recorder's file; and the report at the end of scripts/run."""
 
 import json
+import os
+import pathlib
 import re
 import shutil
 import signal
@@ -13,10 +16,10 @@ import unittest
 
 import jetmem_testing as jt
 
-SCENARIOS = jt.FIXTURES.parent / "scenarios"
+SCENARIOS = pathlib.Path(__file__).parents[1] / "scenarios"
 # Groups of processes are read each minute of the machine, by default: stories of two minutes want more.
 SETTINGS = "sources:\n  processes: {interval: 10s}\n  nvmap: {interval: 30s}\n"
-# Seconds of the machine by which a moment may be told wrong: the recorder's step, and a machine that is busy.
+# Seconds of the machine by which a reported time may be wrong: the recorder's step, and a busy machine.
 WITHIN = 25
 # With the day where midnight lies between.
 AT = r"(\d+-\d\d-\d\d )?[\d:]+"
@@ -26,8 +29,8 @@ def step(answer, name):
     return next(each for each in answer["steps"] if each["step"] == name)
 
 
-class Told:
-    """A scenario told to a daemon that records; `until`: the machine's second from which it is asked."""
+class Story:
+    """A scenario with a daemon that records; `until`: the machine's second from which the doctor is queried."""
 
     def __init__(self, test, name, speed, until):
         self.name, self.speed, self.until = name, speed, until
@@ -87,113 +90,114 @@ class Told:
 class TestDoctor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.told = {name: Told(cls, name, speed, until)
+        cls.stories = {name: Story(cls, name, speed, until)
                     for name, speed, until in (("oom", 5, 100), ("leak", 5, 130), ("cma-exhaustion", 5, 95), ("smmu-storm", 5, 110),
                                                ("thermal-throttle", 5, 110), ("slow-leak", 120, 5000))}
 
-    def moment(self, told, answer, text, second, within=WITHIN):
+    def moment(self, story, answer, text, second, within=WITHIN):
         """An entry of the timeline is there, at this second of the story."""
         found = [each for each in answer["timeline"] if re.search(text, each["text"])]
         self.assertEqual(len(found), 1, f"{text}: {answer['timeline']}")
-        self.assertLess(abs(told.second(found[0]["time"]) - second), within, f"{text}: {answer['timeline']}")
+        self.assertLess(abs(story.second(found[0]["time"]) - second), within, f"{text}: {answer['timeline']}")
 
-    def same_alone(self, told, answer, said):
-        """What was carried away tells of the same culprit and the same times."""
-        status, alone = told.doctor("--root", told.carried(self))
+    def same_alone(self, story, answer, said):
+        """The copied tree gives the same culprit and the same times."""
+        status, alone = story.doctor("--root", story.carried(self))
         self.assertIn(status, (1, 2))
         self.assertRegex(alone["conclusion"], said)
         times = {each["text"]: each["time"] for each in answer["timeline"]}
         both = [each for each in alone["timeline"] if each["text"] in times]
         self.assertTrue(both, alone["timeline"])
         for each in both:
-            self.assertLess(abs(each["time"] - times[each["text"]]), WITHIN * (40 if told.name == "slow-leak" else 1), each)
+            self.assertLess(abs(each["time"] - times[each["text"]]), WITHIN * (40 if story.name == "slow-leak" else 1), each)
 
     def test_a_kill_names_who_grew_and_when(self):
-        told = self.told["oom"]
-        said = rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|1(\.\d)? GiB) from {AT} to {AT} .*; at {AT} the kernel killed python3 for want of memory\."
-        status, answer = told.asked(said)
+        story = self.stories["oom"]
+        said = rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|1(\.\d)? GiB) from {AT} to {AT} .*; at {AT} the kernel killed python3 \(out of memory\)\."
+        status, answer = story.asked(said)
         self.assertRegex(answer["conclusion"], said)
         self.assertEqual((status, answer["verdict"]), (2, "critical"))
         times = [each["time"] for each in answer["timeline"]]
         self.assertEqual(times, sorted(times))
-        self.moment(told, answer, r"^python3 .*begins to grow", 8)
-        self.moment(told, answer, r"python3 .* was killed", 62)
-        self.assertLessEqual(answer["history"]["questions"], 60)
-        text = told.jetmem("doctor", "--daemon", told.address)
+        self.moment(story, answer, r"^python3 .*begins to grow", 8)
+        self.moment(story, answer, r"python3 .* was killed", 62)
+        self.assertLessEqual(answer["history"]["queries"], 60)
+        text = story.jetmem("doctor", "--daemon", story.address)
         self.assertTrue(text.stdout.startswith("CRITICAL\n"), text.stdout)
         self.assertNotIn("\x1b", text.stdout)
-        self.same_alone(told, answer, said)
+        self.same_alone(story, answer, said)
 
     def test_a_leak_names_its_program_and_since_when(self):
-        told = self.told["leak"]
+        story = self.stories["leak"]
         said = rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|[12](\.\d)? GiB) from {AT} to {AT} \([\d.]+ MiB/s\)"
-        status, answer = told.asked(said)
+        status, answer = story.asked(said)
         self.assertRegex(answer["conclusion"], said)
         self.assertEqual(status, 2)
-        self.moment(told, answer, r"^python3 .*begins to grow", 12, 2 * WITHIN)  # slow first; buffers are counted each half minute
-        self.same_alone(told, answer, said)
+        self.moment(story, answer, r"^python3 .*begins to grow", 12, 2 * WITHIN)  # slow first; buffers are counted each half minute
+        self.same_alone(story, answer, said)
 
     def test_a_slow_leak_of_nobody_is_named(self):
-        told = self.told["slow-leak"]
-        said = rf"^GPU and camera buffers that no program holds \(nvmap orphans\) grew by \d+ MiB from {AT} to {AT} \((8|9)(\.\d)? MiB/min\)"
-        status, answer = told.asked(said)
+        story = self.stories["slow-leak"]
+        said = rf"^GPU and camera buffers without an owner \(nvmap orphans\) grew by \d+ MiB from {AT} to {AT} \((8|9)(\.\d)? MiB/min\)"
+        status, answer = story.asked(said)
         self.assertRegex(answer["conclusion"], said)
         self.assertEqual((status, step(answer, "memory")["verdict"]), (1, "warning"))
-        self.same_alone(told, answer, said)
+        self.same_alone(story, answer, said)
 
     def test_cma_shrank_until_it_was_refused(self):
-        told = self.told["cma-exhaustion"]
+        story = self.stories["cma-exhaustion"]
         # The area is too small in the second in which a frame is refused: a step of the recorder may lie between.
-        said = (rf"^(Contiguous memory was refused first at {AT} to tegra-capture-vi and \d+ times in all"
-                rf"|The largest free run of CMA area linux,cma fell below what is wanted in one piece at {AT}, "
-                rf"\d+ s before the first refused allocation at {AT}, of tegra-capture-vi)"
-                rf"; the largest free run( of CMA area linux,cma)? had shrunk from \d+ MiB at {AT} to \S+ MiB at ")
-        status, answer = told.asked(said)
+        said = (rf"^(tegra-capture-vi's DMA allocation failed at {AT}( \(\d+ failures in all\))?"
+                rf"|The largest free block of CMA area linux,cma became too small for the largest request at {AT}, "
+                rf"\d+ s before the first failed allocation at {AT}, by tegra-capture-vi)"
+                rf"; the largest free block( of CMA area linux,cma)? shrank from \d+ MiB at {AT} to \S+ MiB at ")
+        status, answer = story.asked(said)
         self.assertRegex(answer["conclusion"], said)
         self.assertEqual((status, step(answer, "cma")["verdict"]), (2, "critical"))
-        self.moment(told, answer, "contiguous memory is refused for the first time", 69)
-        self.same_alone(told, answer, said)
+        self.moment(story, answer, "the first CMA or DMA allocation fails", 69)
+        self.same_alone(story, answer, said)
 
     def test_a_storm_names_its_client_and_when(self):
-        told = self.told["smmu-storm"]
-        said = rf"^gpcdma accessed memory that it must not: (at least )?\d+ SMMU faults from "
-        status, answer = told.asked(said)
+        story = self.stories["smmu-storm"]
+        said = rf"^gpcdma accessed memory outside its IOMMU mapping: (at least )?[\d,]+ SMMU faults from "
+        status, answer = story.asked(said)
         self.assertRegex(answer["conclusion"], said)
         self.assertEqual(status, 2)
-        self.moment(told, answer, "^first SMMU fault of gpcdma", 10)
-        self.same_alone(told, answer, said)
+        self.moment(story, answer, "^first SMMU fault of gpcdma", 10)
+        self.same_alone(story, answer, said)
 
     def test_heat_says_which_zone_and_when(self):
-        told = self.told["thermal-throttle"]
-        said = rf"^The chip was slowed down from {AT} on, after (tj|gpu)-thermal had warmed from \d+ to \d+ C since "
-        status, answer = told.asked(said)
+        story = self.stories["thermal-throttle"]
+        said = rf"^The chip has throttled since {AT}, after (tj|gpu)-thermal warmed from \d+ to \d+ C since "
+        status, answer = story.asked(said)
         self.assertRegex(answer["conclusion"], said)
         self.assertEqual(status, 1)
-        self.moment(told, answer, "^the chip is slowed down", 34)
-        self.same_alone(told, answer, said)
+        self.moment(story, answer, "^the chip begins to throttle", 34)
+        self.same_alone(story, answer, said)
 
 
 class TestRunEnds(unittest.TestCase):
-    """The player's --doctor, as scripts/run --scenario has it."""
+    """player.py --run --doctor, as scripts/run --scenario starts it."""
 
-    def run_player(self, until=None):
-        config = jt.temp_directory(self) / "settings.yaml"
+    def test_ctrl_c_ends_both_with_the_report_and_leaves_nothing(self):
+        folder, temporary = jt.temp_directory(self), jt.temp_directory(self)
+        config, log = folder / "settings.yaml", folder / "log"
         config.write_text(f'http:\n  listen: []\nreader:\n  socket: ""\n  program: "{jt.READER}"\n' + SETTINGS)
-        process = subprocess.Popen(
-            [sys.executable, "-B", str(SCENARIOS / "player.py"), "smmu-storm", "--speed", "15", "--doctor", jt.JETMEM, "--run", jt.JETMEMD, "--config",
-             str(config)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=jt.die_with_parent)
+        with log.open("w") as stderr:
+            process = subprocess.Popen(
+                [sys.executable, "-B", str(SCENARIOS / "player.py"), "smmu-storm", "--speed", "15", "--doctor", jt.JETMEM,
+                 "--run", jt.JETMEMD, "--config", str(config)], env={**os.environ, "TMPDIR": str(temporary)},
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True, preexec_fn=jt.die_with_parent)
         jt.at_end(self, lambda: process.poll() is None and process.kill())
-        return process
-
-    def test_with_the_report(self):
-        process = self.run_player()
-        # Ctrl-C, in the middle of the storm.
-        time.sleep(4)
+        jt.wait_for("the storm", lambda: "JetmemSmmuStorm" in log.read_text())
+        daemon, = jt.children(process.pid, "jetmemd")
         process.send_signal(signal.SIGINT)
-        told, errors = process.communicate(timeout=jt.PATIENCE)
-        self.assertEqual(process.returncode, 0, errors)
-        self.assertRegex(told, r"(?s)\n(CRITICAL|WARNING)\ngpcdma accessed memory that it must not: ")
-        self.assertIn("Examined by jetmemd", told)
+        report, _ = process.communicate(timeout=jt.PATIENCE)
+        self.assertEqual(process.returncode, 0, log.read_text())
+        self.assertRegex(report, r"(?s)\n(CRITICAL|WARNING)\ngpcdma accessed memory outside its IOMMU mapping: ")
+        self.assertIn("Examined by jetmemd", report)
+        self.assertIn(jt.process_state(daemon), ("", "Z"))
+        self.assertEqual(list(temporary.iterdir()), [])
 
 
 if __name__ == "__main__":

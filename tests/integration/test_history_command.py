@@ -1,10 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem history against a real history file, and what it exports against the real promtool."""
 
 import csv
 import io
 import json
 import os
-import pathlib
 import re
 import shutil
 import stat
@@ -100,12 +100,12 @@ class HistoryCommand(unittest.TestCase):
         exported = self.root / "export.om"
         written = history(self.root, "--openmetrics", "--label", "instance=orin-7", "-o", exported)
         self.assertEqual((written.returncode, written.stdout), (0, ""))
-        told = {}
+        written_samples = {}
         for line in exported.read_text().splitlines():
             match = re.fullmatch(r"(.+) (\S+) ([0-9.]+)", line)
             if not line.startswith("#"):
-                told[(series_of(match[1]), round(float(match[3]) * 1000))] = float(match[2])
-        self.assertGreater(len(told), 1000)
+                written_samples[(series_of(match[1]), round(float(match[3]) * 1000))] = float(match[2])
+        self.assertGreater(len(written_samples), 1000)
         blocks = self.root / "blocks"
         made = subprocess.run([promtool, "tsdb", "create-blocks-from", "openmetrics", exported,
                                blocks], capture_output=True, text=True, timeout=jt.PATIENCE)
@@ -119,7 +119,7 @@ class HistoryCommand(unittest.TestCase):
         for line in dumped.stdout.splitlines():
             match = re.fullmatch(r"(\{.+\}) (\S+) ([0-9]+)", line)
             kept[(series_of(match[1]), int(match[3]))] = float(match[2])
-        self.assertEqual(kept, told)
+        self.assertEqual(kept, written_samples)
 
 
 class EventsBesideAHistory(unittest.TestCase):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The flight recorder in the real daemon: on this machine's kernel and under another root."""
 
 import os
@@ -36,7 +37,7 @@ class Recorder(unittest.TestCase):
     def test_a_stop_writes_what_waited(self):
         daemon = self.start()
         self.wait_up(daemon)
-        daemon.wait_for_page("two steps", lambda page: page.value("jetmem_history_steps_total") >= 2)
+        daemon.wait_for_page("two steps", lambda page: page.value("jetmem_history_snapshots_total") >= 2)
         begun = time.monotonic()
         daemon.stop()
         jt.measured("a stop with the recorder", time.monotonic() - begun)
@@ -64,7 +65,7 @@ class Recorder(unittest.TestCase):
         daemon.stop()
         self.assertFalse(self.file.exists())
 
-    def test_another_root_is_recorded_where_it_is_told_to(self):
+    def test_another_root_is_recorded_where_the_settings_say(self):
         root = jt.FIXTURES / "orin-nano-8gb"
         daemon = self.start(root=root)
         self.wait_up(daemon)
@@ -88,11 +89,11 @@ class Recorder(unittest.TestCase):
         finally:
             os.close(descriptor)
         daemon = self.start()
-        daemon.wait_for_log("cannot be written")
+        daemon.wait_for_log("cannot write")
         page = daemon.scrape()
         self.assertEqual(page.value("jetmem_history_up"), 0)
         fill.unlink()
-        daemon.wait_for_log("is written again", seconds=60)
+        daemon.wait_for_log("writing again", seconds=60)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""What steers a terminal, in whatever the commands are told: by a daemon that is not what it seems, in a bundle
+# SPDX-License-Identifier: Apache-2.0
+"""Control characters in whatever the commands receive: from a daemon that is not what it seems, in a bundle
 that somebody sent. Field by field, and no byte of it comes through; nor does a command die of it."""
 
 import concurrent.futures
@@ -6,7 +7,6 @@ import http.server
 import json
 import os
 import re
-import shutil
 import subprocess
 import threading
 import unittest
@@ -29,7 +29,7 @@ def fields(value):
     if isinstance(value, dict):
         for name, each in value.items():
             is_text = isinstance(each, str) or (isinstance(each, list) and any(isinstance(e, str) for e in each))
-            # Label names, metrics: their texts are told apart by nothing that matters here.
+            # Label names and metrics need no distinct texts here.
             found |= {name if re.fullmatch("[a-z_]+", name) else "*"} if is_text else set()
             found |= fields(each)
     elif isinstance(value, list):
@@ -112,7 +112,7 @@ class HostileAnswers(unittest.TestCase):
         (rules / "site.yaml").write_text(
             "rules:\n  - alert: SiteAlways\n    severity: warning\n"
             "    when: [{metric: jetmem_meminfo_MemTotal_bytes, above: 1MiB}]\n"
-            "    summary: is told\n    cause: it is a test\n    remedy: none\n")
+            "    summary: fires\n    cause: it is a test\n    remedy: none\n")
         cls.root = jt.copy_of_fixture(cls, "orin-nano-8gb")
         cls.daemon = jt.Daemon(cls, jt.FAST + f"rules: {{directory: '{rules}', interval: 1s}}\n", root=cls.root)
         cls.daemon.wait_until_read()

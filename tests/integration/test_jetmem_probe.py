@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem-probe itself: what it prints, whatever the machine, its heaps and its callers do.
 
 What makes device nodes needs root. fake_dma_buf.c stands for the kernel behind them.
@@ -7,7 +8,6 @@ import fcntl
 import json
 import os
 import pathlib
-import re
 import resource
 import signal
 import socket
@@ -65,7 +65,7 @@ class Probe(unittest.TestCase):
 
 
 class OnThisMachine(Probe):
-    def test_every_kind_is_told(self):
+    def test_every_kind_is_reported(self):
         result = self.probe("--frame", 1 << 20)
         states = {}
         for probe in result["probes"]:
@@ -177,9 +177,6 @@ class Asked(Probe):
         self.assertLess(first, [words.index("at dmabuf")])
         self.assertLess(lines.index("at pinned - start 0"), words.index("at conditions", 3))
 
-    def test_without_progress_there_is_one_line(self):
-        self.probe("--kinds", "host,pinned", "--frame", PAGE)
-
     def ask(self, *parts, pause=0.0):
         """Over a socket, as systemd hands it over: stdin and stdout are one."""
         ours, theirs = socket.socketpair()
@@ -220,10 +217,6 @@ class Asked(Probe):
         self.assertEqual(status, 2)
         self.assertIn("no request", error)
         self.assertLess(time.monotonic() - began, 8 + jt.ONE_SECOND)
-
-    def test_nobody_asks(self):
-        done = jt.run([PROBE, "--request"])  # stdin is /dev/null
-        self.assertEqual(done.returncode, 2)
 
 
 class Hostile(Probe):
@@ -345,16 +338,6 @@ class Heaps(Probe):
 
 
 class FoldersWithOtherThings(Heaps):
-    def test_an_empty_folder(self):
-        self.assertEqual(self.heaps()[""]["state"], "unsupported")
-
-    def test_no_folder(self):
-        self.folder.rmdir()
-        found = self.heaps()[""]
-        self.assertEqual(found["state"], "unsupported")
-        self.assertIn(f"no {self.folder}", found["reason"])
-        self.folder.write_text("")
-        self.assertEqual(self.heaps()[""]["state"], "failed")
 
     def test_a_folder_that_is_closed(self):
         self.folder.chmod(0)
@@ -387,11 +370,6 @@ class FoldersWithOtherThings(Heaps):
             self.assertIn(name, found[""]["reason"])
         self.assertNotIn("vidbuf_cached", found[""]["reason"])
 
-    def test_thousands_of_entries(self):
-        for i in range(3000):
-            (self.folder / f"file{i}").write_text("")
-        self.assertRegex(self.heaps()[""]["reason"], r"at least \d+ entries, such as ")
-
     def test_udmabuf_that_is_something_else(self):
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
@@ -414,12 +392,6 @@ class FoldersWithOtherThings(Heaps):
         self.assertEqual(found["udmabuf"]["warm_up"]["steps"][0]["calls"][-1],
                          {"call": "UDMABUF_CREATE", "result": "ENOTTY"})
         self.assertIn("with space", found[""]["reason"])
-
-    def test_sixteen_heaps_and_no_more(self):
-        self.make(*(f"system{i:02}" for i in range(20)))
-        found = self.heaps()
-        self.assertEqual(len(found), 18)
-        self.assertIn("system16 (beyond the first 16)", found[""]["reason"])
 
     @unittest.skipIf(os.geteuid() != 0, "only root can be nobody")
     def test_a_heap_that_may_not_be_opened(self):
@@ -516,13 +488,6 @@ class KernelsBehindThem(Heaps):
         found = self.heaps("--any-heap", behaviour="ok")
         self.assertEqual(found["camera@0"]["state"], "ok")
 
-    def test_memory_behind_two_names_is_taken_once(self):
-        self.make("default_cma_region", "reserved")
-        found = self.heaps("--largest-run", f"reserved={48 << 20}", behaviour="ok")
-        self.assertEqual(found["default_cma_region"]["state"], "ok")
-        self.assertEqual(found["reserved"]["state"], "skipped")
-        self.assertIn("the same memory as the heap default_cma_region", found["reserved"]["reason"])
-
     def test_protected_memory_is_left_alone(self):
         self.make("system-secure")
         found = self.heaps("--any-heap", behaviour="ok")["system-secure"]
@@ -542,19 +507,6 @@ class KernelsBehindThem(Heaps):
         self.assertEqual(bisection["error"], "ENOMEM")
         self.assertEqual(bisection["tries"], len(self.asked()))
         self.assertTrue(all(line.startswith("allocate ") for line in self.asked()))
-
-    def test_bisection_leaves_half_a_gibibyte(self):
-        available = int(re.search(r"MemAvailable: +(\d+)", pathlib.Path("/proc/meminfo")
-                                  .read_text())[1]) << 10
-        self.make("cma")
-        found = self.heaps("--bisect", 1 << 60, "--any-heap", behaviour="half_full")["cma"]
-        self.assertLess(found["bisection"]["limit_bytes"], available - (256 << 20))
-
-    def test_bisection_of_nothing_fails(self):
-        self.make("cma")
-        found = self.heaps("--bisect", 64 << 20, "--any-heap", behaviour="full")["cma"]
-        self.assertEqual((found["state"], found["failed_bytes"], found["error"]),
-                         ("failed", PAGE, "ENOMEM"))
 
 
 if __name__ == "__main__":

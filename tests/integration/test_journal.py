@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Logs under systemd: entries with fields in the journal, and a journal that takes none.
 
 A socket of this test's own stands for journald, in a mount namespace of its own. Needs root.
@@ -60,7 +61,7 @@ class Journal:
                 continue
 
     def fill(self):
-        """Sends until no more goes in."""
+        """Sends until the socket is full."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
             count = 0
@@ -93,7 +94,7 @@ class UnderSystemd(unittest.TestCase):
 
         def serves():
             try:
-                return (daemon.scrape().value("jetmem_rounds_total") or 0) >= 1
+                return (daemon.scrape().value("jetmem_sample_cycles_total") or 0) >= 1
             except OSError:
                 return False
         jt.wait_for("it serves", serves)
@@ -191,9 +192,9 @@ class UnderSystemd(unittest.TestCase):
         self.assertEqual(daemon.stop()[0], 0)
 
     def check_it_samples_on(self, daemon):
-        rounds = daemon.scrape().value("jetmem_rounds_total")
+        rounds = daemon.scrape().value("jetmem_sample_cycles_total")
         daemon.wait_for_page("five more rounds",
-                             lambda p: p.value("jetmem_rounds_total") >= rounds + 5)
+                             lambda p: p.value("jetmem_sample_cycles_total") >= rounds + 5)
         self.assertEqual({daemon.scrape().state(source) for source in jt.CHEAP}, {"ok"})
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernel log in the daemon: the real /dev/kmsg, a stand-in with the same semantics that takes any
 rate, restarts within one boot, and logs that cannot be read."""
 
@@ -25,7 +26,7 @@ def uptime_us():
 
 
 class KmsgStandIn:
-    """Feeds records to a daemon, through kmsg_stand_in.py in the place of jetmem-reader."""
+    """Feeds records to a daemon, through fake_kmsg.py in the place of jetmem-reader."""
 
     def __init__(self, test):
         directory = jt.temp_directory(test)
@@ -38,7 +39,7 @@ class KmsgStandIn:
         test.addCleanup(self.close)
         # The daemon passes nothing of its environment on.
         self.program = directory / "reader"
-        stand_in = pathlib.Path(__file__).with_name("kmsg_stand_in.py")
+        stand_in = pathlib.Path(__file__).with_name("fake_kmsg.py")
         self.program.write_text(f"#!/bin/sh\nexec {sys.executable} {stand_in} {self.path}\n")
         self.program.chmod(0o755)
         self.settings = f'reader: {{program: "{self.program}", socket: ""}}\n'
@@ -133,7 +134,7 @@ class Live(Feeding):
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
         page = daemon.wait_for_page(
             "a foreign record",
-            lambda page: page.value("jetmem_kernel_log_foreign_records_total") == 1)
+            lambda page: page.value("jetmem_kernel_log_user_records_total") == 1)
         self.assertEqual(self.events(page, "smmu_context_fault"), 0)
         daemon.reload(self.kmsg.settings + ACCEPT)
         daemon.wait_for_log("settings reloaded")
@@ -244,10 +245,8 @@ rules:
         page = daemon.wait_for_page("the old one", lambda page: self.events(page, "oom_kill"))
         self.assertEqual(self.events(page, "oom_kill"), 1)
         self.assertEqual(self.events(page, "smmu_context_fault"), 30_000)
-        deadline = time.monotonic() + 4
-        while time.monotonic() < deadline:
-            self.assertFalse(self.fires(daemon.scrape()))
-            time.sleep(0.2)
+        for _ in range(4):
+            self.assertFalse(self.fires(daemon.wait_for_cycles(1)))
         self.kmsg.put(KILL.format(pid=8, comm="cam"))
         page = daemon.wait_for_page("the alert", self.fires)
         self.assertEqual(self.events(page, "oom_kill"), 2)
@@ -284,11 +283,10 @@ class Restarted(Feeding):
                                     lambda page: self.events(page, "smmu_context_fault") == 7)
         self.assertEqual(page.value("jetmem_kernel_events_before_start",
                                     kind="smmu_context_fault"), 7)
-        time.sleep(1.5)
-        page = daemon.scrape()
+        page = daemon.wait_for_cycles(2)
         self.assertEqual(self.events(page, "smmu_context_fault"), 7)
         self.assertEqual(page.value("jetmem_kernel_log_lost_records_total", reason="overrun"), 0)
-        # Told once: the restart is no news.
+        # Logged once: the restart repeats nothing.
         self.assertNotIn("unmapped", daemon.log())
 
     def test_records_overwritten_meanwhile_are_counted(self):
@@ -310,9 +308,10 @@ class Restarted(Feeding):
         daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
         daemon.stop()
         file = self.state / "kernel-log.json"
-        saved = json.loads(file.read_text())
-        saved["boot_id"] = "00000000-0000-0000-0000-000000000000"
-        file.write_text(json.dumps(saved))
+        head, fields = file.read_text().split("\n", 1)
+        head = json.dumps({**json.loads(head), "boot_id": "00000000-0000-0000-0000-000000000000"},
+                          separators=(",", ":"))
+        file.write_text(f"{head}\n{fields}")
         daemon = self.daemon()
         daemon.wait_for_page("one again",
                              lambda page: self.events(page, "smmu_context_fault") == 1)
@@ -320,7 +319,7 @@ class Restarted(Feeding):
     def test_a_damaged_state_is_said_and_does_not_stop_it(self):
         (self.state / "kernel-log.json").write_text('{"format": 1, "boot_id"')
         daemon = self.daemon()
-        daemon.wait_for_log("what was counted before is not known: .*kernel-log.json")
+        daemon.wait_for_log("restart lost the counts of the kernel log: .*kernel-log.json")
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
         daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
 
@@ -350,7 +349,7 @@ class JournalStandIn:
         self.connection = None
         self.program = self.directory / "jetmemd"
         shutil.copy(jt.JETMEMD, self.program)
-        stand_in = pathlib.Path(__file__).with_name("journal_stand_in.py")
+        stand_in = pathlib.Path(__file__).with_name("fake_journal.py")
         journal = self.directory / "jetmem-journal"
         journal.write_text(f"#!/bin/sh\nexec {sys.executable} {stand_in} "
                            f'{"hang" if hangs else self.path} "$@"\n')
@@ -418,21 +417,19 @@ class Journal(Feeding):
         self.assertEqual(page.value("jetmem_kernel_log_input", input="kmsg"), 1)
         for reason in ("before_start", "overrun"):
             self.assertEqual(page.value("jetmem_kernel_log_lost_records_total", reason=reason), 0)
-        time.sleep(1.2)
-        self.assertEqual(self.events(daemon.scrape(), "oom_kill"), 3)
+        self.assertEqual(self.events(daemon.wait_for_cycles(2), "oom_kill"), 3)
 
     def test_one_that_never_speaks_is_not_ok(self):
         journal = JournalStandIn(self, hangs=True)
         daemon = self.start(journal)
         daemon.wait_for_log("looked for in the journal instead")
-        time.sleep(1)
-        page = daemon.scrape()
+        page = daemon.wait_for_cycles(2)
         self.assertEqual(page.state("kernel_log"), "denied")
         self.assertIsNone(self.events(page, "oom_kill"))
 
     def test_process_lines_name_who_printed_them(self):
         journal = JournalStandIn(self)
-        daemon = self.start(journal, "kernel_log: {process_lines: always}", kmsg=True)
+        daemon = self.start(journal, "kernel_log: {library_errors: always}", kmsg=True)
         arguments = journal.accept()
         self.assertEqual(arguments[0], "--processes")
         self.assertIn("NvMapMem", arguments)
@@ -441,10 +438,10 @@ class Journal(Feeding):
                      "text": "NvMapMemAllocInternalTagged: 1076000000 error 12",
                      "stamp_us": uptime_us()})
         page = daemon.wait_for_page("it", lambda page: self.events(page, "nvmap") == 1)
-        self.assertEqual(page.value("jetmem_kernel_log_process_lines_followed"), 1)
+        self.assertEqual(page.value("jetmem_kernel_log_library_errors_followed"), 1)
         daemon.wait_for_log("detector.service")
         daemon.stop()
-        daemon = self.start(journal, "kernel_log: {process_lines: always}", kmsg=True)
+        daemon = self.start(journal, "kernel_log: {library_errors: always}", kmsg=True)
         arguments = journal.accept()
         self.assertEqual(arguments[arguments.index("--after-cursor") + 1], "c")
         self.assertIsNone(self.events(daemon.scrape(), "nvmap"), "more of it may be to come")
@@ -453,7 +450,7 @@ class Journal(Feeding):
 
     def test_switching_it_on_and_off_leaves_nothing_behind(self):
         journal = JournalStandIn(self)
-        settings = "kernel_log: {process_lines: always}\n"
+        settings = "kernel_log: {library_errors: always}\n"
         daemon = self.start(journal, settings, kmsg=True)
         journal.accept()
         for _ in range(3):
@@ -495,12 +492,12 @@ class RealDevice(unittest.TestCase):
             "the kernel log is followed",
             lambda page: page.state("kernel_log") == "ok" and
             page.value("jetmem_kernel_log_records_total") > 0)
-        foreign = before.value("jetmem_kernel_log_foreign_records_total")
+        foreign = before.value("jetmem_kernel_log_user_records_total")
         KMSG.write_text("<3>Out of memory: Killed process 4712 (forged) total-vm:100kB, "
                         "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
                         "oom_score_adj:0\n")
         page = daemon.wait_for_page("a foreign record", lambda page: page.value(
-            "jetmem_kernel_log_foreign_records_total") > foreign)
+            "jetmem_kernel_log_user_records_total") > foreign)
         self.assertFalse(page.series("jetmem_oom_kills_total", comm="forged"))
         self.assertNotIn("forged", daemon.log())
 
@@ -511,11 +508,12 @@ class RealDevice(unittest.TestCase):
         def wakeups():
             status = pathlib.Path(f"/proc/{daemon.pid}/task/{daemon.pid}/status").read_text()
             return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M)[1])
-        time.sleep(1)
-        before = wakeups()
-        time.sleep(4)
-        # One round a second, and little else.
-        self.assertLess(wakeups() - before, 12)
+        def in_four_seconds():
+            before = wakeups()
+            time.sleep(4)
+            return wakeups() - before
+        # One cycle a second, and little else. A busy machine adds some to one measurement, not to each.
+        jt.wait_for("fewer than 12 wake-ups in 4 s", lambda: in_four_seconds() < 12, 40)
 
 
 class Captured(unittest.TestCase):
@@ -529,7 +527,7 @@ class Captured(unittest.TestCase):
         self.assertRegex(daemon.log(), "at 2025-09-2[89] [0-9:]*: .*python3")
         self.assertAlmostEqual(page.value("jetmem_kernel_event_last_seen_timestamp_seconds",
                                           kind="oom_kill"), 1758612345 + 508840.790044, places=3)
-        self.assertEqual(page.value("jetmem_kernel_log_foreign_records_total"), 1)
+        self.assertEqual(page.value("jetmem_kernel_log_user_records_total"), 1)
         file = root / "dev/kmsg"
         more = file.read_bytes() + (b"3,9000,533300000000,-;Out of memory: Killed process 9 (b) "
                                     b"total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, "
@@ -537,9 +535,8 @@ class Captured(unittest.TestCase):
         jt.replace_file(file, more)
         daemon.wait_for_page("one more", lambda page: page.value(
             "jetmem_kernel_events_total", kind="oom_kill", origin="system") == 2)
-        time.sleep(2.5)
-        self.assertEqual(daemon.scrape().value("jetmem_kernel_events_total", kind="oom_kill",
-                                               origin="system"), 2)
+        self.assertEqual(daemon.wait_for_cycles(3).value("jetmem_kernel_events_total", kind="oom_kill",
+                                                         origin="system"), 2)
 
 
 if __name__ == "__main__":

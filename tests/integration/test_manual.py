@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The man pages and completions, as the build made them: read by the programs that read them.
 
 JETMEM_MANUAL is the folder, JETMEM_CLI the program.
@@ -17,7 +18,7 @@ CLI = os.environ["JETMEM_CLI"]
 
 def commands_of_help():
     text = subprocess.run([CLI, "--help"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[0] for line in text.split("Subcommands:")[1].splitlines()
+    return [line.split()[0].rstrip(",") for line in text.split("Subcommands:")[1].splitlines()
             if line.startswith("  ") and not line.startswith("   ")]
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A daemon that did not get to run for a while, and logs that cannot be written."""
 
 import os
@@ -10,30 +11,25 @@ import jetmem_testing as jt
 
 class Pauses(unittest.TestCase):
     def test_a_pause_makes_nothing_stale_that_is_read_right_after_it(self):
-        daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb")
-        daemon.wait_until_read()
-        before = daemon.log()
-        os.kill(daemon.pid, signal.SIGSTOP)
-        time.sleep(5)  # longer than three intervals, and than a reader's answer takes
-        os.kill(daemon.pid, signal.SIGCONT)
-        page = daemon.wait_for_page("missed rounds are counted",
-                                    lambda p: p.value("jetmem_rounds_missed_total") >= 3)
-        self.assertEqual(jt.unexpected_states(page, "orin-nano-8gb"), {})
-        for source in page.sources():
-            self.assertEqual(page.value("jetmem_source_stale", source=source), 0, source)
-        self.assertNotIn("stale", daemon.log()[len(before):])
-        self.assertEqual(daemon.stop()[0], 0)
-
-    def test_a_reload_after_a_pause_makes_nothing_stale(self):
-        daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb")
-        daemon.wait_until_read()
-        os.kill(daemon.pid, signal.SIGSTOP)
-        time.sleep(5)
-        os.kill(daemon.pid, signal.SIGHUP)
-        os.kill(daemon.pid, signal.SIGCONT)
-        daemon.wait_for_log("settings reloaded")
-        self.assertNotIn("stale", daemon.log())
-        self.assertEqual(daemon.stop()[0], 0)
+        for reload in (False, True):
+            with self.subTest(reload=reload):
+                daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb")
+                daemon.wait_until_read()
+                before = daemon.log()
+                os.kill(daemon.pid, signal.SIGSTOP)
+                time.sleep(5)  # longer than three intervals, and than a reader's answer takes
+                if reload:
+                    os.kill(daemon.pid, signal.SIGHUP)
+                os.kill(daemon.pid, signal.SIGCONT)
+                page = daemon.wait_for_page("missed cycles are counted",
+                                            lambda p: p.value("jetmem_sample_cycles_missed_total") >= 3)
+                if reload:
+                    daemon.wait_for_log("settings reloaded")
+                self.assertEqual(jt.unexpected_states(page, "orin-nano-8gb"), {})
+                for source in page.sources():
+                    self.assertEqual(page.value("jetmem_source_stale", source=source), 0, source)
+                self.assertNotIn("stale", daemon.log()[len(before):])
+                self.assertEqual(daemon.stop()[0], 0)
 
     def test_an_answer_of_the_reader_that_waited_out_a_pause_counts(self):
         daemon = jt.Daemon(self, "reader: {deadline: 1s}\nsources: {thermal: {interval: 1s}}\n",
@@ -57,11 +53,11 @@ class Pages(unittest.TestCase):
             f"  {name}: {{interval: 1m}}\n" for name in
             ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure", "cma", "thermal"))
         daemon = jt.Daemon(self, slow, root=jt.FIXTURES / "orin-nano-8gb")
-        rounds = daemon.wait_until_read().value("jetmem_rounds_total")
+        rounds = daemon.wait_until_read().value("jetmem_sample_cycles_total")
         daemon.reload(slow + "log: {level: debug}\n")
         daemon.wait_for_log("settings reloaded")
         page = daemon.scrape()
-        if page.value("jetmem_rounds_total") == rounds:  # no round in between, as is likely
+        if page.value("jetmem_sample_cycles_total") == rounds:  # no round in between, as is likely
             self.assertEqual(page.value("jetmem_config_reloads_total", result="taken"), 1)
         self.assertEqual(daemon.stop()[0], 0)
 

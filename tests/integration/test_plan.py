@@ -1,8 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem plan as a user has it: the worked examples of docs/plan.md, a device that is too small, mistakes."""
 
 import json
 import pathlib
-import subprocess
 import unittest
 
 import jetmem_testing as jt
@@ -22,16 +22,16 @@ class Plan(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def judged(self, *arguments, status, root=None):
+    def checked(self, *arguments, status, root=None):
         done = plan(*arguments, "--json", root=root)
         self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
-        told = json.loads(done.stdout)
-        self.assertEqual(told["schema"], "jetmem-plan/1")
-        return told
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["schema"], "jetmem-plan/1")
+        return answer
 
     def test_the_worked_examples(self):
-        told = self.judged(EXAMPLES / "four-cameras.yaml", "--device", "orin-nano-8gb", status=0)
-        cameras = [item for item in told["items"] if item["name"].startswith("camera")]
+        answer = self.checked(EXAMPLES / "four-cameras.yaml", "--device", "orin-nano-8gb", status=0)
+        cameras = [item for item in answer["items"] if item["name"].startswith("camera")]
         # 1920 x 1080 in 2 bytes, and twice in 1.5, four buffers each, four cameras, each written and read 30
         # times a second.
         frames = 1920 * 1080 * (2 + 1.5 + 1.5)
@@ -47,9 +47,9 @@ class Plan(unittest.TestCase):
 
     def test_what_does_not_fit(self):
         path = self.write("services: [{name: database, memory: 30GiB}]\n")
-        told = self.judged(path, "--device", "orin-nano-8gb", status=1)
-        self.assertEqual(told["memory"]["planned_bytes"], 30 << 30)
-        self.assertLess(told["memory"]["left_bytes"], 0)
+        answer = self.checked(path, "--device", "orin-nano-8gb", status=1)
+        self.assertEqual(answer["memory"]["planned_bytes"], 30 << 30)
+        self.assertLess(answer["memory"]["left_bytes"], 0)
         shown = plan(path, "--device", "orin-nano-8gb")
         self.assertEqual(shown.returncode, 1)
         self.assertRegex(shown.stdout, r"Memory +does not fit: ")
@@ -57,22 +57,22 @@ class Plan(unittest.TestCase):
     def test_a_captured_device(self):
         total = int((BOARD / "proc/meminfo").read_text().split()[1]) << 10
         path = self.write("services: [{name: a, memory: 100MiB}]\nreserve: 100MiB\n")
-        alone = self.judged(path, "--device", "this", status=0, root=BOARD)
+        alone = self.checked(path, "--device", "this", status=0, root=BOARD)
         self.assertTrue(alone["device"]["measured"])
         self.assertEqual(alone["device"]["linux_bytes"], total)
         self.assertEqual(alone["memory"]["left_bytes"], total - (200 << 20))
         # What is used now comes on top.
-        told = self.judged(path, "--device", "this", "--on-top", status=0, root=BOARD)
-        self.assertTrue(told["on_top"])
-        self.assertLess(told["memory"]["left_bytes"], total - (200 << 20))
+        answer = self.checked(path, "--device", "this", "--on-top", status=0, root=BOARD)
+        self.assertTrue(answer["on_top"])
+        self.assertLess(answer["memory"]["left_bytes"], total - (200 << 20))
 
     def test_contiguous_buffers(self):
         path = self.write("cameras:\n  - {name: front, width: 1920, height: 1080, rate: 30, "
                           "stages: {capture: {format: nv12, buffers: 400, contiguous: true}}}\n")
-        told = self.judged(path, "--device", "this", status=1, root=BOARD)
-        self.assertEqual(told["contiguous"]["planned_bytes"], 1920 * 1080 * 1.5 * 400)
-        self.assertEqual(told["contiguous"]["largest_piece_bytes"], 1920 * 1080 * 1.5)
-        self.assertTrue(told["contiguous"]["how_to_set"])
+        answer = self.checked(path, "--device", "this", status=1, root=BOARD)
+        self.assertEqual(answer["contiguous"]["planned_bytes"], 1920 * 1080 * 1.5 * 400)
+        self.assertEqual(answer["contiguous"]["largest_piece_bytes"], 1920 * 1080 * 1.5)
+        self.assertTrue(answer["contiguous"]["how_to_set"])
         self.assertIn("cma=", plan(path, "--device", "this", root=BOARD).stdout)
 
     def test_devices(self):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real Prometheus scrapes real daemons, and answers what they read.
 
 One daemon on this machine and one on each fixture; Debian's `prometheus` on loopback in a folder
@@ -164,12 +165,12 @@ class Scraped(unittest.TestCase):
     def test_counters_count(self):
         def rate():
             return [v for _, v in self.prometheus.query(
-                'irate(jetmem_rounds_total{board="live"}[30s])')]
+                'irate(jetmem_sample_cycles_total{board="live"}[30s])')]
         found = jt.wait_for("a rate", rate)
         self.assertTrue(0.5 < found[0] < 2, found)
         # Each daemon alone, and all ask for themselves: none restarted under the scrapes.
         self.assertEqual({v for _, v in self.prometheus.query(
-            'resets(jetmem_rounds_total[5m])')}, {0})
+            'resets(jetmem_sample_cycles_total[5m])')}, {0})
 
     def test_what_is_stale_vanishes(self):
         series = '{board="doomed", __name__=~"jetmem_vmstat_.*"}'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A read that hangs in the kernel, for real: a FUSE file system that never answers.
 
 The process that touches it sleeps in state D and survives SIGKILL. That must cost jetmemd one
@@ -51,16 +52,16 @@ class Hang(unittest.TestCase):
         return jt.wait_for("a reader in state D", lambda: self.wedged_readers(daemon))
 
     def check_cheap_sources(self, daemon, rounds=15):
-        """They go on, each fresh, and no round was late or left out."""
+        """They go on, each fresh, and no cycle was late or missed."""
         begin = daemon.scrape()
         lag = 0
         page = begin
         deadline = time.monotonic() + jt.PATIENCE
-        while page.value("jetmem_rounds_total") < begin.value("jetmem_rounds_total") + rounds:
+        while page.value("jetmem_sample_cycles_total") < begin.value("jetmem_sample_cycles_total") + rounds:
             self.assertLess(time.monotonic(), deadline)
             page = daemon.scrape()
-            lag = max(lag, page.value("jetmem_round_lag_seconds"),
-                      page.value("jetmem_round_duration_seconds"))
+            lag = max(lag, page.value("jetmem_sample_cycle_lag_seconds"),
+                      page.value("jetmem_sample_cycle_duration_seconds"))
             for source in jt.CHEAP:
                 self.assertEqual(page.state(source), "ok")
                 self.assertEqual(page.value("jetmem_source_stale", source=source), 0)
@@ -124,7 +125,7 @@ class Hang(unittest.TestCase):
         # Its being asked for again in vain starts no further reader.
         self.assertEqual(page.value("jetmem_readers_wedged"), 1)
         self.assertEqual(page.value("jetmem_reader_starts_total"), 2)
-        self.assertEqual(len(re.findall("source thermal: ", daemon.log())), 1, daemon.log())
+        self.assertEqual(len(re.findall("(?:info|warning|error) source thermal: ", daemon.log())), 1, daemon.log())
         self.assertEqual(daemon.request("GET", "/readyz")[0], 200)
 
         self.check_stops(daemon, "SIGTERM to end while a reader hangs in the kernel")
@@ -206,7 +207,7 @@ class Hang(unittest.TestCase):
             p.state("pagetypeinfo") == "ok" and p.state("thermal") == p.state("cma") == "failed")
         reasons = {labels["reason"] for labels, _ in page.series("jetmem_source_errors_total")}
         self.assertEqual(reasons, {"timeout", "unavailable"})
-        daemon.wait_for_log("1 readers? hangs? in the kernel, no more are started")
+        daemon.wait_for_log("1 readers? hangs? in the kernel")
         page = self.check_cheap_sources(daemon)
         self.assertEqual(page.value("jetmem_readers_wedged"), 1)
         self.assertEqual(len(daemon.readers()), 1)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SIGHUP, and what jetmemd tells the service manager that started it."""
 
 import os
@@ -73,15 +74,15 @@ class Reload(unittest.TestCase):
         self.assertEqual(page.value("jetmem_source_interval_seconds", source="meminfo"), 3)
         self.assertEqual(page.state("vmstat"), "disabled")
         self.assertEqual(page.families("jetmem_vmstat_"), [])
-        # What was left out of the file is at its default again.
+        # Settings removed from the file are at their defaults again.
         self.assertEqual(page.value("jetmem_source_interval_seconds", source="zoneinfo"), 1)
         daemon.wait_for_log("settings reloaded")
         daemon.wait_for_log("source vmstat: disabled")
 
         reads = page.value("jetmem_source_reads_total", source="meminfo")
-        rounds = page.value("jetmem_rounds_total")
+        rounds = page.value("jetmem_sample_cycles_total")
         page = daemon.wait_for_page("five rounds",
-                                    lambda p: p.value("jetmem_rounds_total") >= rounds + 5)
+                                    lambda p: p.value("jetmem_sample_cycles_total") >= rounds + 5)
         self.assertLessEqual(page.value("jetmem_source_reads_total", source="meminfo"), reads + 3)
 
         daemon.reload(jt.FAST)
@@ -127,7 +128,7 @@ class Reload(unittest.TestCase):
 
     def test_log_level(self):
         # The fixture's kernel log has errors to tell of.
-        # Alerts are told whatever the level.
+        # Alerts are logged whatever the level.
         daemon = jt.Daemon(self, "log: {level: error}\nrules: {shipped: false}\n"
                            "sources: {kernel_log: {enabled: false}}",
                            listen=f"127.0.0.1:{jt.free_port()}",
@@ -145,8 +146,8 @@ class Reload(unittest.TestCase):
         before = daemon.wait_until_read()
         for _ in range(200):
             daemon.send(signal.SIGHUP)
-        page = daemon.wait_for_page("it samples on", lambda p: p.value("jetmem_rounds_total") >
-                                    before.value("jetmem_rounds_total") + 5)
+        page = daemon.wait_for_page("it samples on", lambda p: p.value("jetmem_sample_cycles_total") >
+                                    before.value("jetmem_sample_cycles_total") + 5)
         self.assertGreaterEqual(self.reloads(page, "taken"), 1)
         self.assertEqual(self.reloads(page, "refused"), 0)
         self.assertEqual(page.states(), before.states())
@@ -211,7 +212,7 @@ class Notifications(unittest.TestCase):
         daemon.send(signal.SIGCONT)
         manager.wait_for("WATCHDOG", count + 2)
         # The rounds that did not take place are counted.
-        self.assertGreater(daemon.scrape().value("jetmem_rounds_missed_total"), 5)
+        self.assertGreater(daemon.scrape().value("jetmem_sample_cycles_missed_total"), 5)
 
     def test_watchdog_is_not_fed_by_anything_else(self):
         # Rounds a minute apart (the processes' figures: 10 s), but many scrapes and reloads.
@@ -220,13 +221,13 @@ class Notifications(unittest.TestCase):
             f"{name}: {{interval: 1m}}" for name in jt.BOARD_SOURCES) + "}",
             root=jt.FIXTURES / "nano-4gb", environment=manager.environment(WATCHDOG_USEC="2000000"))
         daemon.wait_until_read()
-        rounds = daemon.scrape().value("jetmem_rounds_total")
+        rounds = daemon.scrape().value("jetmem_sample_cycles_total")
         count = len(manager.times("WATCHDOG"))
         for _ in range(30):
             daemon.scrape()
             daemon.send(signal.SIGHUP)
             time.sleep(0.05)
-        more_rounds = daemon.scrape().value("jetmem_rounds_total") - rounds
+        more_rounds = daemon.scrape().value("jetmem_sample_cycles_total") - rounds
         self.assertLessEqual(len(manager.times("WATCHDOG")) - count, more_rounds)
 
     def test_a_frozen_service_manager_does_not_stop_sampling(self):
@@ -245,9 +246,9 @@ class Notifications(unittest.TestCase):
             pass
         daemon = jt.Daemon(self, jt.FAST, root=jt.FIXTURES / "nano-4gb",
                            environment={"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "1000000"})
-        rounds = daemon.scrape().value("jetmem_rounds_total")
+        rounds = daemon.scrape().value("jetmem_sample_cycles_total")
         daemon.wait_for_page("ten more rounds",
-                             lambda p: p.value("jetmem_rounds_total") > rounds + 10, 10)
+                             lambda p: p.value("jetmem_sample_cycles_total") > rounds + 10, 10)
         status, seconds = daemon.stop()
         jt.measured("SIGTERM to end with a frozen service manager", seconds)
         self.assertEqual(status, 0)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Something else where a source's file was: an error of that source alone.
 
 On a copy of a fixture, each file that a source reads is replaced, one thing after the other; the
@@ -219,7 +220,7 @@ class UnderAttack(unittest.TestCase):
         print(f"\nmeasured: RSS grew by at most {worst >> 10} KiB under {len(ATTACKS)} attacks on "
               f"{source}", file=jt.sys.stderr)
         self.assertLess(worst, MAX_GROWTH)
-        # A line for a change, and no more than the bound for a source that keeps changing.
+        # One line per change, up to the bound for a source that keeps changing.
         self.assertLessEqual(daemon.log().count(f"source {source}: "), 7, daemon.log())
         self.assertEqual(daemon.stop()[0], 0)
 
@@ -354,7 +355,7 @@ class UnderAttack(unittest.TestCase):
         jt.wait_for("not ready", lambda: daemon.request("GET", "/readyz")[0] == 503)
         # It lives all the same, and says what it sees.
         self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
-        # The page is made anew at the next sampling, readiness is told at once.
+        # The page is made anew at the next sampling, readiness is reported at once.
         daemon.wait_for_page("all are absent", lambda p: {p.state(source) for source in jt.CHEAP} == {"absent"})
 
     def test_the_tree_vanishes(self):

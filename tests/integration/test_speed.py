@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmemd --speed: hours of a played machine in seconds. Its intervals, ages and stale logic go by the
 fast clock; what jetmemd itself does, and whether it hangs, by the real one."""
 
@@ -61,9 +62,9 @@ class Fast(unittest.TestCase):
             self.assertEqual(last.value("jetmem_source_interval_seconds", source=source), INTERVAL)
             # What a read takes is real time.
             self.assertLess(last.value("jetmem_source_duration_seconds", source=source), 1, source)
-        ages = sorted(page.value("jetmem_page_age_seconds") for page in pages)
+        ages = sorted(page.value("jetmem_samples_age_seconds") for page in pages)
         self.assertLess(ages[len(ages) // 2], 3 * INTERVAL)
-        self.assertLess(last.value("jetmem_round_duration_seconds"), 1)
+        self.assertLess(last.value("jetmem_sample_cycle_duration_seconds"), 1)
         jt.measured(f"{passed:.0f} s of the machine at speed {SPEED}", time.monotonic() - begin)
 
     def test_a_pause_of_the_real_machine_is_no_hang(self):

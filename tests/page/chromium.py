@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium and its tabs, over the DevTools protocol.
 
 The protocol is spoken through a pipe (--remote-debugging-pipe: JSON, each message ends with a zero

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the page share: daemons to look at, and how to tell that a page is complete.
 
 Beside what jetmem_testing.py wants, ctest sets:
 
     JETMEM_ESBUILD   the program that bundles the page
 
-By hand, from this folder, with those set: python3 -B test_look.py [-k NAME]
+By hand, from this folder, with those set: python3 -B test_appearance.py [-k NAME]
 """
 
 import http.client
@@ -108,7 +109,7 @@ def esbuild():
 
 
 class Story:
-    """A scenario told to a daemon that records and serves; jetmemd's clock runs as fast as the story."""
+    """A scenario with a daemon that records and serves; jetmemd's clock runs as fast as the story."""
 
     def __init__(self, test, name, speed):
         self.name, self.speed = name, speed
@@ -122,7 +123,7 @@ class Story:
         self.begun = time.monotonic()
         with open(self._log, "wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-B", str(jt.FIXTURES.parent / "scenarios/player.py"), name, "--speed", str(speed),
+                [sys.executable, "-B", str(pathlib.Path(__file__).parents[1] / "scenarios/player.py"), name, "--speed", str(speed),
                  "--quiet", "--out", str(directory / "tree"), "--run", jt.JETMEMD, "--config", str(config)],
                 env={"STATE_DIRECTORY": str(directory / "state"), "RUNTIME_DIRECTORY": str(directory / "run"),
                      "PATH": "/usr/bin:/bin", "TZ": "UTC"},

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes docs/images: the page as it is, in the browser of the tests.
 
     screenshots.py DIRECTORY       (scripts/screenshots builds what it needs and calls it)

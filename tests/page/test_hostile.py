@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text of whoever runs on the device stays text: names of processes, units, areas, zones and buffers, the
 device's model, the kernel's log, a site's rules. No element comes of it, no script, no request."""
 
@@ -28,7 +29,7 @@ rules:
     remedy: {json.dumps("<iframe srcdoc='" + SCRIPT + "'></iframe> https://evil.example/ <style>*{{}}</style>".replace("{{}}", "display:none"))}
     runbook: memory-low
 """
-# A runbook that is no page's name is refused: this file is told as a mistake, with its text.
+# A runbook that is no page's name is refused: this file is reported as an error, with its text.
 MISTAKEN = """
 rules:
   - alert: Mistaken
@@ -128,8 +129,8 @@ class Hostile(unittest.TestCase):
         finally:
             self.tab.look(**pt.DESKTOP)
 
-    def test_mistakes_in_rules_are_told(self):
-        self.assertEqual(len(pt.ask(self.daemon, "alerts")["mistakes"]), 1)
+    def test_errors_in_rules_are_shown(self):
+        self.assertEqual(len(pt.ask(self.daemon, "alerts")["config_errors"]), 1)
         self.assertIn("20-mistaken.yaml", self.everything())
 
 

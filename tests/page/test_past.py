@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sixty days of past on the page: every range, kept over a reload; and what an open page costs the device."""
 
 import json
@@ -105,7 +106,7 @@ class Past(unittest.TestCase):
     def test_a_gap_stays_a_gap(self):
         """Nothing was recorded for three hours before the restart two days ago."""
         answer = pt.ask(self.daemon, "history?metric=jetmem_meminfo_MemAvailable_bytes&from=-604800&step=1800")
-        points = sorted(point[0] for series in answer["every_series"] for stretch in series["stretches"] for point in stretch["points"])
+        points = sorted(point[0] for series in answer["all_series"] for stretch in series["segments"] for point in stretch["points"])
         widest = max(b - a for a, b in zip(points, points[1:]))
         self.assertGreater(widest, 2 * 3600)
         tab = self.open("#?range=7d")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For everybody: axe-core in both themes on desktop and phone, the keyboard alone, small screens."""
 
 import unittest
@@ -136,7 +137,7 @@ class Reach(unittest.TestCase):
         self.assertTrue(self.tab.js("document.querySelector('#verdict').getBoundingClientRect().top < innerHeight"))
 
     def test_the_keyboard_chooses_a_range(self):
-        group = "#top [role=group][aria-label*='far back']"
+        group = "#top [role=group][aria-label^='Time range']"
         self.tab.js(f"document.querySelector(\"{group} button\").focus()")
         for key, expected in (("Enter", "10m"), ("Space", "1h")):
             self.tab.press(key)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page's sources keep the rules that make foreign text harmless and the page the device's own."""
 
 import html.parser
@@ -24,7 +25,7 @@ FORBIDDEN = {
     r"\bserviceWorker\b|\bnew\s+(?:Shared)?Worker\b|\bWebSocket\b|\bEventSource\b|\bsendBeacon\b": "only fetch asks the device",
     r"method\s*:\s*['\"](?!GET)": "nothing changes the device",
     r"setAttribute\(\s*['\"](?:style|on\w+)['\"]": "refused by the page's policy",
-    r"\bdebugger\b|\bconsole\.(?!error\b)": "only its own mistakes are told to the console",
+    r"\bdebugger\b|\bconsole\.(?!error\b)": "only its own errors go to the console",
 }
 
 

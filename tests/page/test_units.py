@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page's own functions, run in a browser: unit/*.test.js, bundled as the page is."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Stands in for libcuda.so.1, libEGL.so.1 and libnvbufsurface.so, all in one, so that they know of
  * each other's objects. Every call that can fail is counted, and the one that is asked for fails.
  * What is taken, given back, used wrongly is counted too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds that hand memory between CUDA and others, against a stand-in of NVIDIA's libraries
 // (fake_nvidia.c): that every call which fails is told, that what was taken is given back whichever
 // it was, and that nothing is believed of a library that is not as expected.
@@ -82,10 +83,10 @@ extern "C" int ioctl(int fd, unsigned long request, ...) noexcept {
 namespace jetmem::probe {
 
 const Gpu& gpu() { return the_gpu; }
-bool gpu_was_asked() { return true; }
+bool gpu_was_queried() { return true; }
 bool gpu_usable(Run& run, const char* kind) {
   if (the_gpu.state == State::kOk) return true;
-  run.leave_out(kind, "", the_gpu.state, the_gpu.reason);
+  run.add_result(kind, "", the_gpu.state, the_gpu.reason);
   return false;
 }
 bool gpu_modify(Recorder& recorder, void* for_gpu, std::uint64_t bytes) {
@@ -174,9 +175,9 @@ class WithLibraries : public testing::Test {
     options_.udmabuf = kind.label == kImportUdmabuf.label ? "/dev/null" : "/nonexistent";
     // Of the two targets that this kind has, the one that is meant.
     if (kind.label == kImportUdmabuf.label) control_->no_dma_buf = 1;
-    probe::Run asked(options_);  // gtest has a Run() of its own
-    kind.probe(asked);
-    results_ = asked.results();
+    probe::Run requested(options_);  // gtest has a Run() of its own
+    kind.probe(requested);
+    results_ = requested.results();
     // A kind that is left out as a whole has one result.
     if (results_.empty()) return {};
     return results_[std::min(kind.result, results_.size() - 1)];
@@ -191,9 +192,9 @@ class WithLibraries : public testing::Test {
 
 class Interop : public WithLibraries, public testing::WithParamInterface<Kind> {};
 
-std::vector<std::string> steps(const Rung& rung) {
+std::vector<std::string> steps(const SizeStep& size_step) {
   std::vector<std::string> names;
-  for (const Step& step : rung.steps) names.emplace_back(step.step);
+  for (const Step& step : size_step.steps) names.emplace_back(step.step);
   return names;
 }
 
@@ -202,9 +203,9 @@ TEST_P(Interop, WorksAndGivesEverythingBack) {
   EXPECT_EQ(result.kind, GetParam().name);
   EXPECT_EQ(result.state, State::kOk) << result.reason;
   ASSERT_TRUE(result.warm_up);
-  ASSERT_THAT(result.rungs, SizeIs(1));
-  EXPECT_EQ(result.rungs[0].mismatches, 0U);
-  EXPECT_EQ(steps(result.rungs[0]).back(), "free");
+  ASSERT_THAT(result.size_steps, SizeIs(1));
+  EXPECT_EQ(result.size_steps[0].mismatches, 0U);
+  EXPECT_EQ(steps(result.size_steps[0]).back(), "free");
 }
 
 TEST_P(Interop, SeesAGpuThatDidNothing) {
@@ -217,7 +218,7 @@ TEST_P(Interop, SeesAGpuThatDidNothing) {
 
 // Whichever call fails: it is told, nothing comes out as well, nothing is kept, and nobody touches
 // what the GPU has (fake_nvidia.c would end this program).
-TEST_P(Interop, EveryFailureIsToldAndNothingIsKept) {
+TEST_P(Interop, EveryFailureIsReportedAndNothingIsKept) {
   run(GetParam());
   const int calls = control_->calls;
   ASSERT_GT(calls, 12);
@@ -342,10 +343,10 @@ TEST_F(WithLibraries, WhatTheDriverRefusesIsUnsupported) {
   }
 }
 
-TEST_F(WithLibraries, NothingIsToldOfTheSpeedOfWhatMovesNothing) {
+TEST_F(WithLibraries, NothingIsReportedOfTheSpeedOfWhatMovesNothing) {
   const Result result = run(kSurface);
-  ASSERT_THAT(result.rungs, SizeIs(1));
-  for (const Step& step : result.rungs[0].steps) {
+  ASSERT_THAT(result.size_steps, SizeIs(1));
+  for (const Step& step : result.size_steps[0].steps) {
     const std::string name = step.step;
     const bool moves = name == step::kCpuWrite || name == step::kGpuRmw || name == step::kCpuVerify;
     EXPECT_EQ(step.bytes, moves ? 64U << 10 : 0U) << name;
@@ -413,7 +414,7 @@ TEST_F(WithLibraries, ARefusedImportIsUnsupported) {
   });
   ASSERT_NE(import, done.end());
   EXPECT_EQ(import->calls.back().result, "CUDA_ERROR_NOT_SUPPORTED");
-  EXPECT_THAT(result.rungs, SizeIs(0));
+  EXPECT_THAT(result.size_steps, SizeIs(0));
 }
 
 TEST_F(WithLibraries, AnOlderDriverDoesNotKnowOfImport) {

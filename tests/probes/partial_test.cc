@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/partial.h"
 
 #include <gmock/gmock.h>
@@ -58,8 +59,8 @@ TEST(PartialProbe, IsAResultOfWhatWasDone) {
   ASSERT_TRUE(run.gpu);
   EXPECT_EQ(run.gpu->name, "Orin");
   ASSERT_EQ(run.probes.size(), 2U);
-  ASSERT_EQ(run.probes[0].rungs.size(), 1U);
-  EXPECT_EQ(run.probes[0].rungs[0].steps[0].seconds, 1.25e-05);
+  ASSERT_EQ(run.probes[0].size_steps.size(), 1U);
+  EXPECT_EQ(run.probes[0].size_steps[0].steps[0].seconds, 1.25e-05);
   EXPECT_EQ(run.probes[1].kind, "device");
 }
 

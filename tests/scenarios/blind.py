@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem itself goes blind, bit by bit: a dead bus, a closed folder, a full disk, an overrun log.
 
 From the start the power meter's I2C bus hangs (EIO) and debugfs is closed for nvmap's folder (EACCES);

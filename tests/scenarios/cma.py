@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A contiguous memory area: which pages drivers have taken, and what cma_alloc answers."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files fill the contiguous area as on any machine, but this kernel does not tell what drivers have.
 
 It has neither CONFIG_CMA_SYSFS nor CONFIG_CMA_DEBUGFS, so CmaFree is all that is known; and memory is

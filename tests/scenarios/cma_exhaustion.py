@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The camera fragments its contiguous memory area until a 4K frame no longer fits.
 
 Each time the pipeline is set up again it gives its frames back, but two smaller buffers, of the preview,
@@ -21,18 +22,18 @@ def story(m):
     session, failed = 0, False
     while m.cma.largest_run >= FRAME:
         session += 1
-        told = f"session {session}: {left(m.cma)}"
+        note = f"session {session}: {left(m.cma)}"
         for frame in range(6):
             if frame % 3 == 0:
                 m.cma_alloc(PREVIEW + m.rng.randrange(-40, 40), "leaked")
             if not one_frame(m):
-                told = f"no room for frame {frame + 1} of 6: {left(m.cma)}" if not failed else told
+                note = f"no room for frame {frame + 1} of 6: {left(m.cma)}" if not failed else note
                 failed = True
                 break
             if frame % 2:
-                yield told
-                told = None
-        yield told
+                yield note
+                note = None
+        yield note
         yield from m.quiet(m.rng.randrange(1, 3))
         m.cma_release("frames")
         yield None

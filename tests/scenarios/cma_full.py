@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Camera after camera is started until the contiguous memory area is full, and one more is refused.
 
 Nothing is fragmented here: drivers have nearly every page of it. What meminfo says (CmaFree) falls

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is not memory: temperatures, throttling, clocks, processes and their buffers, swap devices.
 
 Each is played where the fixture has its files, and left alone where it has not.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Free memory falls to splinters: large blocks are refused, then a burst of packets takes the reserve.
 
 There is memory all the time. What is missing are blocks of 2^6 pages and more outside CMA, and, for
@@ -23,7 +24,7 @@ def story(m):
         if second % 60 == 10:
             oom_report.page_failure(m, 3312, "kworker/u12:3", 7, WAIT)
         yield from splintered(m, 1, 5, "a driver asks for 512 KiB in one piece and is refused" if second == 10 else None)
-    burst, told = 0, False
+    burst, announced = 0, False
     for second in range(90):
         # kswapd frees some, and the packets take that, too.
         m.vm["pgscan_kswapd"] += 40_000
@@ -34,8 +35,8 @@ def story(m):
         if second % 30 == 5:
             oom_report.page_failure(m, 47, "ksoftirqd/3", 3, "0x40a20(GFP_ATOMIC|__GFP_COMP)")
         m.pressure.stalls("memory", 0.12, 0.02)
-        yield from splintered(m, 1, 5, "a burst of packets: the reserve of those who cannot wait is used up" if not told else None)
-        told = True
+        yield from splintered(m, 1, 5, "a burst of packets: the reserve of those who cannot wait is used up" if not announced else None)
+        announced = True
     m.shrink_slab(burst)
     m.pressure.stalls("memory", 0.01, 0.0)
     yield from splintered(m, 1, 5, "the burst is over; the splinters stay")

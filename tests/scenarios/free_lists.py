@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of free blocks by order, as the buddy allocator keeps them."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """/dev/kmsg of the played machine: records "<prio>,<seq>,<usec>,-;text" and their " KEY=value" lines."""
 
 import re
@@ -15,7 +16,7 @@ class KernelLog:
         self._start = max(uptime * 1_000_000, last + 1_000_000)
         self._now = self._start
         self._windows = {}
-        # A story has the log to itself: what the fixture's log has from its first trouble on is left out.
+        # A story has the log to itself: the fixture's log is cut before its first trouble.
         trouble = re.search(r"^[0-4],\d+,\d+,", self._text, re.M)
         if trouble:
             self._text = self._text[:trouble.start()]
@@ -43,7 +44,7 @@ class KernelLog:
 
     def limited(self, function, times, second, show, burst=10, window=5):
         """`times` events of a printk that the kernel limits to `burst` lines each `window` seconds:
-        `show()` prints one. What was left out is told by the first event of the next window."""
+        `show()` prints one. The first event of the next window reports the number suppressed."""
         begin, shown, left_out = self._windows.get(function, (second, 0, 0))
         for _ in range(times):
             if second >= begin + window:

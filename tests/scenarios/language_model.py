@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A language model's file fills the cache: CUDA finds no free memory, and the bandwidth is used up.
 
 A quarter of the memory could be had at once, but it is the page cache's. CUDA's own figure shows what

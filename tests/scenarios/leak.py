@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program leaks on the GPU and in RAM: cache and swap give way, and in the end everyone waits.
 
 It is a detector, python3 with PID 2215.

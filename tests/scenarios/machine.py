@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The played machine: pages are moved between its lists, and every file is rendered from these.
 
 So meminfo, buddyinfo, pagetypeinfo, zoneinfo, vmstat and debugfs always agree with one another. All
@@ -127,7 +128,7 @@ class Machine:
             self._settle_blocks(zone, kind)
 
     def _settle_blocks(self, zone, kind):
-        """A list holds no more than its pageblocks: the rest of the pages lie in others."""
+        """A list holds at most its pageblocks: the rest of the pages is in others."""
         blocks, per = self.blocks[zone], self.files.pages_per_block
         lack = -(-free_lists.pages(self.free[zone][kind]) // per) - blocks[kind]
         for other in ("Unmovable", "Reclaimable"):

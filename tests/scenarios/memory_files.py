@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The texts of meminfo, vmstat, zoneinfo, buddyinfo and pagetypeinfo: read once, written again with
 other numbers and everything else as the fixture's kernel prints it."""
 

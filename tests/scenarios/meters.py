@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the chip counts and measures of itself: over-current events, the supply's voltage, how busy the
 memory is.
 

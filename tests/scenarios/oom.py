@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory runs out: everyone reclaims for himself and waits, the kernel kills, the machine recovers.
 
 The victim is python3, PID 2215.
@@ -15,7 +16,7 @@ def story(m):
     mine = m.devices.resident(PID) or 15_000
     swapped = 0
     batch = m.total_pages // 120  # in a second; 64 MiB on a board of 8 GB
-    told, killed = False, False
+    announced, killed = False, False
     for second in range(115):
         before = m.swap_free
         try:
@@ -31,8 +32,8 @@ def story(m):
         waits = m.memory_waits()
         if second == 0:
             yield f"python3 loads one batch after the other: {m.kb(batch) // 1024} MiB/s"
-        elif waits > 0.5 and not told:
-            told = True
+        elif waits > 0.5 and not announced:
+            announced = True
             yield f"{m.available_mib()} MiB are left, {m.swap_used_mib()} MiB in swap: tasks wait {waits:.0%} of the time"
         else:
             yield None

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the kernel prints when it kills a process because memory ran out (5.15: mm/oom_kill.c,
 mm/page_alloc.c), with the machine's numbers of that moment."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plays an incident on a copy of a fixture tree, so that jetmem can be watched living through it.
 
     player.py --list
@@ -7,7 +8,7 @@
     player.py SCENARIO [...] [--doctor JETMEM] --run PROGRAM [ARGUMENTS]
 
 The tree (tests/fixtures/orin-nano-8gb; orin and thor can be played on too, with --base) is copied, and
-what its kernel log has from its first trouble on is left out. A model of the machine's memory
+its kernel log is cut before its first trouble. A model of the machine's memory
 (machine.py) changes the copy once for each second of the machine: every file that counts memory is
 rendered from that one model, so the files always agree. Files are replaced by atomic rename, one after
 the other, just as a real machine's are read one after the other. A scenario is a file beside this one
@@ -18,7 +19,7 @@ minutes in 12 seconds. After its end the machine stays as it is, until Ctrl-C. W
 jetmemd mostly, is started with `--root DIR`, the same --speed where it is above 1, and the arguments
 given; both end together, and DIR, when it is a temporary one, goes. With --doctor JETMEM besides, the
 program records into DIR/jetmem (history.db), and `JETMEM doctor` is asked what happened when the story
-is told, or at its end by Ctrl-C or --steps before that.
+is over, or at its end by Ctrl-C or --steps before that.
 
 To write a scenario: a file NAME.py with a first docstring line that says what happens, and a
 generator story(m) that changes the machine `m` and yields once for each second: None, or a line for
@@ -49,14 +50,15 @@ import time
 WRITES_PER_SECOND = 50
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "fixtures")]
 
+import fixtures  # noqa: E402  (beside the boards)
 from machine import Machine  # noqa: E402  (beside this file)
 from tree import Tree  # noqa: E402
 
-DEFAULT_BASE = HERE.parent / "fixtures" / "orin-nano-8gb"
+DEFAULT_BASE = fixtures.unpacked() / "orin-nano-8gb"
 SCENARIOS = ("cma-exhaustion", "cma-full", "cma-borrowed", "leak", "slow-leak", "fragmentation", "thrash", "oom", "language-model", "smmu-storm",
-             "thermal-throttle", "power-supply", "probe-trouble", "blind")
+             "thermal-throttle", "power-supply", "probe-failures", "blind")
 
 
 def scenario(name):
@@ -80,11 +82,11 @@ class Player:
 
     def __init__(self, name, root, seed=1):
         self.tree = Tree(root)
-        told = scenario(name)
-        if hasattr(told, "before"):
-            told.before(self.tree)
+        module = scenario(name)
+        if hasattr(module, "before"):
+            module.before(self.tree)
         self.machine = Machine(self.tree, seed)
-        self._story = told.story(self.machine)
+        self._story = module.story(self.machine)
         # What is written before the first second is of this machine already, not the fixture's log.
         self.machine.render_all()
         self.over = False
@@ -186,7 +188,7 @@ def play(player, arguments, child, doctor=None):
         if said and not arguments.quiet:
             tell(player.machine.second, said)
         if player.over and done == player.machine.second + 1 and not arguments.quiet:
-            tell(player.machine.second, "the story is told; the machine stays as it is")
+            tell(player.machine.second, "the story is over; the machine stays as it is")
         if player.over and doctor:
             # A step of the recorder later it has all of it.
             doctor.ask(child, max(1.0, 12 / arguments.speed))
@@ -264,7 +266,7 @@ def main(arguments):
     if options.check:
         return 0
     # Ctrl-C, a service manager's SIGTERM and a terminal that is closed mean the same; the child is
-    # told by us, once.
+    # reported by us, once.
     def end(number, frame):
         raise KeyboardInterrupt
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

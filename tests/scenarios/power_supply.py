@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The power supply is too weak: the device went down by itself, and is throttled at each load.
 
 It begins a minute after the boot. The history of boots has the one before as not shut down; why, no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """/proc/pressure of the played machine: stall time adds up, the averages follow as in the kernel."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which scenario makes which shipped rule's condition true, and from which of its seconds on.
 
 RULES[rule] = (scenario, second). The second is the one from which what the rule looks for is in the
@@ -32,10 +33,10 @@ RULES = {
     "JetmemThrottling": ("thermal-throttle", 27),
     "JetmemThermalNearTrip": ("thermal-throttle", 28),
     "JetmemOverCurrent": ("power-supply", 16),
-    "JetmemProbeFailing": ("probe-trouble", 2701),
-    "JetmemProbeMismatch": ("probe-trouble", 2701),
-    "JetmemProbeSlow": ("probe-trouble", 2701),
-    "JetmemSourceBlind": ("blind", 0),
+    "JetmemProbeFailing": ("probe-failures", 2701),
+    "JetmemProbeMismatch": ("probe-failures", 2701),
+    "JetmemProbeSlow": ("probe-failures", 2701),
+    "JetmemSourceFailing": ("blind", 0),
     "JetmemSourceDenied": ("blind", 0),
     "JetmemTegrastatsStale": ("blind", 21),
     "JetmemKernelLogLost": ("blind", 41),
@@ -59,4 +60,4 @@ UNTIL = {
 
 # No file shows these: jetmemd itself has to be started again and again in one boot, with a state
 # directory of its own, and its wall clock has to leap under it.
-LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockLeapt")
+LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockStepped")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A camera service loses a buffer every 20 seconds, for more than an hour: nobody answers for them.
 
 No process grows: each buffer lies in nvmap's table of orphans, 9 MiB more each minute on a board of

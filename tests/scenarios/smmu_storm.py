@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A device with a stale mapping: one first fault, then a storm of which the kernel suppresses most.
 
 It lets ten lines through in five seconds, and counts the rest.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What NVIDIA's tegrastats prints each second: the fixture's last line, with the machine's numbers.
 
 RAM, the largest free blocks, swap, temperatures and the GPU's clock follow the machine; loads, engines

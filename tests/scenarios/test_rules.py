@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """rules.py is right: each condition, worked out from the played files alone, comes true in the second
-that is told there, and holds as long."""
+given there, and holds as long."""
 
 import functools
 import json
@@ -13,7 +14,7 @@ import unittest
 import player
 from rules import LIVE_ONLY, RULES, UNTIL
 
-BASE = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "orin-nano-8gb"
+BASE = player.DEFAULT_BASE
 FRAME = 12 << 20  # setting probe.frame
 MIB = 1 << 20
 ALARMS = "/sys/class/hwmon/hwmon*/oc*_event_cnt"
@@ -57,9 +58,9 @@ class Moment:
 
     @functools.cached_property
     def faults(self):
-        """In this second: (printed, told to have been left out)."""
-        told = sum(map(int, re.findall(r"arm_smmu_context_fault: (\d+) callbacks suppressed", self.news)))
-        return self.news.count("Unhandled context fault"), told
+        """In this second: (printed, reported as suppressed)."""
+        suppressed = sum(map(int, re.findall(r"arm_smmu_context_fault: (\d+) callbacks suppressed", self.news)))
+        return self.news.count("Unhandled context fault"), suppressed
 
     @functools.cached_property
     def largest_orders(self):
@@ -146,7 +147,7 @@ CONDITIONS = {
     "JetmemProbeFailing": lambda now: any(p["state"] == "failed" for p in now.probes()),
     "JetmemProbeMismatch": lambda now: any(rung.get("mismatches") for p in now.probes() for rung in p["rungs"]),
     "JetmemProbeSlow": lambda now: now.before is not None and host_seconds(now) > 3 * now.first_host,
-    "JetmemSourceBlind": lambda now: now.errors().get("/sys/class/hwmon") == "EIO",
+    "JetmemSourceFailing": lambda now: now.errors().get("/sys/class/hwmon") == "EIO",
     "JetmemSourceDenied": lambda now: now.errors().get("/sys/kernel/debug/nvmap") == "EACCES",
     "JetmemTegrastatsStale": lambda now: not now.tree.text("/jetmem/tegrastats").endswith("\n"),
     "JetmemKernelLogLost": None,
@@ -168,7 +169,7 @@ class Rules(unittest.TestCase):
             for value in ("log", "vm", "alarms"):  # of this second, also when it is the one before
                 if value != "alarms" or scenario == "power-supply":
                     getattr(now, value)
-            if scenario == "probe-trouble":
+            if scenario == "probe-failures":
                 first = first or host_seconds(now)
                 now.first_host = first
             yield now
@@ -199,26 +200,26 @@ class Rules(unittest.TestCase):
                     spans[rule] = (begin if end == seconds - 1 else seconds, seconds)
         return spans, seconds
 
-    def test_conditions_begin_and_hold_as_told(self):
+    def test_conditions_begin_and_hold_as_listed(self):
         for scenario in sorted({where for rule, (where, _) in RULES.items() if CONDITIONS[rule]}):
             with self.subTest(scenario):
                 spans, seconds = self.held(scenario)
-                told = {rule: (max(1, begin), UNTIL.get(rule, seconds)) for rule, (where, begin) in RULES.items()
+                expected = {rule: (max(1, begin), UNTIL.get(rule, seconds)) for rule, (where, begin) in RULES.items()
                         if where == scenario and CONDITIONS[rule]}
-                self.assertEqual(spans, told)
+                self.assertEqual(spans, expected)
 
     def test_the_storm(self):
         faults = {now.second: now.faults for now in self.moments("smmu-storm")}
         printed = [second for second, (n, _) in faults.items() if n]
-        told = [second for second, (_, n) in faults.items() if n]
+        suppressed = [second for second, (_, n) in faults.items() if n]
         self.assertEqual(printed[0], RULES["JetmemSmmuFault"][1])
-        storm, held_back = RULES["JetmemSmmuStorm"][1], RULES["JetmemSmmuSuppressed"][1]
+        storm, suppressed_count = RULES["JetmemSmmuStorm"][1], RULES["JetmemSmmuSuppressed"][1]
         self.assertEqual(sum(n for second, (n, _) in faults.items() if second < storm), 1)
         self.assertGreater(sum(n for second, (n, _) in faults.items() if storm <= second < storm + 60), 60)
-        # What was left out in five seconds is told after them.
-        self.assertEqual(told[0], held_back)
-        self.assertGreater(faults[held_back][1], 1000)
-        self.assertEqual((printed[-1], told[-1]), (UNTIL["JetmemSmmuStorm"], UNTIL["JetmemSmmuSuppressed"]))
+        # The faults suppressed in five seconds are reported after them.
+        self.assertEqual(suppressed[0], suppressed_count)
+        self.assertGreater(faults[suppressed_count][1], 1000)
+        self.assertEqual((printed[-1], suppressed[-1]), (UNTIL["JetmemSmmuStorm"], UNTIL["JetmemSmmuSuppressed"]))
 
     def test_the_supply(self):
         grown = {now.second: now.alarms - now.before.alarms for now in self.moments("power-supply") if now.before}

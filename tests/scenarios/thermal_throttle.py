@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fan is blocked: past the passive trip at 99 C the GPU's clock is cut, until the air flows again.
 
 For two minutes the cut clock holds the temperature, near the critical trip.

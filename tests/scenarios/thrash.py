@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two programs need more than there is: what one gets back from swap, the other loses to it.
 
 It goes on for minutes, without an end and without an OOM kill: swap is in memory (zram) and fast

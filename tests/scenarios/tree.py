@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of the played machine: changed in memory, written together, each by atomic rename."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/journal/program/follower.h"
 
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 #include <utility>
 
 #include "base/result.h"
-#include "base/text.h"
+#include "base/root/small_file.h"
+#include "base/text/text.h"
 #include "base/unique_fd.h"
 
 namespace jetmem::journal {
@@ -21,14 +23,14 @@ namespace {
 
 constexpr double kBurstSeconds = 4;
 // Behind for longer than this, it goes on at the tail and says so.
-constexpr Nanoseconds kBehindLimit = std::chrono::seconds(5);
+constexpr Nanoseconds kLagLimit = std::chrono::seconds(5);
 constexpr int kBatch = 256;
 // Pages of journal files that stay mapped: libsystemd alone would keep half a GiB.
 constexpr std::size_t kMappedLimit = 24U << 20;
-constexpr std::uint64_t kMappedLook = 4096;  // entries
+constexpr std::uint64_t kMappedInterval = 4096;  // entries
 
 // Why there is nothing to follow; nothing where there is.
-std::optional<std::string> why_blind(sd_journal* journal, const std::string& directory) {
+std::optional<std::string> blind_reason(sd_journal* journal, const std::string& directory) {
   std::uint64_t bytes = 0;
   const bool has_files = sd_journal_get_usage(journal, &bytes) >= 0 && bytes > 0;
   if (!directory.empty()) {
@@ -40,8 +42,8 @@ std::optional<std::string> why_blind(sd_journal* journal, const std::string& dir
   if (sd_id128_get_machine(&machine) >= 0) {
     char id[SD_ID128_STRING_MAX];
     sd_id128_to_string(machine, id);
-    for (const char* place : {"/run/log/journal/", "/var/log/journal/"}) {
-      const std::string path = std::string(place) + id + "/system.journal";
+    for (const char* location : {"/run/log/journal/", "/var/log/journal/"}) {
+      const std::string path = std::string(location) + id + "/system.journal";
       if (::access(path.c_str(), R_OK) != 0 && errno == EACCES) {
         return errno_error("open", path, EACCES).message +
                "; membership in the group systemd-journal would help";
@@ -98,7 +100,7 @@ void Follower::open() {
   check(live ? sd_journal_open(&journal_, flags)
              : sd_journal_open_directory(&journal_, options_.directory.c_str(), 0),
         "open");
-  if (auto why = why_blind(journal_, options_.directory)) end_blind(*why);
+  if (auto why = blind_reason(journal_, options_.directory)) end_blind(*why);
   check(sd_journal_set_data_threshold(journal_, kMaxText), "set up");
   // Before the first look, so that nothing comes unnoticed in between.
   if (options_.follow) check(sd_journal_get_fd(journal_), "follow");
@@ -130,17 +132,15 @@ void Follower::need_entry() {
 void Follower::start() {
   open();
   refilled_ = clock_.mono();
-  go_behind(options_.cursors[static_cast<std::size_t>(voice_)]);
+  seek_after(options_.cursors[static_cast<std::size_t>(voice_)]);
 }
 
 // Only closing gives back what is mapped.
 void Follower::limit_mapped() {
-  if (looked_at_ < kMappedLook) return;
-  looked_at_ = 0;
+  if (examined_ < kMappedInterval) return;
+  examined_ = 0;
   std::array<char, 128> text{};
-  const UniqueFd fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  const ssize_t n = ::read(fd.get(), text.data(), text.size());
-  std::string_view rest(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::string_view rest = read_once("/proc/self/statm", text);
   take_u64(rest);
   take_u64(rest);
   const std::uint64_t of_files = take_u64(rest).value_or(0);
@@ -149,10 +149,10 @@ void Follower::limit_mapped() {
   if (here.empty()) return;
   sd_journal_close(std::exchange(journal_, nullptr));
   open();
-  go_behind(here);
+  seek_after(here);
 }
 
-void Follower::go_behind(const std::string& cursor) {
+void Follower::seek_after(const std::string& cursor) {
   positioned_ = false;
   if (cursor.empty()) {
     check(sd_journal_seek_head(journal_), "seek in");
@@ -174,11 +174,11 @@ void Follower::go_behind(const std::string& cursor) {
     return;
   }
   // From the beginning would give again what was handed over before.
-  go_to_tail();
+  seek_tail();
   hand_over(PacketKind::kLost, voice_, "the place reached before is no longer in the journal");
 }
 
-void Follower::go_to_tail() {
+void Follower::seek_tail() {
   check(sd_journal_process(journal_), "follow");  // new files
   check(sd_journal_seek_tail(journal_), "seek in");
   const int moved = sd_journal_previous(journal_);
@@ -197,7 +197,7 @@ void Follower::refill() {
 
 Follower::Outcome Follower::read_some() {
   refill();
-  if (!behind_since_) behind_since_ = clock_.mono();
+  if (!lagging_since_) lagging_since_ = clock_.mono();
   Outcome outcome = Outcome::kMore;
   for (int i = 0; i < kBatch && outcome == Outcome::kMore; ++i) {
     if (tokens_ < 1) {
@@ -212,17 +212,17 @@ Follower::Outcome Follower::read_some() {
     }
     positioned_ = true;
     tokens_ -= 1;
-    ++looked_at_;
-    look_at_entry();
+    ++examined_;
+    check_entry();
   }
-  if (outcome == Outcome::kPaused && clock_.mono() - *behind_since_ > kBehindLimit) {
-    go_to_tail();
+  if (outcome == Outcome::kPaused && clock_.mono() - *lagging_since_ > kLagLimit) {
+    seek_tail();
     hand_over(PacketKind::kLost, voice_, "more lines than can be looked at: went on at the tail");
     outcome = Outcome::kEnd;
   }
   if (outcome == Outcome::kEnd) {
     caught_up_ = true;
-    behind_since_.reset();
+    lagging_since_.reset();
   }
   limit_mapped();
   if (unreadable_ != 0) {
@@ -261,19 +261,19 @@ bool Follower::has_needle(std::string_view text) const {
       });
 }
 
-void Follower::look_at_entry() {
+void Follower::check_entry() {
   const auto message = field("MESSAGE");
   if (!message) return;
   const bool of_process = voice_ == Voice::kProcesses;
   if (of_process && !has_needle(message->substr(0, kMaxText))) return;
   if (!of_process && field("_TRANSPORT") != "kernel") {
-    tell_missed(*message);
+    report_missed(*message);
     return;
   }
   text_.assign(*message, 0, kMaxText + 1);  // one more shows that it is cut
   Packet packet;
   PacketHeader& header = packet.header;
-  // Of a compressed entry no more than the threshold is unpacked.
+  // Of a compressed entry at most the threshold is unpacked.
   constexpr std::size_t kName = sizeof "MESSAGE";
   if (message->size() + kName >= kMaxText) header.flags |= PacketHeader::kTruncated;
   if (of_process) {
@@ -321,7 +321,7 @@ void Follower::look_at_entry() {
 }
 
 // "Missed 12 kernel messages": what the ring lost before journald read it.
-void Follower::tell_missed(std::string_view message) {
+void Follower::report_missed(std::string_view message) {
   if (!take_prefix(message, "Missed ")) return;
   const auto count = take_u64(message);
   if (!count || message != " kernel messages") return;
@@ -357,7 +357,7 @@ void Follower::process() {
   check(change, "follow");
   // Files came or went: those that are left may be none, or not for us.
   if (change == SD_JOURNAL_INVALIDATE) {
-    if (auto why = why_blind(journal_, options_.directory)) end_blind(*why);
+    if (auto why = blind_reason(journal_, options_.directory)) end_blind(*why);
   }
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One voice of the journal, read from where it was left off and then followed. Part of the program
 // jetmem-journal, not of the room's library: it is all that uses sd-journal.
 #pragma once
@@ -68,10 +69,10 @@ class Follower {
   void need_entry();
   void open();
   // Behind the line of this cursor; of none, at the beginning.
-  void go_behind(const std::string& cursor);
-  void go_to_tail();
-  void look_at_entry();
-  void tell_missed(std::string_view message);
+  void seek_after(const std::string& cursor);
+  void seek_tail();
+  void check_entry();
+  void report_missed(std::string_view message);
   bool has_needle(std::string_view text) const;
   // Without "NAME="; nothing where the entry has none. Valid until the next call.
   std::optional<std::string_view> field(const char* name);
@@ -87,13 +88,13 @@ class Follower {
   sd_id128_t boot_{};
   bool positioned_ = false;  // on an entry, so there is a cursor
   bool caught_up_ = false;
-  std::optional<Nanoseconds> behind_since_;
+  std::optional<Nanoseconds> lagging_since_;
   double tokens_;
   Nanoseconds refilled_{0};
   std::string text_;
   std::string unit_;
   std::string identifier_;
-  std::uint64_t looked_at_ = 0;  // since what is mapped was last limited
+  std::uint64_t examined_ = 0;  // since what is mapped was last limited
   std::uint64_t unreadable_ = 0;
   int unreadable_error_ = 0;
 };

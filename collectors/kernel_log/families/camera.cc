@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/line_parts.h"
-#include "collectors/kernel_log/families/words.h"
-#include "collectors/kernel_log/scan.h"
+#include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -266,7 +267,7 @@ void describe(const Event& event, std::string& out) {
   if (!timeout && event.kind() != kError) return;
   out += "the camera driver";
   add_name(out, event, "dev", " of ");
-  out += timeout ? " waited in vain" : " met an error";
+  out += timeout ? " timed out" : " met an error";
   add_quote(out, event, "error", ", \"", "\"", 60);
   add_number(out, event, "timeout_ms", ", for ", " ms");
   add_number(out, event, "frame", ", frame ");

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The families, each defined in its own file beside this one. A new one is added here and to the
 // list in decode.cc.
 #pragma once
 
-#include "collectors/kernel_log/family.h"
+#include "collectors/kernel_log/families/common/family.h"
 
 namespace jetmem::kernel_log {
 

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // ___ratelimit() of lib/ratelimit.c: "cma_alloc: 2 callbacks suppressed".
+#include "collectors/kernel_log/event/suppressed.h"
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/line_parts.h"
-#include "collectors/kernel_log/families/words.h"
-#include "collectors/kernel_log/suppressed.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -27,7 +28,7 @@ Piece decode(std::string_view text, Event& event) {
 void describe(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kRatelimitSuppressed) return;
   const EventKind kind = suppressed_kind(event.text("function"));
-  out += "the kernel held back ";
+  out += "the kernel suppressed ";
   if (const auto count = event.number("count")) out += std::to_string(*count) + " ";
   out += "more messages of ";
   out += name_in_words(event.text("function"));

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The metrics that jetmemd declares: docs/metrics.md, which a test holds equal to the program."""
 
 import re

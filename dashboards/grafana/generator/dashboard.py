@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is around the panels: variables, annotations, links, and the dashboard itself."""
 
 from .layout import place
@@ -101,7 +102,7 @@ BUILT_IN = {
 
 
 def firing_annotations(scope):
-    """What the device says of itself, and what Prometheus judges by the exported rules: where the two differ, one of
+    """What the device says of itself, and what Prometheus evaluates by the exported rules: where the two differ, one of
     them could not see."""
     return [
         annotation(

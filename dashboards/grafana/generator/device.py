@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem-device: everything of one device."""
 
 from .dashboard import dashboard, firing_annotations
 from .links import DEVICE_PAGE, runbooks, TO_FLEET, TO_INCIDENT
-from .sections import contiguous, faults, heat, holders, itself, memory, probes, verdict
+from .sections import contiguous, faults, heat, holders, jetmem, memory, probes, verdict
 
 
 def make(k):
@@ -15,7 +16,7 @@ def make(k):
         faults.section(k),
         heat.section(k),
         probes.section(k),
-        itself.section(k),
+        jetmem.section(k),
     ]
     return dashboard(
         "jetmem-device",

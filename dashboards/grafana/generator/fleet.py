@@ -1,9 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem-fleet: hundreds of devices, by instant queries and a few series over time."""
 
 from .dashboard import annotation, dashboard
 from .layout import row
 from .links import ROW_LINKS, SERIES_LINKS, runbooks
-from .looks import DARK_RED, GRAY, GREEN, ORANGE, PURPLE, RED, THROTTLING_LEVELS, VERDICTS, no_thresholds, words
+from .styles import DARK_RED, GRAY, GREEN, ORANGE, PURPLE, RED, THROTTLING_LEVELS, VERDICTS, no_thresholds, words
 from .panels import few, query
 from .sections import fleet_lists
 from .sections.verdict import ANY_IS_BAD, ANY_IS_NOTED, ANY_IS_WARNING, alert_label, gone, verdict, weight, with_runbook
@@ -22,13 +23,13 @@ def _each(how, series):
 def _counts(k):
     s = k.s
 
-    def count(title, about, expression, bounds=None, nothing="not told", **more):
+    def count(title, about, expression, bounds=None, nothing="unknown", **more):
         return k.panels.stat(
             title, about, expression, w=3, unit="short", bounds=bounds or no_thresholds(), nothing=nothing, **more
         )
 
-    # Told of each device that was watched for half an hour.
-    watched = s("jetmem_trend_fit_ratio", of="MemAvailable")
+    # Of each device that was watched for half an hour.
+    watched = s("jetmem_trend_r_squared", of="MemAvailable")
     soon = k.rules["JetmemMemoryLeak"].condition("jetmem_trend_exhaustion_seconds").value
     return [
         count("Answer", "Devices that answered Prometheus' last scrape.", f'sum({s("up")})'),
@@ -60,9 +61,9 @@ def _counts(k):
         count(
             "Blind",
             "Devices on which a source that should be read cannot be.",
-            f'sum({_each("max", s("jetmem_source_blind"))} == bool 1)',
+            f'sum({_each("max", s("jetmem_source_failing"))} == bool 1)',
             ANY_IS_WARNING,
-            alerts=["JetmemSourceBlind"],
+            alerts=["JetmemSourceFailing"],
         ),
         count(
             "Slowed down",
@@ -144,7 +145,7 @@ def _worst(k):
             "text",
             width=90,
         ),
-        column("blind", "sum", s("jetmem_source_blind"), unit="short", width=60),
+        column("blind", "sum", s("jetmem_source_failing"), unit="short", width=60),
         column("up for", "max", s("jetmem_boot_uptime_seconds"), unit="dtdurations", width=130),
         Column(None, f'max by ({BY}, version) ({s("jetmem_build_info")})', "short"),
         Column(None, f'max by ({BY}, model, l4t) ({s("jetmem_device_info")})', "short"),
@@ -152,7 +153,7 @@ def _worst(k):
     return table(
         k.panels,
         "Devices, the worst first",
-        "Weight: 1000 for a device that is gone, does not answer or has stopped sampling, 500 for one whose alerts nobody judges, 100 for each critical alert that fires, 10 for each warning, 1 for each "
+        "Weight: 1000 for a device that is gone, does not answer or has stopped sampling, 500 for one whose alerts nobody evaluates, 100 for each critical alert that fires, 10 for each warning, 1 for each "
         "information. SMMU faults are those of the worst client. A cell is -  where the device has no such thing, or cannot read it.",
         [
             Label("instance", ROW_LINKS, width=190),
@@ -206,16 +207,16 @@ def _down(k):
     s = k.s
     silent = (
         f'({_each("max", s("up"))} == 0) or ({_each("max", s("jetmem_sampling_stalled"))} == 1)'
-        f' or (({_each("max", s("up"))} == 1) unless on ({BY}) {_each("max", s("jetmem_rules_steps_total"))}) + 1'
+        f' or (({_each("max", s("up"))} == 1) unless on ({BY}) {_each("max", s("jetmem_rule_evaluations_total"))}) + 1'
         f' or {_each("max", gone(s))} * 0 + 3'
-        f' or ({_each("max", "increase(" + s("jetmem_rules_steps_total") + "[5m])")} == 0) + 4'
+        f' or ({_each("max", "increase(" + s("jetmem_rule_evaluations_total") + "[5m])")} == 0) + 4'
     )
     mappings = words(
         v0=("does not answer", RED),
         v1=("stopped sampling", PURPLE),
         v2=("answers without samples", ORANGE),
         v3=("gone: no longer scraped", DARK_RED),
-        v4=("no longer judges itself", ORANGE),
+        v4=("no longer evaluates itself", ORANGE),
     )
     return [
         table(

@@ -1,9 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """jetmem-incident: one device around a time, in the order in which one asks."""
 
 from .dashboard import annotation, dashboard, firing_annotations
 from .layout import row
 from .links import DEVICE_PAGE, runbooks, TO_DEVICE, TO_FLEET
-from .sections import changes, contiguous, faults, heat, holders, itself, memory, probes, verdict
+from .sections import changes, contiguous, faults, heat, holders, jetmem, memory, probes, verdict
 
 
 def make(k):
@@ -29,7 +30,7 @@ def make(k):
             probes.times(k),
         ),
         changes.section(k),
-        row("Could jetmem see it?", itself.blindness(k, h=9), itself.losses(k), itself.rounds(k, w=24, h=8)),
+        row("Could jetmem see it?", jetmem.blindness(k, h=9), jetmem.losses(k), jetmem.rounds(k, w=24, h=8)),
     ]
     s = k.s
     annotations = firing_annotations(k.scope) + [

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every section of a dashboard is made with."""
 
 from .catalog import Catalog
@@ -14,4 +15,4 @@ class Kit:
 
 
 def kit(repository, scope, site):
-    return Kit(Catalog(repository / "docs" / "metrics.md"), Rules(repository / "config" / "rules"), scope, site)
+    return Kit(Catalog(repository / "docs" / "metrics.md"), Rules(repository / "rules" / "shipped"), scope, site)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places panels on the grid: rows with a title, and in them panels from left to right."""
 
 WIDTH = 24

@@ -1,6 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Links: to the other dashboards, to a device's own page, to runbooks."""
 
-# How one of these dashboards is told what another one showed.
+# How one of these dashboards is reported what another one showed.
 SAME_FLEET = "${datasource:queryparam}&${job:queryparam}&${scheme:queryparam}&${runbooks:queryparam}"
 SAME_DEVICE = SAME_FLEET + "&${instance:queryparam}"
 # The device of a table's row, and of a series.

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kinds of panel. Each says what it shows, in which unit, and what it means when there is nothing.
 
 A panel is a dict as Grafana has it, with "w" and "h" in place of a position: layout.py gives it one.
 """
 
 from .links import runbook
-from .looks import GRAY, GREEN, absent, no_thresholds, thresholds_of, thresholds_of_words
+from .styles import GRAY, GREEN, absent, no_thresholds, thresholds_of, thresholds_of_words
 from .query import names_in, selects
 
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -119,13 +120,13 @@ class Panels:
 
     def _description(self, about, expressions, nothing):
         metrics = {metric.name: metric for metric in self._metrics(expressions)}
-        told = [
+        reported = [
             f"- `{metric.name}`: {metric.help.split('. ')[0].rstrip('.')}."
             for metric in metrics.values()
             if not metric.is_worst_of_a_minute_of(metrics)
         ]
-        lines = [about, "", *told[:MOST_EXPLAINED]]
-        if len(told) > MOST_EXPLAINED:
+        lines = [about, "", *reported[:MOST_EXPLAINED]]
+        if len(reported) > MOST_EXPLAINED:
             lines.append("- the others are in docs/metrics.md")
         return "\n".join([*lines, "", f"Empty means: {nothing}."])
 
@@ -137,8 +138,8 @@ class Panels:
             return list(bounds)
         conditions = [(self.rules[rule], self.rules[rule].condition(metric)) for rule, metric in bounds]
         for rule, condition in conditions:
-            told = [selects(text, condition) for text in expressions]
-            if False in told and True not in told:
+            reported = [selects(text, condition) for text in expressions]
+            if False in reported and True not in reported:
                 raise SystemExit(
                     f"the threshold of {rule.name} is for {condition.metric} with {condition.labels or 'any label'}"
                     f"{' by ' + condition.function if condition.function else ''}; asked for is "

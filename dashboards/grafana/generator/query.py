@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a query names series: of metrics and labels that exist, within what the variables pick."""
 
 import re
@@ -38,17 +39,17 @@ def names_in(expression):
 def selects(expression, condition):
     """Whether a rule's condition speaks of series like those asked for: one of the selectors of its metric has the labels
     that the condition wants, or leaves them for a legend or a column to tell apart. None without that metric."""
-    wanted, told = condition.metric, None
+    wanted, reported = condition.metric, None
     for name, matchers in re.findall(r"\b(jetmem_\w+)\{([^}]*)\}", expression):
         if name != wanted and re.sub(r"_(?:min|max)_1m", "", name) != wanted:
             continue
-        told = False
+        reported = False
         chosen = dict(re.findall(r'(\w+)=~?"([^"]*)"', matchers))
         if all(
             set(chosen.get(label, values[0]).split("|")) <= set(values) for label, values in condition.labels.items()
         ):
             return condition.function not in ("rate", "increase") or f"{condition.function}(" in expression
-    return told
+    return reported
 
 
 def grown(series):
@@ -70,7 +71,7 @@ def now_or_last(series, how=""):
 
 def named(expression, *labels):
     """With "-" where one of these labels is empty. Prometheus has no empty labels, and a table joins rows by those that
-    they have: without this, what has no container would be told of one that has."""
+    they have: without this, what has no container would be reported of one that has."""
     for label in labels:
         expression = f'label_replace({expression}, "{label}", "-", "{label}", "")'
     return expression

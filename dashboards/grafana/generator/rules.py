@@ -1,4 +1,5 @@
-"""The rules that ship (config/rules): whose thresholds the panels draw, and whose runbooks they link to.
+# SPDX-License-Identifier: Apache-2.0
+"""The rules that ship (rules/shipped): whose thresholds the panels draw, and whose runbooks they link to.
 
 Those files are ours and plain; this reads the little of YAML that they use, and stops at anything else.
 """
@@ -67,7 +68,7 @@ class Rules:
 
     def __getitem__(self, name):
         if name not in self.rules:
-            raise SystemExit(f"there is no rule {name} in config/rules")
+            raise SystemExit(f"there is no rule {name} in rules/shipped")
         return self.rules[name]
 
     def _read_thresholds(self, file):
@@ -78,8 +79,8 @@ class Rules:
                 name = start.group(1)
             elif value and name:
                 self._thresholds[name] = _number(value.group(1), file, number)
-            elif not re.fullmatch(r"    what: .*", line):
-                _refuse(file, number, line, "a threshold's name, `value:` or `what:`")
+            elif not re.fullmatch(r"    description: .*", line):
+                _refuse(file, number, line, "a threshold's name, `value:` or `description:`")
 
     def _read_rules(self, file):
         rule = condition = None

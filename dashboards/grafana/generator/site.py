@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a site may set when it makes the dashboards anew: see docs/grafana.md."""
 
 # Each device serves its runbooks; any that answers will do.

@@ -1,12 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables: one row for each set of labels, one column for each query."""
 
-from .looks import absent, no_thresholds
+from .styles import absent, no_thresholds
 from .panels import query
 
 
 class Column:
     """A query's value in a table. `look`: auto, text (coloured by value), background or gauge. Without a title
-    the value is left out, and only the labels that it brings are shown."""
+    the value is omitted, and only the labels that it brings are shown."""
 
     def __init__(
         self,

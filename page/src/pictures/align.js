@@ -1,8 +1,9 @@
-// Puts the points of several lines on one time axis, so that a gap stays a gap.
+// SPDX-License-Identifier: Apache-2.0
+// Aligns the points of several lines on one time axis; gaps stay gaps.
 //
-// A point is joined to the one before unless it is of another boot, or more than two and a half
-// steps later. A clock that was set back puts points of one boot among those of another; they are
-// sorted by time then, and what belongs to different boots is not joined.
+// A point is connected to the one before unless it belongs to another boot, or is more than two and
+// a half steps later. A clock that was set back mixes points of different boots; they are sorted by
+// time, and points of different boots are not connected.
 
 const RESOLUTIONS = {
   '1m': 60,
@@ -17,8 +18,8 @@ function median(numbers) {
   return sorted[sorted.length >> 1];
 }
 
-// How far two points are apart as a rule, by the resolution of the later one: (resolution) ->
-// seconds. `step`: of the question.
+// The usual distance of two points, by the resolution of the later one: (resolution) -> seconds.
+// `step`: of the query.
 export function stepsOf(lines, step = 0) {
   const apart = {};
   for (const {points} of lines) {
@@ -35,11 +36,10 @@ export function stepsOf(lines, step = 0) {
 
 const isValue = ({min, average, max, time}) => [min, average, max, time].every(Number.isFinite);
 
-// lines: [{points}]. Gives {times, columns: [{average, min, max, lone}], boots: [{time, boot}],
-// step, mixed}. A column has for each of the times a number, null (nothing was recorded here: what
-// is left and right of it is not joined) or undefined (another line has a point there). `lone`:
-// where a point has no neighbours to be joined to. `boots`: the first points of other boots than
-// the first.
+// lines: [{points}]. Returns {times, columns: [{average, min, max, lone}], boots: [{time, boot}],
+// step, mixed}. A column has for each time a number, null (nothing recorded: the line is broken
+// here) or undefined (another line has a point there). `lone`: points without neighbours to connect
+// to. `boots`: the first points of boots other than the first.
 export function align(lines, step = 0) {
   const clean = lines.map(({points}) => {
     const good = points.filter(isValue);
@@ -62,8 +62,8 @@ export function align(lines, step = 0) {
   };
 }
 
-// Where a line is to be broken off: a step after the point before, and again right before the next
-// one, so that neither stands for more time than it does.
+// Where a line must be broken: a step after the point before, and again just before the next one,
+// so that each stands for its own time only.
 function gapsOf(points, stepOf, all) {
   const gaps = [];
   points.forEach((point, i) => {
@@ -96,14 +96,14 @@ function column(points, gaps, length, at) {
   }
   for (const gap of gaps) {
     const i = at.get(gap);
-    // Two boots at the very same moment: the point stays.
+    // Two boots at the same moment: the point stays.
     if (out.average[i] === undefined) out.average[i] = out.min[i] = out.max[i] = null;
   }
   out.lone = lonePoints(out.average);
   return out;
 }
 
-// Points that no line leads to or from would not be seen.
+// Isolated points would be invisible.
 function lonePoints(values) {
   const out = [];
   const seen = [];
@@ -128,7 +128,7 @@ function bootsOf(clean) {
 }
 
 // The index of the value that a line shows at an index of the axis: there, or close by where only
-// other lines have a point. -1: the line has none there.
+// other lines have a point. -1: none.
 export function shownAt(times, values, index, step) {
   if (values[index] === null) return -1;
   if (values[index] !== undefined) return index;

@@ -1,10 +1,11 @@
-// Time cut into equal pieces, for pictures made of cells.
+// SPDX-License-Identifier: Apache-2.0
+// Time divided into equal pieces, for heat maps.
 
 import {PATIENCE, stepsOf} from './align.js';
 
 const MOST = 120;
 
-// {from, to, width, step (of the question), count, at(time) -> number of the piece, or -1,
+// {from, to, width, step (of the query), count, at(time) -> number of the piece, or -1,
 // begin(piece)}
 export function buckets(range, end, step) {
   const width = Math.max(range.seconds / MOST, step, 10);
@@ -45,8 +46,8 @@ export function least(points, pieces) {
   return out;
 }
 
-// Until when each point stands: up to the next one, or where that comes too late or is of another
-// boot, for a step. `stepOf` as stepsOf() gives it.
+// The end of each point's validity: the next point, or one step if that comes later or belongs to
+// another boot. `stepOf` from stepsOf().
 function ends(points, stepOf) {
   return points.map((point, i) => {
     const step = stepOf(point.resolution);
@@ -57,7 +58,7 @@ function ends(points, stepOf) {
   });
 }
 
-// The pieces that each point stands for, as calls take(piece of the point, piece).
+// The pieces that each point covers, as calls take(piece of the point, piece).
 export function reach(points, pieces, stepOf, take) {
   const until = ends(points, stepOf);
   points.forEach(({time}, k) => {
@@ -68,8 +69,7 @@ export function reach(points, pieces, stepOf, take) {
   });
 }
 
-// Points of a coarse resolution are fewer than the pieces: each stands for the pieces up to the
-// next.
+// Points of a coarse resolution are fewer than the pieces: each covers the pieces up to the next.
 export function spread(values, points, pieces) {
   const out = [...values];
   reach(points, pieces, stepsOf([{points}], pieces.step), (first, i) => {

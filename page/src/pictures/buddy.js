@@ -1,12 +1,12 @@
-// How memory breaks into pieces: free memory by the size of the blocks it is in, over time.
+// SPDX-License-Identifier: Apache-2.0
+// Fragmentation: free memory by block size, over time.
 //
-// A row says how much memory is free in blocks of at least its size, which is what a request of
-// that size can be served from. The rows of large blocks run empty first, while the ones below stay
-// full.
+// A row is the memory free in blocks of at least its size, which can serve a request of that size.
+// The rows of large blocks empty first, while the ones below stay full.
 
 import {el, show} from '../dom.js';
 import {bytes} from '../format.js';
-import {choose, chosen} from '../place.js';
+import {choose, chosen} from '../url_state.js';
 
 import {averages, least, spread} from './buckets.js';
 import {heatPicture} from './heat_picture.js';
@@ -14,8 +14,8 @@ import {latestText} from './summary.js';
 
 const nameOf = ({node, zone}) => `${zone} (node ${node})`;
 
-// The zone from which a driver's request is served first: the largest block outside CMA, then the
-// most free memory outside CMA.
+// The zone that serves a driver's request first: the largest block outside CMA, then the most free
+// memory outside CMA.
 function mostUseful(zones) {
   const useful = [...zones].sort(
       (a, b) => (b.largest_order_outside_cma ?? -2) - (a.largest_order_outside_cma ?? -2) ||
@@ -23,12 +23,12 @@ function mostUseful(zones) {
   return useful.length > 0 ? nameOf(useful[0]) : null;
 }
 
-const ABOVE_THE_LINE = 'Above the white line there is only CMA, which drivers\u2019 plain requests ' +
-    'cannot have, or nothing; it is the least of each time.';
-const NO_LINE = 'Free CMA pages are in these figures; how large a block a driver gets is not ' +
+const ABOVE_THE_LINE = 'Above the white line only CMA is free, or nothing; drivers\u2019 ordinary ' +
+    'requests cannot use CMA. The line is the minimum of each time.';
+const NO_LINE = 'Free CMA pages are included; the largest block available to drivers is not ' +
     'recorded here.';
 
-// A label as a question has it: the kernel's text is not trusted to be a plain word.
+// A label as a query needs it: the kernel's text may contain any character.
 const quoted = (text) => `"${String(text).replace(/[\\"]/g, '\\$&')}"`;
 
 export function buddyHeatMap(page) {
@@ -84,8 +84,8 @@ export function buddyHeatMap(page) {
       const {points} = blocks.find(({labels}) => Number(labels.order) === order);
       return spread(averages(points, pieces), points, pieces);
     });
-    // From the largest down each row adds its own. The kernel tells all orders at once: one that is
-    // missing where others are there is one that the kernel of that boot did not have.
+    // From the largest order down, each row adds its own. The kernel reports all orders together:
+    // an order missing beside others did not exist in the kernel of that boot.
     const values = counts.map((row, i) => row.map((each, column) => {
       if (each === null) return null;
       let sum = 0;
@@ -104,10 +104,10 @@ export function buddyHeatMap(page) {
                        })),
       low: most / 4096,
       high: most,
-      lineName: outside && 'largest block that a driver was sure to get',
+      lineName: outside && 'largest block certainly available to drivers',
       line: outside?.map((order) => (order === null ? null : rowOf(order))),
       points: blocks[0].points,
-      summary: told(values, sizes, outside, pieces, zone),
+      summary: describe(values, sizes, outside, pieces, zone),
       notes: [
         'Each row: free memory in blocks of at least that size, averaged.',
         outside && ABOVE_THE_LINE,
@@ -116,13 +116,13 @@ export function buddyHeatMap(page) {
     };
   }
 
-  function told(values, sizes, outside, pieces, {zone}) {
+  function describe(values, sizes, outside, pieces, {zone}) {
     const last = values.at(-1).findLastIndex((each) => each !== null);
     const now = values.findIndex((row) => row[last] > 0);
     if (last < 0) return `Zone ${zone}: nothing recorded.`;
     const known = (outside ?? []).filter((each) => each !== null);
     const lastKnown = (outside ?? []).findLastIndex((each) => each !== null);
-    // A piece of time is made of what was recorded in it.
+    // A piece covers what was recorded within it.
     const when = (piece) =>
         latestText({latestTime: pieces.begin(piece)}, pieces.to, pieces.width);
     const order = (each) => (each < 0 ? 'none' : bytes(pageBytes * 2 ** each));
@@ -132,15 +132,15 @@ export function buddyHeatMap(page) {
                        bytes(sizes[now])}, ` +
                  `with ${bytes(values[now][last])} in blocks of that size.`) +
         (known.length > 0 ?
-             ` The largest block that a driver was sure to get: ${order(known.at(-1))} ${
+             ` Largest block certainly available to drivers: ${order(known.at(-1))} ${
                  when(lastKnown)}, ` +
-                 `${order(Math.min(...known))} at the least, ${
-                     order(Math.max(...known))} at the most.` :
+                 `${order(Math.min(...known))} at least, ${
+                     order(Math.max(...known))} at most.` :
              '');
   }
 }
 
-// The first answer that says which zones there are; without one in five seconds it goes on without.
+// The first answer that lists the zones; without one within five seconds drawing continues.
 async function firstStatus(page, isThere) {
   for (let i = 0; i < 20 && !isThere(); ++i) await new Promise((done) => setTimeout(done, 250));
 }

@@ -1,5 +1,6 @@
-// Lines over time: uPlot, as pictures here want it. The axis is exactly the range asked for; where
-// several values were made one, a band from the least to the greatest is behind the average.
+// SPDX-License-Identifier: Apache-2.0
+// Lines over time, with uPlot. The axis is exactly the range requested; where several values were
+// merged, a band from minimum to maximum is behind the average.
 
 import uPlot from 'uplot';
 
@@ -47,7 +48,7 @@ function drawn(lines, stepped) {
              dash: DASHES[i],
              paths,
              spanGaps: false,
-             // Only points that no line leads to.
+             // Only isolated points.
              points: {show: true, size: 5, fill: strokes[i], filter: () => column().lone},
            },
   ]);
@@ -118,7 +119,7 @@ export function chart(place, of) {
       else
         make();
     },
-    // The line of the crosshair at one of the times; null: none.
+    // The line of the crosshair at a time; null: none.
     point(index) {
       if (!plot) return;
       const left = index === null ? -10 : plot.valToPos(picture.times[index], 'x');

@@ -1,5 +1,6 @@
-// Colours of pictures, out of the style sheet: a canvas does not know them. Another theme is
-// another set of colours.
+// SPDX-License-Identifier: Apache-2.0
+// Colours of the charts from the style sheet, which a canvas cannot use directly. Each theme has
+// its own set.
 
 const listeners = new Set();
 let known = null;
@@ -27,7 +28,7 @@ function read() {
 
 export function colours() { return known ??= read(); }
 
-// Calls again() when the colours are others, until what it gives is called.
+// Calls again() when the colours change, until the returned function is called.
 export function onColours(again) {
   listeners.add(again);
   return () => listeners.delete(again);
@@ -42,7 +43,7 @@ document.addEventListener('theme', changed);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
 matchMedia('(prefers-contrast: more)').addEventListener('change', changed);
 
-// A colour with less of it: '#aabbcc' -> what a canvas takes.
+// A colour with this opacity: '#aabbcc' -> a canvas colour.
 export function faint(colour, part) {
   const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(colour);
   if (!hex) return colour;

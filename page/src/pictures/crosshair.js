@@ -1,6 +1,7 @@
-// A place in a picture that a keyboard can move: left and right along the time, Home and End to its
-// ends, Page Up and Down in larger steps, up and down along what the picture lists. It tells what
-// is there.
+// SPDX-License-Identifier: Apache-2.0
+// A position in a chart that the keyboard moves: left and right in time, Home and End to its ends,
+// Page Up and Down in larger steps, up and down along the chart's rows. It announces the values
+// there.
 
 import {el} from '../dom.js';
 
@@ -56,7 +57,7 @@ export function crosshair(name, of) {
 
   return {
     node,
-    // Other values are drawn: the same place is told anew only when it is asked for.
+    // After a redraw the same position is announced again only on request.
     renew() {
       const last = of.count() - 1;
       if (place > last) place = last;

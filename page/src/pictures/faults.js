@@ -1,4 +1,5 @@
-// What the kernel's log told over time: how many events of each kind.
+// SPDX-License-Identifier: Apache-2.0
+// Kernel events over time: how many of each kind.
 
 import {count} from '../format.js';
 
@@ -12,14 +13,14 @@ const MOST_KINDS = 12;
 function kindsOf(all) {
   const kinds = new Map();
   for (const {labels, points} of all) {
-    // What jetmem's own probes caused is told in their section.
+    // Events caused by jetmem's own probes are in their section.
     if (labels.origin === 'probe' || points.length === 0) continue;
     kinds.set(labels.kind, [...(kinds.get(labels.kind) ?? []), points]);
   }
   return kinds;
 }
 
-// When the log was first looked at in each boot.
+// The time when the log was first read in each boot.
 function begins(all) {
   const begin = new Map();
   for (const {points} of all) {
@@ -58,7 +59,7 @@ export const faultsPicture = (page) => heatPicture(page, {
     rows.sort((a, b) => b.sum - a.sum);
     if (rows.length === 0) {
       return {
-        nothing: 'None: the kernel log told nothing of these kinds in this time.',
+        nothing: 'No kernel events of these kinds in this time.',
         recorded: true
       };
     }
@@ -73,13 +74,13 @@ export const faultsPicture = (page) => heatPicture(page, {
       points: all.find(({points}) => points.length > 0).points,
       summary: rows.slice(0, 6).map(({name, sum}) => `${name}: ${count(sum)}`).join(', ') + '.',
       notes: rows.length > shown.length ?
-          [`${rows.length - shown.length} more kinds are left out.`] :
+          [`${rows.length - shown.length} more kinds omitted.`] :
           [],
     };
   },
 });
 
-// In which pieces of time anybody counted.
+// The pieces of time in which events were counted.
 function lookedAt(all, pieces) {
   const out = Array(pieces.count).fill(false);
   const stepOf = stepsOf(all, pieces.step);

@@ -1,27 +1,28 @@
-// What every picture of the past has: a title, a place, and when it is drawn. It is not drawn, and
-// the device not asked, while it is far from what the reader sees.
+// SPDX-License-Identifier: Apache-2.0
+// The frame of every chart: a title, a place, and when to draw. It is not drawn, and the device not
+// queried, while it is far from the visible part.
 
 import {el, show} from '../dom.js';
 import {short} from '../text.js';
 
-import {forget} from './past.js';
+import {forget} from './history.js';
 
-// Of an answer that is none, what the device says; of anything else, that the fault is this page's.
+// The device's reason if it answered without data; otherwise this page's own error.
 const whyOf = (error) =>
     short(error.why ?? `this page cannot draw it (${error.message ?? error})`, 500);
 
 let number = 0;
 const seen = new Set();
 
-// Answers of before the device was away are not to be drawn as new.
+// Answers from before the device's absence must not be drawn as new.
 function forgetWhenBack(page) {
   if (seen.has(page)) return;
   seen.add(page);
   page.device.addEventListener('back', forget);
 }
 
-// draw(range, isCurrent) fills `body`; where it throws that is said, and what was drawn before
-// stays. Gives {node, body, title}.
+// draw(range, isCurrent) fills `body`; if it throws, the error is shown, and the last drawing
+// stays. Returns {node, body, title}.
 export function frame(page, title, draw) {
   forgetWhenBack(page);
   const id = `picture-${++number}`;
@@ -36,7 +37,7 @@ export function frame(page, title, draw) {
 
   async function now(range, isCurrent) {
     due = null;
-    // Of another range: what is there is not what was asked for.
+    // A drawing of another range is not what was requested.
     if (drawn !== null && drawn !== range) node.setAttribute('aria-busy', 'true');
     try {
       await draw(range, isCurrent);
@@ -48,8 +49,8 @@ export function frame(page, title, draw) {
       if (error.why === undefined) console.error(error);
       body.querySelector('.waiting')?.remove();
       show(
-          trouble, el('b', {}, body.hasChildNodes() ? 'Not drawn anew: ' : 'Not drawn: '),
-          whyOf(error), '.', drawn === null ? '' : ` This is of before, and shows ${drawn.text}.`);
+          trouble, el('b', {}, body.hasChildNodes() ? 'Not updated: ' : 'Not drawn: '),
+          whyOf(error), '.', drawn === null ? '' : ` This is old and shows ${drawn.text}.`);
       trouble.hidden = false;
     } finally {
       if (isCurrent()) node.removeAttribute('aria-busy');

@@ -1,12 +1,13 @@
-// From a value to a colour: by its logarithm, for what matters spans from kilobytes to gigabytes.
-// The colours are those of viridis, evenly far apart to the eye and to the colour-blind one too;
-// the style sheet gives them in the order that suits its theme.
+// SPDX-License-Identifier: Apache-2.0
+// From a value to a colour: logarithmic, because values span kilobytes to gigabytes. The colours
+// are those of viridis, perceptually uniform also for colour-blind readers; the style sheet orders
+// them for its theme.
 
 import {colours} from './colours.js';
 
 function channels(hex) { return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)); }
 
-// scale(low, high): colour(value) for values above 0; what is lower or higher has the end's colour.
+// scale(low, high): colour(value) for values above 0; lower and higher values get the end's colour.
 export function scale(low, high) {
   const stops = colours().heat.map(channels);
   const span = Math.log(high / low) || 1;
@@ -19,7 +20,7 @@ export function scale(low, high) {
   };
 }
 
-// Values for a legend, evenly far apart.
+// Values for a legend, evenly spaced.
 export function samples(low, high, count = 5) {
   return Array.from({length: count}, (_, i) => low * (high / low) ** (i / (count - 1)));
 }

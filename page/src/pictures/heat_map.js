@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cells on a canvas: rows from top to bottom, time from left to right.
 
 import {colours, onColours} from './colours.js';
@@ -16,7 +17,7 @@ const INCREMENTS = [
   10 * 86400, 20 * 86400
 ];
 
-// Moments at whole minutes, hours or days of the reader's time zone.
+// Whole minutes, hours or days in the reader's time zone.
 function ticks(from, to, width) {
   const increment =
       INCREMENTS.find((each) => (to - from) / each <= width / 64) ?? INCREMENTS.at(-1);
@@ -96,7 +97,7 @@ export function heatMap(canvas, of) {
         else if (value > 0)
           context.fillStyle = colour(value);
         else if (zeroIsBad) {
-          // Nothing left is no shade of the scale: a stroke through the cell.
+          // Zero is not a shade of the scale: a stroke through the cell.
           context.fillStyle = severity.critical;
           context.fillRect(x, y + ROW / 2 - 1, wide, 2);
           continue;
@@ -109,7 +110,8 @@ export function heatMap(canvas, of) {
     }
   }
 
-  // A stepped line at the top edge of a row in each column, white within black: seen on any colour.
+  // A stepped line at the top edge of a row in each column, white within black: visible on any
+  // colour.
   function line(context, cell) {
     if (!picture.line) return;
     const path = new Path2D();

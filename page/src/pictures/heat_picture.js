@@ -1,4 +1,5 @@
-// A picture of cells: heat map, its scale, a summary in words, the numbers as a table.
+// SPDX-License-Identifier: Apache-2.0
+// A heat map with its scale, a summary in words, and the numbers as a table.
 
 import {el, show} from '../dom.js';
 
@@ -10,7 +11,7 @@ import {frame} from './frame.js';
 import {samples, scale} from './heat_colours.js';
 import {heatMap} from './heat_map.js';
 import {numbers} from './numbers.js';
-import {series} from './past.js';
+import {series} from './history.js';
 import {emptiness} from './reasons.js';
 import {fullTime} from './time_axis.js';
 
@@ -102,7 +103,7 @@ function heatView(what) {
     const colour = scale(low, high);
     const item = (sample, text) => [el('span', {class: 'item'}, sample, ` ${text}`), ' '];
     const swatch = (of, text) => item(el('span', {class: 'swatch', style: {background: of}}), text);
-    // Numbers that read the same are one.
+    // Numbers with the same text are one.
     const texts = new Map();
     for (const each of high > low ? samples(low, high) : [high]) texts.set(what.text(each), each);
     const swatches = [...texts].map(([text, each]) => swatch(colour(each), text));
@@ -131,7 +132,7 @@ function heatView(what) {
           notes,
           [
             ...next.notes,
-            empty ? 'Shaded: nothing recorded then.' : '',
+            empty ? 'Shaded: nothing recorded.' : '',
             next.boots.length > 0 ?
                 `${next.boots.length} ${
                     next.boots.length === 1 ? 'restart' : 'restarts'} (dashed).` :

@@ -1,8 +1,9 @@
-// Counters as what they grew by. A counter begins anew with the device or with jetmemd: what it
-// shows then is growth since that beginning, never a negative number.
+// SPDX-License-Identifier: Apache-2.0
+// Counters as increases. A counter resets with the device or with jetmemd; its value then is the
+// growth since the reset, never a negative number.
 //
-// A point made of several may hide such a beginning, and does not say whether its least or its
-// greatest came first. Then only the growth that is certain counts.
+// A point merged from several may hide a reset, and does not show whether its minimum or its
+// maximum came first. Then only the certain growth counts.
 
 // points of one counter -> [{time, from, boot, by}]: it grew by `by`, at least, between `from` and
 // `time`. Of the first point of all only the growth within it is known, unless the counter's
@@ -22,13 +23,13 @@ export function increases(points, begin = new Map()) {
 }
 
 function since(before, point) {
-  // Smaller than before all through: it began anew, and counted from 0 since.
+  // Smaller than before: it was reset and has counted from 0.
   if (point.max < before.max) return point.max;
-  // It never fell; or it rose and then began anew, or the other way round: this much in any case.
+  // It never fell; or it rose before or after a reset: at least this much.
   return point.max - before.max;
 }
 
-// That it did not begin anew within the first point, or right after, only the next one shows.
+// Only the next point shows whether it was reset within or right after the first one.
 function within(point, next) {
   if (next === undefined || next.boot !== point.boot || next.min < point.max) return 0;
   return point.max - point.min;

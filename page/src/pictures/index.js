@@ -1,5 +1,6 @@
-// The pictures of the past, each (page) => Node: it draws itself when the page does, and says
-// itself what is not available here.
+// SPDX-License-Identifier: Apache-2.0
+// The charts of the history, each (page) => Node: it draws itself when the page does, and reports
+// what is not available.
 
 import {el} from '../dom.js';
 

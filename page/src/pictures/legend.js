@@ -1,4 +1,5 @@
-// Names the lines of a chart: how each is drawn, and its value.
+// SPDX-License-Identifier: Apache-2.0
+// The lines of a chart by name, with their style and value.
 
 import {el, svg} from '../dom.js';
 

@@ -1,4 +1,5 @@
-// A picture of lines: chart, names and values, a summary in words, the numbers as a table.
+// SPDX-License-Identifier: Apache-2.0
+// A line chart: lines with names and values, a summary in words, the numbers as a table.
 
 import {el, show} from '../dom.js';
 import {short} from '../text.js';
@@ -9,17 +10,17 @@ import {crosshair} from './crosshair.js';
 import {frame} from './frame.js';
 import {legend} from './legend.js';
 import {numbers} from './numbers.js';
-import {happened, series} from './past.js';
+import {happened, series} from './history.js';
 import {emptiness} from './reasons.js';
 import {figures, latestText, sentence} from './summary.js';
 import {fullTime} from './time_axis.js';
 import {UNITS} from './units.js';
 
 const MOST_LINES = 8;
-// A clock that says 2016 or less was not set.
+// A clock that shows 2016 or earlier was not set.
 const CLOCK_UNSET = 1483228800;
 
-// Which lines, when there are too many: those that were greatest. Their order stays.
+// If there are too many lines, the largest are drawn, in their order.
 export function greatest(lines) {
   return (most) => [...lines]
                        .map(
@@ -31,13 +32,13 @@ export function greatest(lines) {
                        .map(([, i]) => lines[i]);
 }
 
-// The time that the device has now: its clock may be another than the reader's.
+// The device's time: its clock may differ from the reader's.
 function endOf(answers) {
-  const told = answers.map(({at}) => at).filter(Number.isFinite);
-  return told.length > 0 ? Math.max(...told) : Date.now() / 1000;
+  const reported = answers.map(({at}) => at).filter(Number.isFinite);
+  return reported.length > 0 ? Math.max(...reported) : Date.now() / 1000;
 }
 
-// Stretches of the range in which no line has a point.
+// Parts of the range in which no line has a point.
 function holes(from, to, times, columns, step) {
   const has = times.filter((time, i) => columns.some(({average}) => Number.isFinite(average[i])));
   const out = [];
@@ -50,8 +51,8 @@ function holes(from, to, times, columns, step) {
   return out;
 }
 
-// what: {title, unit, sources (of /api/v1/now: why there may be nothing), stepped, note, nothing
-// (what to say then), load(ask, range) -> [{name, points}] where ask(metric) -> its series}.
+// what: {title, unit, sources (of /api/v1/now: the reason if there is no data), stepped, note,
+// nothing (the text then), load(ask, range) -> [{name, points}] where ask(metric) -> its series}.
 export function linePicture(page, what) {
   const unit = UNITS[what.unit];
   const {node, body} = frame(page, what.title, draw);
@@ -88,7 +89,7 @@ export function linePicture(page, what) {
     });
   }
 
-  // A picture without them is better than none.
+  // A chart without them is better than none.
   async function eventsOf(range) {
     try {
       return await happened(page, range);
@@ -145,7 +146,7 @@ function lineView(what, unit, lines, names) {
     named.tell(shown.lines.map((each, i) => valueAt(i, index)));
   }
 
-  // A line that ended before the others says when.
+  // A line that ended before the others shows when.
   function latestOf(known, newest, step) {
     if (known === null) return 'nothing recorded';
     const ended = newest.latestTime - known.latestTime > 2.5 * step;
@@ -233,7 +234,7 @@ function eventNotes({events, from}, {more, why}) {
     `${events.length}${more ? ' newest' : ''} ${events.length === 1 ? 'event' : 'events'}${
         bad > 0 ? `, ${bad} of them errors (triangles)` : ''}.`,
     more && oldest > from &&
-        `Before ${fullTime(oldest, 60)} no events are drawn: they are too many.`,
+        `Events before ${fullTime(oldest, 60)} are omitted.`,
   ];
 }
 
@@ -241,13 +242,13 @@ function notesOf(what, picture, events, {leftOut, trouble, unset}) {
   const {boots, holes: empty, mixed} = picture;
   return [
     leftOut > 0 &&
-        `${leftOut} more ${leftOut === 1 ? 'line is' : 'lines are'} left out: the smaller ones.`,
+        `${leftOut} smaller ${leftOut === 1 ? 'line' : 'lines'} omitted.`,
     boots.length > 0 && `${boots.length} ${boots.length === 1 ? 'restart' : 'restarts'} (dashed).`,
-    empty.length > 0 && 'Shaded: nothing recorded then.',
+    empty.length > 0 && 'Shaded: nothing recorded.',
     ...eventNotes(picture, events),
-    mixed && 'The clock was set back: times of before and after lie over each other.',
-    unset && 'The clock was never set: times are not when it was.',
-    trouble && `Part of the past is missing: ${trouble}.`,
+    mixed && 'The clock was set back: values from before and after overlap.',
+    unset && 'The clock was never set: times are wrong.',
+    trouble && `Part of the history is missing: ${trouble}.`,
     what.note,
   ].filter(Boolean);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Restarts and events on the time axis of a chart.
 
 import {colours} from './colours.js';
@@ -5,7 +6,7 @@ import {colours} from './colours.js';
 const WORST = ['critical', 'error', 'warning', 'info'];
 const BIN = 7;  // what is closer than so many pixels is one mark
 
-// Events with a time, worst and how many for each bin of pixels: [{x, severity, events}].
+// Events with their time, the worst and the number for each bin of pixels: [{x, severity, events}].
 export function binned(events, toX, width) {
   const bins = new Map();
   for (const event of events) {
@@ -37,7 +38,7 @@ export function shape(path, severity, x, y, size) {
   }
 }
 
-// What no line has a point of, shaded: nothing was recorded then.
+// Shades the times for which no line has a point: nothing was recorded then.
 function nothing(u, holes) {
   const {ctx, bbox} = u;
   ctx.fillStyle = colours().nothing;
@@ -82,7 +83,7 @@ function events(u, happened) {
   }
 }
 
-// `of()` gives {holes, boots, events} of what is drawn now.
+// `of()` returns {holes, boots, events} of the current drawing.
 export function marks(of) {
   const inside = (draw) => (u) => {
     u.ctx.save();

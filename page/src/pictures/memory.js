@@ -1,4 +1,5 @@
-// Pictures of memory as a whole, of the contiguous areas, and of who holds it.
+// SPDX-License-Identifier: Apache-2.0
+// Charts of memory, of contiguous areas, and of memory holders.
 
 import {linePicture} from './line_picture.js';
 
@@ -26,13 +27,13 @@ export const memoryPicture = (page) => linePicture(page, {
 });
 
 export const pressurePicture = (page) => linePicture(page, {
-  title: 'Time lost waiting for memory',
+  title: 'Time stalled on memory',
   unit: 'ratio',
   sources: ['pressure'],
   load: async (ask) =>
       (await ask('jetmem_pressure_stall_ratio{resource="memory"}'))
           .map(({labels, points}) => ({
-                 name: labels.kind === 'full' ? 'all programs waited' : 'some program waited',
+                 name: labels.kind === 'full' ? 'all tasks stalled' : 'some task stalled',
                  points,
                }))
           .sort((a, b) => b.name.localeCompare(a.name)),
@@ -48,20 +49,20 @@ export const cmaPicture = (page) => linePicture(page, {
   unit: 'bytes',
   sources: ['cma', 'meminfo'],
   load: async (ask) =>
-      [...ofArea('taken by drivers', await ask('jetmem_cma_used_bytes')),
-       ...ofArea('left for drivers', await ask('jetmem_cma_available_bytes')),
-       ...one('free now, without what programs borrow', await ask('jetmem_meminfo_CmaFree_bytes')),
+      [...ofArea('allocated by drivers', await ask('jetmem_cma_used_bytes')),
+       ...ofArea('free for drivers', await ask('jetmem_cma_available_bytes')),
+       ...one('free now (CmaFree)', await ask('jetmem_meminfo_CmaFree_bytes')),
 ],
 });
 
 export const largestRunPicture = (page) => linePicture(page, {
-  title: 'Largest piece left in CMA',
+  title: 'Largest free block in CMA',
   unit: 'bytes',
   sources: ['cma'],
-  note: 'A buffer above the largest piece cannot be had, whatever is free.',
+  note: 'A buffer larger than the largest block cannot be allocated, however much is free.',
   load: async (ask) =>
-      [...ofArea('largest piece', await ask('jetmem_cma_largest_free_run_bytes')),
-       ...one('largest request that was refused', await ask('jetmem_cma_largest_request_bytes')),
+      [...ofArea('largest free block', await ask('jetmem_cma_largest_free_run_bytes')),
+       ...one('largest refused request', await ask('jetmem_cma_largest_request_bytes')),
 ],
 });
 
@@ -70,16 +71,16 @@ const HELD = [
   'jetmem_process_group_dmabuf_bytes'
 ];
 
-// Several series as one: [{points}] -> points. Where one has no point at a moment, the others' sum
-// is what is known. Points made of several have the moment of their own first one: what is of one
-// step belongs together. `step`: of the question; 0: points as recorded: a step has one moment.
+// Sums several series: [{points}] -> points. Where one has no point at a moment, the sum of the
+// others is used. Points merged from several carry the moment of their own first one: points of one
+// step belong together. `step`: of the query; 0: points as recorded, with one moment per step.
 export function sums(groups, step) {
   const all = new Map();
   for (const {points} of groups) {
     const mine = new Set();
     for (const point of points) {
       let key = `${point.boot} ${step > 0 ? Math.floor(point.time / step) : point.time}`;
-      // A clock that was set back makes a step twice.
+      // A clock that was set back repeats a step.
       while (mine.has(key)) key += ' again';
       mine.add(key);
       const sum = all.get(key);
@@ -88,7 +89,7 @@ export function sums(groups, step) {
         continue;
       }
       sum.time = Math.min(sum.time, point.time);
-      // The parts need not have been least at the same moment: the band is as wide as it can be.
+      // The parts may have their minimum at different moments: the band is as wide as possible.
       for (const each of ['min', 'average', 'max']) sum[each] += point[each];
     }
   }
@@ -103,7 +104,7 @@ function holder(groups, step) {
 }
 
 export const holdersPicture = (page) => linePicture(page, {
-  title: 'Who holds memory, over time',
+  title: 'Memory holders over time',
   unit: 'bytes',
   sources: ['processes'],
   note: 'Resident, GPU and DMA-BUF memory of each group together, as far as each could be read; ' +
@@ -117,7 +118,7 @@ export const holdersPicture = (page) => linePicture(page, {
       }
     }
     const lines = [...groups.values()].map((each) => holder(each, step));
-    // Names alone may be the same; then the unit tells them apart.
+    // Equal names are distinguished by their unit.
     return lines.map((line) => ({
                        ...line,
                        name: lines.filter(({name}) => name === line.name).length > 1 ?

@@ -1,11 +1,12 @@
-// The same as a picture shows, as a table: made when somebody opens it.
+// SPDX-License-Identifier: Apache-2.0
+// A chart's numbers as a table: created when the reader opens it.
 
 import {el} from '../dom.js';
 
 const MOST = 1000;
 
-// words: a node that says it in words. of(): {head: [text], rows: [[text]]}, newest row first.
-// Gives {node, renew()}.
+// words: a node with a summary. of(): {head: [text], rows: [[text]]}, newest row first. Returns
+// {node, renew()}.
 export function numbers(caption, words, of) {
   const place = el('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': caption});
   const node =

@@ -1,10 +1,11 @@
-// Why there is nothing to draw: what the device says of the source that would tell it.
+// SPDX-License-Identifier: Apache-2.0
+// Why a chart is empty: the device's reason for the source of its data.
 
 import {el, show} from '../dom.js';
 
 const SAYS = {
   absent: 'this device has none',
-  denied: 'it may not be read',
+  denied: 'reading is denied',
   failed: 'it could not be read',
   disabled: 'it is switched off in the settings',
   pending: 'it was not read yet',
@@ -28,7 +29,7 @@ function watch(page, tell) {
   if (known.sources) tell.tell(known.sources);
 }
 
-// What stands where a picture would be: a text, and as soon as the device has said it, why.
+// Shown in place of a chart: a text and, once known, the reason.
 // `names`: sources of /api/v1/now. One for each picture: it goes on listening.
 export function emptiness(page, names) {
   const text = el('b');
@@ -36,14 +37,14 @@ export function emptiness(page, names) {
   const node = el('p', {class: 'unavailable'}, text, why);
   let watching = false;
   function tell(sources) {
-    const told = sources.filter(
+    const reported = sources.filter(
         ({source, state, stale}) => names.includes(source) && (state !== 'ok' || stale));
     show(
         why,
-        told.map(
+        reported.map(
             ({source, state, reason, stale}) =>
                 ` Source ${source}: ${
-                    state === 'ok' && stale ? 'it was not read for long' : SAYS[state] ?? state}` +
+                    state === 'ok' && stale ? 'its last reading is too old' : SAYS[state] ?? state}` +
                 `${reason ? ` (${reason})` : ''}.`));
   }
   return {

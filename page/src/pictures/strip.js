@@ -1,4 +1,5 @@
-// When something happened, at a glance: a lane for each kind of source, a mark for what happened.
+// SPDX-License-Identifier: Apache-2.0
+// Events over time: a lane for each kind of source, a mark for each event.
 
 import {el, show, svg} from '../dom.js';
 
@@ -34,7 +35,7 @@ function splits(from, to, most) {
   return {increment, all: out};
 }
 
-// Gives {node, fill({from, to, events, more})}: `more`: the events are the newest ones only.
+// Returns {node, fill({from, to, events, more})}. `more`: only the newest events are included.
 export function strip() {
   const place = el('div', {class: 'strip-place'});
   const note = el('p', {class: 'notes'});
@@ -62,7 +63,7 @@ export function strip() {
           class: 'strip',
           viewBox: `0 0 ${width} ${height}`,
           role: 'img',
-          'aria-label': told(cut, oldest)
+          'aria-label': describe(cut, oldest)
         },
             cut > 0 ? svg('rect',
                           {class: 'cut', x: LEFT, y: 0, width: cut, height: LANES.length * LANE}) :
@@ -77,7 +78,7 @@ export function strip() {
                        y1: (i + 0.5) * LANE,
                        y2: (i + 0.5) * LANE
                      }),
-                     binned(events.filter((event) => event.what === what), toX, inner)
+                     binned(events.filter((event) => event.category === what), toX, inner)
                          .map(
                              ({x, severity}) =>
                                  mark(severity, Math.round(LEFT + x), (i + 0.5) * LANE)),
@@ -92,10 +93,10 @@ export function strip() {
                         texts[i]))));
   }
 
-  function told(cut, oldest) {
+  function describe(cut, oldest) {
     const {events} = shown;
     const each = LANES.map(
-        ([what, name]) => `${name}: ${events.filter((event) => event.what === what).length}`);
+        ([what, name]) => `${name}: ${events.filter((event) => event.category === what).length}`);
     const bad =
         events.filter(({severity}) => severity === 'critical' || severity === 'error').length;
     return `Events over time. ${each.join(', ')}; ${bad} of them errors.` +

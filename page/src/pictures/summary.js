@@ -1,8 +1,9 @@
-// What a picture shows, in words.
+// SPDX-License-Identifier: Apache-2.0
+// A chart summarised in words.
 
 import {fullTime} from './time_axis.js';
 
-// Figures of one line: {latest, latestTime, least, greatest, trend}, or null where it has no point.
+// Statistics of one line: {latest, latestTime, least, greatest, trend}, or null without a point.
 export function figures(points) {
   const good = points.filter(({min, average, max}) => [min, average, max].every(Number.isFinite));
   if (good.length === 0) return null;
@@ -24,7 +25,7 @@ export function figures(points) {
 
 const mean = (points) => points.reduce((sum, {average}) => sum + average, 0) / points.length;
 
-// The last quarter of the points held against the first.
+// The last quarter of the points compared with the first.
 function trendOf(points, least, greatest) {
   if (points.length < 8) return '';
   const quarter = points.length >> 2;
@@ -36,13 +37,13 @@ function trendOf(points, least, greatest) {
   return Math.abs(by) < matters || by === 0 ? 'steady' : by > 0 ? 'rising' : 'falling';
 }
 
-// Of when the latest figure is. A point of a long range is made of hours: it is no "now".
+// The time of the latest value. A point of a long range covers hours, so it is not "now".
 export function latestText({latestTime}, to, step) {
   if (to - latestTime > 2.5 * step + 60) return `when last recorded, ${fullTime(latestTime, 60)}`;
   return step > 60 ? `on average since ${fullTime(latestTime, 60)}` : 'now';
 }
 
-// One line of a picture in words. `to`: the end of the range; `step`: between two points.
+// One line of a chart in words. `to`: the end of the range; `step`: between two points.
 export function sentence(name, known, text, to, step) {
   if (known === null) return `${name}: nothing recorded.`;
   const latest = `${text(known.latest)} ${latestText(known, to, step)}`;

@@ -1,8 +1,9 @@
-// Pictures of heat, of what slows the device down, of power, and of the probes.
+// SPDX-License-Identifier: Apache-2.0
+// Charts of temperatures, throttling, power and probes.
 
 import {linePicture} from './line_picture.js';
 
-// Several of one name differ by their index.
+// Several of one name differ by index.
 function byLabel(all, label) {
   const names = all.map(({labels}) => labels[label]);
   return all.map(({labels, points}) => ({
@@ -86,13 +87,13 @@ export const slownessPicture = (page) => linePicture(page, {
                            .map(({labels, points}) => ({name: target(labels), points})),
 });
 
-// Of each kind the largest size that was tried: where memory is in pieces it shows there first.
+// The largest size tested of each kind: fragmentation affects it first.
 export const allocatePicture = (page) => linePicture(page, {
   title: 'Time to have a large buffer',
   unit: 'seconds',
   stepped: true,
   sources: ['probe'],
-  note: 'Of each kind of memory the largest buffer that was tried and had.',
+  note: 'The largest buffer of each kind that was allocated successfully.',
   async load(ask) {
     const largest = new Map();
     for (const each of await ask('jetmem_probe_allocate_seconds')) {

@@ -1,4 +1,5 @@
-// Times as an axis and a table have them: in the reader's own zone, no more of them than is needed.
+// SPDX-License-Identifier: Apache-2.0
+// Times for axes and tables: in the reader's time zone, as precise as needed.
 
 const two = (value) => String(value).padStart(2, '0');
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

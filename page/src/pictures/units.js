@@ -1,4 +1,5 @@
-// How values of a kind are written, and where the axis has its ticks.
+// SPDX-License-Identifier: Apache-2.0
+// The format of each kind of value, and the ticks of its axis.
 
 import {bytes, celsius, duration, ratio} from '../format.js';
 
@@ -8,7 +9,7 @@ const POWERS_OF_TWO = Array.from({length: 50}, (_, i) => 2 ** i);
 const DECIMAL = Array.from({length: 30}, (_, i) => i - 9)
                     .flatMap((power) => [1, 2, 5].map((each) => Number(`${each}e${power}`)));
 
-// From 0, to what is a little above the greatest.
+// From 0 to slightly above the maximum.
 const fromZero = (least) =>
     (u, min, max) => [Math.min(0, min ?? 0), Math.max((max ?? 0) * 1.05, least)];
 
@@ -29,7 +30,7 @@ function hertz(value) {
 
 const plain = (value) => (isNumber(value) ? String(Number(value.toPrecision(4))) : '');
 
-// A tick of a time: as fine as the ticks are apart.
+// A tick of a time: as precise as the distance between ticks.
 function secondsTick(value) {
   if (!isNumber(value) || value === 0) return '0';
   const [size, unit] = value >= 1 ? [1, 's'] : value >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'µs'];

@@ -1,4 +1,5 @@
-// What the rules found: what fires, what is about to, and what nobody can say.
+// SPDX-License-Identifier: Apache-2.0
+// Firing and pending alerts, and rules whose state is unknown.
 
 import {el} from '../dom.js';
 import {count, duration, many, moment} from '../format.js';
@@ -27,7 +28,7 @@ function draw(answer) {
   const other = rules.filter((rule) => !STATES.includes(rule.state));
   return [
     summary(answer),
-    mistakes(answer),
+    configErrors(answer),
     ...[
       ...of('firing'),
       ...of('pending'),
@@ -35,41 +36,41 @@ function draw(answer) {
       ...other,
     ].map(card),
     blind(of('unknown').filter((rule) => found(rule).length === 0)),
-    all(rules, answer.left_out?.rules ?? 0),
+    all(rules, answer.omitted?.rules ?? 0),
   ];
 }
 
 const found = (rule) => rule.alerts ?? [];
 const rank = (rule) => (WORST_FIRST.indexOf(rule.severity) + 4) % 4;
 
-function summary({counts = {}, judged = {}, left_out: left = {}}) {
+function summary({counts = {}, evaluated = {}, omitted: left = {}}) {
   const parts = [
     [counts.firing, 'firing'],
     [counts.pending, 'pending'],
     [counts.unknown, 'unknown'],
-    [counts.inactive, 'quiet'],
+    [counts.inactive, 'inactive'],
   ]
     .filter(([number]) => number !== undefined)
     .map(([number, what]) => `${count(number)} ${what}`);
-  const quiet =
+  const notApplicable =
     counts.no_series > 0
-      ? ` (${count(counts.no_series)} of the quiet have nothing to look at on this device)`
+      ? ` (${count(counts.no_series)} of the inactive are not applicable here)`
       : '';
   return el(
     'p',
     {class: 'quiet'},
-    `Rules: ${parts.join(', ') || 'none'}${quiet}. `,
-    judged.unix_seconds ? `Judged at ${moment(judged.unix_seconds)}. ` : '',
-    left.alerts > 0 ? `${count(left.alerts)} more alerts had no room in the answer.` : '',
+    `Rules: ${parts.join(', ') || 'none'}${notApplicable}. `,
+    evaluated.unix_seconds ? `Evaluated at ${moment(evaluated.unix_seconds)}. ` : '',
+    left.alerts > 0 ? `${count(left.alerts)} more alerts omitted.` : '',
   );
 }
 
-function mistakes({mistakes: all = [], left_out: left = {}}) {
+function configErrors({config_errors: all = [], omitted: left = {}}) {
   if (all.length === 0) return null;
   return el(
     'div',
-    {class: 'card warning', 'data-key': 'mistakes'},
-    el('h3', {}, badge('warning', 'mistakes'), ' Rules that are not judged'),
+    {class: 'card warning', 'data-key': 'config-errors'},
+    el('h3', {}, badge('warning', 'config errors'), ' Rules that are not evaluated'),
     el(
       'ul',
       {},
@@ -82,7 +83,7 @@ function mistakes({mistakes: all = [], left_out: left = {}}) {
         ),
       ),
     ),
-    left.mistakes > 0 ? el('p', {}, `and ${count(left.mistakes)} more`) : null,
+    left.config_errors > 0 ? el('p', {}, `and ${count(left.config_errors)} more`) : null,
   );
 }
 
@@ -101,18 +102,18 @@ function card(rule) {
     el('h3', {}, badge(level, badgeText(rule)), ' ', short(rule.alert, 120)),
     el('p', {class: 'summary'}, worst ? short(worst.summary, 600) : whyUnknown(rule)),
     worst ? el('p', {class: 'quiet'}, since(worst, rule)) : null,
-    worst && rule.blind ? el('p', {class: 'quiet'}, whyUnknown(rule)) : null,
+    worst && rule.unknown_reason ? el('p', {class: 'quiet'}, whyUnknown(rule)) : null,
     all.length > 1 ? series(all, rule) : null,
     worst ? advice(worst, rule) : el('p', {}, runbook(rule.runbook)),
   );
 }
 
-// What nobody can judge, by the reason: a source that is blind takes many rules with it.
+// Rules with unknown state, by reason: one unavailable source affects many rules.
 function blind(rules) {
   if (rules.length === 0) return null;
   const reasons = new Map();
   for (const rule of rules) {
-    const why = short(rule.blind ?? rule.needs_past ?? 'for no reason that is told', 400);
+    const why = short(rule.unknown_reason ?? rule.needs_history ?? 'no reason reported', 400);
     reasons.set(why, [...(reasons.get(why) ?? []), rule]);
   }
   return el(
@@ -122,7 +123,7 @@ function blind(rules) {
       'h3',
       {},
       badge('unknown'),
-      ` Nobody can say whether ${many(rules.length, 'rule holds', 'rules hold')}`,
+      ` ${many(rules.length, 'rule has', 'rules have')} an unknown state`,
     ),
     el(
       'ul',
@@ -147,15 +148,15 @@ const badgeClass = (level) => (['warning', 'critical', 'info'].includes(level) ?
 
 function badgeText(rule) {
   if (rule.state === 'firing')
-    return rule.silenced ? `${words(rule.severity)}, silenced` : words(rule.severity);
+    return rule.inhibited ? `${words(rule.severity)}, inhibited` : words(rule.severity);
   return `${words(rule.state)} (${words(rule.severity)})`;
 }
 
 function whyUnknown(rule) {
-  const why = rule.blind ?? rule.needs_past;
+  const why = rule.unknown_reason ?? rule.needs_history;
   return why
-    ? `Nobody can say whether it holds: ${short(why, 400)}.`
-    : 'Nobody can say whether it holds.';
+    ? `State unknown: ${short(why, 400)}.`
+    : 'State unknown.';
 }
 
 function sinceWhen(text) {
@@ -167,22 +168,22 @@ function since(alert, rule) {
   const active = sinceWhen(alert.active_since);
   const long = duration(alert.active_seconds);
   const parts = [
-    `Its conditions hold ${[active, long && `for ${long}`].filter(Boolean).join(', ') || 'now'}`,
+    `Condition true ${[active, long && `for ${long}`].filter(Boolean).join(', ') || 'now'}`,
   ];
-  if (alert.state === 'unknown') parts[0] = parts[0].replace('hold', 'held when last seen, ');
-  if (alert.state === 'pending') parts.push(`it fires after ${duration(rule.for_seconds)}`);
-  if (sinceWhen(alert.firing_since)) parts.push(`fires ${sinceWhen(alert.firing_since)}`);
+  if (alert.state === 'unknown') parts[0] = parts[0].replace('true', 'true when last seen, ');
+  if (alert.state === 'pending') parts.push(`fires after ${duration(rule.for_seconds)}`);
+  if (sinceWhen(alert.firing_since)) parts.push(`firing ${sinceWhen(alert.firing_since)}`);
   else if (typeof alert.firing_seconds === 'number')
-    parts.push(`fires for ${duration(alert.firing_seconds)}`);
-  if (alert.kept) parts.push('they ended, and it is kept for a while');
-  if (rule.silenced)
-    parts.push(`kept quiet by ${(rule.unless ?? []).map((each) => short(each)).join(', ')}`);
+    parts.push(`firing for ${duration(alert.firing_seconds)}`);
+  if (alert.keep_firing) parts.push('the condition ended; keeps firing for a while');
+  if (rule.inhibited)
+    parts.push(`inhibited by ${(rule.unless ?? []).map((each) => short(each)).join(', ')}`);
   return `${parts.join('; ')}.`;
 }
 
-// Of what only waits to fire, for who asks.
+// Details of a pending alert, on request.
 function advice(alert, rule) {
-  const told = el(
+  const detail = el(
     'dl',
     {class: 'advice'},
     [
@@ -193,20 +194,20 @@ function advice(alert, rule) {
       .filter(([, what]) => what)
       .map(([name, what]) => [el('dt', {}, name), el('dd', {}, what)]),
   );
-  if (rule.state === 'firing') return told;
-  return el('details', {}, el('summary', {}, 'Cause and remedy'), told);
+  if (rule.state === 'firing') return detail;
+  return el('details', {}, el('summary', {}, 'Cause and remedy'), detail);
 }
 
-// Of a rule that holds for several.
+// For a rule that is true for several series.
 function series(alerts, rule) {
   const rest = alerts.length - MOST_SERIES + (rule.dropped_alerts ?? 0);
   return [
     table(
-      `What ${short(rule.alert, 80)} holds for`,
+      `Series of ${short(rule.alert, 80)}`,
       [
         {name: 'Which', head: true, of: (row) => labels(row.labels)},
         {name: 'State', of: (row) => words(row.state)},
-        {name: 'Value', kind: 'number', of: (row) => short(row.shown ?? '')},
+        {name: 'Value', kind: 'number', of: (row) => short(row.value_text ?? '')},
         {name: 'For', kind: 'number', of: (row) => duration(row.active_seconds)},
       ],
       alerts.slice(0, MOST_SERIES),
@@ -231,7 +232,7 @@ function all(rules, left) {
     {'data-key': 'all'},
     el('summary', {}, `All ${count(rules.length)} rules`),
     table(
-      'All rules, and what each looks at',
+      'All rules and their conditions',
       [
         {name: 'Rule', head: true, of: (row) => short(row.alert, 80)},
         {name: 'Severity', of: (row) => words(row.severity)},
@@ -242,18 +243,18 @@ function all(rules, left) {
       rules,
     ),
     left > 0
-      ? el('p', {class: 'quiet'}, `${count(left)} more rules had no room in the answer.`)
+      ? el('p', {class: 'quiet'}, `${count(left)} more rules omitted.`)
       : null,
   );
 }
 
 function state(rule) {
   if (rule.state === 'inactive')
-    return (rule.no_series ?? []).length > 0 ? 'nothing to look at' : 'quiet';
+    return (rule.no_series ?? []).length > 0 ? 'not applicable' : 'inactive';
   return words(rule.state);
 }
 
 function condition(each) {
-  const now = each.worst ? `; now ${short(each.worst.shown)}` : '';
+  const now = each.worst ? `; now ${short(each.worst.value_text)}` : '';
   return el('div', {}, short(each.text, 300), el('span', {class: 'note'}, now));
 }

@@ -1,8 +1,9 @@
-// Contiguous memory: what drivers have of each area, and whether the next buffer still fits.
+// SPDX-License-Identifier: Apache-2.0
+// Contiguous memory: what drivers allocated in each area, and whether the next buffer still fits.
 
 import {absences, dash, why} from '../absent.js';
 import {el} from '../dom.js';
-import {figures} from '../figures.js';
+import {figures} from '../stats.js';
 import {bytes, count, duration, moment, ratio} from '../format.js';
 import {meter} from '../meter.js';
 import {cmaPicture, largestRunPicture} from '../pictures/index.js';
@@ -32,11 +33,11 @@ function draw(answer) {
     figures([
       {name: 'All areas', text: bytes(answer.total_bytes), key: 'total_bytes', absent},
       {
-        name: 'Not used by anything',
+        name: 'Free',
         text: bytes(answer.free_bytes),
         key: 'free_bytes',
         absent,
-        note: 'programs borrow the rest until drivers want it',
+        note: 'programs use the rest until drivers need it',
       },
       {
         name: 'Requests refused',
@@ -54,7 +55,7 @@ function draw(answer) {
     ]),
     (answer.advice ?? []).map((each) => el('p', {class: 'remark'}, short(each, 600))),
     areas.length > 0 ? table('Contiguous memory areas', COLUMNS, areas) : null,
-    left(answer.areas_left_out, 'areas'),
+    left(answer.areas_omitted, 'areas'),
     reasons(areas),
     absences(absent, ['total_bytes', 'free_bytes', 'calls_failed', 'has_cma', 'failures']),
     failures(answer),
@@ -68,7 +69,7 @@ const COLUMNS = [
   {name: 'Area', head: true, of: (area) => named(area.area)},
   {name: 'Size', kind: 'number', of: (area) => bytes(area.bytes)},
   {
-    name: 'Taken by drivers',
+    name: 'Allocated by drivers',
     kind: 'number',
     of: (area) =>
       area.used_bytes === undefined
@@ -81,8 +82,8 @@ const COLUMNS = [
           ],
   },
   {name: 'Left', kind: 'number', of: (area) => bytes(area.available_bytes)},
-  {name: 'Largest in one piece', kind: 'number', of: (area) => bytes(area.largest_run_bytes)},
-  {name: 'Wanted in one piece', kind: 'number', of: (area) => bytes(area.wanted_bytes)},
+  {name: 'Largest free block', kind: 'number', of: (area) => bytes(area.largest_run_bytes)},
+  {name: 'Largest block wanted', kind: 'number', of: (area) => bytes(area.wanted_bytes)},
   {name: 'Fits', of: fits},
 ];
 
@@ -94,23 +95,23 @@ function fits(area) {
   return el('b', {class: 'bad'}, `no, ${ratio(area.frame_fit_ratio)} of it`);
 }
 
-// Why cells are empty: once, where all areas have the same reason.
+// Why cells are empty: once, if all areas have the same reason.
 function reasons(areas) {
-  const said = new Map();
+  const message = new Map();
   for (const area of areas) {
     for (const [key, text] of Object.entries(area.absent ?? {})) {
       const line = short(text, 400);
-      const known = said.get(line) ?? {areas: new Set(), keys: new Set()};
-      said.set(line, known);
+      const known = message.get(line) ?? {areas: new Set(), keys: new Set()};
+      message.set(line, known);
       known.areas.add(short(area.area));
       known.keys.add(words(key));
     }
   }
-  if (said.size === 0) return null;
+  if (message.size === 0) return null;
   return el(
     'ul',
     {class: 'absences'},
-    [...said].map(([line, {areas: whose, keys}]) =>
+    [...message].map(([line, {areas: whose, keys}]) =>
       el(
         'li',
         {},
@@ -135,10 +136,10 @@ function failures(answer) {
   const all = answer.failures ?? [];
   const none = why(answer.absent, 'failures');
   if (none)
-    return el('p', {class: 'unavailable'}, `Which requests were refused is not known: ${none}.`);
+    return el('p', {class: 'unavailable'}, `Refused requests are unknown: ${none}.`);
   if (all.length === 0) return null;
   return [
-    el('h3', {}, 'Requests that were refused'),
+    el('h3', {}, 'Refused requests'),
     el(
       'ol',
       {class: 'list', reversed: true},
@@ -156,6 +157,6 @@ function failures(answer) {
         ),
       ),
     ),
-    left(answer.failures_left_out, 'before those'),
+    left(answer.failures_omitted, 'earlier ones'),
   ];
 }

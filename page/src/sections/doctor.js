@@ -1,4 +1,5 @@
-// The doctor's answer: the conclusion, how it came about, and each step with what it rests on.
+// SPDX-License-Identifier: Apache-2.0
+// The doctor's answer: conclusion, timeline, and each step with its evidence.
 
 import {el} from '../dom.js';
 import {count, many, moment} from '../format.js';
@@ -81,7 +82,7 @@ function step(each) {
   );
 }
 
-function evidence({evidence: all = [], evidence_left_out: left = 0}) {
+function evidence({evidence: all = [], evidence_omitted: left = 0}) {
   if (all.length === 0) return null;
   return el(
     'ul',
@@ -110,7 +111,7 @@ function remarks({from = {}, history = {}, notes = [], time_zone: zone}) {
   const all = notes.map((each) => short(each, 400));
   if (from.time !== undefined) all.unshift(`As of ${moment(from.time)}.`);
   if (history.absent)
-    all.unshift(`Without a past, the beginning cannot be told: ${short(history.absent, 400)}.`);
+    all.unshift(`The beginning is unknown, as there is no history: ${short(history.absent, 400)}.`);
   if (zone)
     all.push(
       `Times within sentences are the device's (${short(zone, 40)}), others this browser's.`,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One event of the list.
 
 import {el} from '../dom.js';
@@ -14,12 +15,12 @@ function timeOf(event) {
   if (typeof event.time !== 'number') {
     return el(
         'span', {class: 'when'},
-        `time not known, ${duration(event.since_boot_seconds)} after a start of the device`);
+        `time unknown, ${duration(event.since_boot_seconds)} after a boot`);
   }
   const time = el('time', {datetime: iso(event.time)}, moment(event.time));
   return el(
       'span', {class: 'when'}, time,
-      event.time_trusted === false ? ' (by a clock not known to be right)' : '');
+      event.time_trusted === false ? ' (clock not known to be right)' : '');
 }
 
 function iso(seconds) {
@@ -29,7 +30,7 @@ function iso(seconds) {
 
 function often(event) {
   if (!(event.count > 1)) return '';
-  const lasted = event.until_since_boot_seconds - event.since_boot_seconds;
+  const lasted = event.last_since_boot_seconds - event.since_boot_seconds;
   return ` ${countText(event.count)} times${lasted > 0 ? ` within ${duration(lasted)}` : ''}.`;
 }
 
@@ -41,7 +42,7 @@ function valueText(value) {
 }
 
 function fieldsOf(event) {
-  const told = {
+  const reported = {
     kind: event.kind,
     subject: event.subject,
     origin: event.origin === 'probe' ? 'jetmem\u2019s own probe' : undefined,
@@ -51,7 +52,7 @@ function fieldsOf(event) {
   };
   return el(
       'dl', {},
-      Object.entries(told)
+      Object.entries(reported)
           .map(([name, value]) => [name, valueText(value)])
           .filter(([, text]) => text !== '')
           .map(([name, text]) => [el('dt', {}, name), el('dd', {}, text)]));
@@ -61,7 +62,7 @@ export function eventItem(event) {
   const details =
       el('details', {
         ontoggle: () => {
-          // Made when somebody wants to see it.
+          // Created when the reader opens it.
           if (details.open && details.childElementCount === 1) details.append(fieldsOf(event));
         }
       },
@@ -71,6 +72,6 @@ export function eventItem(event) {
   return el(
       'li', {class: weight}, timeOf(event), ' ',
       el('span', {class: 'weight'},
-         `${weight}, ${SOURCES[event.what] ?? event.what} (${event.kind.replaceAll('_', ' ')})`),
+         `${weight}, ${SOURCES[event.category] ?? event.category} (${event.kind.replaceAll('_', ' ')})`),
       el('div', {}, event.summary, often(event)), details);
 }

@@ -1,11 +1,12 @@
-// What happened: marks over the time of the pictures, and a list with all that is known of each.
+// SPDX-License-Identifier: Apache-2.0
+// Events: marks over time, and a list with all details.
 
 import {el, show} from '../dom.js';
 import {duration} from '../format.js';
 import {frame} from '../pictures/frame.js';
-import {happened} from '../pictures/past.js';
+import {happened} from '../pictures/history.js';
 import {strip} from '../pictures/strip.js';
-import {choose, chosen} from '../place.js';
+import {choose, chosen} from '../url_state.js';
 
 import {eventItem} from './event_item.js';
 
@@ -39,7 +40,7 @@ export const events = {
   create(body, page) {
     const marks = strip();
     const list = el('ul', {class: 'events'});
-    const said = el('p', {class: 'notes', role: 'status'});
+    const message = el('p', {class: 'notes', role: 'status'});
     const older =
         el('button', {type: 'button', hidden: true, onclick: () => loadOlder()}, 'Show older ones');
     const kinds = new Map([['', 'all']]);
@@ -65,12 +66,12 @@ export const events = {
 
     const picture = frame(page, 'When it happened', fill);
     picture.body.replaceChildren(
-        marks.node, el('div', {class: 'filters'}, what.node, kind.node, weight.node), said, list,
+        marks.node, el('div', {class: 'filters'}, what.node, kind.node, weight.node), message, list,
         el('p', {}, older));
     body.append(picture.node);
 
     const filters = () =>
-        Object.fromEntries(Object.entries({what: what.select.value, kind: kind.select.value})
+        Object.fromEntries(Object.entries({category: what.select.value, kind: kind.select.value})
                                .filter(([, value]) => value !== ''));
 
     async function fill(range, isCurrent) {
@@ -92,10 +93,10 @@ export const events = {
       const fresh = items.size === 0;
       take(first.events ?? []);
       if (fresh) next = first.more ? first.next : null;
-      draw(first.trouble);
+      draw(first.incomplete_reason);
     }
 
-    // Without filters it is among what the marks are made of.
+    // Without filters it is part of the data of the marks.
     async function firstPage(range, all) {
       const only = filters();
       if (Object.keys(only).length > 0) {
@@ -103,15 +104,15 @@ export const events = {
       }
       const newest = (all.events ?? []).slice(0, PAGE);
       const more = all.more === true || (all.events ?? []).length > newest.length;
-      return {events: newest, more, next: newest.at(-1)?.id, trouble: all.trouble};
+      return {events: newest, more, next: newest.at(-1)?.id, incomplete_reason: all.incomplete_reason};
     }
 
-    // The same, for other filters: not to be held up by the pictures' pace.
+    // The same with other filters: not limited to the charts' interval.
     async function again() {
       try {
         await fill(page.range, () => true);
       } catch (error) {
-        show(said, error.why ?? String(error));
+        show(message, error.why ?? String(error));
       }
     }
 
@@ -125,15 +126,15 @@ export const events = {
         if (mine !== run && range !== page.range) return;
         take(more.events ?? []);
         next = more.more ? more.next : null;
-        draw(more.trouble);
+        draw(more.incomplete_reason);
       } catch (error) {
-        show(said, `Older ones could not be had: ${error.why ?? error}.`);
+        show(message, `Older events could not be loaded: ${error.why ?? error}.`);
       } finally {
         older.disabled = false;
       }
     }
 
-    // One that is known keeps its place on the page, unless it happened again.
+    // A known event keeps its place on the page, unless it happened again.
     function take(some) {
       for (const event of some) {
         const known = items.get(event.id);
@@ -161,18 +162,18 @@ export const events = {
       older.hidden = next === null;
       const hidden = items.size - shown.length;
       show(
-          said,
+          message,
           shown.length === 0 ? `Nothing recorded in the last ${
                                    duration(page.range.seconds)} that is asked for here.` :
                                `${shown.length} shown, newest first${
                                    next === null ? '' : '; there are older ones'}.`,
-          hidden > 0 ? ` ${hidden} of less weight hidden.` : '',
-          trouble ? ` Part of the past is missing: ${trouble}.` : '');
+          hidden > 0 ? ` ${hidden} less severe ones hidden.` : '',
+          trouble ? ` Part of the history is missing: ${trouble}.` : '');
     }
   },
 };
 
-// Puts the nodes there in this order; one that stands right already is not touched.
+// Puts the nodes into this order; a node already in place is not touched.
 function place(list, nodes) {
   const wanted = new Set(nodes);
   for (const each of [...list.children])

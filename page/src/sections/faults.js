@@ -1,4 +1,5 @@
-// What the kernel complained of, by kind.
+// SPDX-License-Identifier: Apache-2.0
+// Faults in the kernel log, by kind.
 
 import {why} from '../absent.js';
 import {el} from '../dom.js';

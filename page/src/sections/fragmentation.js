@@ -1,5 +1,5 @@
-// Whether memory is in pieces: the largest block that a driver can have, zone by zone, and the
-// blocks that are free over time.
+// SPDX-License-Identifier: Apache-2.0
+// Fragmentation: the largest block available to a driver by zone, and free blocks over time.
 
 import {known, why} from '../absent.js';
 import {el} from '../dom.js';
@@ -21,14 +21,14 @@ function row(zone) {
       orNot(distance(zone.above_min_bytes), absent, 'above_min_bytes'));
 }
 
-// '' where it is not known. A device without a free block tells no size of a page.
+// '' where unknown. A device without a free block reports no page size.
 function block(order, size) {
   if (order === undefined) return '';
   if (order < 0) return 'none';
   return bytes(size) || `of order ${count(order)}`;
 }
 
-// How far a driver's request is from the reserve that the kernel keeps.
+// The distance of a driver's request from the kernel's reserve.
 function distance(value) {
   if (typeof value !== 'number') return '';
   return value < 0 ? `${bytes(-value)} below` : `${bytes(value)} above`;
@@ -44,7 +44,7 @@ function draw(status) {
     return unavailable('Free blocks', why(absent, 'zones') || why(status.absent, 'fragmentation'));
   }
   return [
-    el('p', {}, 'The largest block that a driver is sure to get: ',
+    el('p', {}, 'Largest block certainly available to drivers: ',
        el('b', {}, known(block(of.best_order_outside_cma, of.best_bytes_outside_cma), absent,
                          'best_order')),
        '. Signs of fragmentation in the last ten minutes: ',
@@ -55,7 +55,7 @@ function draw(status) {
              el('tr', {},
                 [
                   'zone', 'free', 'of that CMA', 'largest block outside CMA',
-                  'from the reserve (min)'
+                  'distance to min watermark'
                 ].map((text) => el('th', {scope: 'col'}, text)))),
           el('tbody', {}, zones.map(row)))),
   ];

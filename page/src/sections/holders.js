@@ -1,8 +1,9 @@
-// Who holds the memory: processes, the GPU's heaps, shared buffers.
+// SPDX-License-Identifier: Apache-2.0
+// Memory holders: processes, the GPU's heaps, shared buffers.
 
 import {absences, why} from '../absent.js';
 import {el, update} from '../dom.js';
-import {figures} from '../figures.js';
+import {figures} from '../stats.js';
 import {bytes, count, many} from '../format.js';
 import {holdersPicture} from '../pictures/index.js';
 import {fill, unavailable} from '../section.js';
@@ -11,43 +12,43 @@ import {named, short} from '../text.js';
 
 export const holders = {
   id: 'holders',
-  title: 'Who holds the memory',
+  title: 'Memory holders',
   inShort: 'Holders',
   create(body, page) {
-    const groups = sortable('Processes of one name, unit and container', GROUPS, 'Together');
+    const groups = sortable('Processes by name, unit and container', GROUPS, 'Together');
     const nvmap = sortable('Memory of GPU, cameras and codecs (nvmap), by heap', HEAPS, 'Size');
     const clients = sortable('The same by process', CLIENTS, 'Size', 'small');
     const owners = sortable(
-      'Who has DMA-BUFs open',
+      'Processes with open DMA-BUFs',
       buffers('Command', 'command'),
       'Size',
       'small',
     );
     const exporters = sortable(
-      'Which driver made them',
+      'DMA-BUFs by exporter',
       buffers('Exporter', 'exporter'),
       'Size',
       'small',
     );
-    const told = {groups: el('div'), nvmap: el('div'), dmabuf: el('div')};
+    const bodies = {groups: el('div'), nvmap: el('div'), dmabuf: el('div')};
     fill(body, page, 'top', 5, (top) => {
       groups.fill(top.groups ?? []);
-      update(told.groups, ofGroups(top));
+      update(bodies.groups, ofGroups(top));
       nvmap.fill(top.nvmap ?? []);
       clients.fill(clientsOf(top.nvmap ?? []));
-      update(told.nvmap, ofHeaps(top));
+      update(bodies.nvmap, ofHeaps(top));
       owners.fill(top.dmabuf?.holders ?? []);
       exporters.fill(top.dmabuf?.exporters ?? []);
-      update(told.dmabuf, ofBuffers(top));
+      update(bodies.dmabuf, ofBuffers(top));
       return el('p', {class: 'quiet'}, remarks(top));
     });
     body.append(
       groups.node,
-      told.groups,
+      bodies.groups,
       el('div', {class: 'pictures'}, holdersPicture(page)),
-      told.nvmap,
+      bodies.nvmap,
       el('div', {class: 'columns'}, nvmap.node, clients.node),
-      told.dmabuf,
+      bodies.dmabuf,
       el('div', {class: 'columns'}, owners.node, exporters.node),
     );
   },
@@ -96,7 +97,7 @@ const HEAPS = [
     of: (row) => el('span', {class: 'name'}, named(row.heap)),
   },
   column('Size', 'bytes'),
-  column('Held by no program', 'orphan_bytes'),
+  column('Without an owner', 'orphan_bytes'),
   column('Not attributed', 'unattributed_bytes'),
   column('Own carve-out', 'carveout_bytes'),
 ];
@@ -129,8 +130,8 @@ const buffers = (name, key) => [
 function remarks(top) {
   const parts = [];
   if (isKnown(top.processes)) parts.push(many(top.processes, 'process', 'processes'));
-  if (top.processes_left_out > 0)
-    parts.push(`${count(top.processes_left_out)} could not be looked at`);
+  if (top.processes_omitted > 0)
+    parts.push(`${count(top.processes_omitted)} could not be read`);
   const overlap = top.overlap ? `${short(top.overlap, 400)}.` : '';
   const begin = parts.length > 0 ? `${parts.join(', ')}. ` : '';
   return `${begin}${overlap.charAt(0).toUpperCase()}${overlap.slice(1)}`;
@@ -140,16 +141,16 @@ function ofGroups(top) {
   const none = (top.groups ?? []).length === 0;
   return [
     none
-      ? unavailable('Processes', why(top.absent, 'processes') || 'the device told of none')
+      ? unavailable('Processes', why(top.absent, 'processes') || 'the device reported none')
       : null,
-    top.groups_left_out > 0
-      ? el('p', {class: 'quiet'}, `and ${many(top.groups_left_out, 'more group', 'more groups')}`)
+    top.groups_omitted > 0
+      ? el('p', {class: 'quiet'}, `and ${many(top.groups_omitted, 'more group', 'more groups')}`)
       : null,
     absences(top.absent, [
       'nvmap',
       'zram',
       'dmabuf',
-      'dmabuf.held_by_none_bytes',
+      'dmabuf.unowned_bytes',
       none ? 'processes' : '',
     ]),
   ];
@@ -159,7 +160,7 @@ function ofHeaps(top) {
   if ((top.nvmap ?? []).length > 0) return null;
   return unavailable(
     'Memory by heap (nvmap)',
-    why(top.absent, 'nvmap') || 'the device told of no heap',
+    why(top.absent, 'nvmap') || 'the device reported no heap',
   );
 }
 
@@ -175,8 +176,8 @@ function ofBuffers({dmabuf: all = {}, absent = {}}) {
       {name: 'Open in several', text: bytes(all.shared_bytes)},
       {
         name: 'Only drivers and mappings',
-        text: bytes(all.held_by_none_bytes),
-        key: 'dmabuf.held_by_none_bytes',
+        text: bytes(all.unowned_bytes),
+        key: 'dmabuf.unowned_bytes',
         absent,
       },
     ]),
@@ -184,7 +185,7 @@ function ofBuffers({dmabuf: all = {}, absent = {}}) {
       ? el(
           'p',
           {class: 'quiet'},
-          `${many(all.processes_denied, 'process', 'processes')} could not be looked at.`,
+          `${many(all.processes_denied, 'process', 'processes')} could not be read.`,
         )
       : null,
   ];

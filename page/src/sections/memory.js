@@ -1,17 +1,18 @@
-// How much memory is left, and where the rest of it is.
+// SPDX-License-Identifier: Apache-2.0
+// Available memory, and the use of the rest.
 
 import {budget} from '../budget.js';
 import {el} from '../dom.js';
 import {bytes, count, duration, ratio} from '../format.js';
-import {figures} from '../figures.js';
+import {figures} from '../stats.js';
 import {memoryPicture, pressurePicture} from '../pictures/index.js';
 import {fill} from '../section.js';
 
 const PRESSURE = [
-  'memory is easy to get',
-  'caches are taken back',
+  'allocations succeed at once',
+  'caches are reclaimed',
   'programs wait for memory',
-  'nearly everything waits',
+  'most tasks wait',
 ];
 
 export const memory = {
@@ -43,7 +44,7 @@ function draw(status) {
         text: count(all.pressure_level),
         key: 'pressure_level',
         absent,
-        note: PRESSURE[all.pressure_level] ?? 'a level that this page does not know',
+        note: PRESSURE[all.pressure_level] ?? 'unknown level',
         level: all.pressure_level >= 3 ? 'critical' : all.pressure_level >= 2 ? 'warning' : '',
       },
       {
@@ -51,7 +52,7 @@ function draw(status) {
         text: ratio(all.pressure_some_ratio),
         key: 'pressure_some_ratio',
         absent,
-        note: 'of the last 10 s, some program',
+        note: 'of the last 10 s (some)',
       },
       {
         name: 'Swap used',
@@ -66,7 +67,7 @@ function draw(status) {
             name: 'Used up in',
             text: duration(all.exhaustion_seconds),
             level: 'warning',
-            note: 'if it goes on so',
+            note: 'at this rate',
           },
     ]),
     budget(all.budget ?? {}),

@@ -1,4 +1,5 @@
-// What jetmem-probe found when it last took memory of each kind.
+// SPDX-License-Identifier: Apache-2.0
+// Results of jetmem-probe's last allocation of each kind.
 
 import {why} from '../absent.js';
 import {el} from '../dom.js';
@@ -33,21 +34,21 @@ function draw(status) {
   const here = all.filter((each) => each.state !== 'unsupported');
   const none = all.filter((each) => each.state === 'unsupported');
   if (all.length === 0) {
-    return unavailable('Probes', why(status.absent, 'probes') || 'nothing was probed yet');
+    return unavailable('Probes', why(status.absent, 'probes') || 'no probe has run yet');
   }
   return [
     status.probe_age_seconds === undefined
       ? null
       : el('p', {class: 'quiet'}, `Last probed ${duration(status.probe_age_seconds)} ago.`),
     here.length > 0
-      ? table('Kinds of memory that were taken, used and given back', columns(here), here)
+      ? table('Allocations tested, by kind of memory', columns(here), here)
       : null,
     none.length === 0
       ? null
       : el(
           'p',
           {class: 'quiet'},
-          `This machine, driver or build has no: ${none.map(nameOf).join(', ')}.`,
+          `Not available on this machine, driver or build: ${none.map(nameOf).join(', ')}.`,
         ),
   ];
 }
@@ -69,7 +70,7 @@ const columns = (rows) =>
     rows.every((each) => each.since_success_seconds === undefined)
       ? null
       : {
-          name: 'Last went well',
+          name: 'Last success',
           of: (each) =>
             each.since_success_seconds === undefined
               ? ''

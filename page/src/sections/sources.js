@@ -1,7 +1,8 @@
-// What jetmem could see, what it could not and why, and how it is itself.
+// SPDX-License-Identifier: Apache-2.0
+// The state of each source with its reason, and of jetmem itself.
 
 import {el} from '../dom.js';
-import {figures} from '../figures.js';
+import {figures} from '../stats.js';
 import {bytes, count, duration, many} from '../format.js';
 import {badge} from '../level.js';
 import {fill} from '../section.js';
@@ -19,7 +20,7 @@ const LEVELS = {
 
 export const sources = {
   id: 'sources',
-  title: 'What jetmem could see',
+  title: 'Data sources',
   inShort: 'Sources',
   create(body, page) {
     const itself = el('div');
@@ -62,7 +63,7 @@ function stateOf(each) {
 const NAME = {
   name: 'Source',
   head: true,
-  of: (each) => [named(each.source), el('span', {class: 'note'}, short(each.what ?? '', 200))],
+  of: (each) => [named(each.source), el('span', {class: 'note'}, short(each.description ?? '', 200))],
 };
 
 const TROUBLED = [
@@ -71,9 +72,9 @@ const TROUBLED = [
   {
     name: 'Why',
     of: (each) => [
-      short(each.reason || each.skipped || 'no reason was told', 500),
+      short(each.reason || each.skipped || 'no reason reported', 500),
       each.grant
-        ? el('span', {class: 'note'}, `What would grant it: ${short(each.grant, 300)}`)
+        ? el('span', {class: 'note'}, `To grant access: ${short(each.grant, 300)}`)
         : null,
     ],
   },
@@ -83,13 +84,13 @@ const FINE = [
   NAME,
   {name: 'Read every', kind: 'number', of: (each) => duration(each.interval_seconds)},
   {
-    name: 'Values it could not have',
+    name: 'Missing values',
     of: (each) =>
       Object.entries(each.absent_values ?? {})
         .map(([reason, number]) => `${words(reason)}: ${count(number)}`)
         .join(', ') || 'none',
   },
-  {name: 'Left out on purpose', of: (each) => short(each.skipped || ' ', 300)},
+  {name: 'Omitted on purpose', of: (each) => short(each.skipped || ' ', 300)},
 ];
 
 function health(jetmem) {
@@ -99,9 +100,9 @@ function health(jetmem) {
     figures([
       {name: 'Memory', text: bytes(jetmem.resident_bytes)},
       {
-        name: 'Late by',
+        name: 'Loop lag',
         text: duration(jetmem.loop_lag_seconds),
-        note: 'the worst of a minute',
+        note: 'worst of the last minute',
         level: jetmem.loop_lag_seconds > 1 ? 'warning' : '',
       },
       {name: 'Log records lost', text: count(lost), level: lost > 0 ? 'warning' : ''},

@@ -1,15 +1,16 @@
-// Heat, and what slows the device.
+// SPDX-License-Identifier: Apache-2.0
+// Temperatures, and what throttles the device.
 
 import {absences, why} from '../absent.js';
 import {el} from '../dom.js';
-import {figures} from '../figures.js';
+import {figures} from '../stats.js';
 import {celsius, count, ratio} from '../format.js';
 import {powerPicture, temperaturePicture, throttlingPicture} from '../pictures/index.js';
 import {fill, unavailable} from '../section.js';
 import {table} from '../table.js';
 import {named, short, words} from '../text.js';
 
-const SLOWED = ['not at all', 'slowed', 'slowed hard'];
+const SLOWED = ['no', 'throttled', 'heavily throttled'];
 const SLOWED_LEVEL = ['ok', 'warning', 'critical'];
 
 export const thermal = {
@@ -84,8 +85,8 @@ function draw(answer) {
       ),
       cooling(answer.cooling ?? [], why(absent, 'cooling') || why(absent, 'zones')),
     ),
-    answer.left_out > 0
-      ? el('p', {class: 'quiet'}, `${count(answer.left_out)} more had no room in the answer.`)
+    answer.omitted > 0
+      ? el('p', {class: 'quiet'}, `${count(answer.omitted)} more omitted.`)
       : null,
     absences(absent, [
       'throttling',
@@ -115,7 +116,7 @@ function cpus({cpus_online: on, cpus_present: all}) {
 }
 
 function list(caption, columns, rows, none, what) {
-  if (!rows || rows.length === 0) return unavailable(what, none || 'this device tells of none');
+  if (!rows || rows.length === 0) return unavailable(what, none || 'this device reports none');
   return table(caption, columns, rows, 'small');
 }
 
@@ -138,7 +139,7 @@ const ZONES = [
 function margins(zone) {
   const all = Object.entries(zone.margin_celsius ?? {});
   if (all.length === 0)
-    return (zone.trips ?? []).length === 0 ? 'has no limits' : 'all limits are passed';
+    return (zone.trips ?? []).length === 0 ? 'has no limits' : 'all limits exceeded';
   return all
     .sort((a, b) => a[1] - b[1])
     .map(([kind, degrees]) =>
@@ -150,11 +151,11 @@ function margins(zone) {
     );
 }
 
-// Zones without a temperature, by the reason.
+// Zones without a temperature, by reason.
 function powerless(zones) {
   const reasons = new Map();
   for (const zone of zones.filter((each) => each.celsius === undefined)) {
-    const reason = why(zone.absent, 'celsius') || 'not told by this device';
+    const reason = why(zone.absent, 'celsius') || 'not reported by this device';
     reasons.set(reason, [...(reasons.get(reason) ?? []), indexed(zone.zone, zone.index)]);
   }
   if (reasons.size === 0) return null;
@@ -167,9 +168,9 @@ function powerless(zones) {
   );
 }
 
-// Most are at rest, and are only named.
+// Most are inactive, and are only named.
 function cooling(all, none) {
-  if (all.length === 0) return unavailable('Cooling', none || 'this device tells of none');
+  if (all.length === 0) return unavailable('Cooling', none || 'this device reports none');
   const active = all.filter((each) => each.state > 0);
   const resting = all.filter((each) => !(each.state > 0));
   return el(

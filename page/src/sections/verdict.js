@@ -1,4 +1,5 @@
-// The first thing to be seen: how the device is, and why.
+// SPDX-License-Identifier: Apache-2.0
+// The device's state and its reason, first on the page.
 
 import {el, update} from '../dom.js';
 import {moment} from '../format.js';
@@ -12,9 +13,9 @@ export const verdict = {
   title: 'Verdict',
   create(body, page) {
     const seen = el('div', {class: 'now'});
-    // Read out when the level changes, and not each time that a number in the sentence does.
-    const told = el('p', {class: 'unseen', role: 'status'});
-    body.append(seen, told);
+    // Announced when the level changes, not each time a number in the sentence does.
+    const announcement = el('p', {class: 'unseen', role: 'status'});
+    body.append(seen, announcement);
     let last = null;
     let lastLevel = '';
     let story = null;
@@ -24,7 +25,7 @@ export const verdict = {
       const level = is === 'live' && last ? wordOf(last.level) : 'unknown';
       const reason =
         is === 'live' && last
-          ? short(last.reason || 'No reason was told.', 1000)
+          ? short(last.reason || 'No reason reported.', 1000)
           : withoutAnswer(page.device.state, last);
       update(
         seen,
@@ -45,8 +46,8 @@ export const verdict = {
         ),
         is === 'live' && last ? rows(last) : null,
       );
-      if (level !== lastLevel) update(told, `${WORDS[level]}: ${reason}`);
-      // Something happened: what, is not to wait for the next turn.
+      if (level !== lastLevel) update(announcement, `${WORDS[level]}: ${reason}`);
+      // A change of level: fetch the reason at once.
       if (lastLevel && level !== lastLevel) for (const each of ['alerts', 'doctor']) page.device.soon(each);
       lastLevel = level;
     };
@@ -62,19 +63,19 @@ export const verdict = {
   },
 };
 
-// Who it was and when, in one sentence: where the doctor speaks of the same trouble.
+// The culprit and the time in one sentence, where the doctor concerns the same trouble.
 const tells = (level, story) =>
   level !== 'ok' && level !== 'unknown' && levelOf(story.verdict) === level && story.conclusion;
 
 const wordOf = (level) => (WORDS[level] && level === levelOf(level) ? level : 'unknown');
 
-// What was true then need not be so now.
+// The last verdict may be out of date.
 function withoutAnswer(state, last) {
   if (state.is === 'asking' || (state.is === 'live' && !last)) return 'Asking the device\u2026';
   const now =
     state.is === 'stalled'
-      ? `The daemon answers, and cannot tell: ${short(state.why, 300)}.`
-      : `Nobody answers: ${short(state.why, 300)}.`;
+      ? `The daemon answers, but without a status: ${short(state.why, 300)}.`
+      : `No answer: ${short(state.why, 300)}.`;
   if (!last) return now;
   return (
     `${now} Last heard${last.from?.time ? ` at ${moment(last.from.time)}` : ''}: ` +
@@ -82,7 +83,7 @@ function withoutAnswer(state, last) {
   );
 }
 
-// What the device itself remarks on this answer.
+// The device's remarks on this answer.
 function rows(status) {
   const notes = status.from?.notes ?? [];
   if (notes.length === 0) return null;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How calls of CUDA's runtime are made within a step: each with its name and its answer's name in
 // the result.
 #pragma once
@@ -31,7 +32,7 @@ inline bool wait_for_gpu(Recorder& recorder) {
 }
 
 // Whether a kind can be tried. If there is no GPU, or one that an earlier kind left with an error
-// that every later call would repeat, `kind` is left out of the run and that is told.
+// that every later call would repeat, that is `kind`'s result.
 bool gpu_usable(Run& run, const char* kind);
 
 // Whether gpu() has this ability (gpu.h); false also where the driver does not know of it.
@@ -44,10 +45,7 @@ bool gpu_modify(Recorder& recorder, void* for_gpu, std::uint64_t bytes);
 inline void cpu_verify_modified(Recorder& recorder, Pattern& pattern, const void* memory,
                                 std::uint64_t bytes) {
   pattern.modify();
-  recorder.step(step::kCpuVerify, bytes, [&] {
-    recorder.mismatches(pattern.count_mismatches(memory, bytes));
-    return true;
-  });
+  recorder.verify(pattern, memory, bytes);
 }
 
 }  // namespace jetmem::probe

@@ -1,5 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 # jetmem_probe_gpu: the part of jetmem-probe that is gpu.h and the kinds of memory that need CUDA, or
-# without_cuda.cc. For targets of the directory that includes this.
+# cuda_stub.cc. For targets of the directory that includes this.
 #
 # CUDA is not enabled as a language of CMake's: an old CMake knows neither a new toolkit's
 # architectures nor its default. One file of kernels needs no more than one command.
@@ -11,7 +12,7 @@ set(JETMEM_CUDA_ARCHITECTURES "" CACHE STRING
 # rest of the program, where that is GCC; else what nvcc finds.
 set(JETMEM_CUDA_HOST_COMPILER "" CACHE FILEPATH "The C++ compiler behind nvcc")
 
-set(jetmem_cuda_sources ${CMAKE_CURRENT_LIST_DIR}/../without_cuda.cc)
+set(jetmem_cuda_sources ${CMAKE_CURRENT_LIST_DIR}/../cuda_stub.cc)
 add_library(jetmem_probe_gpu INTERFACE)
 
 # Sets `problem`, empty when kernels can be compiled, and then `nvcc`, the command with its flags,
@@ -101,7 +102,7 @@ if(jetmem_cuda_wish STREQUAL "AUTO" OR JETMEM_CUDA)
     set_source_files_properties(${kernels} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
     set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/session.cc APPEND PROPERTY
                  COMPILE_DEFINITIONS "JETMEM_CUDA_ARCHITECTURES=\"${architectures}\"")
-    file(GLOB jetmem_cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
+    file(GLOB_RECURSE jetmem_cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
     list(APPEND jetmem_cuda_sources ${kernels})
     # The runtime opens the driver's library itself: the program starts where there is none.
     target_link_libraries(jetmem_probe_gpu INTERFACE CUDA::cudart_static ${CMAKE_DL_LIBS})

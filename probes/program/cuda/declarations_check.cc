@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares driver.h with the CUDA toolkit's own headers, as far as those have what it declares.
 
 #include <cuda.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // device: cudaMalloc(), the GPU's own memory; on a board with one DRAM another part of it, which
 // the CPU still cannot reach but by a copy.
 //
@@ -21,7 +22,7 @@ bool allocate(Recorder& recorder, std::uint64_t bytes, void*& memory) {
 
 void free(Recorder& recorder, void* memory) {
   if (memory == nullptr) return;
-  recorder.always(step::kFree, [&] { return cuda_call(recorder, "cudaFree", cudaFree(memory)); });
+  recorder.cleanup(step::kFree, [&] { return cuda_call(recorder, "cudaFree", cudaFree(memory)); });
 }
 
 bool copy(Recorder& recorder, const char* step, void* to, const void* from, std::uint64_t bytes,
@@ -48,10 +49,7 @@ void use(Recorder& recorder, std::uint64_t bytes) {
     touch_pages(staging.get(), bytes);
     return true;
   });
-  recorder.step(step::kCpuWrite, bytes, [&] {
-    pattern.write(staging.get(), bytes);
-    return true;
-  });
+  recorder.write(pattern, staging.get(), bytes);
   copy(recorder, step::kCopyToGpu, memory, staging.get(), bytes, cudaMemcpyHostToDevice);
   gpu_modify(recorder, memory, bytes);
   // Over what was sent: a copy that does nothing is seen.
@@ -61,8 +59,8 @@ void use(Recorder& recorder, std::uint64_t bytes) {
 }
 
 void bisect(Run& run) {
-  // A GPU's own memory is shared with whoever works there: a rest stays. Where it is the system's,
-  // the limit that was asked for is the bound.
+  // Other processes use a GPU's own memory too: a tenth stays free. Where it is the system's,
+  // the requested limit is the bound.
   std::optional<std::uint64_t> limit;
   if (!gpu().integrated && gpu().free_bytes) limit = *gpu().free_bytes / 10 * 9;
   run.bisect("device", "", [&](Recorder& recorder, std::uint64_t bytes) {
@@ -86,7 +84,7 @@ void probe_device(Run& run) {
   if (run.options().bisect_limit > 0) {
     bisect(run);
   } else {
-    run.climb("device", "", use);
+    run.run_ladder("device", "", use);
   }
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/cuda/device_attributes.h"
 
 #include <cuda_runtime_api.h>
@@ -36,7 +37,7 @@ bool ask(Step& step, const char* call, cudaDeviceAttr attribute, int& value) {
   return note(step, call, cudaDeviceGetAttribute(&value, attribute, 0));
 }
 
-void ask_driver(void* driver, Gpu& gpu, Step& step) {
+void query_driver(void* driver, Gpu& gpu, Step& step) {
   using GetAttribute = int (*)(int* value, int attribute, int device);
   const auto get = reinterpret_cast<GetAttribute>(::dlsym(driver, "cuDeviceGetAttribute"));
   int value = 0;
@@ -81,7 +82,7 @@ bool read_attributes(void* driver, Gpu& gpu, Step& step) {
       gpu.can[ability.name] = value != 0;
     }
   }
-  ask_driver(driver, gpu, step);
+  query_driver(driver, gpu, step);
   return true;
 }
 

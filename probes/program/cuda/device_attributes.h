@@ -1,4 +1,5 @@
-// What the GPU is and can do, as the driver tells.
+// SPDX-License-Identifier: Apache-2.0
+// What the GPU is and can do, as the driver reports it.
 #pragma once
 
 #include "probes/program/gpu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/cuda/device_buffer.h"
 
 #include <cerrno>
@@ -49,10 +50,7 @@ bool DeviceBuffer::allocate() {
 }
 
 bool DeviceBuffer::write(const Pattern& pattern) {
-  recorder_.step(step::kCpuWrite, bytes_, [&] {
-    pattern.write(copy_.get(), bytes_);
-    return true;
-  });
+  recorder_.write(pattern, copy_.get(), bytes_);
   return recorder_.step(step::kCopyToGpu, bytes_, [&] {
     const bool copied =
         driver_.call(recorder_, "cuMemcpyHtoDAsync",
@@ -73,15 +71,12 @@ bool DeviceBuffer::verify(const Pattern& pattern, driver::Address address) {
                      driver_.cuMemcpyDtoHAsync_v2(copy_.get(), address, bytes_, gpu_stream()));
     return settle(recorder_, driver_, copy_) && copied;
   });
-  return recorder_.step(step::kCpuVerify, bytes_, [&] {
-    recorder_.mismatches(pattern.count_mismatches(copy_.get(), bytes_));
-    return true;
-  });
+  return recorder_.verify(pattern, copy_.get(), bytes_);
 }
 
 bool DeviceBuffer::free() {
   if (address_ == 0) return true;
-  return recorder_.always(step::kFree, [&] {
+  return recorder_.cleanup(step::kFree, [&] {
     const driver::Address address = address_;
     address_ = 0;
     return driver_.call(recorder_, "cuMemFree", driver_.cuMemFree_v2(address));

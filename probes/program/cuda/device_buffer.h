@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A piece of the GPU's memory from the driver's allocator, and a copy of it that the CPU can reach:
 // for the kinds that hand such memory on.
 #pragma once
@@ -15,7 +16,7 @@ class DeviceBuffer {
  public:
   // `bytes`: to be written and verified.
   DeviceBuffer(Recorder& recorder, const Driver& driver, std::uint64_t bytes);
-  // Gives the memory back if free() did not.
+  // Frees the memory if free() did not.
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
@@ -28,10 +29,10 @@ class DeviceBuffer {
   // Copied from the GPU, and compared.
   bool verify(const Pattern& pattern, driver::Address address);
   bool free();
-  // What the CPU has of it, for whoever wants no second buffer of that size; write() and verify()
+  // The CPU's copy, so that the caller needs no second buffer of that size; write() and verify()
   // are over then.
   std::unique_ptr<std::uint64_t[]> take_copy() { return std::move(copy_); }
-  // Somebody may still use it: it stays until this process ends.
+  // It may still be in use: it stays until this process ends.
   void keep() { address_ = 0; }
 
   driver::Address address() const { return address_; }
@@ -40,7 +41,7 @@ class DeviceBuffer {
   std::uint64_t allocated_bytes() const { return allocated_; }
 
   // Within a step, after the GPU was given something to do with `memory`: waits until it has done
-  // it. If that cannot be told, `memory` is kept until this process ends.
+  // it. If that is unknown, `memory` is kept until this process ends.
   static bool settle(Recorder& recorder, const Driver& driver,
                      std::unique_ptr<std::uint64_t[]>& memory);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/cuda/driver.h"
 
 #include <dlfcn.h>
@@ -40,31 +41,8 @@ void* open_library(const std::string& directory, std::initializer_list<const cha
 Driver::Driver(const std::string& library_directory) : Functions{} {
   library_ = open_library(library_directory, {"libcuda.so.1"}, problem_);
   if (library_ == nullptr) return;
-#define FIND(function) find(library_, #function, function)
-  FIND(cuGetErrorName);
-  FIND(cuGetErrorString);
-  FIND(cuCtxGetDevice);
-  FIND(cuDeviceGetAttribute);
-  FIND(cuMemAlloc_v2);
-  FIND(cuMemFree_v2);
-  FIND(cuMemcpyHtoDAsync_v2);
-  FIND(cuMemcpyDtoHAsync_v2);
-  FIND(cuMemcpy2DAsync_v2);
-  FIND(cuStreamSynchronize);
-  FIND(cuMemGetHandleForAddressRange);
-  FIND(cuImportExternalMemory);
-  FIND(cuExternalMemoryGetMappedBuffer);
-  FIND(cuDestroyExternalMemory);
-  FIND(cuGraphicsEGLRegisterImage);
-  FIND(cuGraphicsUnregisterResource);
-  FIND(cuGraphicsResourceGetMappedEglFrame);
-  FIND(cuEGLStreamConsumerConnect);
-  FIND(cuEGLStreamConsumerDisconnect);
-  FIND(cuEGLStreamConsumerAcquireFrame);
-  FIND(cuEGLStreamConsumerReleaseFrame);
-  FIND(cuEGLStreamProducerConnect);
-  FIND(cuEGLStreamProducerDisconnect);
-  FIND(cuEGLStreamProducerPresentFrame);
+#define FIND(function, ...) find(library_, #function, function);
+  JETMEM_CUDA_DRIVER_FUNCTIONS(FIND)
 #undef FIND
 }
 
@@ -97,7 +75,7 @@ bool Driver::call(Recorder& recorder, const char* name, driver::Result result) c
 bool can_be_tried(Run& run, const char* kind, const Driver& driver,
                   std::initializer_list<const char*> functions) {
   if (run.options().bisect_limit > 0) {
-    run.leave_out(kind, "", State::kUnsupported, "only allocations are bisected");
+    run.add_result(kind, "", State::kUnsupported, "only allocations are bisected");
     return false;
   }
   if (!gpu_usable(run, kind)) return false;
@@ -106,7 +84,7 @@ bool can_be_tried(Run& run, const char* kind, const Driver& driver,
                     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"});
   if (lacks.empty()) lacks = driver.lacks(functions);
   if (lacks.empty()) return true;
-  run.leave_out(kind, "", State::kUnsupported, lacks);
+  run.add_result(kind, "", State::kUnsupported, lacks);
   return false;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of CUDA's driver that its runtime has no like of, found in libcuda.so.1 by name:
 // nothing is linked to it, an older driver may lack some, and tests put a stand-in in its place.
 //
@@ -95,37 +96,43 @@ struct Copy2D {  // CUDA_MEMCPY2D
   std::size_t height = 0;
 };
 
+// Each function and its parameters, for a declaration and for the search. From
+// cuMemGetHandleForAddressRange() on a driver may lack them: CUDA 11.7 brought it.
+#define JETMEM_CUDA_DRIVER_FUNCTIONS(X)                                                 \
+  X(cuGetErrorName, Result, const char**)                                               \
+  X(cuGetErrorString, Result, const char**)                                             \
+  X(cuCtxGetDevice, int*)                                                               \
+  X(cuDeviceGetAttribute, int*, int attribute, int device)                              \
+  X(cuMemAlloc_v2, Address*, std::size_t)                                               \
+  X(cuMemFree_v2, Address)                                                              \
+  X(cuMemcpyHtoDAsync_v2, Address, const void*, std::size_t, Stream)                    \
+  X(cuMemcpyDtoHAsync_v2, void*, Address, std::size_t, Stream)                          \
+  X(cuMemcpy2DAsync_v2, const Copy2D*, Stream)                                          \
+  X(cuStreamSynchronize, Stream)                                                        \
+  X(cuMemGetHandleForAddressRange, void* handle, Address, std::size_t, int type,        \
+    unsigned long long flags)                                                           \
+  X(cuImportExternalMemory, void** memory, const ExternalMemory*)                       \
+  X(cuExternalMemoryGetMappedBuffer, Address*, void* memory, const ExternalBuffer*)     \
+  X(cuDestroyExternalMemory, void* memory)                                              \
+  X(cuGraphicsEGLRegisterImage, void** resource, void* image, unsigned int flags)       \
+  X(cuGraphicsUnregisterResource, void* resource)                                       \
+  X(cuGraphicsResourceGetMappedEglFrame, EglFrame*, void* resource, unsigned int index, \
+    unsigned int mip_level)                                                             \
+  X(cuEGLStreamConsumerConnect, EglConnection*, void* stream)                           \
+  X(cuEGLStreamConsumerDisconnect, EglConnection*)                                      \
+  X(cuEGLStreamConsumerAcquireFrame, EglConnection*, void** resource, Stream*,          \
+    unsigned int timeout_us)                                                            \
+  X(cuEGLStreamConsumerReleaseFrame, EglConnection*, void* resource, Stream*)           \
+  X(cuEGLStreamProducerConnect, EglConnection*, void* stream, std::int32_t width,       \
+    std::int32_t height)                                                                \
+  X(cuEGLStreamProducerDisconnect, EglConnection*)                                      \
+  X(cuEGLStreamProducerPresentFrame, EglConnection*, EglFrame, Stream*)
+
 // Null where the driver lacks one.
 struct Functions {
-  Result (*cuGetErrorName)(Result, const char**);
-  Result (*cuGetErrorString)(Result, const char**);
-  Result (*cuCtxGetDevice)(int*);
-  Result (*cuDeviceGetAttribute)(int*, int attribute, int device);
-  Result (*cuMemAlloc_v2)(Address*, std::size_t);
-  Result (*cuMemFree_v2)(Address);
-  Result (*cuMemcpyHtoDAsync_v2)(Address, const void*, std::size_t, Stream);
-  Result (*cuMemcpyDtoHAsync_v2)(void*, Address, std::size_t, Stream);
-  Result (*cuMemcpy2DAsync_v2)(const Copy2D*, Stream);
-  Result (*cuStreamSynchronize)(Stream);
-  // CUDA 11.7
-  Result (*cuMemGetHandleForAddressRange)(void* handle, Address, std::size_t, int type,
-                                          unsigned long long flags);
-  Result (*cuImportExternalMemory)(void** memory, const ExternalMemory*);
-  Result (*cuExternalMemoryGetMappedBuffer)(Address*, void* memory, const ExternalBuffer*);
-  Result (*cuDestroyExternalMemory)(void* memory);
-  Result (*cuGraphicsEGLRegisterImage)(void** resource, void* image, unsigned int flags);
-  Result (*cuGraphicsUnregisterResource)(void* resource);
-  Result (*cuGraphicsResourceGetMappedEglFrame)(EglFrame*, void* resource, unsigned int index,
-                                                unsigned int mip_level);
-  Result (*cuEGLStreamConsumerConnect)(EglConnection*, void* stream);
-  Result (*cuEGLStreamConsumerDisconnect)(EglConnection*);
-  Result (*cuEGLStreamConsumerAcquireFrame)(EglConnection*, void** resource, Stream*,
-                                            unsigned int timeout_us);
-  Result (*cuEGLStreamConsumerReleaseFrame)(EglConnection*, void* resource, Stream*);
-  Result (*cuEGLStreamProducerConnect)(EglConnection*, void* stream, std::int32_t width,
-                                       std::int32_t height);
-  Result (*cuEGLStreamProducerDisconnect)(EglConnection*);
-  Result (*cuEGLStreamProducerPresentFrame)(EglConnection*, EglFrame, Stream*);
+#define DECLARE(function, ...) Result (*function)(__VA_ARGS__);
+  JETMEM_CUDA_DRIVER_FUNCTIONS(DECLARE)
+#undef DECLARE
 };
 
 }  // namespace jetmem::probe::driver

@@ -1,4 +1,5 @@
-// Pageable memory of the CPU's, given back at the end.
+// SPDX-License-Identifier: Apache-2.0
+// Pageable memory of the CPU's, freed at the end.
 #pragma once
 
 #include <sys/mman.h>

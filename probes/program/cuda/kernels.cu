@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the GPU does to the memory: plain C++14, so that the compilers of CUDA 10.2 take it.
 #include "probes/program/cuda/kernels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels, from kernels.cu; a C++14 header, so that the compilers of CUDA 10.2 take it.
 #pragma once
 
@@ -21,7 +22,7 @@ constexpr std::uint64_t kKernelTerm = 1442695040888963407ULL;
 cudaError_t launch_modify(std::uint64_t* words, std::uint64_t count, cudaStream_t stream);
 
 // Reads all words `times` times over and adds up what it found at `sum`, in the GPU's own memory,
-// so that no reading can be left out.
+// so that no read can be optimised away.
 cudaError_t launch_read(const std::uint64_t* words, std::uint64_t count, unsigned times,
                         std::uint64_t* sum, cudaStream_t stream);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // managed: cudaMallocManaged(), one address for both, which the driver keeps coherent.
 //
 // Without concurrent managed access (all Jetsons before Thor) the CPU must not touch it while the
@@ -12,10 +13,10 @@ namespace {
 
 cudaError_t prefetch(void* memory, std::uint64_t bytes, bool to_gpu) {
 #if CUDART_VERSION >= 13000
-  cudaMemLocation place{};
-  place.type = to_gpu ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost;
-  place.id = 0;
-  return cudaMemPrefetchAsync(memory, bytes, place, 0, stream());
+  cudaMemLocation location{};
+  location.type = to_gpu ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost;
+  location.id = 0;
+  return cudaMemPrefetchAsync(memory, bytes, location, 0, stream());
 #else
   return cudaMemPrefetchAsync(memory, bytes, to_gpu ? 0 : cudaCpuDeviceId, stream());
 #endif
@@ -33,21 +34,16 @@ class Managed {
           recorder, "cudaMallocManaged",
           cudaMallocManaged(&memory, bytes, concurrent_ ? cudaMemAttachGlobal : cudaMemAttachHost));
     });
-    recorder.step(step::kFirstTouch, bytes, [&] {
-      touch_pages(memory, bytes);
-      return true;
-    });
-    recorder.step(step::kCpuWrite, bytes, [&] {
-      pattern.write(memory, bytes);
-      return true;
-    });
+    recorder.touch(memory, bytes, bytes);
+    recorder.write(pattern, memory, bytes);
     hand_over(recorder, step::kToGpu, memory, bytes, true);
     gpu_modify(recorder, memory, bytes);
     // Where this fails, the CPU does not touch the memory any more.
     hand_over(recorder, step::kToCpu, memory, bytes, false);
     cpu_verify_modified(recorder, pattern, memory, bytes);
     if (memory == nullptr) return;
-    recorder.always(step::kFree, [&] { return cuda_call(recorder, "cudaFree", cudaFree(memory)); });
+    recorder.cleanup(step::kFree,
+                     [&] { return cuda_call(recorder, "cudaFree", cudaFree(memory)); });
   }
 
  private:
@@ -80,22 +76,22 @@ class Managed {
 void probe_managed(Run& run) {
   if (!gpu_usable(run, "managed")) return;
   if (run.options().bisect_limit > 0) {
-    run.leave_out("managed", "", State::kUnsupported,
-                  "managed memory may be promised without being there: its largest size would be "
-                  "found by the OOM killer");
+    run.add_result("managed", "", State::kUnsupported,
+                   "managed memory may be promised without being there: its largest size would be "
+                   "found by the OOM killer");
     return;
   }
   if (!gpu_can("managed_memory")) {
-    const bool is_told = gpu().can.find("managed_memory") != gpu().can.end();
-    run.leave_out("managed", "", State::kUnsupported,
-                  is_told ? "this GPU has no managed memory (cudaDevAttrManagedMemory is 0)"
-                          : "the driver does not say whether this GPU has managed memory "
-                            "(cudaDevAttrManagedMemory)");
+    const bool is_reported = gpu().can.find("managed_memory") != gpu().can.end();
+    run.add_result("managed", "", State::kUnsupported,
+                   is_reported ? "this GPU has no managed memory (cudaDevAttrManagedMemory is 0)"
+                               : "the driver does not say whether this GPU has managed memory "
+                                 "(cudaDevAttrManagedMemory)");
     return;
   }
   Managed managed;
-  run.climb("managed", "",
-            [&](Recorder& recorder, std::uint64_t bytes) { managed.use(recorder, bytes); });
+  run.run_ladder("managed", "",
+                 [&](Recorder& recorder, std::uint64_t bytes) { managed.use(recorder, bytes); });
 }
 
 }  // namespace jetmem::probe

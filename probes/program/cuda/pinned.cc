@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pinned: cudaHostAlloc(), mapped: one memory for CPU and GPU, without a copy. What camera and
 // zero-copy pipelines on these boards live on.
 #include "probes/program/cuda/calls.h"
@@ -19,8 +20,8 @@ bool allocate(Recorder& recorder, std::uint64_t bytes, void*& memory, void*& for
 
 void free(Recorder& recorder, void* memory) {
   if (memory == nullptr) return;
-  recorder.always(step::kFree,
-                  [&] { return cuda_call(recorder, "cudaFreeHost", cudaFreeHost(memory)); });
+  recorder.cleanup(step::kFree,
+                   [&] { return cuda_call(recorder, "cudaFreeHost", cudaFreeHost(memory)); });
 }
 
 void use(Recorder& recorder, std::uint64_t bytes) {
@@ -28,15 +29,9 @@ void use(Recorder& recorder, std::uint64_t bytes) {
   void* for_gpu = nullptr;
   Pattern pattern;
   allocate(recorder, bytes, memory, for_gpu);
-  // The pages are there already: nothing of which a bandwidth could be told.
-  recorder.step(step::kFirstTouch, 0, [&] {
-    touch_pages(memory, bytes);
-    return true;
-  });
-  recorder.step(step::kCpuWrite, bytes, [&] {
-    pattern.write(memory, bytes);
-    return true;
-  });
+  // The pages exist already: there is no bandwidth to measure.
+  recorder.touch(memory, bytes, 0);
+  recorder.write(pattern, memory, bytes);
   gpu_modify(recorder, for_gpu, bytes);
   cpu_verify_modified(recorder, pattern, memory, bytes);
   free(recorder, memory);
@@ -55,7 +50,7 @@ void probe_pinned(Run& run) {
     });
     return;
   }
-  Result& result = run.climb("pinned", "", use);
+  Result& result = run.run_ladder("pinned", "", use);
   if (result.state == State::kOk) measure_ratios(run, result);
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each time is the best of several, after one that does not count: these are to show what the
 // machine can do, not what else it was doing.
 #include "probes/program/cuda/ratios.h"
@@ -29,10 +30,10 @@ constexpr double kLeastKernelSeconds = 200e-6;
 // How long something took, or which call failed and how: "cudaMalloc: cudaErrorMemoryAllocation".
 struct Measured {
   double seconds = 0;
-  std::string why_not = "not tried";  // empty: it was measured
-  bool well() const { return why_not.empty(); }
+  std::string error_reason = "not tried";  // empty: it was measured
+  bool well() const { return error_reason.empty(); }
 };
-Measured took(double seconds) { return {seconds, ""}; }
+Measured elapsed(double seconds) { return {seconds, ""}; }
 Measured not_measured(std::string why) { return {0, std::move(why)}; }
 
 // Of several calls the first that failed; none is made after it.
@@ -53,10 +54,10 @@ class Calls {
 
 struct DeviceBuffer {
   void* memory = nullptr;
-  std::string why_not;
+  std::string error_reason;
   explicit DeviceBuffer(std::uint64_t bytes) {
-    why_not = Calls().then("cudaMalloc", [&] { return cudaMalloc(&memory, bytes); }).failed();
-    if (!why_not.empty()) memory = nullptr;
+    error_reason = Calls().then("cudaMalloc", [&] { return cudaMalloc(&memory, bytes); }).failed();
+    if (!error_reason.empty()) memory = nullptr;
   }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
@@ -66,26 +67,26 @@ struct DeviceBuffer {
 struct PinnedBuffer {
   void* memory = nullptr;
   void* for_gpu = nullptr;
-  std::string why_not;      // there is none
-  std::string why_not_gpu;  // the GPU has no address of it
+  std::string error_reason;     // there is none
+  std::string gpu_skip_reason;  // the GPU has no address of it
   explicit PinnedBuffer(std::uint64_t bytes) {
     Calls calls;
-    why_not = calls
-                  .then("cudaHostAlloc",
-                        [&] { return cudaHostAlloc(&memory, bytes, cudaHostAllocMapped); })
-                  .failed();
-    if (!why_not.empty()) memory = nullptr;
-    why_not_gpu = calls
-                      .then("cudaHostGetDevicePointer",
-                            [&] { return cudaHostGetDevicePointer(&for_gpu, memory, 0); })
-                      .failed();
+    error_reason = calls
+                       .then("cudaHostAlloc",
+                             [&] { return cudaHostAlloc(&memory, bytes, cudaHostAllocMapped); })
+                       .failed();
+    if (!error_reason.empty()) memory = nullptr;
+    gpu_skip_reason = calls
+                          .then("cudaHostGetDevicePointer",
+                                [&] { return cudaHostGetDevicePointer(&for_gpu, memory, 0); })
+                          .failed();
   }
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
   ~PinnedBuffer() { (void)cudaFreeHost(memory); }
 };
 
-// Waits without spinning, and tells the GPU's own time between two marks.
+// Waits without spinning, and measures the GPU's own time between two marks.
 class Events {
  public:
   Events() {
@@ -114,7 +115,7 @@ class Events {
         .then("cudaEventElapsedTime",
               [&] { return cudaEventElapsedTime(&milliseconds, events_[0], events_[1]); });
     if (!calls.failed().empty()) return not_measured(calls.failed());
-    return took(static_cast<double>(milliseconds) / 1e3);
+    return elapsed(static_cast<double>(milliseconds) / 1e3);
   }
 
  private:
@@ -172,7 +173,7 @@ Measured cpu_read(const Pattern& pattern, const void* memory, std::uint64_t byte
     const auto begin = std::chrono::steady_clock::now();
     mismatches = pattern.count_mismatches(memory, bytes);
     if (mismatches != 0) return not_measured("the bytes came back changed");
-    return took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    return elapsed(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   });
 }
 
@@ -183,7 +184,7 @@ Measured copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind wa
     calls.then("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, way, stream()); })
         .then("cudaStreamSynchronize", [] { return cudaStreamSynchronize(stream()); });
     if (!calls.failed().empty()) return not_measured(calls.failed());
-    return took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    return elapsed(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   });
 }
 
@@ -195,21 +196,21 @@ struct Times {
   std::uint64_t pinned_mismatches = 0;
 };
 
-// What was not copied there is not copied back: it would be somebody else's bytes.
+// What was not copied there is not copied back: it would be other bytes.
 void copy_there_and_back(void* host, const DeviceBuffer& device, std::uint64_t bytes, Measured& to,
                          Measured& from) {
-  to = device.why_not.empty() ? copy(device.memory, host, bytes, cudaMemcpyHostToDevice)
-                              : not_measured(device.why_not);
+  to = device.error_reason.empty() ? copy(device.memory, host, bytes, cudaMemcpyHostToDevice)
+                                   : not_measured(device.error_reason);
   from = to.well() ? copy(host, device.memory, bytes, cudaMemcpyDeviceToHost) : to;
 }
 
 void measure_with_pinned(std::uint64_t bytes, Times& times) {
   const Pattern pattern;
   PinnedBuffer pinned(bytes);
-  if (!pinned.why_not.empty()) {
+  if (!pinned.error_reason.empty()) {
     for (Measured* each : {&times.gpu_reads_pinned, &times.cpu_reads_pinned, &times.pinned_to_gpu,
                            &times.pinned_from_gpu}) {
-      *each = not_measured(pinned.why_not);
+      *each = not_measured(pinned.error_reason);
     }
     return;
   }
@@ -221,16 +222,17 @@ void measure_with_pinned(std::uint64_t bytes, Times& times) {
     Events events;
     copy_there_and_back(pinned.memory, device, bytes, times.pinned_to_gpu, times.pinned_from_gpu);
     const std::uint64_t read = bytes_to_read(bytes);
-    const std::string& why_not = device.why_not.empty() ? pinned.why_not_gpu : device.why_not;
-    if (why_not.empty()) {
+    const std::string& error_reason =
+        device.error_reason.empty() ? pinned.gpu_skip_reason : device.error_reason;
+    if (error_reason.empty()) {
       std::uint64_t* const sum = words + bytes / 8;
       times.gpu_reads_pinned = gpu_read(events, pinned.for_gpu, read, sum);
       times.gpu_reads_device = gpu_read(events, words, read, sum);
     } else {
-      times.gpu_reads_pinned = not_measured(why_not);
+      times.gpu_reads_pinned = not_measured(error_reason);
     }
   }
-  // What went to the GPU and came back, unless nobody can say what came back.
+  // What went to the GPU and came back, unless it is unknown what came back.
   if (times.pinned_to_gpu.well() && !times.pinned_from_gpu.well()) {
     times.cpu_reads_pinned = times.pinned_from_gpu;
     return;
@@ -271,7 +273,7 @@ struct Expected {
   const char* if_more = kWorse;
 };
 
-Ratio judge(const char* name, double value, const Expected& expected) {
+Ratio evaluate(const char* name, double value, const Expected& expected) {
   if (expected.words == nullptr) return {name, value, "not known for a GPU of this kind", kUnknown};
   const char* judgement = "as_expected";
   if (value < expected.least) judgement = expected.if_less;
@@ -307,11 +309,11 @@ Expected expected_copy() {
 }  // namespace
 
 void measure_ratios(const Run& run, Result& pinned) {
-  // Not one of the steps with a time: a place, for whoever waits.
+  // Not a timed step; progress for the reader.
   const std::uint64_t page = page_size();
   const std::uint64_t frame = (run.options().frame_bytes + page - 1) / page * page;
   const std::uint64_t bytes = std::min(frame, kMostCopied);
-  run.at(pinned.kind, "", "ratios", bytes);
+  run.report_progress(pinned.kind, "", "ratios", bytes);
   Times times;
   measure_with_pinned(bytes, times);
   measure_with_pageable(bytes, times);
@@ -334,12 +336,12 @@ void measure_ratios(const Run& run, Result& pinned) {
   }
   const auto add = [&](const char* name, const Measured& one, const Measured& other,
                        const Expected& expected) {
-    std::string why_not = one.well() ? other.why_not : one.why_not;
-    if (why_not.empty() && other.seconds <= 0) why_not = "it took no time";
-    if (why_not.empty()) {
-      pinned.ratios.push_back(judge(name, one.seconds / other.seconds, expected));
+    std::string error_reason = one.well() ? other.error_reason : one.error_reason;
+    if (error_reason.empty() && other.seconds <= 0) error_reason = "it took no time";
+    if (error_reason.empty()) {
+      pinned.ratios.push_back(evaluate(name, one.seconds / other.seconds, expected));
     } else {
-      pinned.ratios.push_back({name, std::nullopt, "not measured: " + why_not, kUnknown});
+      pinned.ratios.push_back({name, std::nullopt, "not measured: " + error_reason, kUnknown});
     }
   };
   add("gpu_repeated_read_pinned_to_device", times.gpu_reads_pinned, times.gpu_reads_device,

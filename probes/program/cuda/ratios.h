@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What pinned memory costs against the others, on this machine, at this moment.
 #pragma once
 

@@ -1,4 +1,5 @@
-// registered: memory that the process already had, which cudaHostRegister() opens to the GPU.
+// SPDX-License-Identifier: Apache-2.0
+// registered: memory that the process already has, which cudaHostRegister() opens to the GPU.
 #include "probes/program/cuda/calls.h"
 #include "probes/program/cuda/host_buffer.h"
 #include "probes/program/kinds.h"
@@ -29,30 +30,24 @@ void use(Recorder& recorder, std::uint64_t bytes) {
   recorder.step(step::kAllocate, 0,
                 [&] { return recorder.call_errno("mmap", memory.allocate(bytes)); });
   if (memory.get() == nullptr) return;
-  recorder.step(step::kFirstTouch, bytes, [&] {
-    touch_pages(memory.get(), bytes);
-    return true;
-  });
+  recorder.touch(memory.get(), bytes, bytes);
   recorder.step(step::kToGpu, 0, [&] {
     registered = register_memory(recorder, memory.get(), bytes);
     return registered && cuda_call(recorder, "cudaHostGetDevicePointer",
                                    cudaHostGetDevicePointer(&for_gpu, memory.get(), 0));
   });
-  recorder.step(step::kCpuWrite, bytes, [&] {
-    pattern.write(memory.get(), bytes);
-    return true;
-  });
+  recorder.write(pattern, memory.get(), bytes);
   gpu_modify(recorder, for_gpu, bytes);
   cpu_verify_modified(recorder, pattern, memory.get(), bytes);
   if (registered) {
-    recorder.always(step::kRelease, [&] {
+    recorder.cleanup(step::kRelease, [&] {
       return cuda_call(recorder, "cudaHostUnregister", cudaHostUnregister(memory.get()));
     });
   }
-  recorder.always(step::kFree, [&] { return recorder.call_errno("munmap", memory.free()); });
+  recorder.cleanup(step::kFree, [&] { return recorder.call_errno("munmap", memory.free()); });
 }
 
-std::string why_not() {
+std::string error_reason() {
   if (gpu().can.find("host_register") == gpu().can.end()) {
     return "the driver does not say whether this GPU can have memory registered "
            "(cudaDevAttrHostRegisterSupported)";
@@ -73,13 +68,13 @@ std::string why_not() {
 void probe_registered(Run& run) {
   if (!gpu_usable(run, "registered")) return;
   if (run.options().bisect_limit > 0) {
-    run.leave_out("registered", "", State::kUnsupported,
-                  "what is registered is pageable memory: its largest size would be found by the "
-                  "OOM killer");
+    run.add_result("registered", "", State::kUnsupported,
+                   "what is registered is pageable memory: its largest size would be found by the "
+                   "OOM killer");
   } else if (!gpu_can("host_register")) {
-    run.leave_out("registered", "", State::kUnsupported, why_not());
+    run.add_result("registered", "", State::kUnsupported, error_reason());
   } else {
-    run.climb("registered", "", use);
+    run.run_ladder("registered", "", use);
   }
 }
 

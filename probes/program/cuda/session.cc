@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the GPU and makes the one context and stream of this process.
 //
 // In this order: everything that can be asked without a context first, since a context costs some
@@ -27,7 +28,7 @@ namespace {
 // cudaErrorStubLibrary, which older toolkits do not know by name.
 constexpr int kStubLibrary = 34;
 
-bool asked = false;
+bool requested = false;
 cudaStream_t the_stream = nullptr;
 
 std::string named(cudaError_t error) {
@@ -43,7 +44,7 @@ std::string architectures() {
 }
 
 // What a GPU's device node that this process may not open says of it; empty where there is none.
-// Asked only after CUDA gave up, whose errors seldom tell.
+// Only after CUDA failed, whose errors seldom say why.
 std::string forbidden() {
   for (const char* node : {"/dev/nvmap", "/dev/nvhost-ctrl-gpu", "/dev/nvhost-gpu",
                            "/dev/nvgpu/igpu0/ctrl", "/dev/nvidiactl", "/dev/nvidia0"}) {
@@ -68,8 +69,8 @@ class Start {
     gpu_.start.push_back({name, 0, 0, {}});
     const auto begin = std::chrono::steady_clock::now();
     const bool well = work();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    gpu_.start.back().seconds = took.count();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    gpu_.start.back().seconds = elapsed.count();
     return well;
   }
 
@@ -97,7 +98,7 @@ class Start {
                                           architectures() + ")");
     }
     if (const std::string why = forbidden(); !why.empty()) {
-      return end(State::kDenied, why + "; CUDA said: " + named(answer));
+      return end(State::kDenied, why + "; CUDA's error: " + named(answer));
     }
     if (answer == cudaErrorNoDevice) {
       return end(State::kUnsupported, "no GPU that CUDA can use: " + named(answer));
@@ -181,12 +182,12 @@ Gpu start_gpu() {
 }  // namespace
 
 const Gpu& gpu() {
-  asked = true;
+  requested = true;
   static const Gpu found = start_gpu();
   return found;
 }
 
-bool gpu_was_asked() { return asked; }
+bool gpu_was_queried() { return requested; }
 
 std::string cuda_build() {
   return "CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
@@ -196,19 +197,19 @@ std::string cuda_build() {
 cudaStream_t stream() { return the_stream; }
 
 bool gpu_usable(Run& run, const char* kind) {
-  if (!gpu_was_asked()) run.at(kind, "", "start", 0);
+  if (!gpu_was_queried()) run.report_progress(kind, "", "start", 0);
   if (gpu().state != State::kOk) {
-    Result& result = run.leave_out(kind, "", gpu().state, gpu().reason);
+    Result& result = run.add_result(kind, "", gpu().state, gpu().reason);
     if (gpu().state == State::kFailed) result.error = gpu().start.back().calls.back().result;
     return false;
   }
-  // What one call answered stays to be told by the next one asked for it; what is left after that
+  // cudaGetLastError() clears one call's error; what is left after that
   // was the GPU's, and stays for good.
   (void)cudaGetLastError();
   const cudaError_t answer = cudaDeviceSynchronize();
   if (answer == cudaSuccess) return true;
-  Result& result = run.leave_out(kind, "", State::kFailed,
-                                 "after an earlier error of the GPU: " + named(answer));
+  Result& result = run.add_result(kind, "", State::kFailed,
+                                  "after an earlier error of the GPU: " + named(answer));
   result.error = cudaGetErrorName(answer);
   return false;
 }

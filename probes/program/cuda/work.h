@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kinds that use CUDA's driver need of its runtime, without its headers: tests stand in
 // for these.
 #pragma once

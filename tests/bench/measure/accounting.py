@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a process used, as the kernel counts it: CPU, wake-ups, memory, bytes written."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What whole daemons cost that stand beside each other: CPU, wake-ups, memory, bytes written."""
 
 import os

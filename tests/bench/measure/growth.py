@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cost against size: that nothing grows faster than what there is to look at."""
 
 import math
@@ -40,7 +41,7 @@ class Growth:
         return math.log(b / a) / math.log(m / n)
 
 
-def one_look(build, source, *more):
+def local_snapshot(build, source, *more):
     """CPU in milliseconds, of the command with its reader."""
     command = [os.path.join(build, "tests/bench/cpu_of"), os.path.join(build, "cli/jetmem"), "metrics", "--only", source,
                *more]
@@ -62,7 +63,7 @@ def processes(build, _):
         try:
             if idle.stdout.readline() != "ready\n":
                 raise RuntimeError(f"{count} processes could not be started")
-            out.add(count, **{"one look at all of them": one_look(build, "processes")})
+            out.add(count, **{"one look at all of them": local_snapshot(build, "processes")})
         finally:
             idle.stdin.close()
             idle.wait()
@@ -89,7 +90,7 @@ def dmabufs(build, directory):
                 total += size
                 f.write(BUFFER.format(size=size, count=chance.randint(1, 5), inode=1000 + i))
             f.write(f"\nTotal {count} objects, {total} bytes\n")
-        out.add(count, **{"one look at all of them": one_look(build, "dmabuf", "--root", root)})
+        out.add(count, **{"one look at all of them": local_snapshot(build, "dmabuf", "--root", root)})
     return out
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernel log: a record, a storm, and how soon the journal has a fault."""
 
 import ctypes
@@ -14,7 +15,7 @@ from measure.accounting import cpu_us, memory_mib, wakeups
 from measure.jetmemd import Jetmemd
 from measure.scraper import Client, percentile
 
-STAND_IN = pathlib.Path(__file__).parents[2] / "integration/kmsg_stand_in.py"
+STAND_IN = pathlib.Path(__file__).parents[2] / "integration/fake_kmsg.py"
 SO_SNDBUFFORCE = 32
 
 

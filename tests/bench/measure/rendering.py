@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page as text, against prometheus-cpp's serializer."""
 
 import json

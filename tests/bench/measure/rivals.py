@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who jetmem is compared with, as Debian packs them, set to the same sources and to once a second."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judging rules, against Prometheus with the same rules and samples."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sampling: a round of the cheap files, against a C loop that reads the same files the same way."""
 
 import os

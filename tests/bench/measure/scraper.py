@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client that scrapes /metrics, and what it sees."""
 
 import re

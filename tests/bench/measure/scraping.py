@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scrapes of the whole daemon, against node_exporter with the same sources."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table that scripts/bench prints: what was measured, the rival beside it, and the target."""
 
 

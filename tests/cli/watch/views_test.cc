@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/watch/views.h"
 
 #include <gtest/gtest.h>
@@ -5,9 +6,9 @@
 #include <clocale>
 #include <cwchar>
 
-#include "cli/device_asked.h"
-#include "cli/watch/controller.h"
+#include "cli/client/device_client.h"
 #include "cli/watch/draw.h"
+#include "cli/watch/loop.h"
 
 namespace jetmem::watch {
 namespace {
@@ -22,9 +23,9 @@ struct Utf8Locale {
 };
 
 DeviceNow fixture(const std::string& board) {
-  DeviceAsked asked;
-  asked.root = std::string(JETMEM_FIXTURES) + "/" + board;
-  auto now = look_at_device(asked);
+  DeviceClientOptions requested;
+  requested.root = std::string(JETMEM_FIXTURES) + "/" + board;
+  auto now = query_device(requested);
   EXPECT_TRUE(now) << now.error().message;
   return now ? std::move(*now) : DeviceNow{};
 }
@@ -110,25 +111,25 @@ void check_everywhere(const Model& model, Glyphs glyphs) {
   }
 }
 
-TEST(WatchViews, FitEverySizeWhateverTheNames) {
+TEST(WatchViews, FitEverySizeWithHostileNames) {
   const Utf8Locale locale;
   ASSERT_TRUE(locale.there);
   for (const Glyphs glyphs : {kAscii, Glyphs{true, false}, kAll}) {
     Model empty;
     check_everywhere(empty, glyphs);
-    empty.looked(fail(Errc::kIo, kHostile), 1, 1);
+    empty.checked(fail(Errc::kIo, kHostile), 1, 1);
     check_everywhere(empty, glyphs);
     Model model;
-    model.looked(hostile(), 1, 1);
+    model.checked(hostile(), 1, 1);
     check_everywhere(model, glyphs);
-    model.looked(fail(Errc::kIo, kHostile), 2, 1);
+    model.checked(fail(Errc::kIo, kHostile), 2, 1);
     check_everywhere(model, glyphs);
   }
 }
 
 TEST(WatchViews, WithoutUtf8OnlyAsciiComesOut) {
   Model model;
-  model.looked(hostile(), 1, 1);
+  model.checked(hostile(), 1, 1);
   for (std::size_t view = 0; view < kViews; ++view) {
     Shown shown;
     shown.view = static_cast<View>(view);
@@ -142,7 +143,7 @@ TEST(WatchViews, FitOnEveryBoard) {
   const Utf8Locale locale;
   for (const char* board : {"orin-nano-8gb", "thor", "agx-orin", "x86-pc", "raspberry-pi-5"}) {
     Model model;
-    model.looked(fixture(board), 1, 1);
+    model.checked(fixture(board), 1, 1);
     check_everywhere(model, kAll);
   }
 }
@@ -155,20 +156,20 @@ std::string all_text(const Model& model, const Shown& shown, Size size = {60, 12
   return out;
 }
 
-TEST(WatchViews, AFailedLookLeavesTheLastOneAndItsAge) {
+TEST(WatchViews, AFailedReadKeepsTheLastOneAndItsAge) {
   Model model;
-  model.looked(fixture("orin-nano-8gb"), 40, 0.1);
-  model.looked(fail(Errc::kIo, "daemon does not answer: refused"), 99, 0.1);
+  model.checked(fixture("orin-nano-8gb"), 40, 0.1);
+  model.checked(fail(Errc::kIo, "daemon does not answer: refused"), 99, 0.1);
   const std::string text = all_text(model, {});
   EXPECT_NE(text.find("No newer data: daemon does not answer: refused"), std::string::npos);
   EXPECT_NE(text.find("1m ago"), std::string::npos) << text;
   EXPECT_NE(text.find("available"), std::string::npos);
   // A gap, not the value before.
-  EXPECT_FALSE(model.past(Figure::kAvailable).back());
-  EXPECT_TRUE(model.past(Figure::kAvailable).front());
+  EXPECT_FALSE(model.past(Quantity::kAvailable).back());
+  EXPECT_TRUE(model.past(Quantity::kAvailable).front());
 }
 
-TEST(WatchViews, SayWhatIsNotKnown) {
+TEST(WatchViews, ShowUnknownValues) {
   Model model;
   DeviceNow now;
   now.no_alerts = "nobody judged";
@@ -177,61 +178,61 @@ TEST(WatchViews, SayWhatIsNotKnown) {
   cma.state = "denied";
   cma.reason = "locked away";
   now.sources.push_back(cma);
-  model.looked(std::move(now), 1, 1);
+  model.checked(std::move(now), 1, 1);
   Shown shown;
   const std::string overview = all_text(model, shown);
   EXPECT_NE(overview.find("Memory: not known"), std::string::npos) << overview;
   EXPECT_NE(overview.find("GPU memory  -"), std::string::npos) << overview;
-  EXPECT_NE(overview.find("Alerts: not judged: nobody judged"), std::string::npos) << overview;
+  EXPECT_NE(overview.find("nobody judged"), std::string::npos) << overview;
   EXPECT_EQ(overview.find(" 0 B"), std::string::npos) << overview;
   shown.view = View::kCma;
   EXPECT_NE(all_text(model, shown).find("locked away"), std::string::npos);
 }
 
-TEST(WatchViews, MemoryThatNobodyAccountsForIsNotFree) {
+TEST(WatchViews, UnaccountedMemoryIsNotFree) {
   Model model;
-  model.looked(fixture("agx-orin"), 1, 1);
+  model.checked(fixture("agx-orin"), 1, 1);
   const std::string text = all_text(model, {});
-  EXPECT_NE(text.find("? not told apart"), std::string::npos) << text;
+  EXPECT_NE(text.find("? not separable"), std::string::npos) << text;
   EXPECT_NE(text.find("not known: GPU"), std::string::npos) << text;
   EXPECT_NE(text.find("??"), std::string::npos) << text;
 }
 
 TEST(WatchViews, ScrollStopsAtTheEnd) {
   Model model;
-  model.looked(fixture("orin-nano-8gb"), 1, 1);
+  model.checked(fixture("orin-nano-8gb"), 1, 1);
   Shown shown;
   shown.view = View::kHolders;
   const Screenful full = screenful(model, shown, {10, 80}, kAscii, 1);
   ASSERT_GT(full.max_scroll, 0U);
   shown.scroll = full.max_scroll + 50;
   const Screenful last = screenful(model, shown, {10, 80}, kAscii, 1);
-  EXPECT_NE(last.lines.at(8).text().find("MemTotal less the parts"), std::string::npos);
+  EXPECT_NE(last.lines.at(8).text().find("MemTotal minus the parts"), std::string::npos);
 }
 
-TEST(WatchModel, RemembersSoMuchAndNoMore) {
+TEST(WatchModel, HistoryIsBounded) {
   Model model;
   DeviceNow now;
   now.samples.add({"jetmem_meminfo_MemAvailable_bytes", {}}, 5);
-  for (std::size_t i = 0; i < Model::kPast + 10; ++i) model.looked(now, double(i), 0);
-  EXPECT_EQ(model.past(Figure::kAvailable).size(), Model::kPast);
+  for (std::size_t i = 0; i < Model::kPast + 10; ++i) model.checked(now, double(i), 0);
+  EXPECT_EQ(model.past(Quantity::kAvailable).size(), Model::kPast);
 }
 
-TEST(WatchModel, SparesTheDeviceWhereNoDaemonLooks) {
+TEST(WatchModel, ReadsRarelyWithoutADaemon) {
   Model model;
   DeviceNow now;
-  now.by = LookBy::kDaemon;
-  model.looked(now, 1, 0.01);
-  EXPECT_EQ(next_look(model, 2), 2);
-  now.by = LookBy::kCommand;
-  model.looked(now, 1, 0.01);
-  EXPECT_EQ(next_look(model, 2), kLeastOwnLook);
-  EXPECT_EQ(next_look(model, 30), 30);
-  model.looked(now, 1, 5);
-  EXPECT_EQ(next_look(model, 2), 15);
+  now.by = SnapshotOrigin::kDaemon;
+  model.checked(now, 1, 0.01);
+  EXPECT_EQ(next_snapshot(model, 2), 2);
+  now.by = SnapshotOrigin::kCommand;
+  model.checked(now, 1, 0.01);
+  EXPECT_EQ(next_snapshot(model, 2), kMinSnapshotInterval);
+  EXPECT_EQ(next_snapshot(model, 30), 30);
+  model.checked(now, 1, 5);
+  EXPECT_EQ(next_snapshot(model, 2), 15);
 }
 
-TEST(WatchDraw, SparklineShowsGapsAndWhatIsFlat) {
+TEST(WatchDraw, SparklineShowsGapsAndConstants) {
   const Model::Past past{1.0, std::nullopt, 8.0, 1.0};
   EXPECT_EQ(sparkline(past, 10, kAll), "▁ █▁");
   EXPECT_EQ(sparkline(past, 2, kAll), "█▁");
@@ -239,7 +240,7 @@ TEST(WatchDraw, SparklineShowsGapsAndWhatIsFlat) {
   EXPECT_EQ(sparkline({}, 10, kAll), "");
 }
 
-TEST(WatchDraw, BarNeverLeavesItsRoom) {
+TEST(WatchDraw, BarKeepsItsWidth) {
   for (const double ratio : {0.0, 0.3, 1.0, 7.0, -2.0, 1e300}) {
     Line line(kAscii);
     add_bar(line, {{ratio, Style::kPlain, 'a'}, {0.4, Style::kPlain, 'b'}}, 10);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/budget.h"
 
 #include <gtest/gtest.h>
@@ -240,7 +241,7 @@ TEST_F(BudgetTest, ZoneinfoIsTheLastResortAndNeedsThePageSize) {
 
   facts.page_size.reset();
   budget = make();
-  EXPECT_EQ(budget.why_absent, "page_size_unknown");
+  EXPECT_EQ(budget.absence_reason, "page_size_unknown");
   EXPECT_EQ(budget.sum(), 0U);
 }
 
@@ -251,17 +252,17 @@ TEST_F(BudgetTest, AMapBelowMemTotalIsNotBelieved) {
   facts.mem_total = 3 * kGiB;
   EXPECT_EQ(make().from, Budget::From::kIomem);
   facts.iomem = nullptr;
-  EXPECT_EQ(make().why_absent, "physical_below_mem_total");
+  EXPECT_EQ(make().absence_reason, "physical_below_mem_total");
 }
 
 TEST_F(BudgetTest, WithoutItsSourcesItIsAbsentWithTheReason) {
-  EXPECT_EQ(make().why_absent, "mem_total_unreadable");
+  EXPECT_EQ(make().absence_reason, "mem_total_unreadable");
   facts.mem_total = 3 * kGiB;
-  EXPECT_EQ(make().why_absent, "physical_unknown");
+  EXPECT_EQ(make().absence_reason, "physical_unknown");
   memory(0x80000000, 0x180000000);
   node("all", {{0x80000000, 0x180000000}});
   const Budget budget = make();
-  EXPECT_EQ(budget.why_absent, "carveouts_exceed_memory");
+  EXPECT_EQ(budget.absence_reason, "carveouts_exceed_memory");
   EXPECT_EQ(budget.sum(), 0U) << "no part is given of what does not add up";
   EXPECT_EQ(budget.module, std::nullopt);
 }
@@ -307,7 +308,7 @@ TEST_F(BudgetTest, AlwaysAddsUp) {
   std::mt19937_64 random(20251121);
   const auto below = [&](std::uint64_t bound) { return random() % bound; };
   int given = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int cycle = 0; cycle < 20000; ++cycle) {
     tree = {};
     tree.has_tree = below(8) != 0;
     map = {};
@@ -356,13 +357,13 @@ TEST_F(BudgetTest, AlwaysAddsUp) {
       carve_out.reusable = below(8) == 0;
     }
     const Budget budget = make();
-    if (!budget.why_absent.empty()) {
-      ASSERT_EQ(budget.sum(), 0U) << round;
+    if (!budget.absence_reason.empty()) {
+      ASSERT_EQ(budget.sum(), 0U) << cycle;
       continue;
     }
     ++given;
-    ASSERT_EQ(budget.module.has_value(), tree.has_tree) << round;
-    ASSERT_EQ(budget.sum(), budget.module.value_or(*budget.physical)) << round;
+    ASSERT_EQ(budget.module.has_value(), tree.has_tree) << cycle;
+    ASSERT_EQ(budget.sum(), budget.module.value_or(*budget.physical)) << cycle;
     ASSERT_EQ(part(budget, "mem_total"), facts.mem_total);
   }
   EXPECT_GT(given, 5000) << "the property is about budgets, not about their absence";

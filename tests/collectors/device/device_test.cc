@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
-#include "base/root.h"
+#include "base/root/root.h"
 #include "collectors/device/source.h"
 #include "tests/collectors/device/tree_bytes.h"
 #include "tests/collectors/source_fixture.h"
@@ -30,7 +31,7 @@ constexpr std::string_view kZoneinfo =
     "        managed  1950684\n"
     "  start_pfn:           524288\n";
 
-class DeviceTest : public testing::Test {
+class DeviceTest : public SourceTest<DeviceSource> {
  protected:
   void tree(const std::string& path, std::string_view bytes) {
     fixture.file("/proc/device-tree/" + path, bytes);
@@ -49,29 +50,19 @@ class DeviceTest : public testing::Test {
     tree("reserved-memory/" + node + "/reg", cells64({begin, size}));
   }
   double budget(const std::string& kind, const std::string& part) {
-    return fixture.table.value_of("jetmem_memory_budget_bytes{kind=\"" + kind + "\",part=\"" +
-                                  part + "\"}");
+    return value("jetmem_memory_budget_bytes{kind=\"" + kind + "\",part=\"" + part + "\"}");
   }
   double sum() const {
     double sum = 0;
     for (const std::string& key : fixture.keys()) {
-      if (key.rfind("jetmem_memory_budget_bytes", 0) == 0) sum += fixture.table.value_of(key);
+      if (key.rfind("jetmem_memory_budget_bytes", 0) == 0) sum += value(key);
     }
     return sum;
-  }
-  std::uint64_t absent(std::string_view reason) const {
-    for (const auto& entry : fixture.absent.counts()) {
-      if (entry.reason == reason) return entry.count;
-    }
-    return 0;
   }
   bool has_key(const std::string& key) const {
     const auto keys = fixture.keys();
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   }
-  const Device& reading() const { return fixture.source.reading(); }
-
-  SourceFixture<DeviceSource> fixture;
 };
 
 TEST_F(DeviceTest, AnOrinReadAsRoot) {
@@ -91,14 +82,14 @@ TEST_F(DeviceTest, AnOrinReadAsRoot) {
   EXPECT_TRUE(
       has_key("jetmem_device_info{kernel=\"5.15.148-tegra\",l4t=\"36.4.4\","
               "model=\"NVIDIA Jetson Orin Nano Developer Kit\",soc=\"tegra234\"}"));
-  EXPECT_EQ(fixture.table.value_of("jetmem_memory_module_bytes"), 8589934592.0);
-  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"iomem\"}"), 8227192832.0);
+  EXPECT_EQ(value("jetmem_memory_module_bytes"), 8589934592.0);
+  EXPECT_EQ(value("jetmem_memory_physical_bytes{source=iomem}"), 8227192832.0);
   EXPECT_EQ(budget("linux", "mem_total"), 7802736.0 * 1024);
   EXPECT_EQ(budget("carveout", "pva-carveout"), 0x280000);
   EXPECT_EQ(budget("firmware", "reserved"), 0x200000);
   EXPECT_TRUE(std::isnan(budget("carveout", "linux,cma"))) << "a part of MemTotal";
   EXPECT_EQ(sum(), 8589934592.0);
-  EXPECT_EQ(fixture.table.value_of("jetmem_optee_present"), 1);
+  EXPECT_EQ(value("jetmem_optee_present"), 1);
   EXPECT_EQ(reading().cma_total, 262144U * 1024);
   ASSERT_EQ(reading().tree.nodes.size(), 2U);
   const device::CarveOut& cma = reading().tree.nodes[1];
@@ -112,8 +103,7 @@ TEST_F(DeviceTest, WithoutPrivilegeZoneinfoTellsAndTheReasonIsGiven) {
   fixture.error("/sys/kernel/debug/memblock/memory", EACCES);
   fixture.file("/proc/zoneinfo", kZoneinfo);
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"zoneinfo\"}"),
-            2008080.0 * 4096);
+  EXPECT_EQ(value("jetmem_memory_physical_bytes{source=zoneinfo}"), 2008080.0 * 4096);
   EXPECT_EQ(sum(), 8589934592.0);
   EXPECT_EQ(absent("iomem_addresses_hidden"), 1U);
   EXPECT_EQ(absent("memblock_denied"), 1U);
@@ -124,7 +114,7 @@ TEST_F(DeviceTest, WhatRootSawAtBootStandsForHiddenAddresses) {
   fixture.file("/proc/iomem", kHiddenIomem);
   fixture.file("/run/jetmem-iomem/iomem", kIomem);
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"iomem\"}"), 8227192832.0);
+  EXPECT_EQ(value("jetmem_memory_physical_bytes{source=iomem}"), 8227192832.0);
   EXPECT_EQ(absent("iomem_addresses_hidden"), 0U);
 }
 
@@ -143,7 +133,7 @@ TEST_F(DeviceTest, WithoutAnyMapThereIsNoBudgetAndMemTotalAloneIsNone) {
   fixture.file("/proc/iomem", kHiddenIomem);
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(sum(), 0);
-  EXPECT_TRUE(std::isnan(fixture.table.value_of("jetmem_memory_module_bytes")));
+  EXPECT_FALSE(has("jetmem_memory_module_bytes"));
   EXPECT_EQ(absent("physical_unknown"), 1U);
   EXPECT_EQ(absent("iomem_addresses_hidden"), 1U);
   EXPECT_EQ(absent("zoneinfo_unreadable"), 1U);
@@ -159,7 +149,7 @@ TEST_F(DeviceTest, MemoryNodesTakeTheRootsCellsCarveOutsTheirOwn) {
   tree("reserved-memory/atf@0/reg", cells({0, 0x80000}));
   fixture.file("/proc/meminfo", "MemTotal: 6000000 kB\n");
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_memory_physical_bytes{source=\"device_tree\"}"),
+  EXPECT_EQ(value("jetmem_memory_physical_bytes{source=device_tree}"),
             0x3b400000ULL + 0xc0000000ULL + 0x80000000ULL);
   EXPECT_EQ(budget("carveout", "atf@0"), 0x80000);
 }
@@ -321,9 +311,9 @@ TEST_F(DeviceTest, SharedIommuGroups) {
   fixture.file("jetmem:iommu_groups",
                "0\n0 2600000.dma-controller\n10\n10 0004:01:00.0\n10 0004:00:00.0\n2\n2 vi\n3\n");
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_groups"), 4);
-  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_devices"), 4);
-  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_group_devices{group=\"10\"}"), 2);
+  EXPECT_EQ(value("jetmem_iommu_groups"), 4);
+  EXPECT_EQ(value("jetmem_iommu_devices"), 4);
+  EXPECT_EQ(value("jetmem_iommu_group_devices{group=10}"), 2);
   EXPECT_TRUE(has_key("jetmem_iommu_shared_group_info{device=\"0004:00:00.0\",group=\"10\"}"));
   EXPECT_FALSE(has_key("jetmem_iommu_group_devices{group=\"2\"}"));
 }
@@ -353,7 +343,7 @@ TEST_F(DeviceTest, ManyIommuDevicesAreCountedNotAllNamed) {
   fixture.file("jetmem:iommu_groups", text);
   fixture.file("jetmem:iommu_left_out", "7\n");
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_iommu_devices"), 300);
+  EXPECT_EQ(value("jetmem_iommu_devices"), 300);
   EXPECT_EQ(fixture.table.sections()[0].dropped, 0U);
   EXPECT_EQ(absent("iommu_malformed"), 2U);
   EXPECT_EQ(absent("iommu_beyond_bound"), 7U + 36U + (64U * 3U - 128U));
@@ -399,7 +389,7 @@ TEST_F(DeviceTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(reused.tree, fresh.tree);
   EXPECT_EQ(reused.iommu, fresh.iommu);
   EXPECT_EQ(reused.mem_total, std::nullopt);
-  EXPECT_EQ(reused.budget(4096).why_absent, "mem_total_unreadable");
+  EXPECT_EQ(reused.budget(4096).absence_reason, "mem_total_unreadable");
   ASSERT_EQ(fresh.tree.nodes.size(), 1U);
   EXPECT_FALSE(reused.tree.nodes[0].no_map || reused.tree.nodes[0].size);
 }
@@ -456,7 +446,7 @@ TEST(DeviceOfBoards, BudgetsAddUp) {
     }
 
     const Budget budget = device.budget(root->facts().page_size);
-    EXPECT_EQ(budget.why_absent, "");
+    EXPECT_EQ(budget.absence_reason, "");
     EXPECT_EQ(budget.from, board.from) << from_name(budget.from);
     EXPECT_EQ(budget.module.value_or(0), board.module_gib << 30);
     EXPECT_EQ(budget.sum(), budget.module.value_or(*budget.physical));
@@ -493,11 +483,11 @@ TEST(DeviceOfBoards, AXaviersHoleIsNoneOfTheKernels) {
   }
 }
 
-TEST_F(DeviceTest, AJetsonToldOfAWholeNumberOfGiBHasMore) {
+TEST_F(DeviceTest, AJetsonWithAWholeNumberOfGiBHasMore) {
   orin();
   tree("memory@80000000/reg", cells64({0x80000000, 15ULL << 30}));
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.value_of("jetmem_memory_module_bytes"), 17179869184.0);
+  EXPECT_EQ(value("jetmem_memory_module_bytes"), 17179869184.0);
   EXPECT_EQ(budget("firmware", "unattributed"), 1073741824.0);
 }
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/gather.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "base/root.h"
+#include "base/root/root.h"
 #include "collectors/device/carve_outs.h"
 #include "collectors/device/iommu.h"
 #include "collectors/device/source.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for jetmem-journal in tests of its client.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real jetmem-journal on real journal files, made by systemd-journal-remote.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/process/poll_loop.h"
 #include "base/unique_fd.h"
 #include "collectors/journal/client.h"
 #include "tests/temp_dir.h"
@@ -102,7 +104,7 @@ class JournalProgramTest : public testing::Test {
                std::string(packet->identifier), std::string(packet->text)};
   }
   // The next that is not of the kind kPosition.
-  std::optional<Got> next_told() {
+  std::optional<Got> next_reported() {
     auto got = next();
     while (got && got->header.kind == PacketKind::kPosition) got = next();
     return got;
@@ -171,20 +173,20 @@ TEST_F(JournalProgramTest, NewLinesComeAsTheyAreLogged) {
   start({"--processes", "--needle", "pin"});
   EXPECT_THAT(lines_until(PacketKind::kCaughtUp), ElementsAre("pin 1"));
   add({{"stdout", "hay"}, {"stdout", "pin 2"}});
-  EXPECT_EQ(next_told()->text, "pin 2");
+  EXPECT_EQ(next_reported()->text, "pin 2");
   // A new file, as after a rotation; and the old one goes.
   add({{"stdout", "pin 3"}}, "b");
-  EXPECT_EQ(next_told()->text, "pin 3");
+  EXPECT_EQ(next_reported()->text, "pin 3");
   std::filesystem::remove(directory_.file("a.journal"));
   add({{"stdout", "pin 4"}}, "b");
-  EXPECT_EQ(next_told()->text, "pin 4");
+  EXPECT_EQ(next_reported()->text, "pin 4");
   // Answers, with the place that it has reached.
   ASSERT_EQ(::send(socket_.get(), "?", 1, 0), 1);
   EXPECT_EQ(next()->header.kind, PacketKind::kPosition);
   EXPECT_EQ(next()->header.kind, PacketKind::kAlive);
   // With the last file goes the sight.
   std::filesystem::remove(directory_.file("b.journal"));
-  const auto blind = next_told();
+  const auto blind = next_reported();
   ASSERT_TRUE(blind);
   EXPECT_EQ(blind->header.kind, PacketKind::kBlind);
   EXPECT_THAT(blind->text, HasSubstr("no journal file"));
@@ -204,11 +206,11 @@ TEST_F(JournalProgramTest, ItGoesOnBehindACursor) {
   start({"--processes", "--after-cursor", behind_all, "--needle", "pin"});
   EXPECT_THAT(lines_until(PacketKind::kCaughtUp), ElementsAre());
   add({{"stdout", "pin 3"}});
-  EXPECT_EQ(next_told()->text, "pin 3");
+  EXPECT_EQ(next_reported()->text, "pin 3");
 }
 
 // Its entry was vacuumed, or it never was one: the beginning would give old lines again.
-TEST_F(JournalProgramTest, ALostPlaceIsToldAndNothingComesTwice) {
+TEST_F(JournalProgramTest, ALostPlaceIsReportedAndNothingComesTwice) {
   add({{"stdout", "pin 1"}, {"stdout", "pin 2"}});
   for (const char* cursor :
        {"nonsense",
@@ -219,7 +221,7 @@ TEST_F(JournalProgramTest, ALostPlaceIsToldAndNothingComesTwice) {
     EXPECT_THAT(lines_until(PacketKind::kCaughtUp), ElementsAre());
   }
   add({{"stdout", "pin 3"}});
-  EXPECT_EQ(next_told()->text, "pin 3");
+  EXPECT_EQ(next_reported()->text, "pin 3");
 }
 
 // The first line of a voice that had none.
@@ -229,10 +231,10 @@ TEST_F(JournalProgramTest, TheTailOfNothingIsFollowedToo) {
   EXPECT_EQ(next()->header.kind, PacketKind::kLost);
   EXPECT_THAT(lines_until(PacketKind::kCaughtUp), ElementsAre());
   add({{"kernel", "first"}});
-  EXPECT_EQ(next_told()->text, "first");
+  EXPECT_EQ(next_reported()->text, "first");
 }
 
-TEST_F(JournalProgramTest, MoreThanCanBeLookedAtIsSkippedAndToldNotEaten) {
+TEST_F(JournalProgramTest, MoreThanCanBeLookedAtIsSkippedAndReportedNotEaten) {
   std::vector<Entry> entries(3000, Entry{"stdout", "hay"});
   entries[5].message = "pin early";
   add(entries);
@@ -243,7 +245,7 @@ TEST_F(JournalProgramTest, MoreThanCanBeLookedAtIsSkippedAndToldNotEaten) {
   EXPECT_GT(std::chrono::steady_clock::now() - begin, seconds(4)) << "it was paced first";
   EXPECT_THAT(lines_until(PacketKind::kCaughtUp), ElementsAre());
   add({{"stdout", "pin late"}});
-  EXPECT_EQ(next_told()->text, "pin late");
+  EXPECT_EQ(next_reported()->text, "pin late");
 }
 
 TEST_F(JournalProgramTest, LongAndBinaryLinesAreTextLikeOthers) {
@@ -319,14 +321,13 @@ TEST_F(JournalProgramTest, TheClientGoesOnWhereAKilledOneWas) {
   SystemSpawner spawner;
   Callbacks callbacks;
   callbacks.line = [&](const JournalLine& line) { texts.emplace_back(line.text); };
-  Client client(options, spawner, callbacks);
+  const SystemClock clock;
+  PollLoop loop;
+  Client client(options, clock, spawner, callbacks);
+  ASSERT_TRUE(client.attach(loop));
   client.follow(false, true);
   const auto run_until = [&](auto condition) {
-    const auto end = std::chrono::steady_clock::now() + seconds(10);
-    while (!condition() && std::chrono::steady_clock::now() < end) {
-      pollfd ready{client.fd(), POLLIN, 0};
-      if (::poll(&ready, 1, 50) > 0) client.dispatch();
-    }
+    EXPECT_TRUE(loop.run_until(condition, seconds(30)));
   };
   run_until([&] { return client.state().caught_up; });
   ::kill(client.pid(), SIGKILL);

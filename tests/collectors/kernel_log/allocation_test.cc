@@ -1,18 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
-
-// "kind field=value ..." of the one event in these lines; "" when there is none.
-std::string one(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  EXPECT_LE(events.size(), 1U) << text;
-  if (events.empty()) return {};
-  const std::string fields = fields_of(events[0]);
-  return std::string(info_of(events[0].kind()).name) + (fields.empty() ? "" : " ") + fields;
-}
 
 TEST(Allocation, PageFailure) {
   EXPECT_EQ(one("a:b (c): page allocation failure: order:4, mode:0xa20(GFP_ATOMIC), "
@@ -180,7 +172,7 @@ TEST(DmaMemory, Nvmap) {
 
 TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
   EXPECT_EQ(
-      told_by("usb 1-1: Product: a: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL)\n"
+      decoded("usb 1-1: Product: a: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL)\n"
               "Tasks in /u: page allocation failure: order:9, mode:0x1 are going\n"
               "input: x: page allocation stalls for 9ms, order:2, mode:0x1(A)\n"
               "systemd[1]: a.service: vmalloc error: size 4096, page order 0, failed\n"
@@ -189,15 +181,15 @@ TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
 }
 
 TEST(KernelLogAllocation, WhatACutLineLostIsAbsent) {
-  EXPECT_EQ(told_by("dd: page allocation stalls for 9ms, order:3, mode:0xcc"),
+  EXPECT_EQ(decoded("dd: page allocation stalls for 9ms, order:3, mode:0xcc"),
             "page_alloc_stall comm=dd ms=9 order=3\n");
   // A line that ends with the mask is an old kernel's whole one.
-  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0x24082c0"),
+  EXPECT_EQ(decoded("dd: page allocation failure: order:3, mode:0x24082c0"),
             "page_alloc_failure comm=dd order=3 mode=0x24082c0\n");
-  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), "
+  EXPECT_EQ(decoded("dd: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), "
                     "nodemask=(null),cpuset"),
             "page_alloc_failure comm=dd order=3 mode=0xcc0 nodemask=(null)\n");
-  EXPECT_EQ(told_by("dd: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), "
+  EXPECT_EQ(decoded("dd: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), "
                     "nodemask=0-1,cpuset=/,mems_allowed=0-1"),
             "page_alloc_failure comm=dd order=3 mode=0xcc0 nodemask=0-1\n");
 }
@@ -209,20 +201,20 @@ TEST(KernelLogAllocation, DriversAreBelievedBehindOneHeadOnly) {
         "coherent allocation too big (requested 0x1000 mask 0x1)"}) {
     for (const std::string_view quote :
          {"Product: ", "Manufacturer: ", "SerialNumber: ", "x: y_z: "}) {
-      EXPECT_EQ(told_by("usb 1-1: " + std::string(quote) + std::string(text)), "") << text;
+      EXPECT_EQ(decoded("usb 1-1: " + std::string(quote) + std::string(text)), "") << text;
     }
-    EXPECT_NE(told_by("some-isp 1.isp: " + std::string(text)), "") << text;
-    EXPECT_NE(told_by("some-isp 1.isp: isp_init_dma: " + std::string(text)), "") << text;
-    EXPECT_NE(told_by("some-drm 1.dc: [drm:a_b [c]] *ERROR* " + std::string(text)), "") << text;
+    EXPECT_NE(decoded("some-isp 1.isp: " + std::string(text)), "") << text;
+    EXPECT_NE(decoded("some-isp 1.isp: isp_init_dma: " + std::string(text)), "") << text;
+    EXPECT_NE(decoded("some-drm 1.dc: [drm:a_b [c]] *ERROR* " + std::string(text)), "") << text;
   }
-  EXPECT_EQ(told_by("some-isp 1.isp: dma_alloc_coherent of size 99999999999999999999 failed"),
+  EXPECT_EQ(decoded("some-isp 1.isp: dma_alloc_coherent of size 99999999999999999999 failed"),
             "dma_alloc_failure dev=1.isp\n");
 }
 
 TEST(KernelLogAllocation, CmaNumbersThatCannotBe) {
-  EXPECT_EQ(told_by("cma: cma_alloc: a: alloc failed, req-size: 128 pages, ret: -1"),
+  EXPECT_EQ(decoded("cma: cma_alloc: a: alloc failed, req-size: 128 pages, ret: -1"),
             "cma_alloc_failure area=a pages=128\n");
-  EXPECT_EQ(told_by("cma: cma_alloc: a: alloc failed, req-size: 18446744073709551615 pages, "
+  EXPECT_EQ(decoded("cma: cma_alloc: a: alloc failed, req-size: 18446744073709551615 pages, "
                     "ret: -12"),
             "cma_alloc_failure area=a ret=-12 errno=ENOMEM\n");
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of decoders: lines as a full log buffer or a bad copy cuts them.
 #pragma once
 
@@ -30,21 +31,6 @@ inline void expect_filter_agrees_on_cut_lines(const std::string& fixture) {
       }
     }
   }
-}
-
-// The events of a text, one a line: "kind field=value field=value".
-inline std::string told_by(std::string_view text) {
-  std::string out;
-  for (const Event& event : events_of(text)) {
-    out += std::string(info_of(event.kind()).name) + " " + fields_of(event) + "\n";
-  }
-  return out;
-}
-
-// The sentence about the only event of a text; empty when there is none or more than one.
-inline std::string sentence_of(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  return events.size() == 1 ? describe(events[0]) : "";
 }
 
 }  // namespace jetmem::kernel_log

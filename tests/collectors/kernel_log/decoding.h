@@ -1,12 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of decoders: lines in, finished events out.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
-#include "collectors/kernel_log/assembler.h"
+#include "base/text/text.h"
+#include "collectors/kernel_log/decode/assembler.h"
 
 namespace jetmem::kernel_log {
 
@@ -55,6 +59,29 @@ inline std::string fields_of(const Event& event) {
     }
   }
   return list.empty() ? text : text + "]";
+}
+
+// The events of a text, one a line: "kind field=value field=value".
+inline std::string decoded(std::string_view text) {
+  std::string out;
+  for (const Event& event : events_of(text)) {
+    out += std::string(info_of(event.kind()).name) + " " + fields_of(event) + "\n";
+  }
+  return out;
+}
+
+// The sentence about the only event of a text; empty when there is none or more than one.
+inline std::string sentence_of(std::string_view text) {
+  const std::vector<Event> events = events_of(text);
+  return events.size() == 1 ? describe(events[0]) : "";
+}
+
+// "kind field=value ..." of the one event in these lines; "" when there is none.
+inline std::string one(std::string_view text) {
+  std::string all = decoded(text);
+  EXPECT_LE(std::count(all.begin(), all.end(), '\n'), 1) << text;
+  if (!all.empty()) all.pop_back();
+  return std::string(trim(all));
 }
 
 }  // namespace jetmem::kernel_log

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
 TEST(KernelLogGpu, FaultOfVoltaAndLater) {
-  EXPECT_EQ(told_by("nvgpu: 17000000.gpu      ga10b_fb_mmu_fault_info_dump:301  [ERR]  [MMU FAULT] "
+  EXPECT_EQ(decoded("nvgpu: 17000000.gpu      ga10b_fb_mmu_fault_info_dump:301  [ERR]  [MMU FAULT] "
                     "mmu engine id:  33, ch id:  502, fault addr: 0x204a7c000, fault addr "
                     "aperture: 1, fault type: invalid pte, access type: virt write, "),
             "gpu_mmu_fault dev=17000000.gpu engine=33 "
@@ -12,7 +13,7 @@ TEST(KernelLogGpu, FaultOfVoltaAndLater) {
 }
 
 TEST(KernelLogGpu, TheTwoHalvesOfAFaultAreOneEventAndItsConsequencesAnother) {
-  EXPECT_EQ(told_by("nvgpu: 17000000.gpu a_fault:301 [ERR]  [MMU FAULT] mmu engine id:  33, ch id: "
+  EXPECT_EQ(decoded("nvgpu: 17000000.gpu a_fault:301 [ERR]  [MMU FAULT] mmu engine id:  33, ch id: "
                     " -1, fault addr: 0x1000, fault addr aperture: 1, fault type: invalid pte, "
                     "access type: virt read,\n"
                     "nvgpu: 17000000.gpu a_fault:313 [ERR]  [MMU FAULT] protected mode: 0, client "
@@ -32,28 +33,28 @@ TEST(KernelLogGpu, FaultsOfTwoGpusOrOneAfterAnotherAreTwoEvents) {
 }
 
 TEST(KernelLogGpu, FaultBeforeVolta) {
-  EXPECT_EQ(told_by("nvgpu: 57000000.gpu gk20a_fifo_handle_mmu_fault_locked:1720 [ERR]   mmu fault "
+  EXPECT_EQ(decoded("nvgpu: 57000000.gpu gk20a_fifo_handle_mmu_fault_locked:1720 [ERR]   mmu fault "
                     "on engine 1, engine subid 1 (hub), client 9 (ce 2), addr 0x7f10002000, type 2 "
                     "(pte), access_type 0x00000000,inst_ptr 0x7fa000000"),
             "gpu_mmu_fault dev=57000000.gpu engine=1 "
             "client=ce 2 client_type=hub addr=0x7f10002000 fault_type=pte "
             "access_type=0x00000000\n");
-  EXPECT_EQ(told_by("gk20a 57000000.gpu: gk20a_fifo_handle_mmu_fault:  mmu fault on engine 0, "
+  EXPECT_EQ(decoded("gk20a 57000000.gpu: gk20a_fifo_handle_mmu_fault:  mmu fault on engine 0, "
                     "engine subid 0 (gpc), client 1 (t1 0), addr 0x0000007f:0x80001000, type 3 "
                     "(va limit viol), info 0x00000103,inst_ptr 0x7fe000000"),
             "gpu_mmu_fault dev=57000000.gpu engine=0 "
             "client=t1 0 client_type=gpc addr=0x0000007f:0x80001000 fault_type=va limit viol\n");
-  EXPECT_EQ(told_by("nvgpu: 57000000.gpu f:1532 [ERR]  channel 444 generated a mmu fault"),
+  EXPECT_EQ(decoded("nvgpu: 57000000.gpu f:1532 [ERR]  channel 444 generated a mmu fault"),
             "gpu_mmu_fault dev=57000000.gpu channel=444\n");
 }
 
 TEST(KernelLogGpu, DriverMadeFaultIsNoMmuFault) {
-  EXPECT_EQ(told_by("nvgpu: 57000000.gpu f:9 [ERR]  fake mmu fault on engine 0"),
+  EXPECT_EQ(decoded("nvgpu: 57000000.gpu f:9 [ERR]  fake mmu fault on engine 0"),
             "gpu_error dev=57000000.gpu function=f text=fake mmu fault on engine 0\n");
 }
 
 TEST(KernelLogGpu, PageFault) {
-  EXPECT_EQ(told_by("nvgpu: 17000000.gv11b gv11b_mm_entry:540  [ERR]  page fault error: err_type = "
+  EXPECT_EQ(decoded("nvgpu: 17000000.gv11b gv11b_mm_entry:540  [ERR]  page fault error: err_type = "
                     "0x7, fault_status = 0x100"),
             "gpu_mmu_fault dev=17000000.gv11b fault_status=0x100 "
             "err_type=0x7\n");
@@ -61,64 +62,64 @@ TEST(KernelLogGpu, PageFault) {
 
 TEST(KernelLogGpu, Notifier) {
   EXPECT_EQ(
-      told_by("nvgpu: 17000000.gpu   nvgpu_set_err_notifier_locked:141  [ERR]  error notifier "
+      decoded("nvgpu: 17000000.gpu   nvgpu_set_err_notifier_locked:141  [ERR]  error notifier "
               "set to 32 for ch 490 owned by my app"),
       "gpu_error dev=17000000.gpu function=nvgpu_set_err_notifier_locked notifier=32 "
       "channel=490 comm=my app\n");
-  EXPECT_EQ(told_by("gk20a 57000000.gpu: gk20a_set_error_notifier: error notifier set to 8 for ch "
+  EXPECT_EQ(decoded("gk20a 57000000.gpu: gk20a_set_error_notifier: error notifier set to 8 for ch "
                     "500"),
             "gpu_error dev=57000000.gpu function=gk20a_set_error_notifier notifier=8 "
             "channel=500\n");
 }
 
 TEST(KernelLogGpu, AllocationFailures) {
-  EXPECT_EQ(told_by("nvgpu: 17000000.gpu     nvgpu_dma_print_err:105  [INFO]  DMA alloc FAILED: "
+  EXPECT_EQ(decoded("nvgpu: 17000000.gpu     nvgpu_dma_print_err:105  [INFO]  DMA alloc FAILED: "
                     "[vidmem] size=67108864 aligned=67108864 flags:NO_KERNEL_MAPPING"),
             "gpu_alloc_failure dev=17000000.gpu function=nvgpu_dma_print_err aperture=vidmem "
             "size=67108864 flags=NO_KERNEL_MAPPING\n");
-  EXPECT_EQ(told_by("nvgpu: 17000000.gpu  nvgpu_cbc_setup:77  [ERR]  Failed to allocate a store"),
+  EXPECT_EQ(decoded("nvgpu: 17000000.gpu  nvgpu_cbc_setup:77  [ERR]  Failed to allocate a store"),
             "gpu_alloc_failure dev=17000000.gpu function=nvgpu_cbc_setup text=Failed to allocate "
             "a store\n");
-  EXPECT_EQ(told_by("NVRM: GPU0 nvAssertOkFailedNoLog: Assertion failed: Out of memory "
+  EXPECT_EQ(decoded("NVRM: GPU0 nvAssertOkFailedNoLog: Assertion failed: Out of memory "
                     "[NV_ERR_NO_MEMORY] (0x00000051) returned from allocate(p) @ pool.c:88"),
             "gpu_alloc_failure dev=GPU0 function=nvAssertOkFailedNoLog text=Assertion failed: Out "
             "of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from allocate(p) @ pool.c:88\n");
-  EXPECT_EQ(told_by("NVRM: dmaAllocMapping_GM107: can't alloc VA space for mapping."),
+  EXPECT_EQ(decoded("NVRM: dmaAllocMapping_GM107: can't alloc VA space for mapping."),
             "gpu_alloc_failure function=dmaAllocMapping_GM107 text=can't alloc VA space for "
             "mapping.\n");
 }
 
 TEST(KernelLogGpu, OtherErrorsKeepTheirText) {
   EXPECT_EQ(
-      told_by("nvgpu: 17000000.gpu nvgpu_gr_falcon_wait:210 [ERR] ucode into memory, status 4"),
+      decoded("nvgpu: 17000000.gpu nvgpu_gr_falcon_wait:210 [ERR] ucode into memory, status 4"),
       "gpu_error dev=17000000.gpu function=nvgpu_gr_falcon_wait text=ucode into memory, "
       "status 4\n");
 }
 
 TEST(KernelLogGpu, Xid31IsAnMmuFault) {
-  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 31, pid=800, name=trtexec, Ch 00000021, intr "
+  EXPECT_EQ(decoded("NVRM: Xid (PCI:0000:02:00): 31, pid=800, name=trtexec, Ch 00000021, intr "
                     "00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_2 faulted @ "
                     "0x7f_00100000. Fault is of type FAULT_PTE ACCESS_TYPE_VIRT_WRITE"),
             "gpu_mmu_fault xid=31 pci=0000:02:00 pid=800 comm=trtexec engine=GRAPHICS "
             "client=GPCCLIENT_T1_2 addr=0x7f_00100000 fault_type=FAULT_PTE access=VIRT_WRITE "
             "text=Ch 00000021, intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_2 "
             "faulted @ 0x7f_00100000. Fault is of type FAULT_PTE ACCESS_TYPE_VIRT_WRITE\n");
-  EXPECT_EQ(told_by("NVRM: Xid (0000:02:00): 31, Ch 00000010, engmask 00000101, intr 10000000"),
+  EXPECT_EQ(decoded("NVRM: Xid (0000:02:00): 31, Ch 00000010, engmask 00000101, intr 10000000"),
             "gpu_mmu_fault xid=31 pci=0000:02:00 text=Ch 00000010, engmask 00000101, intr "
             "10000000\n");
 }
 
 TEST(KernelLogGpu, OtherXids) {
-  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 13, Graphics SM Warp Exception on (GPC 0)"),
+  EXPECT_EQ(decoded("NVRM: Xid (PCI:0000:02:00): 13, Graphics SM Warp Exception on (GPC 0)"),
             "gpu_xid xid=13 pci=0000:02:00 text=Graphics SM Warp Exception on (GPC 0)\n");
-  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 119, pid='<unknown>', name=<unknown>, Timeout"),
+  EXPECT_EQ(decoded("NVRM: Xid (PCI:0000:02:00): 119, pid='<unknown>', name=<unknown>, Timeout"),
             "gpu_xid xid=119 pci=0000:02:00 text=Timeout\n");
-  EXPECT_EQ(told_by("NVRM: GPU1 Xid (PCI:0009:01:00): 45, pid=7, name=a b, Ch 00000008"),
+  EXPECT_EQ(decoded("NVRM: GPU1 Xid (PCI:0009:01:00): 45, pid=7, name=a b, Ch 00000008"),
             "gpu_xid xid=45 pci=0009:01:00 pid=7 comm=a b text=Ch 00000008\n");
 }
 
 TEST(KernelLogGpu, HarmlessAndGarbled) {
-  EXPECT_EQ(told_by("nvgpu: 17000000.gpu  nvgpu_nvhost_init:99  [INFO]  aperture at 60010000\n"
+  EXPECT_EQ(decoded("nvgpu: 17000000.gpu  nvgpu_nvhost_init:99  [INFO]  aperture at 60010000\n"
                     "nvgpu: 17000000.gpu  nvgpu_pmu_report:55  [WRN]  perf monitor is late\n"
                     "nvgpu: 17000000.gpu  f:x  [ERR]  text\n"
                     "nvgpu: 17000000.gpu  f:1  [ERR]\n"
@@ -154,7 +155,7 @@ TEST(KernelLogGpu, SentenceIsNoEventWhateverTheTextSays) {
     const std::string line = "nvgpu: 17000000.gpu f:1 [ERR] " + std::string(text);
     const std::string sentence = sentence_of(line);
     EXPECT_FALSE(sentence.empty()) << line;
-    EXPECT_EQ(told_by(sentence), "") << sentence;
+    EXPECT_EQ(decoded(sentence), "") << sentence;
   }
 }
 
@@ -162,18 +163,18 @@ TEST(KernelLogGpu, CutLines) { expect_filter_agrees_on_cut_lines("gpu.txt"); }
 
 TEST(KernelLogGpu, NamesWithCommas) {
   const std::string head = "NVRM: Xid (PCI:0000:02:00): 45, pid=100, name=";
-  EXPECT_EQ(told_by(head + "a, b c, Ch 00000030"),
+  EXPECT_EQ(decoded(head + "a, b c, Ch 00000030"),
             "gpu_xid xid=45 pci=0000:02:00 pid=100 comm=a, b c text=Ch 00000030\n");
-  EXPECT_EQ(told_by(head + "a, b, Graphics Exception"),
+  EXPECT_EQ(decoded(head + "a, b, Graphics Exception"),
             "gpu_xid xid=45 pci=0000:02:00 pid=100 text=b, Graphics Exception\n");
-  EXPECT_EQ(told_by(head + "python3, Graphics Exception"),
+  EXPECT_EQ(decoded(head + "python3, Graphics Exception"),
             "gpu_xid xid=45 pci=0000:02:00 pid=100 comm=python3 text=Graphics Exception\n");
 }
 
 TEST(KernelLogGpu, WhatACutLineLostIsAbsent) {
-  EXPECT_EQ(told_by("NVRM: Xid (PCI:0000:02:00): 3"), "");
+  EXPECT_EQ(decoded("NVRM: Xid (PCI:0000:02:00): 3"), "");
   EXPECT_EQ(
-      told_by("nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, fault addr: "
+      decoded("nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, fault addr: "
               "0x40000, fault addr aperture: 1, fault type: invalid pde, access type: virt rea"),
       "gpu_mmu_fault dev=1.gpu engine=3 channel=5 addr=0x40000 fault_type=invalid pde\n");
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
@@ -5,17 +6,17 @@ namespace {
 
 TEST(KernelLogHost1x, StuckSyncpoint) {
   EXPECT_EQ(
-      told_by("host1x 13e00000.host1x: my_app:worker: syncpoint id 44 (15340000.vic_my_app_0) "
+      decoded("host1x 13e00000.host1x: my_app:worker: syncpoint id 44 (15340000.vic_my_app_0) "
               "stuck waiting 77, timeout=100000"),
       "host1x_timeout dev=13e00000.host1x comm=my_app:worker syncpt=44 "
       "syncpt_name=15340000.vic_my_app_0 thresh=77 timeout=100000\n");
 }
 
 TEST(KernelLogHost1x, StuckSyncpointOfOtherKernels) {
-  EXPECT_EQ(told_by("tegra-host1x 50000000.host1x: Xorg: syncpoint 12 stuck waiting 9, "
+  EXPECT_EQ(decoded("tegra-host1x 50000000.host1x: Xorg: syncpoint 12 stuck waiting 9, "
                     "timeout=2500"),
             "host1x_timeout dev=50000000.host1x comm=Xorg syncpt=12 thresh=9 timeout=2500\n");
-  EXPECT_EQ(told_by("host1x 50000000.host1x: syncpoint id 7 (gfxhost) stuck waiting 1  "
+  EXPECT_EQ(decoded("host1x 50000000.host1x: syncpoint id 7 (gfxhost) stuck waiting 1  "
                     "timeout=500"),
             "host1x_timeout dev=50000000.host1x syncpt=7 syncpt_name=gfxhost thresh=1 "
             "timeout=500\n");
@@ -24,19 +25,19 @@ TEST(KernelLogHost1x, StuckSyncpointOfOtherKernels) {
 TEST(KernelLogHost1x, ChannelTimeout) {
   const std::string head = "host1x 13e10000.host1x: cdma_handle_timeout: timeout: 21 (nvenc_0) ";
   const std::string fields = "host1x_timeout dev=13e10000.host1x syncpt=21 syncpt_name=nvenc_0 ";
-  EXPECT_EQ(told_by(head + "clientid 8, HW thresh 300, done 302"),
+  EXPECT_EQ(decoded(head + "clientid 8, HW thresh 300, done 302"),
             fields + "clientid=8 thresh=300 done=302\n");
-  EXPECT_EQ(told_by(head + "client 8, HW thresh 300, done 302"),
+  EXPECT_EQ(decoded(head + "client 8, HW thresh 300, done 302"),
             fields + "clientid=8 thresh=300 done=302\n");
-  EXPECT_EQ(told_by(head + "ctx 0x00000000f00dcafe, HW thresh 300, done 302"),
+  EXPECT_EQ(decoded(head + "ctx 0x00000000f00dcafe, HW thresh 300, done 302"),
             fields + "thresh=300 done=302\n");
-  EXPECT_EQ(told_by("tegra-host1x 50000000.host1x: cdma_timeout_handler: timeout: 5 (gr2d), HW "
+  EXPECT_EQ(decoded("tegra-host1x 50000000.host1x: cdma_timeout_handler: timeout: 5 (gr2d), HW "
                     "thresh 10, done 11"),
             "host1x_timeout dev=50000000.host1x syncpt=5 syncpt_name=gr2d thresh=10 done=11\n");
 }
 
 TEST(KernelLogHost1x, HarmlessAndGarbled) {
-  EXPECT_EQ(told_by("tegra-host1x 13e00000.host1x: Adding to iommu group 4\n"
+  EXPECT_EQ(decoded("tegra-host1x 13e00000.host1x: Adding to iommu group 4\n"
                     "host1x 13e10000.host1x: cdma_handle_timeout: Channel un-mapped\n"
                     "host1x 13e10000.host1x: cdma_handle_timeout: timeout: x (nvenc_0)\n"
                     "host1x 13e10000.host1x: cdma_handle_timeout: timeout: 99999999999999999999\n"
@@ -59,10 +60,10 @@ TEST(KernelLogHost1x, CutLines) { expect_filter_agrees_on_cut_lines("host1x.txt"
 
 TEST(KernelLogHost1x, WhatACutLineLostIsAbsent) {
   const std::string head = "host1x 50000000.host1x: cdma_handle_timeout: timeout: ";
-  EXPECT_EQ(told_by(head + "3"), "host1x_timeout dev=50000000.host1x\n");
-  EXPECT_EQ(told_by(head + "31 (isp) clientid 1413"),
+  EXPECT_EQ(decoded(head + "3"), "host1x_timeout dev=50000000.host1x\n");
+  EXPECT_EQ(decoded(head + "31 (isp) clientid 1413"),
             "host1x_timeout dev=50000000.host1x syncpt=31 syncpt_name=isp\n");
-  EXPECT_EQ(told_by("host1x 5.host1x: far-too-long-a-name: syncpoint id 7 (x) stuck waiting 1, "
+  EXPECT_EQ(decoded("host1x 5.host1x: far-too-long-a-name: syncpoint id 7 (x) stuck waiting 1, "
                     "timeout=5"),
             "");
 }

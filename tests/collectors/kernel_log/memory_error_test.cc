@@ -1,18 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
-
-// "kind field=value ..." of the one event in these lines; "" when there is none.
-std::string one(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  EXPECT_LE(events.size(), 1U) << text;
-  if (events.empty()) return {};
-  const std::string fields = fields_of(events[0]);
-  return std::string(info_of(events[0].kind()).name) + (fields.empty() ? "" : " ") + fields;
-}
 
 TEST(MemoryError, Edac) {
   EXPECT_EQ(one("EDAC MC1: 3 UE multi-bit on mc#1row#0 (row:0 page:0x1b offset:0x40 grain:8)"),
@@ -105,7 +97,7 @@ TEST(MemoryError, Kmemleak) {
 }
 
 TEST(KernelLogMemoryError, OnlyRemediesThatThereAre) {
-  EXPECT_EQ(told_by("Memory failure: 0x4f: recovery action for huge page: Faile"),
+  EXPECT_EQ(decoded("Memory failure: 0x4f: recovery action for huge page: Faile"),
             "memory_error pfn=0x4f page_type=huge page\n");
   EXPECT_EQ(sentence_of("Memory failure: 0x4f: recovery action for huge page: Faile"),
             "a page of memory is broken (huge page)");

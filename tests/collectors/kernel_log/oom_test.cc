@@ -1,23 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
-
-// "kind field=value ..." of the one event in these lines; "" when there is none.
-std::string one(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  EXPECT_LE(events.size(), 1U) << text;
-  if (events.empty()) return {};
-  const std::string fields = fields_of(events[0]);
-  return std::string(info_of(events[0].kind()).name) + (fields.empty() ? "" : " ") + fields;
-}
-
-std::string sentence(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  return events.empty() ? "" : describe(events[0]);
-}
 
 TEST(Oom, Invoked) {
   EXPECT_EQ(one("a:b invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=3, oom_score_adj=-5"),
@@ -157,40 +144,40 @@ TEST(Oom, TheRestOfTheReportIsNoEvent) {
 }
 
 TEST(Oom, InWords) {
-  EXPECT_EQ(sentence("Out of memory: Killed process 9 (py) total-vm:9000000kB, "
+  EXPECT_EQ(sentence_of("Out of memory: Killed process 9 (py) total-vm:9000000kB, "
                      "anon-rss:2202010kB, file-rss:7kB, shmem-rss:1048576kB, UID:0"),
             "py (PID 9) was killed: the machine was out of memory; it held 2.1 GiB of its own and "
             "1.0 GiB shared");
-  EXPECT_EQ(sentence("oom_reaper: unable to reap pid:9 (a)"),
+  EXPECT_EQ(sentence_of("oom_reaper: unable to reap pid:9 (a)"),
             "the memory of the killed a (PID 9) could not be taken back");
 }
 
 TEST(KernelLogOom, WhatIsNoTasksNameIsNoEvent) {
   const std::string rest = "foo invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=1, adj=0";
-  EXPECT_EQ(told_by(rest), "oom_invoked comm=foo gfp=0xcc0 order=1\n");
+  EXPECT_EQ(decoded(rest), "oom_invoked comm=foo gfp=0xcc0 order=1\n");
   for (const std::string_view before :
        {"| ", "[1] ", "<4>", "18:53:02 ", "2026-11-20 ", "Nov 20 ", "W: ", "\xc2\xa0",
         "usb 1-1: Product: ", "kubelet: I1120 18:53:02 1 log.go:1] ", "# "}) {
-    EXPECT_EQ(told_by(std::string(before) + rest), "") << before;
+    EXPECT_EQ(decoded(std::string(before) + rest), "") << before;
   }
   // Names that there are.
   for (const std::string_view comm :
        {"kworker/u8:7", "(sd-pam)", "Web Content", "3d-viewer 1", "caf\\xc3\\xa9-of-12-by"}) {
-    EXPECT_NE(told_by(std::string(comm) + rest.substr(3)), "") << comm;
+    EXPECT_NE(decoded(std::string(comm) + rest.substr(3)), "") << comm;
   }
-  EXPECT_EQ(told_by("Out of memory: Killed process 5 (longer-than-16-b) total-vm:4kB, "
+  EXPECT_EQ(decoded("Out of memory: Killed process 5 (longer-than-16-b) total-vm:4kB, "
                     "anon-rss:1kB, file-rss:1kB"),
             "");
 }
 
 TEST(KernelLogOom, WhatACutLineLostIsAbsent) {
-  EXPECT_EQ(told_by("foo invoked oom-killer: gfp_mask=0x1100cc"), "oom_invoked comm=foo\n");
-  EXPECT_EQ(told_by("oom-kill:constraint=CONSTRAINT_MEMC"), "oom_kill_info \n");
+  EXPECT_EQ(decoded("foo invoked oom-killer: gfp_mask=0x1100cc"), "oom_invoked comm=foo\n");
+  EXPECT_EQ(decoded("oom-kill:constraint=CONSTRAINT_MEMC"), "oom_kill_info \n");
   EXPECT_EQ(sentence_of("oom-kill:constraint=CONSTRAINT_MEMC"), "the OOM killer acted");
 }
 
 TEST(KernelLogOom, ANumberThatDoesNotFitIsAbsent) {
-  EXPECT_EQ(told_by("Killed process 5 (foo) total-vm:99999999999999999999kB, anon-rss:7kB, "
+  EXPECT_EQ(decoded("Killed process 5 (foo) total-vm:99999999999999999999kB, anon-rss:7kB, "
                     "file-rss:1kB"),
             "oom_kill pid=5 comm=foo anon_rss_kb=7 file_rss_kb=1\n");
 }

@@ -1,19 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "collectors/kernel_log/suppressed.h"
+#include "collectors/kernel_log/event/suppressed.h"
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
-
-// "kind field=value ..." of the one event in these lines; "" when there is none.
-std::string one(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  EXPECT_LE(events.size(), 1U) << text;
-  if (events.empty()) return {};
-  const std::string fields = fields_of(events[0]);
-  return std::string(info_of(events[0].kind()).name) + (fields.empty() ? "" : " ") + fields;
-}
 
 TEST(RateLimit, Suppressed) {
   EXPECT_EQ(one("cma_alloc: 2 callbacks suppressed"),
@@ -42,7 +34,7 @@ TEST(RateLimit, TheFunctionTellsTheKind) {
 }
 
 TEST(KernelLogRateLimit, OnlyNamesOfFunctions) {
-  EXPECT_EQ(told_by("evil\xe2\x80\xae_name: 3 callbacks suppressed"), "");
+  EXPECT_EQ(decoded("evil\xe2\x80\xae_name: 3 callbacks suppressed"), "");
 }
 
 }  // namespace

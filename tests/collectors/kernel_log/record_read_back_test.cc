@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // A record as the kernel prints it (kernel/printk/printk.c, msg_add_ext_text) is read back as what
 // was logged: thousands of random ones.
 #include <gtest/gtest.h>
 
-#include "collectors/kernel_log/record.h"
+#include "base/clock.h"
+#include "collectors/kernel_log/line/record.h"
 #include "tests/random_input.h"
 
 namespace jetmem::kernel_log {
@@ -28,11 +30,11 @@ TEST(KernelLogRecord, IsReadBackAsItWasLogged) {
   std::string any_byte;
   for (int byte = 0; byte < 256; ++byte) any_byte += static_cast<char>(byte);
   const auto reused = std::make_unique<Record>();
-  for (int round = 0; round < 2000; ++round) {
+  for (int cycle = 0; cycle < 2000; ++cycle) {
     const std::uint64_t facility = random.below(24);
     const std::uint64_t level = random.below(8);
     const std::uint64_t seq = random.number();
-    const std::uint64_t stamp = random.number(INT64_MAX);
+    const std::uint64_t stamp = random.number(kLastSecond * 1'000'000);
     const std::string text = random.word(random.one_in(2) ? any_byte : test::kLetters, 200);
     const bool has_device = random.one_in(2);
     const std::string device = "+platform:" + random.word(any_byte, 30);

@@ -1,67 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
 TEST(KernelLogStall, HungTask) {
-  EXPECT_EQ(told_by("INFO: task kworker/u9:3:311 blocked for more than 241 seconds."),
+  EXPECT_EQ(decoded("INFO: task kworker/u9:3:311 blocked for more than 241 seconds."),
             "hung_task comm=kworker/u9:3 pid=311 seconds=241\n");
-  EXPECT_EQ(told_by("INFO: task dd:4021 blocked in I/O wait for more than 122 seconds."),
+  EXPECT_EQ(decoded("INFO: task dd:4021 blocked in I/O wait for more than 122 seconds."),
             "hung_task comm=dd pid=4021 seconds=122 io_wait=true\n");
 }
 
 TEST(KernelLogStall, WhatAHungTaskWaitsFor) {
-  EXPECT_EQ(told_by("INFO: task a:11 blocked for more than 120 seconds.\n"
+  EXPECT_EQ(decoded("INFO: task a:11 blocked for more than 120 seconds.\n"
                     "INFO: task b:12 blocked for more than 120 seconds.\n"
                     "INFO: task a:11 is blocked on a mutex likely owned by task my:app:99.\n"
                     "INFO: task b:12 is blocked on an rw-semaphore likely owned by task c:8 "
                     "<reader>\n"),
             "hung_task comm=a pid=11 seconds=120 lock=mutex owner_comm=my:app owner_pid=99\n"
             "hung_task comm=b pid=12 seconds=120 lock=rw-semaphore owner_comm=c owner_pid=8\n");
-  EXPECT_EQ(told_by("INFO: task a:11 is blocked on a mutex likely owned by task app:99."), "");
-  EXPECT_EQ(told_by("INFO: task a:11 blocked for more than 120 seconds.\n"
+  EXPECT_EQ(decoded("INFO: task a:11 is blocked on a mutex likely owned by task app:99."), "");
+  EXPECT_EQ(decoded("INFO: task a:11 blocked for more than 120 seconds.\n"
                     "INFO: task a:11 is blocked on a mutex, but the owner is not found.\n"),
             "hung_task comm=a pid=11 seconds=120 lock=mutex\n");
 }
 
 TEST(KernelLogStall, SoftLockup) {
-  EXPECT_EQ(told_by("watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [kworker/1:0:15]"),
+  EXPECT_EQ(decoded("watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [kworker/1:0:15]"),
             "soft_lockup cpu=1 seconds=23 comm=kworker/1:0 pid=15\n");
-  EXPECT_EQ(told_by("NMI watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [swa"),
+  EXPECT_EQ(decoded("NMI watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [swa"),
             "soft_lockup cpu=0 seconds=22\n");
-  EXPECT_EQ(told_by("BUG: soft lockup - CPU#0 stuck for 22s! [swapper:1]"),
+  EXPECT_EQ(decoded("BUG: soft lockup - CPU#0 stuck for 22s! [swapper:1]"),
             "soft_lockup cpu=0 seconds=22 comm=swapper pid=1\n");
 }
 
 TEST(KernelLogStall, HardLockup) {
-  EXPECT_EQ(told_by("NMI watchdog: Watchdog detected hard LOCKUP on cpu 7"), "hard_lockup cpu=7\n");
-  EXPECT_EQ(told_by("watchdog: CPU2: Watchdog detected hard LOCKUP on cpu 2"),
+  EXPECT_EQ(decoded("NMI watchdog: Watchdog detected hard LOCKUP on cpu 7"), "hard_lockup cpu=7\n");
+  EXPECT_EQ(decoded("watchdog: CPU2: Watchdog detected hard LOCKUP on cpu 2"),
             "hard_lockup cpu=2\n");
-  EXPECT_EQ(told_by("Watchdog detected hard LOCKUP on cpu 0"), "hard_lockup cpu=0\n");
+  EXPECT_EQ(decoded("Watchdog detected hard LOCKUP on cpu 0"), "hard_lockup cpu=0\n");
 }
 
 TEST(KernelLogStall, RcuStallWithItsCpus) {
-  EXPECT_EQ(told_by("rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n"
+  EXPECT_EQ(decoded("rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n"
                     "rcu: \t4-...0: (1 GPs behind) idle=1d2/1/0x4000000000000002 softirq=5/6\n"
                     "rcu: \t5-....: (20999 ticks this GP) idle=1d2/1/0x4000000000000002\n"
                     "rcu: \t(detected by 0, t=21003 jiffies, g=77, q=5)\n"),
             "rcu_stall flavour=rcu_sched cpus=[4,5] jiffies=21003\n");
-  EXPECT_EQ(told_by("rcu: INFO: rcu_preempt self-detected stall on CPU\n"
+  EXPECT_EQ(decoded("rcu: INFO: rcu_preempt self-detected stall on CPU\n"
                     "rcu: \t(t=5250 jiffies g=900 q=33 ncpus=6)\n"),
             "rcu_stall flavour=rcu_preempt jiffies=5250\n");
 }
 
 TEST(KernelLogStall, OtherRcuStalls) {
   EXPECT_EQ(
-      told_by("INFO: rcu_sched self-detected stall on CPU { 2}  (t=5251 jiffies g=8 c=7 q=5)"),
+      decoded("INFO: rcu_sched self-detected stall on CPU { 2}  (t=5251 jiffies g=8 c=7 q=5)"),
       "rcu_stall flavour=rcu_sched jiffies=5251\n");
-  EXPECT_EQ(told_by("rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 3-... } 21 "
+  EXPECT_EQ(decoded("rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 3-... } 21 "
                     "jiffies s: 5 root: 0x8/."),
             "rcu_stall flavour=rcu_preempt expedited=true\n");
 }
 
 TEST(KernelLogStall, HarmlessAndGarbled) {
-  EXPECT_EQ(told_by("rcu: Hierarchical SRCU implementation.\n"
+  EXPECT_EQ(decoded("rcu: Hierarchical SRCU implementation.\n"
                     "rcu: \tRCU restricting CPUs from NR_CPUS=256 to nr_cpu_ids=6.\n"
                     "rcu: \t4-...0: (1 GPs behind) idle=1d2/1/0x4000000000000002\n"
                     "rcu: INFO: rcu_preempt is well\n"
@@ -94,7 +95,7 @@ TEST(KernelLogStall, Sentences) {
 TEST(KernelLogStall, CutLines) { expect_filter_agrees_on_cut_lines("stall.txt"); }
 
 TEST(KernelLogStall, WhatACutLineLostIsAbsent) {
-  EXPECT_EQ(told_by("INFO: task dd:81 blocked for more than 12"), "hung_task comm=dd pid=81\n");
+  EXPECT_EQ(decoded("INFO: task dd:81 blocked for more than 12"), "hung_task comm=dd pid=81\n");
   EXPECT_EQ(sentence_of("INFO: task dd:81 blocked for more than 12"),
             "dd (PID 81) has been stuck in the kernel");
 }

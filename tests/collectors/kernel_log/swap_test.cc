@@ -1,18 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
 namespace {
-
-// "kind field=value ..." of the one event in these lines; "" when there is none.
-std::string one(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  EXPECT_LE(events.size(), 1U) << text;
-  if (events.empty()) return {};
-  const std::string fields = fields_of(events[0]);
-  return std::string(info_of(events[0].kind()).name) + (fields.empty() ? "" : " ") + fields;
-}
 
 TEST(Swap, Errors) {
   EXPECT_EQ(one("Read-error on swap-device (179:2:812)"),

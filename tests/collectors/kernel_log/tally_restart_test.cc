@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Over restarts of the daemon no count of the kernel's log goes backwards or forgets: whenever it
 // is kept and taken up again, it is what one daemon would have counted alone.
 #include <gtest/gtest.h>
 
-#include "collectors/kernel_log/decode.h"
+#include "collectors/kernel_log/decode/decode.h"
 #include "collectors/kernel_log/state.h"
 #include "tests/random_input.h"
 
@@ -44,7 +45,6 @@ TEST(TallyRestart, NothingIsForgottenOrCountedTwice) {
       }
       if (random.one_in(50)) {
         SavedLog saved;
-        saved.boot_id = "b";
         saved.tally = restarted->save();
         auto read = parse_saved_log(to_text(saved));
         ASSERT_TRUE(read) << read.error().message;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/text_log.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectors/kernel_log/decode.h"
+#include "collectors/kernel_log/decode/decode.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -53,7 +54,7 @@ TEST(KernelLogText, EventsWithLineAndTimeAsPrinted) {
     EXPECT_EQ(got.times[0], "Nov 20 18:53:18");
     EXPECT_EQ(got.times[1], "72.000000");
     EXPECT_EQ(got.counts.lines, 3U);
-    EXPECT_EQ(got.counts.telling, 2U);
+    EXPECT_EQ(got.counts.sending, 2U);
     EXPECT_EQ(got.counts.events, 2U);
     EXPECT_EQ(got.counts.first_stamp, std::chrono::microseconds(71250000));
     EXPECT_EQ(got.counts.last_stamp, std::chrono::microseconds(72000000));
@@ -111,7 +112,7 @@ TEST(KernelLogText, AFurtherLineOfARecordJoinsOnlyWhatThatRecordOpened) {
                           second + "\n3,43,2000000,-;" + second + "\n");
   ASSERT_EQ(other.events.size(), 1U);
   EXPECT_EQ(other.events[0].text("gfsr"), "0x80000002") << "of record 43";
-  EXPECT_EQ(other.counts.telling, 2U);
+  EXPECT_EQ(other.counts.sending, 2U);
 }
 
 constexpr std::string_view kCma =

@@ -1,30 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
 TEST(KernelLogUserSpaceNvmap, Allocations) {
-  EXPECT_EQ(told_by("NvMapMemAllocInternalTagged: 1075072000 error 12"),
+  EXPECT_EQ(decoded("NvMapMemAllocInternalTagged: 1075072000 error 12"),
             "nvmap function=NvMapMemAllocInternalTagged tag=1075072000 errno=12\n");
-  EXPECT_EQ(told_by("gst: NvMapMemAllocInternalTagged: 99 error 12"),
+  EXPECT_EQ(decoded("gst: NvMapMemAllocInternalTagged: 99 error 12"),
             "nvmap function=NvMapMemAllocInternalTagged tag=99 errno=12\n");
-  EXPECT_EQ(told_by("NvMapMemAllocInternalTagged: error 12"),
+  EXPECT_EQ(decoded("NvMapMemAllocInternalTagged: error 12"),
             "nvmap function=NvMapMemAllocInternalTagged errno=12\n");
-  EXPECT_EQ(told_by("NvMapMemHandleAlloc: error 4"), "nvmap function=NvMapMemHandleAlloc code=4\n");
-  EXPECT_EQ(told_by("NvMapMemHandleAlloc failed: error 5"),
+  EXPECT_EQ(decoded("NvMapMemHandleAlloc: error 4"), "nvmap function=NvMapMemHandleAlloc code=4\n");
+  EXPECT_EQ(decoded("NvMapMemHandleAlloc failed: error 5"),
             "nvmap function=NvMapMemHandleAlloc code=5\n");
 }
 
 TEST(KernelLogUserSpaceNvmap, Surfaces) {
-  EXPECT_EQ(told_by("nvbufsurface: NvBufSurfaceMap: wrong plane"),
+  EXPECT_EQ(decoded("nvbufsurface: NvBufSurfaceMap: wrong plane"),
             "nvbufsurface function=NvBufSurfaceMap\n");
-  EXPECT_EQ(told_by("0:00:01 nvbufsurface: Failed to create EGLImage."), "nvbufsurface \n");
-  EXPECT_EQ(told_by("nvbuf_utils: dmabuf_fd 1021 mapped entry NOT found"), "nvbufsurface \n");
-  EXPECT_EQ(told_by("NvBufSurfaceFromFd Failed"), "nvbufsurface function=NvBufSurfaceFromFd\n");
-  EXPECT_EQ(told_by("camera.cpp:760 NvBufSurfaceFromFd Failed."),
+  EXPECT_EQ(decoded("0:00:01 nvbufsurface: Failed to create EGLImage."), "nvbufsurface \n");
+  EXPECT_EQ(decoded("nvbuf_utils: dmabuf_fd 1021 mapped entry NOT found"), "nvbufsurface \n");
+  EXPECT_EQ(decoded("NvBufSurfaceFromFd Failed"), "nvbufsurface function=NvBufSurfaceFromFd\n");
+  EXPECT_EQ(decoded("camera.cpp:760 NvBufSurfaceFromFd Failed."),
             "nvbufsurface function=NvBufSurfaceFromFd\n");
-  EXPECT_EQ(told_by("NvBufferCreateEx: invalid size"), "nvbufsurface function=NvBufferCreateEx\n");
-  EXPECT_EQ(told_by("NvEGLImageFromFd: Failed to make an image"),
+  EXPECT_EQ(decoded("NvBufferCreateEx: invalid size"), "nvbufsurface function=NvBufferCreateEx\n");
+  EXPECT_EQ(decoded("NvEGLImageFromFd: Failed to make an image"),
             "nvbufsurface function=NvEGLImageFromFd\n");
 }
 
@@ -36,7 +37,7 @@ TEST(KernelLogUserSpaceNvmap, BelievedOfProcessesOnly) {
 }
 
 TEST(KernelLogUserSpaceNvmap, HarmlessAndGarbled) {
-  EXPECT_EQ(told_by("loaded libnvbufsurface: 1.0.0 failed\n"
+  EXPECT_EQ(decoded("loaded libnvbufsurface: 1.0.0 failed\n"
                     "using NvBufSurface with 4 buffers\n"
                     "the word NvMapMemHandleAlloc in a sentence\n"
                     "NvMapMemAllocInternalTagged: many error 12\n"
@@ -60,10 +61,10 @@ TEST(KernelLogUserSpaceNvmap, CutLines) {
 }
 
 TEST(KernelLogUserSpaceNvmap, NotWhatTheKernelQuotes) {
-  EXPECT_EQ(told_by("usb 1-1: Product: NvMapMemAllocInternalTagged: 1 error 12\n"
+  EXPECT_EQ(decoded("usb 1-1: Product: NvMapMemAllocInternalTagged: 1 error 12\n"
                     "usb 1-1: Manufacturer: nvbufsurface: NvBufSurfaceMap: wrong plane\n"),
             "");
-  EXPECT_NE(told_by("argus-daemon[12]: NvMapMemAllocInternalTagged: 1 error 12"), "");
+  EXPECT_NE(decoded("argus-daemon[12]: NvMapMemAllocInternalTagged: 1 error 12"), "");
 }
 
 }  // namespace

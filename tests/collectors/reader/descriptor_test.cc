@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources that are followed: the reader hands out a descriptor, and none is ever lost.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "base/process/poll_loop.h"
 #include "collectors/reader/client.h"
 #include "collectors/reader/server.h"
 #include "tests/temp_dir.h"
@@ -58,7 +59,7 @@ class DescriptorTest : public testing::Test {
     ClientOptions options;
     options.socket = socket;
     options.program = "fake";
-    return std::make_unique<Client>(
+    auto client = std::make_unique<Client>(
         options, clock_, spawner,
         [this](std::string_view, Result<const Snapshot*> snapshot, Nanoseconds) {
           path_.clear();
@@ -72,15 +73,12 @@ class DescriptorTest : public testing::Test {
           if (again_) client_->request("text");
           again_ = false;
         });
+    EXPECT_TRUE(client->attach(loop_));
+    return client;
   }
   void ask(std::string_view source) {
     client_->request(source);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!client_->idle() && std::chrono::steady_clock::now() < end) {
-      pollfd ready{client_->fd(), POLLIN, 0};
-      if (::poll(&ready, 1, 100) > 0) client_->dispatch();
-    }
-    ASSERT_TRUE(client_->idle());
+    ASSERT_TRUE(loop_.run_until([&] { return client_->idle(); }, std::chrono::seconds(30)));
   }
   void serve_tree() { client_ = make(real_); }
   std::string read_taken() const {
@@ -92,11 +90,12 @@ class DescriptorTest : public testing::Test {
   TempDir tree_;
   ForkSpawner real_{[this](int fd) {
     Server server(fd, Root::at(tree_.path()).value(), kSources);
-    if (!server.say_hello()) return;
+    if (!server.send_hello()) return;
     while (server.serve_one()) {
     }
   }};
   ManualClock clock_;
+  PollLoop loop_;
   std::unique_ptr<Client> client_;
   bool takes_ = true;
   bool again_ = false;
@@ -202,7 +201,7 @@ TEST_F(DescriptorTest, ItComesOverTheSocketToo) {
   if (pid == 0) {
     Server server(::accept(listener.get(), nullptr, nullptr), Root::at(tree_.path()).value(),
                   kSources);
-    server.say_hello();
+    server.send_hello();
     while (server.serve_one()) {
     }
     ::_exit(0);
@@ -274,7 +273,7 @@ TEST_P(HostileReader, LeavesNoDescriptorBehind) {
 
 constexpr std::uint32_t kLast = AnswerHeader::kLast;
 constexpr std::uint32_t kDescriptor = AnswerHeader::kDescriptor;
-constexpr const char* kNonsense = "jetmem-reader talked nonsense";
+constexpr const char* kNonsense = "protocol error of jetmem-reader";
 constexpr const char* kWithError = "jetmem-reader sent a descriptor together with an error";
 INSTANTIATE_TEST_SUITE_P(
     All, HostileReader,
@@ -289,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"WithTwoRecords", kLast | kDescriptor, 1, 2, 0, false, kWithError},
         Hostile{"OfAnUnknownSource", kLast | kDescriptor | AnswerHeader::kUnknownSource, 1, 1, 0,
                 false, "jetmem-reader is of another version: it has no such source"},
-        Hostile{"InAnEmptyPacket", 0, 2, 0, 0, true, "jetmem-reader ended before it answered"}),
+        Hostile{"InAnEmptyPacket", 0, 2, 0, 0, true, "jetmem-reader ended without an answer"}),
     [](const auto& test) { return std::string(test.param.what); });
 
 }  // namespace

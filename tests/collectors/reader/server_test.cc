@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the reader takes for a request.
 #include "collectors/reader/server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "health/plan/plan.h"
 
 #include <gtest/gtest.h>
@@ -89,18 +90,18 @@ TEST(Budget, SeveralLanguageModelsShareBandwidth) {
   EXPECT_NEAR(budget.token_limits[0].second, all - 10, 0.1);
   EXPECT_NEAR(budget.token_limits[1].second, all - 20, 0.1);
   EXPECT_NEAR(budget.token_limits[2].second, all - 30, 0.1);
-  const auto told = [&](std::string_view name) {
+  const auto reported = [&](std::string_view name) {
     return std::any_of(budget.notes.begin(), budget.notes.end(), [&](const std::string& note) {
       return note.find("No bandwidth is counted for " + std::string(name) + ":") == 0;
     });
   };
-  EXPECT_TRUE(told("silent"));
-  EXPECT_FALSE(told("a"));
+  EXPECT_TRUE(reported("silent"));
+  EXPECT_FALSE(reported("a"));
 }
 
 TEST(Budget, NoCmaIsSetThatNoDeviceCanHave) {
   for (const double bytes : {0.0, -1.0, 1e30, static_cast<double>(INFINITY)}) {
-    EXPECT_TRUE(how_to_set_cma(bytes, orin_nano()).empty()) << bytes;
+    EXPECT_TRUE(cma_setting_advice(bytes, orin_nano()).empty()) << bytes;
   }
 }
 
@@ -138,11 +139,11 @@ TEST(Budget, CmaIsCountedWhereCamerasNeedOnePiece) {
   const Budget budget = make_budget(plan, device);
   EXPECT_EQ(budget.contiguous_bytes, 31'104'000);
   // 31.1 MB and four more frames, in whole 4 MiB.
-  EXPECT_EQ(budget.cma_wanted, 44.0 * (1 << 20));
+  EXPECT_EQ(budget.cma_request, 44.0 * (1 << 20));
   EXPECT_EQ(budget.cma, Fit::kTight);
   device.cma_bytes = 16.0 * (1 << 20);
   EXPECT_EQ(make_budget(plan, device).cma, Fit::kDoesNotFit);
-  EXPECT_NE(how_to_set_cma(budget.cma_wanted, device)[0].find("cma=44M"), std::string::npos);
+  EXPECT_NE(cma_setting_advice(budget.cma_request, device)[0].find("cma=44M"), std::string::npos);
 }
 
 TEST(Budget, ADlaMustBeThere) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The least that a test needs: a name, what must be equal, and a list of what went wrong.
 
 const tests = [];

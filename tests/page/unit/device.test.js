@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import {Device, labelsOf} from '../../../page/src/device.js';
 import {equal, test} from './check.js';
 
@@ -18,7 +19,7 @@ test('labelsOf: names of an object are no trap', () => {
   equal({}.x, undefined);
   equal(labelsOf('a').toString, undefined);
 });
-test('labelsOf: what turns the writing around is told by its number', () =>
+test('labelsOf: direction controls are shown by number', () =>
   equal(labels('a{b="x\u202egpj"}'), {b: 'x\u27e8U+202E\u27e9gpj'}));
 test('labelsOf: what is cut off ends', () => equal(labels('a{b="c",d="e'), {b: 'c'}));
 
@@ -41,8 +42,8 @@ async function asked(answer, run) {
 const json = (value, status = 200) => new Response(JSON.stringify(value), {status});
 
 test('past: points by name', async () => {
-  const answer = {every_series: [{key: 'm{a="b"}', counter: false,
-                                  stretches: [{resolution: 'raw', points: [[10, 5, 1, true, 1, 7, 8, 9]]}]}]};
+  const answer = {all_series: [{key: 'm{a="b"}', counter: false,
+                                  segments: [{resolution: 'raw', points: [[10, 5, 1, true, 1, 7, 8, 9]]}]}]};
   await asked(() => json(answer), async () => {
     const [{key, labels, counter, points}, ...others] = await new Device().past('m', 600, 0);
     equal([key, labels, counter, points.length, others], ['m{a="b"}', {a: 'b'}, false, 1, []]);
@@ -58,7 +59,7 @@ test('past: one question after the other', async () => {
     most = Math.max(most, ++open);
     await new Promise((done) => setTimeout(done, 20));
     --open;
-    return json({every_series: []});
+    return json({all_series: []});
   };
   const device = new Device();
   const paths = await asked(slow, () => Promise.all(['a', 'b', 'c'].map((m) => device.past(m, 600, 60))));
@@ -67,13 +68,13 @@ test('past: one question after the other', async () => {
 });
 
 test('past: asks again where the device says later, and gives what came then', async () => {
-  const answer = (path, time) => (time === 1 ? json({error: 'too many'}, 429) : json({every_series: []}));
+  const answer = (path, time) => (time === 1 ? json({error: 'too many'}, 429) : json({all_series: []}));
   const paths = await asked(answer, async () => equal((await new Device().past('m', 600)).length, 0));
   equal(paths.length, 2);
 });
 
 test('past: a question that failed does not block the next', async () => {
-  const answer = (path, time) => (time === 1 ? json({error: 'broken'}, 500) : json({every_series: []}));
+  const answer = (path, time) => (time === 1 ? json({error: 'broken'}, 500) : json({all_series: []}));
   await asked(answer, async () => {
     const device = new Device();
     let why = '';
@@ -84,17 +85,17 @@ test('past: a question that failed does not block the next', async () => {
 });
 
 test('watch: an answer that cannot be read is no answer', async () => {
-  const told = [];
+  const answers = [];
   await asked(() => new Response('{"half":'), async () => {
     const device = new Device();
-    device.watch('status', 3600, (answer, error) => told.push([answer, error?.why]));
+    device.watch('status', 3600, (answer, error) => answers.push([answer, error?.why]));
     device.again();
     await new Promise((done) => setTimeout(done, 50));
   });
-  equal(told, [[null, 'the answer cannot be read']]);
+  equal(answers, [[null, 'the answer cannot be read']]);
 });
 
-test('watch: a daemon that stalls and one that is gone are told apart', async () => {
+test('watch: a daemon that stalls differs from one that is gone', async () => {
   const states = [];
   const device = new Device();
   device.addEventListener('state', (event) => states.push(event.detail.is));
@@ -203,7 +204,7 @@ test('desk: the status does not wait behind slow questions', async () => {
     at[path] = performance.now() - begin;
     if (path.includes('status')) return json({});
     await new Promise((done) => setTimeout(done, 2500));
-    return json({every_series: []});
+    return json({all_series: []});
   }, async () => {
     const device = new Device();
     const slow = [device.past('m', 600), device.events({})];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import {el, link, show, svg} from '../../../page/src/dom.js';
 import {equal, test} from './check.js';
 
@@ -55,5 +56,5 @@ test('link: to this device and the web only', () => {
   }
 });
 
-test('link: another site is told nothing', () => equal(link('https://example.org/', 'x').rel, 'noreferrer'));
+test('link: another site learns nothing', () => equal(link('https://example.org/', 'x').rel, 'noreferrer'));
 test('link: no way around by a backslash', () => equal(link('/\\evil.example', 'x').localName, 'span'));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import {bytes, celsius, count, day, duration, moment, ratio} from '../../../page/src/format.js';
 import {equal, test} from './check.js';
 

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures that the device refuses, or that this page cannot draw.
 
 import {NoAnswer} from '../../../page/src/device.js';
 import {frame} from '../../../page/src/pictures/frame.js';
-import {forget, happened, series} from '../../../page/src/pictures/past.js';
+import {forget, happened, series} from '../../../page/src/pictures/history.js';
 import {rangeNamed} from '../../../page/src/ranges.js';
 import {equal, test} from './check.js';
 
@@ -33,7 +34,7 @@ test('frame: a picture that cannot be drawn says so', async () => {
   const {node} = frame(page, 'Broken', () => {
     throw new TypeError('no such thing');
   });
-  const told = console.error;
+  const original = console.error;
   console.error = () => {};
   document.body.prepend(node);
   // It is drawn as soon as it is seen.
@@ -41,6 +42,6 @@ test('frame: a picture that cannot be drawn says so', async () => {
   for (let i = 0; i < 50 && !node.textContent.includes('cannot'); ++i)
     await new Promise((done) => setTimeout(done, 20));
   node.remove();
-  console.error = told;
+  console.error = original;
   equal(node.textContent, 'BrokenNot drawn: this page cannot draw it (no such thing).');
 });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the pictures of the past make of points: gaps stay gaps, counters never fall, nothing is
 // called now that is not.
 
@@ -41,7 +42,7 @@ function lines() {
   const odd = align([{points: [point(0, 1), point(10, NaN), point(20, 2)]}]);
   equal(odd.times, [0, 20], 'no number, no point');
   const back = align([{points: [...every(100, 200, 10), ...every(50, 150, 10, 2, {boot: 2})]}]);
-  equal(back.mixed, true, 'a clock set back is told');
+  equal(back.mixed, true, 'a clock set back is reported');
   equal([...back.times].sort((a, b) => a - b), back.times, 'times ascend all the same');
   const coarse =
       align([{points: [...every(0, 9000, 900, 1, {resolution: '15m'}), ...every(9000, 9100, 10)]}]);

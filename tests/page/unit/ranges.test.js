@@ -1,4 +1,5 @@
-import {choose, chosen} from '../../../page/src/place.js';
+// SPDX-License-Identifier: Apache-2.0
+import {choose, chosen} from '../../../page/src/url_state.js';
 import {DEFAULT_RANGE, RANGES, rangeNamed, refreshSeconds} from '../../../page/src/ranges.js';
 import {equal, test} from './check.js';
 

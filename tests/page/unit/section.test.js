@@ -1,4 +1,5 @@
-// Parts of the page whose question is not answered: what stays of before says so.
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the page whose question is not answered: what stays is marked as old.
 
 import {el} from '../../../page/src/dom.js';
 import {fill} from '../../../page/src/section.js';
@@ -17,13 +18,13 @@ function filled(answers, draw = ({text}) => el('p', {}, text)) {
   });
 }
 
-test('fill: what is of before says so, whatever failed', () => {
+test('fill: old content is marked, whatever failed', () => {
   const lost = {status: 0, why: 'the connection failed'};
   equal(filled([lost, {text: 'hot'}, lost, {status: 429, why: 'too many'}, {text: 'cold'}]), [
     'the connection failed',
     'hot',
-    'Not as of now: the connection failed (as of HH:MM:SS)hot',
-    'Not as of now: too many (as of HH:MM:SS)hot',
+    'Not current: the connection failed (as of HH:MM:SS)hot',
+    'Not current: too many (as of HH:MM:SS)hot',
     'cold',
   ]);
 });
@@ -40,7 +41,7 @@ function zones(status) {
   return body;
 }
 
-test('fragmentation: what is not known has the reason of the device', () => {
+test('fragmentation: an unknown value has its reason', () => {
   const body = zones({
     fragmentation: {
       zones: [{
@@ -60,7 +61,7 @@ test('fragmentation: what is not known has the reason of the device', () => {
     'not known: nothing is free outside contiguous memory areas', 'not known',
   ]);
   equal(body.querySelector('.now p').textContent,
-        'The largest block that a driver is sure to get: not known: nobody knows CMA. Signs of ' +
+        'Largest block certainly available to drivers: not known: nobody knows CMA. Signs of ' +
             'fragmentation in the last ten minutes: not known: only jetmemd can tell.');
 });
 

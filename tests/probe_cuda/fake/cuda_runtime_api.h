@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // As much of CUDA's runtime as jetmem-probe uses, so that its way through it is tested where there
 // is neither a toolkit nor a GPU; fake_cuda.cc answers. The values are CUDA's.
 #pragma once
@@ -81,7 +82,7 @@ struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
 };
-cudaError_t cudaMemPrefetchAsync(const void* memory, std::size_t bytes, cudaMemLocation place,
+cudaError_t cudaMemPrefetchAsync(const void* memory, std::size_t bytes, cudaMemLocation location,
                                  unsigned flags, cudaStream_t stream);
 #else
 cudaError_t cudaMemPrefetchAsync(const void* memory, std::size_t bytes, int device,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU made of host memory. FAKE_CUDA, words separated by commas, says which one and what goes
 // wrong with it:
 //
@@ -89,7 +90,7 @@ cudaError_t take(void** out, std::size_t bytes, Kind kind, bool for_cpu) {
   return cudaSuccess;
 }
 
-cudaError_t give_back(void* memory) {
+cudaError_t release_buffer(void* memory) {
   const auto found = state.memory.find(static_cast<char*>(memory));
   if (found == state.memory.end()) return answer(cudaErrorInvalidValue);
   if (state.busy && state.sticky == cudaSuccess) wrong("freed while the GPU works");
@@ -263,7 +264,7 @@ cudaError_t cudaMallocManaged(void** memory, std::size_t bytes, unsigned flags) 
   return take(memory, bytes, Kind::kManaged, true);
 }
 cudaError_t cudaFree(void* memory) {
-  if (memory != nullptr) return give_back(memory);
+  if (memory != nullptr) return release_buffer(memory);
   if ((state.flags & cudaDeviceScheduleBlockingSync) == 0) wrong("a context that spins");
   state.context = true;
   return answer(cudaSuccess);
@@ -272,7 +273,7 @@ cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   return take(memory, bytes, Kind::kPinned, true);
 }
 cudaError_t cudaFreeHost(void* memory) {
-  return memory == nullptr ? cudaSuccess : give_back(memory);
+  return memory == nullptr ? cudaSuccess : release_buffer(memory);
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   *device = host;

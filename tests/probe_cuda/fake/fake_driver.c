@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Stands where libcuda.so.1 is, with the two functions that the probe itself takes from it. */
 #include <stdio.h>
 

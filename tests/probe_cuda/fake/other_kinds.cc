@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds that need more of CUDA than is made up here.
 #include "probes/program/kinds.h"
 

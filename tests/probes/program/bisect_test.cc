@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/bisect.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ Searched search(std::uint64_t frame, std::uint64_t limit, std::uint64_t there) {
   Searched result;
   result.sizes = search_largest(frame, limit, kPage, [&](std::uint64_t bytes) {
     result.tried.push_back(bytes);
-    return bytes <= there ? Attempt::kHad : Attempt::kNotHad;
+    return bytes <= there ? Attempt::kAllocated : Attempt::kNotAllocated;
   });
   return result;
 }
@@ -47,39 +48,21 @@ TEST(ProbeBisect, DoublesFromTheFrameAndThenClosesIn) {
   EXPECT_EQ(found.sizes.tries, found.tried.size());
 }
 
-TEST(ProbeBisect, TheLimitIsTriedAndNothingBeyond) {
-  const Searched found = search(12 * kMiB, 100 * kMiB, 1024 * kMiB);
-  EXPECT_THAT(found.tried, ElementsAre(12 * kMiB, 24 * kMiB, 48 * kMiB, 96 * kMiB, 100 * kMiB));
-  EXPECT_EQ(found.sizes.largest, 100 * kMiB);
-  EXPECT_EQ(found.sizes.smallest, 0U);
-}
-
-TEST(ProbeBisect, ALimitBelowTheFrameIsAllThatIsTried) {
+TEST(ProbeBisect, EndsAtTheLimitAndAtOnePage) {
+  const Searched all = search(12 * kMiB, 100 * kMiB, 1024 * kMiB);
+  EXPECT_THAT(all.tried, ElementsAre(12 * kMiB, 24 * kMiB, 48 * kMiB, 96 * kMiB, 100 * kMiB));
+  EXPECT_EQ(all.sizes.largest, 100 * kMiB);
+  EXPECT_EQ(all.sizes.smallest, 0U);
   EXPECT_THAT(search(12 * kMiB, 3 * kMiB + 5, 1024 * kMiB).tried, ElementsAre(3 * kMiB));
   EXPECT_THAT(search(12 * kMiB, kPage - 1, 1024 * kMiB).tried, IsEmpty());
-}
-
-TEST(ProbeBisect, AFrameThatCannotBeHadIsSearchedBelow) {
-  const Searched found = search(12 * kMiB, 1024 * kMiB, 5 * kMiB);
-  EXPECT_EQ(found.tried[1], kPage);
-  EXPECT_LE(found.sizes.largest, 5 * kMiB);
-  EXPECT_GE(found.sizes.largest, 4 * kMiB);
-}
-
-TEST(ProbeBisect, NotEvenAPage) {
-  const Searched found = search(12 * kMiB, 1024 * kMiB, 0);
-  EXPECT_THAT(found.tried, ElementsAre(12 * kMiB, kPage));
-  EXPECT_EQ(found.sizes.largest, 0U);
-  EXPECT_EQ(found.sizes.smallest, kPage);
-}
-
-TEST(ProbeBisect, StopsWhenTold) {
-  unsigned tries = 0;
-  const Sizes sizes = search_largest(12 * kMiB, 1024 * kMiB, kPage, [&](std::uint64_t) {
-    return ++tries == 2 ? Attempt::kStop : Attempt::kHad;
-  });
-  EXPECT_EQ(tries, 2U);
-  EXPECT_EQ(sizes.largest, 12 * kMiB);
+  const Searched less = search(12 * kMiB, 1024 * kMiB, 5 * kMiB);
+  EXPECT_EQ(less.tried[1], kPage);
+  EXPECT_LE(less.sizes.largest, 5 * kMiB);
+  EXPECT_GE(less.sizes.largest, 4 * kMiB);
+  const Searched none = search(12 * kMiB, 1024 * kMiB, 0);
+  EXPECT_THAT(none.tried, ElementsAre(12 * kMiB, kPage));
+  EXPECT_EQ(none.sizes.largest, 0U);
+  EXPECT_EQ(none.sizes.smallest, kPage);
 }
 
 TEST(ProbeBisect, IsBoundedWhateverIsThere) {
@@ -93,7 +76,7 @@ TEST(ProbeBisect, IsBoundedWhateverIsThere) {
           EXPECT_EQ(bytes % page, 0U);
           EXPECT_GT(bytes, 0U);
           EXPECT_LE(bytes, limit);
-          return bytes <= there ? Attempt::kHad : Attempt::kNotHad;
+          return bytes <= there ? Attempt::kAllocated : Attempt::kNotAllocated;
         });
         EXPECT_LE(tries, kMaxBisectTries);
         EXPECT_LE(sizes.largest, there);
@@ -116,12 +99,10 @@ TEST(ProbeBisect, WhatIsAvailable) {
       number_of("MemTotal:  4051336 kB\nMemAvailable:    1000 kB\nBuffers: 1 kB\n", "MemAvailable"),
       1000U << 10);
   EXPECT_EQ(number_of("MemAvailable:1 kB\n", "MemAvailable"), 1024U);
-  EXPECT_EQ(number_of("", "MemAvailable"), std::nullopt);
-  EXPECT_EQ(number_of("MemAvailable:", "MemAvailable"), std::nullopt);
-  EXPECT_EQ(number_of("MemAvailable: kB\n", "MemAvailable"), std::nullopt);
-  EXPECT_EQ(number_of("MemAvailable: 12 MB\n", "MemAvailable"), std::nullopt);
-  EXPECT_EQ(number_of("NotMemAvailable: 12 kB\n", "MemAvailable"), std::nullopt);
-  EXPECT_EQ(number_of("MemAvailable: 99999999999999999999 kB\n", "MemAvailable"), std::nullopt);
+  for (const char* bad : {"", "MemAvailable:", "MemAvailable: kB\n", "MemAvailable: 12 MB\n",
+                          "NotMemAvailable: 12 kB\n", "MemAvailable: 99999999999999999999 kB\n"}) {
+    EXPECT_EQ(number_of(bad, "MemAvailable"), std::nullopt) << bad;
+  }
 }
 
 // With a Work that has so many bytes; `failing` fails with it.
@@ -145,15 +126,8 @@ TEST(ProbeBisect, AnAllocationThatFailsIsTheEndAndNoFailure) {
   EXPECT_EQ(result.bisection->limit_bytes, 8 * kMiB);
   EXPECT_LE(result.bisection->largest_bytes, 5 * kMiB);
   EXPECT_GE(result.bisection->largest_bytes, 4 * kMiB);
-  ASSERT_EQ(result.rungs.size(), 1U);
-  EXPECT_EQ(result.rungs[0].bytes, result.bisection->largest_bytes);
-}
-
-TEST(ProbeBisect, AllOfIt) {
-  const Result result = bisected(1024 * kMiB);
-  EXPECT_EQ(result.state, State::kOk);
-  EXPECT_EQ(result.bisection->largest_bytes, 8 * kMiB);
-  EXPECT_THAT(result.bisection->error, IsEmpty());
+  ASSERT_EQ(result.size_steps.size(), 1U);
+  EXPECT_EQ(result.size_steps[0].bytes, result.bisection->largest_bytes);
 }
 
 TEST(ProbeBisect, NothingAtAllIsAFailure) {

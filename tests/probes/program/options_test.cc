@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/options.h"
 
 #include <gmock/gmock.h>
@@ -15,9 +16,10 @@ struct Outcome {
   Options options;
   std::string problem;
 };
-Outcome parse(const std::vector<std::string>& arguments, Asked asked = Asked::kByCommandLine) {
+Outcome parse(const std::vector<std::string>& arguments,
+              OptionSource source = OptionSource::kCommandLine) {
   Outcome outcome;
-  outcome.parsed = parse_options(arguments, asked, outcome.options, outcome.problem);
+  outcome.parsed = parse_options(arguments, source, outcome.options, outcome.problem);
   return outcome;
 }
 
@@ -74,7 +76,7 @@ TEST(ProbeOptions, WhatIsWrongIsNamed) {
   };
   for (const auto& arguments : wrong) {
     const Outcome outcome = parse(arguments);
-    EXPECT_EQ(outcome.parsed, Parsed::kWrong) << arguments[0];
+    EXPECT_EQ(outcome.parsed, Parsed::kInvalid) << arguments[0];
     EXPECT_THAT(outcome.problem, HasSubstr(arguments[0]));
   }
 }
@@ -92,10 +94,10 @@ TEST(ProbeOptions, AProblemIsPrintableAndShort) {
 // The socket's peer may be somebody with fewer rights than this program.
 TEST(ProbeOptions, ARequestNamesNoFiles) {
   for (const char* name : {"--heaps", "--udmabuf", "--libraries"}) {
-    EXPECT_EQ(parse({name, "/x"}, Asked::kByCommandLine).parsed, Parsed::kRun);
-    EXPECT_EQ(parse({name, "/x"}, Asked::kByRequest).parsed, Parsed::kWrong);
+    EXPECT_EQ(parse({name, "/x"}, OptionSource::kCommandLine).parsed, Parsed::kRun);
+    EXPECT_EQ(parse({name, "/x"}, OptionSource::kRequest).parsed, Parsed::kInvalid);
   }
-  EXPECT_EQ(parse({"--frame", "65536", "--any-heap"}, Asked::kByRequest).parsed, Parsed::kRun);
+  EXPECT_EQ(parse({"--frame", "65536", "--any-heap"}, OptionSource::kRequest).parsed, Parsed::kRun);
 }
 
 TEST(ProbeOptions, AreasAreBounded) {
@@ -104,7 +106,7 @@ TEST(ProbeOptions, AreasAreBounded) {
     arguments.emplace_back("--largest-run");
     arguments.push_back("area" + std::to_string(i) + "=1");
   }
-  EXPECT_EQ(parse(arguments).parsed, Parsed::kWrong);
+  EXPECT_EQ(parse(arguments).parsed, Parsed::kInvalid);
   arguments.resize(128);
   EXPECT_EQ(parse(arguments).parsed, Parsed::kRun);
 }

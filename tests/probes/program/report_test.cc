@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probes/program/report.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +16,7 @@ const Gpu& gpu() {
   static const Gpu none;
   return none;
 }
-bool gpu_was_asked() { return false; }
+bool gpu_was_queried() { return false; }
 
 namespace {
 
@@ -46,17 +47,17 @@ TEST(ProbeReport, IsOneLineAndSaysNothingOfWhatWasNotMeasured) {
   Options options;
   options.frame_bytes = 65536;
   probe::Run run(options);
-  run.leave_out("dmabuf", "na\nme", State::kDenied, "why \"not\"\n");
-  run.once("host", "", [](Recorder& recorder, std::uint64_t bytes) {
+  run.add_result("dmabuf", "na\nme", State::kDenied, "why \"not\"\n");
+  run.run_once("host", "", [](Recorder& recorder, std::uint64_t bytes) {
     recorder.step(step::kAllocate, 0, [&] { return recorder.call_errno("mmap", 0); });
     recorder.step(step::kCpuVerify, bytes, [&] {
       recorder.mismatches(0);
       return true;
     });
   });
-  Moments moments;
-  moments.before.absent["gpu_hertz"] = "EAGAIN";
-  const std::string line = report(run, moments);
+  RunTimes times;
+  times.before.absent["gpu_hertz"] = "EAGAIN";
+  const std::string line = report(run, times);
   EXPECT_THAT(line, Not(HasSubstr("\n")));
   EXPECT_THAT(line, HasSubstr(R"({"schema":"jetmem-probe/1",)"));
   EXPECT_THAT(line, HasSubstr(R"("conditions":{"before":{"absent":{"gpu_hertz":"EAGAIN"}})"));
@@ -71,10 +72,10 @@ TEST(ProbeReport, IsOneLineAndSaysNothingOfWhatWasNotMeasured) {
 TEST(ProbeReport, AReasonIsCutAndARatioWithoutValueIsNull) {
   Options options;
   probe::Run run(options);
-  run.leave_out("host", "", State::kFailed, std::string(300, 'a'));
-  Result& result = run.leave_out("pinned", "", State::kFailed, std::string(301, 'b'));
+  run.add_result("host", "", State::kFailed, std::string(300, 'a'));
+  Result& result = run.add_result("pinned", "", State::kFailed, std::string(301, 'b'));
   result.ratios.push_back({"r", std::nullopt, "not measured: x", "unknown"});
-  const std::string line = report(run, Moments());
+  const std::string line = report(run, RunTimes());
   EXPECT_THAT(line, HasSubstr("\"reason\":\"" + std::string(300, 'a') + "\""));
   EXPECT_THAT(line, HasSubstr("\"reason\":\"" + std::string(297, 'b') + "...\""));
   EXPECT_THAT(line, HasSubstr(R"({"ratio":"r","value":null,"expected":"not measured: x",)"));

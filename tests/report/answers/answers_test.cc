@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answers from samples put together by hand: what is not there stays absent with a reason.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "report/answers/status_answer.h"
+#include "report/status/status_answer.h"
 
 namespace jetmem {
 namespace {
@@ -65,7 +66,7 @@ DeviceNow board(const Series& more = {}) {
                 {"jetmem_nvmap_heap_bytes{heap=\"vpr\"}", 64 * kMiB}};
   series.insert(series.end(), more.begin(), more.end());
   DeviceNow now;
-  now.by = LookBy::kDaemon;
+  now.by = SnapshotOrigin::kDaemon;
   now.since_boot = 1000;
   now.wall = 1.8e9;
   now.samples = SampleSet::of(series);
@@ -81,7 +82,7 @@ const MemoryBudget::Part& part(const MemoryBudget& budget, std::string_view name
   return kNone;
 }
 
-TEST(Budget, HoldsPartsThatDoNotOverlapAgainstTheModule) {
+TEST(Budget, ComparesPartsWithTheModuleSize) {
   const MemoryBudget budget = memory_budget(board());
   EXPECT_EQ(budget.of, "module");
   EXPECT_EQ(part(budget, "firmware").bytes, 968 * kMiB);
@@ -89,12 +90,12 @@ TEST(Budget, HoldsPartsThatDoNotOverlapAgainstTheModule) {
   EXPECT_EQ(part(budget, "applications").bytes, 1124 * kMiB);
   EXPECT_EQ(part(budget, "cache").bytes, 1 * kGiB) << "shared memory is the applications'";
   EXPECT_EQ(part(budget, "gpu").bytes, 2 * kGiB) << "vpr is one of the carve-outs";
-  double sum = *budget.rest_bytes;
+  double sum = *budget.unaccounted_bytes;
   for (const auto& each : budget.parts) sum += each.bytes.value_or(0);
   EXPECT_EQ(sum, 8 * kGiB);
 }
 
-TEST(Budget, SaysWhatItDoesNotKnowAndDoesNotTakeItForNothing) {
+TEST(Budget, ReportsUnknownPartsInsteadOfZero) {
   DeviceNow now = board();
   now.samples = SampleSet::of(Series{{"jetmem_meminfo_MemTotal_bytes", 7 * kGiB},
                                      {"jetmem_meminfo_MemFree_bytes", 1 * kGiB}});
@@ -105,12 +106,12 @@ TEST(Budget, SaysWhatItDoesNotKnowAndDoesNotTakeItForNothing) {
   EXPECT_FALSE(part(budget, "gpu").bytes);
   EXPECT_FALSE(part(budget, "gpu").none);
   EXPECT_NE(part(budget, "gpu").why.find("Permission denied"), std::string::npos);
-  EXPECT_TRUE(budget.rest_holds_unknown);
-  EXPECT_EQ(*budget.rest_bytes, 6 * kGiB);
+  EXPECT_TRUE(budget.unaccounted_includes_unknown);
+  EXPECT_EQ(*budget.unaccounted_bytes, 6 * kGiB);
 }
 
 // Whether it would fit into the rest depends on how much is free, and says nothing.
-TEST(Budget, LeavesOutWhatNvmlTellsHoweverMuchIsFree) {
+TEST(Budget, ExcludesNvmlMemoryThatOverlaps) {
   for (const double free : {5.0, 7.0, 1.0}) {
     DeviceNow now;
     now.samples = SampleSet::of(Series{{"jetmem_memory_module_bytes", 8 * kGiB},
@@ -119,14 +120,14 @@ TEST(Budget, LeavesOutWhatNvmlTellsHoweverMuchIsFree) {
                                        {"jetmem_nvml_process_memory_bytes{gpu=\"0\"}", 2 * kGiB}});
     const MemoryBudget budget = memory_budget(now);
     EXPECT_FALSE(part(budget, "gpu").bytes) << free;
-    EXPECT_EQ(part(budget, "gpu").told_bytes, 2 * kGiB);
-    EXPECT_TRUE(budget.rest_holds_unknown);
-    EXPECT_EQ(*budget.rest_bytes, (8 - free) * kGiB);
+    EXPECT_EQ(part(budget, "gpu").reported_bytes, 2 * kGiB);
+    EXPECT_TRUE(budget.unaccounted_includes_unknown);
+    EXPECT_EQ(*budget.unaccounted_bytes, (8 - free) * kGiB);
     EXPECT_EQ(status_answer(now).gpu_bytes, 2 * kGiB);
   }
 }
 
-TEST(Budget, FirmwareThatIsNotKnownIsNotNone) {
+TEST(Budget, UnknownFirmwareIsNotNone) {
   DeviceNow now;
   now.samples = SampleSet::of(Series{{"jetmem_meminfo_MemTotal_bytes", 7 * kGiB}});
   now.sources = {source("device", "failed", "no device tree")};
@@ -137,14 +138,14 @@ TEST(Budget, FirmwareThatIsNotKnownIsNotNone) {
   EXPECT_NE(part(budget, "firmware").why.find("no device tree"), std::string::npos);
 }
 
-TEST(Budget, OfSomeAreasOnlyIsNotCma) {
+TEST(Budget, CmaIsUnknownIfSomeAreasAreUnknown) {
   DeviceNow now = board({{"jetmem_cma_areas", 2}, {"jetmem_cma_used_bytes{area=\"a\"}", 5}});
   EXPECT_FALSE(part(memory_budget(now), "cma").bytes);
   now = board({{"jetmem_cma_areas", 1}, {"jetmem_cma_used_bytes{area=\"a\"}", 5}});
   EXPECT_EQ(part(memory_budget(now), "cma").bytes, 5);
 }
 
-TEST(Status, IsFineOnlyWhereAllWasJudged) {
+TEST(Status, OkOnlyIfAllRulesAreEvaluated) {
   EXPECT_EQ(status_answer(board()).level, StatusLevel::kOk);
   DeviceNow now = board();
   now.alerts = with("warning", "unknown");
@@ -154,14 +155,14 @@ TEST(Status, IsFineOnlyWhereAllWasJudged) {
   EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown);
   EXPECT_NE(status_answer(now).reason.find("the rules have mistakes"), std::string::npos);
   now = board();
-  now.by = LookBy::kCommand;
+  now.by = SnapshotOrigin::kCommand;
   EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown) << "no daemon answers";
   now = board();
   now.alerts->rules.clear();
   EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown) << "no rules";
 }
 
-TEST(Status, IsTheWorstOfWhatFires) {
+TEST(Status, TheWorstAlertDecides) {
   DeviceNow now = board();
   for (const auto& [severity, level] :
        {std::pair{"critical", StatusLevel::kCritical}, std::pair{"warning", StatusLevel::kWarning},
@@ -175,11 +176,11 @@ TEST(Status, IsTheWorstOfWhatFires) {
   }
   now.alerts = with("critical", "pending");
   EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a daemon waits whether it lasts";
-  now.alerts->one_look = true;
+  now.alerts->local_snapshot = true;
   EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning) << "true now, and nobody waits";
 }
 
-TEST(Status, IsAWarningWhereASourceIsBlind) {
+TEST(Status, AFailedSourceIsAWarning) {
   DeviceNow now = board();
   now.sources = {source("buddyinfo", "failed", "line 3: 9 orders, expected 11")};
   StatusAnswer answer = status_answer(now);
@@ -192,7 +193,7 @@ TEST(Status, IsAWarningWhereASourceIsBlind) {
   EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a device that has none";
 }
 
-TEST(Status, OfNothingAtAllIsUnknownAndHasNoNumbers) {
+TEST(Status, AnEmptyReadingIsUnknown) {
   const StatusAnswer answer = status_answer(DeviceNow{});
   EXPECT_EQ(answer.level, StatusLevel::kUnknown);
   const auto json = nlohmann::json::parse(status_json(answer));
@@ -210,7 +211,7 @@ TEST(Status, OfNothingAtAllIsUnknownAndHasNoNumbers) {
   EXPECT_TRUE(json["thermal"]["absent"].contains("power_mode"));
 }
 
-TEST(Status, CountsFaultsOfTheLastDayApartFromThoseBefore) {
+TEST(Status, CountsFaultsOfTheLastDay) {
   DeviceNow now = board({{"jetmem_kernel_events_total{kind=\"oom_kill\",origin=\"system\"}", 3},
                          {"jetmem_kernel_events_total{kind=\"oom_reaper\",origin=\"system\"}", 3},
                          {"jetmem_kernel_events_total{kind=\"mc_error\",origin=\"probe\"}", 3}});
@@ -225,28 +226,29 @@ TEST(Status, CountsFaultsOfTheLastDayApartFromThoseBefore) {
   ASSERT_EQ(answer.faults.size(), 1U) << "neither what goes with another nor the probe's";
   EXPECT_EQ(answer.faults[0].last_day, 1);
   EXPECT_EQ(answer.faults[0].since_boot, 3);
-  now.no_events = "left out";
+  now.no_events = "omitted";
   EXPECT_FALSE(status_answer(now).faults[0].last_day) << "not known is not 0";
 }
 
-TEST(Status, WithoutTheKernelsLogKnowsOfNoFaultsAndSaysSo) {
+TEST(Status, FaultsAreAbsentWithoutTheKernelLog) {
   DeviceNow now = board();
   now.sources = {source("kernel_log", "denied", "open /dev/kmsg: no")};
   EventRecord event;
   event.what = EventWhat::kAlert;
   event.kind = "firing";
   now.events.push_back(event);
-  EXPECT_NE(why_absent(status_answer(now).absent, "faults").find("/dev/kmsg"), std::string::npos);
+  EXPECT_NE(absence_reason(status_answer(now).absent, "faults").find("/dev/kmsg"),
+            std::string::npos);
   // Those that are known are not all.
   now.samples =
       board({{"jetmem_kernel_events_total{kind=\"oom_kill\",origin=\"system\"}", 3}}).samples;
   EXPECT_EQ(status_answer(now).faults.size(), 1U);
-  EXPECT_FALSE(why_absent(status_answer(now).absent, "faults").empty());
+  EXPECT_FALSE(absence_reason(status_answer(now).absent, "faults").empty());
   now.sources = {source("kernel_log", "ok")};
-  EXPECT_TRUE(why_absent(status_answer(now).absent, "faults").empty());
+  EXPECT_TRUE(absence_reason(status_answer(now).absent, "faults").empty());
 }
 
-TEST(Status, CountsFaultsOfThisBootWithoutAClockThatWasSet) {
+TEST(Status, CountsFaultsWithAnUnsetClock) {
   DeviceNow now = board();
   now.sources = {source("kernel_log", "ok")};
   now.wall.reset();
@@ -263,7 +265,7 @@ TEST(Status, CountsFaultsOfThisBootWithoutAClockThatWasSet) {
   const StatusAnswer answer = status_answer(now);
   ASSERT_EQ(answer.faults.size(), 1U);
   EXPECT_FALSE(answer.faults[0].last_day);
-  EXPECT_FALSE(why_absent(answer.faults[0].absent, "last_day").empty());
+  EXPECT_FALSE(absence_reason(answer.faults[0].absent, "last_day").empty());
 }
 
 TEST(DeviceNowJson, HasTheNumberOfTheBoot) {
@@ -274,11 +276,11 @@ TEST(DeviceNowJson, HasTheNumberOfTheBoot) {
   EXPECT_EQ(parsed->boot, 7);
 }
 
-TEST(Cma, IsNoneOnlyWhereThatIsKnown) {
+TEST(Cma, NoneOnlyIfKnown) {
   DeviceNow now = board();
   now.sources = {source("cma", "failed", "broken")};
   EXPECT_FALSE(cma_answer(now).has_cma) << "a source that fails is no answer";
-  EXPECT_NE(why_absent(cma_answer(now).absent, "has_cma").find("broken"), std::string::npos);
+  EXPECT_NE(absence_reason(cma_answer(now).absent, "has_cma").find("broken"), std::string::npos);
   now.sources = {source("cma", "absent", "no CmaTotal")};
   EXPECT_EQ(cma_answer(now).has_cma, false);
   now.samples = SampleSet::of(Series{});
@@ -287,7 +289,7 @@ TEST(Cma, IsNoneOnlyWhereThatIsKnown) {
   EXPECT_EQ(cma_answer(board({{"jetmem_meminfo_CmaTotal_bytes", 5}})).has_cma, true);
 }
 
-TEST(Cma, TellsAFrameThatNoLongerFitsAndWhy) {
+TEST(Cma, ReportsWhyAFrameNoLongerFits) {
   const DeviceNow now = board({{"jetmem_cma_areas", 1},
                                {"jetmem_cma_area_bytes{area=\"linux,cma\"}", 256 * kMiB},
                                {"jetmem_cma_available_bytes{area=\"linux,cma\"}", 100 * kMiB},
@@ -295,14 +297,14 @@ TEST(Cma, TellsAFrameThatNoLongerFitsAndWhy) {
                                {"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 0.75}});
   const CmaAnswer answer = cma_answer(now);
   ASSERT_EQ(answer.areas.size(), 1U);
-  EXPECT_EQ(answer.areas[0].wanted_bytes, 48 * kMiB);
+  EXPECT_EQ(answer.areas[0].required_bytes, 48 * kMiB);
   EXPECT_FALSE(answer.areas[0].used_bytes);
-  EXPECT_FALSE(why_absent(answer.areas[0].absent, "used_bytes").empty());
+  EXPECT_FALSE(absence_reason(answer.areas[0].absent, "used_bytes").empty());
   ASSERT_EQ(answer.advice.size(), 1U);
-  EXPECT_NE(answer.advice[0].find("in pieces"), std::string::npos);
+  EXPECT_NE(answer.advice[0].find("fragmented"), std::string::npos);
 }
 
-TEST(Fragmentation, HasOrdersInTheirOrderAndSizesOfTheMachinesPages) {
+TEST(Fragmentation, SortsOrdersAndUsesThePageSize) {
   Series series;
   for (const int order : {0, 2, 10}) {
     const std::string labels =
@@ -322,7 +324,7 @@ TEST(Fragmentation, HasOrdersInTheirOrderAndSizesOfTheMachinesPages) {
   EXPECT_EQ(answer.zones[0].largest_bytes_outside_cma, 65536);
 }
 
-TEST(Fragmentation, WithoutAFreeBlockKnowsNoPageSize) {
+TEST(Fragmentation, PageSizeIsUnknownWithoutFreeBlocks) {
   const FragmentationAnswer answer = fragmentation_answer(
       board({{"jetmem_buddy_free_blocks{node=\"0\",order=\"0\",zone=\"Normal\"}", 0},
              {"jetmem_buddy_free_bytes{node=\"0\",order=\"0\",zone=\"Normal\"}", 0}}));
@@ -330,7 +332,7 @@ TEST(Fragmentation, WithoutAFreeBlockKnowsNoPageSize) {
   EXPECT_FALSE(answer.zones[0].orders[0].share);
 }
 
-TEST(Thermal, PutsTheHottestFirstAndZonesWithoutPowerLast) {
+TEST(Thermal, SortsZonesByTemperature) {
   const ThermalAnswer answer =
       thermal_answer(board({{"jetmem_thermal_zone_enabled{index=\"0\",zone=\"cv0\"}", 1},
                             {"jetmem_thermal_zone_enabled{index=\"0\",zone=\"cpu\"}", 1},
@@ -342,7 +344,7 @@ TEST(Thermal, PutsTheHottestFirstAndZonesWithoutPowerLast) {
   EXPECT_EQ(answer.zones[0].zone, "soc");
   EXPECT_EQ(answer.zones[2].zone, "cv0");
   EXPECT_FALSE(answer.zones[2].celsius);
-  EXPECT_FALSE(why_absent(answer.zones[2].absent, "celsius").empty());
+  EXPECT_FALSE(absence_reason(answer.zones[2].absent, "celsius").empty());
   ASSERT_FALSE(answer.slows.empty());
   EXPECT_NE(answer.slows[0].find("cpu-throttle-alert"), std::string::npos);
   EXPECT_FALSE(answer.throttling) << "one cause is not all of them";

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/diff_answer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace jetmem {
 namespace {
@@ -15,7 +17,8 @@ struct Series {
   double value;
 };
 
-DeviceNow look(std::initializer_list<Series> series, double wall = 1000, const char* boot = "a") {
+DeviceNow snapshot(std::initializer_list<Series> series, double wall = 1000,
+                   const char* boot = "a") {
   DeviceNow out;
   for (const Series& each : series) out.samples.add(*parse_series_key(each.key), each.value);
   out.samples.sort();
@@ -34,14 +37,14 @@ std::vector<std::string> keys(const DiffAnswer& answer) {
 }
 
 TEST(Diff, BytesByMiBAndShare) {
-  const auto before = look({{"a_bytes", 100 * kMiB},
-                            {"b_bytes", 1000 * kMiB},
-                            {"c_bytes", 100},
-                            {"d_bytes", 100 * kMiB}});
-  const auto after = look({{"a_bytes", 110 * kMiB},
-                           {"b_bytes", 1010 * kMiB},
-                           {"c_bytes", 900},
-                           {"d_bytes", 300 * kMiB}});
+  const auto before = snapshot({{"a_bytes", 100 * kMiB},
+                                {"b_bytes", 1000 * kMiB},
+                                {"c_bytes", 100},
+                                {"d_bytes", 100 * kMiB}});
+  const auto after = snapshot({{"a_bytes", 110 * kMiB},
+                               {"b_bytes", 1010 * kMiB},
+                               {"c_bytes", 900},
+                               {"d_bytes", 300 * kMiB}});
   const DiffAnswer answer = diff_of(before, after, false);
   EXPECT_EQ(keys(answer), (std::vector<std::string>{"d_bytes", "a_bytes"}));
   EXPECT_EQ(answer.small, 2U);
@@ -50,37 +53,37 @@ TEST(Diff, BytesByMiBAndShare) {
 }
 
 TEST(Diff, RatiosByPointsAndLevelsByAnything) {
-  const auto before = look({{"a_ratio", 0.5}, {"b_ratio", 0.5}, {"level", 1}});
-  const auto after = look({{"a_ratio", 0.54}, {"b_ratio", 0.56}, {"level", 2}});
+  const auto before = snapshot({{"a_ratio", 0.5}, {"b_ratio", 0.5}, {"level", 1}});
+  const auto after = snapshot({{"a_ratio", 0.54}, {"b_ratio", 0.56}, {"level", 2}});
   EXPECT_EQ(keys(diff_of(before, after, false)), (std::vector<std::string>{"level", "b_ratio"}));
 }
 
-TEST(Diff, CountersGrowOrBeginAnew) {
-  const auto before = look({{"a_total", 100}, {"b_total", 100}, {"c_total", 7}}, 1000);
-  const auto after = look({{"a_total", 150}, {"b_total", 3}, {"c_total", 7}}, 1000 + 1800);
+TEST(Diff, CountersGrowOrReset) {
+  const auto before = snapshot({{"a_total", 100}, {"b_total", 100}, {"c_total", 7}}, 1000);
+  const auto after = snapshot({{"a_total", 150}, {"b_total", 3}, {"c_total", 7}}, 1000 + 1800);
   const DiffAnswer answer = diff_of(before, after, false);
   ASSERT_EQ(answer.sections.size(), 2U);
   const auto& grown = answer.sections[0].changes[0];
   EXPECT_EQ(grown.key, "a_total");
   EXPECT_DOUBLE_EQ(*grown.per_hour, 100);
-  EXPECT_EQ(answer.sections[1].changes[0].note, "began anew");
+  EXPECT_EQ(answer.sections[1].changes[0].note, "reset");
   EXPECT_FALSE(answer.sections[1].changes[0].per_hour);
   // After a restart of the device they all did.
-  const auto other = look({{"a_total", 150}, {"b_total", 100}, {"c_total", 7}}, 2800, "b");
-  EXPECT_EQ(diff_of(before, other, false).sections[0].changes[0].note, "began anew");
+  const auto other = snapshot({{"a_total", 150}, {"b_total", 100}, {"c_total", 7}}, 2800, "b");
+  EXPECT_EQ(diff_of(before, other, false).sections[0].changes[0].note, "reset");
 }
 
-TEST(Diff, WhoGrewIsNoNoise) {
+TEST(Diff, ProcessGroupsAreNotNoise) {
   const std::string_view group = R"(jetmem_process_group_pss_bytes{group="camera"})";
   const char* own = "jetmem_process_resident_memory_bytes";
-  const auto before = look({{group.data(), 100 * kMiB}, {own, 10 * kMiB}});
-  const auto after = look({{group.data(), 1924 * kMiB}, {own, 20 * kMiB}});
+  const auto before = snapshot({{group.data(), 100 * kMiB}, {own, 10 * kMiB}});
+  const auto after = snapshot({{group.data(), 1924 * kMiB}, {own, 20 * kMiB}});
   EXPECT_EQ(keys(diff_of(before, after, false)), std::vector<std::string>{std::string(group)});
 }
 
-TEST(Diff, WhatIsNotThereIsNotZero) {
-  const auto before = look({{"a_bytes", 100 * kMiB}});
-  const auto after = look({{"b_bytes", 100 * kMiB}});
+TEST(Diff, AbsentIsNotZero) {
+  const auto before = snapshot({{"a_bytes", 100 * kMiB}});
+  const auto after = snapshot({{"b_bytes", 100 * kMiB}});
   const DiffAnswer answer = diff_of(before, after, false);
   ASSERT_EQ(answer.sections.size(), 2U);
   EXPECT_EQ(answer.sections[0].changes[0].how, DiffAnswer::How::kVanished);
@@ -91,8 +94,8 @@ TEST(Diff, WhatIsNotThereIsNotZero) {
 }
 
 TEST(Diff, FactsSourcesAndAlerts) {
-  auto before = look({{R"(jetmem_device_info{kernel="5.15.1",soc="t234"})", 1}});
-  auto after = look({{R"(jetmem_device_info{kernel="5.15.2",soc="t234"})", 1}});
+  auto before = snapshot({{R"(jetmem_device_info{kernel="5.15.1",soc="t234"})", 1}});
+  auto after = snapshot({{R"(jetmem_device_info{kernel="5.15.2",soc="t234"})", 1}});
   before.sources.push_back({.name = "cma",
                             .what = {},
                             .state = "ok",

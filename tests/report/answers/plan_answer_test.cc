@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/plan_answer.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +50,7 @@ TEST(PlanAnswer, AnEmptyDeviceIsUnknown) {
   EXPECT_FALSE(json["memory"].contains("left_bytes"));
 }
 
-TEST(PlanAnswer, SaysHowToSetCma) {
+TEST(PlanAnswer, AdvisesCma) {
   DeviceNow now = orin_nano();
   const auto read = plan::parse_plan(
       "p.yaml",
@@ -57,11 +58,11 @@ TEST(PlanAnswer, SaysHowToSetCma) {
       "contiguous: true}}}]");
   const PlanAnswer answer = plan_answer("p.yaml", read.plan, memory_of(now));
   EXPECT_EQ(answer.budget.cma, plan::Fit::kTight);
-  ASSERT_FALSE(answer.how_to_set_cma.empty());
-  EXPECT_NE(answer.how_to_set_cma[0].find("extlinux.conf"), std::string::npos);
+  ASSERT_FALSE(answer.cma_setting_advice.empty());
+  EXPECT_NE(answer.cma_setting_advice[0].find("extlinux.conf"), std::string::npos);
 }
 
-TEST(PlanAnswer, SaysNoCmaForWhatDoesNotFit) {
+TEST(PlanAnswer, AdvisesNoCmaIfThePlanDoesNotFit) {
   for (const char* count : {"4000", "900000000"}) {
     const auto read = plan::parse_plan(
         "p.yaml", "cameras: [{name: a, count: " + std::string(count) +
@@ -70,7 +71,7 @@ TEST(PlanAnswer, SaysNoCmaForWhatDoesNotFit) {
     const PlanAnswer answer = plan_answer("p.yaml", read.plan, memory_of(orin_nano()));
     ASSERT_TRUE(read.errors.empty());
     EXPECT_EQ(answer.budget.memory, plan::Fit::kDoesNotFit);
-    EXPECT_TRUE(answer.how_to_set_cma.empty()) << count;
+    EXPECT_TRUE(answer.cma_setting_advice.empty()) << count;
   }
 }
 

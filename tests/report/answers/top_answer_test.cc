@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answers/top_answer.h"
 
 #include <gtest/gtest.h>
@@ -36,9 +37,9 @@ std::optional<double> bytes_of(const MemoryBudget& budget, const char* name) {
   return part != nullptr ? part->bytes : std::nullopt;
 }
 
-TEST(LinuxBudget, LeavesWhatNothingExplains) {
+TEST(LinuxBudget, ReportsUnaccountedMemory) {
   const MemoryBudget budget = linux_budget(device(meminfo()));
-  EXPECT_EQ(budget.rest_bytes, 1000 - 100 - 200 - 300 - 10 - 40 - 5);
+  EXPECT_EQ(budget.unaccounted_bytes, 1000 - 100 - 200 - 300 - 10 - 40 - 5);
   EXPECT_EQ(bytes_of(budget, "applications"), 250);
   EXPECT_EQ(bytes_of(budget, "cache"), 265);
   EXPECT_EQ(bytes_of(budget, "kernel"), 40);
@@ -46,14 +47,14 @@ TEST(LinuxBudget, LeavesWhatNothingExplains) {
   EXPECT_TRUE(budget.has_basics());
 }
 
-TEST(LinuxBudget, StacksAreInVmallocAndCountOnce) {
+TEST(LinuxBudget, StacksCountOnce) {
   Series series = meminfo();
   series.emplace_back("jetmem_meminfo_KernelStack_bytes", 9);
   series.emplace_back("jetmem_meminfo_VmallocUsed_bytes", 30);
-  EXPECT_EQ(linux_budget(device(series)).rest_bytes, 345 - 30);
+  EXPECT_EQ(linux_budget(device(series)).unaccounted_bytes, 345 - 30);
 }
 
-TEST(LinuxBudget, BuffersOfNvmapCountOnceAndCarveOutsNot) {
+TEST(LinuxBudget, NvmapBuffersCountOnce) {
   Series series = meminfo();
   series.emplace_back("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}", 60);
   series.emplace_back("jetmem_nvmap_heap_bytes{heap=\"vpr\"}", 500);
@@ -68,29 +69,29 @@ TEST(LinuxBudget, BuffersOfNvmapCountOnceAndCarveOutsNot) {
   zram.state = "absent";
   now.sources.push_back(zram);
   const MemoryBudget budget = linux_budget(now);
-  EXPECT_EQ(budget.rest_bytes, 345 - 60 - 7 - 3 - 2);
+  EXPECT_EQ(budget.unaccounted_bytes, 345 - 60 - 7 - 3 - 2);
   EXPECT_EQ(bytes_of(budget, "dmabuf"), 7);
   EXPECT_EQ(bytes_of(budget, "swap"), 2);
 }
 
-TEST(LinuxBudget, MemoryOfACardIsNotTheMachines) {
+TEST(LinuxBudget, DiscreteGpuMemoryIsExcluded) {
   Series series = meminfo();
   series.emplace_back("jetmem_nvml_process_memory_bytes{gpu=\"0\"}", 300);
   series.emplace_back("jetmem_nvml_gpu_integrated{gpu=\"0\"}", 0);
-  EXPECT_EQ(linux_budget(device(series)).rest_bytes, 345);
+  EXPECT_EQ(linux_budget(device(series)).unaccounted_bytes, 345);
 }
 
-TEST(LinuxBudget, WithoutALargePartTheRestHoldsIt) {
+TEST(LinuxBudget, UnknownPartsAreUnaccounted) {
   Series series = meminfo();
   series.erase(series.begin() + 2);
   const MemoryBudget budget = linux_budget(device(series));
   EXPECT_FALSE(budget.has_basics());
-  EXPECT_TRUE(budget.rest_holds_unknown);
+  EXPECT_TRUE(budget.unaccounted_includes_unknown);
   EXPECT_FALSE(bytes_of(budget, "applications"));
 }
 
 // Some areas are no figure of all, and areas that nothing tells of are not none.
-TEST(LinuxBudget, CmaOfSomeAreasOrOfNoneIsNotKnown) {
+TEST(LinuxBudget, CmaIsUnknownIfAreasAreUnknown) {
   Series series = meminfo();
   series.emplace_back("jetmem_meminfo_CmaTotal_bytes", 64);
   DeviceNow now = device(series);
@@ -119,21 +120,21 @@ TEST(TopAnswer, SortsAndKeepsOtherLast) {
   const TopAnswer by_resident = top_answer(now, {TopSort::kResident, 1});
   ASSERT_EQ(by_resident.groups.size(), 1U);
   EXPECT_EQ(by_resident.groups[0].command, "a");
-  EXPECT_EQ(by_resident.groups_left_out, 2U);
+  EXPECT_EQ(by_resident.groups_omitted, 2U);
 }
 
-TEST(TopAnswer, WhatIsNotKnownHasNoKeyAndAReason) {
+TEST(TopAnswer, UnknownValuesHaveAReason) {
   const auto json = nlohmann::json::parse(top_json(top_answer(device({}), {})));
   EXPECT_EQ(json["schema"], "jetmem-top/1");
   EXPECT_TRUE(json["absent"].contains("groups"));
   EXPECT_TRUE(json["absent"].contains("nvmap"));
-  EXPECT_FALSE(json["memory"].contains("rest_bytes"));
+  EXPECT_FALSE(json["memory"].contains("unaccounted_bytes"));
   EXPECT_TRUE(json["memory"]["absent"].contains("bytes"));
   EXPECT_TRUE(json["absent"].contains("processes"));
   EXPECT_FALSE(json["dmabuf"].contains("bytes"));
 }
 
-TEST(TopAnswer, HeldByNoneOnlyWhereAllProcessesWereSeen) {
+TEST(TopAnswer, UnownedOnlyIfAllProcessesAreReadable) {
   Series series{{"jetmem_dmabuf_bytes{origin=\"bufinfo\"}", 100},
                 {"jetmem_dmabuf_bytes{origin=\"sysfs\"}", 90},
                 {"jetmem_dmabuf_held_bytes", 80},
@@ -143,7 +144,7 @@ TEST(TopAnswer, HeldByNoneOnlyWhereAllProcessesWereSeen) {
   EXPECT_EQ(top_answer(device(series), {}).dmabuf.held_by_none, 20);
 }
 
-TEST(MapAnswer, AddsUpOrSaysWhatIsMissing) {
+TEST(MapAnswer, PartsAddUpToTheModule) {
   Series series{{"jetmem_memory_module_bytes", 1000},
                 {"jetmem_memory_physical_bytes{source=\"iomem\"}", 900},
                 {"jetmem_memory_budget_bytes{kind=\"linux\",part=\"kernel_reserved\"}", 50},
@@ -165,10 +166,10 @@ TEST(MapAnswer, APcHasNoModule) {
                          {"jetmem_memory_budget_bytes{kind=\"linux\",part=\"mem_total\"}", 880}}));
   EXPECT_FALSE(answer.module);
   EXPECT_EQ(answer.missing, 20);
-  EXPECT_FALSE(why_absent(answer.absent, "module_bytes").empty());
+  EXPECT_FALSE(absence_reason(answer.absent, "module_bytes").empty());
 }
 
-TEST(MapAnswer, WhatIsNotThereHasAReason) {
+TEST(MapAnswer, AbsentValuesHaveAReason) {
   const auto json = nlohmann::json::parse(map_json(map_answer(device({}))));
   EXPECT_TRUE(json["absent"].contains("nvmap_carveouts"));
   EXPECT_TRUE(json["absent"].contains("huge_pages"));

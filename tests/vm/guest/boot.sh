@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The machine before jetmem is there: all else must be well, or what follows says nothing of jetmem.
 within 60 sh -c 'systemctl is-system-running | grep -q running' || { bad "systemd: $(systemctl is-system-running)"; systemctl --failed; exit 0; }
 uname -r

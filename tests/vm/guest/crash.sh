@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The machine is gone without a word, as when its power is cut; recovered.sh looks.
 sleep 12
 echo b >/proc/sysrq-trigger

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A camera takes buffers of 12 MiB from the DMA heap until it is refused. The canary, a probe of two such
 # frames, must have failed before; and where holes are left, no frame fits though half of it is free.
 [ -e /dev/dma_heap/reserved ] || { bad "no DMA heap of CMA: $(ls /dev/dma_heap)"; exit 0; }
@@ -6,7 +7,7 @@ cp /usr/share/doc/jetmem/60-jetmem-probe.rules /etc/udev/rules.d/
 udevadm control --reload && udevadm trigger --settle --subsystem-match=dma_heap
 ls -l /dev/dma_heap | grep -q 'rw-rw.*jetmem-probe' && good - "the example's udev rule gives the heaps to jetmem-probe" || bad "the udev rule does nothing: $(ls -l /dev/dma_heap)"
 canary() { jetmem probe --kind dmabuf --size 24MiB --force --json >/tmp/canary 2>&1; }
-# Refused for want of memory, and for no other reason.
+# Refused because memory is short, and for no other reason.
 refused() { ! canary && grep -q '"state": *"failed"' /tmp/canary && grep -q ENOMEM /tmp/canary; }
 canary && good - "with all of it free the canary is well" || { bad "the canary fails with all free"; cat /tmp/canary; }
 hog --unit=camera0 $share/tools/heap_take reserved 12 12

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The kernel kills: one at the limit of its cgroup, which is that service's affair; one for the whole machine.
 hog --wait -p MemoryMax=64M -p MemorySwapMax=0 $share/tools/memory_hog 200 30
 counted() { page && grep '^jetmem_kernel_events_total{' /tmp/page | grep 'kind="oom_kill_memcg",origin="system"' | grep -q ' [1-9]$'; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An orderly reboot; after.sh looks.
 jetmem mark "before the reboot"
 sleep 2

@@ -1,13 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 # The same package once more, as an upgrade does it; then it is removed, and purged.
-systemctl enable -q --now jetmem-compact.socket
 pid=$(systemctl show -P MainPID jetmemd)
 begin=$(now)
 dpkg -i $share/jetmem.deb || bad "dpkg -i over it ended with $?"
 within 30 curl -sf http://127.0.0.1:10743/readyz >/dev/null || bad "jetmemd is not ready after the upgrade"
 [ "$(systemctl show -P MainPID jetmemd)" != "$pid" ] && good "$(minus "$(now)" "$begin")" "upgraded: restarted, ready" || bad "the old jetmemd runs on after the upgrade"
-[ "$(systemctl is-enabled jetmem-compact.socket)" = enabled ] || bad "the upgrade disabled jetmem-compact.socket"
 dpkg -r jetmem || bad "dpkg -r ended with $?"
-for unit in jetmemd.service jetmem-iomem.service jetmem-reader.socket jetmem-nvml.socket jetmem-probe.socket jetmem-compact.socket; do
+for unit in jetmemd.service jetmem-iomem.service jetmem-reader.socket jetmem-nvml.socket jetmem-probe.socket; do
   ! systemctl is-active -q $unit || bad "$unit is active after removing"
 done
 ! pgrep -l jetmem || bad "processes are left"

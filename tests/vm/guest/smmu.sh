@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A device reads where nothing is mapped: what is left of a buffer that was freed too early.
 edu=$(basename "$(dirname "$(grep -l 0x11e8 /sys/bus/pci/devices/*/device)")")
 [ -n "$own" ] || insmod $share/modules/pci-stub.ko ids=1234:11e8
@@ -9,8 +10,8 @@ seen() { page && grep '^jetmem_smmu_faults_total{' /tmp/page | grep -v 'suppress
 within 20 seen && counted=$(minus "$(now)" "$begin") || bad "no fault in /metrics"
 after=$(alert_after "$begin" JetmemSmmuFault) || bad "JetmemSmmuFault does not fire"
 dmesg | grep -A4 'event 0x10 received' | head -n 5
-told() { jetmem events --since 5m >/tmp/events; grep -qi '0x12345000' /tmp/events && grep -q smmu /tmp/events; }
-within 10 told || bad "jetmem events does not tell of the address"
+reported() { jetmem events --since 5m >/tmp/events; grep -qi '0x12345000' /tmp/events && grep -q smmu /tmp/events; }
+within 10 reported || bad "jetmem events does not show the address"
 tail -n 8 /tmp/events
 [ -n "$after" ] && awk -v a="$after" 'BEGIN {exit !(a <= 1)}' && good "$after" "SMMU fault at IOVA 0x12345000, stream 0x28: JetmemSmmuFault (in /metrics after ${counted:-?} s at most)" ||
   bad "JetmemSmmuFault came ${after:-not} s after the fault, not within a second"

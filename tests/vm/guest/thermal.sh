@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Zones that are there, heat, and a driver that does not answer.
 lab=/sys/module/jetmem_lab/parameters
 [ -d $lab ] || insmod $share/modules/jetmem_lab.ko || { bad "the lab's module does not load"; exit 0; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Has QEMU's "edu" device do DMA to an address of one's choice, from user space and without a driver of
 // its own: what a camera does whose buffer was freed too early. The kernel's SMMU must not let it through.
 //

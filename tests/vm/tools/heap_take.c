@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes buffers from a DMA heap, as a camera does.
 //
 //   heap_take HEAP MEGABYTES MOST [EACH_SECOND]

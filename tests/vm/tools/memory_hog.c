@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes memory and keeps it.
 //
 //   memory_hog MEGABYTES [SECONDS] [touch]

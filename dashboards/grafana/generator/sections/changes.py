@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """What changed, and what came before: for an incident."""
 
 from ..layout import row
-from ..looks import GRAY, GREEN, RED, words
+from ..styles import GRAY, GREEN, RED, words
 from ..panels import query
 from ..query import named, now_or_last
 from ..tables import Column, Label, table
@@ -37,7 +38,7 @@ def boot(k, w=16, h=8):
         [
             Column(None, now_or_last(s("jetmem_boot_reset_reason_info"), "max by (reason, cause, level) "), "short"),
             Column("booted", f'{now_or_last(s("jetmem_boot_time_seconds"), "max")} * 1000', "dateTimeFromNow"),
-            Column("was away", now_or_last(s("jetmem_boot_down_seconds"), "max")),
+            Column("was away", now_or_last(s("jetmem_boot_downtime_seconds"), "max")),
             Column(
                 "crash recorded",
                 now_or_last(s("jetmem_boot_crash_recorded"), "max"),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory in one piece: CMA areas, and blocks of the page allocator."""
 
 from ..layout import row
@@ -135,7 +136,7 @@ def blocks(k, w=8):
     s = k.s
     return k.panels.timeseries(
         "Largest block by zone",
-        "Order of the largest free block of each zone, free CMA left out.",
+        "Order of the largest free block of each zone, without free CMA.",
         [query(s("jetmem_buddy_largest_order_outside_cma"), "node {{node}} {{zone}}")],
         w=w,
         style="steps",

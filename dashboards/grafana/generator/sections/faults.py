@@ -1,4 +1,5 @@
-"""What the kernel's log told: faults, kills, refusals."""
+# SPDX-License-Identifier: Apache-2.0
+"""Events of the kernel log: faults, kills, refusals."""
 
 from ..layout import row
 from ..panels import BARS, query
@@ -112,7 +113,7 @@ def clients(k, w=12, h=9):
 def kills(k, w=12, h=7):
     return table(
         k.panels,
-        "Killed for want of memory, since boot",
+        "OOM kills, since boot",
         "Who was killed: by the machine as a whole (machine) or by a control group's own limit (memcg).",
         [Label("comm", title="process"), Label("scope")],
         [
@@ -187,7 +188,7 @@ def kills_in_time(k, w=8, h=9):
     return table(
         k.panels,
         "Killed in this time",
-        "Who was killed for want of memory; where the device was not scraped at the beginning, all since its boot.",
+        "Processes killed by the OOM killer; where the device was not scraped at the beginning, all since its boot.",
         [Label("comm", title="process"), Label("scope")],
         [Column("kills", f"sum by (comm, scope) ({grown(total)}) > 0", bounds=ANY_IS_WARNING, look="text")],
         w=w,

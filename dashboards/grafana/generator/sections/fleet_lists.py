@@ -1,11 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rankings, faults, blindness and versions of a fleet."""
 
 from ..links import ROW_LINKS
 from ..layout import row
-from ..looks import no_thresholds
+from ..styles import no_thresholds
 from ..panels import few, query
 from ..tables import Column, Label, table
-from .itself import STATES
+from .jetmem import STATES
 from .verdict import ANY_IS_BAD, ANY_IS_WARNING
 
 BY = "job, instance"
@@ -167,7 +168,7 @@ def faults(k):
     )
     kills = table(
         k.panels,
-        "Killed for want of memory, since boot",
+        "OOM kills, since boot",
         "Who was killed where.",
         [_device(190), Label("comm", title="process"), Label("scope", width=90), Label("job", width=90)],
         [
@@ -200,11 +201,11 @@ def faults(k):
 
 def blindness(k):
     s = k.s
-    unread = f'{s("jetmem_source_blind")} == 1 or {s("jetmem_source_state", state="denied")} == 1'
-    told = f'max by ({BY}, source, state) ({s("jetmem_source_state", state="=~denied|failed")}) == 1'
+    unread = f'{s("jetmem_source_failing")} == 1 or {s("jetmem_source_state", state="denied")} == 1'
+    reported = f'max by ({BY}, source, state) ({s("jetmem_source_state", state="=~denied|failed")}) == 1'
     # Blind and not failed: its last good reading is too old.
-    stale = f'max by ({BY}, source) ({s("jetmem_source_blind")}) == 1 unless on ({BY}, source) ({told})'
-    bad = f'{told} or label_replace({stale}, "state", "blind", "", "")'
+    stale = f'max by ({BY}, source) ({s("jetmem_source_failing")}) == 1 unless on ({BY}, source) ({reported})'
+    bad = f'{reported} or label_replace({stale}, "state", "blind", "", "")'
     return row(
         "Blind",
         table(
@@ -215,7 +216,7 @@ def blindness(k):
             [Column(None, f"topk(200, {bad})", "short")],
             w=14,
             h=10,
-            alerts=["JetmemSourceBlind", "JetmemSourceDenied"],
+            alerts=["JetmemSourceFailing", "JetmemSourceDenied"],
             nothing="none: all that devices have is read",
         ),
         k.panels.bargauge(
@@ -266,7 +267,7 @@ def inventory(k):
                 Column("up for", lately, "dtdurations"),
                 Column(
                     "ended by itself",
-                    f'max by ({BY}) ({s("jetmem_boot_last_stop", clean="no")}) and on ({BY}) {lately}',
+                    f'max by ({BY}) ({s("jetmem_boot_last_shutdown", clean="no")}) and on ({BY}) {lately}',
                     "short",
                     bounds=ANY_IS_WARNING,
                     look="text",

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Temperatures, what slows the chip down, clocks, power."""
 
 from ..layout import row
-from ..looks import THROTTLING_LEVELS, YES_NO
+from ..styles import THROTTLING_LEVELS, YES_NO
 from ..panels import query
 from ..tables import Column, Label, table
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who holds memory: processes, GPU and camera buffers, compressed swap."""
 
 from ..layout import row

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """The memory that all share: how much there is, where it went, and who waits for it."""
 
 from ..layout import row
-from ..looks import PRESSURE_LEVELS
+from ..styles import PRESSURE_LEVELS
 from ..panels import query
 
 
@@ -101,7 +102,7 @@ def trend(k, w=12):
     s = k.s
     return k.panels.timeseries(
         "Trend",
-        "How fast it grows, below 0 shrinks, by the last two hours. Told only while a line explains it well.",
+        "How fast it grows, below 0 shrinks, by the last two hours. Shown only while a line explains it well.",
         [query(s("jetmem_trend_bytes_per_second"), "{{of}}")],
         w=w,
         alerts=["JetmemMemoryLeak", "JetmemNvmapOrphansGrowing"],
@@ -132,8 +133,8 @@ def stalls(k, w=12):
 def zones(k, w=12):
     return k.panels.timeseries(
         "Above the last reserve",
-        "Free memory of each zone above its min watermark, free CMA left out, as drivers' "
-        "requests are judged. Below 0 they wait or fail.",
+        "Free memory of each zone above its min watermark, without free CMA, as drivers' "
+        "requests are evaluated. Below 0 they wait or fail.",
         [
             query(
                 k.s("jetmem_zone_watermark_distance_min_1m_bytes", watermark="min", request="unmovable"),

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """What jetmem-probe finds when it takes memory as a camera or a model would."""
 
 from ..layout import row
-from ..looks import GREEN, RED, words
+from ..styles import GREEN, RED, words
 from ..panels import query
 from ..tables import Column, Label, table
 
@@ -94,12 +95,12 @@ def age(k, w=8, h=8):
     return table(
         k.panels,
         "How old",
-        "Since what is shown was measured, how often that is, and probes left out to spare the device.",
+        "Since what is shown was measured, how often that is, and probes omitted to spare the device.",
         [Label("group")],
         [
             Column("age", f'max by (group) ({s("jetmem_probe_age_seconds")})'),
             Column("interval", f'max by (group) ({s("jetmem_probe_interval_seconds")})'),
-            Column("left out", f'sum by (group) ({s("jetmem_probe_skips_total")})'),
+            Column("omitted", f'sum by (group) ({s("jetmem_probe_skips_total")})'),
         ],
         w=w,
         h=h,

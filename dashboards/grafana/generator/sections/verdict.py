@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the device stands, and which alerts say so."""
 
 from ..links import runbook_of_value
-from ..looks import ALERT_STATES, DOWN, GONE, GRAY, NOT_JUDGED, ORANGE, RED, STALLED, VERDICTS, YELLOW, no_thresholds
+from ..styles import ALERT_STATES, DOWN, GONE, GRAY, NOT_JUDGED, ORANGE, RED, STALLED, VERDICTS, YELLOW, no_thresholds
 from ..layout import row
 from ..panels import query
 from ..tables import Column, Label, table
@@ -13,20 +14,20 @@ ANY_IS_NOTED = [*no_thresholds(), {"color": YELLOW, "value": 1}]
 
 
 def gone(s):
-    """Devices that were scraped in the time shown and are no more: the agent is gone, or nobody lists them."""
+    """Devices that were scraped in the time shown and no longer exist: the agent is gone, or nobody lists them."""
     return f'(last_over_time({s("jetmem_build_info")}[$__range]) unless on (job, instance) {s("up")})'
 
 
 def not_judged(s):
-    """Devices that answer and whose alerts nobody judges, or no longer: what they say of alerts is nothing, or old."""
+    """Devices that answer and whose alerts nobody evaluates, or no longer: what they say of alerts is nothing, or old."""
     return (
-        f'((increase({s("jetmem_rules_steps_total")}[5m]) == 0)'
+        f'((increase({s("jetmem_rule_evaluations_total")}[5m]) == 0)'
         f' or ({s("up")} == 1 unless on (job, instance) {s("jetmem_alert_state")}))'
     )
 
 
 def verdict(s):
-    """8: gone; 7: does not answer; 6: stopped sampling; 5: answers and is not judged; 4, 3, 2: a critical alert, a
+    """8: gone; 7: does not answer; 6: stopped sampling; 5: answers and is not evaluated; 4, 3, 2: a critical alert, a
     warning, an information fires; 1: nothing does, and of some alerts nobody can tell; 0: nothing does."""
     return f"""max by (job, instance) (
   {gone(s)} * 0 + {GONE}
@@ -70,7 +71,7 @@ def _stats(k):
     s, panels = k.s, k.panels
 
     def count(title, about, expression, bounds):
-        return panels.stat(title, about, expression, w=3, unit="short", bounds=bounds, nothing="not told")
+        return panels.stat(title, about, expression, w=3, unit="short", bounds=bounds, nothing="unknown")
 
     return [
         panels.stat(
@@ -112,7 +113,7 @@ def _stats(k):
             "Up for", "Since the device booted, as last read.", s("jetmem_boot_uptime_seconds"), w=3, unit="dtdurations"
         ),
         panels.stat(
-            "Page age", "How old what is shown here was when Prometheus came for it.", s("jetmem_page_age_seconds"), w=3
+            "Page age", "How old what is shown here was when Prometheus came for it.", s("jetmem_samples_age_seconds"), w=3
         ),
     ]
 
@@ -126,7 +127,7 @@ def alerts(k, w=14, h=8):
     return table(
         k.panels,
         "Alerts that are not quiet",
-        "What is pending or fires, and what cannot be judged. The page of an alert "
+        "What is pending or fires, and what cannot be evaluated. The page of an alert "
         "says what it means and what to do.",
         [Label("alert", width=260), Label("severity", width=90), alert_label(k)],
         [Column("state", expression, "short", no_thresholds(GRAY), ALERT_STATES, "background")],

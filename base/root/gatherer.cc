@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/root/gatherer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kChunk = 32U << 10;
+
+}  // namespace
+
+int Gatherer::list(std::string_view path, std::vector<std::string>& names) {
+  bool cut = false;
+  return root_.list(path, limits_.names, names, cut);
+}
+
+FileText Gatherer::read(std::string_view path) {
+  out_.begin(path);
+  int error = 0;
+  const UniqueFd fd = root_.open_file(path, error);
+  if (fd.valid()) error = read_to_end(fd.get(), limits_.file_bytes, out_.buffer());
+  out_.end(error);
+  return out_[out_.size() - 1];
+}
+
+FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_t tail) {
+  out_.begin(path);
+  int error = 0;
+  const UniqueFd fd = root_.open_file(path, error);
+  std::string end;  // what came behind `head`, the last of it
+  std::size_t size = 0;
+  std::array<char, kChunk> chunk;
+  while (error == 0) {
+    // Not pread(): what debugfs has is not always seekable.
+    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) error = errno;
+    if (n <= 0) break;
+    const std::string_view piece(chunk.data(), static_cast<std::size_t>(n));
+    const std::size_t fits = size < head ? std::min(head - size, piece.size()) : 0;
+    out_.buffer().append(piece.substr(0, fits));
+    end.append(piece.substr(fits));
+    size += piece.size();
+    if (end.size() > tail + 2 * kChunk) end.erase(0, end.size() - tail);
+  }
+  const bool cut = error == 0 && size > head + tail;
+  if (!cut) {
+    out_.buffer().append(end);
+    out_.end(error);
+    return out_[out_.size() - 1];
+  }
+  end.erase(0, end.size() - tail);
+  out_.end(0);
+  out_.cut_last_to_lines();
+  // It begins within a line, or by chance at one: the first newline decides.
+  end.erase(0, std::min(end.find('\n'), end.size() - 1) + 1);
+  out_.add(end_of(path), end, 0);
+  return out_[out_.size() - 2];
+}
+
+std::string Gatherer::end_of(std::string_view path) { return "jetmem:end of " + std::string(path); }
+
+void Gatherer::note(std::string_view name, std::uint64_t number) {
+  out_.add("jetmem:" + std::string(name), std::to_string(number) + "\n", 0);
+}
+
+}  // namespace jetmem

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries a jetmemd over HTTP, usually that of this machine.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/daemon_address.h"
+
+namespace jetmem {
+
+struct DaemonReply {
+  DaemonAddress from;
+  std::string body;
+};
+
+constexpr std::size_t kMaxReply = 4U << 20;
+
+// GET of `path` at the first address that answers, all within `deadline`. Errors: kUnavailable if
+// none answers, with a remedy; kDenied if it requires a password or certificate; otherwise the
+// daemon's error: kAbsent for an unknown metric, kInvalid for an invalid query.
+Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const std::string& path,
+                                 std::chrono::milliseconds deadline = std::chrono::seconds(3));
+
+}  // namespace jetmem

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/client/device_client.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "base/text/text.h"
+#include "base/version.h"
+#include "cli/client/alerts_client.h"
+#include "cli/client/daemon_client.h"
+#include "cli/client/local_snapshot.h"
+#include "cli/client/remote_history.h"
+#include "cli/client/rule_input.h"
+#include "history/store/store.h"
+#include "report/events/kernel_event_record.h"
+
+namespace jetmem {
+namespace {
+
+// Where systemd's jetmemd keeps its history.
+constexpr const char* kHistoryDirectory = "/var/lib/jetmem";
+constexpr const char* kHistoryFile = "/history.db";
+constexpr const char* kCapturedHistory = "/jetmem/history.db";
+// An earlier clock is not set.
+constexpr std::int64_t kPlausible = 1'700'000'000;
+
+Result<Settings> settings_of(const DeviceClientOptions& requested) {
+  auto settings = settings_for("", requested.config);
+  if (!settings) return fail(Errc::kInvalid, "invalid settings");
+  return std::move(*settings);
+}
+
+SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
+                     const AbsentValues& absent) {
+  SourceNow out;
+  out.name = std::string(info.name);
+  out.what = std::string(info.what);
+  out.state = std::string(state_name(status.state));
+  out.reason = printable(status.reason, 500);
+  if (status.state == SourceState::kDenied) out.grant = std::string(info.grant);
+  out.skipped = printable(status.skipped, 500);
+  out.stale = status.stale;
+  out.interval_seconds = static_cast<double>(info.interval.count()) / 1000;
+  for (const AbsentValues::Count& count : absent.counts()) {
+    if (count.count > 0) out.absent_values.emplace_back(count.reason, count.count);
+  }
+  return out;
+}
+
+Result<std::unique_ptr<History>> history_in(const std::string& file, const std::string& shown) {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(file, error);
+  if (error) {
+    return fail(errc_of_errno(error.value()),
+                "no history: " + printable(shown, 300) + " cannot be read: " + error.message());
+  }
+  if (!is_there) return fail(Errc::kAbsent, "no history: missing file " + printable(shown, 300));
+  // The directory may be open, and the file not.
+  if (::access(file.c_str(), R_OK) != 0) {
+    return fail(Errc::kDenied, "no history: " + printable(shown, 300) +
+                                   " is readable only by root and the group jetmem");
+  }
+  auto history = file_history(file);
+  if (!history) return fail(Errc::kIo, "no history: " + printable(shown, 300) + " cannot be read");
+  return history;
+}
+
+Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settings) {
+  auto shot = LocalSnapshot::read(root, {});
+  if (!shot) return tl::unexpected(std::move(shot.error()));
+  DeviceNow out;
+  out.by = root.empty() ? SnapshotOrigin::kCommand : SnapshotOrigin::kCapture;
+  out.from = root;
+  out.version = kVersion;
+  const Facts& facts = (*shot)->facts();
+  out.boot_id = facts.boot_id.value_or("");
+  if (root.empty()) {
+    const SystemClock clock;
+    out.since_boot = to_seconds(clock.boot());
+    if (clock.wall() > std::chrono::seconds(kPlausible)) out.wall = to_seconds(clock.wall());
+  } else {
+    if (facts.captured_at) out.wall = static_cast<double>(*facts.captured_at);
+    if (facts.captured_at && facts.boot_time) {
+      out.since_boot = static_cast<double>(*facts.captured_at - *facts.boot_time);
+    }
+  }
+  out.samples = SampleSet::of((*shot)->table());
+  for (const std::size_t i : (*shot)->chosen()) {
+    const Sampler& sampler = (*shot)->sampler();
+    out.sources.push_back(source_now(sampler.info(i), sampler.status(i), sampler.absent(i)));
+  }
+  out.alerts = captured_or_evaluated(root, **shot, settings.rules, out.notes);
+  out.events = (*shot)->events();
+  out.no_events = out.absence_reason("kernel_log");
+  return out;
+}
+
+}  // namespace
+
+void add_device_options(const Command& command, DeviceClientOptions& options) {
+  command.option("--daemon", options.daemon, "ADDRESS",
+                 "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, "
+                 "https://HOST:PORT)");
+  command.option("--config", options.config, "FILE",
+                 "Settings file, for http.listen and the rules (default: those of jetmemd)");
+}
+
+Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
+  if (!requested.root.empty() && !requested.daemon.empty()) {
+    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
+  }
+  const auto settings = settings_of(requested);
+  if (!settings) return tl::unexpected(settings.error());
+  if (!requested.root.empty()) {
+    auto seen = local_snapshot(requested.root, *settings);
+    if (seen && !requested.root_name.empty()) seen->from = requested.root_name;
+    return seen;
+  }
+  auto addresses = daemon_addresses(requested.daemon, settings->http, requested.access);
+  if (!addresses) return tl::unexpected(std::move(addresses.error()));
+  auto reply = query_daemon(*addresses, "/api/v1/now");
+  if (reply) {
+    auto now = parse_device_now(reply->body);
+    if (now) {
+      now->from = reply->from.text();
+      return now;
+    }
+    // Usually of another version. A local reading does not need it.
+    reply = tl::unexpected(std::move(now.error()).within(reply->from.text()));
+  }
+  if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
+  auto seen = local_snapshot("", *settings);
+  if (seen) seen->notes.push_back(std::move(reply.error().message));
+  return seen;
+}
+
+std::string displayed_path(const DeviceClientOptions& requested, const std::string& location) {
+  if (requested.root_name.empty() || requested.root.empty() ||
+      !location.starts_with(requested.root))
+    return location;
+  return requested.root_name + location.substr(requested.root.size());
+}
+
+Result<std::unique_ptr<History>> open_device_history(const DeviceClientOptions& requested) {
+  if (!requested.root.empty()) {
+    if (!requested.daemon.empty())
+      return fail(Errc::kInvalid, "--root and --daemon exclude each other");
+    const std::string file = requested.root + kCapturedHistory;
+    return history_in(file, displayed_path(requested, file));
+  }
+  const auto settings = settings_of(requested);
+  if (!settings) return tl::unexpected(settings.error());
+  auto addresses = daemon_addresses(requested.daemon, settings->http, requested.access);
+  if (!addresses) return tl::unexpected(std::move(addresses.error()));
+  // A daemon that answers this has a history; it is the smallest query.
+  auto reply = query_daemon(*addresses, "/api/v1/history?limit=1");
+  if (reply) return remote_history(std::move(reply->from));
+  if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
+  // Its file is readable without it.
+  const std::string& directory = settings->history.directory;
+  const std::string location =
+      (directory.empty() ? std::string(kHistoryDirectory) : directory) + kHistoryFile;
+  auto file = history_in(location, location);
+  if (file) return file;
+  return fail(file.error().code, file.error().message + "; jetmemd: " + reply.error().message);
+}
+
+}  // namespace jetmem

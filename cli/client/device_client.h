@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data of a command: from the daemon, from one reading, or from a captured tree.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "config/settings.h"
+#include "history/history.h"
+#include "report/device/device_now.h"
+
+namespace jetmem {
+
+// Without a root jetmemd is queried; below one the device is read once.
+struct DeviceClientOptions : Target {
+  std::string daemon;               // only this one is queried; empty: the usual addresses
+  std::vector<std::string> config;  // settings files
+};
+
+// --daemon and --config.
+void add_device_options(const Command& command, DeviceClientOptions& options);
+
+// The first paragraph of their help.
+inline constexpr const char* kAsksDaemon =
+    "Asks jetmemd: at /run/jetmem/api.socket, then at the addresses of http.listen. If none "
+    "answers, or with --root, jetmem reads the device once itself. Values that could not be read "
+    "are shown as unknown with the reason, never as 0.\n";
+
+// The daemon's answer of /api/v1/now; if none answers, or below a root, one reading. Errors: the
+// named daemon does not answer; the root cannot be read; invalid settings (kInvalid).
+Result<DeviceNow> query_device(const DeviceClientOptions& requested);
+
+// A path below the root, as the person named that: an unpacked bundle's folder is gone in a moment.
+std::string displayed_path(const DeviceClientOptions& requested, const std::string& location);
+
+// The past: of the daemon (/api/v1/history, /api/v1/events), of the recorder's file where none
+// answers, under a root of ROOT/jetmem/history.db. Errors: there is none, and why.
+Result<std::unique_ptr<History>> open_device_history(const DeviceClientOptions& requested);
+
+}  // namespace jetmem

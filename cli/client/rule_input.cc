@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/client/rule_input.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "collectors/sampler/registry.h"
+#include "config/load.h"
+#include "rules/parse/check.h"
+
+namespace jetmem {
+namespace {
+
+void add_path(const std::string& path, RuleFiles& to) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    RuleFiles found = read_rule_files(path);
+    if (found.names.empty() && found.errors.empty()) {
+      found.errors.push_back({.file = path, .key = {}, .message = "contains no *.yaml file"});
+    }
+    std::move(found.names.begin(), found.names.end(), std::back_inserter(to.names));
+    std::move(found.texts.begin(), found.texts.end(), std::back_inserter(to.texts));
+    std::move(found.errors.begin(), found.errors.end(), std::back_inserter(to.errors));
+    return;
+  }
+  auto text = read_config_file(path);
+  if (!text) {
+    to.errors.push_back({.file = path, .key = {}, .message = text.error().message});
+    return;
+  }
+  to.names.push_back(path);
+  to.texts.push_back(std::move(*text));
+}
+
+// A file read alone may refer to shipped names: that is an error only then.
+void print_shipped_rules(const NamedRules& named, const RulesSettings& settings,
+                         ParsedRules& parsed) {
+  NamedRules with = named;
+  with.with_shipped = true;
+  std::size_t files = 0;
+  const ParsedRules both = read_rules(with, settings, files);
+  for (ConfigError& error : parsed.errors) {
+    const bool stays =
+        std::any_of(both.errors.begin(), both.errors.end(), [&](const ConfigError& other) {
+          return other.file == error.file && other.line == error.line &&
+                 other.column == error.column && other.key == error.key;
+        });
+    if (!stays) error.message += " (shipped: add --with-shipped)";
+  }
+}
+
+}  // namespace
+
+std::optional<Settings> settings_for(const char* command, const std::vector<std::string>& named) {
+  auto loaded = load_named_or_default(named, known_sources());
+  if (loaded) return std::move(loaded->values);
+  std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
+  if (!named.empty()) return std::nullopt;
+  std::fprintf(stderr, "jetmem %s: invalid settings; continuing with the defaults\n", command);
+  return default_settings(known_sources());
+}
+
+ParsedRules read_rules(const NamedRules& named, const RulesSettings& settings, std::size_t& files) {
+  std::vector<ConfigText> texts;
+  const bool in_force = named.paths.empty();
+  if (in_force ? settings.shipped : named.with_shipped) {
+    texts.assign(shipped_rules().begin(), shipped_rules().end());
+  }
+  RuleFiles local;
+  if (in_force) local = read_rule_files(settings.directory);
+  for (const std::string& path : named.paths) add_path(path, local);
+  for (const ConfigText& text : local.views()) texts.push_back(text);
+  files = texts.size();
+  ParsedRules parsed = load_rules(texts, MetricCatalog::of_jetmem(), settings.interval);
+  parsed.errors.insert(parsed.errors.begin(), local.errors.begin(), local.errors.end());
+  const bool is_alone = !in_force && !named.with_shipped;
+  if (is_alone && !parsed.errors.empty()) print_shipped_rules(named, settings, parsed);
+  return parsed;
+}
+
+void add_rule_paths(const Command& command, NamedRules& named) {
+  command.option("PATH", named.paths, "",
+                 "Rule files, or directories of *.yaml (default: the shipped rules and those in "
+                 "rules.directory)");
+  command.flag("--with-shipped", named.with_shipped,
+               "Read the shipped rules before PATH, for files that change them");
+}
+
+ParsedRules rules_in_force(const RulesSettings& settings) {
+  std::size_t files = 0;
+  return read_rules({}, settings, files);
+}
+
+}  // namespace jetmem

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text/text.h"
+#include "base/version.h"
+#include "cli/commands.h"
+#include "cli/draw/terminal.h"
+
+namespace jetmem {
+namespace {
+
+// Paragraphs as lines of a terminal; examples, which begin with blanks, as they are.
+std::string broken(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.empty() || line.front() == ' ') {
+      out.append(line).append("\n");
+    } else {
+      out += wrapped(line, 0);
+    }
+  }
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+// The right column of the list of options.
+std::string help_column(const char* help) {
+  constexpr std::size_t kColumns = 50;
+  std::string out = wrapped(help, 0, kColumns);
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+void add_access_options(const Command& program, ClientAccess& access) {
+  program.option("--cacert", access.ca_file, "FILE",
+                 "With --daemon https://...: trust certificates signed by this CA");
+  program.option("--cert", access.certificate_file, "FILE",
+                 "With --daemon https://...: the client certificate; needs --key");
+  program.option("--key", access.key_file, "FILE", "The private key of --cert");
+  program.option("--user", access.user, "NAME",
+                 "With --daemon: log in as this user; the password comes from --password-file or "
+                 "the variable JETMEM_PASSWORD");
+  program.option("--password-file", access.password_file, "FILE",
+                 "File with the password of --user");
+}
+
+}  // namespace
+
+CommandOption& CommandOption::required() {
+  option_->required();
+  return *this;
+}
+
+CommandOption& CommandOption::one_of(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+
+CommandOption& CommandOption::range(int least, int most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+CommandOption& CommandOption::separated_by_commas() {
+  option_->delimiter(',')->allow_extra_args(false);
+  return *this;
+}
+
+CommandOption& CommandOption::optional_value() {
+  option_->expected(0, 1);
+  return *this;
+}
+
+CommandOption& CommandOption::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+CommandOption& CommandOption::hidden() {
+  option_->group("");
+  return *this;
+}
+
+CommandOption& CommandOption::excludes(const std::vector<CommandOption>& others) {
+  for (const CommandOption& other : others) option_->excludes(other.option_);
+  return *this;
+}
+
+CommandOption& CommandOption::check(std::function<std::string(const std::string&)> problem) {
+  option_->check(CLI::Validator(
+      [problem = std::move(problem)](std::string& value) { return problem(value); }, "", ""));
+  return *this;
+}
+
+bool CommandOption::given() const { return option_->count() > 0; }
+
+Command Command::add(const char* name, const char* help) const {
+  return {*app_->add_subcommand(name, help), *context_};
+}
+
+void Command::alias(const char* name) const { app_->alias(name); }
+
+void Command::require_command() const { app_->require_subcommand(1); }
+
+CommandOption Command::flag(const char* name, bool& target, const char* help) const {
+  return CommandOption(app_->add_flag(name, target, help_column(help)));
+}
+
+template <class Value>
+CommandOption Command::option(const char* name, Value& target, const char* type,
+                              const char* help) const {
+  return CommandOption(app_->add_option(name, target, help_column(help))->type_name(type));
+}
+template CommandOption Command::option(const char*, std::string&, const char*, const char*) const;
+template CommandOption Command::option(const char*, std::optional<std::string>&, const char*,
+                                       const char*) const;
+template CommandOption Command::option(const char*, std::vector<std::string>&, const char*,
+                                       const char*) const;
+template CommandOption Command::option(const char*, int&, const char*, const char*) const;
+template CommandOption Command::option(const char*, std::uint32_t&, const char*, const char*) const;
+template CommandOption Command::option(const char*, std::size_t&, const char*, const char*) const;
+
+void Command::footer(const std::string& text) const { app_->footer(broken(text)); }
+
+void Command::on_run(std::function<int()> run) const {
+  app_->callback([app = app_, context = context_, run = std::move(run)] {
+    if (app->get_subcommands().empty()) context->status = run();
+  });
+}
+
+void warn(std::string_view command, std::string_view text) {
+  std::fprintf(stderr, "jetmem %.*s: %.*s\n", static_cast<int>(command.size()), command.data(),
+               static_cast<int>(text.size()), text.data());
+}
+
+int failed(std::string_view command, const Error& error, int otherwise) {
+  warn(command, printable(error.message, 1000));
+  return error.code == Errc::kInvalid ? kExitUsage : otherwise;
+}
+
+CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
+  app_->name("jetmem");
+  app_->description("The memory health of a board whose CPU, GPU and camera share one DRAM.\n");
+  app_->set_version_flag("--version", std::string("jetmem ") + kVersion);
+  app_->require_subcommand(0, 1);
+  app_->fallthrough();
+  const Command program(*app_, context_);
+  program.option(
+      "--root", context_.root, "DIR|FILE",
+      "Read below this directory, or from this bundle of `jetmem capture`, instead of /");
+  add_access_options(program, context_.access);
+  add_all_commands(program);
+}
+
+CommandProgram::~CommandProgram() = default;
+
+int CommandProgram::run(const std::vector<std::string>& arguments,
+                        const std::function<int(CommandContext&)>& before) {
+  app_->parse_complete_callback([&] {
+    context_.root_name = context_.root;
+    const int status = before ? before(context_) : kExitOk;
+    if (status != kExitOk) throw CLI::RuntimeError(status);
+  });
+  try {
+    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    // Help and version come this way too, with status 0.
+    if (app_->exit(error) == 0) return kExitOk;
+    // With these commands 2 means that the device is in a critical state.
+    for (const CLI::App* command : app_->get_subcommands()) {
+      const std::string& name = command->get_name();
+      if (name == "status" || name == "doctor") return kExitUnknown;
+    }
+    return kExitUsage;
+  }
+  return context_.status;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declares commands and their options. CLI11, which parses them, is included by command.cc and
+// manual/command_page.cc alone: its headers are large.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/daemon_address.h"
+#include "cli/exit_codes.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace jetmem {
+
+// What a command looks at, by the options of `jetmem` itself.
+struct Target {
+  std::string root;       // --root; empty: the live machine. A bundle: the folder it is unpacked in
+  std::string root_name;  // --root as given, for messages
+  ClientAccess access;    // to the daemon that --daemon names
+};
+
+struct CommandContext : Target {
+  int status = 0;
+};
+
+class CommandOption {
+ public:
+  explicit CommandOption(CLI::Option* option) : option_(option) {}
+
+  CommandOption& required();
+  CommandOption& one_of(const std::vector<std::string>& values);
+  CommandOption& range(int least, int most);
+  // "a,b" is two values; a word that follows is none.
+  CommandOption& separated_by_commas();
+  // Without a value the target is empty, but given.
+  CommandOption& optional_value();
+  // The target's value now is shown as the default.
+  CommandOption& show_default();
+  CommandOption& hidden();
+  CommandOption& excludes(const std::vector<CommandOption>& others);
+  // `problem` gives a message for a value that is refused, and else nothing.
+  CommandOption& check(std::function<std::string(const std::string&)> problem);
+  bool given() const;
+
+ private:
+  CLI::Option* option_;
+};
+
+class Command {
+ public:
+  Command(CLI::App& app, CommandContext& context) : app_(&app), context_(&context) {}
+
+  Command add(const char* name, const char* help) const;
+  void alias(const char* name) const;
+  void require_command() const;
+
+  CommandOption flag(const char* name, bool& target, const char* help = "") const;
+  // A name without dashes is positional. `type` stands for the value in the help ("FILE").
+  template <class Value>
+  CommandOption option(const char* name, Value& target, const char* type,
+                       const char* help = "") const;
+  // Paragraphs end with a newline; the layer breaks lines, except those that begin with blanks.
+  void footer(const std::string& text) const;
+
+  // Called if the command is given without a command below it; the result is the exit status.
+  void on_run(std::function<int()> run) const;
+  // The same for a function that takes options, which live as long as the program.
+  template <class Options>
+  Options& runs(int (*run)(const Options&)) const {
+    auto options = std::make_shared<Options>();
+    on_run([options, run, target = static_cast<const Target*>(context_)] {
+      if constexpr (std::is_base_of_v<Target, Options>) static_cast<Target&>(*options) = *target;
+      (void)target;
+      return run(*options);
+    });
+    return *options;
+  }
+
+ private:
+  CLI::App* app_;
+  CommandContext* context_;
+};
+
+// "jetmem COMMAND: TEXT" on standard error.
+void warn(std::string_view command, std::string_view text);
+// The same with an error's message; the exit status: that of a wrong command line where the error
+// is one, else `otherwise`.
+int failed(std::string_view command, const Error& error, int otherwise = kExitFailed);
+
+// `jetmem` with all its commands.
+class CommandProgram {
+ public:
+  CommandProgram();
+  ~CommandProgram();
+  CommandProgram(const CommandProgram&) = delete;
+  CommandProgram& operator=(const CommandProgram&) = delete;
+
+  // `before` runs between the reading of the command line and the command, which does not run
+  // unless it returns 0. Returns the exit status.
+  int run(const std::vector<std::string>& arguments,
+          const std::function<int(CommandContext&)>& before = {});
+  const CLI::App& app() const { return *app_; }
+
+ private:
+  CommandContext context_;
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace jetmem

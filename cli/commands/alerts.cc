@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem alerts: what fires now, and what to do about it.
+
+#include <cstdio>
+
+#include "cli/client/alerts_client.h"
+#include "cli/client/rule_input.h"
+#include "cli/commands.h"
+#include "cli/draw/terminal.h"
+#include "cli/exit_codes.h"
+#include "cli/text/alerts_text.h"
+#include "cli/text/events/event_text.h"
+
+namespace jetmem {
+namespace {
+
+struct AlertsOptions : AlertsRequest {
+  bool json = false;
+  bool all = false;
+};
+
+int run_alerts(const AlertsOptions& options) {
+  const auto settings = settings_for("alerts", options.config);
+  if (!settings) return kExitUsage;
+  const auto requested = request_alerts(options, *settings);
+  if (!requested) return failed("alerts", requested.error(), kExitUnknown);
+  if (!requested->daemon_error.empty()) warn("alerts", requested->daemon_error);
+  for (const std::string& note : requested->notes) warn("alerts", note);
+  put(options.json ? requested->json
+                   : alerts_text(requested->answer, {uses_color(), options.all, requested->from}));
+  return alerts_status(requested->answer);
+}
+
+}  // namespace
+
+void add_alerts_command(const Command& program) {
+  const Command command =
+      program.add("alerts", "Firing, pending and unknown alerts, and what to do about them");
+  auto& options = command.runs(run_alerts);
+  command.flag("--json", options.json, "As JSON (docs/api.md), all rules");
+  command.flag("--all", options.all, "Also inactive rules, with the value of each condition");
+  add_device_options(command, options);
+  command.footer(
+      "Asks jetmemd: at /run/jetmem/api.socket, then at the addresses of http.listen. If none "
+      "answers, or with --root DIR, the rules are evaluated on one reading; rules that need "
+      "history are unknown then. For a bundle, shows what jetmemd reported when it was captured.\n"
+      "Exit status: 0 if nothing fires and every rule was evaluated; 1 if an alert fires; 3 if "
+      "none is known to fire and some rules are unknown (a source fails, a rule has an error, one "
+      "reading was not enough, no answer); 2 on a wrong command line. Rules that are not "
+      "applicable here count as evaluated: --all lists them.");
+}
+
+}  // namespace jetmem

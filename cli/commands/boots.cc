@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem boots: why the device restarted, and what had changed before.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/root/small_file.h"
+#include "base/text/text.h"
+#include "cli/client/local_snapshot.h"
+#include "cli/commands.h"
+#include "cli/draw/since.h"
+#include "cli/exit_codes.h"
+#include "cli/text/events/event_text.h"
+#include "collectors/device/boot/reset_reason.h"
+#include "collectors/device/boot/restart_summary.h"
+#include "collectors/device/boot/source.h"
+#include "report/answers/answer_head.h"
+
+namespace jetmem {
+
+// describe() is looked up in the namespace of its type.
+namespace boot {
+
+static void describe(json::Fields& v, Moment& moment) {
+  if (moment.plausible()) v.output("time", utc_time(std::chrono::seconds(moment.wall)));
+  v("since_boot_seconds", moment.uptime);
+}
+
+static void describe(json::Fields& v, Boot& boot) {
+  v("boot", boot.number);
+  v("boot_id", boot.id);
+  v("first_seen", boot.first);
+  v("last_seen", boot.last);
+  v.output("ended", std::string(device_end_name(boot.end)));
+  if (!boot.reset_reason.empty()) {
+    v("reset_reason", boot.reset_reason);
+    v("reset_level", boot.reset_level);
+    v.output("reset_cause", std::string(reset_cause_name(cause_of_reset(boot.reset_reason))));
+  }
+  v.unless_empty("crash_recorded", boot.crash);
+  v("jetmem_starts", boot.starts);
+  v("jetmem_unclean_stops", boot.unclean_runs);
+  for (const What what : {What::kKernel, What::kL4t, What::kPowerMode, What::kVersion}) {
+    const std::string name(what == What::kVersion ? "jetmem_version" : what_name(what));
+    v.unless_empty(name.c_str(), boot.values[static_cast<std::size_t>(what)]);
+  }
+}
+
+static void describe(json::Fields& v, Change& change) {
+  v("boot", change.boot);
+  v("at", change.at);
+  v.output("what", std::string(what_name(change.what)));
+  v("from", change.from);
+  v("to", change.to);
+}
+
+static void describe(json::Fields& v, Mark& mark) {
+  v("at", mark.at);
+  v("boot_id", mark.boot);
+  v("text", mark.text);
+}
+
+}  // namespace boot
+
+static void describe(json::Fields& v, PstoreRecord& record) {
+  v("name", record.name);
+  v.output("place", std::string(record.archived ? "archive" : "pstore"));
+  v.output("kind", std::string(pstore_kind_name(record.kind)));
+  v.unless_empty("line", record.line);
+}
+
+namespace {
+
+using boot::Boot;
+using boot::Change;
+using boot::DeviceEnd;
+using boot::History;
+using boot::Mark;
+using boot::Moment;
+using boot::What;
+
+constexpr std::size_t kMaxHistory = 256U << 10;
+constexpr std::size_t kMaxTrouble = 300;
+constexpr std::chrono::minutes kSignOfLife{15};  // of jetmemd's history
+
+struct BootsOptions : Target {
+  std::string state_directory;
+  bool json = false;
+};
+
+// What is known, from wherever.
+struct Known {
+  const BootFacts* facts = nullptr;  // null: unavailable
+  const History* history = nullptr;
+  const boot::Marks* marks = nullptr;
+  std::string problem;  // why there is no history
+};
+
+// How long a boot was seen to run.
+std::string ran(const Boot& boot) {
+  return boot::duration_text(static_cast<std::int64_t>(boot.last.uptime));
+}
+
+std::string boots_json(const Known& known) {
+  return json::write_document(2, [&](json::Fields& v) {
+    std::vector<Boot> boots;
+    std::vector<Change> changes;
+    if (known.history != nullptr) {
+      const boot::RestartSummary summary = restart_summary(*known.history, kSignOfLife);
+      v.output("reason", summary.text);
+      v.output("worrying", summary.worrying);
+      if (const auto down = seconds_down(*known.history)) v.output("downtime_seconds", *down);
+      boots.assign(known.history->boots.rbegin(), known.history->boots.rend());
+      changes.assign(known.history->changes.rbegin(), known.history->changes.rend());
+    }
+    v("boots", boots);
+    v("changes", changes);
+    std::vector<Mark> marks;
+    if (known.marks != nullptr) marks.assign(known.marks->list.rbegin(), known.marks->list.rend());
+    for (Mark& mark : marks) {
+      if (known.history != nullptr) mark.at = from_last_clock(*known.history, mark.boot, mark.at);
+    }
+    v("marks", marks);
+    std::vector<PstoreRecord> records;
+    if (known.facts != nullptr) records = known.facts->records;
+    v("pstore_records", records);
+    Absences absent;
+    if (known.history == nullptr) absent.emplace_back("boots", known.problem);
+    v.absent(absent);
+  });
+}
+
+// A change or mark within a boot.
+struct Aside {
+  Moment at;
+  std::string text;
+};
+
+std::vector<Aside> asides(const Known& known, const Boot& boot) {
+  std::vector<Aside> all;
+  for (const Change& change : known.history->changes) {
+    if (change.boot == boot.number) all.push_back({change.at, change_text(change)});
+  }
+  if (known.marks != nullptr) {
+    for (const Mark& mark : known.marks->list) {
+      if (mark.boot == boot.id) {
+        all.push_back({from_last_clock(*known.history, mark.boot, mark.at), "mark: " + mark.text});
+      }
+    }
+  }
+  // Within one boot its own clock has the order.
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Aside& a, const Aside& b) { return a.at.uptime > b.at.uptime; });
+  return all;
+}
+
+void print_boot(const Known& known, std::size_t i) {
+  const History& history = *known.history;
+  const Boot& boot = history.boots[i];
+  Moment began = boot.first;
+  if (const auto at = boot::began(boot.last)) began.wall = *at;
+  std::string head = "boot " + std::to_string(boot.number) + "  " + moment_text(began);
+  if (boot.end == DeviceEnd::kNotYet) {
+    head += "  running for " + ran(boot);
+  } else {
+    head += "  ran " + ran(boot) + ", then: ";
+    head += end_text(boot);
+    if (i + 1 < history.boots.size()) {
+      const Boot& next = history.boots[i + 1];
+      if (!next.reset_reason.empty()) head += "; " + boot::reset_text(next.reset_reason);
+      if (!next.crash.empty()) head += "; " + next.crash;
+    }
+  }
+  put(wrapped(head, 0));
+  std::string more;
+  const std::string& kernel = boot.values[static_cast<std::size_t>(What::kKernel)];
+  const std::string& l4t = boot.values[static_cast<std::size_t>(What::kL4t)];
+  if (!kernel.empty()) more += "kernel " + kernel + "; ";
+  if (!l4t.empty()) more += "L4T " + l4t + "; ";
+  more += "jetmemd started " + counted(boot.starts, "time");
+  if (boot.unclean_runs > 0) {
+    more += ", " + std::to_string(boot.unclean_runs) + " of them after a kill or crash";
+  }
+  put(wrapped(more, 4));
+  for (const Aside& aside : asides(known, boot)) {
+    put(wrapped(moment_text(aside.at) + "  " + aside.text, 4));
+  }
+}
+
+void print_records(const BootFacts& facts) {
+  if (facts.backend == "none") {
+    put(wrapped("A panic would leave no record: the kernel has no pstore backend.", 0));
+  }
+  if (facts.records.empty()) return;
+  put("\nRecords of pstore, of any age:\n");
+  for (const PstoreRecord& record : facts.records) {
+    std::string text = record.name + " (" + std::string(pstore_kind_name(record.kind));
+    if (record.archived) text += ", moved by systemd-pstore";
+    text += ")";
+    if (!record.line.empty()) text += ": " + record.line;
+    put(wrapped(text, 2));
+  }
+}
+
+void print_text(const Known& known) {
+  if (known.history == nullptr) {
+    put(wrapped("There is no history of boots: " + known.problem + ".", 0));
+    if (known.facts != nullptr && !known.facts->reset_reason.empty()) {
+      put(wrapped("Before this boot: " + boot::reset_text(known.facts->reset_reason) + ".", 0));
+    }
+    if (known.facts != nullptr) print_records(*known.facts);
+    return;
+  }
+  const History& history = *known.history;
+  std::string why = restart_summary(history, kSignOfLife).text;
+  if (!why.empty() && why[0] >= 'a' && why[0] <= 'z') why[0] = static_cast<char>(why[0] - 32);
+  put(wrapped(why + ".", 0) + "\n");
+  for (std::size_t i = history.boots.size(); i-- > 0;) print_boot(known, i);
+  std::string all = counted(history.boots_seen, "boot") + ", " +
+                    counted(history.unclean_boots, "unclean shutdown") + " of the device, " +
+                    counted(history.unclean_runs, "unclean stop") + " of jetmemd";
+  if (history.boots_seen > history.boots.size()) {
+    all += "; the last " + std::to_string(history.boots.size()) + " are shown";
+  }
+  put("\n" + wrapped(all + ".", 0));
+  if (known.facts != nullptr) print_records(*known.facts);
+}
+
+// Of a directory that was named: as jetmemd left it there.
+Known read_directory(const std::string& directory, History& history, boot::Marks& marks,
+                     bool& is_unreadable) {
+  Known known;
+  const std::string path = directory + "/" + std::string(boot::kHistoryFile);
+  auto text = read_small_file(path, kMaxHistory);
+  Result<void> ok;
+  if (text) {
+    ok = boot::parse_history(*text, history);
+    if (!ok) ok.error().message.insert(0, path + ": ");
+  } else {
+    ok = tl::unexpected(std::move(text.error()));
+  }
+  if (ok) known.history = &history;
+  if (!ok) known.problem = printable(ok.error().message, kMaxTrouble);
+  is_unreadable = !ok && ok.error().code != Errc::kAbsent;
+  if (!ok && ok.error().code == Errc::kDenied) known.problem += "; try sudo jetmem boots";
+  const auto marks_text = read_small_file(directory + "/" + std::string(boot::kMarksFile));
+  if (marks_text) {
+    boot::parse_marks(*marks_text, marks);
+    known.marks = &marks;
+  }
+  return known;
+}
+
+int run_boots(const BootsOptions& options) {
+  History history;
+  boot::Marks marks;
+  Known known;
+  bool is_unreadable = false;
+  auto shot = LocalSnapshot::read(options.root, {"boot"});
+  if (!shot) return failed("boots", shot.error());
+  const auto* facts = (*shot)->sampler().readings().get<BootFacts>();
+  if (!options.state_directory.empty()) {
+    known = read_directory(options.state_directory, history, marks, is_unreadable);
+  } else if (facts != nullptr) {
+    if (!facts->history_error) {
+      known.history = &facts->history;
+    } else {
+      known.problem = printable(facts->history_error->message, kMaxTrouble);
+      is_unreadable = facts->history_error->code != Errc::kAbsent;
+      if (facts->history_error->code == Errc::kDenied) known.problem += "; try sudo jetmem boots";
+      if (!is_unreadable) known.problem = "jetmemd has not recorded one yet";
+    }
+    known.marks = &facts->marks;
+  } else {
+    const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
+    known.problem = printable(status.reason, kMaxTrouble);
+    is_unreadable = true;
+  }
+  known.facts = facts;
+  if (options.json) {
+    put(boots_json(known));
+  } else {
+    print_text(known);
+  }
+  if (is_unreadable) warn("boots", known.problem);
+  return is_unreadable ? kExitFailed : kExitOk;
+}
+
+}  // namespace
+
+void add_boots_command(const Command& program) {
+  const Command command =
+      program.add("boots", "Why the device restarted, its boots, and what changed");
+  auto& options = command.runs(run_boots);
+  command.flag("--json", options.json, "As JSON, newest first");
+  command.option("--state-dir", options.state_directory, "DIR",
+                 "jetmemd's state directory (default: /var/lib/jetmem)");
+  command.footer(
+      "Newest first: when each boot was first seen, how long it ran and how it ended, with the "
+      "changes (kernel, L4T, power mode, settings) and marks of jetmem mark. Clean: a shutdown "
+      "stopped jetmemd. Unclean: jetmemd ran and received no stop (power loss, panic, watchdog). "
+      "Only root and jetmemd can read the history: sudo jetmem boots. --root DIR reads below DIR.\n"
+      "Exit status: 0, also where there is no history yet; 1 if it could not be read; 2 on a wrong "
+      "command line.");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem capture: everything that jetmem reads of this device, in one file to carry away.
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fatal_handler.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
+#include "base/text/utc_time.h"
+#include "cli/bundle/bundle_files.h"
+#include "cli/bundle/history_copy.h"
+#include "cli/bundle/pack.h"
+#include "cli/bundle/write_bundle.h"
+#include "cli/client/device_client.h"
+#include "cli/client/rule_input.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "collectors/sampler/registry.h"
+
+namespace jetmem {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CaptureOptions : DeviceClientOptions {
+  std::string file;
+  std::string history;
+  std::string max_size;
+  std::string deadline = "2m";
+  bool no_history = false;
+  bool json = false;
+  // As jetmemd starts it.
+  bool automatic = false;
+  std::string alert;
+  std::uint32_t keep = 0;
+  std::string max_total_size;
+  std::string history_file;
+};
+
+void abandon_run(int signal) {
+  remove_partial_bundle();
+  if (signal == SIGALRM) {
+    constexpr char kLate[] = "jetmem capture: exceeded its deadline\n";
+    (void)!::write(STDERR_FILENO, kLate, sizeof kLate - 1);
+    ::_exit(kExitFailed);
+  }
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+// However it ends.
+void remove_partial_output() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM}) std::signal(signal, abandon_run);
+  set_fatal_cleanup(remove_partial_bundle);
+  std::atexit(remove_partial_bundle);
+}
+
+void write_file(const char* path, const char* text) {
+  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!::write(fd, text, std::strlen(text));
+  ::close(fd);
+}
+
+// What is not permitted stays as it is.
+void step_back(bool automatic) {
+  (void)::setpriority(PRIO_PROCESS, 0, 19);
+  constexpr int kIoprioWhoProcess = 1;
+  constexpr int kIdle = 3 << 13;
+  (void)::syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, kIdle);
+  if (!automatic) return;
+  // Memory may be short right now: before anything else goes, this does.
+  write_file("/proc/self/oom_score_adj", "1000");
+#if !defined(__SANITIZE_ADDRESS__)
+  const rlimit most{512U << 20, 512U << 20};
+  (void)::setrlimit(RLIMIT_AS, &most);
+#endif
+}
+
+// "20261122T021147Z"
+std::string compact_time(Nanoseconds wall) {
+  std::string out;
+  for (const char c : utc_time(wall).substr(0, 19)) {
+    if (c != '-' && c != ':') out += c;
+  }
+  return out + "Z";
+}
+
+std::string safe_name(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 64)) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
+    out += is_plain ? c : '-';
+  }
+  return out;
+}
+
+// Of the file's name, if that is a bundle's own.
+std::string folder_in(const std::string& file, const std::string& name) {
+  if (file == "-") return name;
+  std::string base = std::filesystem::path(file).filename().string();
+  for (const char* ending : {".tar.zst", ".tar.gz", ".tar"}) {
+    if (base.size() <= std::strlen(ending) || !base.ends_with(ending)) continue;
+    base.resize(base.size() - std::strlen(ending));
+    break;
+  }
+  return base.front() == '.' || base.front() == '-' ? name : base;
+}
+
+std::string answer_json(const std::string& file, const BundleDone& done,
+                        const std::vector<std::string>& removed) {
+  const Json whole = Json::parse(manifest_text(done.manifest), nullptr, false);
+  Json json{{"schema", "jetmem-capture/1"}};
+  if (file != "-") json["file"] = file;
+  json["size_bytes"] = done.bytes;
+  json["files"] = done.files;
+  for (const char* key : {"facts", "capture", "sources", "errors"}) {
+    if (whole.contains(key)) json[key] = whole[key];
+  }
+  json["removed"] = removed;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string answer_text(const std::string& file, const BundleDone& done,
+                        const std::vector<std::string>& removed) {
+  std::string out = (file == "-" ? "written" : printable(file, PATH_MAX)) + ": " +
+                    format_size(done.bytes) + ", " + std::to_string(done.files) + " files\n";
+  std::size_t ok = 0;
+  for (const Manifest::SourceRemark& note : done.manifest.sources)
+    ok += note.state == "ok" ? 1U : 0U;
+  out += "sources: " + std::to_string(ok) + " of " + std::to_string(done.manifest.sources.size()) +
+         " read\n";
+  for (const Manifest::SourceRemark& note : done.manifest.sources) {
+    if (note.state == "ok") continue;
+    const std::string& why = note.skipped.empty() ? note.reason : note.skipped;
+    out += "  " + note.name + ": " + (note.skipped.empty() ? note.state : "not read") +
+           (why.empty() ? "" : ": " + printable(why, 200)) + "\n";
+  }
+  if (done.manifest.capture) {
+    out += "omitted:\n";
+    for (const Manifest::Omitted& each : done.manifest.capture->omitted) {
+      out += "  " + printable(each.path, 200) + ": " + printable(each.reason, 300) + "\n";
+    }
+  }
+  for (const std::string& name : removed) out += "removed: " + printable(name, 200) + "\n";
+  if (file != "-") {
+    out += "read it anywhere: jetmem --root " + printable(file, PATH_MAX) + " doctor\n";
+  }
+  return out;
+}
+
+int wrong(std::string message) { return failed("capture", {Errc::kInvalid, std::move(message)}); }
+
+bool is_taken(const std::string& file) {
+  struct stat info {};
+  return ::lstat(file.c_str(), &info) == 0 || ::lstat((file + ".part").c_str(), &info) == 0;
+}
+
+int run_capture(const CaptureOptions& options) {
+  if (!options.root.empty() && !options.daemon.empty()) {
+    return wrong("--root and --daemon exclude each other");
+  }
+  auto settings = settings_for("capture", options.config);
+  if (!settings && !options.automatic) return kExitUsage;
+  if (!settings) {
+    // An incident does not wait until a settings file is fixed.
+    std::fputs("jetmem capture: continuing with the defaults\n", stderr);
+    settings = default_settings(known_sources());
+  }
+  BundleOptions needed;
+  needed.root = options.root;
+  needed.config = options.config;
+  needed.daemon = options.daemon;
+  needed.access = options.access;
+  needed.history_file = options.history_file;
+  needed.reason = options.automatic ? "alert" : "on request";
+  needed.alert = options.alert;
+  needed.now = SystemClock().wall();
+  needed.history = std::chrono::duration_cast<std::chrono::seconds>(settings->capture.history);
+  if (!options.history.empty()) {
+    const auto history = parse_duration(options.history);
+    if (!history) return wrong("--history: " + history.error().message);
+    needed.history = std::chrono::duration_cast<std::chrono::seconds>(*history);
+  }
+  if (options.no_history) needed.history = std::chrono::seconds(0);
+  needed.max_bytes = settings->capture.max_size;
+  std::uint64_t max_total = settings->capture.max_size;
+  for (const auto& [text, to, name] :
+       {std::tuple{&options.max_size, &needed.max_bytes, "--max-size"},
+        std::tuple{&options.max_total_size, &max_total, "--max-total-size"}}) {
+    if (text->empty()) continue;
+    const auto size = parse_size(*text);
+    if (!size) return wrong(std::string(name) + ": " + size.error().message);
+    *to = *size;
+  }
+  const auto deadline = parse_duration(options.deadline);
+  if (!deadline || deadline->count() < 1000) return wrong("--deadline: a duration of 1s or more");
+  const std::string alert = options.alert.empty() ? "" : "-" + safe_name(options.alert);
+  const std::string name = "jetmem-capture-" + compact_time(needed.now) + alert;
+  needed.file = options.file;
+  // Nothing that is there is lost by not naming a file.
+  for (int n = 1; needed.file.empty() || (options.file.empty() && is_taken(needed.file)); ++n) {
+    needed.file = name + (n > 1 ? "-" + std::to_string(n) : "") + ".tar.zst";
+  }
+  needed.folder = folder_in(needed.file, name);
+  if (needed.file == "-" && ::isatty(STDOUT_FILENO) == 1) {
+    return wrong("refusing to write a bundle to a terminal: give -o FILE or redirect it");
+  }
+  if (options.automatic) needed.max_bytes = std::min(needed.max_bytes, max_total);
+
+  const bool shows = ::isatty(STDERR_FILENO) == 1 && !options.automatic;
+  if (shows) {
+    needed.progress = [](std::string_view step) {
+      std::fprintf(stderr, "\r\033[Kcapture: %.*s", static_cast<int>(step.size()), step.data());
+    };
+  }
+  std::string directory = std::filesystem::path(needed.file).parent_path().string();
+  if (directory.empty()) directory = ".";
+  step_back(options.automatic);
+  if (needed.file != "-") {
+    if (options.automatic) {
+      std::error_code ignored;
+      if (std::filesystem::create_directory(directory, ignored)) {
+        std::filesystem::permissions(directory, std::filesystem::perms::owner_all, ignored);
+      }
+    }
+    remove_stale_parts(directory);
+  }
+  remove_partial_output();
+  std::optional<CopyFolder> folder;
+  needed.history_copy = needed.file + ".db-copy";
+  if (needed.file == "-" && needed.history.count() > 0) {
+    auto made = CopyFolder::make();
+    if (!made) return failed("capture", made.error());
+    folder = std::move(*made);
+    needed.history_copy = folder->path() + "/history.db-copy";
+  }
+  ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(*deadline).count()));
+  const auto done = write_bundle(needed, *settings);
+  ::alarm(0);
+  folder.reset();
+  if (shows) std::fputs("\r\033[K", stderr);
+  if (!done) return failed("capture", done.error());
+  std::vector<std::string> removed;
+  if (options.automatic && options.keep > 0) {
+    removed = remove_old_bundles(directory, std::filesystem::path(needed.file).filename().string(),
+                                 options.keep, max_total);
+  }
+  const std::string text = options.json ? answer_json(needed.file, *done, removed)
+                                        : answer_text(needed.file, *done, removed);
+  std::fputs(text.c_str(), needed.file == "-" ? stderr : stdout);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_capture_command(const Command& program) {
+  const Command command =
+      program.add("capture", "Write everything that jetmem reads of this device into one file");
+  auto& options = command.runs(run_capture);
+  command.option("-o,--output", options.file, "FILE",
+                 "The bundle: .tar.zst, .tar.gz or .tar; - is standard output (default: "
+                 "jetmem-capture-TIME.tar.zst here)");
+  command.option("--history", options.history, "DURATION",
+                 "How much recorded history to include (default: capture.history, 6h)");
+  command.flag("--no-history", options.no_history, "Include no recorded history");
+  command.option("--max-size", options.max_size, "SIZE",
+                 "Largest size of the bundle (default: capture.max_size, 64MiB)");
+  command.option("--deadline", options.deadline, "DURATION",
+                 "Give up after this long (default: 2m)");
+  command.flag("--json", options.json, "Report what was written as JSON");
+  add_device_options(command, options);
+  // For jetmemd.
+  command.flag("--automatic", options.automatic).hidden();
+  command.option("--alert", options.alert, "").hidden();
+  command.option("--history-file", options.history_file, "").hidden();
+  command.option("--keep", options.keep, "").hidden();
+  command.option("--max-total-size", options.max_total_size, "").hidden();
+  command.footer(
+      "Takes the files that the sources read (`jetmem sources`), the kernel log, the last hours of "
+      "the recorder, the settings and rules, and the output of the programs that jetmemd runs. "
+      "Takes no command lines, environments, network addresses, serial numbers or host names: "
+      "omissions are listed here and in jetmem/manifest.json. Unreadable files are recorded as "
+      "such, never as absent. Read a bundle anywhere: jetmem --root FILE doctor. --root DIR packs "
+      "a captured tree again. As root, or with access to jetmem-reader's socket, it reads more.\n"
+      "Exit status: 0 if it was written; 1 if not (no file remains then); 2 on a wrong command "
+      "line.");
+}
+
+}  // namespace jetmem

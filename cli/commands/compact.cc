@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem compact: has the kernel compact memory now, and shows what it brought.
+
+#include "cli/commands/compact.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "base/root/small_file.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
+#include "base/unique_fd.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+
+namespace jetmem {
+namespace {
+
+struct CompactOptions : Target {
+  bool json = false;
+};
+
+Result<std::vector<ZoneFree>> read_zones(const CompactFiles& files) {
+  Buddyinfo buddyinfo;
+  Zoneinfo zoneinfo;
+  const auto blocks = read_small_file(files.buddyinfo);
+  if (!blocks) return tl::unexpected(blocks.error());
+  if (auto ok = parse_buddyinfo(*blocks, buddyinfo); !ok) {
+    return tl::unexpected(std::move(ok.error()).within(files.buddyinfo));
+  }
+  const auto zones = read_small_file(files.zoneinfo);
+  if (!zones) return tl::unexpected(zones.error());
+  if (auto ok = parse_zoneinfo(*zones, zoneinfo); !ok) {
+    return tl::unexpected(std::move(ok.error()).within(files.zoneinfo));
+  }
+  return free_blocks(buddyinfo, zoneinfo);
+}
+
+std::string words_of(std::optional<unsigned> order) { return order ? std::to_string(*order) : "-"; }
+
+std::string words_of(std::optional<double> ratio) {
+  if (!ratio) return "-";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f%%", *ratio * 100);
+  return text.data();
+}
+
+void print_text(const CompactionReport& report) {
+  std::printf("Compacted memory in %.3g s.\n\n", to_seconds(report.elapsed));
+  std::printf("%4s %-8s %22s", "NODE", "ZONE", "LARGEST FREE ORDER");
+  for (const std::size_t order : kCompactionOrders) {
+    std::printf(" %22s", ("UNUSABLE AT ORDER " + std::to_string(order)).c_str());
+  }
+  std::printf("\n");
+  const auto change = [](const auto& before, const auto& after) {
+    std::printf(" %22s", (words_of(before) + " -> " + words_of(after)).c_str());
+  };
+  for (const CompactionReport::Zone& zone : report.zones) {
+    std::printf("%4u %-8s", zone.id.node, zone.id.name.c_str());
+    change(zone.before.largest_order, zone.after.largest_order);
+    for (std::size_t i = 0; i < kCompactionOrders.size(); ++i) {
+      change(zone.before.unusable[i], zone.after.unusable[i]);
+    }
+    std::printf("\n");
+  }
+  const bool unknown =
+      std::any_of(report.zones.begin(), report.zones.end(),
+                  [](const CompactionReport::Zone& zone) { return !zone.before.unusable.front(); });
+  std::printf("\nFree CMA pages are omitted.%s\n",
+              unknown ? " -: nothing is free, or unknown without them." : "");
+}
+
+int run_compact(const CompactOptions& options) {
+  if (!options.root.empty()) {
+    return failed("compact", {Errc::kInvalid, "--root is not possible: it compacts this machine"});
+  }
+  const auto report = compact_memory({}, SystemClock());
+  if (!report) {
+    // A reader of the JSON may not see stderr.
+    if (options.json) std::fputs(compaction_error_json(report.error().message).c_str(), stdout);
+    return failed("compact", report.error());
+  }
+  if (options.json) {
+    std::fputs(to_json(*report).c_str(), stdout);
+  } else {
+    print_text(*report);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Result<CompactionReport> compact_memory(const CompactFiles& files, const Clock& clock) {
+  const UniqueFd trigger(::open(files.trigger.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!trigger.valid()) {
+    Error error = errno_error("open", files.trigger, errno);
+    if (error.code == Errc::kDenied) error.message += ": only root may; try sudo jetmem compact";
+    if (error.code == Errc::kAbsent) error.message += ": this kernel cannot compact memory";
+    return tl::unexpected(std::move(error));
+  }
+  const auto before = read_zones(files);
+  if (!before) return tl::unexpected(before.error());
+  const Nanoseconds begin = clock.mono();
+  if (::write(trigger.get(), "1", 1) != 1) {
+    return tl::unexpected(errno_error("write to", files.trigger, errno));
+  }
+  const Nanoseconds elapsed = clock.mono() - begin;
+  auto after = read_zones(files);
+  if (!after) {
+    return tl::unexpected(std::move(after.error()).within("after compaction"));
+  }
+  return compaction_report(*before, *after, elapsed);
+}
+
+void add_compact_command(const Command& program) {
+  const Command command =
+      program.add("compact", "Compact memory now and show the effect (needs root)");
+  auto& options = command.runs(run_compact);
+  command.flag("--json", options.json, "As JSON on one line");
+  command.footer(
+      "Compaction moves pages so that free ones become contiguous. While it runs, allocations may "
+      "wait and cameras may drop frames. Drivers' memory cannot be moved, so it may change "
+      "nothing. Shows for each zone the order of the largest free block, and the share of free "
+      "memory in blocks smaller than an order.\n"
+      "Exit status: 0; 1 if compaction failed; 2 on a wrong command line.");
+}
+
+}  // namespace jetmem

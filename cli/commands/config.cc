@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem config check|show: the settings as jetmemd would read them.
+
+#include <cstdio>
+#include <ctime>
+
+#include "base/text/text.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "collectors/sampler/registry.h"
+#include "config/load.h"
+#include "config/schema.h"
+#include "config/web/tls_material.h"
+#include "config/web/web_config.h"
+#include "report/answers/answer_head.h"
+
+namespace jetmem {
+namespace {
+
+// Includes the files that it names, read with the rights of this user, not those of jetmemd.
+bool check_web_config(const std::string& file) {
+  if (file.empty()) return true;
+  const auto config = load_web_config(file);
+  if (!config) {
+    std::fprintf(stderr, "%s\n", describe(config.error()).c_str());
+    return false;
+  }
+  for (const ConfigError& warning : permission_warnings(*config)) {
+    std::fprintf(stderr, "%s\n", describe(warning).c_str());
+  }
+  if (!config->has_tls) return true;
+  const auto material = load_tls_material(*config);
+  if (!material) {
+    std::fprintf(stderr, "%s\n", describe(material.error()).c_str());
+    return false;
+  }
+  for (const ConfigError& warning : material->warnings) {
+    std::fprintf(stderr, "%s\n", describe(warning).c_str());
+  }
+  const std::string problem = validity_error(*material, std::time(nullptr));
+  if (!problem.empty()) {
+    std::fprintf(stderr, "%s: the certificate of %s %s\n", printable(file, 4096).c_str(),
+                 material->subject.c_str(), problem.c_str());
+    return false;
+  }
+  return true;
+}
+
+struct ConfigOptions {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+int run_check(const ConfigOptions& options) {
+  const auto loaded = load_named_or_default(options.files, known_sources());
+  if (!loaded) {
+    std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
+    return kExitUsage;
+  }
+  if (!check_web_config(loaded->values.http.web_config)) return kExitUsage;
+  std::printf("ok\n");
+  return kExitOk;
+}
+
+std::string settings_json(const LoadedSettings& loaded) {
+  return json::write_document(1, [&](json::Fields& v) {
+    v.schema("jetmem-settings/1");
+    v.object("settings", [&](json::Fields& settings) {
+      const Schema schema = Schema::of(loaded.values);
+      for (const Setting& setting : schema.settings()) {
+        const auto origin = loaded.origins.find(setting.key);
+        settings.object(std::string(setting.key).c_str(), [&](json::Fields& each) {
+          each.output("value", setting.show(loaded.values));
+          each.output("from", origin == loaded.origins.end() ? std::string("unknown")
+                                                             : printable(origin->second, 4096));
+        });
+      }
+    });
+  });
+}
+
+int run_show(const ConfigOptions& options) {
+  const auto loaded = load_named_or_default(options.files, known_sources());
+  if (!loaded) {
+    std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
+    return kExitUsage;
+  }
+  std::fputs((options.json ? settings_json(*loaded) : show_settings(*loaded)).c_str(), stdout);
+  return kExitOk;
+}
+
+ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions&)) {
+  auto& options = command.runs(run);
+  command.option("FILE", options.files, "",
+                 "Settings files, later ones override earlier ones (default: "
+                 "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
+  command.footer("Exit status: 0 if the settings are valid, 2 if they are not.");
+  return options;
+}
+
+}  // namespace
+
+void add_config_command(const Command& program) {
+  const Command command = program.add("config", "Check or show the settings of jetmemd");
+  command.require_command();
+  add_config(command.add("check", "Check the settings and show each error"), run_check);
+  const Command show = command.add("show", "Print the settings in force and the origin of each");
+  auto& options = add_config(show, run_show);
+  show.flag("--json", options.json, "As JSON; values are text, as in a settings file");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem diff: what changed between two captures, or two moments.
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/text/text.h"
+#include "base/version.h"
+#include "cli/bundle/unpack.h"
+#include "cli/client/device_client.h"
+#include "cli/commands.h"
+#include "cli/draw/terminal.h"
+#include "cli/events/events_past.h"
+#include "cli/exit_codes.h"
+#include "cli/history/history_select.h"
+#include "cli/text/diff_text.h"
+
+namespace jetmem {
+namespace {
+
+// As old as a value may be to count for a moment: a quarter, and the steps around it.
+constexpr Nanoseconds kTimeout = std::chrono::minutes(31);
+constexpr std::size_t kMostEvents = 100;
+
+struct DiffOptions : DeviceClientOptions {
+  std::string before;
+  std::string after = "now";
+  bool all = false;
+  bool json = false;
+};
+
+class SnapshotPair {
+ public:
+  explicit SnapshotPair(const DiffOptions& options) : options_(options) {}
+
+  Result<DeviceNow> at(const std::string& text) {
+    std::error_code error;
+    if (std::filesystem::is_directory(text, error)) return captured(text, text);
+    if (std::filesystem::is_regular_file(text, error)) {
+      auto bundle = UnpackedBundle::open(text);
+      if (!bundle) return tl::unexpected(std::move(bundle.error()));
+      bundles_.push_back(std::move(*bundle));
+      return captured(bundles_.back()->root(), text);
+    }
+    if (!is_moment_syntax(text)) {
+      return fail(Errc::kInvalid, "'" + printable(text, 200) +
+                                      "' is not a moment (-6h, 02:00), a folder or a bundle");
+    }
+    // Now is what is there now, but under a root its own moment.
+    if (text == "now") return query_device(options_);
+    return recorded(text);
+  }
+
+  // Those between the two: of the history, or of the later of two captures.
+  void add_events(DiffAnswer& answer, const DeviceNow& before, const DeviceNow& after) {
+    if (!before.wall || !after.wall) return;
+    if (captures_ == 2) {
+      const bool forward = *after.wall >= *before.wall;
+      const DeviceNow& later = forward ? after : before;
+      const double from = forward ? *before.wall : *after.wall;
+      const double to = forward ? *after.wall : *before.wall;
+      for (const EventRecord& event : later.events) {
+        if (!event.wall) continue;
+        const double at = to_seconds(*event.wall);
+        if (at >= from && at <= to) answer.events.push_back(event);
+      }
+      std::reverse(answer.events.begin(), answer.events.end());
+      sort_by_time(answer.events);
+      return;
+    }
+    // One device's events say nothing of another's capture.
+    if (captures_ > 0 || !history()) return;
+    EventFilter requested;
+    const auto wall = [](double seconds) {
+      return std::chrono::round<Nanoseconds>(std::chrono::duration<double>(seconds));
+    };
+    requested.from = wall(std::min(*answer.before.wall, *answer.after.wall));
+    requested.to = wall(std::max(*answer.before.wall, *answer.after.wall));
+    requested.limit = kMostEvents;
+    auto events = past_events(*history_, requested);
+    if (!events) {
+      answer.unknown.push_back("events: " + events.error().message);
+      return;
+    }
+    answer.events = std::move(events->events);
+    answer.more_events = events->more;
+  }
+
+ private:
+  Result<DeviceNow> captured(const std::string& root, const std::string& name) {
+    ++captures_;
+    DeviceClientOptions requested = options_;
+    requested.root = root;
+    requested.root_name = name;
+    requested.daemon.clear();
+    auto now = query_device(requested);
+    if (now) now->from = name;
+    return now;
+  }
+
+  Result<void> history() {
+    if (history_) return {};
+    auto found = open_device_history(options_);
+    if (!found) return tl::unexpected(std::move(found.error()));
+    auto facts = (*found)->facts();
+    if (!facts) return tl::unexpected(std::move(facts.error()));
+    history_ = std::move(*found);
+    facts_ = std::move(*facts);
+    return {};
+  }
+
+  Result<DeviceNow> recorded(const std::string& text) {
+    if (auto there = history(); !there) return tl::unexpected(std::move(there.error()));
+    Nanoseconds now = facts_.newest.value_or(Nanoseconds(0));
+    if (options_.root.empty()) now = std::max(now, SystemClock().wall());
+    const auto wall = parse_moment(text, now);
+    if (!wall) return tl::unexpected(wall.error());
+    const auto samples = history_->at(*wall, kTimeout);
+    if (!samples) return tl::unexpected(samples.error());
+    if (samples->empty()) {
+      return fail(Errc::kAbsent, "nothing was recorded at " + printable(text, 60) +
+                                     "; `jetmem history` shows the recorded period");
+    }
+    DeviceNow out;
+    out.by = SnapshotOrigin::kHistory;
+    out.from = "the history (" + facts_.location + ")";
+    out.wall = to_seconds(*wall);
+    out.samples = SampleSet::of(*samples);
+    out.no_alerts = "the history records their changes, as events";
+    out.boot_id = boot_at(facts_.boots, *wall);
+    return out;
+  }
+
+  const DiffOptions& options_;
+  std::vector<std::unique_ptr<UnpackedBundle>> bundles_;
+  int captures_ = 0;
+  std::unique_ptr<History> history_;
+  HistoryFacts facts_;
+};
+
+int run_diff(const DiffOptions& options) {
+  const auto fail_with = [](const Error& error) {
+    return failed("diff", error, error.code == Errc::kAbsent ? kExitUnknown : kExitFailed);
+  };
+  SnapshotPair looking(options);
+  auto before = looking.at(options.before);
+  if (!before) return fail_with(before.error());
+  auto after = looking.at(options.after);
+  if (!after) return fail_with(after.error());
+  // The recorder keeps a selection: series that it lacks are not changes.
+  for (const bool first : {true, false}) {
+    const DeviceNow& kept = first ? *before : *after;
+    DeviceNow& other = first ? *after : *before;
+    if (kept.by != SnapshotOrigin::kHistory || other.by == SnapshotOrigin::kHistory) continue;
+    SampleSet same;
+    for (const Sample& sample : other.samples.all()) {
+      if (!kept.samples.family(sample.name.family).empty()) same.add(sample.name, sample.value);
+    }
+    same.sort();
+    other.samples = std::move(same);
+  }
+  if (before->version.empty()) before->version = after->version;
+  if (after->version.empty()) after->version = before->version;
+  DiffAnswer answer = diff_of(*before, *after, options.all);
+  looking.add_events(answer, *before, *after);
+  put(options.json ? diff_json(answer)
+                   : diff_text(answer, static_cast<std::size_t>(terminal_width())));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_diff_command(const Command& program) {
+  const Command command = program.add("diff", "What changed between two captures, or two moments");
+  auto& options = command.runs(run_diff);
+  command
+      .option("BEFORE", options.before, "", "A bundle or unpacked folder, or a moment: -6h, 02:00")
+      .required();
+  command.option("AFTER", options.after, "", "Likewise (default: now)");
+  command.flag("--all", options.all, "Small changes too");
+  command.flag("--json", options.json, "As JSON (docs/views.md)");
+  add_device_options(command, options);
+  command.footer(
+      "Moments come from jetmemd's history, or from its file if jetmemd does not answer; with "
+      "--root DIR from DIR/jetmem/history.db. Lists bytes that changed by 1 MiB and 5% or more, "
+      "ratios by 5 points, levels and states that changed at all and counters that grew, then "
+      "states of sources, alerts, hardware and software versions, and the events in between. What "
+      "the history does not record is not compared, and named.\n"
+      "Exit status: 0 if both could be read, changed or not; 1 if one could not; 2 on a wrong "
+      "command line; 3 if nothing was recorded at that time.");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem doctor: the walk of an expert through the device, and what it adds up to.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text/text.h"
+#include "cli/client/daemon_client.h"
+#include "cli/client/device_client.h"
+#include "cli/client/rule_input.h"
+#include "cli/commands.h"
+#include "cli/draw/terminal.h"
+#include "cli/exit_codes.h"
+#include "cli/text/doctor_text.h"
+
+namespace jetmem {
+namespace {
+
+// 2 means that the device is in a critical state: a wrong command line must not return it.
+constexpr int kExitDaemonError = kExitUnknown;
+
+struct DoctorOptions : DeviceClientOptions {
+  bool json = false;
+  bool all = false;
+  std::string step;
+};
+
+// Absent where the daemon has no such page (an older one), or none answers.
+Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested) {
+  auto settings = settings_for("doctor", requested.config);
+  if (!settings) return fail(Errc::kInvalid, "invalid settings");
+  auto locations = daemon_addresses(requested.daemon, settings->http, requested.access);
+  if (!locations) return tl::unexpected(std::move(locations.error()));
+  auto reply = query_daemon(*locations, "/api/v1/doctor", std::chrono::seconds(10));
+  if (!reply) return tl::unexpected(std::move(reply.error()));
+  auto answer = parse_doctor(reply->body);
+  if (!answer) return tl::unexpected(std::move(answer.error()).within(reply->from.text()));
+  answer->from.from = reply->from.text();
+  return answer;
+}
+
+Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
+  if (!requested.root.empty() && !requested.daemon.empty()) {
+    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
+  }
+  if (requested.root.empty()) {
+    auto reported = from_daemon(requested);
+    if (reported || reported.error().code == Errc::kInvalid) return reported;
+  }
+  auto now = query_device(requested);
+  if (!now) return tl::unexpected(std::move(now.error()));
+  auto history = open_device_history(requested);
+  if (!history) return examine(*now, nullptr, history.error().message);
+  return examine(*now, history->get());
+}
+
+int run_doctor(const DoctorOptions& options) {
+  const auto names = doctor_steps();
+  if (!options.step.empty() && std::find(names.begin(), names.end(), options.step) == names.end()) {
+    std::string all;
+    for (const std::string_view name : names) all.append(all.empty() ? "" : ", ").append(name);
+    std::fprintf(stderr, "jetmem doctor: unknown step %s; known: %s\n",
+                 printable(options.step, 60).c_str(), all.c_str());
+    return kExitDaemonError;
+  }
+  const auto answer = ask(options);
+  if (!answer) {
+    warn("doctor", printable(answer.error().message, 1000));
+    return kExitDaemonError;
+  }
+  const DoctorAnswer::Step* const step = answer->step(options.step);
+  if (!options.step.empty() && step == nullptr) {
+    std::fprintf(stderr, "jetmem doctor: the answer has no step %s\n", options.step.c_str());
+    return kExitDaemonError;
+  }
+  put(options.json ? doctor_json(*answer)
+                   : doctor_text(*answer, {uses_color(), options.all, options.step}));
+  return doctor_status(step != nullptr ? step->verdict : answer->verdict);
+}
+
+}  // namespace
+
+void add_doctor_command(const Command& program) {
+  const Command command = program.add(
+      "doctor", "What is wrong with this device, since when, the culprit, and what to do");
+  auto& options = command.runs(run_doctor);
+  command.flag("--json", options.json, "As JSON (docs/doctor.md), all steps");
+  command.flag("--all", options.all, "Every step in full, also those that are ok");
+  command.option("--step", options.step, "NAME",
+                 "Only this step, in full; the exit status is its own");
+  add_device_options(command, options);
+  command.footer(
+      std::string(kAsksDaemon) +
+      "Without jetmemd the history is read from the recorder's file (DIR/jetmem/history.db below "
+      "--root). A culprit is named only where the numbers prove it.\n"
+      "Exit status: 0 ok, 1 warning, 2 critical, 3 if nothing bad is known but some steps are "
+      "unknown, the device could not be read or --step is wrong.");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem metrics: one sample of every source, or what jetmemd serves, as Prometheus text.
+
+#include <cstdio>
+#include <optional>
+
+#include "base/text/text.h"
+#include "cli/client/daemon_client.h"
+#include "cli/client/local_snapshot.h"
+#include "cli/client/output_file.h"
+#include "cli/client/rule_input.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "report/answers/answer_head.h"
+#include "report/device/sample_set.h"
+#include "report/exposition/exposition.h"
+
+namespace jetmem {
+namespace {
+
+// JSON has neither infinity nor NaN: null.
+std::string samples_json(const LocalSnapshot& shot) {
+  json::Fields::Map<double> samples;
+  const SampleSet set = SampleSet::of(shot.table());
+  for (const Sample& sample : set.all()) samples.emplace_back(sample.name.key(), sample.value);
+  return json::write_document(1, [&](json::Fields& v) {
+    v.schema("jetmem-metrics/1");
+    v("samples", samples);
+  });
+}
+
+struct MetricsOptions : Target {
+  std::vector<std::string> only;
+  bool json = false;
+  std::optional<std::string> daemon;  // empty: the usual addresses
+  std::string output;
+};
+
+struct MetricsText {
+  std::string text;
+  bool any_ok = true;
+};
+
+void report(std::string_view message) {
+  std::fprintf(stderr, "jetmem metrics: %s\n", printable(message, 1000).c_str());
+}
+
+Result<MetricsText> daemon_metrics(const MetricsOptions& options) {
+  if (!options.root.empty()) {
+    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
+  }
+  HttpSettings http;
+  if (options.daemon->empty()) {
+    auto settings = settings_for("metrics", {});
+    if (!settings) return fail(Errc::kInvalid, "invalid settings");
+    http = std::move(settings->http);
+  }
+  const auto addresses = daemon_addresses(*options.daemon, http, options.access);
+  if (!addresses) return tl::unexpected(addresses.error());
+  auto reply = query_daemon(*addresses, "/metrics");
+  if (!reply) return tl::unexpected(std::move(reply.error()));
+  return MetricsText{std::move(reply->body)};
+}
+
+Result<MetricsText> local_metrics(const MetricsOptions& options) {
+  auto shot = LocalSnapshot::read(options.root, options.only);
+  if (!shot) return tl::unexpected(std::move(shot.error()));
+  MetricsText out{{}, false};
+  const Sampler& sampler = (*shot)->sampler();
+  for (const std::size_t i : (*shot)->chosen()) {
+    const SourceStatus& status = sampler.status(i);
+    out.any_ok |= status.state == SourceState::kOk;
+    const std::string name(sampler.info(i).name);
+    if (status.state == SourceState::kDenied || status.state == SourceState::kFailed) {
+      report(name + ": " + std::string(state_name(status.state)) + ": " + status.reason);
+    }
+    if (!status.skipped.empty()) report(name + ": skipped: " + status.skipped);
+  }
+  if (options.json) {
+    out.text = samples_json(**shot);
+  } else {
+    Page page;
+    fill_page((*shot)->table(), (*shot)->now(), 1, page);
+    render_text(page, out.text);
+  }
+  return out;
+}
+
+Result<void> write_to(const std::string& file, const std::string& text) {
+  OutputFile out(file, OutputFile::Replace::kAlways);
+  if (auto opened = out.open(); !opened) return opened;
+  out.put(text);
+  return out.finish();
+}
+
+int run_metrics(const MetricsOptions& options) {
+  const auto metrics = options.daemon ? daemon_metrics(options) : local_metrics(options);
+  auto done = metrics ? write_to(options.output, metrics->text)
+                      : Result<void>(tl::unexpected(metrics.error()));
+  if (done) return metrics->any_ok ? kExitOk : kExitFailed;
+  report(done.error().message);
+  const bool is_usage = !metrics && metrics.error().code == Errc::kInvalid;
+  if (is_usage) return kExitUsage;
+  // Whoever reads the old file would take its values for current ones.
+  if (auto removed = OutputFile::remove_old(options.output); !removed) {
+    report(removed.error().message);
+  }
+  return kExitFailed;
+}
+
+}  // namespace
+
+void add_metrics_command(const Command& program) {
+  const Command command =
+      program.add("metrics", "Read every source once and print its samples as Prometheus text");
+  auto& options = command.runs(run_metrics);
+  const auto only =
+      command
+          .option("--only", options.only, "NAME[,NAME]", "Only these sources, separated by commas")
+          .separated_by_commas();
+  const auto json = command.flag("--json", options.json, "As JSON: {\"samples\": {SERIES: VALUE}}");
+  command
+      .option("--daemon", options.daemon, "[ADDRESS]",
+              "Print what /metrics of the running jetmemd serves (default: at its usual addresses)")
+      .optional_value()
+      .excludes({only, json});
+  command.option("-o,--output", options.output, "FILE",
+                 "Replace this file, completely or not at all; mode 0644");
+  command.footer(
+      "Needs no daemon unless --daemon is given. A source that could not be read is omitted and "
+      "reported on standard error; missing values of a source are counted in "
+      "jetmem_source_absent_values. --root DIR reads below DIR.\n"
+      "-o is for node_exporter's textfile collector (jetmem-textfile.timer): FILE is written as "
+      "FILE.part and renamed. If there are no metrics or they cannot be written, an old FILE is "
+      "removed, as its values are no longer current.\n"
+      "Exit status: 0 if at least one source could be read or the daemon answered, 1 if not or "
+      "FILE "
+      "cannot be written, 2 on a wrong command line.");
+}
+
+}  // namespace jetmem

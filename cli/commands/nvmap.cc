@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem nvmap: who holds the memory of GPU and cameras, and what is orphaned.
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/root/gatherer.h"
+#include "base/text/text.h"
+#include "cli/client/local_snapshot.h"
+#include "cli/commands.h"
+#include "cli/draw/number_text.h"
+#include "cli/draw/table.h"
+#include "cli/draw/terminal.h"
+#include "cli/exit_codes.h"
+#include "collectors/jetson/nvmap/source.h"
+#include "report/json/fields.h"
+
+namespace jetmem {
+
+static void describe(json::Fields& v, Nvmap::Heap& heap) {
+  v.output("heap", printable(heap.name, 64));
+  v("bytes", heap.bytes);
+  v("clients", heap.clients);
+  v("charged_bytes", heap.charged_bytes);
+  v("orphan_handles", heap.orphan_handles);
+  v("orphan_bytes", heap.orphan_bytes);
+  v("size_bytes", heap.size);
+  v("free_bytes", heap.free);
+}
+
+static void describe(json::Fields& v, Nvmap::Client& client) {
+  v.output("heap", printable(client.heap, 64));
+  v.output("process", printable(client.name, 64));
+  v.output("pid", std::uint64_t{client.pid});
+  v("bytes", client.bytes);
+}
+
+static void describe(json::Fields& v, Nvmap& nvmap) {
+  v("heaps", nvmap.heaps);
+  v("clients", nvmap.clients);
+  v("total_bytes", nvmap.total_bytes);
+  v("allocatable_bytes", nvmap.allocatable_bytes);
+}
+
+namespace {
+
+struct Options : Target {
+  bool maps = false;
+  bool json = false;
+};
+
+using Number = std::optional<std::uint64_t>;
+
+std::optional<double> as_double(const Number& number) {
+  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+}
+
+std::string number_or_dash(const Number& number) { return number ? std::to_string(*number) : "-"; }
+
+std::string nvmap_text(const Nvmap& nvmap) {
+  constexpr auto kRight = Table::Align::kRight;
+  Table heaps{{"HEAP"},
+              {"BYTES", kRight},
+              {"CLIENTS", kRight},
+              {"UNATTRIBUTED", kRight},
+              {"ORPHANS", kRight},
+              {"ORPHANED", kRight},
+              {"SIZE", kRight},
+              {"FREE", kRight}};
+  for (const Nvmap::Heap& heap : nvmap.heaps) {
+    std::optional<double> rest;
+    if (heap.bytes && heap.charged_bytes) {
+      rest = *as_double(heap.bytes) - *as_double(heap.charged_bytes);
+    }
+    heaps.row({printable(heap.name, 64), bytes_text(as_double(heap.bytes)),
+               number_or_dash(heap.clients), bytes_text(rest), number_or_dash(heap.orphan_handles),
+               bytes_text(as_double(heap.orphan_bytes)), bytes_text(as_double(heap.size)),
+               bytes_text(as_double(heap.free))});
+  }
+  Table clients{{"BYTES", kRight}, {"PID", kRight}, {"HEAP"}, {"PROCESS"}};
+  for (const Nvmap::Client& client : nvmap.clients) {
+    clients.row({bytes_text(static_cast<double>(client.bytes)), std::to_string(client.pid),
+                 printable(client.heap, 64), printable(client.name, 64)});
+  }
+  std::string out = heaps.text(terminal_width()) + "\n" + clients.text(terminal_width());
+  if (nvmap.clients.empty()) out += "no client holds memory\n";
+  if (nvmap.total_bytes) {
+    out += "\nall heaps, as counted by nvmap: " + bytes_text(as_double(nvmap.total_bytes)) + "\n";
+  }
+  if (nvmap.allocatable_bytes) {
+    out += "still allocatable: " + bytes_text(as_double(nvmap.allocatable_bytes)) + "\n";
+  }
+  return out;
+}
+
+// The large tables, unchanged. Reading them delays allocations.
+class Maps {
+ public:
+  Result<void> read(const std::string& root_directory, const Nvmap& nvmap) {
+    Root root = Root::live();
+    if (!root_directory.empty()) {
+      auto other = Root::at(root_directory);
+      if (!other) return tl::unexpected(std::move(other.error()).within("--root"));
+      root = std::move(*other);
+    }
+    const ReadLimits limits{.total_bytes = 8U << 20};
+    Gatherer gatherer(root, snapshot_, limits);
+    for (const Nvmap::Heap& heap : nvmap.heaps) {
+      for (const char* leaf : {"/maps", "/procrank"}) {
+        if (!gatherer.has_room()) return {};
+        const std::string path = "/sys/kernel/debug/nvmap/" + heap.name + leaf;
+        constexpr std::size_t kHead = 1U << 20;
+        constexpr std::size_t kEnd = 16U << 10;
+        const FileText file = gatherer.read_ends(path, kHead, kEnd);
+        if (file.error == ENOENT) gatherer.forget();  // only iovmm has procrank
+      }
+    }
+    return {};
+  }
+
+  void print_text() const {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) {
+      const FileText file = snapshot_[i];
+      std::printf("\n%s\n", title(file.path).c_str());
+      if (!file.ok()) std::printf("  %s\n", file.as_error().message.c_str());
+      Lines lines(file.text);
+      std::string_view line;
+      while (lines.next(line)) std::printf("%s\n", printable(line, 400).c_str());
+    }
+  }
+
+  void describe(json::Fields& v) {
+    std::vector<FileText> files;
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) files.push_back(snapshot_[i]);
+    v.list("tables", files, [](json::Fields& w, FileText& file) {
+      w.output("path", title(file.path));
+      std::vector<std::string> lines;
+      Lines walk(file.text);
+      std::string_view line;
+      while (walk.next(line)) lines.push_back(printable(line, 400));
+      w("lines", lines);
+      if (!file.ok()) w.output("error", file.as_error().message);
+    });
+  }
+
+ private:
+  static std::string title(std::string_view path) {
+    const bool is_end = take_prefix(path, "jetmem:end of ");
+    return printable(path, 200) + (is_end ? ", its end (the middle is omitted)" : "");
+  }
+
+  Snapshot snapshot_;
+};
+
+int run_nvmap(const Options& options) {
+  auto shot = LocalSnapshot::read(options.root, {"nvmap"});
+  if (!shot) return failed("nvmap", shot.error());
+  const Sampler& sampler = (*shot)->sampler();
+  const std::size_t source = (*shot)->chosen().front();
+  const Nvmap* const found = sampler.readings().get<Nvmap>();
+  if (found == nullptr) {
+    const SourceStatus& status = sampler.status(source);
+    std::string text = std::string(state_name(status.state)) + ": " +
+                       printable(status.reason.empty() ? status.skipped : status.reason, 500);
+    if (status.state == SourceState::kDenied) {
+      text += "; to read it: " + std::string(sampler.info(source).grant);
+    }
+    warn("nvmap", text);
+    return kExitFailed;
+  }
+  Nvmap nvmap = *found;
+  std::stable_sort(nvmap.clients.begin(), nvmap.clients.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  for (const AbsentValues::Count& count : sampler.absent(source).counts()) {
+    if (count.count == 0) continue;
+    warn("nvmap", "omitted: " + std::to_string(count.count) + " " + std::string(count.reason));
+  }
+  Maps maps;
+  if (options.maps) {
+    std::fputs(
+        "jetmem nvmap: reading maps and procrank now: processes that use cameras, codecs or the "
+        "GPU\nmay stall for that moment\n",
+        stderr);
+    std::fflush(stderr);
+    if (auto ok = maps.read(options.root, nvmap); !ok) return failed("nvmap", ok.error());
+  }
+  if (options.json) {
+    put(json::write_document(2, [&](json::Fields& v) {
+      describe(v, nvmap);
+      if (options.maps) maps.describe(v);
+    }));
+  } else {
+    put(nvmap_text(nvmap));
+    if (options.maps) maps.print_text();
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_nvmap_command(const Command& program) {
+  const Command command =
+      program.add("nvmap", "Who holds the memory of GPU and cameras, and which of it is orphaned");
+  auto& options = command.runs(run_nvmap);
+  command.flag("--maps", options.maps,
+               "Also print every buffer (maps, procrank); allocations wait meanwhile");
+  command.flag("--json", options.json, "As JSON");
+  command.footer(
+      "Heaps, clients with the largest first, and orphans: buffers that no client holds any more. "
+      "UNATTRIBUTED is what a heap allocated minus what its clients are charged. '-' is unknown. "
+      "Needs no daemon, but root on a live board, as the tables are in debugfs. --root DIR reads "
+      "below DIR. Boards with nvidia.ko (Thor) have no such tables.\n"
+      "Exit status: 0; 1 if nvmap cannot be read; 2 on a wrong command line.");
+}
+
+}  // namespace jetmem

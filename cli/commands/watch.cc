@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem watch: the device live, on a terminal.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "base/text/units.h"
+#include "cli/client/device_client.h"
+#include "cli/client/rule_input.h"
+#include "cli/commands.h"
+#include "cli/draw/terminal.h"
+#include "cli/exit_codes.h"
+#include "cli/watch/loop.h"
+
+namespace jetmem {
+namespace {
+
+// How long a read in progress may still take at the end.
+constexpr double kTimeout = 0.5;
+
+struct WatchOptions : DeviceClientOptions {
+  std::string interval = "2s";
+};
+
+int usage(std::string message) { return failed("watch", {Errc::kInvalid, std::move(message)}); }
+
+watch::Glyphs glyphs() {
+  const char* const term = std::getenv("TERM");
+  const std::string_view name = term == nullptr ? "" : term;
+  watch::Glyphs out;
+  // A VT100 or VT220, usually on a serial line, has no UTF-8, whatever the locale.
+  out.utf8 = has_utf8() && !name.starts_with("vt");
+  // The font of a Linux console has full and half blocks only.
+  out.blocks = out.utf8 && !name.starts_with("linux");
+  return out;
+}
+
+// What a library says on standard error would be drawn over the screen.
+class Quiet {
+ public:
+  Quiet() {
+    if (::isatty(STDERR_FILENO) != 1) return;
+    saved_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null < 0) return;
+    ::dup2(null, STDERR_FILENO);
+    ::close(null);
+  }
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+  ~Quiet() {
+    if (saved_ < 0) return;
+    ::dup2(saved_, STDERR_FILENO);
+    ::close(saved_);
+  }
+
+ private:
+  int saved_ = -1;
+};
+
+int run_watch(const WatchOptions& options) {
+  const auto interval = parse_duration(options.interval);
+  if (!interval) return usage("--interval: " + interval.error().message);
+  const double seconds = static_cast<double>(interval->count()) / 1000;
+  if (seconds < watch::kShortest || seconds > watch::kLongest) {
+    return usage("--interval: from 1s to 60s");
+  }
+  if (!options.root.empty() && !options.daemon.empty()) {
+    return usage("--root and --daemon exclude each other");
+  }
+  // Print errors in the settings before the screen is taken over.
+  if (!settings_for("watch", options.config)) return kExitUsage;
+  use_terminal_locale();
+  auto signals = watch::Signals::take();
+  if (!signals) return usage(signals.error().message);
+  auto screen = watch::Screen::open(uses_color());
+  if (!screen) return usage(screen.error().message);
+  int signal = 0;
+  bool looking = false;
+  {
+    const Quiet quiet;
+    watch::SnapshotWorker looker([options] { return query_device(options); }, watch::Signals::wake);
+    signal = watch::run_watch_loop(**screen, *signals, looker, seconds, glyphs());
+    screen->reset();
+    looking = !looker.stop(kTimeout);
+  }
+  if (signal != 0) watch::exit_by_signal(signal);
+  // A thread that still reads would outlive what it reads with.
+  if (looking) std::_Exit(kExitOk);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_watch_command(const Command& program) {
+  const Command command =
+      program.add("watch", "The device live: overview, holders, fragmentation, CMA, events");
+  auto& options = command.runs(run_watch);
+  command.option("--interval", options.interval, "DURATION",
+                 "Refresh interval, 1s to 60s (default: 2s); + and - change it");
+  add_device_options(command, options);
+  command.footer(
+      "Keys: 1-6 views, Tab next, s sort, p pause, + - interval, arrows and pages scroll, h help, "
+      "q quit. Asks jetmemd; if none answers it reads the device itself, at most every 10 s, as "
+      "some files take kernel locks. Below --root it reads again each time. The title shows the "
+      "age of the values; after a failed read the last values stay, with the reason. Unknown "
+      "values are \"-\" or \"not known\".\n"
+      "Exit status: 0; 2 on a wrong command line or without a terminal (status, top and the others "
+      "need none, and have --json).");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The address of a jetmemd and the user to log in as: its socket, an address of this machine, or a
+// URL.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/listen_address.h"
+#include "config/settings.h"
+
+namespace jetmem {
+
+// Where systemd's jetmemd always listens.
+inline constexpr const char* kApiSocket = "/run/jetmem/api.socket";
+
+// As the command line has it; the password is never there, where `ps` would show it.
+struct ClientAccess {
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
+  std::string user;
+  std::string password_file;  // empty: the environment's JETMEM_PASSWORD
+
+  bool empty() const {
+    return ca_file.empty() && certificate_file.empty() && key_file.empty() && user.empty() &&
+           password_file.empty();
+  }
+};
+
+struct DaemonAddress {
+  std::string shown;   // as the person knows it
+  std::string socket;  // of a Unix socket, its path; else empty
+  std::string base;    // "https://orin-7:10743", what a path is appended to
+  // For a URL with https only.
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
+  std::string user;  // empty: none is named
+  std::string password;
+
+  DaemonAddress() = default;
+  // A wildcard address is queried at the loopback address.
+  DaemonAddress(const ListenAddress& address);  // NOLINT(google-explicit-constructor): is one
+
+  const std::string& text() const { return shown; }
+  bool is_https() const { return base.starts_with("https:"); }
+};
+
+// What --daemon names: an address as in http.listen, or http(s)://HOST[:PORT]. kInvalid: it is
+// neither, or `access` does not belong to it or cannot be read.
+Result<DaemonAddress> parse_daemon_address(std::string_view text, const ClientAccess& access);
+
+// Of the daemon that is named; where none is, those of this machine: the socket above, then those
+// that the settings name and that want neither TLS nor a password.
+Result<std::vector<DaemonAddress>> daemon_addresses(const std::string& named,
+                                                    const HttpSettings& http,
+                                                    const ClientAccess& access);
+
+}  // namespace jetmem

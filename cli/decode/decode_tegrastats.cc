@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem decode tegrastats: explains each line that tegrastats printed, as it comes.
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "base/text/text.h"
+#include "cli/command.h"
+#include "cli/decode/decode.h"
+#include "cli/decode/log_format.h"
+#include "cli/decode/tegrastats_text.h"
+#include "cli/exit_codes.h"
+#include "cli/text/events/event_text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kCaptured = "/jetmem/tegrastats";
+// Of one line. A line of tegrastats has some hundreds of bytes.
+constexpr std::size_t kMaxLine = 64U << 10;
+
+struct DecodeOptions : Target {
+  std::string file;
+  bool json = false;
+};
+
+void log_message(const std::string& text) { warn("decode tegrastats", text); }
+
+// Cuts the input into lines and prints each.
+class Explainer {
+ public:
+  explicit Explainer(bool json) : json_(json) {}
+
+  void feed(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::size_t end = bytes.find('\n');
+      hold(bytes.substr(0, end));
+      if (end == std::string_view::npos) return;
+      bytes.remove_prefix(end + 1);
+      take_line();
+    }
+  }
+
+  void finish() {
+    const bool ended = held_.empty() && !overlong_;
+    if (!ended) take_line();
+    if (!json_) {
+      put("\n" + text_.summary());
+    }
+    if (cut_ > 0) {
+      log_message(counted(cut_, "line") + " longer than 64 KiB, truncated");
+    }
+    if (!ended) log_message("the last line is incomplete: its last word may be truncated");
+  }
+
+ private:
+  void hold(std::string_view bytes) {
+    const std::size_t room = kMaxLine - held_.size();
+    overlong_ = overlong_ || bytes.size() > room;
+    held_.append(bytes.substr(0, room));
+  }
+
+  void take_line() {
+    ++number_;
+    if (overlong_) {
+      ++cut_;
+      // A number that was cut in two says something else. One word alone is none.
+      const std::size_t end = held_.find_last_of(" \t");
+      if (end != std::string::npos) held_.resize(end);
+    }
+    parse_tegrastats_line(held_, line_);
+    if (json_) {
+      nlohmann::ordered_json json = tegrastats_json(line_);
+      if (overlong_) json["cut"] = true;
+      put(one_line(json) + "\n");
+    } else {
+      put(text_.block(line_, number_));
+    }
+    held_.clear();
+    overlong_ = false;
+  }
+
+  bool json_;
+  TegrastatsText text_;
+  TegrastatsLine line_;
+  std::string held_;  // what no line's end has come of
+  bool overlong_ = false;
+  std::uint64_t number_ = 0;
+  std::uint64_t cut_ = 0;
+};
+
+// Reads to the end of the input, or until standard output fails. Each line is printed before the
+// next is awaited.
+Result<void> explain(int fd, std::string_view path, Explainer& explainer) {
+  std::array<char, 16U << 10> buffer;
+  while (std::ferror(stdout) == 0) {
+    // Standard input may be one that does not block.
+    pollfd ready{fd, POLLIN, 0};
+    ::poll(&ready, 1, -1);
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n < 0) return tl::unexpected(errno_error("read", path, errno));
+    if (n == 0) break;
+    explainer.feed({buffer.data(), static_cast<std::size_t>(n)});
+    std::fflush(stdout);
+  }
+  explainer.finish();
+  return {};
+}
+
+int run_decode_tegrastats(const DecodeOptions& options) {
+  const auto input = open_input(options.root, options.file, kCaptured, "tegrastats");
+  if (!input) return failed("decode tegrastats", input.error());
+  Explainer explainer(options.json);
+  const auto read = explain(input->fd.get(), input->path, explainer);
+  if (!read) return failed("decode tegrastats", read.error());
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_decode_tegrastats(const Command& decode) {
+  const Command command = decode.add(
+      "tegrastats", "Explain lines of NVIDIA's tegrastats, from TK1 to Thor, as they come");
+  auto& options = command.runs(run_decode_tegrastats);
+  command.option("FILE", options.file, "", "Its output; - or nothing: standard input");
+  command.flag("--json", options.json, "One JSON object for each line, nothing else");
+  command.footer(
+      "Live: sudo tegrastats | jetmem decode tegrastats\n"
+      "Takes lines of any release, with or without root; unknown words are shown unchanged. --root "
+      "DIR reads DIR/jetmem/tegrastats, unless a FILE is given.\n"
+      "\n"
+      "Members of --json, each omitted if the line lacks it: time (as printed), ram, swap, iram, "
+      "cpu (null: core off), emc, gr3d (mhz: a list, a clock for each GPC), gr3d2, engines "
+      "(\"off\", or percent and mhz; names as printed, without _FREQ), mts, edp_limit_mhz, "
+      "temperatures (powered-off sensors are omitted), temperatures_max, rails, and always "
+      "unknown: the unknown words. A percentage without a clock is as printed and has quality: "
+      "unknown; an EMC of 0% so marked could not be read: it is not idle.\n"
+      "Exit status: 0 if the input was read, whatever is in it; 1 if it could not be; 2 on a wrong "
+      "command line.");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moments as people give them on a command line, and as they are shown.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/text/utc_time.h"
+
+namespace jetmem {
+
+// One of the two.
+struct Since {
+  std::optional<Nanoseconds> ago;
+  std::optional<Nanoseconds> at;  // on the wall clock
+};
+
+// "10m", "1h30m", "2w": ago. "now", "today", "yesterday": their beginning. "2026-11-20 02:00[:05]",
+// "2026-11-20", "02:00[:05]" (today): local time.
+// "@1790000000": seconds since 1970. What lies in the future is refused.
+Result<Since> parse_since(std::string_view text, Nanoseconds now);
+
+// Local time: "2026-11-20 02:11:47".
+std::string local_time(Nanoseconds wall);
+// "02:11:47", with the date where it is not that of `of`.
+std::string local_time_short(Nanoseconds wall, Nanoseconds of);
+
+}  // namespace jetmem

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/draw/table.h"
+
+#include <libsmartcols/libsmartcols.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/text/text.h"
+#include "cli/draw/terminal.h"
+
+namespace jetmem {
+namespace {
+
+struct TableFree {
+  void operator()(libscols_table* table) const { scols_unref_table(table); }
+};
+struct TextFree {
+  void operator()(char* text) const { std::free(text); }
+};
+
+int flags_of(Table::Align align, Table::Narrow narrow) {
+  int flags = align == Table::Align::kRight ? SCOLS_FL_RIGHT : 0;
+  if (narrow == Table::Narrow::kCut) flags |= SCOLS_FL_TRUNC;
+  if (narrow == Table::Narrow::kWrap) flags |= SCOLS_FL_WRAP;
+  return flags;
+}
+
+}  // namespace
+
+void Table::column(std::string name, Align align, Narrow narrow) {
+  columns_.push_back({std::move(name), align, narrow});
+}
+
+void Table::row(std::vector<std::string> cells, std::string_view color) {
+  cells.resize(columns_.size());
+  rows_.push_back({std::move(cells), std::string(color)});
+}
+
+std::string Table::text(const Style& style) const {
+  if (rows_.empty() || columns_.empty()) return {};
+  use_terminal_locale();
+  const std::unique_ptr<libscols_table, TableFree> table(scols_new_table());
+  // The library's only failure here is that there is no memory.
+  const auto check = [](bool fine) {
+    if (!fine) throw std::bad_alloc();
+  };
+  check(table != nullptr);
+  const std::size_t room = static_cast<std::size_t>(std::max(style.width, 1));
+  scols_table_set_termforce(table.get(), SCOLS_TERMFORCE_ALWAYS);
+  scols_table_set_termwidth(table.get(), room > style.indent ? room - style.indent : 1);
+  scols_table_enable_noheadings(table.get(), style.headings ? 0 : 1);
+  scols_table_enable_colors(table.get(), style.color ? 1 : 0);
+  scols_table_set_column_separator(table.get(), "  ");
+  for (const Column& column : columns_) {
+    check(scols_table_new_column(table.get(), column.name.c_str(), 0,
+                                 flags_of(column.align, column.narrow)) != nullptr);
+  }
+  for (const Row& row : rows_) {
+    libscols_line* line = scols_table_new_line(table.get(), nullptr);
+    check(line != nullptr);
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      check(scols_line_set_data(line, i, row.cells[i].c_str()) == 0);
+    }
+    if (style.color && !row.color.empty()) {
+      check(scols_line_set_color(line, row.color.c_str()) == 0);
+    }
+  }
+  char* raw = nullptr;
+  // Where it has no memory for a cell it prints on without it, and says that all is well.
+  errno = 0;
+  check(scols_print_table_to_string(table.get(), &raw) == 0 && raw != nullptr);
+  const bool refused = errno == ENOMEM;
+  const std::unique_ptr<char, TextFree> printed(raw);
+  check(!refused);
+  std::string out;
+  Lines lines(printed.get());
+  std::string_view line;
+  while (lines.next(line)) {
+    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    if (!line.empty()) out.append(style.indent, ' ').append(line);
+    out.append("\n");
+  }
+  return out;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables for a terminal: libsmartcols, which knows how wide characters are, behind few words.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/draw/terminal.h"
+
+namespace jetmem {
+
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+  // What becomes of a column when the table is wider than the terminal.
+  enum class Narrow { kKeep, kCut, kWrap };
+
+  struct Column {
+    std::string name;
+    Align align = Align::kLeft;
+    Narrow narrow = Narrow::kKeep;
+  };
+
+  Table() = default;
+  Table(std::initializer_list<Column> columns) : columns_(columns) {}
+  void column(std::string name, Align align = Align::kLeft, Narrow narrow = Narrow::kKeep);
+  // Missing cells are empty; those beyond the columns are dropped. `color`: an escape sequence
+  // ("\x1b[31m") for the whole row, used where text() is asked for colour.
+  void row(std::vector<std::string> cells, std::string_view color = {});
+
+  std::size_t rows() const { return rows_.size(); }
+
+  struct Style {
+    int width = 80;
+    bool headings = true;
+    bool color = false;
+    std::size_t indent = 0;  // blanks before each line, within the width
+  };
+  // Lines that end with a newline, without blanks at their ends; empty when there is no row. What
+  // the locale cannot show is written as \x1b is.
+  std::string text(const Style& style) const;
+  std::string text(const ScreenStyle& style, std::size_t indent) const {
+    return text(Style{style.width, true, style.color, indent});
+  }
+  std::string text(int width) const { return text(Style{width, true, false, 0}); }
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    std::string color;
+  };
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/draw/terminal.h"
+
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/text/text.h"
+#include "cli/draw/number_text.h"
+
+namespace jetmem {
+
+bool uses_color() {
+  const char* term = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
+         std::strcmp(term, "dumb") != 0;
+}
+
+int terminal_width() {
+  constexpr int kNarrowest = 20;
+  constexpr int kWidest = 400;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::clamp(static_cast<int>(size.ws_col), kNarrowest, kWidest);
+  }
+  const char* columns = std::getenv("COLUMNS");
+  if (columns != nullptr) {
+    if (const auto needed = parse_u64(columns)) {
+      return static_cast<int>(std::clamp<std::uint64_t>(*needed, kNarrowest, kWidest));
+    }
+  }
+  return 80;
+}
+
+void use_terminal_locale() {
+  static const char* const once = std::setlocale(LC_CTYPE, "");
+  static_cast<void>(once);
+}
+
+bool has_utf8() {
+  use_terminal_locale();
+  return std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+namespace {
+
+// What a text takes on a terminal, near enough: bytes that go on a UTF-8 character count nothing.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
+  std::string out;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(word.size());
+    const std::size_t width = width_of(word);
+    if (column > 0 && column + 1 + width <= columns) {
+      out.append(" ");
+      column += 1 + width;
+    } else {
+      if (column > 0) out.append("\n");
+      out.append(indent, ' ');
+      column = indent + width;
+    }
+    out.append(word);
+  }
+  if (column > 0) out.append("\n");
+  return out;
+}
+
+void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  std::string text = std::to_string(count) + " ";
+  return text.append(noun).append(count == 1 ? "" : "s");
+}
+
+namespace {
+
+std::string_view escape_of(Paint paint) {
+  switch (paint) {
+    case Paint::kNone:
+      return {};
+    case Paint::kBold:
+      return "\x1b[1m";
+    case Paint::kDim:
+      return "\x1b[2m";
+    case Paint::kGood:
+      return "\x1b[32m";
+    case Paint::kWarn:
+      return "\x1b[1;33m";
+    case Paint::kBad:
+      return "\x1b[1;31m";
+    case Paint::kUnknown:
+      return "\x1b[1;35m";
+  }
+  return {};
+}
+
+double wall_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+ScreenStyle terminal_style() { return {terminal_width(), uses_color(), has_utf8()}; }
+
+std::string painted(const ScreenStyle& style, Paint paint, std::string_view text) {
+  const std::string_view escape = escape_of(paint);
+  if (!style.color || escape.empty()) return std::string(text);
+  return std::string(escape).append(text).append("\x1b[0m");
+}
+
+std::size_t shown_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      while (i < text.size() && text[i] != 'm') ++i;
+    } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) {
+      ++width;
+    }
+  }
+  return width;
+}
+
+std::string cut_to(std::string_view text, std::size_t width) {
+  if (shown_width(text) <= width) return std::string(text);
+  if (width <= 2) return std::string(width, '.');
+  std::string out;
+  std::size_t taken = 0;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80 && ++taken > width - 2) break;
+    out.push_back(c);
+  }
+  return out.append("..");
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string out = cut_to(text, width);
+  return out.append(width - shown_width(out), ' ');
+}
+
+std::string paragraph(const ScreenStyle& style, std::string_view text, std::size_t indent) {
+  return wrapped(text, indent, static_cast<std::size_t>(style.width));
+}
+
+std::string not_known(const Absences& absences, std::string_view key) {
+  return "not known: " + absence_reason(absences, key);
+}
+
+std::string labelled_as_is(std::string_view label, std::string_view text) {
+  std::string out = padded(label, kLabelWidth).append(text);
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out.append("\n");
+}
+
+std::string labelled(const ScreenStyle& style, std::string_view label, std::string_view text,
+                     std::size_t max_lines) {
+  const std::size_t all = static_cast<std::size_t>(style.width);
+  const std::size_t room = all > kLabelWidth + 10 ? all - kLabelWidth : 10;
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    const std::string_view word = text.substr(0, text.find(' '));
+    std::string& line = lines.back();
+    const std::size_t width = shown_width(line);
+    if (width > 0 && width + 1 + shown_width(word) > room) {
+      if (lines.size() == max_lines) {
+        // Room for the dots is made out of the last words.
+        while (shown_width(line) + 3 > room && line.find(' ') != std::string::npos) {
+          line.erase(line.rfind(' '));
+        }
+        line.append(style.color ? " ..\x1b[0m" : " ..");
+        break;
+      }
+      lines.emplace_back();
+    }
+    std::string& last = lines.back();
+    if (!last.empty()) last.append(" ");
+    last.append(word);
+    text.remove_prefix(word.size());
+  }
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    out += labelled_as_is(i == 0 ? label : "", lines[i]);
+  }
+  return out;
+}
+
+std::string snapshot_age_text(const AnswerFrom& from) {
+  std::string out;
+  if (from.by == "daemon") {
+    out = "by jetmemd (" + from.from + ")";
+  } else if (from.by == "history") {
+    out = "from the recorder's history";
+  } else if (from.by == "capture") {
+    out = "one reading of " + from.from;
+  } else {
+    out = "one reading, without jetmemd";
+  }
+  if (!from.version.empty()) out += ", jetmem " + from.version;
+  if (from.wall) {
+    out += ", ";
+    out += moment_text(*from.wall, wall_now());
+  } else {
+    out += ", at a time not known";
+  }
+  return out;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem events, jetmem faults: what happened.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "base/text/text.h"
+#include "cli/client/device_client.h"
+#include "cli/client/local_snapshot.h"
+#include "cli/commands.h"
+#include "cli/draw/since.h"
+#include "cli/events/events_past.h"
+#include "cli/events/events_ring.h"
+#include "cli/exit_codes.h"
+#include "cli/history/history_select.h"
+#include "cli/text/events/event_text.h"
+#include "collectors/kernel_log/event/kinds.h"
+#include "report/events/event_json.h"
+
+namespace jetmem {
+namespace {
+
+constexpr auto kFollowPause = std::chrono::seconds(2);
+// Looked at in each pass of --follow.
+constexpr std::size_t kFollowed = 500;
+
+struct EventsOptions : DeviceClientOptions {
+  RingQuery ring;
+  std::vector<std::string> what;
+  std::size_t limit = 200;
+  bool only_ring = false;
+  bool follow = false;
+  bool faults_only = false;
+};
+
+class EventsCommand {
+ public:
+  explicit EventsCommand(const EventsOptions& options) : options_(options) {}
+
+  int run() {
+    if (auto good = check(); !good) return fail_with(good.error());
+    if (options_.only_ring) return show_ring_events(options_.ring);
+    auto history = open_device_history(options_);
+    Result<HistoryFacts> facts = history ? (*history)->facts() : tl::unexpected(history.error());
+    if (!facts) return without_history(facts.error());
+    if (!facts->problem.empty()) note(facts->problem);
+    return show(**history, *facts);
+  }
+
+ private:
+  int fail_with(const Error& error) const {
+    note(error.message);
+    return error.code == Errc::kInvalid ? kExitUsage : kExitFailed;
+  }
+
+  void note(const std::string& text) const { warn(options_.ring.command, text); }
+
+  Result<void> check() {
+    for (const std::string& name : options_.what) {
+      const auto what = event_what_named(name);
+      if (!what) {
+        return fail(Errc::kInvalid, "--category: '" + printable(name, 40) +
+                                        "' is not kernel, alert, daemon or mark");
+      }
+      needed_.what.push_back(*what);
+    }
+    needed_.kinds = options_.ring.kinds;
+    needed_.limit = options_.limit;
+    const bool other_than_kernel =
+        std::any_of(needed_.what.begin(), needed_.what.end(),
+                    [](EventWhat what) { return what != EventWhat::kKernel; });
+    if (options_.only_ring && other_than_kernel) {
+      return fail(Errc::kInvalid, "--ring has kernel events only");
+    }
+    if (options_.only_ring && options_.follow) {
+      return fail(Errc::kInvalid, "--follow needs the history: not possible with --ring");
+    }
+    return {};
+  }
+
+  // The ring, as far back as the kernel keeps it.
+  int without_history(const Error& why) {
+    if (!options_.daemon.empty() || options_.follow || why.code == Errc::kInvalid) {
+      return fail_with(why);
+    }
+    const bool kernel_too =
+        needed_.what.empty() || std::find(needed_.what.begin(), needed_.what.end(),
+                                          EventWhat::kKernel) != needed_.what.end();
+    if (!kernel_too) return fail_with(why);
+    const int status = show_ring_events(options_.ring);
+    if (status == kExitOk && options_.root.empty()) {
+      note(why.message + "; showing the kernel's ring buffer");
+    }
+    return status;
+  }
+
+  Result<void> find_span(const HistoryFacts& facts) {
+    Nanoseconds now = facts.newest.value_or(Nanoseconds(0));
+    if (options_.root.empty()) now = std::max(now, SystemClock().wall());
+    for (const bool begin : {true, false}) {
+      const RingQuery& ring = options_.ring;
+      const auto& text = begin ? ring.since : ring.until;
+      if (!text) continue;
+      auto moment = parse_moment(*text, now);
+      if (!moment) {
+        return tl::unexpected(std::move(moment.error()).within(begin ? "--since" : "--until"));
+      }
+      (begin ? needed_.from : needed_.to) = *moment;
+    }
+    return {};
+  }
+
+  int show(History& history, const HistoryFacts& facts) {
+    if (auto span = find_span(facts); !span) return fail_with(span.error());
+    // Events to be followed must be in the first page.
+    EventFilter first = needed_;
+    if (options_.follow) first.limit = std::max(needed_.limit, kFollowed);
+    auto found = past_events(history, first);
+    if (!found) return fail_with(found.error());
+    EventsSeen seen;
+    if (options_.follow) seen.fresh(found->events);
+    if (found->events.size() > needed_.limit) {
+      found->more = true;
+      found->events.erase(found->events.begin(),
+                          found->events.end() - static_cast<std::ptrdiff_t>(needed_.limit));
+    }
+    // The daemon has seen all that the log has; a file may have been left behind.
+    const bool is_file = !facts.location.empty() && facts.location.front() == '/';
+    if (is_file || !options_.root.empty()) add_log(facts, *found);
+    show_list(found->events);
+    if (!options_.ring.json && !options_.follow) put(wrapped(summary(facts, *found), 0));
+    if (options_.ring.json && found->more) {
+      note("older events exist: raise --limit");
+    }
+    return options_.follow ? follow(history, seen) : kExitOk;
+  }
+
+  void add_log(const HistoryFacts& facts, EventsFound& found) {
+    auto shot = LocalSnapshot::read(options_.root, {"kernel_log"});
+    if (!shot) return note(shot.error().message);
+    const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
+    if (status.state == SourceState::kFailed || status.state == SourceState::kDenied) {
+      note(
+          "the kernel's log could not be read, and its events since the history's last are "
+          "missing: " +
+          printable(status.reason, 500));
+    }
+    const auto boot_id = (*shot)->facts().boot_id;
+    std::optional<std::int64_t> boot;
+    for (const BootKnown& each : facts.boots) {
+      if (boot_id && each.boot_id == *boot_id) boot = each.number;
+    }
+    auto events = (*shot)->events();
+    if (events.size() == LocalSnapshot::kMaxEvents) {
+      note("of the kernel's log only the newest " + std::to_string(events.size()) +
+           " events are shown; --ring has all");
+    }
+    std::reverse(events.begin(), events.end());
+    // Shown as the kernel's log is without a history.
+    for (EventRecord& event : events) event.wall_trusted = true;
+    merge_log(found, events, boot, needed_);
+  }
+
+  void show_list(const std::vector<EventRecord>& events) const {
+    EventRecordList list(put);
+    for (const EventRecord& event : events) {
+      if (options_.ring.json) {
+        put(event_record_line(event));
+      } else {
+        list.add(event);
+      }
+    }
+    list.finish();
+  }
+
+  std::string summary(const HistoryFacts& facts, const EventsFound& found) const {
+    const bool untrusted = std::any_of(
+        found.events.begin(), found.events.end(),
+        [](const EventRecord& event) { return event.wall.has_value() && !event.wall_trusted; });
+    std::string out = counted(found.events.size(), "event");
+    if (needed_.from) out += " since " + local_time(*needed_.from);
+    if (needed_.to) out += " until " + local_time(*needed_.to);
+    out += " in the history (" + printable(displayed_path(options_, facts.location), 200) + ")";
+    if (facts.oldest) out += ", which goes back to " + local_time(*facts.oldest);
+    if (found.more) out += "; older events exist: raise --limit";
+    if (untrusted) out += "; ~ marks times of a clock that was never synchronised";
+    return out + ".";
+  }
+
+  int follow(History& history, EventsSeen& seen) {
+    EventFilter needed = needed_;
+    needed.to.reset();
+    needed.limit = kFollowed;
+    while (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+      std::this_thread::sleep_for(kFollowPause);
+      const auto found = past_events(history, needed);
+      if (!found) return fail_with(found.error());
+      const std::vector<EventRecord> fresh = seen.fresh(found->events);
+      if (fresh.size() == needed.limit) {
+        note("more than " + std::to_string(needed.limit) + " at once: the oldest are not shown");
+      }
+      show_list(fresh);
+    }
+    return kExitFailed;
+  }
+
+  const EventsOptions& options_;
+  EventFilter needed_;
+};
+
+// "-6h" is 6h ago as well.
+void without_dash(std::string& text) {
+  if (text.size() > 1 && text.front() == '-' && text.find_first_of(":@") == std::string::npos) {
+    text.erase(0, 1);
+  }
+}
+
+int run_events(const EventsOptions& given) {
+  EventsOptions options = given;
+  options.ring.root = options.root;
+  if (options.faults_only) {
+    options.ring.kinds = fault_kinds();
+    options.what = {"kernel"};
+  }
+  for (auto* moment : {&options.ring.since, &options.ring.until}) {
+    if (*moment) without_dash(**moment);
+  }
+  return EventsCommand(options).run();
+}
+
+void add_command(const Command& program, const char* name, const char* help, bool faults_only) {
+  const Command command = program.add(name, help);
+  auto& options = command.runs(run_events);
+  options.ring.command = name;
+  options.faults_only = faults_only;
+  command.option("--since", options.ring.since, "WHEN",
+                 "Start: 10m, 1h30m, 2w, yesterday, 02:00 (today), '2026-11-20 02:00', "
+                 "@1790000000");
+  command.option("--until", options.ring.until, "WHEN", "End");
+  if (!faults_only) {
+    command.option("--category", options.what, "WHAT", "Only kernel, alert, daemon or mark")
+        .separated_by_commas();
+    command.option("--kind", options.ring.kinds, "KIND", "Only this kind: oom_kill, firing")
+        .separated_by_commas();
+  }
+  command.option("--limit", options.limit, "COUNT", "At most COUNT, the newest (default: 200)")
+      .range(1, 100000);
+  command.flag("--follow", options.follow, "Continue with new events until Ctrl-C");
+  command.flag("--ring", options.only_ring, "Only the kernel's ring buffer, not the history");
+  command.flag("--json", options.ring.json,
+               "One JSON object per line for each event; lost records are reported on standard "
+               "error");
+  add_device_options(command, options);
+  command.footer(
+      "Asks jetmemd, or reads its file if none answers: kernel events, alert changes, starts of "
+      "jetmemd, clock steps and marks of the last 60 days. Without a history, and with --ring, "
+      "reads /dev/kmsg as far back as the kernel keeps it. --root DIR reads DIR/jetmem/history.db "
+      "and DIR/dev/kmsg, records or the text of dmesg. Events of one kind from one source are "
+      "shown once, with their number and end; --json has each. Lines that processes wrote into the "
+      "kernel log are counted and ignored. Times are since boot if the wall clock is unknown; ~ "
+      "marks a clock that was never synchronised.\n"
+      "Exit status: 0 if it was read, with or without events; 1 if it could not be; 2 on a wrong "
+      "command line.");
+}
+
+}  // namespace
+
+void add_events_commands(const Command& program) {
+  add_command(program, "events",
+              "What happened: kernel events, alerts, starts and marks, oldest first", false);
+  add_command(program, "faults",
+              "DMA faults only: of the SMMU, the memory controller, the GPU's MMU", true);
+}
+
+}  // namespace jetmem

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/events/events_ring.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
+#include "cli/command.h"
+#include "cli/decode/log_format.h"
+#include "cli/draw/since.h"
+#include "cli/exit_codes.h"
+#include "cli/text/events/event_text.h"
+#include "report/events/event_json.h"
+
+namespace jetmem {
+namespace {
+
+using kernel_log::Event;
+using kernel_log::Soc;
+using kernel_log::TextLog;
+
+constexpr const char* kRing = "/dev/kmsg";
+
+Nanoseconds seconds_since_1970(std::int64_t seconds) { return std::chrono::seconds(seconds); }
+
+// Shows events from a moment on.
+class EventPrinter {
+ public:
+  // `boot` is the wall time at which the kernel's log clock was 0; `from` is on the wall clock
+  // where that is known, and otherwise since boot.
+  EventPrinter(const RingQuery& needed, std::optional<Nanoseconds> boot,
+               std::optional<Nanoseconds> from, std::optional<Nanoseconds> until)
+      : needed_(needed), json_(needed.json), boot_(boot), from_(from), until_(until), list_(put) {}
+
+  void event(const Event& event) {
+    const std::vector<std::string>& kinds = needed_.kinds;
+    if (!kinds.empty() &&
+        std::find(kinds.begin(), kinds.end(), info_of(event.kind()).name) == kinds.end()) {
+      return;
+    }
+    std::optional<Nanoseconds> wall;
+    if (boot_ && event.stamp) wall = *boot_ + *event.stamp;
+    if (event.stamp) {
+      const Nanoseconds at = wall ? *wall : Nanoseconds(*event.stamp);
+      if ((from_ && at < *from_) || (until_ && at > *until_)) return;
+    }
+    ++shown_;
+    if (!json_) {
+      list_.add(log_event_record(event, wall));
+      return;
+    }
+    nlohmann::ordered_json json = event_json(event);
+    if (wall) json["time"] = utc_time(*wall);
+    if (event.stamp) json["since_boot_seconds"] = to_seconds(*event.stamp);
+    if (event.seq) json["seq"] = *event.seq;
+    put(json.dump() + "\n");
+  }
+
+  // What was read, and what was not.
+  void summary(const TextLog::Counts& counts, Nanoseconds suspended) {
+    list_.finish();
+    std::string text = counted(shown_, "event");
+    if (from_) text.append(boot_ ? " since " + local_time(*from_) : std::string(" since then"));
+    const bool records = counts.records > 0;
+    text.append(" in ").append(
+        counted(records ? counts.records : counts.lines, records ? "record" : "line"));
+    text.append(" of the kernel's log");
+    if (counts.first_stamp) {
+      text.append(", from ").append(moment(*counts.first_stamp));
+      text.append(" to ").append(moment(*counts.last_stamp));
+    }
+    if (counts.first_seq.value_or(0) > 0) {
+      text.append("; the ").append(counted(*counts.first_seq, "record"));
+      text.append(" before were overwritten");
+    }
+    std::string losses;
+    if (counts.lost > 0) losses = counted(counts.lost, "record") + " lost: overwritten before read";
+    if (counts.cut > 0) {
+      losses.append(losses.empty() ? "" : "; ").append(counted(counts.cut, "line"));
+      losses.append(" longer than 64 KiB, truncated");
+    }
+    if (counts.foreign > 0) {
+      losses.append(losses.empty() ? "" : "; ").append(counted(counts.foreign, "record"));
+      losses.append(" written by processes, ignored");
+    }
+    if (suspended > std::chrono::seconds(1)) {
+      using std::chrono::milliseconds;
+      using std::chrono::seconds;
+      losses.append(losses.empty() ? "" : "; ").append("the machine was suspended for ");
+      losses.append(format_duration(milliseconds(std::chrono::duration_cast<seconds>(suspended))));
+      losses.append(" in total: times of earlier events are late by as much");
+    }
+    if (!losses.empty()) text.append("; ").append(losses);
+    if (!json_) {
+      put(wrapped(text + ".", 0));
+    } else if (!losses.empty()) {
+      warn(needed_.command, losses);
+    }
+  }
+
+ private:
+  std::string moment(std::chrono::microseconds stamp) const {
+    return boot_ ? local_time(*boot_ + stamp) : seconds_text(stamp) + " s after boot";
+  }
+
+  const RingQuery& needed_;
+  bool json_;
+  std::optional<Nanoseconds> boot_;
+  std::optional<Nanoseconds> from_;
+  std::optional<Nanoseconds> until_;
+  EventRecordList list_;
+  std::uint64_t shown_ = 0;
+};
+
+// What helps where the ring cannot be read.
+Error ring_error(const char* operation, int error) {
+  Error found = errno_error(operation, kRing, error);
+  if (error == EACCES || error == EPERM) {
+    found.message.append(
+        "; it needs root or CAP_SYSLOG, or kernel.dmesg_restrict=0 and read permission; containers "
+        "are often denied it");
+  } else if (error == ENOENT || error == ENXIO || error == ENODEV) {
+    found.message.append("; containers usually have none");
+  }
+  found.message.append("; `jetmem decode kernel-log` reads the log as text");
+  return found;
+}
+
+// From the oldest record to the newest that was there at the begin. What is overwritten meanwhile
+// shows as a gap in the records' numbers.
+Result<void> feed_ring(int fd, std::chrono::microseconds until, TextLog& log) {
+  std::array<char, kernel_log::kMaxRecord + 1> buffer;
+  int errors = 0;
+  while (std::ferror(stdout) == 0) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EAGAIN) break;
+    // EPIPE: overwritten; EINVAL: larger than any record should be. Either way the next one
+    // follows.
+    if (n < 0 && (errno == EINTR || errno == EPIPE || errno == EINVAL) && ++errors < 1000) continue;
+    if (n < 0) return tl::unexpected(ring_error("read", errno));
+    if (n == 0) break;
+    errors = 0;
+    log.feed({buffer.data(), static_cast<std::size_t>(n)});
+    // Where records come faster than they are read there would be no end.
+    if (log.counts().last_stamp.value_or(until) > until) break;
+  }
+  log.finish();
+  return {};
+}
+
+int run_live(const RingQuery& options) {
+  const SystemClock clock;
+  const Nanoseconds now = clock.wall();
+  const Nanoseconds mono = clock.mono();
+  std::optional<Nanoseconds> from;
+  if (options.since) {
+    const auto since = parse_since(*options.since, now);
+    if (!since) return failed(options.command, std::move(Error(since.error())).within("--since"));
+    from = since->at ? *since->at : now - *since->ago;
+  }
+  std::optional<Nanoseconds> to;
+  if (options.until) {
+    const auto until = parse_since(*options.until, now);
+    if (!until) return failed(options.command, std::move(Error(until.error())).within("--until"));
+    to = until->at ? *until->at : now - *until->ago;
+  }
+  const UniqueFd ring(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (!ring.valid()) return failed(options.command, ring_error("open", errno));
+  // The log's clock stands still in suspend, as the monotonic one does.
+  EventPrinter printer(options, now - mono, from, to);
+  const auto log = std::make_unique<TextLog>(
+      kernel_log::soc_of(Root::live()),
+      [&](const Event& event, std::string_view) { printer.event(event); });
+  const auto until = std::chrono::duration_cast<std::chrono::microseconds>(mono);
+  if (auto read = feed_ring(ring.get(), until + std::chrono::seconds(1), *log); !read) {
+    return failed(options.command, read.error());
+  }
+  printer.summary(log->counts(), clock.boot() - clock.mono());
+  return kExitOk;
+}
+
+// The stamp of a captured log's last line: its "now", where the capture does not say.
+Result<std::optional<Nanoseconds>> last_stamp(const Root& root, const std::string& directory) {
+  auto file = open_captured(root, directory);
+  if (!file) return tl::unexpected(std::move(file.error()));
+  const auto log = std::make_unique<TextLog>(Soc::kUnknown, [](const Event&, std::string_view) {});
+  if (auto read = feed_from(file->get(), directory, *log); !read) {
+    return tl::unexpected(std::move(read.error()));
+  }
+  std::optional<Nanoseconds> stamp;
+  if (log->counts().last_stamp) stamp = *log->counts().last_stamp;
+  return stamp;
+}
+
+// On the clock that times are shown in; absent where the capture's log has no time.
+Result<std::optional<Nanoseconds>> captured_moment(const std::string& text,
+                                                   std::optional<Nanoseconds> boot,
+                                                   std::optional<Nanoseconds> now) {
+  auto since = parse_since(text, boot && now ? *now : SystemClock().wall());
+  if (!since) return tl::unexpected(std::move(since.error()));
+  if (since->at && !boot) {
+    return fail(Errc::kAbsent,
+                "the capture has no boot time; give the time before its end, e.g. 10m");
+  }
+  std::optional<Nanoseconds> out = since->at;
+  if (since->ago && now) out = *now - *since->ago;
+  return out;
+}
+
+int run_captured(const std::string& directory, const RingQuery& options) {
+  auto root = Root::at(directory);
+  if (!root) return failed(options.command, std::move(root.error()).within("--root"));
+  std::optional<Nanoseconds> boot;
+  if (root->facts().boot_time) boot = seconds_since_1970(*root->facts().boot_time);
+  std::optional<Nanoseconds> from;
+  std::optional<Nanoseconds> to;
+  if (options.since || options.until) {
+    const auto last = last_stamp(*root, directory);
+    if (!last) return failed(options.command, last.error());
+    std::optional<Nanoseconds> now;  // on the clock that times are shown in
+    if (boot && root->facts().captured_at) now = seconds_since_1970(*root->facts().captured_at);
+    if (!now && *last) now = boot.value_or(Nanoseconds(0)) + **last;
+    for (const bool begin : {true, false}) {
+      const auto& text = begin ? options.since : options.until;
+      if (!text) continue;
+      auto found = captured_moment(*text, boot, now);
+      if (!found) {
+        return failed(options.command,
+                      std::move(found.error()).within(begin ? "--since" : "--until"));
+      }
+      (begin ? from : to) = *found;
+    }
+  }
+  auto file = open_captured(*root, directory);
+  if (!file) return failed(options.command, file.error());
+  EventPrinter printer(options, boot, from, to);
+  const auto log = std::make_unique<TextLog>(
+      kernel_log::soc_of(*root),
+      [&](const Event& event, std::string_view) { printer.event(event); });
+  const std::string path = printable(directory, 300) + kRing;
+  const auto read = feed_from(file->get(), path, *log);
+  if (!read) return failed(options.command, read.error());
+  if (!read->empty()) {
+    std::fprintf(stderr, "jetmem %s: %s: %s\n", options.command.c_str(), path.c_str(),
+                 read->c_str());
+  }
+  printer.summary(log->counts(), Nanoseconds(0));
+  return kExitOk;
+}
+
+}  // namespace
+
+int show_ring_events(const RingQuery& needed) {
+  return needed.root.empty() ? run_live(needed) : run_captured(needed.root, needed);
+}
+
+}  // namespace jetmem

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events out of the kernel's own ring, or the log of a captured tree: what there is without a
+// history.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace jetmem {
+
+struct RingQuery {
+  std::string command = "events";  // for messages
+  std::string root;
+  std::optional<std::string> since;
+  std::optional<std::string> until;
+  std::vector<std::string> kinds;  // any of; empty: all
+  bool json = false;
+};
+
+// Shows them; the exit status.
+int show_ring_events(const RingQuery& needed);
+
+}  // namespace jetmem

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/text/doctor_text.h"
+
+#include "base/text/text.h"
+#include "cli/draw/since.h"
+#include "cli/exit_codes.h"
+#include "cli/text/events/event_text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kIndent = 4;
+constexpr std::size_t kFurther = 6;
+
+constexpr int kExitWarning = 1;
+constexpr int kExitCritical = 2;
+
+std::string_view color_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kCritical:
+      return "\x1b[1;31m";
+    case Verdict::kWarning:
+      return "\x1b[1;33m";
+    case Verdict::kUnknown:
+      return "\x1b[35m";
+    case Verdict::kOk:
+      break;
+  }
+  return "\x1b[32m";
+}
+
+std::string word(Verdict verdict, bool color) {
+  std::string out(verdict_name(verdict));
+  if (verdict != Verdict::kOk) {
+    for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  }
+  if (!color) return out;
+  return std::string(color_of(verdict)) + out + "\x1b[0m";
+}
+
+// "  - " before the first line of a sentence.
+std::string item(std::string_view text) {
+  std::string out = wrapped(text, kFurther);
+  if (out.size() > kFurther) out.replace(kIndent, 2, "- ");
+  return out;
+}
+
+std::string step_text(const DoctorAnswer::Step& step, const DoctorTextOptions& options) {
+  std::string head = word(step.verdict, options.color);
+  const std::size_t width = verdict_name(step.verdict).size();
+  head.append(width < 9 ? 9 - width : 1, ' ')
+      .append(step.title)
+      .append(" (")
+      .append(step.name)
+      .append(")\n");
+  std::string out = head + wrapped(step.summary, kIndent);
+  for (const DoctorAnswer::Evidence& each : step.evidence) {
+    // The summary often is the one sentence that there is to say.
+    if (each.text != step.summary) out += item(each.text);
+  }
+  if (step.evidence_omitted > 0)
+    out += item("and " + std::to_string(step.evidence_omitted) + " more");
+  if (!step.cause.empty()) out += wrapped("Cause: " + step.cause, kIndent);
+  if (!step.remedy.empty()) out += wrapped("Remedy: " + step.remedy, kIndent);
+  if (!step.confirm.empty()) out += wrapped("Confirm: " + step.confirm, kIndent);
+  if (!step.runbook.empty()) out += wrapped("Runbook: " + step.runbook, kIndent);
+  return out;
+}
+
+std::string footer(const DoctorAnswer& answer) {
+  std::string out = answer.from.by == "daemon"    ? "Examined by jetmemd"
+                    : answer.from.by == "capture" ? "Examined from a capture"
+                                                  : "Examined from one reading, without jetmemd";
+  if (!answer.from.from.empty()) out += " (" + answer.from.from + ")";
+  if (answer.from.wall) {
+    out += " of " +
+           local_time(Nanoseconds(static_cast<std::int64_t>(*answer.from.wall) * 1'000'000'000));
+  }
+  if (!answer.zone.empty()) out += "; times are " + answer.zone;
+  out += "; " + (answer.history.empty() ? answer.no_history : "history: " + answer.history);
+  return out + ".";
+}
+
+}  // namespace
+
+int doctor_status(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return kExitOk;
+    case Verdict::kWarning:
+      return kExitWarning;
+    case Verdict::kCritical:
+      return kExitCritical;
+    case Verdict::kUnknown:
+      break;
+  }
+  return kExitUnknown;
+}
+
+std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& options) {
+  if (!options.step.empty()) {
+    const DoctorAnswer::Step* const step = answer.step(options.step);
+    return step == nullptr ? "" : step_text(*step, options);
+  }
+  std::string out = word(answer.verdict, options.color) + "\n" + wrapped(answer.conclusion, 0);
+  if (answer.verdict >= Verdict::kWarning && answer.timeline.size() > 1) {
+    out += "\n";
+    for (const DoctorAnswer::Evidence& each : answer.timeline) {
+      std::string line = each.text;
+      if (each.time) {
+        line = local_time(Nanoseconds(static_cast<std::int64_t>(*each.time) * 1'000'000'000)) +
+               "  " + line;
+      }
+      out += wrapped(line, 2);
+    }
+  }
+  std::string fine;
+  for (const Verdict verdict :
+       {Verdict::kCritical, Verdict::kWarning, Verdict::kUnknown, Verdict::kOk}) {
+    for (const DoctorAnswer::Step& step : answer.steps) {
+      if (step.verdict != verdict) continue;
+      if (verdict == Verdict::kOk && !options.all) {
+        fine += (fine.empty() ? "" : ", ") + step.name;
+      } else {
+        out += "\n" + step_text(step, options);
+      }
+    }
+  }
+  if (!fine.empty()) out += "\n" + wrapped("OK: " + fine + " (--all shows them)", 0);
+  for (const std::string& each : answer.notes) out += wrapped("Note: " + each, 0);
+  return out + wrapped(footer(answer), 0);
+}
+
+}  // namespace jetmem

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/text/events/event_text.h"
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "cli/draw/since.h"
+#include "collectors/kernel_log/decode/decode.h"
+#include "collectors/kernel_log/event/kinds.h"
+
+namespace jetmem {
+std::string seconds_text(std::chrono::microseconds stamp) {
+  const auto us = static_cast<std::uint64_t>(std::max<std::int64_t>(stamp.count(), 0));
+  const std::string fraction = std::to_string(us % 1'000'000);
+  return std::to_string(us / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
+}
+
+std::string left_out(const kernel_log::TextLog::Counts& counts) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, std::string_view noun, std::string_view why) {
+    if (count == 0) return;
+    text.append(text.empty() ? "" : "; ").append(counted(count, noun)).append(why);
+  };
+  add(counts.foreign, "line", " written into the kernel log by processes, ignored");
+  add(counts.lost, "record", " missing");
+  add(counts.cut, "line", " longer than 64 KiB, truncated");
+  return text;
+}
+
+std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning) {
+  std::string block(head);
+  block.append("\n");
+  block.append(wrapped(kernel_log::describe(event), 4));
+  const std::string_view meaning = kernel_log::info_of(event.kind()).meaning;
+  if (with_meaning && !meaning.empty()) {
+    block.append(wrapped(std::string("(").append(meaning).append(")"), 4));
+  }
+  return block;
+}
+
+namespace {
+
+std::string since_boot(Nanoseconds at) {
+  return "[" + seconds_text(std::chrono::duration_cast<std::chrono::microseconds>(at)) + "]";
+}
+
+// Of the last of those that a record stands for.
+std::optional<Nanoseconds> end_of(const EventRecord& record) {
+  if (!record.wall) return record.until ? record.until : record.at;
+  if (record.until && record.at) return *record.wall + (*record.until - *record.at);
+  return record.wall;
+}
+
+bool same(const EventRecord& a, const EventRecord& b) {
+  return a.what == b.what && a.kind == b.kind && a.subject == b.subject && a.origin == b.origin &&
+         a.boot == b.boot && a.wall.has_value() == b.wall.has_value();
+}
+
+// Alert changes and the daemon's own events are shown one by one.
+bool folds(const EventRecord& record) { return record.what == EventWhat::kKernel; }
+
+std::string head_of(const EventRecord& record) {
+  std::string out = event_time_text(record);
+  if (!out.empty()) out += " ";
+  switch (record.what) {
+    case EventWhat::kKernel:
+      out += record.kind;
+      if (record.origin == "probe") out += " (caused by jetmem-probe)";
+      break;
+    case EventWhat::kAlert:
+      out += "alert " + record.kind + ": " + record.subject;
+      break;
+    case EventWhat::kDaemon:
+      out += "jetmemd: " + record.kind;
+      break;
+    case EventWhat::kMark:
+      out += "mark";
+      break;
+  }
+  return printable(out, 400) + "\n";
+}
+
+}  // namespace
+
+std::string event_time_text(const EventRecord& record) {
+  if (record.wall) return local_time(*record.wall) + (record.wall_trusted ? "" : "~");
+  return record.at ? since_boot(*record.at) : std::string();
+}
+
+EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanoseconds> wall) {
+  const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
+  EventRecord record;
+  record.what = EventWhat::kKernel;
+  record.kind = std::string(info.name);
+  for (const std::string_view name : info.key) {
+    const kernel_log::Field* const field = name.empty() ? nullptr : event.find(name);
+    record.subject.push_back('\0');
+    if (field == nullptr) continue;
+    record.subject.append(std::to_string(field->number)).push_back(':');
+    record.subject.append(event.text(name));
+  }
+  record.summary = kernel_log::describe(event);
+  if (event.stamp) record.at = *event.stamp;
+  record.wall = wall;
+  record.wall_trusted = wall.has_value();
+  return record;
+}
+
+void EventRecordList::add(const EventRecord& record) {
+  const auto begin = record.wall ? record.wall : record.at;
+  if (folds(record)) {
+    for (auto it = rows_.rbegin(); it != rows_.rend(); ++it) {
+      if (!same(it->first, record)) continue;
+      // Without times only neighbours fold.
+      if (!begin && !it->last && it == rows_.rbegin()) {
+        ++it->count;
+        return;
+      }
+      if (!begin || !it->last || *begin - *it->last > kMaxGap) break;
+      it->count += record.count;
+      it->last = std::max(*it->last, end_of(record).value_or(*begin));
+      return;
+    }
+  }
+  Row row;
+  row.first = record;
+  row.count = record.count;
+  row.last = end_of(record);
+  row.block = head_of(record);
+  if (!record.summary.empty()) row.block += wrapped(printable(record.summary, 600), 4);
+  if (record.what == EventWhat::kKernel && explained_.insert(record.kind).second) {
+    const auto kind = kernel_log::kind_named(record.kind);
+    const std::string_view meaning = kind ? kernel_log::info_of(*kind).meaning : "";
+    if (!meaning.empty()) row.block += wrapped("(" + std::string(meaning) + ")", 4);
+  }
+  rows_.push_back(std::move(row));
+  // What nothing can be added to any more.
+  while (rows_.size() > kMaxRows ||
+         (rows_.size() > 1 && (!folds(rows_.front().first) || !begin || !rows_.front().last ||
+                               *begin - *rows_.front().last > kMaxGap))) {
+    print_first();
+  }
+}
+
+void EventRecordList::print_first() {
+  const Row& row = rows_.front();
+  std::string text = row.block;
+  if (row.count > 1) {
+    text += "    repeated " + counted(row.count - 1, "time");
+    const auto first = row.first.wall ? row.first.wall : row.first.at;
+    if (first && row.last && *row.last > *first) {
+      text += " until ";
+      text += row.first.wall ? local_time_short(*row.last, *first) : since_boot(*row.last);
+    }
+    text += "\n";
+  }
+  print_(text);
+  rows_.pop_front();
+}
+
+void EventRecordList::finish() {
+  while (!rows_.empty()) print_first();
+}
+
+}  // namespace jetmem

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel-log events for people: blocks of text that fit a terminal of 80 columns.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "cli/draw/terminal.h"
+#include "collectors/kernel_log/event/event.h"
+#include "collectors/kernel_log/text_log.h"
+#include "history/event_record.h"
+
+namespace jetmem {
+
+// As dmesg has it: "12.345678".
+std::string seconds_text(std::chrono::microseconds stamp);
+
+// What of a log was not taken into account, "3 records missing; ..."; empty when all was.
+std::string left_out(const kernel_log::TextLog::Counts& counts);
+
+// A head line, what happened, and what that usually means.
+std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning);
+
+// Recorded events, oldest first, folded: those of one kind and subject in close
+// succession are shown once, with their number and end.
+
+class EventRecordList {
+ public:
+  static constexpr Nanoseconds kMaxGap = std::chrono::minutes(1);
+  static constexpr std::size_t kMaxRows = 256;
+
+  explicit EventRecordList(std::function<void(const std::string&)> print)
+      : print_(std::move(print)) {}
+
+  void add(const EventRecord& record);
+  void finish();
+
+ private:
+  struct Row {
+    EventRecord first;
+    std::string block;
+    std::uint64_t count = 0;
+    std::optional<Nanoseconds> last;  // on the wall clock, or else since boot
+  };
+  void print_first();
+
+  std::function<void(const std::string&)> print_;
+  std::deque<Row> rows_;
+  std::set<std::string> explained_;
+};
+
+// An event of a log that has no history: those of one kind that agree in the kind's key fields
+// fold. `wall` is its moment if that is known; otherwise the time since boot is shown.
+EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanoseconds> wall);
+
+// "2026-11-20 02:11:47", followed by "~" if the clock was never synchronised; the time since boot
+// if the date is unknown, "[12.345678]".
+std::string event_time_text(const EventRecord& record);
+
+}  // namespace jetmem

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/text/status_text.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "cli/draw/bars.h"
+#include "cli/draw/number_text.h"
+#include "cli/exit_codes.h"
+#include "cli/text/budget_text.h"
+#include "cli/text/events/event_text.h"
+
+namespace jetmem {
+namespace {
+
+using Answer = StatusAnswer;
+
+constexpr std::size_t kZones = 4;
+constexpr std::size_t kAreas = 4;
+constexpr std::size_t kFaults = 4;
+constexpr std::size_t kAlerts = 4;
+constexpr std::size_t kBlind = 5;
+constexpr std::size_t kGpuNames = 5;
+
+Paint paint_of(StatusLevel level) {
+  switch (level) {
+    case StatusLevel::kOk:
+      return Paint::kGood;
+    case StatusLevel::kWarning:
+      return Paint::kWarn;
+    case StatusLevel::kCritical:
+      return Paint::kBad;
+    case StatusLevel::kUnknown:
+      return Paint::kUnknown;
+  }
+  return Paint::kUnknown;
+}
+
+void join(std::string& text, const std::string& more, const char* with = ", ") {
+  if (more.empty()) return;
+  if (!text.empty()) text += with;
+  text += more;
+}
+
+std::string head(const Answer& answer, const ScreenStyle& style) {
+  std::string device = answer.model.empty() ? "unknown device model" : answer.model;
+  std::string more;
+  if (!answer.l4t.empty()) join(more, "L4T " + answer.l4t);
+  if (!answer.kernel.empty()) join(more, "kernel " + answer.kernel);
+  if (answer.from.since_boot > 0) join(more, "up " + duration_text(answer.from.since_boot));
+  std::string out = labelled(style, "device", device + (more.empty() ? "" : "; " + more), 2);
+  out += labelled(style, "seen", snapshot_age_text(answer.from), 2);
+  const std::string word = painted(style, paint_of(answer.level), level_word(answer.level));
+  return out + labelled(style, "state", word + ": " + answer.reason, 3);
+}
+
+std::string budget_text(const MemoryBudget& budget, const ScreenStyle& style) {
+  if (!budget.bytes || *budget.bytes <= 0) {
+    return labelled(style, "memory",
+                    "its size is not known" +
+                        (budget.no_bytes.empty() ? "" : ": " + plain_reason(budget.no_bytes)),
+                    2);
+  }
+  const BudgetShown shown = budget_shown(budget);
+  const std::string size = " " + bytes_text(*budget.bytes) + " " + budget_of_text(budget);
+  const std::size_t taken = kLabelWidth + size.size();
+  const std::size_t all = static_cast<std::size_t>(style.width);
+  const std::size_t width = std::clamp<std::size_t>(all > taken + 8 ? all - taken : 8, 8, 100);
+  std::string out = labelled_as_is("memory", stacked_bar(style, shown.parts, width) + size);
+  out += labelled(style, "", shown.legend);
+  if (!shown.overlap.empty()) out += labelled(style, "", shown.overlap);
+  if (!shown.unknown.empty()) out += labelled(style, "", "not known: " + shown.unknown, 3);
+  return out;
+}
+
+std::string available(const Answer& answer, const ScreenStyle& style) {
+  std::string text;
+  if (answer.available_bytes) {
+    text = bytes_text(*answer.available_bytes) + " available";
+    if (answer.available_ratio) text += " (" + ratio_text(*answer.available_ratio) + ")";
+  } else {
+    text = "available: not known";
+  }
+  if (answer.swap_bytes && answer.swap_used_bytes) {
+    join(text, *answer.swap_bytes > 0 ? "swap " + bytes_text(*answer.swap_used_bytes) + " of " +
+                                            bytes_text(*answer.swap_bytes)
+                                      : std::string("no swap"));
+  }
+  if (answer.pressure_some_ratio) {
+    join(text, "stalled on memory " + ratio_text(*answer.pressure_some_ratio) + " of 10 s");
+  }
+  if (answer.exhaustion_seconds) {
+    join(text,
+         painted(style, Paint::kWarn, "exhausted in " + duration_text(*answer.exhaustion_seconds)));
+  }
+  return labelled(style, "", text);
+}
+
+std::string cma_text(const CmaAnswer& cma, const ScreenStyle& style) {
+  if (!cma.has_cma) {
+    return labelled(style, "cma",
+                    "not known: " + plain_reason(absence_reason(cma.absent, "has_cma")), 2);
+  }
+  if (!*cma.has_cma) return labelled(style, "cma", "none: " + plain_reason(cma.none), 2);
+  std::string out;
+  for (std::size_t i = 0; i < std::min(cma.areas.size(), kAreas); ++i) {
+    out += labelled(style, i == 0 ? "cma" : "", cma_area_line(cma.areas[i], style));
+  }
+  if (cma.areas.size() > kAreas) {
+    out += labelled(style, "", std::to_string(cma.areas.size() - kAreas) + " more: jetmem cma");
+  }
+  const bool blind = cma.areas.empty() || !cma.areas.front().largest_run_bytes;
+  if (blind) {
+    const std::string why = cma.areas.empty()
+                                ? absence_reason(cma.absent, "areas")
+                                : absence_reason(cma.areas.front().absent, "largest_run_bytes");
+    out += labelled(
+        style, out.empty() ? "cma" : "",
+        bytes_text(cma.total_bytes) + " in total; the largest free block is not known: " + why, 2);
+  }
+  return out;
+}
+
+std::string gpu_text(const Answer& answer, const ScreenStyle& style) {
+  if (answer.no_gpu) return {};
+  std::string text;
+  if (answer.gpu_bytes) {
+    text = bytes_text(*answer.gpu_bytes) + " in total";
+  } else {
+    text = "not known: " + plain_reason(absence_reason(answer.absent, "gpu_bytes"));
+  }
+  std::size_t shown = 0;
+  std::string names;
+  for (const Answer::Process& process : answer.gpu_processes) {
+    if (shown++ == kGpuNames) break;
+    join(names, cut_to(process.process, 24) + " " + bytes_text(process.bytes));
+  }
+  if (!names.empty()) text += ": " + names;
+  if (names.empty() && answer.gpu_bytes) {
+    const std::string why = absence_reason(answer.absent, "gpu_processes");
+    if (!why.empty()) text += "; per process not known: " + plain_reason(why);
+  }
+  return labelled(style, "gpu", text, 3);
+}
+
+std::string thermal_text_line(const ThermalAnswer& thermal, const ScreenStyle& style) {
+  std::string text;
+  if (!thermal.zones.empty() && thermal.zones.front().celsius) {
+    const ThermalAnswer::Zone& zone = thermal.zones.front();
+    text = cut_to(zone.zone, 24) + " " + celsius_text(*zone.celsius);
+    for (const char* kind : {"passive", "hot", "critical"}) {
+      const auto margin = zone.margin(kind);
+      if (!margin) continue;
+      const std::string what = std::string(kind) == "passive" ? "throttling"
+                               : std::string(kind) == "hot"   ? "hot"
+                                                              : "switching off";
+      join(text, *margin > 0 ? celsius_text(*margin) + " below " + what : "beyond " + what);
+    }
+  } else {
+    const std::string why = absence_reason(thermal.absent, "zones");
+    text = why.empty() ? "no temperature" : "no temperature: " + plain_reason(why);
+  }
+  if (!thermal.causes.empty()) {
+    std::string causes;
+    for (const std::string& cause : thermal.causes) join(causes, cause);
+    join(text,
+         painted(style, Paint::kWarn,
+                 thermal.level.value_or(1) >= 2 ? "THROTTLED HARD" : "THROTTLED") +
+             " by " + causes,
+         "; ");
+  } else if (thermal.throttling) {
+    join(text, "not throttled", "; ");
+  }
+  if (!thermal.power_mode.empty()) join(text, "power mode " + thermal.power_mode, "; ");
+  return labelled(style, "thermal", text, 3);
+}
+
+std::string faults_text(const Answer& answer, const ScreenStyle& style) {
+  const std::string unseen = absence_reason(answer.absent, "faults");
+  if (!unseen.empty() && answer.faults.empty()) {
+    return labelled(style, "faults", "not known: " + plain_reason(unseen), 2);
+  }
+  if (answer.faults.empty()) return labelled(style, "faults", "none since boot");
+  std::string out;
+  std::size_t shown = 0;
+  for (const Answer::Fault& fault : answer.faults) {
+    if (shown == kFaults) break;
+    std::string text = fault.kind + ": ";
+    if (fault.last_day) {
+      text += (fault.at_least ? "at least " : "") + number_text(*fault.last_day) + " in 24h";
+    } else {
+      text += "in 24h not known";
+    }
+    if (fault.since_boot) {
+      text += ", " + number_text(*fault.since_boot) + " since boot";
+    }
+    if (fault.last_wall && answer.from.wall && *answer.from.wall >= *fault.last_wall) {
+      text += ", last " + duration_text(*answer.from.wall - *fault.last_wall) + " ago";
+    } else if (fault.last_wall) {
+      text += ", last " + moment_text(*fault.last_wall, std::nullopt);
+    }
+    out += labelled(style, shown == 0 ? "faults" : "", text, 2);
+    ++shown;
+  }
+  if (answer.faults.size() > kFaults) {
+    out += labelled(style, "",
+                    counted(answer.faults.size() - kFaults, "more kind") + ": jetmem faults");
+  }
+  if (!unseen.empty()) {
+    out += labelled(style, "", "others are not known: " + plain_reason(unseen), 2);
+  }
+  return out;
+}
+
+Paint severity_paint(const Answer::Alert& alert) {
+  if (alert.state != "firing") return Paint::kNone;
+  if (alert.severity == "critical") return Paint::kBad;
+  return alert.severity == "warning" ? Paint::kWarn : Paint::kBold;
+}
+
+std::string alerts_part(const Answer& answer, const ScreenStyle& style) {
+  if (!answer.firing) {
+    return labelled(style, "alerts", not_known(answer.absent, "alerts"), 2);
+  }
+  std::string text = number_text(static_cast<double>(*answer.firing)) + " firing, " +
+                     std::to_string(*answer.pending) + " pending";
+  if (*answer.unknown > 0) text += ", " + std::to_string(*answer.unknown) + " unknown";
+  text += " of " + counted(answer.rules, "rule");
+  std::string out = labelled(style, "alerts", text);
+  std::size_t shown = 0;
+  for (const Answer::Alert& alert : answer.alerts) {
+    if (shown++ == kAlerts) break;
+    std::string line = painted(style, severity_paint(alert), alert.state + " " + alert.severity) +
+                       " " + alert.name;
+    if (alert.active_seconds > 0) line += " for " + duration_text(alert.active_seconds);
+    line += ": " + alert.summary;
+    if (alert.more > 0) line += " (" + std::to_string(alert.more) + " more)";
+    out += labelled(style, "", line, 2);
+    // The file's whole path is in jetmem alerts.
+    const std::string name = alert.runbook.substr(alert.runbook.rfind('/') + 1);
+    if (!name.empty() && alert.state == "firing") out += labelled(style, "", "runbook " + name);
+  }
+  const std::uint64_t all = answer.alerts.size() + answer.alerts_left_out;
+  if (all > kAlerts) {
+    out += labelled(style, "", std::to_string(all - kAlerts) + " more: jetmem alerts");
+  }
+  return out;
+}
+
+std::string probes_text(const Answer& answer, const ScreenStyle& style) {
+  const std::string why = absence_reason(answer.absent, "probes");
+  if (answer.probes.empty()) return labelled(style, "probes", "none: " + plain_reason(why), 2);
+  std::string fine;
+  std::string bad;
+  std::string other;
+  std::size_t unsupported = 0;
+  for (const Answer::Probe& probe : answer.probes) {
+    std::string name = probe.kind;
+    if (!probe.target.empty()) name += "(" + cut_to(probe.target, 16) + ")";
+    if (probe.state == "ok") {
+      join(fine, name);
+    } else if (probe.state == "unsupported") {
+      ++unsupported;
+    } else if (probe.state == "skipped") {
+      join(other, name + " skipped");
+    } else {
+      std::string text = name + " " + painted(style, Paint::kBad, probe.state);
+      if (!probe.failure.empty()) text += " (" + probe.failure + ")";
+      if (probe.since_success_seconds) {
+        text += ", last ok " + duration_text(*probe.since_success_seconds) + " ago";
+      }
+      join(bad, text, "; ");
+    }
+  }
+  std::string text = bad;
+  if (!fine.empty()) join(text, "ok: " + fine, "; ");
+  join(text, other, "; ");
+  if (unsupported > 0) join(text, std::to_string(unsupported) + " unsupported", "; ");
+  if (answer.probe_age_seconds) {
+    join(text, "as of " + duration_text(*answer.probe_age_seconds) + " ago", "; ");
+  }
+  return labelled(style, "probes", text, 3);
+}
+
+std::string health_text(const Answer& answer, const ScreenStyle& style) {
+  std::string text;
+  if (answer.from.by == "daemon") {
+    if (answer.loop_lag_seconds) join(text, "loop lag " + duration_text(*answer.loop_lag_seconds));
+    if (!answer.reader.empty()) join(text, "reader " + answer.reader);
+    if (answer.log_dropped) join(text, number_text(*answer.log_dropped) + " log entries lost");
+    if (answer.history_up) {
+      join(text, *answer.history_up > 0 ? std::string("history written")
+                                        : painted(style, Paint::kWarn, "history NOT written"));
+    } else {
+      join(text, "no history");
+    }
+    if (answer.daemon_resident_bytes) join(text, bytes_text(*answer.daemon_resident_bytes));
+  }
+  join(text, counted(answer.sources_ok, "source") + " read");
+  std::string out = labelled(style, "jetmem", text, 2);
+  // Many sources usually fail for one reason.
+  std::vector<std::pair<std::string, std::string>> groups;  // names, why
+  for (const Answer::Blind& blind : answer.blind) {
+    const std::string why = blind.state + (blind.why.empty() ? "" : ": " + blind.why);
+    const auto same = std::find_if(groups.begin(), groups.end(),
+                                   [&](const auto& group) { return group.second == why; });
+    if (same != groups.end()) {
+      same->first += ", " + blind.source;
+    } else {
+      groups.emplace_back(blind.source, why);
+    }
+  }
+  std::size_t shown = 0;
+  for (const auto& [names, why] : groups) {
+    if (shown++ == kBlind) break;
+    out += labelled(style, "",
+                    painted(style, Paint::kUnknown, "failing") + " " + names + ": " + why, 2);
+  }
+  if (groups.size() > kBlind) {
+    out += labelled(style, "", "more are failing: jetmem sources");
+  }
+  for (const std::string& note : answer.from.notes) out += labelled(style, "", note, 2);
+  return out;
+}
+
+}  // namespace
+
+std::string level_word(StatusLevel level) {
+  std::string word(status_level_name(level));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  return word;
+}
+
+int status_exit(StatusLevel level) {
+  switch (level) {
+    case StatusLevel::kOk:
+      return kExitOk;
+    case StatusLevel::kWarning:
+      return 1;
+    case StatusLevel::kCritical:
+      return 2;
+    case StatusLevel::kUnknown:
+      return kExitUnknown;
+  }
+  return kExitUnknown;
+}
+
+std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
+  std::string out = head(answer, style);
+  out += budget_text(answer.budget, style);
+  out += available(answer, style);
+  out += cma_text(answer.cma, style);
+  if (answer.fragmentation.zones.empty()) {
+    out +=
+        labelled(style, "free",
+                 "blocks: not known: " + absence_reason(answer.fragmentation.absent, "zones"), 2);
+  } else {
+    out += heat_map_text(answer.fragmentation, style, kZones);
+  }
+  out += gpu_text(answer, style);
+  out += thermal_text_line(answer.thermal, style);
+  out += faults_text(answer, style);
+  out += alerts_part(answer, style);
+  out += probes_text(answer, style);
+  return out + health_text(answer, style);
+}
+
+std::string status_brief(const StatusAnswer& answer, const std::string& host) {
+  std::string out = level_word(answer.level) + " " + (host.empty() ? "-" : host) + ": mem ";
+  out += answer.available_ratio ? ratio_text(1 - *answer.available_ratio) : "?";
+  out +=
+      " used " + (answer.available_bytes ? bytes_tight(*answer.available_bytes) : "?") + " avail";
+  const CmaAnswer::Area* tightest = nullptr;
+  for (const CmaAnswer::Area& area : answer.cma.areas) {
+    const auto fit = [](const CmaAnswer::Area& each) { return each.frame_fit_ratio.value_or(1e9); };
+    if (tightest == nullptr || fit(area) < fit(*tightest)) tightest = &area;
+  }
+  if (!answer.cma.has_cma) {
+    out += ", cma ?";
+  } else if (*answer.cma.has_cma) {
+    out += ", cma ";
+    out += tightest != nullptr && tightest->used_ratio ? ratio_text(*tightest->used_ratio) : "?";
+    out += " largest ";
+    out += tightest != nullptr && tightest->largest_run_bytes
+               ? bytes_tight(*tightest->largest_run_bytes)
+               : "?";
+  }
+  out += ", " + (answer.firing ? counted(*answer.firing, "alert") : "? alerts");
+  if (!answer.thermal.zones.empty() && answer.thermal.zones.front().celsius) {
+    out += ", " + std::to_string(std::lround(*answer.thermal.zones.front().celsius)) + "C";
+  }
+  if (answer.level != StatusLevel::kOk) out += ": " + cut_to(answer.reason, 160);
+  return out + "\n";
+}
+
+namespace {
+
+using Zone = FragmentationAnswer::Zone;
+
+constexpr std::size_t kName = 8;
+constexpr std::size_t kCell = 4;
+
+// "4K", "2M": as short as a column's head.
+std::string short_size(const std::optional<double>& bytes, int order) {
+  if (!bytes) return "o" + std::to_string(order);
+  double size = *bytes / 1024;
+  std::string_view unit = "K";
+  if (size >= 1024) {
+    size /= 1024;
+    unit = "M";
+  }
+  // A column is four wide: 128 is of KiB, what is larger says so.
+  if (size >= 100) unit = {};
+  return number_text(size).append(unit);
+}
+
+std::vector<int> orders_of(const FragmentationAnswer& answer) {
+  std::vector<int> orders;
+  for (const Zone& zone : answer.zones) {
+    for (const auto& order : zone.orders) orders.push_back(order.order);
+  }
+  std::sort(orders.begin(), orders.end());
+  orders.erase(std::unique(orders.begin(), orders.end()), orders.end());
+  return orders;
+}
+
+std::string zone_name(const FragmentationAnswer& answer, const Zone& zone) {
+  const bool several = answer.zones.front().node != answer.zones.back().node;
+  return cut_to(several ? zone.node + "/" + zone.zone : zone.zone, kName - 1);
+}
+
+}  // namespace
+
+std::string heat_map_text(const FragmentationAnswer& answer, const ScreenStyle& style,
+                          std::size_t max_zones) {
+  if (answer.zones.empty()) return {};
+  std::vector<int> orders = orders_of(answer);
+  const std::size_t all = static_cast<std::size_t>(std::max(style.width, 20));
+  constexpr std::size_t kTail = 11;
+  // On a narrow terminal the small orders go, which never are what is missing.
+  while (orders.size() > 4 && kLabelWidth + kName + orders.size() * kCell + kTail > all) {
+    orders.erase(orders.begin());
+  }
+  std::string head(kName, ' ');
+  for (const int order : orders) {
+    std::optional<double> bytes;
+    if (answer.page_bytes) bytes = *answer.page_bytes * static_cast<double>(1ULL << order);
+    head += padded(short_size(bytes, order), kCell);
+  }
+  std::string out = labelled_as_is("free", head + "largest");
+  std::size_t shown = 0;
+  for (const Zone& zone : answer.zones) {
+    if (shown++ == max_zones) break;
+    std::string line = padded(zone_name(answer, zone), kName);
+    for (const int order : orders) {
+      std::optional<double> share;
+      for (const auto& each : zone.orders) {
+        if (each.order == order) share = each.share;
+      }
+      line += heat_cell(style, share, kCell - 1) + " ";
+    }
+    const std::string largest = zone.largest_bytes_outside_cma
+                                    ? bytes_text(*zone.largest_bytes_outside_cma)
+                                    : std::string("-");
+    out += labelled_as_is(shown == 1 ? "blocks" : "", line + largest);
+  }
+  if (answer.zones.size() > max_zones) {
+    out += labelled_as_is(
+        "", std::to_string(answer.zones.size() - max_zones) + " more: jetmem fragmentation");
+  }
+  return out;
+}
+
+std::string cma_area_line(const CmaAnswer::Area& area, const ScreenStyle& style) {
+  Paint paint = Paint::kNone;
+  if (area.frame_fit_ratio) paint = *area.frame_fit_ratio < 1 ? Paint::kBad : Paint::kGood;
+  std::string out = padded(area.name, 12) + bar(style, area.used_ratio, 14, paint) + " " +
+                    ratio_text(area.used_ratio) + " of " + bytes_text(area.bytes) +
+                    ", largest free " + bytes_text(area.largest_run_bytes);
+  if (area.frame_fit_ratio && area.required_bytes) {
+    const bool fits = *area.frame_fit_ratio >= 1;
+    out +=
+        ", " + painted(style, paint, fits ? "fits " : "below ") + bytes_text(*area.required_bytes);
+  }
+  return out;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/text/top_text.h"
+
+#include <cmath>
+
+#include "cli/draw/number_text.h"
+#include "cli/draw/table.h"
+#include "cli/text/budget_text.h"
+#include "cli/text/events/event_text.h"
+
+namespace jetmem {
+namespace {
+
+using Align = Table::Align;
+using Narrow = Table::Narrow;
+
+std::string growth_text(const TopAnswer::Group& group) {
+  // A trend over hours is more reliable than the last minutes.
+  if (group.trend) return rate_text(*group.trend);
+  if (!group.growth) return "-";
+  return std::fabs(*group.growth) < 1 ? "0" : rate_text(*group.growth);
+}
+
+// The unit says more than the container's number, where there is one.
+std::string where_text(const TopAnswer::Group& group) {
+  if (group.container.empty()) return group.unit;
+  return group.unit.empty() ? group.container : group.unit + " " + group.container;
+}
+
+std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
+  std::string out = paragraph(style,
+                              "PROCESSES, by name, unit and container; sorted by " +
+                                  std::string(top_sort_name(answer.sort)),
+                              0);
+  if (answer.groups.empty()) {
+    return out + paragraph(style, not_known(answer.absent, "groups"));
+  }
+  Table table{{"NAME", Align::kLeft, Narrow::kCut},
+              {"N", Align::kRight},
+              {"TOTAL", Align::kRight},
+              {"RESIDENT", Align::kRight},
+              {"SHARED", Align::kRight},
+              {"GPU", Align::kRight},
+              {"DMABUF", Align::kRight},
+              {"GROWTH", Align::kRight}};
+  if (style.width > 100) table.column("UNIT, CONTAINER", Align::kLeft, Narrow::kCut);
+  for (const auto& group : answer.groups) {
+    table.row({group.command, group.processes ? number_text(*group.processes) : "-",
+               bytes_text(group.total), bytes_text(group.resident), bytes_text(group.shared),
+               bytes_text(group.gpu), bytes_text(group.dmabuf), growth_text(group),
+               where_text(group)});
+  }
+  out += table.text(style, 2);
+  if (answer.groups_omitted > 0) {
+    out += paragraph(style, counted(answer.groups_omitted, "group") + " more: --limit");
+  }
+  if (answer.processes_omitted.value_or(0) > 0) {
+    out += paragraph(style, number_text(*answer.processes_omitted) +
+                                " processes could not be read and are not counted");
+  }
+  out += paragraph(
+      style,
+      "TOTAL is RESIDENT + GPU + DMABUF. Do not add totals up: SHARED pages count in each process "
+      "that maps them, a DMA-BUF in each that has it open.");
+  const std::string no_growth = absence_reason(answer.absent, "growth");
+  if (!no_growth.empty()) out += paragraph(style, "GROWTH is not known: " + no_growth);
+  return out;
+}
+
+std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
+  std::string out =
+      "\n" + paragraph(style, "GPU AND CAMERA MEMORY (nvmap), by heap and process", 0);
+  if (answer.heaps.empty()) {
+    return out + paragraph(style, not_known(answer.absent, "nvmap"));
+  }
+  Table table{{"HEAP"},
+              {"HELD BY", Align::kLeft, Narrow::kCut},
+              {"BYTES", Align::kRight},
+              {"", Align::kLeft, Narrow::kCut}};
+  for (const auto& heap : answer.heaps) {
+    table.row({heap.name, "(all)", bytes_text(heap.bytes),
+               heap.carveout ? "of a carve-out of " + bytes_text(*heap.carveout) : ""});
+    for (const auto& client : heap.clients)
+      table.row({"", client.process, bytes_text(client.bytes)});
+    if (!heap.orphans) {
+      table.row({"", "(orphans)", "-", "not reported by the kernel"});
+    } else if (*heap.orphans > 0) {
+      std::string how = heap.orphan_handles ? number_text(*heap.orphan_handles) + " buffers, " : "";
+      table.row({"", "(orphans)", bytes_text(heap.orphans), how + "no process holds them"},
+                "\x1b[33m");
+    }
+  }
+  return out + table.text(style, 2);
+}
+
+void add_buffers(Table& table, const std::vector<TopAnswer::Buffers>& all, const char* what) {
+  for (const auto& one : all) {
+    table.row(
+        {what, one.name, one.buffers ? number_text(*one.buffers) : "-", bytes_text(one.bytes)});
+  }
+}
+
+std::string dmabuf_text(const TopAnswer& answer, const ScreenStyle& style) {
+  const auto& dmabuf = answer.dmabuf;
+  std::string out = "\nDMA-BUFS, by holder and exporter\n";
+  if (!dmabuf.bytes && !dmabuf.held) {
+    return out + paragraph(style, not_known(answer.absent, "dmabuf"));
+  }
+  Table table{{""},
+              {"NAME", Align::kLeft, Narrow::kCut},
+              {"BUFFERS", Align::kRight},
+              {"BYTES", Align::kRight}};
+  add_buffers(table, dmabuf.holders, "holder");
+  add_buffers(table, dmabuf.exporters, "exporter");
+  out += table.text(style, 2);
+  std::string sums = "Total: " + (dmabuf.bytes ? bytes_text(*dmabuf.bytes) : "not known");
+  if (dmabuf.held) sums += "; open in processes, each counted once: " + bytes_text(*dmabuf.held);
+  if (dmabuf.shared) sums += "; in more than one: " + bytes_text(*dmabuf.shared);
+  if (dmabuf.held_by_none) {
+    sums += "; held by drivers and mappings only: " + bytes_text(*dmabuf.held_by_none);
+  } else {
+    sums += "; held by no process: not known (" +
+            absence_reason(answer.absent, "dmabuf.unowned_bytes") + ")";
+  }
+  return out + paragraph(style, sums + ". Holders overlap. nvmap's buffers are in its heaps too.");
+}
+
+std::string zram_text(const TopAnswer& answer, const ScreenStyle& style) {
+  if (!answer.zram.used) return {};
+  std::string out = "ZRAM holds ";
+  out += answer.zram.original ? bytes_text(*answer.zram.original) : "an unknown amount";
+  return "\n" +
+         paragraph(style, out + " in " + bytes_text(*answer.zram.used) + " of the same memory.", 0);
+}
+
+}  // namespace
+
+std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style) {
+  std::string out = "\nMEMORY OF LINUX";
+  if (memory.bytes) out += ": MemTotal " + bytes_text(*memory.bytes);
+  out += "\n";
+  Table table{{"PART"},
+              {"BYTES", Align::kRight},
+              {"SHARE", Align::kRight},
+              {"", Align::kLeft, Narrow::kCut}};
+  const auto share = [&](double bytes) {
+    return memory.bytes && *memory.bytes > 0 && bytes >= 0 ? ratio_text(bytes / *memory.bytes)
+                                                           : std::string("-");
+  };
+  for (const auto& part : memory.parts) {
+    const std::string what = part.none             ? "none"
+                             : part.bytes          ? ""
+                             : part.reported_bytes ? bytes_text(*part.reported_bytes) + " reported"
+                                                   : "not known";
+    table.row({part.what, bytes_text(part.bytes), part.bytes ? share(*part.bytes) : "-", what});
+    for (const auto& piece : part.components) {
+      table.row({"  " + piece.name, bytes_text(piece.bytes), share(piece.bytes), piece.what});
+    }
+  }
+  if (memory.unaccounted_bytes) {
+    const double left = *memory.unaccounted_bytes;
+    table.row({memory.unaccounted_includes_unknown ? "not separable" : "unaccounted",
+               (left < 0 ? "-" : "") + bytes_text(std::fabs(left)), share(left),
+               "MemTotal minus the parts"});
+  } else {
+    table.row({"unaccounted", "-", "-", "MemTotal minus the parts"});
+  }
+  out += table.text(style, 2);
+  if (!memory.bytes) return out + paragraph(style, "MemTotal is not known: " + memory.no_bytes);
+  out += paragraph(
+      style,
+      "The last row is an estimate, usually memory that drivers allocated: the values are read one "
+      "after the other, and a few pages are counted twice or not at all.");
+  const std::string overlap = overlap_text(memory);
+  if (!overlap.empty()) out += paragraph(style, "Note: " + overlap + ".");
+  for (const auto& part : memory.parts) {
+    if (part.bytes || part.none) continue;
+    out +=
+        paragraph(style, "Included in the last row, as it is not known separately: " + part.what +
+                             " (" + part.why + ")");
+  }
+  return out;
+}
+
+std::string read_by_text(const AnswerFrom& from, const ScreenStyle& style) {
+  std::string out = "\n";
+  if (from.by == "daemon") {
+    out += paragraph(style, "From jetmemd (" + from.from + ").", 0);
+  } else {
+    out += paragraph(style,
+                     "From one reading" + (from.from.empty() ? "" : " of " + from.from) + ".", 0);
+  }
+  for (const std::string& note : from.notes) out += paragraph(style, "Note: " + note, 0);
+  return out;
+}
+
+std::string top_text(const TopAnswer& answer, const ScreenStyle& style) {
+  return groups_text(answer, style) + heaps_text(answer, style) + dmabuf_text(answer, style) +
+         zram_text(answer, style) + memory_text(answer.memory, style) +
+         read_by_text(answer.from, style);
+}
+
+}  // namespace jetmem

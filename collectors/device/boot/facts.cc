@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/device/boot/facts.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "base/text/text.h"
+#include "collectors/device/boot/gather.h"
+#include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
+
+namespace jetmem {
+namespace {
+
+using boot::What;
+
+constexpr auto& kPaths = kBootPaths;
+enum Path : std::size_t {
+  kOsrelease,
+  kCommandLine,
+  kL4t,
+  kPowerMode,
+  kHistory,
+  kMarks,
+  kBackend,
+  kStarts,
+  kUptime
+};
+
+constexpr std::size_t kMaxWord = 64;
+constexpr std::uint64_t kMaxUptime = 100ULL * 365 * 86400;  // seconds
+
+// A name as the kernel prints it: letters, digits and a few signs, of a likely length.
+bool is_word(std::string_view text) {
+  if (text.empty() || text.size() > kMaxWord) return false;
+  for (const char c : text) {
+    if (c <= ' ' || c >= 0x7f) return false;
+  }
+  return true;
+}
+
+// "# R36 (release), REVISION: 4.4, GCID: ..." -> "36.4.4"
+bool take_l4t(std::string_view text, std::string& out) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (line.size() == text.size()) return false;
+  const std::size_t major = line.find("# R");
+  const std::size_t minor = line.find("REVISION: ");
+  if (major != 0 || minor == std::string_view::npos) return false;
+  const auto digits = [](std::string_view from, bool dots) {
+    std::size_t n = 0;
+    while (n < from.size() && n < 8 && (is_digit(from[n]) || (dots && from[n] == '.'))) ++n;
+    return from.substr(0, n);
+  };
+  const std::string_view release = digits(line.substr(3), false);
+  const std::string_view revision = digits(line.substr(minor + 10), true);
+  if (release.empty() || revision.empty()) return false;
+  out.assign(release);
+  out.append(".").append(revision);
+  return true;
+}
+
+// "pmode:0002 fmode:quiet" -> "2". Four digits, so that one that was cut is not taken for another.
+bool take_power_mode(std::string_view text, std::string& out) {
+  if (!take_prefix(text, "pmode:") || text.size() < 4) return false;
+  if (text.size() > 4 && is_digit(text[4])) return false;
+  std::string_view digits = text.substr(0, 4);
+  const auto mode = take_u64(digits);
+  if (!mode || !digits.empty()) return false;
+  std::array<char, 8> number{};
+  const auto end = std::to_chars(number.data(), number.data() + number.size(), *mode);
+  out.assign(number.data(), end.ptr);
+  return true;
+}
+
+class Parser {
+ public:
+  Parser(const Snapshot& snapshot, BootFacts& out) : snapshot_(snapshot), out_(out) {}
+
+  void values() {
+    std::string& kernel = value(What::kKernel);
+    if (const auto text = text_of(kPaths[kOsrelease])) {
+      const auto release = one_value(*text);
+      if (release && is_word(*release)) {
+        kernel.assign(*release);
+      } else {
+        out_.absent.add("malformed");
+      }
+    }
+    if (const auto text = text_of(kPaths[kCommandLine])) {
+      const auto line = one_value(*text);
+      if (line) {
+        short_digest(*line, value(What::kCommandLine));
+      } else {
+        out_.absent.add("malformed");
+      }
+    }
+    if (const auto text = text_of(kPaths[kL4t])) {
+      if (!take_l4t(*text, value(What::kL4t))) out_.absent.add("malformed");
+    }
+    if (const auto text = text_of(kPaths[kPowerMode])) {
+      if (!take_power_mode(*text, value(What::kPowerMode))) out_.absent.add("malformed");
+    }
+  }
+
+  void reset() {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) {
+      const FileText file = snapshot_[i];
+      const std::string_view leaf = file.path.substr(file.path.rfind('/') + 1);
+      const bool reason = leaf == "reset_reason" || leaf == "tegra_reset_reason";
+      if (!reason && leaf != "reset_level" && leaf != "tegra_reset_level") continue;
+      if (!file.ok()) {
+        unreadable(file, "reset_reason_denied");
+        continue;
+      }
+      std::optional<std::string_view> word = one_value(file.text);
+      if (word) take_prefix(*word, "TEGRA_RESET_LEVEL_");
+      // A reset without a name of its own is printed as a null pointer.
+      if (word == "(null)") word = "UNKNOWN";
+      if (!word || !is_word(*word)) {
+        out_.absent.add("malformed");
+        continue;
+      }
+      (reason ? out_.reset_reason : out_.reset_level).assign(*word);
+    }
+  }
+
+  void pstore() {
+    if (const auto text = text_of(kPaths[kBackend])) {
+      const auto word = one_value(*text);
+      if (word && is_word(*word)) {
+        out_.backend.assign(*word == "(null)" ? "none" : *word);
+      } else {
+        out_.absent.add("malformed");
+      }
+    }
+    Refill<PstoreRecord> records(out_.records);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) {
+      const FileText file = snapshot_[i];
+      std::string_view name = file.path;
+      if (name == kPstore || name == kPstoreArchive) {
+        const bool archive = name == kPstoreArchive;
+        (archive ? out_.archive_listed : out_.pstore_listed) = file.ok();
+        if (!file.ok()) unreadable(file, archive ? "archive_denied" : "pstore_denied");
+        continue;
+      }
+      const bool archived = take_prefix(name, kPstoreArchive);
+      if ((!archived && !take_prefix(name, kPstore)) || !take_prefix(name, "/")) continue;
+      if (count == BootFacts::kMaxRecords) {
+        cut(archived, 1);
+        continue;
+      }
+      ++count;
+      std::string_view tail;
+      if (i + 1 < snapshot_.size() && is_end_of(snapshot_[i + 1].path, file.path)) {
+        tail = snapshot_[i + 1].text;
+      }
+      PstoreRecord& record = records.add();
+      record.archived = archived;
+      parse_pstore_record(name, file.text, tail, record);
+      if (!file.ok()) {
+        record.unreadable = true;
+        unreadable(file, "record_denied");
+      }
+    }
+    for (const bool archived : {false, true}) {
+      const FileText left_out = snapshot_.find(archived ? kArchiveLeftOut : kPstoreLeftOut);
+      if (left_out.ok()) cut(archived, one_u64(left_out.text).value_or(0));
+    }
+  }
+
+  void uptime() {
+    const auto text = text_of(kPaths[kUptime]);
+    if (!text) return;
+    std::string_view rest = *text;
+    const auto seconds = take_u64(rest);
+    // The number's end shows that it was not cut.
+    const bool is_whole = seconds && *seconds < kMaxUptime && take_prefix(rest, ".") &&
+                          rest.find('\n') != std::string_view::npos;
+    if (is_whole) {
+      out_.uptime = std::chrono::seconds(*seconds);
+    } else {
+      out_.absent.add("malformed");
+    }
+  }
+
+  void starts() {
+    const auto text = text_of(kPaths[kStarts]);
+    if (!text) return;
+    if (boot::parse_starts(*text, out_.starts)) return;
+    out_.starts = {};
+    out_.absent.add("malformed");
+  }
+
+  // Its JSON is read only where it is another than before.
+  void history() {
+    const FileText file = snapshot_.find(kPaths[kHistory]);
+    if (!file.ok()) {
+      // Its words are made once: a machine without a history has none at each reading.
+      if (!out_.history_error || out_.history_errno != file.error) {
+        out_.history_text.clear();
+        out_.history.clear();
+        out_.history_error = file.as_error();
+      }
+    } else if (file.text != out_.history_text || out_.history_error) {
+      out_.history_text.assign(file.text);
+      out_.history_error.reset();
+      if (auto ok = boot::parse_history(file.text, out_.history); !ok) {
+        out_.history_text.clear();
+        out_.history.clear();
+        out_.history_error = std::move(ok.error());
+      }
+    }
+    out_.history_errno = file.error;
+    const std::string_view marks_text = snapshot_.find(kPaths[kMarks]).text;
+    if (marks_text != out_.marks_text) {
+      out_.marks_text.assign(marks_text);
+      boot::parse_marks(marks_text, out_.marks);
+    }
+    if (out_.history_error && out_.history_error->code == Errc::kDenied) {
+      out_.absent.add("history_denied");
+    } else if (out_.history_error && out_.history_error->code != Errc::kAbsent) {
+      out_.absent.add("history_malformed");
+    }
+    if (out_.marks.malformed > 0) out_.absent.add("malformed_mark", out_.marks.malformed);
+  }
+
+ private:
+  void cut(bool archived, std::uint64_t records) {
+    if (records == 0) return;
+    (archived ? out_.archive_cut : out_.pstore_cut) = true;
+    out_.absent.add("too_many_records", records);
+  }
+
+  std::string& value(What what) { return out_.values[static_cast<std::size_t>(what)]; }
+
+  static bool is_end_of(std::string_view path, std::string_view of) {
+    return take_prefix(path, "jetmem:end of ") && path == of;
+  }
+
+  void unreadable(const FileText& file, std::string_view denied) {
+    switch (file.error > 0 ? errc_of_errno(file.error) : Errc::kIo) {
+      case Errc::kAbsent:
+        return;
+      case Errc::kDenied:
+        out_.absent.add(denied);
+        return;
+      default:
+        out_.absent.add("unreadable");
+    }
+  }
+
+  std::optional<std::string_view> text_of(std::string_view path) {
+    const FileText file = snapshot_.find(path);
+    if (file.ok()) return file.text;
+    unreadable(file, "denied");
+    return std::nullopt;
+  }
+
+  const Snapshot& snapshot_;
+  BootFacts& out_;
+};
+
+}  // namespace
+
+bool BootFacts::can_mask_crash() const {
+  return std::any_of(records.begin(), records.end(), [](const PstoreRecord& record) {
+    return record.unreadable && record.kind != PstoreKind::kPmsg &&
+           record.kind != PstoreKind::kOther;
+  });
+}
+
+const PstoreRecord* BootFacts::crash() const {
+  const PstoreRecord* best = nullptr;
+  const auto rank = [](const PstoreRecord& record) {
+    return record.kind == PstoreKind::kPanic ? 3 : record.kind == PstoreKind::kOops ? 2 : 1;
+  };
+  for (const PstoreRecord& record : records) {
+    const bool is_crash =
+        record.is_crash || record.kind == PstoreKind::kPanic || record.kind == PstoreKind::kOops;
+    if (!is_crash) continue;
+    if (best == nullptr || rank(record) > rank(*best) ||
+        (rank(record) == rank(*best) && record.is_crash && !best->is_crash)) {
+      best = &record;
+    }
+  }
+  return best;
+}
+
+bool BootFacts::same_as(const BootFacts& other) const {
+  return values == other.values && reset_reason == other.reset_reason &&
+         reset_level == other.reset_level && backend == other.backend &&
+         pstore_listed == other.pstore_listed && archive_listed == other.archive_listed &&
+         pstore_cut == other.pstore_cut && archive_cut == other.archive_cut &&
+         records == other.records && history == other.history &&
+         history_error.has_value() == other.history_error.has_value() && marks == other.marks &&
+         starts == other.starts && uptime == other.uptime &&
+         clock_synchronized == other.clock_synchronized;
+}
+
+Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& out) {
+  for (std::string& value : out.values) value.clear();
+  out.reset_reason.clear();
+  out.reset_level.clear();
+  out.backend.clear();
+  out.pstore_listed = out.archive_listed = false;
+  out.pstore_cut = out.archive_cut = false;
+  out.absent.reset();
+  out.uptime.reset();
+  out.clock_synchronized.reset();
+  out.starts.boot.clear();
+  out.starts.since = 0;
+  out.starts.at.clear();
+  Parser parser(snapshot, out);
+  parser.values();
+  parser.reset();
+  parser.pstore();
+  parser.uptime();
+  if (const auto synchronized = one_u64(snapshot.find(kClockSynchronized).text)) {
+    out.clock_synchronized = *synchronized == 1;
+  }
+  if (with_history) parser.starts();
+  if (with_history) parser.history();
+  bool any = !out.reset_reason.empty() || !out.backend.empty() || out.pstore_listed ||
+             out.archive_listed || !out.records.empty() || !out.history_error;
+  for (const std::string& value : out.values) any = any || !value.empty();
+  if (any) return {};
+  for (std::size_t i = 0; i < snapshot.size(); ++i) {
+    const FileText file = snapshot[i];
+    if (!file.ok() && file.error != ENOENT) return tl::unexpected(file.as_error());
+  }
+  return fail(Errc::kAbsent, "this machine tells nothing of its boots");
+}
+
+}  // namespace jetmem

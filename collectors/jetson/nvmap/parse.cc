@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the text of nvmap's files to a reading.
+
+#include "collectors/jetson/nvmap/parse.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "base/text/text.h"
+#include "collectors/jetson/nvmap/source.h"
+#include "collectors/jetson/nvmap/tables.h"
+#include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
+
+namespace jetmem {
+namespace {
+
+using nvmap::kMaxClients;
+using nvmap::kMaxHeaps;
+
+constexpr std::string_view kMalformed = "malformed";
+constexpr std::string_view kBeyondBound = "beyond_bound";
+constexpr std::string_view kDeniedReason = "denied";
+constexpr std::string_view kUnreadable = "unreadable";
+constexpr std::string_view kNoOrphanTable = "no_orphan_table";
+// Larger is no amount of memory: usually a count that went below zero.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
+constexpr std::size_t kMostNameBytes = 64;
+
+using Record = std::int32_t;
+constexpr Record kNone = -1;
+
+struct RawHeap {
+  std::string_view name;
+  Record clients = kNone;
+  Record orphans = kNone;
+  Record size = kNone;
+  Record free_size = kNone;
+};
+
+bool is_missing(const FileText& file) { return file.error == ENOENT || file.error == ENOTDIR; }
+bool is_denied(const FileText& file) { return file.error == EACCES || file.error == EPERM; }
+
+// "0x0000000004000000\n", as debugfs prints the sizes of carve-outs, or decimal.
+std::optional<std::uint64_t> hex_value(std::string_view text) {
+  auto value = one_value(text);
+  if (!value) return std::nullopt;
+  if (!take_prefix(*value, "0x")) return parse_u64(*value);
+  std::uint64_t number = 0;
+  const char* const end = value->data() + value->size();
+  const auto [stop, error] = std::from_chars(value->data(), end, number, 16);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+// "Max allocatable IOVMM memory: 3221225472 bytes\n"
+std::optional<std::uint64_t> allocatable_value(std::string_view text) {
+  auto value = one_value(text);
+  if (!value || !take_prefix(*value, "Max allocatable IOVMM memory:")) return std::nullopt;
+  const auto bytes = take_u64(*value);
+  return bytes && *value == " bytes" ? bytes : std::nullopt;
+}
+
+class Collector {
+ public:
+  Collector(const Snapshot& snapshot, Nvmap& out) : snapshot_(snapshot), out_(out) {}
+
+  Result<void> run() {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
+    // A folder without a table is no heap (stats, pagepool).
+    std::size_t heaps = 0;
+    for (const RawHeap& raw : heaps_) heaps += raw.clients != kNone || raw.orphans != kNone;
+    if (heaps == 0) return tl::unexpected(no_tables());
+    std::sort(heaps_.begin(), heaps_.end(),
+              [](const RawHeap& a, const RawHeap& b) { return a.name < b.name; });
+    {
+      Refill<Nvmap::Heap> filled(out_.heaps);
+      Refill<Nvmap::Client> clients(out_.clients);
+      for (const RawHeap& raw : heaps_) {
+        if (raw.clients == kNone && raw.orphans == kNone) continue;
+        Nvmap::Heap& heap = filled.add();
+        heap.name = raw.name;
+        finish_clients(raw, heap, clients);
+        // Without its total it may have been cut behind any row.
+        out_.clients_whole &= heap.bytes && heap.clients && !heap.is_partial;
+        finish_orphans(raw, heap);
+        finish_carveout(raw, heap);
+      }
+    }
+    out_.clients_whole &= beyond_bound_ == 0;
+    nvmap::sum_processes(out_);
+    take_number(total_, out_.total_bytes, kMostBytes);
+    take_number(available_, out_.pool_pages, kMostBytes >> 12);
+    std::optional<std::uint64_t> to_zero;
+    take_number(to_zero_, to_zero, kMostBytes >> 12);
+    if (out_.pool_pages && to_zero) *out_.pool_pages += *to_zero;
+    if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
+    if (any_table_) return {};
+    if (any_denied_) return fail(Errc::kDenied, "the tables of nvmap may not be read");
+    return tl::unexpected(std::move(*first_error_));
+  }
+
+ private:
+  FileText file(Record record) const { return snapshot_[static_cast<std::size_t>(record)]; }
+
+  void take(Record record) {
+    const FileText file = this->file(record);
+    std::string_view rest = file.path;
+    if (take_prefix(rest, "jetmem:")) {
+      if (rest == nvmap::kDeviceRemark) has_device_ = one_u64(file.text) == 1U;
+      if (rest == nvmap::kLeftOutNote) beyond_bound_ += one_u64(file.text).value_or(1);
+      return;
+    }
+    if (rest == nvmap::kRoot) {
+      root_error_ = record;
+      return;
+    }
+    if (!take_prefix(rest, nvmap::kRoot) || !take_prefix(rest, "/")) return;
+    if (is_missing(file)) return;
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) return;
+    const std::string_view folder = rest.substr(0, slash);
+    const std::string_view leaf = rest.substr(slash + 1);
+    if (folder == "stats") {
+      if (leaf == "total_memory") total_ = record;
+    } else if (folder == "pagepool") {
+      if (leaf == "page_pool_available_pages") available_ = record;
+      if (leaf == "page_pool_pages_to_zero") to_zero_ = record;
+    } else if (leaf == "clients") {
+      set(folder, &RawHeap::clients, record);
+    } else if (leaf == "orphan_handles") {
+      set(folder, &RawHeap::orphans, record);
+    } else if (leaf == "size") {
+      set(folder, &RawHeap::size, record);
+    } else if (leaf == "free_size") {
+      set(folder, &RawHeap::free_size, record);
+    }
+  }
+
+  void set(std::string_view folder, Record RawHeap::*leaf, Record record) {
+    if (folder.empty() || folder.size() > kMostNameBytes) {
+      ++beyond_bound_;
+      return;
+    }
+    auto at = std::find_if(heaps_.begin(), heaps_.end(),
+                           [&](const RawHeap& heap) { return heap.name == folder; });
+    if (at == heaps_.end()) {
+      if (heaps_.full()) {
+        ++beyond_bound_;
+        return;
+      }
+      at = &heaps_.add();
+      at->name = folder;
+    }
+    at->*leaf = record;
+  }
+
+  Error no_tables() const {
+    const std::string_view where =
+        "; where nvidia.ko drives the GPU (Thor), see the source nvml for its memory";
+    if (root_error_ == kNone) {
+      return {Errc::kAbsent, "nvmap shows no tables in debugfs" + std::string(where)};
+    }
+    const FileText root = file(root_error_);
+    if (!is_missing(root) && !(is_denied(root) && has_device_ == false)) {
+      Error error = root.as_error();
+      if (is_denied(root)) error.message += "; the sum of all may be in meminfo (NvMapMemUsed)";
+      return error;
+    }
+    if (has_device_ == true) {
+      return {Errc::kAbsent,
+              "nvmap is here, but nothing of it in debugfs: debugfs is not mounted, or this kernel "
+              "was built without nvmap's tables"};
+    }
+    return {Errc::kAbsent, "no nvmap on this machine" + std::string(where)};
+  }
+
+  void failed(const FileText& file, std::string_view fault) {
+    if (!file.ok()) {
+      any_denied_ |= is_denied(file);
+      out_.absent.add(is_denied(file) ? kDeniedReason : kUnreadable);
+      if (!first_error_) first_error_ = file.as_error();
+      return;
+    }
+    out_.absent.add(kMalformed);
+    if (first_error_) return;
+    first_error_ = Error{Errc::kMalformed, std::string(file.path) + ": " + std::string(fault) +
+                                               ": '" + printable(file.text, 60) + "'"};
+  }
+
+  // The table in this record, and in the next one its end, where its middle was cut out.
+  nvmap::Table table_of(Record record) const {
+    nvmap::Table table{file(record).text, {}, false};
+    const std::size_t next = static_cast<std::size_t>(record) + 1;
+    if (next >= snapshot_.size()) return table;
+    std::string_view path = snapshot_[next].path;
+    if (!take_prefix(path, "jetmem:end of ") || path != file(record).path) return table;
+    table.end = snapshot_[next].text;
+    table.cut = true;
+    return table;
+  }
+
+  void finish_clients(const RawHeap& raw, Nvmap::Heap& heap, Refill<Nvmap::Client>& clients) {
+    if (raw.clients == kNone) return;
+    const FileText file = this->file(raw.clients);
+    const nvmap::Table table = table_of(raw.clients);
+    const std::string_view fault =
+        file.ok() ? nvmap::TableLines::fault(table, "CLIENT") : std::string_view();
+    if (!file.ok() || !fault.empty()) {
+      failed(file, fault);
+      return;
+    }
+    any_table_ = true;
+    bool all_known = !table.cut;
+    if (table.cut) {
+      ++beyond_bound_;
+      heap.is_partial = true;
+    }
+    std::uint64_t count = 0;
+    std::uint64_t charged = 0;
+    nvmap::TableLines lines(table);
+    std::string_view line;
+    while (lines.next(line)) {
+      if (line.empty()) continue;
+      const bool is_wide = lines.is_wide_enough(line) && !heap.bytes;
+      if (const auto total = is_wide ? nvmap::total_row(line) : std::nullopt) {
+        heap.bytes = total;
+        continue;
+      }
+      const auto row = is_wide ? nvmap::client_row(line) : std::nullopt;
+      if (!row || row->process.size() > kMostNameBytes) {
+        out_.absent.add(kMalformed);
+        all_known = false;
+        continue;
+      }
+      if (row->bytes == 0) continue;
+      ++count;
+      charged += row->bytes;
+      if (count > kMaxClients) {
+        ++beyond_bound_;
+        heap.is_partial = true;
+        continue;
+      }
+      Nvmap::Client& client = clients.add();
+      client.heap = raw.name;
+      client.name = row->process;
+      client.pid = row->pid;
+      client.bytes = row->bytes;
+    }
+    if (!heap.bytes) out_.absent.add(kMalformed);
+    if (!all_known) return;
+    heap.clients = count;
+    heap.charged_bytes = charged;
+  }
+
+  void finish_orphans(const RawHeap& raw, Nvmap::Heap& heap) {
+    if (raw.orphans == kNone) {
+      out_.absent.add(kNoOrphanTable);
+      return;
+    }
+    const FileText file = this->file(raw.orphans);
+    const nvmap::Table table = table_of(raw.orphans);
+    const std::string_view fault =
+        file.ok() ? nvmap::TableLines::fault(table, "BASE") : std::string_view();
+    if (!file.ok() || !fault.empty()) {
+      failed(file, fault);
+      return;
+    }
+    any_table_ = true;
+    // A part of the sum would look as if the leak had shrunk.
+    bool all_known = !table.cut;
+    if (table.cut) ++beyond_bound_;
+    std::uint64_t handles = 0;
+    std::uint64_t bytes = 0;
+    std::string_view last_uid;
+    std::uint64_t last_bytes = 0;
+    nvmap::TableLines lines(table);
+    std::string_view line;
+    while (lines.next(line)) {
+      if (line.empty()) continue;
+      const auto row = nvmap::orphan_row(line);
+      if (!row) {
+        out_.absent.add(kMalformed);
+        all_known = false;
+        continue;
+      }
+      const bool is_next_page =
+          !row->uid.empty() && row->uid == last_uid && row->bytes == last_bytes;
+      last_uid = row->uid;
+      last_bytes = row->bytes;
+      if (is_next_page) continue;
+      ++handles;
+      bytes += row->bytes;
+    }
+    if (!all_known) return;
+    heap.orphan_handles = handles;
+    heap.orphan_bytes = bytes;
+  }
+
+  void finish_carveout(const RawHeap& raw, Nvmap::Heap& heap) {
+    const auto take = [&](Record record, std::optional<std::uint64_t>& into) {
+      if (record == kNone) return;
+      const FileText file = this->file(record);
+      const auto value = file.ok() ? hex_value(file.text) : std::nullopt;
+      if (value && *value <= kMostBytes) {
+        into = value;
+      } else {
+        count_bad(file);
+      }
+    };
+    take(raw.size, heap.size);
+    if (raw.free_size == kNone) return;
+    const FileText file = this->file(raw.free_size);
+    const auto allocatable = file.ok() ? allocatable_value(file.text) : std::nullopt;
+    if (allocatable && *allocatable <= kMostBytes) {
+      out_.allocatable_bytes = allocatable;
+    } else {
+      take(raw.free_size, heap.free);
+    }
+  }
+
+  void take_number(Record record, std::optional<std::uint64_t>& into, std::uint64_t most) {
+    if (record == kNone) return;
+    const FileText file = this->file(record);
+    const auto value = file.ok() ? one_u64(file.text) : std::nullopt;
+    if (value && *value <= most) {
+      into = value;
+    } else {
+      count_bad(file);
+    }
+  }
+
+  void count_bad(const FileText& file) {
+    out_.absent.add(file.ok() ? kMalformed : is_denied(file) ? kDeniedReason : kUnreadable);
+  }
+
+  const Snapshot& snapshot_;
+  Nvmap& out_;
+  BoundedList<RawHeap, kMaxHeaps> heaps_;
+  Record root_error_ = kNone;
+  Record total_ = kNone;
+  Record available_ = kNone;
+  Record to_zero_ = kNone;
+  std::optional<bool> has_device_;
+  std::uint64_t beyond_bound_ = 0;
+  bool any_table_ = false;
+  bool any_denied_ = false;
+  std::optional<Error> first_error_;
+};
+
+}  // namespace
+
+Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out) {
+  out.total_bytes.reset();
+  out.allocatable_bytes.reset();
+  out.pool_pages.reset();
+  out.clients_whole = true;
+  out.absent.reset();
+  return Collector(snapshot, out).run();
+}
+
+}  // namespace jetmem

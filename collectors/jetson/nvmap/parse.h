@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the source nvmap agree on.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace jetmem {
+
+struct Nvmap;
+
+namespace nvmap {
+
+inline constexpr std::string_view kRoot = "/sys/kernel/debug/nvmap";
+inline constexpr std::size_t kMaxHeaps = 16;
+inline constexpr std::size_t kMaxClients = 512;  // of a heap
+// Process names listed per heap; the rest is summed up.
+inline constexpr std::size_t kMaxNames = 32;
+
+// Notes of the gatherer ("jetmem:" stands before them). Whether the driver's device is there, known
+// only when debugfs could not be listed; how many folders were not looked at.
+inline constexpr std::string_view kDeviceRemark = "nvmap device";
+inline constexpr std::string_view kLeftOutNote = "nvmap folders omitted";
+
+// Sums out.clients by name into out.processes. A heap of which some clients are not known is left
+// out: parts of sums are no sums.
+void sum_processes(Nvmap& out);
+
+}  // namespace nvmap
+}  // namespace jetmem

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/jetson/nvmap/source.h"
+
+#include <array>
+#include <cerrno>
+
+#include "base/text/text.h"
+#include "collectors/jetson/nvmap/parse.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 5> kPaths{
+    "/sys/kernel/debug/nvmap/*/size",
+    "/sys/kernel/debug/nvmap/*/free_size",
+    "/sys/kernel/debug/nvmap/stats/total_memory",
+    "/sys/kernel/debug/nvmap/pagepool/page_pool_available_pages",
+    "/sys/kernel/debug/nvmap/pagepool/page_pool_pages_to_zero",
+};
+
+constexpr std::size_t kClientsHead = 64U << 10;
+constexpr std::size_t kOrphansHead = 512U << 10;
+constexpr std::size_t kEnd = 4U << 10;
+
+constexpr std::array kMetrics{
+    gauge("jetmem_nvmap_heap_bytes",
+          "Memory allocated from the heap for GPU, cameras, codecs and display. iovmm uses the "
+          "same DRAM as everything else, cannot be swapped, and no cgroup limit contains it.",
+          {"heap"}, nvmap::kMaxHeaps, Worst::kMax),
+    gauge("jetmem_nvmap_heap_clients",
+          "Clients that hold memory of the heap; a process may be several. Where this is "
+          "constant and the bytes grow, one of them leaks.",
+          {"heap"}, nvmap::kMaxHeaps),
+    gauge("jetmem_nvmap_heap_unattributed_bytes",
+          "What is allocated from the heap less what its clients are charged with: buffers that "
+          "no process holds. Growth is a leak, see jetmem_nvmap_orphan_bytes. Slightly off while "
+          "buffers come and go; far below zero on kernels that charge a shared buffer to each "
+          "client in full.",
+          {"heap"}, nvmap::kMaxHeaps),
+    gauge("jetmem_nvmap_orphan_bytes",
+          "Memory of buffers that no client of nvmap holds any longer; at most a DMA-BUF "
+          "descriptor or a mapping keeps them. A steady amount is normal with cameras. Growth is "
+          "the leak that no process's memory shows: stop the programs that use the camera or the "
+          "codec; if that frees nothing, reboot.",
+          {"heap"}, nvmap::kMaxHeaps, Worst::kMax),
+    gauge("jetmem_nvmap_orphan_handles",
+          "Buffers that no client of nvmap holds any longer. Growth is a leak.", {"heap"},
+          nvmap::kMaxHeaps),
+    gauge("jetmem_nvmap_carveout_bytes",
+          "Size of a heap with memory of its own, set aside at boot.", {"heap"}, nvmap::kMaxHeaps),
+    gauge("jetmem_nvmap_carveout_free_bytes",
+          "What is free in a heap with memory of its own, contiguous or not.", {"heap"},
+          nvmap::kMaxHeaps, Worst::kMin),
+    gauge("jetmem_nvmap_process_bytes",
+          "Memory that processes of this name hold in the heap, all of them together; a buffer "
+          "shared by several is charged in parts. Of each heap the 32 largest names; all others "
+          "are the process \"other\". Steady growth is a leak of CUDA or camera buffers. `jetmem "
+          "nvmap` lists them by pid.",
+          {"heap", "process"}, nvmap::kMaxHeaps*(nvmap::kMaxNames + 1)),
+    gauge("jetmem_nvmap_total_bytes",
+          "All memory that nvmap has allocated, of all heaps, by its own count.", {}, 1,
+          Worst::kMax),
+    gauge("jetmem_nvmap_allocatable_bytes",
+          "The most that nvmap would still allocate from iovmm. Expect a request above it to "
+          "fail with error 12 (out of memory), however much is free.",
+          {}, 1, Worst::kMin),
+    gauge("jetmem_nvmap_page_pool_bytes",
+          "Pages that nvmap keeps in stock for its next allocations, neither used nor free to "
+          "others until memory runs short."),
+};
+enum Metric : std::size_t {
+  kHeap,
+  kClients,
+  kUnattributed,
+  kOrphanBytes,
+  kOrphanHandles,
+  kCarveout,
+  kCarveoutFree,
+  kProcess,
+  kTotal,
+  kAllocatable,
+  kPagePool,
+};
+
+// A folder is a heap when it has a table.
+bool gather_table(Gatherer& gatherer, const std::string& path, std::size_t head) {
+  if (!gatherer.has_room()) return false;
+  const FileText file = gatherer.read_ends(path, head, kEnd);
+  if (file.error != ENOENT && file.error != ENOTDIR) return true;
+  gatherer.forget();
+  return false;
+}
+
+void gather(Gatherer& gatherer) {
+  std::vector<std::string> names;
+  const std::string root(nvmap::kRoot);
+  const int error = gatherer.list(root, names);
+  if (error != 0) {
+    // Whether the driver is there all the same, only hidden.
+    std::vector<std::string> devices;
+    const int hidden = gatherer.list("/sys/class/misc", devices);
+    bool is_there = false;
+    for (const std::string& name : devices) is_there |= name == "nvmap";
+    if (hidden == 0) gatherer.note(nvmap::kDeviceRemark, is_there ? 1 : 0);
+    return;
+  }
+  std::size_t heaps = 0;
+  std::size_t left_out = 0;
+  for (const std::string& name : names) {
+    if (heaps == nvmap::kMaxHeaps || !gatherer.has_room()) {
+      ++left_out;
+      continue;
+    }
+    const std::string folder = root + "/" + name;
+    if (!gather_table(gatherer, folder + "/clients", kClientsHead)) continue;
+    ++heaps;
+    if (!gatherer.has_room()) ++left_out;
+    gather_table(gatherer, folder + "/orphan_handles", kOrphansHead);
+  }
+  if (left_out > 0) gatherer.note(nvmap::kLeftOutNote, left_out);
+}
+
+}  // namespace
+
+const SourceInfo NvmapSource::kInfo{
+    .name = "nvmap",
+    .what = "GPU and camera memory by process and what no process holds any more (nvmap)",
+    .paths = kPaths,
+    .access = Access::kReader,
+    .interval = std::chrono::seconds(60),
+    .shortest_interval = std::chrono::seconds(30),
+    .grant = "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root (sudo): debugfs is root's",
+    .throttled = true,
+    .metrics = kMetrics,
+    .limits = {.file_bytes = 4U << 10, .total_bytes = 2U << 20, .files = 128, .names = 256},
+    .gather = gather,
+};
+
+Result<void> NvmapSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  return parse_nvmap(snapshot, reading_);
+}
+
+void NvmapSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
+  const auto put = [&](Metric metric, const std::optional<std::uint64_t>& value,
+                       const auto&... labels) { out.put(kMetrics[metric], value, labels...); };
+  for (const Nvmap::Heap& heap : reading_.heaps) {
+    put(kHeap, heap.bytes, heap.name);
+    put(kClients, heap.clients, heap.name);
+    if (heap.bytes && heap.charged_bytes) {
+      const auto charged = static_cast<double>(*heap.charged_bytes);
+      out.put(kMetrics[kUnattributed], static_cast<double>(*heap.bytes) - charged, heap.name);
+    }
+    put(kOrphanBytes, heap.orphan_bytes, heap.name);
+    put(kOrphanHandles, heap.orphan_handles, heap.name);
+    put(kCarveout, heap.size, heap.name);
+    put(kCarveoutFree, heap.free, heap.name);
+  }
+  for (const Nvmap::Process& process : reading_.processes) {
+    const std::string_view name = process.is_rest ? "other" : std::string_view(process.name);
+    out.put(kMetrics[kProcess], process.bytes, process.heap, name);
+  }
+  put(kTotal, reading_.total_bytes);
+  put(kAllocatable, reading_.allocatable_bytes);
+  if (reading_.pool_pages && context.facts.page_size) {
+    out.put(kMetrics[kPagePool], static_cast<double>(*reading_.pool_pages) *
+                                     static_cast<double>(*context.facts.page_size));
+  } else if (reading_.pool_pages) {
+    context.absent.add("page_size_unknown");
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// nvmap: the memory that GPU, cameras, codecs and display have, on boards whose GPU driver is nvgpu
+// (Jetson up to Orin). Asked of jetmem-reader, since debugfs is root's.
+//
+// /sys/kernel/debug/nvmap/ (drivers/video/tegra/nvmap/nvmap_dev.c and nvmap_debug.c of L4T):
+//   <heap>/clients         a header, a row for each client, a total. Since L4T 21.
+//       CLIENT                        PROCESS      PID        SIZE
+//       user                  nvargus-daemon     1012     262144K
+//       total                                             270336K
+//     Header "%-18s %18s %8s %11s"; a driver's own client has the process "kernel" and pid 0. Each
+//     client is listed in each heap, with 0K where it has nothing. A buffer that several share is
+//     charged in equal parts; old kernels charge it in full to each. The total is of all handles,
+//     also of those that no client has. Sizes are cut to whole KiB.
+//   <heap>/orphan_handles  a header, a row for each handle that no client refers to; about L4T 32
+//   on.
+//           BASE        SIZE USERFLAGS   REFS  KMAPS  UMAPS      UID
+//     No total. A handle of pages in the protected heap (vpr) has a row for each of its pages, each
+//     with the size of the whole: rows in succession with one UID are one handle.
+//   <heap>/{size,free_size}  of a carve-out: one number in hex ("0x0000000004000000"); free_size
+//     from about L4T 36.
+//   iovmm/free_size        from about L4T 36: "Max allocatable IOVMM memory: 3221225472 bytes".
+//   stats/total_memory     bytes handed out now, decimal
+//   pagepool/page_pool_{available_pages,pages_to_zero}   pages kept in stock, the latter from
+//     about L4T 32 on
+// <heap>: iovmm (pages from everywhere), generic-0, vpr, iram, fsi, ...: whatever folders there
+// are.
+//
+// What reading costs the device: `clients` takes the mutex that a process needs to open nvmap, and
+// for the total, as orphan_handles does, the spinlock that each allocation takes, while it walks
+// all handles (a few words each; not measured on a board). So it is read once a minute, and
+// more seldom where it takes long. maps, procrank, allocations and all_allocations hold the same
+// locks while they print every handle and walk page tables: never read but by `jetmem nvmap
+// --maps`.
+//
+// Omitted and counted, by reason:
+//   malformed      a row or a table that cannot be understood; process names with line breaks
+//   beyond_bound   what is more than 16 heaps, 512 clients of a heap, or 64 KiB (clients) and
+//                  512 KiB (orphans) of a table. Totals need all parts and are omitted else
+//   unreadable, denied   a table; no_orphan_table: this kernel has none
+//   page_size_unknown    the page pool's pages cannot be converted to bytes
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectors/source.h"
+#include "collectors/storage.h"
+
+namespace jetmem {
+
+struct Nvmap {
+  // A process with memory in a heap; several may bear one name, one may have several heaps.
+  struct Client {
+    std::string heap;  // "iovmm", "generic-0", ...
+    std::string name;  // the process's comm
+    std::uint32_t pid = 0;
+    std::uint64_t bytes = 0;
+
+    void clear() { reset_keeping(*this, &Client::heap, &Client::name); }
+    bool operator==(const Client&) const = default;
+  };
+  std::vector<Client> clients;
+  // Whether every heap's table of clients was read to its end and understood, and so `clients` are
+  // all there are: a process that is not among them has nothing.
+  bool clients_whole = false;
+
+  struct Heap {
+    std::string name;
+    std::optional<std::uint64_t> bytes;  // the printed total
+    // How many clients have memory in it, and what is charged to all of them together. Absent when
+    // not every row is known.
+    std::optional<std::uint64_t> clients;
+    std::optional<std::uint64_t> charged_bytes;
+    bool is_partial = false;  // some of its clients are not in Nvmap::clients
+    std::optional<std::uint64_t> orphan_handles;
+    std::optional<std::uint64_t> orphan_bytes;
+    std::optional<std::uint64_t> size;  // of a carve-out
+    std::optional<std::uint64_t> free;
+
+    void clear() { reset_keeping(*this, &Heap::name); }
+    bool operator==(const Heap&) const = default;
+  };
+  std::vector<Heap> heaps;  // by name
+
+  // The clients of a heap by process name: the 32 that have most of each heap, by name, and behind
+  // them one with `is_rest` for all others, where there are any.
+  struct Process {
+    std::string heap;
+    std::string name;
+    bool is_rest = false;
+    std::uint64_t bytes = 0;
+
+    void clear() { reset_keeping(*this, &Process::heap, &Process::name); }
+    bool operator==(const Process&) const = default;
+  };
+  std::vector<Process> processes;
+
+  std::optional<std::uint64_t> total_bytes;
+  std::optional<std::uint64_t> allocatable_bytes;
+  std::optional<std::uint64_t> pool_pages;
+
+  // Unavailable values, by reason.
+  AbsentValues absent;
+
+  // Storage kept between readings.
+  struct Group {
+    std::size_t client = 0;  // the first of this name
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Group> groups;
+};
+
+// A table that cannot be read or understood leaves out its figures and no others. Errors: kAbsent
+// without nvmap or without its tables; kDenied; when no heap's tables could be understood, why.
+// `out` is reused: its storage, not its content.
+Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out);
+
+class NvmapSource final : public SourceOf<Nvmap> {
+ public:
+  static const SourceInfo kInfo;
+  const SourceInfo& info() const override { return kInfo; }
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+};
+
+}  // namespace jetmem

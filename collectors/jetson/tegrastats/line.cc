@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/jetson/tegrastats/line.h"
+
+#include <algorithm>
+#include <array>
+
+#include "collectors/jetson/tegrastats/cursor.h"
+#include "collectors/jetson/tegrastats/values.h"
+#include "collectors/storage.h"
+
+namespace jetmem {
+namespace {
+
+using tegrastats::Cursor;
+using tegrastats::is_letter;
+using tegrastats::is_space;
+
+constexpr std::size_t kMaxName = 64;
+constexpr double kNoPower = -200;  // degrees; -256 is printed
+constexpr std::string_view kFreq = "_FREQ";
+
+// Of these a number alone is a clock and a percentage alone a load. Each may have an index behind.
+constexpr std::array<std::string_view, 17> kEngines{
+    "APE", "AVP", "VDE", "MSENC", "NVENC", "NVDEC", "NVJPG", "OFA",  "VIC",
+    "PVA", "DLA", "ISP", "VI",    "NVCSI", "SE",    "TSEC",  "NVDLA"};
+
+bool is_known_engine(std::string_view name) {
+  while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
+  return std::find(kEngines.begin(), kEngines.end(), name) != kEngines.end();
+}
+
+bool is_name_char(char c) {
+  return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+}
+
+bool is_upper(std::string_view name) {
+  return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// The engine's name, where it ends in _FREQ.
+std::optional<std::string_view> stem_of(std::string_view name) {
+  if (name.size() <= kFreq.size() || name.substr(name.size() - kFreq.size()) != kFreq) {
+    return std::nullopt;
+  }
+  return name.substr(0, name.size() - kFreq.size());
+}
+
+// "10-26-2025", "05:10:54": digits where `like` has '0'.
+bool looks_like(std::string_view word, std::string_view like) {
+  if (word.size() != like.size()) return false;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (like[i] == '0' ? !is_digit(word[i]) : word[i] != like[i]) return false;
+  }
+  return true;
+}
+
+std::uint64_t words_in(std::string_view text) {
+  std::uint64_t words = 0;
+  bool inside = false;
+  for (const char c : text) {
+    if (!is_space(c) && !inside) ++words;
+    inside = !is_space(c);
+  }
+  return words;
+}
+
+template <class Item>
+bool has_name(const std::vector<Item>& items, std::size_t count, std::string_view name) {
+  return std::any_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count),
+                     [&](const Item& item) { return item.name == name; });
+}
+
+class Parser {
+ public:
+  Parser(std::string_view line, TegrastatsLine& out)
+      : at_(line),
+        out_(out),
+        engines_(out.engines),
+        zones_(out.zones),
+        rails_(out.rails),
+        unknown_(out.unknown) {}
+
+  void run() {
+    for (at_.skip_spaces(); !at_.at_end(); at_.skip_spaces()) {
+      if (!take_field()) take_unknown();
+    }
+  }
+
+ private:
+  void take_unknown() {
+    const std::string_view word = at_.word();
+    at_.skip(word.size());
+    if (unknown_count_ == TegrastatsLine::kMaxUnknown) {
+      ++out_.unknown_more;
+      return;
+    }
+    ++unknown_count_;
+    unknown_.add() = word.substr(0, TegrastatsLine::kMaxUnknownBytes);
+    if (word.size() > TegrastatsLine::kMaxUnknownBytes) ++out_.unknown_cut;
+  }
+
+  // Where a field was taken to its end: `after` is where the line goes on.
+  bool elapsed(const Cursor& after) {
+    const std::size_t size = at_.rest().size() - after.rest().size();
+    out_.known_words += words_in(at_.rest().substr(0, size));
+    ++out_.fields;
+    at_ = after;
+    return true;
+  }
+
+  bool take_field() {
+    const std::string_view line = at_.rest();
+    if (is_digit(line.front()) && take_time()) return true;
+    // Names of zones have dashes ("thermal-fan-est") and dots; those of carrier boards' rails may.
+    std::size_t end = 0;
+    while (end < line.size() && is_name_char(line[end])) ++end;
+    if (end == 0 || end > kMaxName) return false;
+    const std::string_view name = line.substr(0, end);
+    Cursor behind = at_;
+    behind.skip(end);
+    if (behind.take('@')) return take_zone(name, behind);
+    if (!is_letter(name.front()) || !behind.at_word_end()) return false;
+    behind.skip_spaces();
+    if (behind.at_end()) return false;
+    if (take_named(name, behind) || take_rail(name, behind)) return true;
+    return !is_emc(name) && gpu_of(name) == nullptr && take_engine(name, behind);
+  }
+
+  bool take_time() {
+    Cursor at = at_;
+    const std::string_view date = at.word();
+    if (!out_.time.empty() || !looks_like(date, "00-00-0000")) return false;
+    at.skip(date.size());
+    at.skip_spaces();
+    const std::string_view clock = at.word();
+    if (!looks_like(clock, "00:00:00")) return false;
+    at.skip(clock.size());
+    out_.time.append(date).append(" ").append(clock);
+    out_.known_words += 2;
+    at_ = at;
+    return true;
+  }
+
+  bool take_zone(std::string_view name, Cursor at) {
+    if (has_name(out_.zones, zone_count_, name)) return false;
+    const auto celsius = tegrastats::take_celsius(at);
+    if (!celsius) return false;
+    std::optional<double> highest;
+    if (at.take('/')) {
+      highest = tegrastats::take_celsius(at);
+      if (!highest) return false;
+    }
+    if (!at.at_word_end()) return false;
+    if (zone_count_ == TegrastatsLine::kMaxZones) {
+      ++out_.beyond_bound;
+      return elapsed(at);
+    }
+    ++zone_count_;
+    TegrastatsLine::Zone& zone = zones_.add();
+    zone.name = name;
+    if (*celsius > kNoPower) zone.celsius = celsius;
+    if (highest && *highest > kNoPower) zone.max_celsius = highest;
+    return elapsed(at);
+  }
+
+  static bool is_emc(std::string_view name) {
+    return name == "EMC_FREQ" || name == "EMC" || name == "emc";
+  }
+  TegrastatsLine::Gpu* gpu_of(std::string_view name) {
+    if (name == "GR3D_FREQ" || name == "GR3D") return &out_.gr3d;
+    return name == "GR3D2_FREQ" || name == "GR3D2" ? &out_.gr3d2 : nullptr;
+  }
+
+  // Fields that go by their name. One that the line had already is none.
+  bool take_named(std::string_view name, const Cursor& at) {
+    if (name == "RAM") return take_once(out_.ram, at, tegrastats::take_ram);
+    if (name == "SWAP") return take_once(out_.swap, at, tegrastats::take_swap);
+    if (name == "IRAM") return take_once(out_.iram, at, tegrastats::take_iram);
+    if (name == "CPU" || name == "cpu") return take_cores(at);
+    if (is_emc(name)) return take_emc(at);
+    if (TegrastatsLine::Gpu* gpu = gpu_of(name)) return take_gpu(*gpu, at);
+    if (name == "MTS") return take_mts(at);
+    return name == "EDP" && take_edp(at);
+  }
+
+  template <class Value, class Take>
+  bool take_once(std::optional<Value>& out, Cursor at, const Take& take) {
+    if (out) return false;
+    const auto value = take(at);
+    if (!value || !at.at_word_end()) return false;
+    out = *value;
+    return elapsed(at);
+  }
+
+  bool take_cores(Cursor at) {
+    if (!out_.cores.empty()) return false;
+    std::uint64_t beyond = 0;
+    if (!tegrastats::take_cores(at, out_.cores, beyond) || !at.at_word_end()) {
+      out_.cores.clear();
+      return false;
+    }
+    out_.beyond_bound += beyond;
+    return elapsed(at);
+  }
+
+  bool take_emc(Cursor at) {
+    if (out_.emc) return false;
+    std::uint64_t beyond = 0;
+    const auto form = tegrastats::take_load(at, nullptr, beyond);
+    if (!form || !at.at_word_end()) return false;
+    out_.emc = form->load;
+    return elapsed(at);
+  }
+
+  bool take_gpu(TegrastatsLine::Gpu& gpu, Cursor at) {
+    if (gpu.present) return false;
+    std::uint64_t beyond = 0;
+    const auto form = tegrastats::take_load(at, &gpu.mhz, beyond);
+    if (!form || !at.at_word_end()) {
+      gpu.clear();
+      return false;
+    }
+    gpu.present = true;
+    gpu.off = form->load.off;
+    gpu.percent = form->load.percent;
+    out_.beyond_bound += beyond;
+    return elapsed(at);
+  }
+
+  bool take_mts(Cursor at) {
+    if (out_.mts || !at.take_next_word("fg")) return false;
+    at.skip_spaces();
+    const auto fg = tegrastats::take_percent(at);
+    if (!fg || !at.at_word_end() || !at.take_next_word("bg")) return false;
+    at.skip_spaces();
+    const auto bg = tegrastats::take_percent(at);
+    if (!bg || !at.at_word_end()) return false;
+    out_.mts = {*fg, *bg};
+    return elapsed(at);
+  }
+
+  bool take_edp(Cursor at) {
+    if (out_.edp_limit_mhz || !at.take_next_word("limit")) return false;
+    at.skip_spaces();
+    const auto mhz = at.take_number(tegrastats::kMaxMhz);
+    if (!mhz || !at.at_word_end()) return false;
+    out_.edp_limit_mhz = mhz;
+    return elapsed(at);
+  }
+
+  bool take_rail(std::string_view name, Cursor at) {
+    const auto form = tegrastats::take_rail(at);
+    if (!form || !at.at_word_end()) return false;
+    // "a/b" behind a word of prose is no power.
+    if (!form->has_unit && !is_upper(name)) return false;
+    if (rail_count_ == TegrastatsLine::kMaxRails) {
+      ++out_.beyond_bound;
+      return elapsed(at);
+    }
+    ++rail_count_;
+    TegrastatsLine::Rail& rail = rails_.add();
+    rail.name = name;
+    rail.now_mw = form->now_mw;
+    rail.average_mw = form->average_mw;
+    rail.max_mw = form->max_mw;
+    return elapsed(at);
+  }
+
+  bool take_engine(std::string_view name, Cursor at) {
+    const auto stem = stem_of(name);
+    const bool known = stem || is_known_engine(name);
+    std::uint64_t beyond = 0;
+    const auto form = tegrastats::take_load(at, nullptr, beyond);
+    if (!form || !at.at_word_end()) return false;
+    const TegrastatsLine::Load& load = form->load;
+    // "p%@MHz" and "@MHz" can be nothing else; the rest only behind a name that makes it one.
+    if (load.off && !known && !is_upper(name)) return false;
+    if ((form->bare || load.quality_unknown()) && !known) return false;
+    const std::string_view engine_name = stem.value_or(name);
+    if (has_name(out_.engines, engine_count_, engine_name)) return false;
+    if (engine_count_ == TegrastatsLine::kMaxEngines) {
+      ++out_.beyond_bound;
+      return elapsed(at);
+    }
+    ++engine_count_;
+    TegrastatsLine::Engine& engine = engines_.add();
+    engine.name = engine_name;
+    engine.load = load;
+    return elapsed(at);
+  }
+
+  Cursor at_;
+  TegrastatsLine& out_;
+  Refill<TegrastatsLine::Engine> engines_;
+  Refill<TegrastatsLine::Zone> zones_;
+  Refill<TegrastatsLine::Rail> rails_;
+  Refill<std::string> unknown_;
+  std::size_t engine_count_ = 0;
+  std::size_t zone_count_ = 0;
+  std::size_t rail_count_ = 0;
+  std::size_t unknown_count_ = 0;
+};
+
+}  // namespace
+
+std::size_t TegrastatsLine::cores_off() const {
+  return static_cast<std::size_t>(
+      std::count_if(cores.begin(), cores.end(), [](const Core& core) { return core.off; }));
+}
+
+void parse_tegrastats_line(std::string_view line, TegrastatsLine& out) {
+  out.time.clear();
+  out.ram.reset();
+  out.swap.reset();
+  out.iram.reset();
+  out.cores.clear();
+  out.emc.reset();
+  out.gr3d.clear();
+  out.gr3d2.clear();
+  out.mts.reset();
+  out.edp_limit_mhz.reset();
+  out.unknown_more = 0;
+  out.unknown_cut = 0;
+  out.beyond_bound = 0;
+  out.fields = 0;
+  out.known_words = 0;
+  Parser(line, out).run();
+}
+
+}  // namespace jetmem

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/decode/decode.h"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/families/families.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::array kFamilies{
+    &kSmmu,      &kMemoryController, &kGpu,         &kHost1x, &kOom,     &kAllocation, &kCma,
+    &kDmaMemory, &kUserSpaceNvmap,   &kMemoryError, &kSwap,   &kThermal, &kStall,      &kCamera,
+    &kRateLimit};
+constexpr std::size_t kMaxFamilies = 32;
+static_assert(kFamilies.size() <= kMaxFamilies);
+
+// Which families a line could concern. Every second four bytes of the line are looked up in a table
+// of how their anchors begin: an anchor of five bytes or more has its first four or its second four
+// there. Four fifths of a kernel log concern none.
+class Filter {
+ public:
+  Filter() {
+    for (std::size_t f = 0; f < kFamilies.size(); ++f) {
+      for (const std::string_view anchor : kFamilies[f]->anchors) {
+        for (const std::size_t offset : {0U, 1U}) {
+          const std::uint32_t bucket = bucket_of(anchor.data() + offset);
+          anchors_.push_back({anchor, f, offset, heads_[bucket]});
+          heads_[bucket] = static_cast<std::uint16_t>(anchors_.size());
+        }
+      }
+    }
+  }
+
+  // A bit for each family of kFamilies.
+  std::uint32_t families_of(std::string_view text) const {
+    std::uint32_t families = 0;
+    for (std::size_t at = 0; at + 4 <= text.size(); at += 2) {
+      std::uint16_t next = heads_[bucket_of(text.data() + at)];
+      while (next != 0) {
+        const Anchor& anchor = anchors_[next - 1U];
+        if (at >= anchor.offset) {
+          std::string_view rest = text.substr(at - anchor.offset);
+          if (take_prefix(rest, anchor.text)) families |= 1U << anchor.family;
+        }
+        next = anchor.next;
+      }
+    }
+    return families;
+  }
+
+ private:
+  static constexpr unsigned kBits = 13;
+  struct Anchor {
+    std::string_view text;
+    std::size_t family;
+    std::size_t offset;  // of the four bytes in it
+    std::uint16_t next;  // index + 1 of the next anchor in the same bucket
+  };
+
+  static std::uint32_t bucket_of(const char* p) {
+    std::uint32_t gram = 0;
+    std::memcpy(&gram, p, sizeof gram);
+    return (gram * 0x9e3779b1U) >> (32 - kBits);
+  }
+
+  std::array<std::uint16_t, 1U << kBits> heads_{};  // index + 1 of an anchor, or 0
+  std::vector<Anchor> anchors_;
+};
+
+Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, Event& event) {
+  for (std::size_t f = 0; f < kFamilies.size(); ++f) {
+    if ((families & (1U << f)) == 0) continue;
+    const Family& family = *kFamilies[f];
+    const bool believed =
+        voice == Voice::kUnknown || voice == (family.user_space ? Voice::kProcess : Voice::kKernel);
+    if (!believed) continue;
+    const Piece piece = family.decode(text, event);
+    if (piece.role != Role::kNothing) return {&family, piece};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Family* const> all_families() { return kFamilies; }
+
+Decoded decode_line(std::string_view text, Voice voice, Event& event) {
+  static const Filter filter;
+  text = text.substr(0, kMaxLine);
+  const std::uint32_t families = filter.families_of(text);
+  if (families == 0) return {};
+  return decode_with(families, text, voice, event);
+}
+
+Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event) {
+  return decode_with(UINT32_MAX, text.substr(0, kMaxLine), voice, event);
+}
+
+void complete(Event& event, const Family& family, Soc soc) {
+  if (family.complete != nullptr) family.complete(event, soc);
+}
+
+std::string describe(const Event& event) {
+  std::string text;
+  for (const Family* family : kFamilies) {
+    family->describe(event, text);
+    if (!text.empty()) break;
+  }
+  return printable(text, 400);
+}
+
+}  // namespace jetmem::kernel_log

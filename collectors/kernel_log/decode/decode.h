@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a line to its family: all families, and the filter that spares them ordinary lines.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/line/line.h"
+
+namespace jetmem::kernel_log {
+
+// Longer lines are decoded as far as this: the kernel's own never exceed 1 KiB or so.
+inline constexpr std::size_t kMaxLine = 4096;
+
+std::span<const Family* const> all_families();
+
+struct Decoded {
+  const Family* family = nullptr;
+  Piece piece;
+};
+
+// The first family that knows the line. role kNothing for a line that tells of nothing.
+Decoded decode_line(std::string_view text, Voice voice, Event& event);
+// The same without the filter, for tests: slower, never different.
+Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event);
+
+// Adds what the fields mean, by the family of the event's kind.
+void complete(Event& event, const Family& family, Soc soc);
+// "12000000.iommu: host1x_ctx0 wrote to ..." in words; untrusted text in it is made printable.
+std::string describe(const Event& event);
+
+}  // namespace jetmem::kernel_log

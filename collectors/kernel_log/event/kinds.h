@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of event that a kernel log can tell of: names, weight, and what it usually means.
+//
+// The names are label values and JSON, so they never change. Adding a kind is one line in the enum
+// and one in kinds.cc, in the same place.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/log.h"
+
+namespace jetmem::kernel_log {
+
+enum class EventKind : std::uint8_t {
+  kNone,
+  // smmu
+  kSmmuContextFault,
+  kSmmuGlobalFault,
+  kSmmuV3Event,
+  kSmmuError,
+  // memory_controller
+  kMcError,
+  // gpu
+  kGpuMmuFault,
+  kGpuError,
+  kGpuAllocFailure,
+  kGpuXid,
+  kHost1xTimeout,
+  // oom
+  kOomInvoked,
+  kOomKill,
+  kOomKillMemcg,
+  kOomKillInfo,
+  kOomReaper,
+  kOomNoVictim,
+  // allocation
+  kPageAllocFailure,
+  kPageAllocStall,
+  kSlabAllocFailure,
+  kCmaAllocFailure,
+  kCmaBusy,
+  kDmaAllocFailure,
+  kVmallocFailure,
+  kSwiotlbFull,
+  kNvmap,
+  kNvbufsurface,
+  // memory_error
+  kMemoryError,
+  kMmCorruption,
+  kKmemleak,
+  kZramError,
+  kSwapError,
+  // thermal
+  kThermal,
+  // stall
+  kHungTask,
+  kSoftLockup,
+  kHardLockup,
+  kRcuStall,
+  // camera
+  kCameraError,
+  kCameraTimeout,
+  // the kernel's own rate limiter
+  kRatelimitSuppressed,
+};
+inline constexpr std::size_t kKindCount =
+    static_cast<std::size_t>(EventKind::kRatelimitSuppressed) + 1;
+
+// Kinds of which one incident may print several.
+enum class Group : std::uint8_t {
+  kNone,
+  kDma,
+  kGpu,
+  kOom,
+  kAllocation,
+  kMemoryError,
+  kSwap,
+  kThermal,
+  kStall,
+  kCamera,
+};
+std::string_view group_name(Group group);
+
+struct KindInfo {
+  EventKind kind = EventKind::kNone;
+  std::string_view name{};
+  Group group = Group::kNone;
+  LogLevel level = LogLevel::kWarning;
+  // Of its journal entries: 32 hexadecimal digits.
+  std::string_view message_id{};
+  // Fields that tell one source of trouble from another; events that agree in them are counted
+  // together. Never an address, a PID or a size: those differ each time.
+  std::array<std::string_view, 4> key{};
+  // What it usually means, to go on after "; ": no capital, no full stop.
+  std::string_view meaning{};
+};
+
+const KindInfo& info_of(EventKind kind);
+// All but kNone, in the order of the enum.
+std::span<const KindInfo> all_kinds();
+std::optional<EventKind> kind_named(std::string_view name);
+
+}  // namespace jetmem::kernel_log

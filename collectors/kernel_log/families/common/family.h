@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A family of messages: one subsystem of the kernel, one pair of functions, one file in families/.
+//
+// Decoding is in two steps. decode() turns one line into fields, as printed, and says what part of
+// an event the line is; the assembler puts the lines of one event together. complete() then adds
+// what the fields mean: the fault a register names, the client behind a stream ID.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collectors/kernel_log/event/event.h"
+#include "collectors/kernel_log/event/soc.h"
+
+namespace jetmem::kernel_log {
+
+enum class Role : std::uint8_t {
+  kNothing,         // not of this family, or harmless
+  kWhole,           // an event by itself
+  kOpens,           // the first line of an event that may go on
+  kFollows,         // a further line; by itself it tells nothing
+  kFollowsOrOpens,  // a further line that also stands by itself when the first was lost
+};
+
+struct Piece {
+  Role role = Role::kNothing;
+  // Which line of the event it is, counted from 0. A further line joins only an event whose last
+  // line was an earlier one, so that a second event is never mixed into the first.
+  std::uint8_t step = 0;
+  // Further lines of the same step may come (the four words of an SMMUv3 event).
+  bool repeats = false;
+  // Nothing can come behind it.
+  bool last = false;
+  // The field in which lines of one event agree ("dev"); empty when the format has none, and then
+  // any open event of the kind will do. A line that lacks the field agrees with all.
+  std::string_view join{};
+  // Of several open events without such a field, the one that agrees in this one is meant.
+  std::string_view prefer{};
+  // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
+  // tell nothing, lest one fault is counted twice.
+  bool stands_alone = false;
+};
+
+struct Family {
+  std::string_view name;
+  // Of these texts, each at least five bytes, every line that decode() knows has one. They are all
+  // that is looked for in a line that is none of its business.
+  std::span<const std::string_view> anchors;
+  // Resets `event` to its kind and fills it, unless it returns kNothing; then `event` is not
+  // looked at. Pure, never allocates.
+  Piece (*decode)(std::string_view text, Event& event);
+  // Adds to the fields of a finished event. May be null.
+  void (*complete)(Event& event, Soc soc);
+  // What happened, in words: "wrote to an unmapped address", without the device's time or count.
+  // Appends one sentence without capital and full stop. Its text must not decode to an event.
+  void (*describe)(const Event& event, std::string& out);
+  // Its lines come from processes, not from the kernel.
+  bool user_space = false;
+  // Whether a further line can be of an open event, where `join` cannot tell. May be null.
+  bool (*joins)(const Event& open, const Event& part) = nullptr;
+};
+
+}  // namespace jetmem::kernel_log

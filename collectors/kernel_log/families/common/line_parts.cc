@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/families/common/line_parts.h"
+
+#include <algorithm>
+
+namespace jetmem::kernel_log {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool only_letters_digits_and(std::string_view marks, std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter(c) || is_digit(c) || marks.find(c) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+bool is_kernel_name(std::string_view text) {
+  if (text.empty() || text.size() > 80 || text.back() == ':') return false;
+  return only_letters_digits_and("_-.:@,/+", text);
+}
+
+bool is_kernel_words(std::string_view text) {
+  if (text.empty() || text.size() > 160) return false;
+  return only_letters_digits_and(" _-.,/()[]", text);
+}
+
+bool at_word_end(const Scan& scan) {
+  if (scan.at_end()) return true;
+  const char c = scan.rest().front();
+  return !is_letter(c) && !is_digit(c) && c != '_';
+}
+
+bool is_comm(std::string_view text) {
+  constexpr std::size_t kMaxComm = 15;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < text.size() && bytes <= kMaxComm; ++bytes) {
+    const bool escaped = text.substr(i, 2) == "\\x" && text.size() - i >= 4 &&
+                         Scan::is_hex_digit(text[i + 2]) && Scan::is_hex_digit(text[i + 3]);
+    i += escaped ? 4 : 1;
+  }
+  return bytes > 0 && bytes <= kMaxComm;
+}
+
+bool is_leading_comm(std::string_view text) {
+  if (!is_comm(text) || text.find(": ") != std::string_view::npos) return false;
+  if (text.substr(0, 2) == "\xc2\xa0" || is_blank(text.front())) return false;
+  // "[    1.0] foo", "<4>foo", "| foo", "- foo"
+  if (text.front() == '[' && text.find("] ") != std::string_view::npos) return false;
+  if (text.front() == '<' && text.find('>') != std::string_view::npos) return false;
+  constexpr std::string_view kMarks = "|>*-`#$";
+  if (text.size() > 1 && kMarks.find(text.front()) != std::string_view::npos && text[1] == ' ') {
+    return false;
+  }
+  // "18:53:02 foo", "2026-11-20 foo", "Nov 20 foo"
+  Scan scan(text);
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string_view::npos) return true;
+  const bool number = is_digit(text.front()) && scan.number().has_value();
+  if (number && (scan.literal(":") || scan.literal("-"))) return false;
+  constexpr std::string_view kMonths = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec ";
+  const std::size_t month = kMonths.find(text.substr(0, 4));
+  if (blank != 3 || month == std::string_view::npos || month % 4 != 0) return true;
+  return !parse_u64(trim(text.substr(3, 3)));
+}
+
+bool take_count(Scan& scan, Event& event, std::string_view name) {
+  const std::optional<std::int64_t> value = scan.number();
+  if (!value) {
+    scan.literal("-");
+    if (!is_digit(scan.rest().empty() ? '\0' : scan.rest().front())) return false;
+    const std::size_t end = scan.rest().find_first_not_of("0123456789");
+    scan = Scan(scan.rest().substr(std::min(end, scan.rest().size())));
+    return true;
+  }
+  if (*value >= 0) event.set_number(name, *value);
+  return true;
+}
+
+bool is_whole_register(std::string_view digits) {
+  take_prefix(digits, "0x");
+  return digits.size() == 8;
+}
+
+std::optional<std::string_view> take_gfp(Scan& scan) {
+  const auto mask = scan.hex();
+  constexpr std::size_t kLongest = 9;  // "0x24200ca"
+  if (!mask || (scan.at_end() && mask->size() < kLongest)) return std::nullopt;
+  return mask;
+}
+
+std::string_view without_vendor_prefix(std::string_view text) {
+  Scan scan(text);
+  scan.blanks();
+  if (!scan.literal("[")) return text;
+  if (!scan.number() || !scan.literal(":")) return text;
+  const auto inside = scan.until("] ");
+  if (!inside) return text;
+  const std::size_t colon = inside->rfind(':');
+  if (colon == std::string_view::npos || !parse_u64(trim(inside->substr(colon + 1)))) return text;
+  return scan.rest();
+}
+
+std::optional<DevLine> dev_line(std::string_view line) {
+  constexpr std::size_t kMaxHead = 96;
+  const std::size_t end = line.substr(0, kMaxHead).find(": ");
+  if (end == std::string_view::npos || end == 0) return std::nullopt;
+  DevLine out;
+  out.dev = line.substr(0, end);
+  out.text = line.substr(end + 2);
+  if (const std::size_t blank = out.dev.find(' '); blank != std::string_view::npos) {
+    out.driver = out.dev.substr(0, blank);
+    out.dev.remove_prefix(blank + 1);
+    if (out.driver.empty()) return std::nullopt;
+  }
+  if (out.dev.empty() || out.dev.find_first_of(" \t") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  skip_blanks(out.text);
+  return out;
+}
+
+std::optional<std::string_view> take_device(Scan& scan, std::string_view driver) {
+  scan.blanks();
+  if (!scan.literal(driver)) return std::nullopt;
+  const std::string_view name = scan.up_to(" \t");
+  if (name.size() < 2 || name.back() != ':' || !is_kernel_name(name.substr(0, name.size() - 1))) {
+    return std::nullopt;
+  }
+  scan.blanks();
+  // A tab as /dev/kmsg writes it.
+  while (scan.literal("\\x09")) scan.blanks();
+  return name.substr(0, name.size() - 1);
+}
+
+std::string_view device_before(std::string_view prefix) {
+  const std::size_t colon = prefix.find(": ");
+  if (colon == std::string_view::npos) return {};
+  const std::string_view head = prefix.substr(0, colon);
+  const std::size_t blank = head.rfind(' ');
+  if (blank == std::string_view::npos || head == "(NULL device *)") return {};
+  return head.substr(blank + 1);
+}
+
+void set_sized(Event& event, std::string_view name, std::string_view text, std::string_view key,
+               std::string_view unit) {
+  Scan scan(text);
+  if (!scan.past(key)) return;
+  const auto value = scan.number();
+  if (value && *value >= 0 && scan.literal(unit)) event.set_number(name, *value);
+}
+
+}  // namespace jetmem::kernel_log

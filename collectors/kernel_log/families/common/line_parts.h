@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts that lines of several families have: who speaks in front of a message, names that can be
+// believed, numbers that may be cut off.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "collectors/kernel_log/event/event.h"
+#include "collectors/kernel_log/line/scan.h"
+
+namespace jetmem::kernel_log {
+
+// A device's or client's name as the kernel gives them, and nothing that could pass for more.
+bool is_kernel_name(std::string_view text);
+// Words of a message: a name of an error, say.
+bool is_kernel_words(std::string_view text);
+// Nothing that a number or a name would go on with.
+bool at_word_end(const Scan& scan);
+
+// A task's name: at most 15 bytes (TASK_COMM_LEN less its NUL), so no longer text was ever one. A
+// byte that the log shows as "\\xe2" counts once.
+bool is_comm(std::string_view text);
+// The same for a name that its line begins with: nor what a log puts in front of a message (a time,
+// a level, a mark of a list), or another message's first words.
+bool is_leading_comm(std::string_view text);
+// Digits right here, as the number `name`; omitted when it does not fit, or is negative. False
+// when there are no digits.
+bool take_count(Scan& scan, Event& event, std::string_view name);
+// Whether a register of 32 bits is printed as the kernel does, "%08x" or "0x%08x": with fewer
+// digits it was cut off.
+bool is_whole_register(std::string_view digits);
+// A mask of allocation flags that is not cut off: something stands behind it, or it is as long as
+// they get.
+std::optional<std::string_view> take_gfp(Scan& scan);
+
+// Without the "[2:   Binder:711_1:  740] " that some vendors' kernels print before each message.
+std::string_view without_vendor_prefix(std::string_view text);
+
+// "DRIVER DEVICE: message", as dev_err() and its like print it: "tegra-vi4 15700000.vi: ".
+struct DevLine {
+  std::string_view driver;  // empty when the line has only one word there
+  std::string_view dev;
+  std::string_view text;
+};
+// A head is one or two words before the first ": "; names may contain colons ("2-1:1.0").
+std::optional<DevLine> dev_line(std::string_view line);
+
+// The same for one driver ("arm-smmu "): the device, and the scan is left at the message.
+std::optional<std::string_view> take_device(Scan& scan, std::string_view driver);
+
+// The device in what stands before a message that was found by its own words: "21c4000.csi" of
+// "imx7-csi 21c4000.csi: ". A driver's name may have blanks. Empty when no device is named.
+std::string_view device_before(std::string_view prefix);
+
+// Sets `name` to the number behind `key` ("anon-rss:"), if it is there and `unit` follows it: a
+// line that was cut off in the middle of a number does not tell that number.
+void set_sized(Event& event, std::string_view name, std::string_view text, std::string_view key,
+               std::string_view unit);
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/families/common/sentence_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/text/text.h"
+
+namespace jetmem::kernel_log {
+
+std::string name_in_words(std::string_view name, std::size_t max_bytes) {
+  std::string text(name.substr(0, max_bytes));
+  std::replace_if(text.begin(), text.end(), is_blank, '_');
+  // The sentence goes on with a blank.
+  if (!text.empty() && text.back() == ':') text.back() = '_';
+  return text;
+}
+
+std::string quote_in_words(std::string_view quote, std::size_t max_bytes) {
+  std::string text(quote.substr(0, max_bytes));
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool ends = i + 1 == text.size() || is_blank(text[i + 1]);
+    if (text[i] == ':' && ends) text[i] = ',';
+  }
+  return text;
+}
+
+void add_name(std::string& out, const Event& event, std::string_view field, std::string_view before,
+              std::string_view after, std::size_t max_bytes) {
+  const std::string_view value = event.text(field);
+  if (value.empty()) return;
+  out.append(before).append(name_in_words(value, max_bytes)).append(after);
+}
+
+void add_quote(std::string& out, const Event& event, std::string_view field,
+               std::string_view before, std::string_view after, std::size_t max_bytes) {
+  const std::string_view value = event.text(field);
+  if (value.empty()) return;
+  out.append(before).append(quote_in_words(value, max_bytes)).append(after);
+}
+
+void add_number(std::string& out, const Event& event, std::string_view field,
+                std::string_view before, std::string_view after) {
+  const auto value = event.number(field);
+  if (!value) return;
+  out.append(before).append(std::to_string(*value)).append(after);
+}
+
+std::string size_in_words(std::int64_t kib) {
+  std::array<char, 48> text{};
+  const auto size = static_cast<double>(kib);
+  constexpr double kMiB = 1024;
+  constexpr double kGiB = kMiB * 1024;
+  if (size >= kGiB) {
+    std::snprintf(text.data(), text.size(), "%.1f GiB", size / kGiB);
+  } else if (size >= kMiB) {
+    std::snprintf(text.data(), text.size(), "%.0f MiB", size / kMiB);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.0f KiB", size);
+  }
+  return text.data();
+}
+
+std::string process_in_words(const Event& event) {
+  // TASK_COMM_LEN less its NUL: no longer text was ever a name, and none so short is a message.
+  const std::string comm = quote_in_words(event.text("comm"), 15);
+  const auto pid = event.number("pid");
+  if (comm.empty()) return pid ? "PID " + std::to_string(*pid) : "a process";
+  return pid ? comm + " (PID " + std::to_string(*pid) + ")" : comm;
+}
+
+std::string order_in_words(std::int64_t order) {
+  if (order == 0) return "order 0: a single page";
+  const std::string name = "order " + std::to_string(order);
+  if (order < 0 || order > 32) return name;
+  return name + ": " + std::to_string(std::int64_t{1} << order) + " pages in a row";
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/families/gpu/gpu_text.h"
+#include "collectors/kernel_log/line/scan.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::array<std::string_view, 5> kAnchors{
+    "nvgpu: ", "NVRM: ", "mmu fault on engine ", "generated a mmu fault", "error notifier set to "};
+
+struct Message {
+  std::string_view dev;
+  std::string_view function;
+  std::string_view level;  // empty in the older format, which does not print one
+  std::string_view text;
+};
+
+bool is_name(std::string_view text) {
+  if (text.empty()) return false;
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !is_digit(c) && c != '_') return false;
+  }
+  return true;
+}
+
+// "nvgpu: 17000000.gpu   function:123  [ERR]  text"
+bool take_nvgpu(std::string_view line, Message& out) {
+  Scan scan(line);
+  if (!scan.literal("nvgpu: ")) return false;
+  scan.blanks();
+  out.dev = scan.up_to(" \t");
+  scan.blanks();
+  out.function = scan.up_to(": \t");
+  if (!is_name(out.function) || !scan.literal(":") || !scan.number()) return false;
+  scan.blanks();
+  if (!scan.literal("[")) return false;
+  out.level = scan.up_to("] ");
+  if (!scan.literal("]")) return false;
+  scan.blanks();
+  out.text = trim(scan.rest());
+  return !out.dev.empty() && !out.text.empty();
+}
+
+// "gk20a 57000000.gpu: function: text", to L4T 28
+bool take_gk20a(std::string_view line, Message& out) {
+  const auto head = dev_line(line);
+  if (!head || head->driver.empty()) return false;
+  Scan scan(head->text);
+  const auto function = scan.until(": ");
+  if (!function || !is_name(*function)) return false;
+  scan.blanks();
+  out = {.dev = head->dev, .function = *function, .level = {}, .text = trim(scan.rest())};
+  return true;
+}
+
+// What stands behind `label`, to the next comma.
+std::string_view value_of(std::string_view text, std::string_view label) {
+  Scan scan(text);
+  if (!scan.past(label)) return {};
+  scan.blanks();
+  return trim(scan.up_to(","));
+}
+
+std::optional<std::int64_t> number_of(std::string_view text, std::string_view label) {
+  return parse_i64(value_of(text, label));
+}
+
+void set_if(Event& event, std::string_view name, std::string_view value) {
+  if (!value.empty()) event.set_text(name, value);
+}
+
+void start(Event& event, EventKind kind, const Message& message) {
+  event.reset(kind);
+  event.set_text("dev", message.dev);
+  // An MMU fault is put together from lines of several functions.
+  if (kind != EventKind::kGpuMmuFault) event.set_text("function", message.function);
+}
+
+// A fault prints further lines from other functions; each is an event of its own, and the tally
+// takes those of one GPU within a second for one incident.
+constexpr Piece kWhole{.role = Role::kWhole};
+
+// "7 (va limit viol)": the name, where there is one
+std::string_view in_brackets(std::string_view value) {
+  Scan scan(value);
+  if (!scan.number()) return {};
+  scan.blanks();
+  if (!scan.literal("(")) return {};
+  return scan.until_last(")").value_or("");
+}
+
+// gk20a to gp10b: "mmu fault on engine 0, engine subid 0 (gpc), client 1 (t1 0), addr 0x..., ..."
+Piece old_fault(const Message& message, std::string_view text, Event& event) {
+  Scan scan(text);
+  const auto engine = scan.number();
+  if (!engine) return {};
+  start(event, EventKind::kGpuMmuFault, message);
+  event.set_number("engine", *engine);
+  set_if(event, "client", in_brackets(value_of(text, ", client ")));
+  set_if(event, "client_type", in_brackets(value_of(text, "subid ")));
+  // The oldest print both halves: "0x0000007f:0x80001000".
+  const std::string_view addr = value_of(text, ", addr ");
+  Scan digits(addr);
+  if (digits.hex() && (digits.at_end() || (digits.literal(":") && digits.hex()))) {
+    event.set_text("addr", addr);
+  }
+  set_if(event, "fault_type", in_brackets(value_of(text, ", type ")));
+  const std::string_view access = value_of(text, ", access_type ");
+  if (Scan(access).hex()) event.set_text("access_type", access);
+  return kWhole;
+}
+
+// A line that was cut off may end in half of one.
+bool is_access(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kAccesses{
+      "virt read",        "virt write",    "virt atomic", "virt atomic strong",
+      "virt atomic weak", "phys read",     "phys write",  "phys atomic",
+      "virt prefetch",    "phys prefetch", "read",        "write"};
+  return std::find(kAccesses.begin(), kAccesses.end(), text) != kAccesses.end();
+}
+
+// gv11b and later: two lines "[MMU FAULT] ..."
+Piece new_fault(const Message& message, Event& event) {
+  const std::string_view text = message.text;
+  if (contains(text, "mmu engine id:")) {
+    const auto engine = number_of(text, "mmu engine id:");
+    if (!engine) return {};
+    start(event, EventKind::kGpuMmuFault, message);
+    event.set_number("engine", *engine);
+    // -1: no channel is bound to the faulting context.
+    const auto channel = number_of(text, ", ch id:");
+    if (channel && *channel >= 0 && *channel < UINT32_MAX) event.set_number("channel", *channel);
+    const std::string_view addr = value_of(text, "fault addr:");
+    if (Scan(addr).hex()) event.set_text("addr", addr);
+    if (contains(text, ", access type:"))
+      set_if(event, "fault_type", value_of(text, "fault type:"));
+    const std::string_view access = value_of(text, "access type:");
+    if (is_access(access)) event.set_text("access", access);
+    return {.role = Role::kOpens, .join = "dev"};
+  }
+  if (contains(text, "client type:")) {
+    start(event, EventKind::kGpuMmuFault, message);
+    set_if(event, "client_type", value_of(text, "client type:"));
+    set_if(event, "client", value_of(text, "client id:"));
+    return {.role = Role::kFollowsOrOpens, .step = 1, .last = true, .join = "dev"};
+  }
+  return {};
+}
+
+Piece page_fault(const Message& message, std::string_view text, Event& event) {
+  const std::string_view status = value_of(text, "fault_status =");
+  if (!Scan(status).hex()) return {};
+  start(event, EventKind::kGpuMmuFault, message);
+  event.set_text("fault_status", status);
+  const std::string_view type = value_of(text, "err_type =");
+  if (Scan(type).hex()) event.set_text("err_type", type);
+  return kWhole;
+}
+
+// "TSG 2 generated a mmu fault", "channel 44 generated a mmu fault"
+Piece context_fault(const Message& message, Event& event) {
+  Scan scan(message.text);
+  const bool tsg = scan.literal("TSG ");
+  if (!tsg && !scan.literal("channel ")) return {};
+  const auto id = scan.number();
+  if (!id || !scan.literal(" generated a mmu fault")) return {};
+  start(event, EventKind::kGpuMmuFault, message);
+  event.set_number(tsg ? "tsg" : "channel", *id);
+  return kWhole;
+}
+
+// "error notifier set to 13 for ch 44 owned by name"
+Piece notifier(const Message& message, std::string_view text, Event& event) {
+  Scan scan(text);
+  const auto number = scan.number();
+  if (!number) return {};
+  start(event, EventKind::kGpuError, message);
+  event.set_number("notifier", *number);
+  if (scan.past("ch ")) {
+    if (const auto channel = scan.number()) event.set_number("channel", *channel);
+  }
+  if (scan.past("owned by ")) set_if(event, "comm", trim(scan.rest()));
+  return kWhole;
+}
+
+Piece dma_failure(const Message& message, Event& event) {
+  start(event, EventKind::kGpuAllocFailure, message);
+  Scan scan(message.text);
+  if (scan.past("[")) set_if(event, "aperture", scan.until("]").value_or(""));
+  scan = Scan(message.text);
+  if (scan.past(" size=")) {
+    if (const auto size = scan.number()) event.set_number("size", *size);
+  }
+  scan = Scan(message.text);
+  if (scan.past("flags:")) set_if(event, "flags", trim(scan.rest()));
+  return kWhole;
+}
+
+bool reports_no_memory(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kPhrases{
+      "ailed to alloc",   "nable to alloc", "ould not alloc",    "annot alloc", "lloc failed",
+      "llocation failed", "ut of memory",   "not enough memory", "ENOMEM"};
+  for (const std::string_view phrase : kPhrases) {
+    if (contains(text, phrase)) return true;
+  }
+  return false;
+}
+
+Piece known_text(const Message& message, Event& event) {
+  Scan scan(message.text);
+  if (scan.literal("[MMU FAULT] ")) return new_fault(message, event);
+  if (scan.literal("mmu fault on engine ")) return old_fault(message, scan.rest(), event);
+  if (scan.literal("page fault error:")) return page_fault(message, scan.rest(), event);
+  if (scan.literal("error notifier set to ")) return notifier(message, scan.rest(), event);
+  return context_fault(message, event);
+}
+
+Piece decode_nvgpu(const Message& message, Event& event) {
+  // Printed at [INFO], yet a failure.
+  if (contains(message.text, "DMA alloc FAILED")) return dma_failure(message, event);
+  const Piece piece = known_text(message, event);
+  if (piece.role != Role::kNothing || message.level != "ERR") return piece;
+  const bool no_memory = reports_no_memory(message.text);
+  start(event, no_memory ? EventKind::kGpuAllocFailure : EventKind::kGpuError, message);
+  event.set_text("text", message.text);
+  return kWhole;
+}
+
+bool is_pci(std::string_view text) {
+  bool colon = false;
+  for (const char c : text) {
+    colon = colon || c == ':';
+    if (!Scan::is_hex_digit(c) && c != ':' && c != '.') return false;
+  }
+  return colon;
+}
+
+// "ENGINE GRAPHICS GPC2 GPCCLIENT_T1_7 faulted @ 0x7f_00100000. Fault is of type FAULT_PDE
+// ACCESS_TYPE_VIRT_WRITE"
+void take_xid_fault(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.past("ENGINE ")) return;
+  set_if(event, "engine", scan.up_to(" "));
+  if (const auto units = scan.until(" faulted @ ")) {
+    Scan last(*units);
+    if (last.past_last(" ")) set_if(event, "client", last.rest());
+    std::string_view addr = scan.up_to(" ");
+    if (!addr.empty() && addr.back() == '.') addr.remove_suffix(1);
+    if (addr.substr(0, 2) == "0x") event.set_text("addr", addr);
+  }
+  if (scan.past("Fault is of type ")) set_if(event, "fault_type", scan.up_to(" "));
+  if (scan.past("ACCESS_TYPE_")) set_if(event, "access", trim(scan.up_to(" .")));
+}
+
+// A name may hold commas itself: it ends at the one that a channel follows, or at the only one
+// within the length of a name. Empty when it could be either of two, or is not known.
+std::string_view owner_name(std::string_view text) {
+  constexpr std::size_t kMaxComm = 15;
+  constexpr std::string_view kUnknown = "<unknown>";
+  if (contains(text.substr(0, text.find(',')), kUnknown)) return {};
+  const std::string_view reach = text.substr(0, kMaxComm + 1);
+  for (std::size_t at = 0; (at = reach.find(',', at)) != std::string_view::npos; ++at) {
+    if (text.substr(at, 5) == ", Ch ") return text.substr(0, at);
+  }
+  const std::size_t first = reach.find(',');
+  if (first == std::string_view::npos || reach.rfind(',') != first) return {};
+  return text.substr(0, first);
+}
+
+// "pid=123, name=app, " ; what the driver does not know it prints as '<unknown>'.
+void take_owner(Scan& scan, Event& event) {
+  if (scan.literal("pid=")) {
+    if (const auto pid = scan.number()) event.set_number("pid", *pid);
+    scan.up_to(",");
+    scan.literal(",");
+    scan.blanks();
+  }
+  if (scan.literal("name=")) {
+    const std::string_view name = owner_name(scan.rest());
+    const std::string_view first = scan.up_to(",");
+    if (name.size() > first.size()) scan = Scan(scan.rest().substr(name.size() - first.size()));
+    if (is_comm(name)) event.set_text("comm", name);
+    scan.literal(",");
+    scan.blanks();
+  }
+}
+
+Piece decode_xid(Scan scan, Event& event) {
+  scan.literal("PCI:");
+  const auto pci = scan.until("): ");
+  if (!pci || !is_pci(*pci)) return {};
+  const auto xid = scan.number();
+  if (!xid || *xid < 0) return {};
+  // Something always follows: at the end of the line the number is cut off, and with it the kind.
+  if (!scan.literal(",")) return {};
+  scan.blanks();
+  event.reset(*xid == 31 ? EventKind::kGpuMmuFault : EventKind::kGpuXid);
+  event.set_number("xid", *xid);
+  event.set_text("pci", *pci);
+  take_owner(scan, event);
+  if (*xid == 31) take_xid_fault(scan.rest(), event);
+  set_if(event, "text", trim(scan.rest()));
+  return kWhole;
+}
+
+Piece decode_nvrm(Scan scan, Event& event) {
+  std::string_view gpu = scan.rest();
+  if (scan.literal("GPU") && scan.number() && scan.literal(" ")) {
+    gpu = gpu.substr(0, gpu.size() - scan.rest().size() - 1);
+  } else {
+    scan = Scan(gpu);
+    gpu = {};
+  }
+  if (scan.literal("Xid (")) return decode_xid(scan, event);
+  const std::string_view all = scan.rest();
+  const auto function = scan.until(": ");
+  if (!function || !is_name(*function)) return {};
+  if (!contains(all, "[NV_ERR_NO_MEMORY]") && !contains(all, "can't alloc VA space")) return {};
+  event.reset(EventKind::kGpuAllocFailure);
+  set_if(event, "dev", gpu);
+  event.set_text("function", *function);
+  set_if(event, "text", trim(scan.rest()));
+  return kWhole;
+}
+
+Piece decode(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (scan.literal("NVRM: ")) return decode_nvrm(scan, event);
+  Message message;
+  if (take_nvgpu(text, message)) return decode_nvgpu(message, event);
+  bool known = false;
+  for (std::size_t i = 2; i < kAnchors.size(); ++i) known = known || contains(text, kAnchors[i]);
+  if (known && take_gk20a(text, message)) return known_text(message, event);
+  return {};
+}
+
+}  // namespace
+
+const Family kGpu{.name = "gpu",
+                  .anchors = kAnchors,
+                  .decode = decode,
+                  .complete = nullptr,
+                  .describe = describe_gpu};
+
+}  // namespace jetmem::kernel_log

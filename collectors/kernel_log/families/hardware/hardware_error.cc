@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that errs, as the hardware and the firmware report it: EDAC, GHES, Tegra's RAS, SError.
+#include <array>
+
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/hardware/memory_error_parts.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+void set_hex_after(Event& event, std::string_view name, std::string_view text,
+                   std::string_view key) {
+  Scan scan(text);
+  if (!scan.past(key)) return;
+  if (const auto digits = scan.hex()) event.set_text(name, *digits);
+}
+
+// "mc#0csrow#1 (csrow:1 page:0x1a2b offset:0x80 grain:8 syndrome:0x4)", and the form of 3.4 and
+// older with ", " between and a blank instead of the colon.
+void set_position(Event& event, std::string_view text, std::string_view separator) {
+  std::array<char, 16> key{};
+  for (const std::string_view name : {"page", "offset", "grain", "syndrome"}) {
+    const std::size_t length = name.copy(key.data(), key.size());
+    key[length] = separator.front();
+    set_hex_after(event, name, text, {key.data(), length + 1});
+  }
+}
+
+Piece edac_controller(Scan scan, Event& event) {
+  const auto mc = scan.number();
+  if (!mc || *mc < 0 || !scan.literal(": ")) return {};
+  event.set_number("mc", *mc);
+  const auto count = scan.number();
+  if (count && !scan.literal(" ")) return {};
+  const std::string_view severity = scan.rest().substr(0, 2);
+  if (severity != "CE" && severity != "UE") return {};
+  scan = Scan(scan.rest().substr(2));
+  if (!scan.literal(" ")) return {};
+  if (!count) {
+    if (scan.rest().substr(0, 7) != "page 0x" && scan.rest().substr(0, 2) != "- " &&
+        scan.rest().substr(0, 4) != "row ") {
+      return {};
+    }
+    event.set_text("severity", severity);
+    set_position(event, scan.rest(), " ");
+    if (scan.past("label \"") || scan.past("labels \"")) {
+      if (const auto label = scan.until("\"")) event.set_text("label", *label);
+    }
+    return {.role = Role::kWhole};
+  }
+  if (*count < 0) return {};
+  event.set_number("count", *count);
+  event.set_text("severity", severity);
+  const std::string_view rest = scan.rest();
+  const std::size_t location = std::min(rest.find(" ("), rest.size());
+  Scan body(rest.substr(0, location));
+  if (body.literal("on ")) {
+    event.set_text("label", body.rest());
+  } else if (const auto error = body.until_last(" on ")) {
+    event.set_text("error", *error);
+    event.set_text("label", body.rest());
+  } else {
+    return {};
+  }
+  set_position(event, rest.substr(location), ":");
+  return {.role = Role::kWhole};
+}
+
+// "EDAC DEVICE0: CE: l2_cache instance: cpu0 block: L2 count: 1 'single-bit'": caches.
+Piece edac_device(Scan scan, Event& event) {
+  const auto device = scan.number();
+  if (!device || *device < 0 || !scan.literal(": ")) return {};
+  const std::string_view severity = scan.rest().substr(0, 2);
+  if (severity != "CE" && severity != "UE") return {};
+  scan = Scan(scan.rest().substr(2));
+  if (!scan.literal(": ")) return {};
+  const auto name = scan.until(" instance: ");
+  if (!name) return {};
+  event.set_number("device", *device);
+  event.set_text("severity", severity);
+  event.set_text("name", *name);
+  if (const auto instance = scan.until(" block")) event.set_text("instance", *instance);
+  scan.literal(":");
+  scan.blanks();
+  if (const auto block = scan.until(" count: ")) {
+    event.set_text("block", *block);
+    if (const auto count = scan.number(); count && *count >= 0 && scan.literal(" ")) {
+      event.set_number("count", *count);
+    }
+  }
+  return {.role = Role::kWhole};
+}
+
+Piece edac(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("EDAC ")) return {};
+  event.reset(EventKind::kMemoryError);
+  if (scan.literal("MC")) return edac_controller(scan, event);
+  if (scan.literal("DEVICE")) return edac_device(scan, event);
+  return {};
+}
+
+// Lines "{7}[Hardware Error]: ..." of one report have one number. Of several sections only the
+// first is taken: steps rise, so the second one's lines do not join. An error of the boot before
+// (BERT) has no number.
+Piece ghes(std::string_view text, Event& event) {
+  Scan scan(text);
+  event.reset(EventKind::kMemoryError);
+  if (scan.literal("{")) {
+    const auto number = scan.number();
+    if (!number || !scan.literal("}")) return {};
+    event.set_number("ghes", *number);
+  }
+  if (!scan.literal("[Hardware Error]: ")) return {};
+  scan.blanks();
+  if (scan.literal("Hardware error from APEI Generic Hardware Error Source: ")) {
+    const auto source = scan.number();
+    if (!source || *source < 0) return {};
+    event.set_number("source", *source);
+    return {.role = Role::kOpens, .join = "ghes"};
+  }
+  if (scan.literal("event severity: ")) {
+    event.set_text("severity", trim(scan.rest()));
+    return {.role = Role::kFollowsOrOpens, .step = 1, .join = "ghes"};
+  }
+  constexpr std::array<std::string_view, 4> kDetails{"fru_text", "section_type", "physical_address",
+                                                     "error_type"};
+  for (std::size_t i = 0; i < kDetails.size(); ++i) {
+    if (!scan.literal(kDetails[i])) continue;
+    if (!scan.literal(": ")) return {};
+    event.set_text(kDetails[i], trim(scan.rest()));
+    return {.role = Role::kFollows, .step = static_cast<std::uint8_t>(i + 2), .join = "ghes"};
+  }
+  return {};
+}
+
+// "\tIERR = L2 data parity: 0x12"
+Piece ras_code(Scan scan, Event& event, std::string_view name, std::uint8_t step) {
+  const auto error = scan.until_last(": 0x");
+  if (!error) return {};
+  event.set_text(name, *error);
+  return {.role = Role::kFollows, .step = step};
+}
+
+// Tegra's arm64_ras: a block of lines between rows of asterisks.
+Piece ras(std::string_view text, Event& event) {
+  Scan scan(text);
+  scan.blanks();
+  event.reset(EventKind::kMemoryError);
+  if (scan.literal("RAS Error in ")) {
+    const auto source = scan.until_last(", ERRSELR_EL1=");
+    if (!source) return {};
+    event.set_text("source", *source);
+    return {.role = Role::kOpens};
+  }
+  if (scan.literal("IERR = ")) return ras_code(scan, event, "ierr", 2);
+  if (scan.literal("SERR = ")) return ras_code(scan, event, "serr", 3);
+  if (scan.literal("Uncorrectable (this is fatal)")) {
+    event.set_text("severity", "Uncorrectable");
+    return {.role = Role::kFollows, .step = 4};
+  }
+  if (scan.literal("Correctable Error")) {
+    event.set_text("severity", "Correctable");
+    return {.role = Role::kFollows, .step = 5};
+  }
+  const bool status = scan.literal("Status = ");
+  if (!status && !scan.literal("ADDR = ")) return {};
+  if (scan.rest().substr(0, 2) != "0x") return {};
+  const auto value = scan.hex();
+  if (!value || !scan.at_end()) return {};
+  event.set_text(status ? "status" : "addr", *value);
+  if (status) return {.role = Role::kFollows, .step = 1};
+  return {.role = Role::kFollows, .step = 6, .last = true};
+}
+
+Piece serror(std::string_view text, Event& event) {
+  Scan scan(text);
+  // The second: up to 4.14.
+  if (!scan.literal("SError Interrupt on CPU") &&
+      !scan.literal("Bad mode in Error handler detected on CPU")) {
+    return {};
+  }
+  const auto cpu = scan.number();
+  if (!cpu || *cpu < 0 || !scan.literal(", code 0x")) return {};
+  const auto code = scan.hex();
+  if (!code) return {};
+  event.reset(EventKind::kMemoryError);
+  event.set_text("error", "SError");
+  event.set_number("cpu", *cpu);
+  event.set_hex("code", parse_hex(*code).value_or(0));
+  return {.role = Role::kWhole};
+}
+
+std::string times(std::int64_t count) {
+  return count == 1 ? "once" : std::to_string(count) + " times";
+}
+
+}  // namespace
+
+Piece decode_hardware_error(std::string_view text, Event& event) {
+  for (auto* const format : {edac, ghes, ras, serror}) {
+    const Piece piece = format(text, event);
+    if (piece.role != Role::kNothing) return piece;
+  }
+  return {};
+}
+
+void describe_hardware_error(const Event& event, std::string& out) {
+  const std::string_view severity = event.text("severity");
+  const auto count = event.number("count");
+  if (event.has("mc") || event.has("device")) {
+    out += severity == "CE" ? "a memory error was corrected" : "a memory error was not corrected";
+    if (count) out += ", " + times(*count);
+    add_name(out, event, "label", ", in ");
+  } else if (event.text("error") == "SError") {
+    out += "an access of a CPU failed after it had gone on (SError)";
+  } else if (event.text("source").empty()) {
+    // APEI numbers its sources.
+    out += "the firmware reports a hardware error";
+    add_quote(out, event, "severity", " (", ")");
+    add_name(out, event, "section_type", ", section ");
+  } else {
+    out += "the CPUs' error records report ";
+    out += severity == "Correctable" ? "a corrected error" : "an error";
+    if (severity == "Uncorrectable") out += " that was not corrected";
+    add_name(out, event, "source", " in ");
+  }
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages that err, as the kernel deals with them (mm/memory-failure.c); damaged bookkeeping (mm,
+// lib/list_debug.c); kmemleak. What hardware and firmware report is in hardware_error.cc.
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/families/hardware/memory_error_parts.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::array<std::string_view, 22> kAnchors{
+    "EDAC MC",
+    "EDAC DEVICE",
+    "[Hardware Error]: ",
+    "Memory failure: ",
+    "MCE 0x",
+    "oft offline: ",
+    "RAS Error in ",
+    "Status = 0x",
+    "IERR = ",
+    "SERR = ",
+    "Uncorrectable (this is fatal)",
+    "Correctable Error",
+    "ADDR = 0x",
+    "SError Interrupt on CPU",
+    "Bad mode in Error handler",
+    "BUG: Bad page ",
+    "BUG: Bad rss-counter ",
+    "BUG: non-zero ",
+    "list_del corruption",
+    "list_add corruption",
+    "list_add double add",
+    " new suspected memory leaks",
+};
+
+// Behind "Memory failure: 0x12345: "; the older form is "MCE 0x12345: dirty LRU page recovery: ".
+Piece failure(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("Memory failure: ") && !scan.literal("MCE ")) return {};
+  if (scan.rest().substr(0, 2) != "0x") return {};
+  const auto pfn = scan.hex();
+  if (!pfn || !scan.literal(": ")) return {};
+  event.reset(EventKind::kMemoryError);
+  event.set_text("pfn", *pfn);
+  const bool named = scan.literal("recovery action for ");
+  if (const auto page = scan.until_last(named ? ": " : " recovery: ")) {
+    event.set_text("page_type", *page);
+    const std::string_view outcome = trim(scan.rest());
+    for (const std::string_view known : {"Ignored", "Failed", "Delayed", "Recovered"}) {
+      if (outcome == known) event.set_text("outcome", outcome);
+    }
+    return {.role = Role::kWhole};
+  }
+  if (named) return {};
+  if (scan.literal("already hardware poisoned")) {
+    event.set_text("error", "already hardware poisoned");
+    return {.role = Role::kWhole};
+  }
+  if (!scan.literal("Sending SIGBUS to ") && !scan.literal("Killing ") &&
+      !scan.literal("forcibly killing ")) {
+    return {};
+  }
+  auto who = scan.until_last(" due to ");
+  if (!who) who = scan.until_last(" because of ");
+  if (!who) return {};
+  Scan process(*who);
+  const auto comm = process.until_last(":");
+  const auto pid = process.number();
+  if (!comm || !is_comm(*comm) || !pid || *pid < 0 || !process.at_end()) return {};
+  event.set_text("comm", *comm);
+  event.set_number("pid", *pid);
+  return {.role = Role::kWhole};
+}
+
+// "Soft offline: 0x12345: isolation failed: ..."; lower case, and behind the prefix of memory
+// failures, in older kernels.
+Piece soft_offline(std::string_view text, Event& event) {
+  Scan scan(text);
+  scan.literal("Memory failure: ");
+  if (!scan.literal("Soft offline: ") && !scan.literal("soft offline: ")) return {};
+  if (scan.rest().substr(0, 2) != "0x") return {};
+  const auto pfn = scan.hex();
+  if (!pfn) return {};
+  scan.literal(":");
+  scan.blanks();
+  if (scan.at_end()) return {};
+  event.reset(EventKind::kMemoryError);
+  event.set_text("pfn", *pfn);
+  event.set_bool("soft_offline", true);
+  event.set_text("error", scan.rest());
+  return {.role = Role::kWhole};
+}
+
+// "BUG: Bad page state in process insmod  pfn:0008f", "BUG: Bad page map in process a  pte:..
+// pmd:.."
+Piece bad_page(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("BUG: ")) return {};
+  event.reset(EventKind::kMmCorruption);
+  if (scan.rest().substr(0, 16) == "Bad rss-counter ") {
+    event.set_text("error", "Bad rss-counter");
+    set_sized(event, "idx", text, " idx:", " ");
+    Scan value(text);
+    if (value.past(" val:")) {
+      if (const auto n = value.number()) event.set_number("val", *n);
+    }
+    Scan who(text);
+    if (who.past(" Comm:")) {
+      if (const auto comm = who.until_last(" Pid:"); comm && is_comm(*comm)) {
+        event.set_text("comm", *comm);
+        if (const auto pid = who.number()) event.set_number("pid", *pid);
+      }
+    }
+    return {.role = Role::kWhole};
+  }
+  if (scan.literal("non-zero ")) {
+    const std::string_view what = scan.up_to(" ");
+    if (what != "pgtables_bytes" && what != "nr_ptes" && what != "nr_pmds") return {};
+    event.set_text("error", text.substr(5, 9 + what.size()));
+    return {.role = Role::kWhole};
+  }
+  const auto what = scan.until(" in process ");
+  if (!what || what->substr(0, 9) != "Bad page ") return {};
+  event.set_text("error", *what);
+  if (const auto comm = scan.until_last("  pfn:")) {
+    const auto pfn = scan.hex();
+    if (!pfn || !is_comm(*comm)) return {};
+    event.set_text("comm", *comm);
+    event.set_hex("pfn", parse_hex(*pfn).value_or(0));
+    return {.role = Role::kWhole};
+  }
+  const auto comm = scan.until_last("  pte:");
+  if (!comm || !is_comm(*comm)) return {};
+  const auto pte = scan.hex();
+  if (!pte) return {};
+  event.set_text("comm", *comm);
+  event.set_text("pte", *pte);
+  if (scan.literal(" pmd:")) {
+    if (const auto pmd = scan.hex()) event.set_text("pmd", *pmd);
+  }
+  return {.role = Role::kWhole};
+}
+
+Piece list_damage(std::string_view text, Event& event) {
+  for (const std::string_view error :
+       {"list_del corruption", "list_add corruption", "list_add double add"}) {
+    Scan scan(text);
+    if (!scan.literal(error)) continue;
+    const std::string_view next = scan.rest().substr(0, 1);
+    if (next != "." && next != "," && next != ":") return {};
+    event.reset(EventKind::kMmCorruption);
+    event.set_text("error", error);
+    return {.role = Role::kWhole};
+  }
+  return {};
+}
+
+Piece kmemleak(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("kmemleak: ")) return {};
+  const auto count = scan.number();
+  if (!count || *count < 0 || !scan.literal(" new suspected memory leaks")) return {};
+  event.reset(EventKind::kKmemleak);
+  event.set_number("count", *count);
+  return {.role = Role::kWhole};
+}
+
+Piece decode(std::string_view text, Event& event) {
+  text = without_vendor_prefix(text);
+  for (auto* const format :
+       {failure, soft_offline, bad_page, list_damage, kmemleak, decode_hardware_error}) {
+    const Piece piece = format(text, event);
+    if (piece.role != Role::kNothing) return piece;
+  }
+  return {};
+}
+
+void describe_failure(const Event& event, std::string& out) {
+  if (event.has("comm")) {
+    out += process_in_words(event) + " was signalled or killed: a page it used is broken";
+  } else if (event.has("soft_offline")) {
+    out += "a page that errs often could not be taken out of use";
+  } else if (event.has("error")) {
+    out += "a page that is known to be broken was met again";
+  } else {
+    out += "a page of memory is broken";
+    add_quote(out, event, "page_type", " (", ")");
+    add_name(out, event, "outcome", "; the kernel's remedy was ");
+  }
+}
+
+void describe(const Event& event, std::string& out) {
+  switch (event.kind()) {
+    case EventKind::kMemoryError:
+      if (event.has("pfn")) {
+        describe_failure(event, out);
+      } else {
+        describe_hardware_error(event, out);
+      }
+      break;
+    case EventKind::kMmCorruption:
+      out += "the kernel's memory bookkeeping is damaged";
+      if (event.has("comm")) out += "; noticed in " + process_in_words(event);
+      break;
+    case EventKind::kKmemleak:
+      out += "the kernel lost track of ";
+      out += std::to_string(event.number("count").value_or(1));
+      out += " of its own blocks of memory";
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+const Family kMemoryError{.name = "memory_error",
+                          .anchors = kAnchors,
+                          .decode = decode,
+                          .complete = nullptr,
+                          .describe = describe};
+
+}  // namespace jetmem::kernel_log

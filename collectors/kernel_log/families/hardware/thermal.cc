@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/line/scan.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::array<std::string_view, 6> kAnchors{
+    "critical temperature reached", "HARDWARE PROTECTION ",    "soctherm: OC ALARM ",
+    "above threshold, cpu clock ",  "Under-voltage detected!", "Undervoltage detected!"};
+
+// "thermal thermal_zone0: critical temperature reached (105 C), shutting down", and since 5.16
+// "thermal thermal_zone0: cpu-thermal: critical temperature reached, shutting down"
+Piece critical(const DevLine& line, Event& event) {
+  constexpr std::string_view kWords = "critical temperature reached";
+  Scan scan(line.text);
+  std::string_view type;
+  if (!scan.literal(kWords)) {
+    const auto before = scan.until_last(": critical temperature reached");
+    if (!before || before->empty()) return {};
+    type = *before;
+  }
+  if (!scan.at_end() && !is_blank(scan.rest().front()) && scan.rest().front() != ',' &&
+      scan.rest().front() != '(') {
+    return {};
+  }
+  event.reset(EventKind::kThermal);
+  event.set_text("zone", line.dev);
+  if (!type.empty()) event.set_text("zone_type", type);
+  event.set_text("trip", "critical");
+  scan.blanks();
+  if (scan.literal("(")) {
+    const auto temp = scan.number();
+    if (temp && scan.literal(" C)")) event.set_number("temp_c", *temp);
+  }
+  return {.role = Role::kOpens};
+}
+
+// "reboot: HARDWARE PROTECTION reboot (Temperature too high)"
+Piece protection(Scan scan, Event& event) {
+  const std::string_view action = scan.up_to(" ");
+  if (action != "shutdown" && action != "reboot") return {};
+  event.reset(EventKind::kThermal);
+  event.set_text("action", action);
+  std::string_view reason;
+  if (scan.literal(" (")) reason = scan.until_last(")").value_or("");
+  if (!reason.empty()) event.set_text("reason", reason);
+  // Regulators and batteries ask for it too.
+  if (reason != "Temperature too high") return {.role = Role::kWhole};
+  event.set_text("trip", "critical");
+  return {.role = Role::kFollowsOrOpens, .step = 1, .last = true, .stands_alone = true};
+}
+
+// "soctherm: OC ALARM 0x00000002"
+Piece over_current(Scan scan, Event& event) {
+  const auto status = scan.hex();
+  if (!status || !trim(scan.rest()).empty()) return {};
+  event.reset(EventKind::kThermal);
+  event.set_text("trip", "oc_alarm");
+  if (is_whole_register(*status)) event.set_text("oc_status", *status);
+  return {.role = Role::kWhole};
+}
+
+// x86: "CPU2: Core temperature above threshold, cpu clock throttled (total events = 7)"; since 5.6
+// "is above" and "is throttled".
+Piece throttled(Scan scan, Event& event) {
+  const auto cpu = scan.number();
+  if (!cpu || !scan.literal(": ")) return {};
+  const std::string_view level = scan.up_to(" ");
+  if (level != "Core" && level != "Package") return {};
+  if (!scan.literal(" temperature above threshold, cpu clock throttled") &&
+      !scan.literal(" temperature is above threshold, cpu clock is throttled")) {
+    return {};
+  }
+  event.reset(EventKind::kThermal);
+  event.set_text("trip", "throttled");
+  event.set_number("cpu", *cpu);
+  event.set_text("level", level);
+  if (scan.literal(" (total events = ")) {
+    if (const auto total = scan.number()) event.set_number("total_events", *total);
+  }
+  return {.role = Role::kWhole};
+}
+
+// Raspberry Pi: "hwmon hwmon1: Undervoltage detected!", "Under-voltage detected! (0x00050005)"
+Piece undervoltage(std::string_view dev, Scan scan, Event& event) {
+  if (!scan.literal("Undervoltage detected!") && !scan.literal("Under-voltage detected!")) {
+    return {};
+  }
+  event.reset(EventKind::kThermal);
+  if (!dev.empty()) event.set_text("dev", dev);
+  event.set_text("trip", "undervoltage");
+  if (scan.literal(" (")) {
+    if (const auto status = scan.hex()) event.set_text("status", *status);
+  }
+  return {.role = Role::kWhole};
+}
+
+Piece decode(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (scan.literal("reboot: HARDWARE PROTECTION ")) return protection(scan, event);
+  if (scan.literal("soctherm: OC ALARM ")) return over_current(scan, event);
+  scan.literal("mce: ");
+  if (scan.literal("CPU")) return throttled(scan, event);
+  if (const Piece piece = undervoltage({}, scan, event); piece.role != Role::kNothing) {
+    return piece;
+  }
+  const auto line = dev_line(text);
+  if (!line || line->driver.empty()) return {};
+  if (line->driver == "thermal") return critical(*line, event);
+  return undervoltage(line->dev, Scan(line->text), event);
+}
+
+void describe(const Event& event, std::string& out) {
+  if (event.kind() != EventKind::kThermal) return;
+  const std::string_view trip = event.text("trip");
+  if (trip == "oc_alarm") {
+    out += "the SoC reports over-current or under-voltage and slows down";
+    add_name(out, event, "oc_status", ", status ");
+  } else if (trip == "undervoltage") {
+    out += "the supply voltage is too low";
+    add_name(out, event, "status", ", status ");
+  } else if (trip == "throttled") {
+    out += "too hot, the clock is slowed down";
+    add_number(out, event, "cpu", ", CPU ");
+  } else if (trip == "critical") {
+    out += "critical temperature, the kernel stops the machine";
+    add_name(out, event, "zone_type", ", sensor ");
+    add_name(out, event, "zone", " in ");
+    add_number(out, event, "temp_c", " at ", " C");
+  } else {
+    out += "the kernel stops the machine to protect it";
+    add_quote(out, event, "reason", " (", ")");
+  }
+}
+
+}  // namespace
+
+const Family kThermal{.name = "thermal",
+                      .anchors = kAnchors,
+                      .decode = decode,
+                      .complete = nullptr,
+                      .describe = describe};
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for devices: DMA buffers (kernel/dma, drivers), bounce buffers (swiotlb) and the kernel's
+// part of nvmap. Contiguous areas are in cma.cc.
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/families.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::array<std::string_view, 14> kAnchors{
+    " of size ",
+    "failed to allocate buffer with size ",
+    "Failed to allocate buffer with size ",
+    "coherent allocation ",
+    "DMA: failed to allocate ",
+    "Failed to get suitable pool for ",
+    "dma_alloc_coherent failed",
+    "dma_alloc_coherent() failed",
+    "swiotlb buffer is full",
+    "Out of SW-IOMMU space for ",
+    "nvmap_",
+    "nvmap nvmap: ",
+    "nvmap: ",
+    "failed to alloc mem of size (",
+};
+
+// "[drm:vc4_bo_create [vc4]] *ERROR* ", "[drm] "
+bool is_drm_mark(std::string_view text) {
+  constexpr std::string_view kError = " *ERROR* ";
+  if (text.substr(0, 4) != "[drm" || text.find(": ") != std::string_view::npos) return false;
+  if (text.size() > kError.size() && text.substr(text.size() - kError.size()) == kError) {
+    text.remove_suffix(kError.size() - 1);
+  }
+  return text.substr(text.size() - 2) == "] ";
+}
+
+// "isp_alloc_tables: ": a name of C, and none of the words that other messages use.
+bool is_function_mark(std::string_view text) {
+  if (text.size() < 3 || text.substr(text.size() - 2) != ": ") return false;
+  text.remove_suffix(2);
+  return text.find('_') != std::string_view::npos &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == std::string_view::npos;
+}
+
+// Whether a message can begin behind `before`, which is one device's head ("DRIVER DEVICE: ") and
+// the marks that drivers put behind it. What is looked for anywhere in a line could else be found
+// in a text that another message quotes: "usb 1-1: Product: ...".
+bool ends_a_prefix(std::string_view before) {
+  if (before.empty() || is_drm_mark(before)) return true;
+  const std::size_t head = before.find(": ");
+  constexpr std::size_t kMaxHead = 96;
+  if (head == std::string_view::npos || head == 0 || head > kMaxHead) return false;
+  // "input: NAME as /devices/..."
+  if (before.substr(0, head) == "input") return false;
+  const std::string_view marks = before.substr(head + 2);
+  return marks.empty() || is_drm_mark(marks) || is_function_mark(marks);
+}
+
+Piece dma_event(Event& event, std::string_view dev, std::optional<std::int64_t> size) {
+  event.reset(EventKind::kDmaAllocFailure);
+  if (!dev.empty()) event.set_text("dev", dev);
+  if (size) event.set_number("size", *size);
+  return {.role = Role::kWhole};
+}
+
+// A size in decimal, or in hexadecimal with 0x. False when there is none; one that does not fit is
+// omitted.
+bool take_size(Scan& scan, std::optional<std::int64_t>& size) {
+  if (scan.rest().substr(0, 2) != "0x") {
+    Event number(EventKind::kNone);
+    if (!take_count(scan, number, "size")) return false;
+    size = number.number("size");
+    return true;
+  }
+  const auto digits = scan.hex();
+  const auto value = digits ? parse_hex(*digits) : std::nullopt;
+  if (!value) return false;
+  if (*value <= INT64_MAX) size = static_cast<std::int64_t>(*value);
+  return true;
+}
+
+// Messages of drivers, with their device in front.
+Piece driver_dma(std::string_view text, Event& event) {
+  for (const std::string_view call :
+       {"dma_alloc_coherent", "dma_alloc_attrs", "dma_alloc_wc", "dma_alloc_noncoherent",
+        "dma_alloc_noncontiguous", "dma_alloc_pages", "dma alloc"}) {
+    Scan scan(text);
+    const auto before = scan.until(call);
+    if (!before || !ends_a_prefix(*before)) continue;
+    scan.literal("()");
+    if (scan.literal(" of size ")) {
+      std::optional<std::int64_t> size;
+      if (!take_size(scan, size) || !scan.literal(" failed")) return {};
+      return dma_event(event, device_before(*before), size);
+    }
+    if (call == "dma_alloc_coherent" && scan.literal(" failed")) {
+      return dma_event(event, device_before(*before), std::nullopt);
+    }
+    return {};
+  }
+  Scan scan(text);
+  if (const auto before = scan.until("failed to allocate buffer with size ")) {
+    std::optional<std::int64_t> size;
+    if (!take_size(scan, size) || !ends_a_prefix(*before)) return {};
+    return dma_event(event, device_before(*before), size);
+  }
+  if (const auto before = scan.until("coherent allocation too big (requested ")) {
+    if (!ends_a_prefix(*before)) return {};
+    std::optional<std::int64_t> size;
+    if (!take_size(scan, size) || !scan.literal(" mask ")) return {};
+    return dma_event(event, device_before(*before), size);
+  }
+  return {};
+}
+
+// Messages of the DMA code itself.
+Piece core_dma(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (scan.literal("DMA: failed to allocate ")) {
+    const auto kib = scan.number();
+    if (!kib || *kib < 0 || *kib > (INT64_MAX >> 10) || !scan.literal(" KiB ")) return {};
+    if (!scan.past("pool for atomic ")) return {};
+    return dma_event(event, {}, *kib * 1024);
+  }
+  if (scan.literal("Failed to get suitable pool for ")) {
+    const std::string_view dev = scan.up_to(" ");
+    if (dev.empty()) return {};
+    return dma_event(event, dev, std::nullopt);
+  }
+  const auto before = scan.until("swiotlb: coherent allocation failed");
+  if (!before || !ends_a_prefix(*before)) return {};
+  std::string_view dev = device_before(*before);
+  if (scan.literal(" for device ")) dev = scan.up_to(" ,");
+  scan.literal(",");
+  if (!scan.literal(" size=")) return {};
+  std::optional<std::int64_t> size;
+  if (!take_size(scan, size)) return {};
+  return dma_event(event, dev, size);
+}
+
+// "xhci_hcd 0000:01:00.0: swiotlb buffer is full (sz: 65536 bytes), total 32768 (slots), used 64
+// (slots)"; no numbers of slots before 5.0. To 4.13 "DMA: Out of SW-IOMMU space for 65536 bytes at
+// device 0000:01:00.0", before that "PCI-DMA: ".
+Piece swiotlb(std::string_view text, Event& event) {
+  Scan scan(text);
+  scan.literal("PCI-");
+  if (scan.literal("DMA: Out of SW-IOMMU space for ")) {
+    event.reset(EventKind::kSwiotlbFull);
+    if (!take_count(scan, event, "size") || !scan.literal(" bytes")) return {};
+    if (scan.literal(" at device ") && scan.rest() != "?") {
+      event.set_text("dev", scan.up_to(" "));
+    }
+    return {.role = Role::kWhole};
+  }
+  const auto before = scan.until("swiotlb buffer is full");
+  if (!before || !ends_a_prefix(*before)) return {};
+  event.reset(EventKind::kSwiotlbFull);
+  if (const std::string_view dev = device_before(*before); !dev.empty()) event.set_text("dev", dev);
+  if (scan.literal(" (sz: ")) {
+    if (!take_count(scan, event, "size") || !scan.literal(" bytes)")) return {};
+  }
+  if (!scan.literal(", total ")) return {.role = Role::kWhole};
+  const auto total = scan.number();
+  if (!total || *total < 0) return {.role = Role::kWhole};
+  const bool slots = scan.literal(" (slots)");
+  if (!scan.literal(", used ")) return {.role = Role::kWhole};
+  event.set_number("total", *total);
+  const auto used = scan.number();
+  if (!used || *used < 0 || (slots && !scan.literal(" (slots)"))) return {.role = Role::kWhole};
+  event.set_number("used", *used);
+  return {.role = Role::kWhole};
+}
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (text.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// "nvmap_heap_init: ..." (the function in front), or "nvmap nvmap: ..." of dev_err(). Its wordings
+// are many; what they share are a word for memory and one for failure.
+Piece nvmap(std::string_view text, Event& event) {
+  Scan scan(text);
+  std::string_view function;
+  if (scan.literal("nvmap nvmap: ") || scan.literal("nvmap: ")) {
+    if (scan.rest().substr(0, 6) == "nvmap_") function = scan.up_to(": ");
+  } else if (text.substr(0, 6) == "nvmap_") {
+    function = scan.up_to(": ");
+  } else {
+    return {};
+  }
+  if (!function.empty() && !scan.literal(":")) return {};
+  scan.blanks();
+  const std::string_view message = scan.rest();
+  if (!has_any(message, {"alloc", "memory", "Alloc", "Memory"})) return {};
+  if (!has_any(message, {"fail", "Fail", "out of memory", "Out of memory", "no memory", "unable to",
+                         "Unable to", "cannot ", "Cannot ", "insufficient"})) {
+    return {};
+  }
+  event.reset(EventKind::kNvmap);
+  if (!function.empty()) event.set_text("function", function);
+  event.set_text("error", message);
+  return {.role = Role::kWhole};
+}
+
+// "imx-sdma 30bd0000.dma: Failed to allocate scratch buffer of size 8192". So free a wording is
+// believed of a device's driver only.
+Piece worded_by_driver(std::string_view text, Event& event) {
+  Scan scan(text);
+  auto before = scan.until("ailed to allocate ");
+  if (!before || before->empty() || (before->back() != 'f' && before->back() != 'F')) return {};
+  before->remove_suffix(1);
+  const std::string_view dev = device_before(*before);
+  if (!ends_a_prefix(*before) || !is_kernel_name(dev)) return {};
+  if (!scan.literal("buffer with size ")) {
+    const auto what = scan.until(" of size ");
+    if (!what || what->size() > 60 || !is_kernel_words(*what)) return {};
+    if (!has_any(*what, {"buffer", "Buffer", "memory", "DMA", "dma"})) return {};
+  }
+  std::optional<std::int64_t> size;
+  if (!take_size(scan, size) || !at_word_end(scan)) return {};
+  return dma_event(event, dev, size);
+}
+
+// Of a carveout: "DRIVER HEAP: failed to alloc mem of size (4096)"
+Piece nvmap_heap(std::string_view text, Event& event) {
+  Scan scan(text);
+  const auto before = scan.until("failed to alloc mem of size (");
+  if (!before || !ends_a_prefix(*before)) return {};
+  const std::string_view dev = device_before(*before);
+  std::optional<std::int64_t> size;
+  if (!is_kernel_name(dev) || !take_size(scan, size) || !scan.literal(")")) return {};
+  event.reset(EventKind::kNvmap);
+  event.set_text("dev", dev);
+  if (size) event.set_number("size", *size);
+  return {.role = Role::kWhole};
+}
+
+Piece decode(std::string_view text, Event& event) {
+  text = without_vendor_prefix(text);
+  for (auto* const format : {driver_dma, core_dma, swiotlb, nvmap, worded_by_driver, nvmap_heap}) {
+    const Piece piece = format(text, event);
+    if (piece.role != Role::kNothing) return piece;
+  }
+  return {};
+}
+
+void describe(const Event& event, std::string& out) {
+  const auto size = event.number("size");
+  std::string device;
+  if (const std::string_view dev = event.text("dev"); !dev.empty()) {
+    device = " for " + name_in_words(dev);
+  }
+  const std::string amount =
+      size ? size_in_words((*size >> 10) + (*size % 1024 != 0)) + " of " : "";
+  switch (event.kind()) {
+    case EventKind::kDmaAllocFailure:
+      out += "no " + amount + "DMA memory" + device;
+      break;
+    case EventKind::kSwiotlbFull: {
+      out += "no " + amount + "bounce buffer" + device;
+      const auto total = event.number("total");
+      const auto used = event.number("used");
+      if (total && used) {
+        out +=
+            "; " + std::to_string(*used) + " of " + std::to_string(*total) + " slots were in use";
+      }
+      break;
+    }
+    case EventKind::kNvmap:
+      // Also of the user space library, whose events have neither.
+      if (event.has("error")) out += "nvmap did not get memory for a GPU or multimedia buffer";
+      if (event.has("dev")) {
+        out += "nvmap's heap ";
+        out += name_in_words(event.text("dev")) + " had no ";
+        out += amount + "memory for a GPU or multimedia buffer";
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+const Family kDmaMemory{.name = "dma_memory",
+                        .anchors = kAnchors,
+                        .decode = decode,
+                        .complete = nullptr,
+                        .describe = describe};
+
+}  // namespace jetmem::kernel_log

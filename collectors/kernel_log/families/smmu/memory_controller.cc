@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory controller's own errors. Mainline's tegra-mc, in one line:
+//   CLIENT: [secure |non-secure ]read|write @ADDRESS: ERROR[ (TYPE[ [RWS]])]
+//   gsc_apr_id=%u gsc_co_apr_id=%u             (Tegra264, behind a generalized carveout violation)
+//   CLIENT: @ADDRESS: ERROR status:%u          (Tegra264's hubs)
+//   channel:%i status:%lu                      (Tegra264, errors without a client)
+// and L4T's mc-err, in three, with or without "[mcerr] ":
+//   (SWGID) CLIENT: ERROR
+//     status = 0x%08x; addr = 0x%08llx
+//     secure: yes|no, access-type: read|write[, SMMU fault: TEXT]
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/families.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::string_view kAnchors[] = {"tegra-mc ", "mc-err: ", "access-type: "};
+
+void set_access(Event& event, bool secure, bool write) {
+  event.set_bool("secure", secure);
+  event.set_text("rw", write ? "write" : "read");
+}
+
+// "@0x00000003ffffff00: "
+bool take_address(Scan& scan, Event& event) {
+  if (!scan.literal("@")) return false;
+  const auto address = scan.hex();
+  if (!address || !scan.literal(": ")) return false;
+  event.set_text("addr", *address);
+  return true;
+}
+
+// "VPR violation ((null))", "EMEM address decode error (SMMU translation error [--S])"
+bool take_error(std::string_view text, Event& event) {
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  const std::size_t at = text.find(" (");
+  const std::string_view error = text.substr(0, at);
+  if (!is_kernel_words(error)) return false;
+  event.set_text("error", error);
+  if (at == std::string_view::npos || text.back() != ')') return true;
+  const std::string_view type = text.substr(at + 2, text.size() - at - 3);
+  if (is_kernel_words(type)) event.set_text("type", type);
+  return true;
+}
+
+// "coalescer error status:7"
+bool take_hub_error(std::string_view text, Event& event) {
+  Scan scan(text);
+  const auto error = scan.until(" status:");
+  const auto status = error ? scan.number() : std::nullopt;
+  if (!status || !is_kernel_words(*error)) return false;
+  event.set_text("error", *error);
+  event.set_number("status", *status);
+  return true;
+}
+
+Piece decode_channel(Scan scan, Event& event) {
+  const auto channel = scan.number();
+  if (!channel || !scan.literal(" status:")) return {};
+  const auto status = scan.number();
+  if (!status) return {};
+  event.set_number("channel", *channel);
+  event.set_number("status", *status);
+  return {.role = Role::kWhole, .join = "dev"};
+}
+
+Piece decode_carveout(Scan scan, Event& event) {
+  const auto aperture = scan.number();
+  if (!aperture || !scan.literal(" gsc_co_apr_id=")) return {};
+  const auto carveout = scan.number();
+  if (!carveout) return {};
+  event.set_number("gsc_apr_id", *aperture);
+  event.set_number("gsc_co_apr_id", *carveout);
+  return {.role = Role::kFollows, .step = 1, .last = true, .join = "dev"};
+}
+
+Piece decode_mainline(std::string_view device, Scan scan, Event& event) {
+  event.reset(EventKind::kMcError);
+  event.set_text("dev", device);
+  if (scan.literal("channel:")) return decode_channel(scan, event);
+  if (scan.literal("gsc_apr_id=")) return decode_carveout(scan, event);
+
+  const auto client = scan.until(": ");
+  if (!client || !is_kernel_name(*client)) return {};
+  event.set_text("client", *client);
+  if (scan.rest().substr(0, 1) == "@") {
+    if (!take_address(scan, event) || !take_hub_error(scan.rest(), event)) return {};
+    return {.role = Role::kWhole, .join = "dev"};
+  }
+  const bool secure = scan.literal("secure ");
+  if (!secure) scan.literal("non-secure ");
+  const bool write = scan.literal("write ");
+  if (!write && !scan.literal("read ")) return {};
+  set_access(event, secure, write);
+  if (!take_address(scan, event) || !take_error(scan.rest(), event)) return {};
+  const bool goes_on = event.text("error") == "Generalized carveout violation";
+  return {.role = goes_on ? Role::kOpens : Role::kWhole, .join = "dev"};
+}
+
+// "(255) csr_nvl7r: ", "(hda) csr_hdar: "; the oldest: "csr_hdar: "
+bool take_l4t_client(Scan& scan, bool tagged, Event& event) {
+  if (scan.literal("(")) {
+    const auto group = scan.until(") ");
+    if (!group || !is_kernel_name(*group)) return false;
+    Scan number(*group);
+    const auto swgid = number.number();
+    if (swgid && number.at_end()) {
+      event.set_number("swgid", *swgid);
+    } else {
+      event.set_text("swgid", *group);
+    }
+  } else if (!tagged) {
+    return false;
+  }
+  const auto client = scan.until(": ");
+  if (!client || !is_kernel_name(*client)) return false;
+  event.set_text("client", *client);
+  return true;
+}
+
+// "status = 0x20000015; addr = 0x00000000", also "addr = [0x%08lx -> 0x%08lx]"
+Piece status_line(Scan scan, Event& event) {
+  const auto status = scan.hex();
+  if (!status || !scan.literal("; addr = ")) return {};
+  event.set_text("status", *status);
+  const bool range = scan.literal("[");
+  const auto address = scan.hex();
+  if (!address) return {};
+  // "0x%08llx": with fewer digits it was cut off.
+  if (address->size() >= 10) event.set_text("addr", *address);
+  if (range && scan.literal(" -> ")) {
+    if (const auto end = scan.hex()) event.set_text("addr_end", *end);
+  }
+  return {.role = Role::kFollowsOrOpens, .step = 1};
+}
+
+// "secure: no, access-type: read, SMMU fault: none"
+Piece access_line(Scan scan, bool prefixed, Event& event) {
+  const bool secure = scan.literal("yes, access-type: ");
+  if (!secure && !scan.literal("no, access-type: ")) return {};
+  const bool write = scan.literal("write");
+  if (!write && !scan.literal("read")) return {};
+  if (!at_word_end(scan)) return {};
+  set_access(event, secure, write);
+  if (scan.literal(", SMMU fault: ") && is_kernel_words(scan.rest()) && scan.rest() != "none") {
+    event.set_text("smmu_fault", scan.rest());
+  }
+  // Without its driver's name it could be anyone's.
+  return {.role = prefixed ? Role::kFollowsOrOpens : Role::kFollows, .step = 2, .last = true};
+}
+
+// "unknown mcerr fault, int_status=0x00001040, ch_int_status=0x0, ..."
+Piece unknown_fault(Scan scan, Event& event) {
+  event.set_text("error", "unknown mcerr fault");
+  if (scan.literal(", int_status=")) {
+    if (const auto status = scan.hex()) event.set_text("status", *status);
+  }
+  return {.role = Role::kWhole};
+}
+
+Piece decode_l4t(Scan scan, Event& event) {
+  event.reset(EventKind::kMcError);
+  const bool prefixed = scan.literal("mc-err: ");
+  scan.blanks();
+  const bool tagged = scan.literal("[mcerr] ");
+  scan.blanks();
+  if (scan.literal("secure: ")) return access_line(scan, prefixed, event);
+  if (!prefixed) return {};
+  if (scan.literal("status = ")) return status_line(scan, event);
+  if (scan.literal("status: ")) {
+    const auto status = scan.hex();
+    if (!status || !scan.literal(" status2: ")) return {};
+    event.set_text("status", *status);
+    if (const auto second = scan.hex()) event.set_text("status2", *second);
+    return {.role = Role::kFollows, .step = 1, .last = true};
+  }
+  if (scan.literal("unknown mcerr fault")) return unknown_fault(scan, event);
+  // Printed once, in place of an error whose lines the driver keeps back: an error all the same.
+  if (scan.literal("Too many MC errors")) {
+    event.set_text("error", "Too many MC errors");
+    return {.role = Role::kWhole};
+  }
+  Role role = Role::kOpens;
+  if (scan.literal("MC fault - ")) {
+    if (scan.literal("no status: ")) role = Role::kWhole;
+  } else if (!take_l4t_client(scan, tagged, event)) {
+    return {};
+  }
+  if (!is_kernel_words(scan.rest())) return {};
+  event.set_text("error", scan.rest());
+  return {.role = role};
+}
+
+Piece decode(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (const auto device = take_device(scan, "tegra-mc ")) {
+    return decode_mainline(*device, scan, event);
+  }
+  scan.blanks();
+  return decode_l4t(scan, event);
+}
+
+void describe(const Event& event, std::string& out) {
+  if (event.kind() != EventKind::kMcError) return;
+  const std::string_view client = event.text("client");
+  const std::string_view rw = event.text("rw");
+  const bool known = !client.empty() && client != "unknown";
+  const bool access = known || !rw.empty() || event.has("addr");
+  if (access) {
+    out += known ? "memory client " : "an unknown memory client";
+    if (known) out += client;
+    out += rw == "write" ? " wrote to " : rw == "read" ? " read from " : " accessed ";
+    out += event.has("addr") ? "address " : "an address";
+    out += event.text("addr");
+    out += " and was refused by ";
+  }
+  out += "the memory controller";
+  if (event.has("dev")) out.append(" ").append(event.text("dev"));
+  if (!access) out += " reports an error";
+  if (event.has("error")) out.append(" (").append(event.text("error"));
+  if (event.has("error") && event.has("type") && event.text("type") != "(null)" &&
+      event.text("type") != event.text("error")) {
+    out.append(", ").append(event.text("type"));
+  }
+  if (event.has("error")) out += ")";
+}
+
+}  // namespace
+
+const Family kMemoryController{.name = "memory_controller",
+                               .anchors = kAnchors,
+                               .decode = decode,
+                               .complete = nullptr,
+                               .describe = describe};
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two halves of the SMMU family, and what they share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/families/common/line_parts.h"
+
+namespace jetmem::kernel_log::smmu {
+
+// A line of arm-smmu or arm-smmu-v3; `message` is what stands behind the device's name.
+Piece decode_v2(std::string_view device, Scan message, Event& event);
+Piece decode_v3(std::string_view device, Scan message, Event& event);
+
+void complete_context_fault(Event& event, Soc soc);
+void complete_global_fault(Event& event, Soc soc);
+void complete_v3_event(Event& event, Soc soc);
+
+// The problem behind a v3 event's number, for a person; empty when it is not known.
+std::string_view v3_problem(const Event& event);
+
+// A register of 32 bits in the event.
+std::optional<std::uint32_t> register_of(const Event& event, std::string_view name);
+
+}  // namespace jetmem::kernel_log::smmu

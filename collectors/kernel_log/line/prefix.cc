@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/line/prefix.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.h"
+#include "base/text/text.h"
+#include "collectors/kernel_log/line/scan.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::array<std::string_view, 24> kFacilities{
+    "kern",   "user",   "mail",     "daemon", "auth",   "syslog", "lpr",    "news",
+    "uucp",   "cron",   "authpriv", "ftp",    "res0",   "res1",   "res2",   "res3",
+    "local0", "local1", "local2",   "local3", "local4", "local5", "local6", "local7"};
+constexpr std::array<std::string_view, 8> kLevels{"emerg", "alert",  "crit", "err",
+                                                  "warn",  "notice", "info", "debug"};
+constexpr std::array<std::string_view, 15> kUpperLevels{
+    "EMERG",   "PANIC",  "ALERT", "CRIT",  "CRITICAL", "ERR",  "ERROR", "WARN",
+    "WARNING", "NOTICE", "INFO",  "DEBUG", "FATAL",    "KERN", "LOG"};
+
+template <class List>
+bool contains(const List& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::string_view trim_blanks(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool two_digits(std::string_view text, std::size_t at) {
+  return at + 1 < text.size() && is_digit(text[at]) && is_digit(text[at + 1]);
+}
+
+// The length of "16:36:36" or "16:36:36.123456" at the front; 0 when there is none.
+std::size_t time_of_day(std::string_view text) {
+  if (text.size() < 8 || !two_digits(text, 0) || text[2] != ':' || !two_digits(text, 3) ||
+      text[5] != ':' || !two_digits(text, 6) || text[0] > '2') {
+    return 0;
+  }
+  std::size_t n = 8;
+  if (n + 1 < text.size() && (text[n] == '.' || text[n] == ',' || text[n] == ':') &&
+      is_digit(text[n + 1])) {
+    ++n;
+    while (n < text.size() && is_digit(text[n])) ++n;
+  }
+  return n < text.size() && is_digit(text[n]) ? 0 : n;
+}
+
+// "2026-11-20" at the front.
+bool is_iso_date(std::string_view text) {
+  return text.size() >= 10 && two_digits(text, 0) && two_digits(text, 2) && text[4] == '-' &&
+         two_digits(text, 5) && text[7] == '-' && two_digits(text, 8);
+}
+
+// Whether a bracket holds a date: a time of day as a word of its own, or "Nov20 18:53".
+bool holds_date(std::string_view inside) {
+  for (std::size_t at = inside.find(':'); at != std::string_view::npos;
+       at = inside.find(':', at + 1)) {
+    if (at < 2 || !two_digits(inside, at - 2) || !two_digits(inside, at + 1)) continue;
+    const bool fresh = at == 2 || is_blank(inside[at - 3]) || inside[at - 3] == 'T';
+    if (!fresh) continue;
+    if (time_of_day(inside.substr(at - 2)) > 0) return true;
+    if (at > 2 && at + 3 == inside.size()) return true;
+  }
+  return false;
+}
+
+// "12.345678" at the front, as microseconds.
+std::optional<microseconds> take_seconds(std::string_view& text) {
+  std::string_view rest = text;
+  if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
+  const auto seconds = take_u64(rest);
+  if (!seconds || *seconds > kLastSecond || !take_prefix(rest, ".")) return std::nullopt;
+  std::int64_t fraction = 0;
+  std::size_t digits = 0;
+  while (digits < rest.size() && is_digit(rest[digits])) {
+    if (digits < 6) fraction = fraction * 10 + (rest[digits] - '0');
+    ++digits;
+  }
+  if (digits == 0 || digits > 9) return std::nullopt;
+  for (std::size_t i = digits; i < 6; ++i) fraction *= 10;
+  rest.remove_prefix(digits);
+  text = rest;
+  return microseconds(static_cast<std::int64_t>(*seconds) * 1'000'000 + fraction);
+}
+
+// What may follow the seconds within the bracket: "@0", ",2", " c0", " <    0.000462>".
+bool is_stamp_tail(std::string_view tail) {
+  return tail.size() <= 24 && tail.find_first_not_of(" @,.<>+-cC0123456789") == std::string::npos;
+}
+
+// "T1234", "C0": who printed it.
+bool is_caller(std::string_view inside) {
+  if (inside.size() < 2 || (inside[0] != 'T' && inside[0] != 'C')) return false;
+  return inside.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+// "2:   Binder:711_1:  740": CPU, a name padded to 15, a PID padded to 5.
+bool is_vendor_caller(std::string_view inside) {
+  const std::size_t first = inside.find(':');
+  const std::size_t last = inside.rfind(':');
+  if (first == std::string_view::npos || first == 0 || first > 3 || last < first + 15) return false;
+  if (!std::all_of(inside.begin(), inside.begin() + static_cast<std::ptrdiff_t>(first), is_digit)) {
+    return false;
+  }
+  const std::string_view pid = trim_blanks(inside.substr(last + 1));
+  return inside.size() - last > 5 && !pid.empty() && std::all_of(pid.begin(), pid.end(), is_digit);
+}
+
+// "+0.000462", "<    0.000462>": since the line before.
+bool is_delta(std::string_view inside) {
+  if (inside.empty() || (inside[0] != '+' && inside[0] != '<')) return false;
+  inside.remove_prefix(1);
+  inside = trim_blanks(inside);
+  if (!take_seconds(inside)) return false;
+  return inside.empty() || inside == ">";
+}
+
+// "UTC", "+0100", "PM": between a time and the host.
+bool is_zone(std::string_view word) {
+  if (word.empty() || word.size() > 6) return false;
+  if (word[0] == '+' || word[0] == '-') return word.size() >= 3 && is_digit(word[1]);
+  return word.size() >= 2 && word.size() <= 5 &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+std::string_view word_at(std::string_view text) {
+  std::size_t n = 0;
+  while (n < text.size() && !is_blank(text[n])) ++n;
+  return text.substr(0, n);
+}
+
+}  // namespace
+
+void Prefix::take_all() {
+  // No line has more than a few; the bound is for lines made to have thousands.
+  for (int i = 0; i < 12 && !rest_.empty() && !process_; ++i) {
+    const std::string_view before = rest_;
+    // A further group may stand behind blanks; otherwise they are the message's.
+    skip_blanks(rest_);
+    if (rest_.empty()) {
+      rest_ = before;
+      return;
+    }
+    bool taken = false;
+    switch (rest_.front()) {
+      case '[':
+        taken = take_bracket();
+        break;
+      case '<':
+        taken = take_priority();
+        break;
+      default:
+        taken = (i == 0 && (take_trace() || take_line_number() || take_bare_ident())) ||
+                (voice_ == Voice::kKernel && take_bare_ident()) || take_vendor_cpu() ||
+                take_facility() || take_level() || take_date() || take_host_of_monotonic();
+    }
+    if (!taken) {
+      rest_ = before;
+      return;
+    }
+  }
+}
+
+void Prefix::received(Voice voice) {
+  // A process' text never becomes the kernel's by what it says.
+  if (voice_ == Voice::kUnknown || voice != Voice::kKernel) voice_ = voice;
+  process_ = process_ || voice == Voice::kProcess;
+}
+
+void Prefix::timed(std::string_view text) {
+  if (time_text_.empty()) time_text_ = trim_blanks(text);
+}
+
+bool Prefix::take_priority() {
+  std::string_view rest = rest_.substr(1);
+  if (rest.empty() || !is_digit(rest.front())) return false;
+  const auto priority = take_u64(rest);
+  if (!priority || *priority > 2047 || !take_prefix(rest, ">")) return false;
+  received(*priority < 8 ? Voice::kKernel : Voice::kForeign);
+  rest_ = rest;
+  return true;
+}
+
+bool Prefix::take_facility() {
+  const std::size_t first = rest_.substr(0, 10).find(':');
+  if (first == std::string_view::npos) return false;
+  const std::size_t second = rest_.substr(0, first + 9).find(':', first + 1);
+  if (second == std::string_view::npos) return false;
+  const std::string_view facility = trim_blanks(rest_.substr(0, first));
+  const std::string_view level = trim_blanks(rest_.substr(first + 1, second - first - 1));
+  if (!contains(kFacilities, facility) || !contains(kLevels, level)) return false;
+  received(facility == "kern" ? Voice::kKernel : Voice::kForeign);
+  rest_.remove_prefix(second + 1);
+  end_of_prefix();
+  return true;
+}
+
+bool Prefix::take_bracket() {
+  constexpr std::size_t kLongest = 64;
+  const std::size_t close = rest_.substr(0, kLongest).find(']');
+  if (close == std::string_view::npos) return false;
+  const std::string_view inside = trim_blanks(rest_.substr(1, close - 1));
+  std::string_view tail = inside;
+  if (const auto seconds = take_seconds(tail); seconds && is_stamp_tail(tail) && !stamp_) {
+    stamp_ = seconds;
+    timed(inside.substr(0, inside.size() - tail.size()));
+  } else if (is_delta(inside) || holds_date(inside)) {
+    timed(inside);
+  } else if (!is_caller(inside) && !is_vendor_caller(rest_.substr(1, close - 1))) {
+    return false;
+  }
+  rest_.remove_prefix(close + 1);
+  end_of_prefix();
+  return true;
+}
+
+bool Prefix::take_trace() {
+  Scan scan(rest_);
+  if (rest_.substr(0, 2) != "0x" || !scan.hex()) return false;
+  scan.blanks();
+  if (!scan.literal("|")) return false;
+  scan.blanks();
+  std::string_view rest = scan.rest();
+  const std::string_view begin = rest;
+  const auto seconds = take_seconds(rest);
+  if (!seconds) return false;
+  const std::string_view printed = begin.substr(0, begin.size() - rest.size());
+  if (!take_prefix(rest, ":")) return false;
+  skip_blanks(rest);
+  stamp_ = seconds;
+  timed(printed);
+  rest_ = rest;
+  return true;
+}
+
+bool Prefix::take_line_number() {
+  std::string_view rest = rest_;
+  if (!is_digit(rest.front()) || !take_u64(rest) || !take_prefix(rest, ":[")) return false;
+  rest_.remove_prefix(rest_.size() - rest.size() - 1);
+  return true;
+}
+
+bool Prefix::take_vendor_cpu() {
+  // Behind a stamp only: no message of the kernel's own has this there.
+  std::string_view rest = rest_;
+  if (!stamp_ || !take_prefix(rest, "(") || !take_u64(rest) || !take_prefix(rest, ")[")) {
+    return false;
+  }
+  const std::size_t close = rest.substr(0, 40).find(']');
+  if (close == std::string_view::npos || !take_u64(rest) || rest.empty() || rest[0] != ':') {
+    return false;
+  }
+  rest_ = rest_.substr(rest_.find(']') + 1);
+  end_of_prefix();
+  return true;
+}
+
+bool Prefix::take_bare_ident() {
+  if (!take_prefix(rest_, "kernel: ")) return false;
+  received(Voice::kKernel);
+  return true;
+}
+
+bool Prefix::take_level() {
+  if (rest_.front() < 'A' || rest_.front() > 'Z') return false;
+  const std::string_view word = word_at(rest_);
+  if (word.size() < 3 || word.size() > 8 || !contains(kUpperLevels, word)) return false;
+  std::string_view rest = rest_.substr(word.size());
+  skip_blanks(rest);
+  if (!take_prefix(rest, "kernel: ")) return false;
+  received(Voice::kKernel);
+  rest_ = rest;
+  return true;
+}
+
+bool Prefix::take_date() {
+  if (stamp_) return false;
+  const std::string_view start = rest_;
+  // journalctl -o short-unix: "1790000000.123456 host kernel: ".
+  std::string_view rest = start;
+  if (const auto unix_time = take_seconds(rest);
+      unix_time && !rest.empty() && rest[0] == ' ' && unix_time->count() > 100'000'000'000'000) {
+    const std::string_view printed = start.substr(0, start.size() - rest.size());
+    rest_ = rest.substr(1);
+    if (take_host_and_ident(true, false)) {
+      timed(printed);
+      return true;
+    }
+    rest_ = start;
+    return false;
+  }
+  if (is_iso_date(start) && start.size() > 10 && start[10] == 'T' &&
+      time_of_day(start.substr(11)) > 0) {
+    const std::string_view printed = word_at(start);
+    timed(printed);
+    rest_.remove_prefix(printed.size());
+    skip_blanks(rest_);
+    // `dmesg --time-format iso` names no host, and has a comma where journals have a point.
+    if (printed.find(',') == std::string_view::npos) take_host_and_ident(false, false);
+    return true;
+  }
+  // Month and day in whatever language and order, perhaps a weekday and a year, then the time.
+  std::size_t at = 0;
+  for (int words = 0; words < 5; ++words) {
+    const std::string_view word = word_at(start.substr(at));
+    if (word.empty() || word.size() > 24) return false;
+    if (const std::size_t size = time_of_day(word); size > 0) {
+      const std::string_view behind = word.substr(size);
+      if (words == 0 || (!behind.empty() && !is_zone(behind))) return false;
+      std::size_t end = at + word.size();
+      rest = start.substr(end);
+      skip_blanks(rest);
+      // A zone, and in some formats the year.
+      for (int i = 0; i < 2; ++i) {
+        const std::string_view next = word_at(rest);
+        const bool year = next.size() == 4 && std::all_of(next.begin(), next.end(), is_digit);
+        if (!year && !is_zone(next)) break;
+        std::string_view further = rest.substr(next.size());
+        skip_blanks(further);
+        // A host may look like a zone; then its ident stands right behind it.
+        rest_ = rest;
+        if (!year && take_host_and_ident(true, false)) {
+          timed(start.substr(0, end));
+          return true;
+        }
+        rest = further;
+        end = static_cast<std::size_t>(further.data() - start.data());
+      }
+      rest_ = rest;
+      const bool named = take_host_and_ident(false, false);
+      if (!named && (rest.empty() || (rest[0] != '[' && rest[0] != '<'))) {
+        rest_ = start;
+        return false;
+      }
+      timed(start.substr(0, end));
+      return true;
+    }
+    if (word.find(':') != std::string_view::npos) return false;
+    at += word.size();
+    while (at < start.size() && is_blank(start[at])) ++at;
+  }
+  return false;
+}
+
+bool Prefix::take_host_of_monotonic() {
+  if (!stamp_ || voice_ != Voice::kUnknown) return false;
+  // Behind a stamp of dmesg's shape most text is the kernel's own: only "host kernel: " and
+  // "host program[812]: " are sure to be journalctl's.
+  return take_host_and_ident(true, true);
+}
+
+bool Prefix::take_host_and_ident(bool host_needed, bool pid_needed) {
+  std::string_view rest = rest_;
+  std::string_view word = word_at(rest);
+  if (word.empty()) return false;
+  if (word.back() != ':') {
+    const auto is_no_host = [](char c) { return c == ':' || c == '[' || c == ']' || c == '='; };
+    if (word.size() > 255 || std::any_of(word.begin(), word.end(), is_no_host)) return false;
+    rest.remove_prefix(word.size());
+    skip_blanks(rest);
+    word = word_at(rest);
+    // BusyBox puts "kern.warn" between host and ident.
+    const std::size_t dot = std::min(word.find('.'), word.size());
+    if (contains(kFacilities, word.substr(0, dot)) && word.back() != ':') {
+      if (word.substr(0, dot) != "kern") received(Voice::kForeign);
+      rest.remove_prefix(word.size());
+      skip_blanks(rest);
+      word = word_at(rest);
+    }
+  } else if (host_needed) {
+    return false;
+  }
+  if (word.size() < 2 || word.back() != ':') return false;
+  rest.remove_prefix(word.size());
+  word.remove_suffix(1);
+  bool has_pid = false;
+  if (word.back() == ']') {
+    const std::size_t open = word.rfind('[');
+    if (open == std::string_view::npos || open == 0 || open + 2 > word.size() - 1) return false;
+    const std::string_view pid = word.substr(open + 1, word.size() - open - 2);
+    if (!std::all_of(pid.begin(), pid.end(), is_digit)) return false;
+    word = word.substr(0, open);
+    has_pid = true;
+  }
+  const bool kernel = word == "kernel";
+  if (pid_needed && !kernel && !has_pid) return false;
+  received(kernel ? Voice::kKernel : Voice::kProcess);
+  rest_ = rest;
+  end_of_prefix();
+  return true;
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// /proc/buddyinfo: how many free blocks of each size every zone has. World readable, about 1.5 us.
+//
+// Format (mm/vmstat.c, frag_show_print; unchanged since 2.6), one line a populated zone:
+//   Node 0, zone   Normal    335     58    237    728    528    354    221    135     75 ...
+// Column k counts the free blocks of 2^k pages, from order 0 on. The number of columns is a matter
+// of the kernel's configuration (11 with 4 KiB pages, 14 with 64 KiB) and taken from the text.
+//
+// Trap: free pages in contiguous memory areas (CMA) and in the highatomic reserve are inside these
+// counts, although a driver's unmovable request cannot have them. health/memory/fragmentation.h
+// takes the CMA pages out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "collectors/proc/zone.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+struct Buddyinfo {
+  struct Zone {
+    ZoneId id;
+    // Free blocks by order; the first `orders` are meant.
+    std::array<std::uint64_t, kMaxOrders> blocks{};
+    std::size_t orders = 0;
+
+    std::span<const std::uint64_t> counts() const { return {blocks.data(), orders}; }
+    // Absent when the zone has no free block.
+    std::optional<unsigned> largest_free_order() const;
+  };
+  std::vector<Zone> zones;
+
+  // Free blocks of all zones and orders.
+  std::uint64_t total_blocks() const;
+};
+
+// Errors: no line at all, a line that does not begin with "Node N, zone NAME", something other
+// than numbers behind it, lines with different numbers of columns or with more than 32, a zone
+// given twice, more than 256 zones or 2^52 pages, a text that does not end with a newline. `out` is
+// reused: its storage, not its content.
+Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out);
+
+class BuddyinfoSource final : public SourceOf<Buddyinfo> {
+ public:
+  static const SourceInfo kInfo;
+  const SourceInfo& info() const override { return kInfo; }
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+};
+
+}  // namespace jetmem

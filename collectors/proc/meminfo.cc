@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/proc/meminfo.h"
+
+#include <array>
+
+#include "base/text/text.h"
+#include "collectors/proc/twins.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 1> kPaths{"/proc/meminfo"};
+constexpr std::size_t kMaxFields = 256;
+
+// Fields whose meaning a person needs at night. All others go by the two patterns at the end.
+constexpr std::array kMetrics{
+    gauge("jetmem_meminfo_MemTotal_bytes",
+          "Memory that Linux owns. Less than the module's size: firmware carve-outs and the "
+          "kernel itself were taken before."),
+    gauge("jetmem_meminfo_MemFree_bytes",
+          "Memory nobody uses. CUDA on integrated GPUs reports this, not MemAvailable, as free "
+          "memory; the page cache makes it small on a healthy machine.",
+          {}, 1, Worst::kMin),
+    gauge("jetmem_meminfo_MemAvailable_bytes",
+          "The kernel's estimate of what new programs can allocate without swapping. Near zero, "
+          "an OOM kill is imminent.",
+          {}, 1, Worst::kMin),
+    gauge("jetmem_meminfo_SwapFree_bytes",
+          "Swap not in use. On a Jetson swap is often zram, which takes its space from the same "
+          "memory.",
+          {}, 1, Worst::kMin),
+    gauge("jetmem_meminfo_CmaTotal_bytes",
+          "Size of all contiguous memory areas. 0: there are none, and drivers that need "
+          "contiguous memory, as those without an IOMMU do, cannot allocate it."),
+    gauge("jetmem_meminfo_CmaFree_bytes",
+          "Free pages inside the contiguous memory areas. It also falls when movable pages "
+          "merely borrow the area, so a low value alone is not a failure.",
+          {}, 1, Worst::kMin),
+    gauge("jetmem_meminfo_NvMapMemUsed_bytes",
+          "Memory that the NVIDIA nvmap driver has allocated for GPU, camera and video. Steady "
+          "growth is a leak; no cgroup limit contains it.",
+          {}, 1, Worst::kMax),
+    gauge("jetmem_meminfo_NvMapMemFree_bytes",
+          "What nvmap keeps in stock for its next allocations. It is small and not the GPU's "
+          "free memory."),
+    gauge("jetmem_meminfo_*_bytes", "Field * of /proc/meminfo.", {}, kMaxFields),
+    gauge("jetmem_meminfo_*", "Field * of /proc/meminfo, a number of huge pages.", {}, kMaxFields),
+};
+constexpr const Descriptor& kAnyBytes = kMetrics[kMetrics.size() - 2];
+constexpr const Descriptor& kAnyCount = kMetrics[kMetrics.size() - 1];
+
+const Descriptor* descriptor_of(const Meminfo::Field& field) {
+  constexpr std::string_view kPrefix = "jetmem_meminfo_";
+  constexpr std::string_view kSuffix = "_bytes";
+  if (!field.is_bytes) return &kAnyCount;
+  for (const Descriptor& d : kMetrics) {
+    if (d.is_pattern()) continue;
+    const std::string_view name =
+        d.name.substr(kPrefix.size(), d.name.size() - kPrefix.size() - kSuffix.size());
+    if (name == field.name) return &d;
+  }
+  return &kAnyBytes;
+}
+
+Result<void> parse_lines(std::string_view text, std::vector<Meminfo::Field>& fields) {
+  Lines lines(text);
+  std::size_t count = 0;
+  bool same_names = true;  // as in the reading before: then none is there twice
+  for (std::string_view line; lines.next(line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || colon == 0) {
+      return lines.malformed("expected 'Name: number', found '" + printable(line, 60) + "'");
+    }
+    const std::string_view name = line.substr(0, colon);
+    std::string_view rest = line.substr(colon + 1);
+    auto value = take_u64(rest);
+    if (!value) {
+      return lines.malformed("no number that fits 64 bits behind '" + printable(name, 60) + "'");
+    }
+    const bool is_bytes = rest == " kB";
+    if (!is_bytes && !rest.empty()) {
+      return lines.malformed("unknown unit '" + printable(rest, 20) + "', expected 'kB' or none");
+    }
+    if (is_bytes) {
+      if (*value > UINT64_MAX / 1024) return lines.malformed("size beyond 64 bits");
+      *value *= 1024;
+    }
+    if (count == kMaxFields) return lines.malformed("more than 256 fields");
+    if (count == fields.size()) fields.emplace_back();
+    Meminfo::Field& field = fields[count++];
+    field.value = *value;
+    if (field.name == name && field.is_bytes == is_bytes) continue;
+    same_names = false;
+    field.name = name;
+    field.is_bytes = is_bytes;
+    field.descriptor = descriptor_of(field);
+  }
+  if (count == 0) return fail(Errc::kMalformed, "empty");
+  // A number at the end of a text that was cut may have lost digits, or its unit.
+  if (text.back() != '\n') return lines.malformed("cut off: no newline at its end");
+  fields.resize(count);
+  if (same_names) return {};
+  if (const auto twin = find_twin(fields, &Meminfo::Field::name)) {
+    // One field a line.
+    return fail(Errc::kMalformed, "line " + std::to_string(*twin + 1) + ": field '" +
+                                      printable(fields[*twin].name, 60) + "' twice");
+  }
+  return {};
+}
+
+}  // namespace
+
+const SourceInfo MeminfoSource::kInfo{
+    .name = "meminfo",
+    .what = "total, free, available, cached, CMA and nvmap memory",
+    .paths = kPaths,
+    .metrics = kMetrics,
+};
+
+std::optional<std::uint64_t> Meminfo::find(std::string_view name) const {
+  for (const Field& field : fields) {
+    if (field.name == name) return field.value;
+  }
+  return std::nullopt;
+}
+
+Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
+  auto ok = parse_lines(text, out.fields);
+  // What a refused text left behind must not be taken for checked names next time.
+  if (!ok) out.fields.clear();
+  return ok;
+}
+
+Result<void> MeminfoSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  const auto text = snapshot.text_of(kPaths[0]);
+  if (!text) return tl::unexpected(text.error());
+  return parse_meminfo(*text, reading_);
+}
+
+void MeminfoSource::write(SampleWriter& out, WriteContext& /*context*/) const {
+  for (const Meminfo::Field& field : reading_.fields) {
+    const auto value = static_cast<double>(field.value);
+    if (field.descriptor->is_pattern()) {
+      out.put(*field.descriptor, value, field.name);
+    } else {
+      out.put(*field.descriptor, value);
+    }
+  }
+}
+
+}  // namespace jetmem

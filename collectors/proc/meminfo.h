@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// /proc/meminfo: how much memory there is and who has it. World readable, about 1.5 us.
+//
+// Format (fs/proc/meminfo.c): one "Name:  number[ kB]" a line. Sizes carry "kB" and mean KiB;
+// HugePages_* carry nothing and are counts of huge pages. Fields come and go with kernel versions
+// and vendors (L4T adds NvMapMemFree and NvMapMemUsed), so every field is kept under the name
+// that the kernel prints, and a field that is not printed is absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectors/source.h"
+
+namespace jetmem {
+
+struct Meminfo {
+  struct Field {
+    std::string name;         // as printed: "Active(anon)"
+    std::uint64_t value = 0;  // bytes where `is_bytes`, else a count
+    bool is_bytes = false;
+    const Descriptor* descriptor = nullptr;
+  };
+  std::vector<Field> fields;
+
+  // By the whole name: "MemFree" is not found in "NvMapMemFree".
+  std::optional<std::uint64_t> find(std::string_view name) const;
+};
+
+// Errors: a line without "Name:" or without a number, a number beyond 64 bits, a unit other than
+// kB, a name given twice, no field at all, no newline at the end. `out` is reused: its storage,
+// not its content.
+Result<void> parse_meminfo(std::string_view text, Meminfo& out);
+
+class MeminfoSource final : public SourceOf<Meminfo> {
+ public:
+  static const SourceInfo kInfo;
+  const SourceInfo& info() const override { return kInfo; }
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// /proc/zoneinfo: what each zone has free and where the kernel's watermarks stand. World readable,
+// about 9 us.
+//
+// Format (mm/vmstat.c, zoneinfo_show_print), one paragraph a zone, numbers of pages:
+//   Node 0, zone   Normal
+//     per-node stats            in the first populated zone of a node, then one line each (4.8)
+//     pages free     333692
+//           boost    0          (after 5.15)
+//           min      5984
+//           low      7480
+//           high     8976
+//           promo    10472      (6.x)
+//           spanned  5505024
+//           present  5505024
+//           managed  425984
+//           cma      0          (5.12)
+//           protection: (0, 0, 0, 0)
+//         nr_free_pages 333692
+//         ...
+//         nr_free_cma  0        (3.7)
+//     pagesets
+//       ...                     some lines for each CPU: nothing here is needed
+// 4.9 prints a "node_scanned" line and the protection line after the nr_* lines. Zones without
+// memory are printed from 4.12 on and end with the protection line. Fields are taken by name
+// wherever they stand between the zone's first line and "pagesets"; unknown lines are passed over,
+// and so is a paragraph "Node 0, per-node stats" (proposed upstream in place of the lines above).
+// A protection line that is not in this format is passed over too.
+//
+// Since 5.0 the kernel adds the boost to what it prints as min, low and high (min_wmark_pages and
+// its kin in include/linux/mmzone.h), and its own checks use these sums: a boost of 6463 pages on
+// a min of 2163 is printed as min 8626. So min, low and high here are the watermarks in force, and
+// boost, where printed, is a part of them and never to be added.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "collectors/proc/zone.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+// All numbers are pages.
+struct Zoneinfo {
+  struct Zone {
+    ZoneId id;
+    std::uint64_t free = 0;  // free CMA pages included
+    std::uint64_t min = 0;   // watermarks in force, the boost included
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    std::uint64_t spanned = 0;  // holes included
+    std::uint64_t present = 0;
+    std::uint64_t managed = 0;  // what the page allocator owns
+    std::optional<std::uint64_t> boost;
+    std::optional<std::uint64_t> promo;
+    std::optional<std::uint64_t> cma;
+    std::optional<std::uint64_t> free_cma;
+    // The most of its protection line: kept here from requests that may use higher zones.
+    std::optional<std::uint64_t> protection;
+
+    bool is_populated() const { return managed > 0; }
+    bool operator==(const Zone&) const = default;
+  };
+  std::vector<Zone> zones;  // those without memory too
+
+  const Zone* find(const ZoneId& id) const;
+};
+
+// Errors: no zone at all, a text that does not begin with "Node N, zone NAME", a zone twice or
+// without one of its plain fields, a field twice or without a number, a number beyond 2^52 pages,
+// more than 256 zones, a text that does not end with a newline. `out` is reused: its storage, not
+// its content.
+Result<void> parse_zoneinfo(std::string_view text, Zoneinfo& out);
+
+class ZoneinfoSource final : public SourceOf<Zoneinfo> {
+ public:
+  static const SourceInfo kInfo;
+  const SourceInfo& info() const override { return kInfo; }
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+};
+
+}  // namespace jetmem

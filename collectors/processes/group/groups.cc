@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/processes/group/groups.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <numeric>
+#include <optional>
+
+#include "base/text/text.h"
+#include "collectors/processes/group/cgroup.h"
+#include "collectors/processes/group/pids.h"
+#include "collectors/processes/group/process_name.h"
+#include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kProc = "/proc";
+constexpr std::string_view kNoteDenied = "jetmem:processes denied";
+constexpr std::string_view kNoteLeftOut = "jetmem:processes omitted";
+constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
+constexpr std::size_t kMaxProcesses = 16384;
+// Longer files of cgroups are cut down to the lines that are of use.
+constexpr std::size_t kShortCgroup = 192;
+
+bool is_denied(int error) { return error == EACCES || error == EPERM; }
+
+class Collector {
+ public:
+  Collector(const Snapshot& snapshot, Processes& out) : snapshot_(snapshot), out_(out) {}
+
+  Result<void> run() {
+    out_.rows.clear();
+    int list_error = 0;
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) {
+      const FileText file = snapshot_[i];
+      if (file.path == kProc) list_error = file.error;
+      take(file);
+    }
+    finish_process();
+    put_together();
+    // What one crowded moment needed is given back.
+    if (out_.keys.size() > 1024 + 4 * out_.rows.size()) {
+      out_.keys.resize(out_.rows.size());
+      out_.keys.shrink_to_fit();
+    }
+    if (!out_.rows.empty()) return {};
+    if (list_error != 0) {
+      return tl::unexpected(FileText{kProc, {}, list_error}.as_error());
+    }
+    if (out_.denied > 0) return fail(Errc::kDenied, "no process may be looked at (hidepid)");
+    if (out_.malformed > 0) return fail(Errc::kMalformed, "no process could be understood");
+    return fail(Errc::kAbsent, "no process is to be seen in /proc");
+  }
+
+ private:
+  void take(const FileText& file) {
+    if (file.path == kNoteDenied) out_.denied = one_u64(file.text).value_or(0);
+    if (file.path == kNoteLeftOut) out_.left_out = one_u64(file.text).value_or(0);
+    if (file.path == kNoteHidden) out_.hidden = one_u64(file.text).value_or(0) != 0;
+    std::string_view path = file.path;
+    if (!take_prefix(path, "/proc/")) return;
+    const std::size_t slash = path.find('/');
+    if (slash > 10) return;  // npos, too
+    const auto pid = parse_u64(path.substr(0, slash));
+    if (!pid || *pid > UINT32_MAX) return;
+    const std::string_view leaf = path.substr(slash + 1);
+    if (leaf == "statm") {
+      finish_process();
+      pid_ = static_cast<std::uint32_t>(*pid);
+      statm_ = file;
+    } else if (pid_ == *pid && leaf == "comm") {
+      comm_ = file;
+    } else if (pid_ == *pid && leaf == "cgroup") {
+      cgroup_ = file;
+    }
+  }
+
+  // What ended between two files is no process any more.
+  static bool is_gone(const FileText& file) { return file.error == ENOENT || file.error == ESRCH; }
+
+  void finish_process() {
+    if (statm_.path.empty()) return;
+    add_process();
+    statm_ = comm_ = cgroup_ = FileText{};
+  }
+
+  void add_process() {
+    if (is_gone(statm_) || is_gone(comm_)) return;
+    if (is_denied(statm_.error) || is_denied(comm_.error)) {
+      ++out_.denied;
+      return;
+    }
+    Statm statm;
+    const bool has_statm = statm_.ok() && parse_statm(statm_.text, statm);
+    const auto comm = comm_.ok() ? comm_of(comm_.text) : std::nullopt;
+    if (!has_statm || !comm) {
+      ++out_.malformed;
+      return;
+    }
+    if (statm.resident == 0) return;
+    const auto at = static_cast<std::uint32_t>(out_.rows.size());
+    if (out_.keys.size() == at) out_.keys.emplace_back();
+    ProcessKey& key = out_.keys[at];
+    assign_kind(key.command, *comm);
+    // Without a cgroup (a kernel without them) it is in none.
+    const Cgroup cgroup = cgroup_.ok() ? parse_cgroup(cgroup_.text) : Cgroup{};
+    assign_unit_kind(key.unit, cgroup.unit);
+    key.container = cgroup.container;
+    out_.rows.push_back({pid_, statm.resident, statm.shared, at});
+  }
+
+  void put_together() {
+    std::sort(out_.rows.begin(), out_.rows.end(),
+              [&](const Processes::Row& a, const Processes::Row& b) {
+                const auto order = out_.keys[a.names] <=> out_.keys[b.names];
+                // NOLINTNEXTLINE(modernize-use-nullptr): to clang-tidy 14 its 0 is a pointer
+                return order != 0 ? order < 0 : a.pid < b.pid;
+              });
+    out_.processes.clear();
+    Refill<Processes::Group> groups(out_.groups);
+    Processes::Group* group = nullptr;
+    std::uint32_t count = 0;
+    for (const Processes::Row& row : out_.rows) {
+      if (group == nullptr || group->key != out_.keys[row.names]) {
+        group = &groups.add();
+        group->key = out_.keys[row.names];
+        ++count;
+      }
+      ++group->processes;
+      group->resident_pages += row.resident;
+      group->shared_pages += row.shared;
+      out_.resident_pages += row.resident;
+      out_.processes.push_back({row.pid, count - 1});
+    }
+    std::sort(out_.processes.begin(), out_.processes.end(),
+              [](const Processes::Process& a, const Processes::Process& b) {
+                return std::tie(a.pid, a.group) < std::tie(b.pid, b.group);
+              });
+  }
+
+  const Snapshot& snapshot_;
+  Processes& out_;
+  std::uint32_t pid_ = 0;
+  FileText statm_;
+  FileText comm_;
+  FileText cgroup_;
+};
+
+}  // namespace
+
+void Processes::Group::clear() {
+  key.command.clear();
+  key.unit.clear();
+  key.container.clear();
+  processes = resident_pages = shared_pages = 0;
+}
+
+bool Processes::operator==(const Processes& other) const {
+  const auto stats = [](const Processes& p) {
+    return std::tie(p.groups, p.processes, p.resident_pages, p.denied, p.left_out, p.malformed,
+                    p.hidden);
+  };
+  return stats(*this) == stats(other);
+}
+
+bool parse_statm(std::string_view text, Statm& out) {
+  if (text.empty() || text.back() != '\n') return false;
+  text.remove_suffix(1);
+  std::uint64_t numbers[7];
+  for (std::uint64_t& number : numbers) {
+    const auto one = take_u64(text);
+    if (!one) return false;
+    number = *one;
+  }
+  if (!text.empty()) return false;
+  out = {numbers[1], numbers[2]};
+  return true;
+}
+
+Result<void> parse_processes(const Snapshot& snapshot, Processes& out) {
+  out.resident_pages = 0;
+  out.denied = out.left_out = out.malformed = 0;
+  out.hidden = false;
+  return Collector(snapshot, out).run();
+}
+
+void gather_processes(Gatherer& files) { gather_processes_within(files, kProcessesMostTime); }
+
+void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time) {
+  std::vector<std::string> names;
+  if (const int error = files.list(kProc, names); error != 0) {
+    files.add(kProc, {}, error);
+    return;
+  }
+  // At the bound on names there is at least one more.
+  std::uint64_t left_out = names.size() == kProcessesLimits.names ? 1 : 0;
+  std::uint64_t denied = 0;
+  std::uint64_t taken = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  keep_pids(names);
+  const bool hidden = hides_processes(files.root(), names);
+  std::string path;
+  std::string lines;
+  for (const std::string& name : names) {
+    if (!files.has_room() || taken == kMaxProcesses ||
+        std::chrono::steady_clock::now() - begin > most_time) {
+      ++left_out;
+      continue;
+    }
+    path.assign("/proc/").append(name);
+    const std::size_t stem = path.size();
+    const FileText statm = files.read(path.append("/statm"));
+    Statm pages;
+    const bool understood = statm.ok() && parse_statm(statm.text, pages);
+    // Without memory of its own: a kernel thread, or what ended. Then nothing more is asked of it.
+    if (!statm.ok() || (understood && pages.resident == 0)) {
+      if (is_denied(statm.error)) ++denied;
+      files.forget();
+      continue;
+    }
+    ++taken;
+    path.resize(stem);
+    files.read(path.append("/comm"));
+    path.resize(stem);
+    const FileText cgroup = files.read(path.append("/cgroup"));
+    if (!cgroup.ok() || cgroup.text.size() <= kShortCgroup) continue;
+    lines.clear();
+    append_cgroup_lines(lines, cgroup.text);
+    files.forget();
+    files.add(path, lines);
+  }
+  const auto note = [&](std::string_view what, std::uint64_t number) {
+    files.add(what, std::to_string(number) + "\n");
+  };
+  note(kNoteDenied, denied);
+  note(kNoteLeftOut, left_out);
+  note(kNoteHidden, hidden ? 1 : 0);
+}
+
+}  // namespace jetmem

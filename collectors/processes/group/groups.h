@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// All processes of the machine, put together by what they are.
+//
+//   /proc/<pid>/statm   "size resident shared text lib data dirty", in pages (fs/proc/array.c).
+//                       resident 0 is a kernel thread or a process that has ended: gather leaves it
+//                       out. shared is the part of resident that files and shared memory back.
+//   /proc/<pid>/comm    the name and a newline; any bytes
+//   (collectors/processes/group/process_name.h) /proc/<pid>/cgroup
+//   collectors/processes/group/cgroup.h
+//
+// World readable unless /proc is mounted with hidepid.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "base/root/gatherer.h"
+#include "base/root/snapshot.h"
+
+namespace jetmem {
+
+class ShownGroups;
+
+struct ProcessKey {
+  std::string command;
+  std::string unit;
+  std::string container;
+
+  // NOLINTNEXTLINE(modernize-use-nullptr): to clang-tidy 14 its 0 is a pointer
+  auto operator<=>(const ProcessKey&) const = default;
+};
+
+struct Processes {
+  struct Group {
+    ProcessKey key;
+    std::uint64_t processes = 0;
+    std::uint64_t resident_pages = 0;
+    std::uint64_t shared_pages = 0;
+
+    void clear();
+    bool operator==(const Group&) const = default;
+  };
+  struct Process {
+    std::uint32_t pid = 0;
+    std::uint32_t group = 0;  // its index
+    bool operator==(const Process&) const = default;
+  };
+  std::vector<Group> groups;       // by key
+  std::vector<Process> processes;  // by pid
+  std::uint64_t resident_pages = 0;
+
+  std::uint64_t denied = 0;     // may not be looked at
+  std::uint64_t left_out = 0;   // beyond the bounds
+  std::uint64_t malformed = 0;  // could not be understood
+  bool hidden = false;          // not even process 1 is to be seen: hidepid
+
+  // Which of them have series, with all that they hold: a view of the source's own, as of when it
+  // last wrote them; null: there is none.
+  const ShownGroups* shown = nullptr;
+
+  // Whether the sums are of all processes.
+  bool whole() const { return denied == 0 && left_out == 0 && malformed == 0 && !hidden; }
+
+  // Storage kept between readings.
+  struct Row {
+    std::uint32_t pid = 0;
+    std::uint64_t resident = 0;
+    std::uint64_t shared = 0;
+    std::uint32_t names = 0;  // where its key is in `keys`
+  };
+  std::vector<Row> rows;
+  std::vector<ProcessKey> keys;
+
+  bool operator==(const Processes& other) const;
+};
+
+struct Statm {
+  std::uint64_t resident = 0;
+  std::uint64_t shared = 0;
+};
+// False for text that was cut or is not seven numbers.
+bool parse_statm(std::string_view text, Statm& out);
+
+// Errors: no process could be seen, and why. `out` is reused: its storage, not its content.
+Result<void> parse_processes(const Snapshot& snapshot, Processes& out);
+
+// The walk's own bound on time; the oldest processes are looked at first. A deadline of the reader
+// (reader.deadline) that is not well above it makes the source fail instead of being cut.
+inline constexpr std::chrono::nanoseconds kProcessesMostTime = std::chrono::seconds(1);
+
+// 10 000 processes take about 2 MiB.
+inline constexpr ReadLimits kProcessesLimits{
+    .file_bytes = 16384, .total_bytes = 4U << 20, .files = 49160, .names = 65536};
+void gather_processes(Gatherer& files);
+void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time);
+
+}  // namespace jetmem

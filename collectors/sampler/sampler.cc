@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sampler/sampler.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text/units.h"
+#include "collectors/unlisted.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::uint16_t kMaxSources = 64;
+constexpr int kStaleAfterIntervals = 3;
+// Of a source that is spared: a reading is worth so many times its length of rest, up to a bound.
+constexpr int kRestPerRead = 1000;
+constexpr int kMostIntervals = 10;
+
+constexpr std::array kMetrics{
+    gauge("jetmem_source_state",
+          "1 for the state a source is in, 0 for the others. pending: not read yet, or skipped "
+          "so far to protect the device; absent: this kernel or board has none; denied: it needs "
+          "privilege; failed: see the journal.",
+          {"source", "state"}, 6 * kMaxSources),
+    gauge("jetmem_source_stale",
+          "1 when a source's last good reading is older than three intervals: its series were "
+          "dropped and jetmem is blind there.",
+          {"source"}, kMaxSources),
+    gauge("jetmem_source_failing",
+          "1 when jetmem cannot read what it should: the source exists, and its last reading "
+          "failed or is too old; jetmem sources and the journal have the reason. Absent for a "
+          "source that this machine does not have, that is disabled, or that is skipped to "
+          "protect the device; 0 where it is denied, see jetmem_source_state.",
+          {"source"}, kMaxSources),
+    counter("jetmem_source_reads_total", "Times a source was read, successfully or not.",
+            {"source"}, kMaxSources),
+    counter("jetmem_source_errors_total",
+            "Times a source could not be read or understood, by reason. A reason appears when it "
+            "first occurs.",
+            {"source", "reason"}, 8 * kMaxSources),
+    counter("jetmem_source_skipped_total",
+            "Times a source was skipped on purpose, to protect the device; jetmem sources and "
+            "the journal have the reason.",
+            {"source"}, kMaxSources),
+    gauge("jetmem_source_absent_values",
+          "Values that were unavailable in the last reading although the source itself is fine, "
+          "by reason: a powered-off thermal zone, say. Derived metrics count theirs under their "
+          "own name.",
+          {"source", "reason"}, 8 * kMaxSources),
+    gauge("jetmem_source_dropped_samples",
+          "Samples of the last reading that were omitted because a metric reached its bound on "
+          "series or two had the same labels.",
+          {"source"}, kMaxSources),
+    counter("jetmem_source_series_changes_total", "Times the set of series of a source changed.",
+            {"source"}, kMaxSources),
+    gauge("jetmem_source_interval_seconds", "How often a source is read.", {"source"}, kMaxSources),
+    gauge("jetmem_source_duration_seconds",
+          "How long the last reading took: reading, parsing and storing.", {"source"}, kMaxSources),
+    gauge("jetmem_source_age_seconds",
+          "Age of a source's last good reading, time in suspend included.", {"source"},
+          kMaxSources),
+};
+enum Metric {
+  kState,
+  kStale,
+  kBlind,
+  kReads,
+  kErrors,
+  kSkipped,
+  kAbsentValues,
+  kDropped,
+  kShapeChanges,
+  kInterval,
+  kDuration,
+  kAge,
+};
+
+constexpr std::array kShownStates{SourceState::kPending, SourceState::kOk,
+                                  SourceState::kAbsent,  SourceState::kDenied,
+                                  SourceState::kFailed,  SourceState::kDisabled};
+
+SourceState state_of(Errc error) {
+  if (error == Errc::kAbsent) return SourceState::kAbsent;
+  if (error == Errc::kDenied) return SourceState::kDenied;
+  return SourceState::kFailed;
+}
+
+// Whether it should see and does not; nothing where there is nothing to see, or where it looks away
+// on purpose: then old data is no fault.
+std::optional<bool> is_blind(const SourceStatus& status) {
+  if (status.state == SourceState::kFailed) return true;
+  if (status.state == SourceState::kDenied) return false;
+  const bool on_purpose = status.stale && !status.skipped.empty();
+  if (status.state != SourceState::kOk || on_purpose) return std::nullopt;
+  return status.stale;
+}
+
+}  // namespace
+
+std::string_view state_name(SourceState state) {
+  static constexpr std::array<std::string_view, 6> kNames{"pending", "ok",     "absent",
+                                                          "denied",  "failed", "disabled"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+std::span<const Descriptor> sampler_metrics() { return kMetrics; }
+
+Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
+                 std::vector<std::unique_ptr<Source>> sources,
+                 std::vector<std::unique_ptr<DerivedMetric>> derived_metrics, Options options)
+    : root_(root), clock_(clock), table_(table), options_(options) {
+  entries_.reserve(sources.size());
+  for (std::unique_ptr<Source>& source : sources) {
+    const SourceInfo& info = source->info();
+    readings_.add(source->reading_tag(), source->reading_address());
+    Entry entry{std::move(source),
+                SnapshotReader(info.paths, info.limits, info.gather, info.name),
+                {},
+                {},
+                0};
+    entry.status.interval = info.interval;
+    entry.status.timeout = info.interval;
+    entry.section = table_.add_section(std::string(info.name));
+    entries_.push_back(std::move(entry));
+  }
+  for (std::unique_ptr<DerivedMetric>& derived_metric : derived_metrics) {
+    const std::size_t section = table_.add_section(std::string(derived_metric->name()));
+    derived_.push_back({std::move(derived_metric), {}, section});
+  }
+  own_section_ = table_.add_section("sources");
+}
+
+void Sampler::set_enabled(std::size_t i, bool enabled) {
+  Entry& entry = entries_[i];
+  const bool disabled = entry.status.state == SourceState::kDisabled;
+  if (enabled != disabled) return;
+  // Whoever switches it on wants to see it.
+  entry.is_throttled = false;
+  entry.earlier_read_time = Nanoseconds(0);
+  if (enabled) {
+    set_state(entry, SourceState::kPending, {});
+  } else {
+    drop(entry, i);
+    entry.status.stale = false;
+    entry.status.last_success = Nanoseconds(-1);
+    entry.status.skipped.clear();
+    set_state(entry, SourceState::kDisabled, "switched off in the settings");
+  }
+}
+
+void Sampler::set_interval(std::size_t i, std::chrono::milliseconds interval) {
+  SourceStatus& status = entries_[i].status;
+  status.interval = interval;
+  status.timeout = std::max(status.timeout, interval);
+}
+
+bool Sampler::admit(std::size_t i) {
+  Entry& entry = entries_[i];
+  if (entry.status.state == SourceState::kDisabled) return false;
+  // A copied file costs nobody anything.
+  if (!root_.is_live()) return admit_captured(i);
+  if (entry.is_throttled && clock_.boot() < entry.not_before) {
+    ++entry.status.skips;
+    return false;
+  }
+  std::optional<Error> refusal = entry.source->gate(readings_);
+  const bool was_skipped = !entry.status.skipped.empty();
+  if (!refusal) {
+    if (was_skipped && !entry.is_throttled) {
+      entry.status.skipped.clear();
+      if (on_change_) on_change_(entry.source->info(), entry.status);
+    }
+    return true;
+  }
+  skip(i, std::move(refusal->message));
+  return false;
+}
+
+// What was not read at the capture is not there, and yet was not absent.
+bool Sampler::admit_captured(std::size_t i) {
+  if (root_.manifest() == nullptr) return true;
+  const auto* note = root_.manifest()->source(entries_[i].source->info().name);
+  if (note == nullptr || note->was_read()) return true;
+  if (note->error) {
+    reject(i, {*note->error, note->reason});
+  } else {
+    skip(i, note->skipped);
+  }
+  return false;
+}
+
+void Sampler::skip(std::size_t i, std::string reason) {
+  SourceStatus& status = entries_[i].status;
+  const bool was_skipped = !status.skipped.empty();
+  ++status.skips;
+  status.skipped = std::move(reason);
+  if (!was_skipped && on_change_) on_change_(entries_[i].source->info(), status);
+}
+
+void Sampler::collect(std::size_t i) {
+  if (!admit(i)) return;
+  const Nanoseconds begin = clock_.mono();
+  const Snapshot& snapshot = entries_[i].reader.read(root_);
+  accept(i, snapshot, clock_.mono() - begin);
+}
+
+void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_time) {
+  Entry& entry = entries_[i];
+  if (entry.status.state == SourceState::kDisabled) return;
+  const Nanoseconds begin = clock_.mono();
+  Result<void> parsed =
+      snapshot.truncated()
+          ? Result<void>(fail(Errc::kTooLarge, "more files or bytes than this source's bound"))
+          : entry.source->parse(snapshot, read_time);
+  entry.status.read_time = read_time;
+  const Unlisted unlisted = unlisted_folders(snapshot, entry.source->info().paths);
+  if (!parsed) {
+    // What nobody could look for is not known to be absent.
+    const bool absent = parsed.error().code == Errc::kAbsent;
+    reject(i, absent && unlisted.count > 0 ? unlisted.first.as_error() : std::move(parsed.error()));
+    return;
+  }
+  ++entry.status.reads;
+  const Nanoseconds now = clock_.boot();
+  entry.absent.reset();
+  WriteContext context{root_.facts(), readings_, entry.absent, now};
+  {
+    SampleWriter writer(table_, entry.section, now);
+    entry.source->write(writer, context);
+  }
+  if (unlisted.count > 0) entry.absent.add("unreadable", unlisted.count);
+  readings_.set_valid(i, true);
+  derive_ = true;
+  entry.status.last_success = now;
+  entry.status.timeout = entry.status.interval;
+  if (entry.source->info().throttled) throttle(entry, now);
+  entry.status.work_time = read_time + (clock_.mono() - begin);
+  entry.status.error = Errc::kIo;
+  const bool was_stale = std::exchange(entry.status.stale, false);
+  // Nothing asked before it was read: its program decided.
+  const bool was_skipped = !std::exchange(entry.status.skipped, {}).empty();
+  if (entry.status.state != SourceState::kOk || was_stale || was_skipped) {
+    set_state(entry, SourceState::kOk, {});
+  }
+}
+
+// The shorter of two readings counts: a moment in which everything was slow is no reason to look
+// away.
+void Sampler::throttle(Entry& entry, Nanoseconds now) {
+  const Nanoseconds read_time = entry.status.read_time;
+  const Nanoseconds cost = entry.earlier_read_time > Nanoseconds(0)
+                               ? std::min(read_time, entry.earlier_read_time)
+                               : Nanoseconds(0);
+  entry.earlier_read_time = read_time;
+  const Nanoseconds interval = entry.status.interval;
+  const Nanoseconds rest = std::min(cost * kRestPerRead, interval * kMostIntervals);
+  const bool was_throttled = std::exchange(entry.is_throttled, rest > interval);
+  if (entry.is_throttled) {
+    // Whoever is asked on the grid of its interval comes a little early as often as late.
+    entry.not_before = now + rest - interval / 2;
+    entry.status.timeout = std::chrono::ceil<std::chrono::milliseconds>(rest + interval);
+  }
+  if (entry.is_throttled == was_throttled) return;
+  if (entry.is_throttled) {
+    entry.status.skipped = "read less often, as one reading takes " +
+                           format_duration(std::chrono::ceil<std::chrono::milliseconds>(cost)) +
+                           ": now every " +
+                           format_duration(std::chrono::ceil<std::chrono::milliseconds>(rest));
+  }
+  if (on_change_) on_change_(entry.source->info(), entry.status);
+  // Said once; what happens to it next is news of its own.
+  entry.status.skipped.clear();
+}
+
+void Sampler::reject(std::size_t i, Error error) {
+  Entry& entry = entries_[i];
+  if (entry.status.state == SourceState::kDisabled) return;
+  if (error.code == Errc::kSkipped) {
+    skip(i, std::move(error.message));
+    return;
+  }
+  ++entry.status.reads;
+  entry.status.skipped.clear();
+  const SourceState state = state_of(error.code);
+  if (state == SourceState::kFailed) {
+    ++entry.status.errors[static_cast<std::size_t>(error.code)];
+  } else {
+    // What does not exist, or is not ours to read, has no last value worth keeping.
+    drop(entry, i);
+    entry.status.stale = false;
+    entry.status.last_success = Nanoseconds(-1);
+  }
+  readings_.set_valid(i, false);
+  derive_ = true;
+  const bool same = entry.status.state == state && entry.status.error == error.code;
+  entry.status.error = error.code;
+  if (same) {
+    // Line numbers and the like may differ each cycle: shown, but not reported as a change.
+    entry.status.reason = std::move(error.message);
+    return;
+  }
+  set_state(entry, state, std::move(error.message));
+}
+
+void Sampler::set_state(Entry& entry, SourceState state, std::string reason) {
+  entry.status.state = state;
+  entry.status.reason = std::move(reason);
+  if (on_change_) on_change_(entry.source->info(), entry.status);
+}
+
+void Sampler::drop(Entry& entry, std::size_t i) {
+  table_.clear(entry.section);
+  entry.absent.reset();
+  readings_.set_valid(i, false);
+  derive_ = true;
+}
+
+void Sampler::finish_cycle() {
+  const Nanoseconds now = clock_.boot();
+  for (std::size_t i = 0; options_.with_timing && i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (entry.status.last_success < Nanoseconds(0) || entry.status.stale) continue;
+    Nanoseconds timeout = kStaleAfterIntervals * entry.status.timeout;
+    if (entry.status.state == SourceState::kOk) timeout = std::max(timeout, options_.answer_time);
+    if (now - entry.status.last_success <= timeout) continue;
+    drop(entry, i);
+    entry.status.stale = true;
+    if (on_change_) on_change_(entry.source->info(), entry.status);
+  }
+  if (std::exchange(derive_, false)) {
+    for (Derived& derived : derived_) {
+      derived.absent.reset();
+      WriteContext context{root_.facts(), readings_, derived.absent, now};
+      SampleWriter writer(table_, derived.section, now);
+      derived.derived_metric->write(writer, context);
+    }
+  }
+  write_own_series(now);
+}
+
+void Sampler::write_own_series(Nanoseconds now) {
+  SampleWriter out(table_, own_section_, now);
+  const auto put_absent = [&](std::string_view name, const AbsentValues& values) {
+    for (const AbsentValues::Count& absent : values.counts()) {
+      out.put(kMetrics[kAbsentValues], absent.count, name, absent.reason);
+    }
+  };
+  for (const Derived& derived : derived_)
+    put_absent(derived.derived_metric->name(), derived.absent);
+  for (const Entry& entry : entries_) {
+    const std::string_view name = entry.source->info().name;
+    const SourceStatus& status = entry.status;
+    for (const SourceState state : kShownStates) {
+      out.put(kMetrics[kState], status.state == state ? 1 : 0, name, state_name(state));
+    }
+    if (status.state == SourceState::kDisabled) continue;
+    out.put(kMetrics[kStale], status.stale ? 1 : 0, name);
+    if (const auto blind = is_blind(status)) out.put(kMetrics[kBlind], *blind ? 1 : 0, name);
+    put_absent(name, entry.absent);
+    const SampleTable::Section& section = table_.sections()[entry.section];
+    out.put(kMetrics[kDropped], section.dropped + section.duplicates, name);
+    for (std::size_t e = 0; e < status.errors.size(); ++e) {
+      if (status.errors[e] == 0) continue;
+      out.put(kMetrics[kErrors], status.errors[e], name, errc_name(static_cast<Errc>(e)));
+    }
+    if (!options_.with_timing) continue;
+    out.put(kMetrics[kReads], status.reads, name);
+    out.put(kMetrics[kSkipped], status.skips, name);
+    out.put(kMetrics[kShapeChanges], section.shape_changes, name);
+    out.put(kMetrics[kInterval], std::chrono::duration<double>(status.interval).count(), name);
+    if (status.last_success < Nanoseconds(0)) continue;
+    out.put(kMetrics[kDuration], to_seconds(status.work_time), name);
+    out.put(kMetrics[kAge], to_seconds(now - status.last_success), name);
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/clocks/source.h"
+
+#include <array>
+
+#include "collectors/sysfs/clocks/files.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 2> kPaths{clocks::kOnline, clocks::kPresent};
+constexpr std::uint16_t kMaxClocks = clocks::kMaxPolicies + clocks::kMaxDevices + 1;
+
+constexpr std::array kMetrics{
+    gauge("jetmem_clock_hertz",
+          "The clock now. Low while idle is normal; low under load means a power mode, a limit "
+          "(jetmem_clock_max_hertz) or throttling (jetmem_throttle_active). domain memory is the "
+          "DRAM's: its bandwidth shrinks with it.",
+          {"domain", "clock"}, kMaxClocks),
+    gauge("jetmem_clock_min_hertz",
+          "The lowest that the clock may go now. As high as jetmem_clock_max_hertz: held there, "
+          "as jetson_clocks does.",
+          {"domain", "clock"}, kMaxClocks),
+    gauge("jetmem_clock_max_hertz",
+          "The highest that the clock may go now. Below jetmem_clock_hardware_max_hertz the "
+          "power mode, a person or cooling has lowered it.",
+          {"domain", "clock"}, kMaxClocks),
+    gauge("jetmem_clock_hardware_max_hertz", "The highest clock that the hardware has.",
+          {"domain", "clock"}, kMaxClocks),
+    gauge("jetmem_clock_governor_info",
+          "The governor that sets the clock (schedutil, nvhost_podgov, performance): always 1.",
+          {"domain", "clock", "governor"}, kMaxClocks),
+    gauge("jetmem_gpu_load_ratio",
+          "How busy the GPU was in its driver's last short sample, 0 to 1, at the clock of that "
+          "moment; 0 also while it is powered off. A single sample means little. Absent on Thor, "
+          "where NVML reports it.",
+          {"clock"}, clocks::kMaxDevices),
+    gauge("jetmem_emc_cap_hertz",
+          "The power mode's limit on the memory's clock. Absent when it sets none."),
+    gauge("jetmem_emc_locked",
+          "1 while the memory's clock is fixed, as jetson_clocks does; 0 while it follows "
+          "demand."),
+    gauge("jetmem_emc_activity_hertz",
+          "Clock cycles per second in which the memory controller was busy, averaged by the "
+          "hardware."),
+    gauge("jetmem_emc_utilization_ratio",
+          "How busy the memory is, 0 to 1: jetmem_emc_activity_hertz divided by its clock now. "
+          "Near 1 with the clock at its maximum its bandwidth is used up; with a lower clock it "
+          "is only slow to rise. Absent right after the clock fell below the average.",
+          {}, 1, Worst::kMax),
+    gauge("jetmem_emc_activity_raw",
+          "The memory's activity where its unit is undocumented (counter: the file it is from). "
+          "More is busier; compare it with itself on this device only.",
+          {"counter"}, Clocks::kRawCounters.size()),
+    gauge("jetmem_cpus_online",
+          "CPUs that run. Fewer than jetmem_cpus_present: a power mode, or a person, has "
+          "switched some off."),
+    gauge("jetmem_cpus_present", "CPUs that the machine has."),
+    gauge("jetmem_power_mode",
+          "Number of the power mode set (nvpmodel). It decides which clocks and CPUs there are. "
+          "0 is a mode like others; jetmem_power_mode_info has the name."),
+    gauge("jetmem_power_mode_info",
+          "The power mode set, with its name from nvpmodel.conf: always 1.", {"mode", "name"}),
+};
+enum Metric : std::size_t {
+  kNow,
+  kMin,
+  kMax,
+  kHardwareMax,
+  kGovernor,
+  kLoad,
+  kCap,
+  kLocked,
+  kActivity,
+  kUtilization,
+  kRaw,
+  kOnline,
+  kPresent,
+  kMode,
+  kModeInfo,
+};
+
+}  // namespace
+
+const SourceInfo ClocksSource::kInfo{
+    .name = "clocks",
+    .what = "clocks of CPU, GPU and memory (EMC), and the power mode",
+    .paths = kPaths,
+    .access = Access::kReader,
+    .interval = std::chrono::seconds(10),
+    .shortest_interval = std::chrono::seconds(1),
+    .grant =
+        "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root: the memory's clock is in "
+        "debugfs, which is root's",
+    .metrics = kMetrics,
+    // 64 policies of 5 files, 32 devices of 7, the memory's; and nvpmodel.conf, the largest.
+    .limits = {.file_bytes = 256U << 10, .total_bytes = 512U << 10, .files = 1024},
+    .gather = clocks::gather,
+};
+
+std::string_view domain_name(Clocks::Domain domain) {
+  static constexpr std::array<std::string_view, 4> kNames{"cpu", "gpu", "memory", "other"};
+  return kNames[static_cast<std::size_t>(domain)];
+}
+
+Result<void> ClocksSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  return parse_clocks(snapshot, reading_);
+}
+
+void ClocksSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
+  const auto put = [&](Metric metric, const auto& value, const auto&... labels) {
+    out.put(kMetrics[metric], value, labels...);
+  };
+  for (const Clocks::Clock& clock : reading_.clocks) {
+    const std::string_view domain = domain_name(clock.domain);
+    put(kNow, clock.now, domain, clock.name);
+    put(kMin, clock.min, domain, clock.name);
+    put(kMax, clock.max, domain, clock.name);
+    put(kHardwareMax, clock.hardware_max, domain, clock.name);
+    put(kLoad, clock.load, clock.name);
+    if (!clock.governor.empty()) {
+      out.put(kMetrics[kGovernor], 1, domain, clock.name, clock.governor);
+    }
+  }
+  put(kCap, reading_.emc.cap);
+  put(kLocked, reading_.emc.locked);
+  put(kActivity, reading_.emc.activity);
+  put(kUtilization, reading_.emc.utilization);
+  for (std::size_t i = 0; i < Clocks::kRawCounters.size(); ++i) {
+    put(kRaw, reading_.emc.raw[i], Clocks::kRawCounters[i]);
+  }
+  put(kOnline, reading_.cpus_online);
+  put(kPresent, reading_.cpus_present);
+  put(kMode, reading_.power_mode);
+  if (reading_.power_mode && !reading_.power_mode_name.empty()) {
+    out.put(kMetrics[kModeInfo], 1, *reading_.power_mode, reading_.power_mode_name);
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks of CPU, GPU and memory, and the power mode: without them neither a slow probe nor a hot
+// device can be judged. Mostly world readable; the memory's clock is asked of firmware through
+// debugfs, so jetmem-reader reads it all.
+//
+// CPU     /sys/devices/system/cpu/cpufreq/policy<N>/ (4.3): scaling_cur_freq, scaling_min_freq,
+//         scaling_max_freq, cpuinfo_max_freq in kHz, scaling_governor. EBUSY: its CPUs are offline.
+//         /sys/devices/system/cpu/{online,present}: "0-3,6".
+// GPU,    /sys/class/devfreq/<device>/: cur_freq, min_freq, max_freq, available_frequencies in Hz,
+// others  governor. device/of_node/name, ended by NUL, says what it is: gpu, ga10b, gv11b, gp10b.
+//         Thor has gpu-gpc-0, gpu-nvd-0 and, for the memory, bwmgr. Where the class has no GPU:
+//         <GPU>/devfreq/<device>/ of /sys/devices/gpu.0 and the like (L4T 28 to 35).
+//         device/load, a GPU's only: per mille, its power unit's last short sample (nvgpu,
+//         gk20a_load_show; nothing is reset by asking). 0 also while the GPU is off, which asking
+//         does not wake, and while the driver does not sample.
+// EMC,    /sys/kernel/debug/bpmp/debug/clk/emc/{rate,min_rate,max_rate} in Hz, mrq_rate_locked (1:
+// the     jetson_clocks holds it); tegra210: /sys/kernel/debug/clk/emc/clk_rate (override.emc on
+// memory  some) and /sys/kernel/debug/tegra_bwmgr/{emc_min_rate,emc_max_rate};
+//         /sys/kernel/nvpmodel_emc_cap/emc_iso_cap in Hz, 0 for none.
+//         /sys/kernel/debug/cactmon/mc_all (tegra-cactmon-mc-all.c, L4T 36): average count of
+//         active cycles * 1000 / period in us, that is kHz. In /sys/kernel/actmon_avg_activity/
+//         mc_all (4.9, 5.10) and debug/bpmp/debug/actmon/mc_all_avg_activity (firmware) the unit is
+//         documented nowhere: they are shown as they are.
+// Power   /var/lib/nvpmodel/status: "pmode:0002", then perhaps more words; four digits at least,
+// mode    so that a cut one shows. /etc/nvpmodel.conf: "< POWER_MODEL ID=2 NAME=MODE_15W >". They
+//         are opened anew each time, since nvpmodel may replace them; nvpmodel is never run.
+//
+// What is no measurement is omitted and counted: denied, debugfs_denied and debugfs_absent (EMC,
+// on a Tegra only), powered_off (EAGAIN, ENODEV), offline (EBUSY), unreadable, malformed,
+// placeholder (a clock above 1 THz, a limit of 0 for "none"), inconsistent (load or use above 1),
+// beyond_bound (64 policies, 32 devices), name_unknown (a mode that the list does not have).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectors/source.h"
+#include "collectors/storage.h"
+
+namespace jetmem {
+
+struct Clocks {
+  enum class Domain : std::uint8_t { kCpu, kGpu, kMemory, kOther };
+  struct Clock {
+    Domain domain = Domain::kOther;
+    std::string name;
+    // In hertz. The limits are those in force, set by the power mode, a person or the kernel.
+    std::optional<std::uint64_t> now;
+    std::optional<std::uint64_t> min;
+    std::optional<std::uint64_t> max;
+    std::optional<std::uint64_t> hardware_max;
+    std::string governor;  // empty: unknown
+    std::optional<double> load;
+
+    void clear() { reset_keeping(*this, &Clock::name, &Clock::governor); }
+    bool operator==(const Clock&) const = default;
+  };
+  // CPU policies by number, devfreq devices by name, the EMC.
+  std::vector<Clock> clocks;
+
+  struct Emc {
+    std::optional<std::uint64_t> cap;  // hertz
+    std::optional<bool> locked;
+    std::optional<std::uint64_t> activity;  // active cycles a second
+    std::optional<double> utilization;
+    // Of unknown unit, in the order of kRawCounters.
+    std::array<std::optional<std::uint64_t>, 2> raw{};
+
+    bool operator==(const Emc&) const = default;
+  };
+  static constexpr std::array<std::string_view, 2> kRawCounters{"actmon_avg_activity",
+                                                                "mc_all_avg_activity"};
+  Emc emc;
+
+  std::optional<std::uint64_t> cpus_online;
+  std::optional<std::uint64_t> cpus_present;
+  std::optional<std::uint64_t> power_mode;
+  std::string power_mode_name;  // empty: unknown
+
+  // Unavailable values, by reason.
+  AbsentValues absent;
+};
+
+std::string_view domain_name(Clocks::Domain domain);
+
+// A file that cannot be read or understood leaves out its value. Errors: kAbsent when there is
+// neither a clock nor a power mode; when there are, and no value is available, why. `out` is
+// reused: its storage, not its content.
+Result<void> parse_clocks(const Snapshot& snapshot, Clocks& out);
+
+class ClocksSource final : public SourceOf<Clocks> {
+ public:
+  static const SourceInfo kInfo;
+  const SourceInfo& info() const override { return kInfo; }
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+};
+
+}  // namespace jetmem

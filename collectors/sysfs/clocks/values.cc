@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/clocks/values.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/text/text.h"
+#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
+
+namespace jetmem::clocks {
+
+std::optional<Error> Values::error() const {
+  if (first_error_ == kNone) return std::nullopt;
+  const FileText file = this->file(first_error_);
+  if (!file.ok()) return file.as_error();
+  return Error{Errc::kMalformed,
+               std::string(file.path) + ": found '" + printable(file.text, 60) + "'"};
+}
+
+void Values::missing(std::string_view reason, Record record) {
+  absent_.add(reason);
+  const auto denied = [&](Record r) { return is_denied(file(r).error); };
+  if (first_error_ == kNone || (denied(record) && !denied(first_error_))) first_error_ = record;
+}
+
+void Values::missing(Record record) {
+  const int error = file(record).error;
+  missing(error == 0 ? "malformed" : reason_of_errno(error), record);
+}
+
+std::optional<std::uint64_t> Values::hertz(Record record, std::uint64_t unit, Zero zero) {
+  if (record == kNone) return std::nullopt;
+  const FileText file = this->file(record);
+  const auto value = file.ok() ? one_u64(file.text) : std::nullopt;
+  if (!value) {
+    missing(record);
+    return std::nullopt;
+  }
+  if (*value > kNoClock / unit || (zero == Zero::kIsNoLimit && *value == 0)) {
+    missing("placeholder");
+    return std::nullopt;
+  }
+  found();
+  return *value * unit;
+}
+
+std::optional<std::uint64_t> Values::highest(Record record) {
+  if (record == kNone) return std::nullopt;
+  const FileText file = this->file(record);
+  auto line = file.ok() ? one_value(file.text) : std::nullopt;
+  std::uint64_t highest = 0;
+  while (line && !line->empty()) {
+    const auto value = take_u64(*line);
+    const bool ends = line->empty() || is_blank(line->front());
+    if (!value || *value > kNoClock || !ends) {
+      line.reset();
+    } else {
+      highest = std::max(highest, *value);
+    }
+  }
+  if (!line) {
+    missing(record);
+    return std::nullopt;
+  }
+  if (highest == 0) return std::nullopt;
+  found();
+  return highest;
+}
+
+std::string_view Values::name(Record record) {
+  if (record == kNone) return {};
+  const FileText file = this->file(record);
+  const auto name = file.ok() ? one_name(file.text) : std::nullopt;
+  if (!name) missing(record);
+  return name.value_or(std::string_view());
+}
+
+std::optional<double> Values::ratio(Record record) {
+  constexpr std::uint64_t kFull = 1000;
+  const FileText file = this->file(record);
+  const auto value = file.ok() ? one_u64(file.text) : std::nullopt;
+  if (!value) {
+    missing(record);
+    return std::nullopt;
+  }
+  if (*value > kFull) {
+    missing("inconsistent");
+    return std::nullopt;
+  }
+  found();
+  return static_cast<double>(*value) / static_cast<double>(kFull);
+}
+
+}  // namespace jetmem::clocks

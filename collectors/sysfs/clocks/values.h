@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes values out of the files of a reading; one that is none is counted, with its reason.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/root/snapshot.h"
+#include "collectors/source.h"
+
+namespace jetmem::clocks {
+
+// Where in the snapshot a file is; none that the snapshot does not have, which is not counted.
+using Record = std::int32_t;
+inline constexpr Record kNone = -1;
+
+// No clock of any machine: beyond it is what a driver prints for "no limit".
+inline constexpr std::uint64_t kNoClock = 1'000'000'000'000;
+
+class Values {
+ public:
+  Values(const Snapshot& snapshot, AbsentValues& absent) : snapshot_(snapshot), absent_(absent) {}
+
+  FileText file(Record record) const { return snapshot_[static_cast<std::size_t>(record)]; }
+  // Whether there was any.
+  bool any() const { return any_; }
+  void found() { any_ = true; }
+  // What is wrong with the first file that gave none, denial before all else.
+  std::optional<Error> error() const;
+
+  void missing(std::string_view reason, Record record);
+  // The file itself says why: it could not be read, or not be understood.
+  void missing(Record record);
+  void missing(std::string_view reason, std::uint64_t count = 1) { absent_.add(reason, count); }
+
+  // A number of this many hertz. As a limit 0 is none.
+  enum class Zero : bool { kIsClock, kIsNoLimit };
+  std::optional<std::uint64_t> hertz(Record record, std::uint64_t unit, Zero zero);
+  // The highest of "114750000 216750000 ... \n"; none of an empty list.
+  std::optional<std::uint64_t> highest(Record record);
+  // Empty: none.
+  std::string_view name(Record record);
+  // Of a number of thousandths.
+  std::optional<double> ratio(Record record);
+
+ private:
+  const Snapshot& snapshot_;
+  AbsentValues& absent_;
+  Record first_error_ = kNone;
+  bool any_ = false;
+};
+
+}  // namespace jetmem::clocks

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What sources of many one-value files (sysfs, debugfs) share: why a file gave no value, names that
+// become labels, numbers within file names.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/root/snapshot.h"
+#include "base/text/text.h"
+#include "collectors/sysfs/one_value.h"
+
+namespace jetmem {
+
+inline bool is_denied(int error) { return error == EACCES || error == EPERM; }
+inline bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
+
+// The reason that an absent value is counted under. EAGAIN, ENODEV and ENXIO are what drivers say
+// of a part whose power domain or clock is off, EBUSY what cpufreq says of CPUs that are offline.
+inline std::string_view reason_of_errno(int error) {
+  if (is_denied(error)) return "denied";
+  if (error == EAGAIN || error == ENODEV || error == ENXIO) return "powered_off";
+  return error == EBUSY ? "offline" : "unreadable";
+}
+
+// The whole text as a number of 32 bits: "7", not "7x".
+inline std::optional<std::uint32_t> small_number(std::string_view text) {
+  if (text.empty() || text.size() > 9) return std::nullopt;
+  std::uint32_t value = 0;
+  for (const char c : text) {
+    if (!is_digit(c)) return std::nullopt;
+    value = value * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return value;
+}
+
+// Whether this may be a label: the kernel's names are short and steer no terminal.
+inline bool is_name(std::string_view text) {
+  constexpr std::size_t kMaxLabelBytes = 64;
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  return !text.empty() && text.size() <= kMaxLabelBytes &&
+         std::none_of(text.begin(), text.end(), is_control);
+}
+
+// The name in a file that holds one ("simple_ondemand\n"); none when it was cut or is no name.
+inline std::optional<std::string_view> one_name(std::string_view text) {
+  const auto value = one_value(text);
+  if (!value || !is_name(*value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace jetmem

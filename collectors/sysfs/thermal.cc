@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/thermal.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+
+#include "base/text/text.h"
+#include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kClass = "/sys/class/thermal";
+constexpr std::array<std::string_view, 8> kPaths{
+    "/sys/class/thermal/thermal_zone*/type",
+    "/sys/class/thermal/thermal_zone*/temp",
+    "/sys/class/thermal/thermal_zone*/mode",
+    "/sys/class/thermal/thermal_zone*/trip_point_*_temp",
+    "/sys/class/thermal/thermal_zone*/trip_point_*_type",
+    "/sys/class/thermal/cooling_device*/type",
+    "/sys/class/thermal/cooling_device*/cur_state",
+    "/sys/class/thermal/cooling_device*/max_state",
+};
+constexpr std::size_t kMaxZones = 64;
+constexpr std::size_t kMaxTrips = 16;
+constexpr std::size_t kMaxCooling = 256;
+constexpr std::size_t kMaxName = 64;
+
+constexpr std::array kMetrics{
+    gauge("jetmem_thermal_zone_celsius",
+          "Temperature of the zone. Several zones of one type differ by index.", {"zone", "index"},
+          kMaxZones, Worst::kMax),
+    gauge("jetmem_thermal_zone_enabled",
+          "1 while the kernel monitors the zone; 0: its limits neither cool nor stop anything.",
+          {"zone", "index"}, kMaxZones),
+    gauge("jetmem_thermal_margin_celsius",
+          "Degrees from the zone's temperature up to its next limit of this kind; once all are "
+          "exceeded, from the highest, as zero or less. At its limit active starts a fan, "
+          "passive slows the chip down, hot warns, critical shuts the machine off.",
+          {"zone", "index", "kind"}, kMaxZones * 4, Worst::kMin),
+    gauge("jetmem_thermal_trip_celsius",
+          "A limit set for the zone: active starts a fan, passive slows the chip down, hot "
+          "warns, critical shuts the machine off.",
+          {"zone", "index", "trip", "kind"}, kMaxZones* kMaxTrips),
+    gauge("jetmem_cooling_device_state",
+          "How hard the cooling device works; 0 is off. Above 0 on a *-throttle-alert the chip "
+          "is being slowed down now; on a fan it is normal.",
+          {"type", "index"}, kMaxCooling, Worst::kMax),
+    gauge("jetmem_cooling_device_max_state", "The hardest that the cooling device can work.",
+          {"type", "index"}, kMaxCooling),
+};
+enum Metric : std::size_t { kZone, kEnabled, kMargin, kTrip, kState, kMaxState };
+
+constexpr std::array kKinds{Thermal::Kind::kActive, Thermal::Kind::kPassive, Thermal::Kind::kHot,
+                            Thermal::Kind::kCritical};
+
+constexpr std::string_view kUnreadable = "unreadable";
+constexpr std::string_view kMalformed = "malformed";
+constexpr std::string_view kPlaceholder = "placeholder";
+constexpr std::string_view kBeyondBound = "beyond_bound";
+
+// Where in the snapshot a file is; none that the snapshot does not have.
+using Record = std::int32_t;
+constexpr Record kNone = -1;
+
+struct RawTrip {
+  std::uint32_t number = 0;
+  Record temp = kNone;
+  Record type = kNone;
+};
+
+struct RawZone {
+  std::uint32_t number = 0;
+  Record type = kNone;
+  Record temp = kNone;
+  Record mode = kNone;
+  BoundedList<RawTrip, kMaxTrips> trips;
+};
+
+struct RawCooling {
+  std::uint32_t number = 0;
+  Record type = kNone;
+  Record cur_state = kNone;
+  Record max_state = kNone;
+};
+
+std::string_view reason_of(const FileText& file) {
+  if (file.error == EAGAIN) return "powered_off";
+  return file.error == EACCES || file.error == EPERM ? "denied" : kUnreadable;
+}
+
+// The item of this number, made if need be; null at the bound. Few items, asked for in runs.
+template <class Item, std::size_t N>
+Item* item_of(BoundedList<Item, N>& items, std::uint32_t number) {
+  for (Item* item = items.end(); item != items.begin();) {
+    if ((--item)->number == number) return item;
+  }
+  if (items.full()) return nullptr;
+  Item& item = items.add();
+  item.number = number;
+  return &item;
+}
+
+template <class Item, std::size_t N>
+void sort_by_number(BoundedList<Item, N>& items) {
+  std::sort(items.begin(), items.end(),
+            [](const Item& a, const Item& b) { return a.number < b.number; });
+}
+
+// What is wrong with the text of a file "type"; empty when it is a name. The kernel has 19 bytes
+// for it, and none of them steers a terminal.
+std::string_view fault_of_name(std::string_view text) {
+  const auto name = one_value(text);
+  if (!name) return text.empty() ? "empty" : "cut off: no newline at its end";
+  if (name->empty()) return "empty";
+  if (name->size() > kMaxName) return "longer than 64 bytes";
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  return std::any_of(name->begin(), name->end(), is_control) ? "control characters in it" : "";
+}
+
+// ACPI numbers the active trips in their type: "active[0]" or "active0".
+std::optional<Thermal::Kind> kind_of(std::string_view text) {
+  const auto value = one_value(text);
+  if (!value) return std::nullopt;
+  for (const Thermal::Kind kind : kKinds) {
+    std::string_view rest = *value;
+    if (!take_prefix(rest, kind_name(kind))) continue;
+    if (rest.find_first_not_of("[]0123456789") == std::string_view::npos) return kind;
+  }
+  return std::nullopt;
+}
+
+bool is_placeholder(std::string_view type, std::int64_t millidegrees) {
+  if (millidegrees < -200'000 || millidegrees > 1'000'000) return true;
+  return type == "PMIC-Die" && (millidegrees == 50'000 || millidegrees == 100'000);
+}
+
+bool is_unset(Thermal::Kind kind, std::int64_t millidegrees) {
+  if (millidegrees <= -273'000 || millidegrees > 1'000'000) return true;
+  return kind != Thermal::Kind::kActive && millidegrees <= 0;
+}
+
+class Collector {
+ public:
+  Collector(const Snapshot& snapshot, Thermal& out) : snapshot_(snapshot), out_(out) {}
+
+  Result<void> run() {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
+    sort_by_number(zones_);
+    sort_by_number(cooling_);
+    {
+      Refill<Thermal::Zone> zones(out_.zones);
+      Refill<Thermal::CoolingDevice> cooling(out_.cooling);
+      for (RawZone& raw : zones_) finish_zone(raw, zones);
+      for (const RawCooling& raw : cooling_) finish_cooling(raw, cooling);
+    }
+    if (!out_.zones.empty() || !out_.cooling.empty()) return {};
+    if (first_bad_type_ != kNone) return tl::unexpected(error_of_type(file(first_bad_type_)));
+    if (list_error_ != kNone && file(list_error_).as_error().code != Errc::kAbsent) {
+      return tl::unexpected(file(list_error_).as_error());
+    }
+    return fail(Errc::kAbsent, "no thermal zone and no cooling device on this machine");
+  }
+
+ private:
+  FileText file(Record record) const { return snapshot_[static_cast<std::size_t>(record)]; }
+  bool gone(Record record) const {
+    return record == kNone || file(record).error == ENOENT || file(record).error == ENODEV;
+  }
+
+  void add_absent(std::string_view reason) { out_.absent.add(reason); }
+
+  // The file's text; without it, why is counted.
+  std::optional<std::string_view> text_of(Record record) {
+    if (record != kNone && file(record).ok()) return file(record).text;
+    add_absent(record == kNone ? kUnreadable : reason_of(file(record)));
+    return std::nullopt;
+  }
+
+  void take(Record record) {
+    const FileText file = this->file(record);
+    std::string_view rest = file.path;
+    if (!take_prefix(rest, kClass)) return;
+    if (rest.empty()) {
+      if (!file.ok()) list_error_ = record;
+      return;
+    }
+    if (!take_prefix(rest, "/")) return;
+    const std::size_t slash = rest.find('/');
+    std::string_view folder = rest.substr(0, slash);
+    // A folder itself is here only when it could not be listed.
+    const std::string_view leaf =
+        slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+    if (take_prefix(folder, "thermal_zone")) {
+      if (const auto number = small_number(folder)) take_zone_file(*number, leaf, record);
+    } else if (take_prefix(folder, "cooling_device")) {
+      if (const auto number = small_number(folder)) take_cooling_file(*number, leaf, record);
+    }
+  }
+
+  void take_zone_file(std::uint32_t number, std::string_view leaf, Record record) {
+    RawZone* zone = item_of(zones_, number);
+    if (zone == nullptr) {
+      // Once for each zone: each has one type.
+      if (leaf == "type") add_absent(kBeyondBound);
+    } else if (leaf.empty()) {
+      // Its trips could not be listed. A zone that went away meanwhile is no news.
+      if (file(record).error != ENOENT) add_absent(reason_of(file(record)));
+    } else if (leaf == "type") {
+      zone->type = record;
+    } else if (leaf == "temp") {
+      zone->temp = record;
+    } else if (leaf == "mode") {
+      zone->mode = record;
+    } else if (take_prefix(leaf, "trip_point_")) {
+      take_trip_file(*zone, leaf, record);
+    }
+  }
+
+  void take_trip_file(RawZone& zone, std::string_view leaf, Record record) {
+    const std::size_t underscore = leaf.find('_');
+    if (underscore == std::string_view::npos) return;
+    const auto number = small_number(leaf.substr(0, underscore));
+    const std::string_view what = leaf.substr(underscore + 1);
+    if (!number || (what != "temp" && what != "type")) return;
+    RawTrip* trip = item_of(zone.trips, *number);
+    if (trip == nullptr) {
+      if (what == "temp") add_absent(kBeyondBound);
+      return;
+    }
+    (what == "temp" ? trip->temp : trip->type) = record;
+  }
+
+  void take_cooling_file(std::uint32_t number, std::string_view leaf, Record record) {
+    RawCooling* device = item_of(cooling_, number);
+    if (device == nullptr) {
+      if (leaf == "type") add_absent(kBeyondBound);
+    } else if (leaf == "type") {
+      device->type = record;
+    } else if (leaf == "cur_state") {
+      device->cur_state = record;
+    } else if (leaf == "max_state") {
+      device->max_state = record;
+    }
+  }
+
+  static Error error_of_type(const FileText& type) {
+    if (!type.ok()) return type.as_error();
+    return Error{Errc::kMalformed,
+                 std::string(type.path) + ": " + std::string(fault_of_name(type.text))};
+  }
+
+  // The name that makes a zone or device one; without it none of its values can be named.
+  std::optional<std::string_view> name_of(Record type) {
+    if (gone(type)) return std::nullopt;
+    const FileText file = this->file(type);
+    if (file.ok() && fault_of_name(file.text).empty()) return trim(file.text);
+    add_absent(file.ok() ? kMalformed : reason_of(file));
+    if (first_bad_type_ == kNone) first_bad_type_ = type;
+    return std::nullopt;
+  }
+
+  void finish_zone(RawZone& raw, Refill<Thermal::Zone>& zones) {
+    const auto name = name_of(raw.type);
+    if (!name) {
+      // A zone that went away between two files is no news; a temperature without a name is.
+      if (gone(raw.type) && raw.temp != kNone && file(raw.temp).ok()) add_absent(kUnreadable);
+      return;
+    }
+    Thermal::Zone& zone = zones.add();
+    zone.type = *name;
+    zone.number = raw.number;
+    finish_temperature(raw.temp, zone);
+    if (!gone(raw.mode)) finish_mode(raw.mode, zone);
+    sort_by_number(raw.trips);
+    for (const RawTrip& trip : raw.trips) finish_trip(trip, zone);
+  }
+
+  void finish_temperature(Record record, Thermal::Zone& zone) {
+    const auto text = text_of(record);
+    if (!text) return;
+    const auto millidegrees = one_i64(*text);
+    if (!millidegrees) {
+      add_absent(kMalformed);
+    } else if (is_placeholder(zone.type, *millidegrees)) {
+      add_absent(kPlaceholder);
+    } else {
+      zone.celsius = static_cast<double>(*millidegrees) / 1000;
+    }
+  }
+
+  void finish_mode(Record record, Thermal::Zone& zone) {
+    const auto text = text_of(record);
+    if (!text) return;
+    const auto mode = one_value(*text);
+    if (mode != "enabled" && mode != "disabled") {
+      add_absent(kMalformed);
+    } else {
+      zone.enabled = mode == "enabled";
+    }
+  }
+
+  void finish_trip(const RawTrip& raw, Thermal::Zone& zone) {
+    if (gone(raw.temp) && gone(raw.type)) return;
+    const auto temp = text_of(raw.temp);
+    if (!temp) return;
+    const auto type = text_of(raw.type);
+    if (!type) return;
+    const auto millidegrees = one_i64(*temp);
+    const auto kind = kind_of(*type);
+    if (!millidegrees || !kind) {
+      add_absent(kMalformed);
+    } else if (is_unset(*kind, *millidegrees)) {
+      add_absent("trip_unset");
+    } else {
+      zone.trips.push_back({raw.number, *kind, static_cast<double>(*millidegrees) / 1000});
+    }
+  }
+
+  void finish_cooling(const RawCooling& raw, Refill<Thermal::CoolingDevice>& cooling) {
+    const auto name = name_of(raw.type);
+    if (!name) return;
+    Thermal::CoolingDevice& device = cooling.add();
+    device.type = *name;
+    device.number = raw.number;
+    device.state = state(raw.cur_state);
+    device.max_state = state(raw.max_state);
+  }
+
+  std::optional<std::uint64_t> state(Record record) {
+    const auto text = text_of(record);
+    if (!text) return std::nullopt;
+    const auto value = one_u64(*text);
+    if (!value) add_absent(one_i64(*text) == -1 ? kPlaceholder : kMalformed);
+    return value;
+  }
+
+  const Snapshot& snapshot_;
+  Thermal& out_;
+  BoundedList<RawZone, kMaxZones> zones_;
+  BoundedList<RawCooling, kMaxCooling> cooling_;
+  Record list_error_ = kNone;
+  Record first_bad_type_ = kNone;
+};
+
+}  // namespace
+
+const SourceInfo ThermalSource::kInfo{
+    .name = "thermal",
+    .what = "temperatures, their limits, and which cooling devices are at work",
+    .paths = kPaths,
+    .access = Access::kReader,
+    .interval = std::chrono::seconds(5),
+    .shortest_interval = std::chrono::seconds(1),
+    .grant = "read access to /sys/class/thermal for jetmem-reader, or run as root",
+    .metrics = kMetrics,
+    // 64 zones of 3 files and 16 trips, 256 cooling devices, and some beyond to be counted.
+    .limits = {.file_bytes = 4096, .total_bytes = 1U << 20, .files = 4096},
+};
+
+std::string_view kind_name(Thermal::Kind kind) {
+  static constexpr std::array<std::string_view, 4> kNames{"active", "passive", "hot", "critical"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<double> Thermal::Zone::margin(Kind kind) const {
+  if (!celsius || enabled == false) return std::nullopt;
+  std::optional<double> next;
+  std::optional<double> highest;
+  for (const Trip& trip : trips) {
+    if (trip.kind != kind) continue;
+    // The kernel acts at the limit itself: one that is reached is not the next.
+    if (trip.celsius > *celsius && (!next || trip.celsius < *next)) next = trip.celsius;
+    if (!highest || trip.celsius > *highest) highest = trip.celsius;
+  }
+  if (!highest) return std::nullopt;
+  // Both are whole millidegrees: without the rounding 70 - 71.218 prints as -1.2180000000000035.
+  return std::round((next.value_or(*highest) - *celsius) * 1000) / 1000;
+}
+
+Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out) {
+  out.absent.reset();
+  return Collector(snapshot, out).run();
+}
+
+Result<void> ThermalSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  if (auto ok = parse_thermal(snapshot, reading_); !ok) return ok;
+  zone_indexes_.next_reading();
+  cooling_indexes_.next_reading();
+  // By number, so that at the first reading the indexes are in the numbers' order.
+  for (Thermal::Zone& zone : reading_.zones) {
+    zone.index = zone_indexes_.of(zone.type, zone.number);
+  }
+  for (Thermal::CoolingDevice& device : reading_.cooling) {
+    device.index = cooling_indexes_.of(device.type, device.number);
+  }
+  return {};
+}
+
+void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
+  for (const Thermal::Zone& zone : reading_.zones) {
+    out.put(kMetrics[kZone], zone.celsius, zone.type, zone.index);
+    if (zone.enabled) out.put(kMetrics[kEnabled], *zone.enabled ? 1 : 0, zone.type, zone.index);
+    for (const Thermal::Kind kind : kKinds) {
+      if (const auto margin = zone.margin(kind)) {
+        out.put(kMetrics[kMargin], *margin, zone.type, zone.index, kind_name(kind));
+      }
+    }
+    for (const Thermal::Trip& trip : zone.trips) {
+      out.put(kMetrics[kTrip], trip.celsius, zone.type, zone.index, trip.number,
+              kind_name(trip.kind));
+    }
+    if (zone.enabled == false && zone.celsius && !zone.trips.empty()) {
+      context.absent.add("disabled");
+    }
+  }
+  for (const Thermal::CoolingDevice& device : reading_.cooling) {
+    out.put(kMetrics[kState], device.state, device.type, device.index);
+    out.put(kMetrics[kMaxState], device.max_state, device.type, device.index);
+  }
+}
+
+}  // namespace jetmem

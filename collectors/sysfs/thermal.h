@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// /sys/class/thermal: temperatures, the limits set for them, and what is throttled. World readable,
+// but a reading may wait for firmware (BPMP on Tegra), so jetmem-reader is asked.
+//
+// Format (Documentation/driver-api/thermal/sysfs-api.rst), one value a file:
+//   thermal_zone<N>/type                  a name, the same on every boot. N is not.
+//   thermal_zone<N>/temp                  thousandths of a degree Celsius, may be negative
+//   thermal_zone<N>/mode                  "enabled" or "disabled"; not every 4.9 zone has it
+//   thermal_zone<N>/trip_point_<T>_temp   as temp
+//   thermal_zone<N>/trip_point_<T>_type   active, passive, hot or critical
+//   cooling_device<N>/{type,cur_state,max_state}   0: not cooling
+//
+// Zones and cooling devices are named by type and, where several share one, by an index: in the
+// order of N at the first reading, and kept from then on ("cpufreq-cpu0" is one of a kind,
+// "Processor" is not). Each file ends with a newline; one that does not was cut and is malformed.
+//
+// What is no measurement is omitted and counted:
+//   powered_off  EAGAIN: the sensor's power domain is off (GPU, CV, DLA on Tegra). Older BPMP
+//                drivers answer EINVAL to that and to real failures alike: such is "unreadable".
+//   placeholder  below -200 C (-256000 is one driver's "off") or above 1000 C. Also the zone
+//                PMIC-Die at exactly 50 or 100 C: its chip has no thermometer, only two alarms; the
+//                driver says 100 (some 50) for "no alarm", 120 and 140 for the alarms, which stay.
+//                And a cooling state of -1, the kernel's "no state" (intel_powerclamp at rest).
+//   trip_unset   a limit that says "none": at or below -273 C (-2147483648, -274000), above 1000 C,
+//                and 0 C or less for all but active trips (fans may well start at 0).
+//   denied, malformed, beyond_bound (64 zones, 16 trips a zone, 256 devices): as they say. A type
+//                that is empty, longer than 64 bytes or holds control characters is malformed.
+//   disabled     the distance to the limits of a disabled zone, on which the kernel does not act.
+//                Its temperature stays: the driver is asked at each reading.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectors/source.h"
+#include "collectors/storage.h"
+#include "collectors/sysfs/type_indexes.h"
+
+namespace jetmem {
+
+struct Thermal {
+  enum class Kind : std::uint8_t { kActive, kPassive, kHot, kCritical };
+  struct Trip {
+    std::uint32_t number = 0;  // of trip_point_<T>_temp
+    Kind kind = Kind::kActive;
+    double celsius = 0;
+
+    bool operator==(const Trip&) const = default;
+  };
+  struct Zone {
+    std::string type;
+    std::uint32_t index = 0;   // among zones of this type; given by ThermalSource, not by the text
+    std::uint32_t number = 0;  // the kernel's, until the next boot
+    std::optional<double> celsius;
+    std::optional<bool> enabled;
+    std::vector<Trip> trips;  // by number
+
+    // From the temperature up to the next limit of this kind above it; above all of them, from the
+    // highest, and then zero or negative. Absent without temperature or limit, and on a disabled
+    // zone.
+    std::optional<double> margin(Kind kind) const;
+    void clear() { reset_keeping(*this, &Zone::type, &Zone::trips); }
+    bool operator==(const Zone&) const = default;
+  };
+  struct CoolingDevice {
+    std::string type;
+    std::uint32_t index = 0;
+    std::uint32_t number = 0;
+    std::optional<std::uint64_t> state;
+    std::optional<std::uint64_t> max_state;
+
+    void clear() { reset_keeping(*this, &CoolingDevice::type); }
+    bool operator==(const CoolingDevice&) const = default;
+  };
+  std::vector<Zone> zones;             // by number
+  std::vector<CoolingDevice> cooling;  // by number
+
+  // Unavailable values, by reason.
+  AbsentValues absent;
+};
+
+std::string_view kind_name(Thermal::Kind kind);
+
+// A file that cannot be read or understood leaves out its value; a zone or device without a
+// readable type is omitted whole. Errors: kAbsent when there is neither zone nor cooling device;
+// when there are, and not one has a readable type, why. `out` is reused: its storage, not its
+// content.
+Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out);
+
+class ThermalSource final : public SourceOf<Thermal> {
+ public:
+  static const SourceInfo kInfo;
+  const SourceInfo& info() const override { return kInfo; }
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
+  void write(SampleWriter& out, WriteContext& context) const override;
+
+ private:
+  TypeIndexes zone_indexes_{256};
+  TypeIndexes cooling_indexes_{1024};
+};
+
+}  // namespace jetmem

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/throttle.h"
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kThermal = "/sys/class/thermal";
+constexpr std::string_view kHwmon = "/sys/class/hwmon";
+// Where the hwmon class shows nothing of it (a captured tree without links).
+constexpr std::string_view kSoctherm = "/sys/devices/platform/soctherm-oc-event/hwmon";
+constexpr std::string_view kSocthermName = "soctherm_oc";
+constexpr std::string_view kLeftOut = "cooling devices omitted";
+constexpr std::string_view kChipsLeftOut = "hwmon devices omitted";
+constexpr std::size_t kMaxCooling = 256;
+constexpr std::size_t kMaxHwmon = 64;
+constexpr std::size_t kMaxCauses = 48;
+
+constexpr std::array<std::string_view, Throttle::kMaxEvents> kEventNames{
+    "oc1", "oc2", "oc3", "oc4", "oc5", "oc6", "oc7", "oc8"};
+
+constexpr std::array kMetrics{
+    gauge("jetmem_throttling",
+          "1 while anything slows the chip down: any jetmem_throttle_active. A probe or a model "
+          "that is slow meanwhile is slow for that reason, not because memory is short. "
+          "Over-current slows it for moments too short to be seen here: look at "
+          "jetmem_overcurrent_events_total. Absent while not all causes can be read.",
+          {}, 1, Worst::kMax),
+    gauge("jetmem_throttle_active",
+          "1 while this slows the chip down. *-throttle-alert: that part is above its throttling "
+          "temperature. cpufreq-*, devfreq-*: the kernel cuts that clock. Look at "
+          "jetmem_thermal_zone_celsius, the fan and the power mode.",
+          {"cause"}, kMaxCauses, Worst::kMax),
+    gauge("jetmem_thermal_alert_active",
+          "1 while the board warns without slowing down. hot-surface-alert: the case is hot to "
+          "the touch (from 70 C on an Orin), which is normal under load.",
+          {"alert"}, kMaxCauses, Worst::kMax),
+    counter("jetmem_overcurrent_events_total",
+            "How often the hardware's over-current protection triggered, since boot. Look at the "
+            "rate; a number above 0 alone means nothing. On Orin oc1 is under-voltage (a weak "
+            "supply or cable), oc2 a high average current, oc3 a short peak, which rises under "
+            "bursts of GPU work in the unlimited power modes.",
+            {"event"}, Throttle::kMaxEvents),
+    gauge("jetmem_overcurrent_throttle_enabled",
+          "1 when this over-current event slows the chip down, 0 when it is only counted.",
+          {"event"}, Throttle::kMaxEvents),
+};
+enum Metric : std::size_t { kThrottling, kActive, kAlert, kEvents, kEnabled };
+
+struct EventFile {
+  std::size_t index = 0;
+  bool is_count = false;
+};
+
+// "oc3_event_cnt"; none for a file that is not of an event's.
+std::optional<EventFile> event_of(std::string_view leaf, bool& beyond_bound) {
+  if (!take_prefix(leaf, "oc")) return std::nullopt;
+  const std::size_t underscore = leaf.find('_');
+  if (underscore == std::string_view::npos) return std::nullopt;
+  const auto number = small_number(leaf.substr(0, underscore));
+  const std::string_view what = leaf.substr(underscore);
+  const bool is_count = what == "_event_cnt" || what == "_irq_cnt";
+  if (!number || *number == 0 || (!is_count && what != "_throt_en")) return std::nullopt;
+  if (*number > Throttle::kMaxEvents) {
+    beyond_bound = is_count;
+    return std::nullopt;
+  }
+  return EventFile{*number - 1, is_count};
+}
+
+// Reads a type and, if it is one of ours, the state.
+void gather_cooling(Gatherer& files, std::vector<std::string>& names) {
+  const int error = files.list(kThermal, names);
+  if (error != 0 && !is_gone(error)) files.add(kThermal, {}, error);
+  std::uint64_t left_out = 0;
+  std::size_t read = 0;
+  std::string path;
+  for (const std::string& name : names) {
+    if (!name.starts_with("cooling_device")) continue;
+    if (read == kMaxCooling || !files.has_room()) {
+      ++left_out;
+      continue;
+    }
+    ++read;
+    path.assign(kThermal).append("/").append(name);
+    const std::size_t folder = path.size();
+    const FileText type = files.read(path.append("/type"));
+    const auto text = type.ok() ? one_name(type.text) : std::nullopt;
+    if (is_gone(type.error) || (text && kind_of_cooling(*text) == Throttle::Kind::kNone)) {
+      files.forget();
+      continue;
+    }
+    path.resize(folder);
+    files.read(path.append("/cur_state"));
+  }
+  if (left_out > 0) files.note(kLeftOut, left_out);
+}
+
+bool gather_events(Gatherer& files, std::string_view directory, std::vector<std::string>& names) {
+  const int error = files.list(directory, names);
+  if (error != 0 && !is_gone(error)) files.add(directory, {}, error);
+  if (names.size() > kMaxHwmon) {
+    files.note(kChipsLeftOut, names.size() - kMaxHwmon);
+    names.resize(kMaxHwmon);
+  }
+  bool found = false;
+  std::string path;
+  std::vector<std::string> leaves;
+  for (const std::string& name : names) {
+    if (!name.starts_with("hwmon") || !files.has_room()) continue;
+    path.assign(directory).append("/").append(name);
+    const std::size_t folder = path.size();
+    const FileText chip = files.read(path.append("/name"));
+    const bool is_ours = chip.ok() && one_value(chip.text) == kSocthermName;
+    if (chip.ok() || is_gone(chip.error)) files.forget();
+    if (!is_ours) continue;
+    found = true;
+    path.resize(folder);
+    if (const int denied = files.list(path, leaves); denied != 0) files.add(path, {}, denied);
+    for (const std::string& leaf : leaves) {
+      bool beyond_bound = false;
+      if (!event_of(leaf, beyond_bound) && !beyond_bound) continue;
+      if (!files.has_room()) break;
+      path.resize(folder);
+      files.read(path.append("/").append(leaf));
+    }
+  }
+  return found;
+}
+
+void gather_throttle(Gatherer& files) {
+  std::vector<std::string> names;
+  gather_cooling(files, names);
+  if (!gather_events(files, kHwmon, names)) gather_events(files, kSoctherm, names);
+}
+
+class Collector {
+ public:
+  Collector(const Snapshot& snapshot, Throttle& out) : snapshot_(snapshot), out_(out) {}
+
+  Result<void> run() {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
+    finish_causes();
+    if (any_value_) return {};
+    if (first_error_) return tl::unexpected(error_of(*first_error_));
+    return fail(Errc::kAbsent,
+                "no cooling device that cuts clocks and no over-current counter on this machine");
+  }
+
+ private:
+  struct Raw {
+    std::uint32_t number = 0;
+    Throttle::Kind kind = Throttle::Kind::kNone;
+    std::string_view type;
+    std::optional<bool> active;
+  };
+
+  void add_missing(std::string_view reason, const FileText& file) {
+    out_.absent.add(reason);
+    if (!first_error_ || (is_denied(file.error) && !is_denied(first_error_->error))) {
+      first_error_ = file;
+    }
+  }
+
+  static Error error_of(const FileText& file) {
+    if (!file.ok()) return file.as_error();
+    return Error{Errc::kMalformed,
+                 std::string(file.path) + ": found '" + printable(file.text, 60) + "'"};
+  }
+
+  void take(const FileText& file) {
+    std::string_view rest = file.path;
+    if (take_prefix(rest, "jetmem:")) {
+      const auto left_out = one_u64(file.text);
+      if ((rest != kLeftOut && rest != kChipsLeftOut) || !left_out) return;
+      out_.absent.add("beyond_bound", *left_out);
+      if (rest == kLeftOut) unknown_ = true;
+    } else if (take_prefix(rest, kThermal)) {
+      take_thermal(file, rest);
+    } else if (take_prefix(rest, kHwmon) || take_prefix(rest, kSoctherm)) {
+      take_hwmon(file, rest);
+    }
+  }
+
+  void take_thermal(const FileText& file, std::string_view rest) {
+    if (rest.empty()) {
+      if (!file.ok()) lost_cooling(file);
+      return;
+    }
+    if (!take_prefix(rest, "/cooling_device")) return;
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    const auto number = small_number(rest.substr(0, slash));
+    const std::string_view leaf = rest.substr(slash);
+    if (!number || (leaf != "/type" && leaf != "/cur_state")) return;
+    Raw* raw = item_of(*number);
+    if (raw == nullptr) {
+      if (leaf == "/type") out_.absent.add("beyond_bound");
+      unknown_ = true;
+    } else if (leaf == "/type") {
+      take_type(file, *raw);
+    } else {
+      take_state(file, *raw);
+    }
+  }
+
+  void take_type(const FileText& file, Raw& raw) {
+    const auto type = file.ok() ? one_name(file.text) : std::nullopt;
+    if (!type) return lost_cooling(file);
+    raw.type = *type;
+    raw.kind = kind_of_cooling(*type);
+  }
+
+  // Its type was read first. Without one this may be a fan's; that it is missing is counted there.
+  void take_state(const FileText& file, Raw& raw) {
+    if (raw.kind == Throttle::Kind::kNone) return;
+    if (!file.ok()) return add_missing(reason_of_errno(file.error), file);
+    const auto state = one_u64(file.text);
+    if (!state) return add_missing("malformed", file);
+    raw.active = *state > 0;
+  }
+
+  // Something that may slow the chip, and it is not known what.
+  void lost_cooling(const FileText& file) {
+    add_missing(file.ok() ? "malformed" : reason_of_errno(file.error), file);
+    unknown_ = true;
+  }
+
+  Raw* item_of(std::uint32_t number) {
+    for (Raw* raw = cooling_.end(); raw != cooling_.begin();) {
+      if ((--raw)->number == number) return raw;
+    }
+    if (cooling_.full()) return nullptr;
+    Raw& raw = cooling_.add();
+    raw.number = number;
+    return &raw;
+  }
+
+  void take_hwmon(const FileText& file, std::string_view rest) {
+    const std::size_t slash = rest.rfind('/');
+    const std::string_view leaf =
+        slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+    bool beyond_bound = false;
+    const auto event = event_of(leaf, beyond_bound);
+    if (beyond_bound) out_.absent.add("beyond_bound");
+    if (!event) {
+      // A folder that could not be listed.
+      if (!file.ok() && !beyond_bound) add_missing(reason_of_errno(file.error), file);
+      return;
+    }
+    if (!file.ok()) return add_missing(reason_of_errno(file.error), file);
+    const auto value = one_u64(file.text);
+    if (!value || (!event->is_count && *value > 1)) return add_missing("malformed", file);
+    Throttle::Event& out = out_.events[event->index];
+    if (event->is_count ? out.count.has_value() : out.throttles.has_value()) {
+      out_.absent.add("duplicate");
+    } else if (event->is_count) {
+      out.count = value;
+    } else {
+      out.throttles = *value == 1;
+    }
+    any_value_ = true;
+  }
+
+  void finish_causes() {
+    std::sort(cooling_.begin(), cooling_.end(), [](const Raw& a, const Raw& b) {
+      return a.type != b.type ? a.type < b.type : a.number < b.number;
+    });
+    bool any_throttle = false;
+    bool any_active = false;
+    Refill<Throttle::Cause> causes(out_.causes);
+    Throttle::Cause* cause = nullptr;
+    std::size_t count = 0;
+    for (const Raw& raw : cooling_) {
+      if (raw.kind == Throttle::Kind::kNone) continue;
+      if (raw.kind == Throttle::Kind::kThrottle) {
+        any_throttle = true;
+        unknown_ = unknown_ || !raw.active;
+        any_active = any_active || raw.active == true;
+      }
+      any_value_ = any_value_ || raw.active;
+      if (cause == nullptr || cause->type != raw.type) {
+        if (count == kMaxCauses) {
+          out_.absent.add("beyond_bound");
+          continue;
+        }
+        ++count;
+        cause = &causes.add();
+        cause->type = raw.type;
+        cause->kind = raw.kind;
+        cause->active = raw.active;
+      } else if (raw.active == true || !raw.active) {
+        // Of several of one type one that works is enough; "none does" takes knowing all.
+        if (cause->active != true) cause->active = raw.active;
+      }
+    }
+    if (any_active) {
+      out_.throttling = true;
+    } else if (any_throttle && !unknown_) {
+      out_.throttling = false;
+    }
+  }
+
+  const Snapshot& snapshot_;
+  Throttle& out_;
+  BoundedList<Raw, kMaxCooling> cooling_;
+  bool unknown_ = false;
+  bool any_value_ = false;
+  std::optional<FileText> first_error_;
+};
+
+}  // namespace
+
+const SourceInfo ThrottleSource::kInfo{
+    .name = "throttle",
+    .what = "what slows the chip down now: throttle alerts and over-current events",
+    .access = Access::kReader,
+    .interval = std::chrono::seconds(5),
+    .shortest_interval = std::chrono::seconds(1),
+    .grant =
+        "read access to /sys/class/thermal and /sys/class/hwmon for jetmem-reader, or run as "
+        "root",
+    .metrics = kMetrics,
+    .limits = {.file_bytes = 4096, .total_bytes = 256U << 10, .files = 1024},
+    .gather = gather_throttle,
+};
+
+Throttle::Kind kind_of_cooling(std::string_view type) {
+  if (type.ends_with("-throttle-alert") || type.ends_with("-balanced") ||
+      type.ends_with("-heavy") || type == "heavy" || type == "light") {
+    return Throttle::Kind::kThrottle;
+  }
+  for (const std::string_view begin :
+       {"cpufreq-", "devfreq-", "thermal-cpufreq-", "thermal-devfreq-"}) {
+    if (type.starts_with(begin)) return Throttle::Kind::kThrottle;
+  }
+  return type.ends_with("-alert") ? Throttle::Kind::kWarning : Throttle::Kind::kNone;
+}
+
+Result<void> parse_throttle(const Snapshot& snapshot, Throttle& out) {
+  out.events = {};
+  out.throttling.reset();
+  out.absent.reset();
+  return Collector(snapshot, out).run();
+}
+
+Result<void> ThrottleSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  return parse_throttle(snapshot, reading_);
+}
+
+void ThrottleSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
+  if (reading_.throttling) out.put(kMetrics[kThrottling], *reading_.throttling ? 1 : 0);
+  for (const Throttle::Cause& cause : reading_.causes) {
+    if (!cause.active) continue;
+    const bool is_warning = cause.kind == Throttle::Kind::kWarning;
+    out.put(kMetrics[is_warning ? kAlert : kActive], *cause.active ? 1 : 0, cause.type);
+  }
+  for (std::size_t i = 0; i < reading_.events.size(); ++i) {
+    const Throttle::Event& event = reading_.events[i];
+    out.put(kMetrics[kEvents], event.count, kEventNames[i]);
+    if (event.throttles) out.put(kMetrics[kEnabled], *event.throttles ? 1 : 0, kEventNames[i]);
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/alerts/alert_notification.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+#include "base/text/utc_time.h"
+
+namespace jetmem {
+namespace {
+
+// YAML folds texts as their writers like; here each is one line.
+std::string one_line(std::string text, std::size_t most = AlertNotification::kMaxText) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return printable(text, most);
+}
+
+std::string name_of(const std::string& text) {
+  return printable(text, AlertNotification::kMaxName);
+}
+
+// The shortest that reads back as the same; nothing where it is not a number.
+std::string number(double value) {
+  if (!std::isfinite(value)) return {};
+  std::array<char, 64> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+std::string variable_name(std::string_view label) {
+  std::string name = "JETMEM_LABEL_";
+  for (const char c : label.substr(0, AlertNotification::kMaxName)) {
+    const bool is_small = c >= 'a' && c <= 'z';
+    const bool is_fine = is_digit(c) || (c >= 'A' && c <= 'Z');
+    name += is_small ? static_cast<char>(c - 'a' + 'A') : is_fine ? c : '_';
+  }
+  return name;
+}
+
+template <class Take>
+void for_each_label(const AlertNotification& notification, Take take) {
+  const std::size_t count = std::min(notification.labels.size(), AlertNotification::kMaxLabels);
+  for (std::size_t i = 0; i < count; ++i) {
+    take(notification.labels[i].first,
+         printable(notification.labels[i].second, AlertNotification::kMaxLabelValue));
+  }
+}
+
+}  // namespace
+
+AlertNotification alert_notification(const Transition& transition) {
+  AlertNotification notification;
+  if (transition.rule != nullptr) {
+    notification.alert = transition.rule->name;
+    notification.severity = severity_name(transition.rule->severity);
+  }
+  notification.change = transition.change;
+  notification.value = transition.value;
+  notification.labels = transition.labels;
+  notification.reason = transition.reason;
+  notification.at = transition.at;
+  notification.since = std::max(transition.at - transition.active_since, Nanoseconds(0));
+  return notification;
+}
+
+std::string alert_json(const AlertNotification& notification) {
+  nlohmann::ordered_json labels = nlohmann::ordered_json::object();
+  for_each_label(notification, [&](const std::string& name, std::string value) {
+    labels[name_of(name)] = std::move(value);
+  });
+  nlohmann::ordered_json json;
+  json["alert"] = name_of(notification.alert);
+  json["severity"] = name_of(notification.severity);
+  json["state"] = change_name(notification.change);
+  json["value"] = nullptr;
+  if (std::isfinite(notification.value)) json["value"] = notification.value;
+  json["labels"] = std::move(labels);
+  json["at"] = nullptr;
+  if (notification.wall > Nanoseconds(0)) json["at"] = utc_time(notification.wall);
+  json["at_boot_seconds"] = to_seconds(notification.at);
+  json["summary"] = one_line(notification.summary);
+  json["cause"] = one_line(notification.cause);
+  json["remedy"] = one_line(notification.remedy);
+  json["runbook"] = one_line(notification.runbook);
+  json["since_seconds"] = to_seconds(notification.since);
+  if (!notification.reason.empty()) json["reason"] = one_line(notification.reason);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::vector<std::string> alert_environment(const AlertNotification& notification) {
+  std::vector<std::string> variables{
+      "JETMEM_ALERT=" + name_of(notification.alert),
+      "JETMEM_SEVERITY=" + name_of(notification.severity),
+      "JETMEM_STATE=" + std::string(change_name(notification.change)),
+      "JETMEM_VALUE=" + number(notification.value),
+      "JETMEM_AT=" +
+          (notification.wall > Nanoseconds(0) ? utc_time(notification.wall) : std::string()),
+      "JETMEM_SUMMARY=" + one_line(notification.summary),
+      "JETMEM_RUNBOOK=" + one_line(notification.runbook),
+  };
+  for_each_label(notification, [&](const std::string& name, const std::string& value) {
+    variables.push_back(variable_name(name) + "=" + value);
+  });
+  return variables;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/alerts/notifier.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/text/text.h"
+#include "base/text/units.h"
+#include "rules/model/texts.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::string_view kName = "notifier";
+constexpr std::size_t kFirstLine = 200;
+// Between checks whether a hanging program is gone.
+constexpr Nanoseconds kWedgedPollInterval = std::chrono::seconds(5);
+
+constexpr std::array kMetrics{
+    Descriptor{
+        .name = "jetmem_notifications_total",
+        .type = MetricType::kCounter,
+        .help = "Notifications sent by running alerts.program, by result: ok; not_started (no such "
+                "program), failed (it exited with an error), timeout (killed at "
+                "alerts.deadline), flood (it printed too much). Each notification is sent "
+                "once; journalctl -u jetmemd shows why one failed.",
+        .labels = {"result"},
+        .max_series = 5},
+    Descriptor{
+        .name = "jetmem_notifications_dropped_total",
+        .type = MetricType::kCounter,
+        .help =
+            "Notifications that alerts.program never received, by reason: queue_full (the least "
+            "severe are dropped first), superseded (a newer change of the same alert "
+            "replaced it), disabled (alerts.program was removed), stopping (jetmemd "
+            "ended; its next start sends those still firing). The journal has them all.",
+        .labels = {"reason"},
+        .max_series = 4},
+    Descriptor{
+        .name = "jetmem_notification_queue_length",
+        .help = "Notifications waiting for alerts.program: one is sent at a time, the most severe "
+                "first, at most ten per minute, three of these for critical alerts only."},
+    Descriptor{
+        .name = "jetmem_notifier_wedged",
+        .help =
+            "1 while alerts.program hangs in the kernel although it was killed: no notification "
+            "is sent until it is gone."},
+    Descriptor{
+        .name = "jetmem_notifier_orphan_processes",
+        .help = "Processes that alerts.program left running when it ended. They count towards the "
+                "limits of the daemon's unit, so it is not started again until they are "
+                "gone."},
+};
+enum Metric : std::size_t { kCalled, kDropped, kWaiting, kWedged, kOrphanProcesses };
+
+// A file in memory, read from its beginning: unlike a pipe it takes everything at once.
+Result<UniqueFd> as_file(const std::string& text) {
+  UniqueFd fd(::memfd_create("jetmem-alert", MFD_CLOEXEC));
+  if (!fd.valid()) return tl::unexpected(errno_error("make", "a file of the alert", errno));
+  if (::pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    return tl::unexpected(errno_error("write", "the alert", errno));
+  }
+  return fd;
+}
+
+std::string title_of(const AlertNotification& notification) {
+  return printable(notification.alert, AlertNotification::kMaxName) + " (" +
+         std::string(change_name(notification.change)) + ")";
+}
+
+}  // namespace
+
+Notifier::Notifier(const Clock& clock, Spawner& spawner, Log& log, NotifierOptions options)
+    : clock_(clock),
+      options_(std::move(options)),
+      log_(log, clock, kName),
+      child_(clock, spawner,
+             {[this](std::string_view bytes) { on_output(bytes); },
+              [this](const ChildEnd& child) {
+                end(child.well ? Call::kOk : Call::kFailed, child.how);
+              }}),
+      orphans_("JETMEM_NOTIFIER=" + std::to_string(::getpid())),
+      state_file_({.directory = options_.runtime_directory,
+                   .name = "alert-hook.json",
+                   .boot_id = options_.boot_id,
+                   .what = "unsent notifications",
+                   .format = PendingNotification::kFormat,
+                   .max_bytes = PendingNotification::kMaxBytes},
+                  log) {
+  child_.allow_stdout_close();
+}
+
+Result<void> Notifier::start(EventLoop& loop) {
+  if (auto ok = step_timer_.attach(loop, [this] { step(); }); !ok) return ok;
+  if (auto ok = deadline_timer_.attach(loop, [this] { on_deadline(); }); !ok) return ok;
+  if (on()) step_in(Nanoseconds(0));
+  return child_.attach(loop);
+}
+
+void Notifier::apply(const AlertsSettings& settings, std::string runbooks) {
+  settings_ = settings;
+  runbooks_ = std::move(runbooks);
+  if (!on()) stop();
+}
+
+bool Notifier::notifies(Change change) {
+  return change != Change::kPending && change != Change::kCleared;
+}
+
+void Notifier::notify(const Transition& transition) {
+  if (!on() || !notifies(transition.change)) return;
+  // The firing of an alert that never fired was not sent, nor is its end.
+  if (transition.change != Change::kFiring && transition.from != AlertState::kFiring) return;
+  if (transition.rule == nullptr) return notify(alert_notification(transition));
+  const RuleTexts& texts = transition.rule->texts;
+  const ValueUnit unit = value_unit(transition.rule->when.front());
+  const auto fill = [&](const std::string& text) {
+    return fill_text(text, transition.value, unit, transition.labels);
+  };
+  AlertNotification notification = alert_notification(transition);
+  notification.summary = fill(texts.summary);
+  notification.cause = fill(texts.cause);
+  notification.remedy = fill(texts.remedy);
+  if (!texts.runbook.empty()) notification.runbook = runbooks_ + "/" + texts.runbook + ".md";
+  notify(std::move(notification));
+}
+
+void Notifier::begin_with(const RuleEngine& engine) {
+  const auto& rules = engine.rules().rules;
+  for (std::size_t i = 0; i < rules.size() && on(); ++i) {
+    for (const RuleEngine::Instance& instance : engine.evaluated(i).instances) {
+      if (instance.state != AlertState::kFiring) continue;
+      Transition transition;
+      transition.rule = &rules[i];
+      transition.change = Change::kFiring;
+      transition.labels = engine.labels_of(instance);
+      transition.value = instance.value;
+      transition.at = instance.firing_since;
+      transition.active_since = instance.active_since;
+      if (was_pending(transition.rule->name, transition.labels)) notify(transition);
+    }
+  }
+  clear_pending();
+}
+
+void Notifier::notify(AlertNotification notification) {
+  if (!on() || !notifies(notification.change)) return;
+  // The wall clock may be stepped before it is sent.
+  if (notification.wall == Nanoseconds(0))
+    notification.wall = clock_.wall() - (clock_.boot() - notification.at);
+  const AlertQueue::Pushed pushed = waiting_.push(std::move(notification));
+  if (pushed.replaced) count(Drop::kSuperseded);
+  if (pushed.dropped) drop(Drop::kQueueFull, pushed.dropped->alert);
+  // Not at once: the caller is in the middle of its own work.
+  step_in(Nanoseconds(0));
+}
+
+void Notifier::stop() {
+  if (child_.running()) drop(Drop::kDisabled, sending_);
+  for (const AlertNotification& notification : waiting_.all())
+    drop(Drop::kDisabled, notification.alert);
+  abandon_run();
+  save_pending();
+}
+
+void Notifier::finish() {
+  save_pending();
+  std::vector<std::string> names;
+  if (child_.running()) names.push_back(sending_);
+  for (const AlertNotification& notification : waiting_.all())
+    names.push_back(title_of(notification));
+  abandon_run();
+  if (names.empty()) return;
+  std::string list;
+  for (const std::string& name : names) {
+    count(Drop::kStopping);
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  log_.log_message(
+      LogLevel::kWarning,
+      "jetmemd stops with " + std::to_string(names.size()) +
+          " notifications unsent or unfinished: " + list +
+          (state_file_.is_enabled() ? "; its next start sends those still firing" : ""));
+}
+
+void Notifier::abandon_run() {
+  child_.kill();
+  set_deadline(false);
+  waiting_.clear();
+  sending_pending_.reset();
+  step_timer_.cancel();
+}
+
+bool Notifier::was_pending(const std::string& alert, const AlertNotification::Labels& labels) {
+  if (!on()) return false;
+  if (!previously_pending_) {
+    saved_pending_ =
+        state_file_.load(parse_pending_notifications).value_or(std::vector<PendingNotification>());
+    previously_pending_ = saved_pending_;
+  }
+  const auto& before = *previously_pending_;
+  return !before.empty() && std::find(before.begin(), before.end(),
+                                      pending_notification(alert, labels)) != before.end();
+}
+
+void Notifier::clear_pending() { previously_pending_.emplace(); }
+
+void Notifier::save_pending() {
+  std::vector<PendingNotification> pending;
+  if (child_.running() && sending_pending_) pending.push_back(*sending_pending_);
+  for (const AlertNotification& notification : waiting_.all()) {
+    if (notification.change == Change::kFiring)
+      pending.push_back(pending_notification(notification.alert, notification.labels));
+  }
+  if (pending == saved_pending_) return;
+  // Not again and again where it cannot be written.
+  saved_pending_ = std::move(pending);
+  state_file_.store(to_text(saved_pending_));
+}
+
+// The only place that starts the program: never from a callback of the run before.
+void Notifier::step() {
+  save_pending();
+  if (is_busy() || orphans_run() || waiting_.empty()) return;
+  if (const auto wait = wait_for_turn(); wait > Nanoseconds(0)) return step_in(wait);
+  send_next();
+  step_in(Nanoseconds(0));
+}
+
+// The end of a running program leads to the next step; a killed one is polled.
+bool Notifier::is_busy() {
+  if (child_.running()) return true;
+  if (!child_.is_terminating()) {
+    logged_wedged_ = false;
+    return false;
+  }
+  const bool wedged = child_.wedged();
+  if (wedged && !std::exchange(logged_wedged_, true)) {
+    log_.log_message(LogLevel::kError,
+                     program_ + " (pid " + std::to_string(child_.terminating_pid()) +
+                         ") hangs in the kernel and cannot be killed: notifications wait until "
+                         "it is gone");
+  }
+  step_in(wedged ? kWedgedPollInterval : options_.snapshot);
+  return true;
+}
+
+// Whether processes of the last run are still there. Those about to exit are not logged.
+bool Notifier::orphans_run() {
+  if (!check_orphans_) return false;
+  std::string example;
+  orphan_count_ = orphans_.count(example);
+  if (orphan_count_.value_or(0) == 0) {
+    check_orphans_ = false;
+    logged_orphans_ = false;
+    orphans_since_.reset();
+    return false;
+  }
+  const Nanoseconds now = clock_.mono();
+  if (!orphans_since_) orphans_since_ = now;
+  const bool is_new = now - *orphans_since_ < options_.snapshot;
+  if (!is_new && !std::exchange(logged_orphans_, true)) {
+    log_.log_message(LogLevel::kError, program_ + " ended and left " +
+                                           std::to_string(*orphan_count_) + " processes running (" +
+                                           example +
+                                           "): it is not started again until they are gone");
+  }
+  step_in(is_new ? options_.snapshot : kWedgedPollInterval);
+  return true;
+}
+
+Nanoseconds Notifier::wait_for_turn() const {
+  const Nanoseconds now = clock_.boot();
+  const Nanoseconds any = turns_.wait(now, options_.window);
+  if (is_critical(waiting_.next())) return any;
+  return std::max(any, noncritical_turns_.wait(now, options_.window));
+}
+
+void Notifier::send_next() {
+  const AlertNotification notification = waiting_.take_next();
+  turns_.take(clock_.boot());
+  if (!is_critical(notification)) noncritical_turns_.take(clock_.boot());
+  sending_ = title_of(notification);
+  program_ = settings_.program;
+  sending_pending_.reset();
+  if (notification.change == Change::kFiring)
+    sending_pending_ = pending_notification(notification.alert, notification.labels);
+  first_line_.clear();
+  printed_ = 0;
+  const auto started = run(notification);
+  if (!started) return end(Call::kNotStarted, started.error().message);
+  set_deadline(true);
+}
+
+Result<void> Notifier::run(const AlertNotification& notification) {
+  auto text = as_file(alert_json(notification));
+  if (!text) return tl::unexpected(std::move(text.error()));
+  SpawnRequest request;
+  request.argv = {settings_.program};
+  request.descriptors = {{text->get(), 0}};
+  request.environment = alert_environment(notification);
+  request.environment.insert(request.environment.begin(), orphans_.marker());
+  request.own_process_group = true;
+  check_orphans_ = true;
+  return child_.start(std::move(request));
+}
+
+void Notifier::on_output(std::string_view bytes) {
+  const bool has_line = first_line_.find('\n') != std::string::npos;
+  if (!has_line && first_line_.size() < kFirstLine) {
+    first_line_.append(bytes.substr(0, kFirstLine - first_line_.size()));
+  }
+  printed_ += bytes.size();
+  if (printed_ <= kMaxOutput) return;
+  child_.kill();
+  end(Call::kFlood, "printed more than " + format_size(kMaxOutput) + " and was killed");
+}
+
+void Notifier::on_deadline() {
+  std::string how = "did not end within " + format_duration(settings_.deadline);
+  // If the loop itself was late, the program may have ended long ago.
+  child_.read_now();
+  if (!child_.running()) return;
+  const std::string words = child_.stderr_tail();
+  child_.kill();
+  how += " and was killed";
+  if (!words.empty()) how += ": " + words;
+  end(Call::kTimeout, how);
+}
+
+void Notifier::end(Call call, const std::string& how) {
+  set_deadline(false);
+  ++calls_[static_cast<std::size_t>(call)];
+  step_in(Nanoseconds(0));
+  if (call == Call::kOk) return;
+  std::string message = "notification of " + sending_ + " failed: ";
+  message += call == Call::kNotStarted ? "cannot " + how : program_ + " " + how;
+  const std::string line = first_line_.substr(0, first_line_.find('\n'));
+  if (!line.empty()) message += "; it printed: " + printable(line, kFirstLine);
+  log_.log_message(LogLevel::kWarning, std::move(message),
+                   {{"JETMEM_RESULT", std::string(kCallNames[static_cast<std::size_t>(call)])}});
+}
+
+void Notifier::drop(Drop why, const std::string& alert) {
+  count(why);
+  log_.log_message(LogLevel::kWarning,
+                   "notification of " + printable(alert, AlertNotification::kMaxName) +
+                       " dropped: " +
+                       (why == Drop::kQueueFull ? "too many are waiting for alerts.program"
+                                                : "alerts.program was removed"));
+}
+
+void Notifier::step_in(Nanoseconds from_now) { step_timer_.set(from_now); }
+
+void Notifier::set_deadline(bool on) {
+  deadline_timer_.cancel();
+  if (on) deadline_timer_.set(settings_.deadline);
+}
+
+void Notifier::write(SampleWriter& out) const {
+  if (!on()) return;
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    out.put(kMetrics[kCalled], static_cast<double>(calls_[i]), kCallNames[i]);
+  }
+  for (std::size_t i = 0; i < kDrops; ++i) {
+    out.put(kMetrics[kDropped], static_cast<double>(drops_[i]), kDropNames[i]);
+  }
+  out.put(kMetrics[kWaiting], static_cast<double>(waiting_.size()));
+  out.put(kMetrics[kWedged], child_.wedged() ? 1 : 0);
+  if (orphan_count_) out.put(kMetrics[kOrphanProcesses], static_cast<double>(*orphan_count_));
+}
+
+std::span<const Descriptor> notifier_metrics() { return kMetrics; }
+
+}  // namespace jetmem

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/bundle_count.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/root/bundle_name.h"
+
+namespace jetmem {
+namespace {
+
+constexpr int kMostNames = 1000;
+constexpr std::array<const char*, 3> kParts{".part", ".db-copy", ".db-copy-journal"};
+
+struct Question {
+  std::string folder;
+  std::string remove_parts_of;
+};
+
+BundleCount::Look snapshot(const Question& question) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const char* ending : kParts) {
+    if (!question.remove_parts_of.empty()) fs::remove(question.remove_parts_of + ending, error);
+  }
+  BundlesSeen seen;
+  error.clear();
+  int checked = 0;
+  for (fs::directory_iterator at(question.folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (++checked > kMostNames) break;
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(kBundlePrefix) || name.find(".tar") == std::string::npos) continue;
+    seen.highest = std::max(seen.highest, bundle_number(name));
+    struct stat info {};
+    if (::stat(at->path().c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;  // taken away meanwhile
+      return {};
+    }
+    seen.bytes += static_cast<std::uint64_t>(info.st_size);
+    if (name.ends_with(".part") || name.find(".db-copy") != std::string::npos) continue;
+    ++seen.bundles;
+    seen.written.emplace_back(std::chrono::seconds(info.st_mtime));
+  }
+  if (error && error != std::errc::no_such_file_or_directory) return {};
+  return {std::move(seen)};
+}
+
+}  // namespace
+
+struct BundleCount::Shared : WorkerThread::Shared {
+  bool is_looking = false;
+  std::optional<Question> next;
+  std::optional<Look> found;
+};
+
+void BundleCount::ask(const std::string& folder, const std::string& remove_parts_of) {
+  if (!shared_) shared_ = std::make_shared<Shared>();
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->next = Question{folder, remove_parts_of};
+    if (std::exchange(shared_->is_looking, true)) return;
+  }
+  if (thread_.start("jetmem-bundles", shared_, run)) return;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->is_looking = false;
+  shared_->found = Look{};
+}
+
+void BundleCount::run(Shared& shared) {
+  while (true) {
+    Question question;
+    {
+      const std::lock_guard lock(shared.mutex);
+      if (!shared.next) {
+        shared.is_looking = false;
+        return;
+      }
+      question = std::move(*std::exchange(shared.next, std::nullopt));
+    }
+    Look found = snapshot(question);
+    const std::lock_guard lock(shared.mutex);
+    shared.found = std::move(found);
+  }
+}
+
+std::optional<BundleCount::Look> BundleCount::take() {
+  if (!shared_) return std::nullopt;
+  const std::lock_guard lock(shared_->mutex);
+  return std::exchange(shared_->found, std::nullopt);
+}
+
+bool BundleCount::is_requested() const {
+  if (!shared_) return false;
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->is_looking;
+}
+
+}  // namespace jetmem

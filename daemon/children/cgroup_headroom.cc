@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/children/cgroup_headroom.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/root/small_file.h"
+#include "base/text/text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::uint64_t kFrames = 2;
+// The program itself, and with CUDA what a context takes of ordinary memory.
+constexpr std::uint64_t kProgram = 64U << 20;
+constexpr std::uint64_t kProgramWithCuda = 256U << 20;
+constexpr std::size_t kMaxText = 64U << 10;
+constexpr std::size_t kMaxDepth = 64;
+
+// The files of a cgroup; they are called otherwise in the first version.
+struct Hierarchy {
+  std::string mount;
+  std::string_view limits[2];
+  std::string_view charged;
+  std::string_view cache;  // of memory.stat
+};
+
+// Nothing for "max", or where there is none: the root has no limit.
+std::optional<std::uint64_t> number_in(const std::string& path) {
+  const auto text = read_small_file(path, kMaxText);
+  if (!text) return std::nullopt;
+  std::string_view rest = *text;
+  return parse_u64(rest.substr(0, rest.find('\n')));
+}
+
+std::uint64_t cache_in(const std::string& path, std::string_view name) {
+  const auto text = read_small_file(path, kMaxText);
+  if (!text) return 0;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (take_word(line) == name) return parse_u64(take_word(line)).value_or(0);
+  }
+  return 0;
+}
+
+std::optional<std::uint64_t> room_of(const Hierarchy& layout, const std::string& directory) {
+  std::optional<std::uint64_t> limit;
+  for (const std::string_view name : layout.limits) {
+    if (name.empty()) continue;
+    const auto each = number_in(directory + "/" + std::string(name));
+    if (each) limit = std::min(*each, limit.value_or(*each));
+  }
+  const auto charged = number_in(directory + "/" + std::string(layout.charged));
+  if (!limit || !charged) return std::nullopt;
+  const std::uint64_t cache = cache_in(directory + "/memory.stat", layout.cache);
+  const std::uint64_t used = *charged - std::min(*charged, cache);
+  return *limit - std::min(*limit, used);
+}
+
+bool lists(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const std::string_view each = names.substr(0, names.find(','));
+    if (each == name) return true;
+    names.remove_prefix(std::min(each.size() + 1, names.size()));
+  }
+  return false;
+}
+
+// Of "0::/path" and "N:controllers:/path": where memory is limited. Where both are, the controller
+// belongs to the first version.
+std::string own_path(std::string_view text, bool& first_version) {
+  std::string path;
+  first_version = false;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t one = line.find(':');
+    const std::size_t two = one == std::string_view::npos ? one : line.find(':', one + 1);
+    if (two == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(one + 1, two - one - 1);
+    if (lists(controllers, "memory")) {
+      first_version = true;
+      return std::string(line.substr(two + 1));
+    }
+    if (controllers.empty() && line.substr(0, one) == "0") path = line.substr(two + 1);
+  }
+  return path;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> cgroup_headroom(const std::string& root) {
+  const auto text = read_small_file(root + "/proc/self/cgroup", kMaxText);
+  if (!text) return std::nullopt;
+  bool first_version = false;
+  std::string path = own_path(*text, first_version);
+  if (path.empty() || path[0] != '/' || path.find("/..") != std::string::npos) path = "/";
+  const Hierarchy layout = first_version ? Hierarchy{root + "/sys/fs/cgroup/memory",
+                                                     {"memory.limit_in_bytes", ""},
+                                                     "memory.usage_in_bytes",
+                                                     "total_inactive_file"}
+                                         : Hierarchy{root + "/sys/fs/cgroup",
+                                                     {"memory.max", "memory.high"},
+                                                     "memory.current",
+                                                     "inactive_file"};
+  std::optional<std::uint64_t> least;
+  // In a container its own cgroup may be the mount's root: what is not there limits nothing.
+  for (std::size_t i = 0; i < kMaxDepth; ++i) {
+    while (!path.empty() && path.back() == '/') path.pop_back();
+    if (const auto room = room_of(layout, layout.mount + path)) {
+      least = std::min(*room, least.value_or(*room));
+    }
+    if (path.empty()) break;
+    path.resize(path.rfind('/'));
+  }
+  return least;
+}
+
+Result<void> check_probe_headroom(const std::string& root, std::uint64_t frame_bytes, bool cuda) {
+  const auto room = cgroup_headroom(root);
+  const std::uint64_t needed = kFrames * frame_bytes + (cuda ? kProgramWithCuda : kProgram);
+  if (!room || *room >= needed) return {};
+  return fail(Errc::kSkipped, "jetmemd's own unit leaves only " + std::to_string(*room >> 20) +
+                                  "MiB, and " + std::to_string(needed >> 20) +
+                                  " are wanted: enable jetmem-probe.socket, which has limits of "
+                                  "its own");
+}
+
+}  // namespace jetmem

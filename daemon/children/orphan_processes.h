@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that a program left running when it ended: `setsid`, a daemon of its own. They count
+// towards the limits of the daemon's unit, so whoever starts programs again and again looks for
+// them in between.
+//
+// They are known by a variable of their environment, and where the daemon has a control group of
+// its own, by being in it without descending from the daemon.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace jetmem {
+
+class OrphanProcesses {
+ public:
+  // "NAME=value", which the program was started with.
+  explicit OrphanProcesses(std::string marker) : marker_(std::move(marker)) {}
+
+  const std::string& marker() const { return marker_; }
+  // Of the daemon's own user, and not gone; nothing where /proc cannot be read. `example` is
+  // one of them, for people: "sleep 4711". Not while the program itself runs.
+  std::optional<std::size_t> count(std::string& example) const;
+
+ private:
+  std::string marker_;
+};
+
+}  // namespace jetmem

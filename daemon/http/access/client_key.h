@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client of a connection, for limits: an IPv4 address, or the /64 of an IPv6 address, because
+// one host usually has a whole /64. Link-local addresses are distinct clients.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace jetmem {
+
+struct ClientKey {
+  enum class Family : std::uint8_t { kLocal, kIpv4, kIpv6 };
+
+  Family family = Family::kLocal;  // a Unix socket: no limit per client
+  std::array<std::uint8_t, 16> address{};
+
+  bool is_local() const { return family == Family::kLocal; }
+  // "192.0.2.7", "2001:db8::/64", "fe80::1", "a local process".
+  std::string text() const;
+  bool operator==(const ClientKey&) const = default;
+};
+
+ClientKey client_key(const sockaddr_storage& peer);
+
+}  // namespace jetmem

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks passwords against their bcrypt hashes on a thread of its own, one at a time, because each
+// check takes a tenth of a second or more. Results are remembered by a keyed hash until the users
+// change, so that a client costs one check instead of one for each request.
+//
+// A flood of wrong passwords takes at most a quarter of one CPU, at low priority: after a wrong one
+// the thread rests three times as long as the check took. Each client has few places in the queue,
+// so that one client's flood does not lock out another; a remembered password needs no place.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/event_fd.h"
+#include "base/worker_thread.h"
+#include "config/web/web_config.h"
+#include "daemon/http/access/basic_auth.h"
+#include "daemon/http/access/client_key.h"
+
+namespace jetmem {
+
+class PasswordVerifier {
+ public:
+  using Users = std::vector<WebConfig::User>;
+
+  static constexpr std::size_t kMostWaiting = 16;
+  static constexpr std::size_t kMostOfClient = 4;
+  static constexpr std::size_t kMostRemembered = 256;
+  static constexpr int kRestAfterWrong = 3;  // times as long as the check took
+
+  enum class State {
+    kRight,
+    kWrong,
+    kRequested,   // it is queued or being checked: ask again after changes()
+    kClientFull,  // this client has kMostOfClient passwords queued
+    kFull,
+    kNoThread,
+  };
+  struct VerifierStats {
+    std::uint64_t right = 0;
+    std::uint64_t wrong = 0;
+    double seconds = 0;  // of CPU time
+  };
+
+  PasswordVerifier();
+  ~PasswordVerifier() { stop(std::chrono::milliseconds(0)); }
+  PasswordVerifier(const PasswordVerifier&) = delete;
+  PasswordVerifier& operator=(const PasswordVerifier&) = delete;
+
+  // Forgets all results if the users differ from before.
+  void set_users(const Users& users);
+  // Does not wait.
+  State check(const Credentials& credentials, const ClientKey& client);
+  // The remembered result.
+  std::optional<bool> known(const Credentials& credentials) const;
+
+  // Readable when it may be worth asking again.
+  const EventFd& changes() const { return shared_->changes; }
+  VerifierStats stats() const;
+
+  // Ends the thread. False: a check outlasted `timeout`; the thread is detached and ends by itself.
+  bool stop(std::chrono::milliseconds timeout);
+
+ private:
+  using Digest = std::array<std::uint8_t, 32>;
+  struct Job {
+    Digest digest{};
+    Credentials credentials;
+    ClientKey client;
+  };
+  struct Found {
+    bool right = false;
+    std::uint64_t number = 0;  // in the order of finding
+  };
+  struct Shared : WorkerThread::Shared {
+    EventFd changes;
+    std::shared_ptr<const Users> users = std::make_shared<const Users>();
+    std::deque<Job> queue;
+    std::optional<Digest> checking;
+    std::map<Digest, Found> found;
+    std::uint64_t numbers = 0;
+    VerifierStats stats;
+
+    void remember(const Digest& digest, bool right);
+  };
+  static void run(Shared& shared);
+  // Nothing if GnuTLS fails: then no password is accepted.
+  std::optional<Digest> digest_of(const Credentials& credentials) const;
+  bool start();
+
+  std::array<std::uint8_t, 32> key_{};
+  bool has_key_ = false;
+  std::shared_ptr<Shared> shared_;
+  WorkerThread thread_;
+};
+
+// Whether the password is that of the user. Takes as long for users that do not exist.
+bool password_matches(const PasswordVerifier::Users& users, const Credentials& credentials);
+
+}  // namespace jetmem

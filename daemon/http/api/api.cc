@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/api/api.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "base/text/text.h"
+#include "base/version.h"
+#include "daemon/http/api/alert_engine_problem.h"
+
+namespace jetmem {
+namespace {
+
+// Before jetmem was written no clock was right.
+constexpr Nanoseconds kPlausible = std::chrono::seconds(1'700'000'000);
+// Questions to the history: of the desk's time, at once.
+constexpr Nanoseconds kMostAtOnce = std::chrono::seconds(2);
+// A kept body is not used for longer than this, however expensive it is to make.
+constexpr Nanoseconds kLongestRest = std::chrono::seconds(30);
+constexpr int kRestForCost = 10;
+
+std::string fix_of(const Api::Endpoint& endpoint) {
+  if (endpoint.parameters.empty()) return "this page takes no parameters";
+  std::string out = "this page takes";
+  const char* separator = " ";
+  for (const std::string_view name : endpoint.parameters) {
+    out.append(separator).append(name);
+    separator = ", ";
+  }
+  return out + ", each once; docs/api.md has them";
+}
+
+std::optional<double> plausible(Nanoseconds wall) {
+  if (wall < kPlausible) return std::nullopt;
+  return to_seconds(wall);
+}
+
+}  // namespace
+
+ApiAnswer api_text(std::string json) {
+  return {200, std::make_shared<const std::string>(std::move(json))};
+}
+
+ApiAnswer api_error(unsigned code, std::string_view error, std::string_view fix) {
+  return {code, std::make_shared<const std::string>(json::write_document(1, [&](json::Fields& v) {
+            v.output("error", printable(error, 500));
+            if (!fix.empty()) v.output("fix", printable(fix, 500));
+          }))};
+}
+
+Api::Api(ApiInputs inputs, const Clock& clock, PageBuffer& pages, AlertsBuffer& alerts,
+         const Readiness& readiness)
+    : inputs_(std::move(inputs)),
+      clock_(clock),
+      pages_(pages),
+      alerts_(alerts),
+      readiness_(readiness),
+      budget_(kMostAtOnce) {}
+
+const Api::Endpoint* Api::find(std::string_view path) {
+  const auto all = endpoints();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Endpoint& each) { return each.path == path; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+ApiAnswer Api::answer(const Endpoint& endpoint, std::span<const Parameter> parameters,
+                      const std::string& problem, ApiTimeouts timeout) {
+  const Parameters requested(parameters);
+  if (const auto known = requested.only(endpoint.parameters); !known) {
+    return api_error(400, known.error().message, fix_of(endpoint));
+  }
+  if (endpoint.is_of_now && !problem.empty()) {
+    return api_error(503, problem, "systemctl status jetmemd; journalctl -u jetmemd");
+  }
+  problem_ = problem;
+  timeout_ = timeout;
+  try {
+    return endpoint.answer(*this, requested);
+  } catch (const std::exception& error) {
+    // Whatever it was: the next one may do.
+    return api_error(500, std::string("no answer could be made: ") + error.what());
+  }
+}
+
+std::array<std::uint64_t, 4> Api::newest() {
+  const Page& page = pages_.latest();
+  const std::uint64_t sources = inputs_.sources == nullptr ? 0 : inputs_.sources->latest().changes;
+  return {page.cycle, static_cast<std::uint64_t>(page.taken.count()),
+          static_cast<std::uint64_t>(alerts_.latest().evaluated.count()), sources};
+}
+
+const DeviceNow& Api::now() {
+  const auto of = newest();
+  if (of == now_of_) return now_;
+  const Page& page = pages_.latest();
+  now_.by = SnapshotOrigin::kDaemon;
+  now_.version = kVersion;
+  now_.boot_id = inputs_.boot_id;
+  // The moment of the samples, not of the question.
+  now_.since_boot = to_seconds(page.taken);
+  now_.wall = plausible(clock_.wall() - (clock_.boot() - page.taken));
+  now_.samples = SampleSet::of(page);
+  if (inputs_.sources != nullptr) now_.sources = inputs_.sources->latest().sources;
+  const AlertsNow& alerts = alerts_.latest();
+  now_.no_alerts = alert_engine_problem(alerts, clock_.boot(), readiness_.timeout());
+  if (now_.no_alerts.empty()) {
+    now_.alerts = alerts_answer(alerts);
+  } else {
+    now_.alerts.reset();
+  }
+  check_past();
+  now_of_ = of;
+  return now_;
+}
+
+std::string Api::late(HistoryQueryWorker::State state) {
+  ++timeouts_;
+  std::string out = "the history does not answer";
+  if (state == HistoryQueryWorker::State::kNoThread) return out + ": no thread could be started";
+  if (const auto requested = query_worker_.query_age()) {
+    out += state == HistoryQueryWorker::State::kRequested ? ": asked "
+                                                          : ": another question was asked ";
+    out += whole_seconds(*requested) + " ago";
+    if (state == HistoryQueryWorker::State::kStuck) out += ", its disk may hang";
+  }
+  return out;
+}
+
+ApiAnswer Api::on_query_worker(const std::string& key, std::function<ApiAnswer()> make) {
+  if (!timeout_.again && !budget_.may_spend(clock_.mono())) {
+    return api_error(429, "too many questions to the history in a short time",
+                     "ask again in a few seconds, or for fewer points (limit, resolution)");
+  }
+  const auto question = [make = std::move(make)] { return std::any(make()); };
+  HistoryQueryWorker::Reply reply = query_worker_.ask(key, question, timeout_.wait);
+  using State = HistoryQueryWorker::State;
+  if (reply.state == State::kAnswered) {
+    query_duration_ = reply.elapsed;
+    // A disk that hung for long is no fault of who asked.
+    budget_.spent(std::min<Nanoseconds>(reply.elapsed, kMostAtOnce));
+    if (auto* const answer = std::any_cast<ApiAnswer>(&reply.answer)) return std::move(*answer);
+    return api_error(500, "no answer could be made of the history");
+  }
+  const bool may_come = reply.state == State::kRequested || reply.state == State::kBusy;
+  if (may_come && timeout_.may_recur) {
+    ApiAnswer out;
+    out.later = true;
+    return out;
+  }
+  return api_error(503, late(reply.state), "ask again in a second; journalctl -u jetmemd");
+}
+
+std::shared_ptr<const std::string> Api::kept(const CachedBody& body, Nanoseconds rest) {
+  const Nanoseconds pause = std::max(rest, std::min(kRestForCost * body.cost, kLongestRest));
+  const bool is_good = body.components == newest() || clock_.mono() - body.made < pause;
+  return is_good ? body.text : nullptr;
+}
+
+ApiAnswer Api::keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost) {
+  body.text = answer.body;
+  body.components = newest();
+  body.made = clock_.mono();
+  body.cost = cost;
+  return answer;
+}
+
+ApiAnswer Api::kept(CachedBody& body, Nanoseconds rest, const std::function<std::string()>& make) {
+  if (auto text = kept(body, rest)) return {200, std::move(text)};
+  const Nanoseconds begin = clock_.mono();
+  std::string text = make();
+  return keep(body, api_text(std::move(text)), clock_.mono() - begin);
+}
+
+ApiAnswer Api::no_history() const {
+  return api_error(503, inputs_.no_history, "docs/history.md says what it needs");
+}
+
+bool Api::has_metric(const std::string& name) {
+  const Page& page = pages_.latest();
+  return page.layout && page.layout->text().find("# TYPE " + name + " ") != std::string::npos;
+}
+
+AnswerFrom Api::from() const {
+  AnswerFrom out;
+  out.by = std::string(snapshot_origin_name(SnapshotOrigin::kDaemon));
+  out.version = kVersion;
+  out.boot_id = inputs_.boot_id;
+  out.since_boot = to_seconds(clock_.boot());
+  out.wall = plausible(clock_.wall());
+  if (!problem_.empty()) out.notes.push_back(problem_);
+  return out;
+}
+
+}  // namespace jetmem

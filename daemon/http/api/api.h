@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON pages below /api/v1/: read-only, each bounded in bytes and time. All on the web thread,
+// but for what asks the history, which is the desk's to do: the web thread never waits for a disk.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "daemon/http/api/budget.h"
+#include "daemon/http/api/cached_body.h"
+#include "daemon/http/api/history_query_worker.h"
+#include "daemon/http/api/parameters.h"
+#include "daemon/http/published_sources.h"
+#include "daemon/http/triple_buffer.h"
+#include "daemon/readiness.h"
+#include "history/history.h"
+#include "report/answers/answer_head.h"
+#include "report/device/device_now.h"
+
+namespace jetmem {
+
+// What the loop tells; all of it must outlive the web thread.
+struct ApiInputs {
+  SourceStatesBuffer* sources = nullptr;
+  ProgramTextsBuffer* texts = nullptr;
+  // Null: there is none, and why. Where Web::stop() left a question behind, not to end at all.
+  History* history = nullptr;
+  std::string no_history = "the history is switched off (history.enabled)";
+  std::string boot_id{};
+};
+
+struct ApiAnswer {
+  unsigned code = 200;
+  std::shared_ptr<const std::string> body;
+  bool later = false;  // the history was asked, and there is none yet: ask the same again
+};
+
+// How long an asker has for what the history is asked.
+struct ApiTimeouts {
+  std::chrono::milliseconds wait{2'000};  // in which the web thread does nothing else
+  bool may_recur = false;                 // ApiAnswer::later is understood
+  bool again = false;                     // it did
+};
+
+// {"error": ..., "fix": ...}
+ApiAnswer api_error(unsigned code, std::string_view error, std::string_view fix = {});
+ApiAnswer api_text(std::string json);
+
+class Api {
+ public:
+  Api(ApiInputs inputs, const Clock& clock, PageBuffer& pages, AlertsBuffer& alerts,
+      const Readiness& readiness);
+
+  struct Endpoint {
+    std::string_view path;
+    bool is_of_now = false;  // answered only while the loop samples
+    std::span<const std::string_view> parameters{};
+    ApiAnswer (*answer)(Api& api, const Parameters& parameters) = nullptr;
+  };
+  static std::span<const Endpoint> endpoints();
+  // Null where there is none of this path.
+  static const Endpoint* find(std::string_view path);
+
+  // `trouble`: why nobody can say how things are now; empty: it can be said.
+  ApiAnswer answer(const Endpoint& endpoint, std::span<const Parameter> parameters,
+                   const std::string& problem, ApiTimeouts timeout = {});
+
+  HistoryQueryWorker& worker() { return query_worker_; }
+  // Questions to the history that were not answered in time, or not taken in for that reason.
+  std::uint64_t timeouts() const { return timeouts_; }
+
+  // For the pages:
+
+  // The device as the newest page shows it.
+  const DeviceNow& now();
+  // What `make` makes of the history, on the desk's thread: it is to own all else that it uses. A
+  // question of the same key is the same one.
+  ApiAnswer on_query_worker(const std::string& key, std::function<ApiAnswer()> make);
+  // How long the last answer of it took there.
+  Nanoseconds query_duration() const { return query_duration_; }
+  // Null where `body` is too old to be used again: see below.
+  std::shared_ptr<const std::string> kept(const CachedBody& body, Nanoseconds rest);
+  ApiAnswer keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost);
+  // What `make` makes, made again when what it is made of changed: at the soonest after `rest`, and
+  // after ten times as long as making it took, so that asking often costs the device little.
+  ApiAnswer kept(CachedBody& body, Nanoseconds rest, const std::function<std::string()>& make);
+  // Null: there is none; no_history() says so.
+  History* history() { return inputs_.history; }
+  const std::string& history_missing_reason() const { return inputs_.no_history; }
+  ApiAnswer no_history() const;
+  // Whether jetmem has a metric of this name now, recorded or not.
+  bool has_metric(const std::string& name);
+  // Of an answer about the past: it is true also while nobody can say how things are now.
+  AnswerFrom from() const;
+  ProgramTextsBuffer* texts() { return inputs_.texts; }
+  Nanoseconds wall() const { return clock_.wall(); }
+
+  CachedBody now_body;
+  CachedBody status_body;
+  CachedBody doctor_body;
+  CachedBody top_body;
+  CachedBody cma_body;
+  CachedBody fragmentation_body;
+  CachedBody thermal_body;
+
+ private:
+  // What now() is made of: another one when any of it is.
+  std::array<std::uint64_t, 4> newest();
+  void check_past();
+  // Why there is no answer of the desk; counts it.
+  std::string late(HistoryQueryWorker::State state);
+
+  ApiInputs inputs_;
+  const Clock& clock_;
+  PageBuffer& pages_;
+  AlertsBuffer& alerts_;
+  const Readiness& readiness_;
+  std::string problem_;
+  Budget budget_;
+  DeviceNow now_;
+  std::array<std::uint64_t, 4> now_of_{};
+  HistoryQueryWorker query_worker_;
+  ApiTimeouts timeout_;
+  std::uint64_t timeouts_ = 0;
+  Nanoseconds query_duration_{0};
+  // Of check_past(), on the clock of mono(); negative: never.
+  Nanoseconds past_query_{-1};
+  Nanoseconds past_seen_{-1};
+  Nanoseconds past_pause_{0};
+  Nanoseconds boot_query_{-1};
+};
+
+// The pages, one file each.
+ApiAnswer api_now(Api& api, const Parameters& parameters);
+ApiAnswer api_status(Api& api, const Parameters& parameters);
+ApiAnswer api_doctor(Api& api, const Parameters& parameters);
+ApiAnswer api_top(Api& api, const Parameters& parameters);
+ApiAnswer api_cma(Api& api, const Parameters& parameters);
+ApiAnswer api_fragmentation(Api& api, const Parameters& parameters);
+ApiAnswer api_thermal(Api& api, const Parameters& parameters);
+ApiAnswer api_history(Api& api, const Parameters& parameters);
+ApiAnswer api_events(Api& api, const Parameters& parameters);
+ApiAnswer api_texts(Api& api, const Parameters& parameters);
+
+}  // namespace jetmem

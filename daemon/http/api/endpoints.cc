@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// All pages of the API but /api/v1/alerts, which has its own text of errors
+// (daemon/http/server/pages.cc).
+
+#include "daemon/http/api/api.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 10> kHistoryParameters{
+    "series", "from", "to", "resolution", "step", "limit", "metric", "after", "at", "lookback"};
+constexpr std::array<std::string_view, 6> kEventsParameters{"from", "to",     "category",
+                                                            "kind", "before", "limit"};
+
+constexpr std::array kEndpoints{
+    Api::Endpoint{.path = "/api/v1/status", .is_of_now = true, .answer = api_status},
+    Api::Endpoint{.path = "/api/v1/doctor", .is_of_now = true, .answer = api_doctor},
+    Api::Endpoint{.path = "/api/v1/top", .is_of_now = true, .answer = api_top},
+    Api::Endpoint{.path = "/api/v1/cma", .is_of_now = true, .answer = api_cma},
+    Api::Endpoint{.path = "/api/v1/fragmentation", .is_of_now = true, .answer = api_fragmentation},
+    Api::Endpoint{.path = "/api/v1/thermal", .is_of_now = true, .answer = api_thermal},
+    Api::Endpoint{.path = "/api/v1/now", .is_of_now = true, .answer = api_now},
+    Api::Endpoint{
+        .path = "/api/v1/history", .parameters = kHistoryParameters, .answer = api_history},
+    Api::Endpoint{.path = "/api/v1/events", .parameters = kEventsParameters, .answer = api_events},
+    Api::Endpoint{.path = "/api/v1/texts", .is_of_now = true, .answer = api_texts},
+};
+
+}  // namespace
+
+std::span<const Api::Endpoint> Api::endpoints() { return kEndpoints; }
+
+}  // namespace jetmem

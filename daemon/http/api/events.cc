@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// /api/v1/events: what happened, newest first, a page at a time.
+
+#include "daemon/http/api/api.h"
+#include "report/answers/history_answer.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kDefault = 100;
+constexpr std::size_t kMost = 500;
+constexpr std::size_t kMaxKinds = 16;
+
+Result<std::vector<std::string>> kinds_of(std::string_view text) {
+  std::vector<std::string> out;
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view kind = text.substr(0, comma);
+    if (kind.empty() || kind.size() > 100 || out.size() == kMaxKinds) {
+      return fail(Errc::kInvalid, "kind is no list of 1 to 16 kinds between commas");
+    }
+    out.emplace_back(kind);
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return out;
+}
+
+Result<EventsQuery> asked_of(const Parameters& parameters, Nanoseconds now) {
+  EventsQuery out;
+  const auto from = parameters.moment("from", now);
+  if (!from) return tl::unexpected(from.error());
+  const auto to = parameters.moment("to", now);
+  if (!to) return tl::unexpected(to.error());
+  const auto before = parameters.number("before");
+  if (!before) return tl::unexpected(before.error());
+  const auto most = parameters.count("limit", kDefault, kMost);
+  if (!most) return tl::unexpected(most.error());
+  if (*from && *to && **from > **to) return fail(Errc::kInvalid, "from is after to");
+  out.from = *from;
+  out.to = *to;
+  out.before = *before;
+  out.most = *most;
+  if (const std::string_view* const what = parameters.find("category")) {
+    out.what = event_what_named(*what);
+    if (!out.what) return fail(Errc::kInvalid, "category is none of kernel, alert, daemon, mark");
+  }
+  if (const std::string_view* const kind = parameters.find("kind")) {
+    auto kinds = kinds_of(*kind);
+    if (!kinds) return tl::unexpected(std::move(kinds.error()));
+    out.kinds = std::move(*kinds);
+  }
+  return out;
+}
+
+}  // namespace
+
+ApiAnswer api_events(Api& api, const Parameters& parameters) {
+  const auto requested = asked_of(parameters, api.wall());
+  if (!requested) {
+    return api_error(400, requested.error().message,
+                     "/api/v1/events?from=-86400&category=kernel&limit=50");
+  }
+  if (api.history() == nullptr) return api.no_history();
+  return api.on_query_worker(
+      "events " + parameters.text(),
+      [&history = *api.history(), requested = *requested, from = api.from()]() mutable {
+        const auto past = history.events(requested);
+        if (!past) return api_error(503, past.error().message);
+        if (!past->problem.empty()) from.notes.push_back(past->problem);
+        return api_text(events_json(from, *past));
+      });
+}
+
+}  // namespace jetmem

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// /api/v1/texts: {"path": "text"}, the last raw text of sources that only the daemon has, for
+// `jetmem capture`.
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/http/api/api.h"
+
+namespace jetmem {
+
+ApiAnswer api_texts(Api& api, const Parameters& /*parameters*/) {
+  // Of what JSON makes of it: a byte may take six.
+  constexpr std::size_t kMost = 3U << 20;
+  using Json = nlohmann::ordered_json;
+  Json out = Json::object();
+  std::size_t size = 0;
+  std::size_t left_out = 0;
+  if (api.texts() != nullptr) {
+    api.texts()->each([&](const std::string& path, const std::string& text) {
+      Json value(text);
+      size += value.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+      if (size <= kMost) {
+        out[path] = std::move(value);
+      } else {
+        ++left_out;
+      }
+    });
+    left_out += api.texts()->left_out();
+  }
+  // A number, not a text: clients that look for texts skip it.
+  if (left_out > 0) out["omitted"] = left_out;
+  return api_text(out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/server/gzip.h"
+
+#include <libdeflate.h>
+
+namespace jetmem {
+namespace {
+
+// The fastest level: a page is mostly repetition, and the device has other things to do.
+constexpr int kLevel = 1;
+
+}  // namespace
+
+void Gzip::Free::operator()(libdeflate_compressor* compressor) const {
+  libdeflate_free_compressor(compressor);
+}
+
+bool Gzip::compress(std::string_view text, std::string& out) {
+  if (!compressor_) compressor_.reset(libdeflate_alloc_compressor(kLevel));
+  if (!compressor_) return false;
+  out.resize(libdeflate_gzip_compress_bound(compressor_.get(), text.size()));
+  out.resize(libdeflate_gzip_compress(compressor_.get(), text.data(), text.size(), out.data(),
+                                      out.size()));
+  return !out.empty();
+}
+
+std::shared_ptr<const std::string> GzipTexts::of(const std::shared_ptr<const std::string>& text) {
+  if (text->size() < kLeast || text->size() > kMost) return nullptr;
+  for (Kept& each : kept_) {
+    if (each.gzip && each.text.lock() == text) return each.gzip;
+    if (each.text.expired()) each = {};
+  }
+  auto packed = std::make_shared<std::string>();
+  if (!gzip_.compress(*text, *packed)) return nullptr;
+  packed->shrink_to_fit();
+  kept_[next_++ % kept_.size()] = {text, packed};
+  return packed;
+}
+
+std::optional<std::string> gunzip(std::string_view gzip, std::size_t size) {
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> reader(
+      libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
+  if (!reader) return std::nullopt;
+  std::string out(size, '\0');
+  // Without a place for the actual size, a shorter text is an error too.
+  if (libdeflate_gzip_decompress(reader.get(), gzip.data(), gzip.size(), out.data(), out.size(),
+                                 nullptr) != LIBDEFLATE_SUCCESS) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace jetmem

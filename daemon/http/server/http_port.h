@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// One address: a listening socket and the libmicrohttpd daemon that serves its connections.
+//
+// libmicrohttpd runs in external epoll mode, on the calling thread. It gets connections that we
+// accept: its own accept (0.9.75) copies a Unix client's address by the length that the kernel
+// reports, past the end of a buffer for IPv6.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "daemon/http/access/connections.h"
+#include "daemon/http/access/refusals.h"
+#include "daemon/http/access/response_memory.h"
+#include "daemon/http/access/tls_server.h"
+#include "daemon/http/server/listen.h"
+#include "daemon/http/server/pages.h"
+#include "daemon/http/web_options.h"
+
+struct MHD_Connection;
+struct MHD_Daemon;
+
+namespace jetmem {
+
+using Responder = std::function<Answer(const Request&)>;
+
+class HttpPort {
+ public:
+  // Common to all ports; must outlive them.
+  struct Shared {
+    const WebOptions& options;
+    const Responder& responder;  // called on the thread that calls serve()
+    Refusals& refusals;
+    AnswerMemory& answers;
+  };
+
+  // `tls` null: plain HTTP.
+  static Result<std::unique_ptr<HttpPort>> open(const ListenAddress& address, const Shared& shared,
+                                                std::shared_ptr<const TlsServer> tls);
+  ~HttpPort() { stop_daemon(); }
+  HttpPort(const HttpPort&) = delete;
+  HttpPort& operator=(const HttpPort&) = delete;
+
+  const ListenAddress& address() const { return listener_.address(); }
+  unsigned connections() const;
+  const TlsServer* tls() const { return tls_.get(); }
+  // Ends all connections and goes on listening with `tls`. False: out of memory or descriptors;
+  // the port can only be destroyed then.
+  bool set_tls(std::shared_ptr<const TlsServer> tls);
+
+  // What to poll for input. The listening socket is -1 while no connection can be accepted and
+  // none can be evicted yet.
+  int events_fd() const { return events_fd_; }
+  int listen_fd(Nanoseconds now) const;
+  // Call serve() after this long even without input; negative: no need.
+  Nanoseconds timeout(Nanoseconds now) const;
+
+  // Accepts waiting connections. False: out of descriptors or memory; it pauses for a second.
+  bool accept_waiting(Nanoseconds now);
+  // Connections closed unanswered since the last call, out of memory.
+  unsigned take_unanswered() { return std::exchange(unanswered_, 0); }
+  // Cuts connections past their deadline. True: there were some, and serve() must be called.
+  bool cut_overdue();
+  // Resumes requests that wait for the history or their password: all of them after changes, else
+  // those that have slept for a while. True: there were some, and serve() must be called.
+  bool wake_waiting(bool has_changes);
+  // Reads, answers and writes as far as possible without blocking.
+  void serve();
+
+ private:
+  HttpPort(Listener listener, const Shared& shared, std::shared_ptr<const TlsServer> tls);
+  bool start_daemon();
+  void stop_daemon();
+  bool is_unix() const { return listener_.address().family == ListenAddress::Family::kUnix; }
+
+  // A request without an answer yet. libmicrohttpd ignores its connection while it sleeps.
+  struct Waiting {
+    MHD_Connection* connection = nullptr;
+    Nanoseconds since{0};
+    Nanoseconds asleep_since{0};
+    bool asleep = false;
+    bool at_gate = false;
+  };
+  // Called by libmicrohttpd.
+  struct Calls;
+  // The end: it has not waited.
+  std::vector<Waiting>::iterator waiting_of(const MHD_Connection* connection);
+  ApiTimeouts timeout_of(const MHD_Connection* connection);
+  void wait(MHD_Connection* connection, bool at_gate);
+  void wake(Waiting& waiting);
+  static Connection* connection_of(MHD_Connection* handle);
+  void begin(MHD_Connection* handle, void** context);
+  void end(Connection& connection);
+  // Closes it at the next serve(), without sending the rest of its answer.
+  static void cut(Connection& connection);
+  // Of `client`, or of any if null. True: one is cut, and its place is free after serve().
+  bool evict(const ClientKey* client);
+  // False: the connection cannot be answered and must be closed.
+  bool answer(MHD_Connection* handle, Connection& connection, Request& request);
+
+  Listener listener_;
+  const Shared& shared_;
+  const WebOptions& options_;
+  std::shared_ptr<const TlsServer> tls_;
+  Connections connections_;
+  ClientKey accepted_;     // whose connection is being added
+  Nanoseconds served_{0};  // when last
+  MHD_Daemon* daemon_ = nullptr;
+  int events_fd_ = -1;
+  Nanoseconds accept_again_{0};
+  unsigned unanswered_ = 0;
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace jetmem

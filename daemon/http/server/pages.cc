@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/server/pages.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "daemon/http/api/alert_engine_problem.h"
+#include "daemon/http/server/content_encoding.h"
+
+namespace jetmem {
+namespace {
+
+constexpr const char* kExposition = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kJson = "application/json";
+
+std::string no_such_page() {
+  std::string out = "No such page. There are / /runbooks/ /metrics /api/v1/alerts";
+  for (const Api::Endpoint& each : Api::endpoints()) out.append(" ").append(each.path);
+  return out + " /healthz /readyz\n";
+}
+
+// Everything comes from this device, and nothing is sent anywhere; no frames, no forms.
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+// Whether the client's copy is current: a list of tags, compared weakly (RFC 9110, 13.1.2).
+bool has_copy(std::string_view if_none_match, std::string_view etag) {
+  etag.remove_prefix(2);  // W/
+  return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
+}
+
+}  // namespace
+
+void Answer::add(const char* name, const char* value) {
+  for (Header& header : headers) {
+    if (header.name == nullptr) header = {name, value};
+    if (std::string_view(header.name) == name) return;
+  }
+}
+
+Answer text_answer(unsigned code, std::string text) {
+  Answer out;
+  out.code = code;
+  out.body = std::make_shared<const std::string>(std::move(text));
+  out.add("Content-Type", "text/plain; charset=utf-8");
+  out.add("Cache-Control", "no-store");
+  out.add("X-Content-Type-Options", "nosniff");
+  return out;
+}
+
+Answer Pages::answer(const Request& request) {
+  Answer out = route(request);
+  if (out.later) return out;
+  out.add("Cache-Control", "no-store");
+  out.add("X-Content-Type-Options", "nosniff");
+  // No page of another site may embed it.
+  out.add("Cross-Origin-Resource-Policy", "same-origin");
+  // A body that is never read must not be taken for the next request.
+  if (request.has_body) out.close = true;
+  if (out.close) out.add("Connection", "close");
+  const bool is_asset = request.path != "/" && find_asset(request.path) != nullptr;
+  metrics_.count_request(is_asset ? "/page" : request.path, out.code);
+  return out;
+}
+
+Answer Pages::route(const Request& request) {
+  if (request.method != "GET" && request.method != "HEAD") {
+    Answer out = text_answer(405, "Only GET and HEAD are allowed; nothing can be changed here.\n");
+    out.add("Allow", "GET, HEAD");
+    return out;
+  }
+  if (request.has_body) return text_answer(413, "A request must not have a body.\n");
+  if (request.path == "/metrics") return metrics_page(request);
+  if (request.path == "/api/v1/alerts") return alerts_page(request);
+  if (request.path == "/healthz") return health_page();
+  if (request.path == "/readyz") return readiness_page();
+  if (const Asset* const asset = find_asset(request.path)) return asset_page(*asset, request);
+  if (const Api::Endpoint* const endpoint = Api::find(request.path)) {
+    return api_page(*endpoint, request);
+  }
+  return text_answer(404, no_such_page());
+}
+
+// Files of the page. A client may cache them and revalidates each time.
+Answer Pages::asset_page(const Asset& asset, const Request& request) {
+  Answer out;
+  out.add("Cache-Control", "no-cache");
+  out.add("ETag", asset.etag);
+  out.add("Vary", "Accept-Encoding");
+  if (has_copy(request.if_none_match, asset.etag)) {
+    out.code = 304;
+    out.body = std::make_shared<const std::string>();
+    return out;
+  }
+  out.add("Content-Type", asset.type);
+  out.add("Content-Security-Policy", kPolicy);
+  out.add("Referrer-Policy", "no-referrer");
+  const bool packed = prefers_gzip(request.accept_encoding);
+  if (packed) out.add("Content-Encoding", "gzip");
+  // One copy for all clients that read it now.
+  std::weak_ptr<const std::string>& kept = asset_bodies_[{asset.path, packed}];
+  out.body = kept.lock();
+  if (out.body) return out;
+  std::optional<std::string> text =
+      packed ? std::string(asset.gzip) : gunzip(asset.gzip, asset.size);
+  if (!text) return text_answer(500, "out of memory for this page\n");
+  out.body = std::make_shared<const std::string>(std::move(*text));
+  kept = out.body;
+  return out;
+}
+
+Nanoseconds Pages::age(const Page& page) const {
+  const Nanoseconds now = clock_.boot();
+  if (page.taken < Nanoseconds(0)) return now - started_;
+  // The page may be younger than `now`.
+  return std::max(Nanoseconds(0), now - page.taken);
+}
+
+Answer Pages::metrics_page(const Request& request) {
+  const Page& page = buffer_.latest();
+  const bool is_filled = page.taken >= Nanoseconds(0);
+  const Nanoseconds age = this->age(page);
+  const bool stalled = age > readiness_.timeout();
+  const Page* served = is_filled && !stalled ? &page : nullptr;
+
+  // This request is not counted yet: the page shows those before it.
+  tail_.clear();
+  metrics_.set_history(api_.worker().is_stuck(), api_.timeouts());
+  metrics_.render(is_filled ? age : Nanoseconds(-1), stalled, tail_);
+  Answer out;
+  out.add("Content-Type", kExposition);
+  out.add("Vary", "Accept-Encoding");
+  if (prefers_gzip(request.accept_encoding)) {
+    out.body = body_.compressed(served, tail_);
+    if (out.body) out.add("Content-Encoding", "gzip");
+  }
+  if (!out.body) out.body = body_.plain(served, tail_);
+  return out;
+}
+
+std::string Pages::sampling_problem() {
+  const Page& page = buffer_.latest();
+  const Nanoseconds age = this->age(page);
+  if (age > readiness_.timeout()) {
+    return "sampling has stopped: last page " + whole_seconds(age) + " ago, limit " +
+           whole_seconds(readiness_.timeout());
+  }
+  return page.taken < Nanoseconds(0) ? "nothing has been read yet" : std::string();
+}
+
+void Pages::send_json(const Request& request, Answer& answer) {
+  answer.add("Content-Type", kJson);
+  answer.add("Vary", "Accept-Encoding");
+  if (!answer.body || !prefers_gzip(request.accept_encoding)) return;
+  auto packed = gzip_texts_.of(answer.body);
+  if (!packed) return;
+  answer.body = std::move(packed);
+  answer.add("Content-Encoding", "gzip");
+}
+
+Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
+  ApiAnswer answer = api_.answer(endpoint, request.parameters, sampling_problem(), request.timeout);
+  Answer out;
+  out.later = answer.later;
+  out.code = answer.code;
+  out.body = std::move(answer.body);
+  send_json(request, out);
+  if (out.code == 429) out.add("Retry-After", "2");
+  if (out.code == 503) out.add("Retry-After", "1");
+  return out;
+}
+
+// What was evaluated before the loop stalled may no longer be so.
+Answer Pages::alerts_page(const Request& request) {
+  const Nanoseconds age = this->age(buffer_.latest());
+  if (age > readiness_.timeout()) {
+    return text_answer(503, sampling_problem() + "; nobody can say now what fires\n");
+  }
+  const AlertsNow& now = alerts_.latest();
+  const std::string problem = alert_engine_problem(now, clock_.boot(), readiness_.timeout());
+  if (!problem.empty()) return text_answer(503, problem + "\n");
+  if (!alerts_body_ || now.evaluated != alerts_generation_ || now.texts != alerts_texts_) {
+    alerts_body_ = std::make_shared<const std::string>(alerts_json(alerts_answer(now)));
+    alerts_generation_ = now.evaluated;
+    alerts_texts_ = now.texts;
+  }
+  Answer out;
+  out.body = alerts_body_;
+  send_json(request, out);
+  return out;
+}
+
+std::string Pages::loop_problem() const {
+  const Nanoseconds beat = readiness_.last_beat();
+  if (beat < Nanoseconds(0)) return "the daemon's loop has not started yet";
+  const Nanoseconds age = clock_.boot() - beat;
+  if (age <= readiness_.timeout()) return {};
+  return "the daemon's loop is stuck: last sign of life " + whole_seconds(age) + " ago, limit " +
+         whole_seconds(readiness_.timeout());
+}
+
+Answer Pages::health_page() {
+  const std::string problem = loop_problem();
+  return problem.empty() ? text_answer(200, "ok\n") : text_answer(503, problem + "\n");
+}
+
+Answer Pages::readiness_page() {
+  const std::string problem = loop_problem();
+  if (!problem.empty()) return text_answer(503, problem + "\n");
+  const Readiness::Sources sources = readiness_.sources();
+  if (!sources.known) return text_answer(503, "no source has been read yet\n");
+  if (sources.all > 0 && sources.good == 0) {
+    return text_answer(503, "none of " + std::to_string(sources.all) +
+                                " cheap sources is ok and fresh; see jetmem_source_state and "
+                                "journalctl -u jetmemd\n");
+  }
+  return text_answer(200, "ok\n");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers requests, without any HTTP library: path in, status and body out.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "config/web/web_config.h"
+#include "daemon/http/access/client_key.h"
+#include "daemon/http/api/api.h"
+#include "daemon/http/server/gzip.h"
+#include "daemon/http/server/metrics_body.h"
+#include "daemon/http/server/web_metrics.h"
+#include "daemon/http/triple_buffer.h"
+#include "daemon/http/web_options.h"
+#include "daemon/readiness.h"
+#include "page/assets.h"
+
+namespace jetmem {
+
+struct Request {
+  std::string_view method;
+  std::string_view path;  // without the query
+  std::string_view accept_encoding{};
+  std::string_view if_none_match{};
+  bool has_body = false;
+  std::span<const Parameter> parameters{};  // of the query; only the API looks at them
+  ApiTimeouts timeout{};                    // with the history
+  // For the gate (daemon/http/server/gate.h) only.
+  std::string_view authorization{};
+  std::string_view host{};
+  bool on_loopback = false;  // it came to a loopback address
+  ClientKey client{};
+  Nanoseconds waited_for_gate{0};
+};
+
+struct Answer {
+  struct Header {
+    const char* name = nullptr;  // null: unused
+    const char* value = nullptr;
+  };
+
+  unsigned code = 200;
+  std::shared_ptr<const std::string> body;  // unchanged until the last client has read it
+  std::array<Header, 12> headers{};
+  bool close = false;    // the connection, after this answer
+  bool later = false;    // no answer yet: pass the same request again (ApiAnswer::later)
+  bool at_gate = false;  // it waits for its password to be checked
+  std::shared_ptr<const WebConfig::Headers> more;  // of the web configuration; null: none
+
+  // The first value of a name counts.
+  void add(const char* name, const char* value);
+};
+
+// Plain text that no client may cache.
+Answer text_answer(unsigned code, std::string text);
+
+class Pages {
+ public:
+  Pages(const Clock& clock, PageBuffer& buffer, AlertsBuffer& alerts, const Readiness& readiness,
+        WebMetrics& metrics, ApiInputs inputs = {})
+      : clock_(clock),
+        buffer_(buffer),
+        alerts_(alerts),
+        readiness_(readiness),
+        metrics_(metrics),
+        api_(std::move(inputs), clock, buffer, alerts, readiness) {}
+
+  Answer answer(const Request& request);
+  Api& api() { return api_; }
+
+ private:
+  Answer route(const Request& request);
+  Answer metrics_page(const Request& request);
+  Answer alerts_page(const Request& request);
+  void send_json(const Request& request, Answer& answer);
+  Answer api_page(const Api::Endpoint& endpoint, const Request& request);
+  Answer asset_page(const Asset& asset, const Request& request);
+  Answer health_page();
+  Answer readiness_page();
+  // The age of the newest page, or how long there has been none.
+  Nanoseconds age(const Page& page) const;
+  // Why there are no current samples; empty: there are.
+  std::string sampling_problem();
+  // Why the loop is not alive; empty: it is.
+  std::string loop_problem() const;
+
+  const Clock& clock_;
+  PageBuffer& buffer_;
+  AlertsBuffer& alerts_;
+  const Readiness& readiness_;
+  WebMetrics& metrics_;
+  Api api_;
+  Gzip gzip_;
+  MetricsBody body_{gzip_};
+  GzipTexts gzip_texts_{gzip_};
+  std::map<std::pair<std::string_view, bool>, std::weak_ptr<const std::string>> asset_bodies_;
+  std::string tail_;
+  // Of a evaluation step, rendered once however often it is asked for.
+  std::shared_ptr<const std::string> alerts_body_;
+  std::shared_ptr<const AlertsTexts> alerts_texts_;
+  Nanoseconds alerts_generation_{0};
+  // Age counts from here until there is a page.
+  const Nanoseconds started_ = clock_.boot();
+};
+
+}  // namespace jetmem

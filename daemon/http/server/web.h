@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The web thread: the page, /metrics, /api/v1/..., /healthz and /readyz over HTTP, read-only.
+//
+// One thread polls everything and sleeps when nothing happens. What it shares with the loop is
+// lock-free: the boxes of pages, alerts, sources and texts, the readiness, and a word to stop. So a
+// slow client cannot hold up the loop, and a stuck loop cannot keep the web thread from saying so.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event_fd.h"
+#include "base/result.h"
+#include "base/worker_thread.h"
+#include "daemon/http/access/access_files.h"
+#include "daemon/http/access/cpu_share.h"
+#include "daemon/http/access/refusals.h"
+#include "daemon/http/access/response_memory.h"
+#include "daemon/http/server/gate.h"
+#include "daemon/http/server/http_port.h"
+#include "daemon/http/server/pages.h"
+#include "daemon/http/server/web_metrics.h"
+#include "daemon/http/triple_buffer.h"
+#include "daemon/http/web_options.h"
+#include "daemon/readiness.h"
+
+namespace jetmem {
+
+class Web {
+ public:
+  // An address that could not be listened on at start now can (no error), or fails for another
+  // reason than the last one. Called on the web thread.
+  using OnListen = std::function<void(const ListenAddress&, const std::optional<Error>&)>;
+
+  // A question to the history has not been answered for so long that no other is asked; or it was
+  // at last. Called on the web thread.
+  using OnHistory = std::function<void(bool stuck)>;
+
+  // All references must outlive this object.
+  Web(WebOptions options, const Clock& clock, PageBuffer& buffer, AlertsBuffer& alerts,
+      const Readiness& readiness, OnListen on_listen, ApiInputs inputs = {},
+      OnHistory on_history = {});
+  ~Web() { stop(); }
+  Web(const Web&) = delete;
+  Web& operator=(const Web&) = delete;
+
+  // Listens on all addresses and starts the thread. An error means that there is no thread.
+  // Addresses that failed are returned, one error each; they are tried again by the thread, so
+  // the caller may go on, or stop() when it will not do without them.
+  Result<std::vector<Error>> start();
+  // Ends the thread at once; open connections are cut. False: a question to the history is stuck
+  // and left behind with its thread, and the history (ApiInputs) is not to be destroyed.
+  bool stop();
+
+  // Reads the web configuration again. For any thread; waits for nothing.
+  void reload_access();
+
+  // Where it listens now, with real port numbers. For any thread.
+  std::vector<ListenAddress> addresses() const;
+
+ private:
+  struct Endpoint {
+    ListenAddress needed;
+    std::unique_ptr<HttpPort> port;  // null: not listening
+    std::string problem;             // as last logged
+    Nanoseconds retry_at{0};
+  };
+  Answer answer(const Request& request);
+  // Nullopt: it listens.
+  std::optional<Error> open(Endpoint& endpoint);
+  // TCP addresses without rules for them.
+  bool must_stay_closed(const Endpoint& endpoint) const;
+  void take_access();
+  void rest();
+  void run();
+  void retry(Nanoseconds now);
+  void check_history();
+  unsigned connections() const;
+  Nanoseconds timeout(Nanoseconds now);
+  void publish_addresses();
+
+  const WebOptions options_;
+  const Clock& clock_;
+  const OnListen on_listen_;
+  const OnHistory on_history_;
+  WebMetrics metrics_;
+  Pages pages_;
+  Refusals refusals_;
+  AnswerMemory answers_;
+  Gate gate_;
+  std::unique_ptr<AccessFiles> access_files_;  // null: no web configuration is named
+  CpuShare cpu_share_;
+  Responder responder_;
+  HttpPort::Shared shared_;
+  std::vector<Endpoint> endpoints_;  // the web thread's while it runs
+  bool history_stuck_ = false;       // as last logged
+  bool history_abandoned_ = false;
+  EventFd stop_;
+  WorkerThread thread_;
+
+  mutable std::mutex addresses_mutex_;  // guards addresses_
+  std::vector<ListenAddress> addresses_;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/log/journal_feed.h"
+
+#include <utility>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/decode/decode.h"
+
+namespace jetmem {
+
+using kernel_log::LogLine;
+
+JournalFeed::JournalFeed(const Clock& clock, Spawner& spawner, kernel_log::KernelLog& kernel_log,
+                         Log& log, std::function<void()> on_lines, std::function<void()> on_change)
+    : kernel_log_(kernel_log), log_(log), on_change_(std::move(on_change)) {
+  journal::ClientOptions options;
+  options.program = journal::find_journal_program();
+  // The families that processes' lines belong to say what to look for.
+  for (const kernel_log::Family* family : kernel_log::all_families()) {
+    if (!family->user_space) continue;
+    for (const std::string_view anchor : family->anchors) options.needles.emplace_back(anchor);
+  }
+  journal::Callbacks callbacks;
+  callbacks.line = [this](const journal::JournalLine& each) { line(each); };
+  callbacks.lines_done = std::move(on_lines);
+  callbacks.state = [this](const journal::State& state) { on_state(state); };
+  callbacks.lost = [this](const journal::Lost& lost) {
+    kernel_log_.journal_loss();
+    log_.warning("lines of the journal were passed over: " + printable(lost.why) +
+                     (lost.count ? " (" + std::to_string(*lost.count) + " lines)" : ""),
+                 {{"JETMEM_SOURCE", "kernel_log"}});
+  };
+  client_ =
+      std::make_unique<journal::Client>(std::move(options), clock, spawner, std::move(callbacks));
+}
+
+void JournalFeed::line(const journal::JournalLine& from) {
+  LogLine line;
+  if (from.voice == journal::Voice::kProcesses) {
+    line.voice = kernel_log::Voice::kProcess;
+    line.unit = from.unit.empty() ? from.identifier : from.unit;
+    line.pid = from.pid;
+  } else {
+    line.voice =
+        from.facility.value_or(1) == 0 ? kernel_log::Voice::kKernel : kernel_log::Voice::kForeign;
+  }
+  if (!from.other_boot) line.stamp = std::chrono::microseconds(from.monotonic_us);
+  line.from_before = from.from_before;
+  line.text = from.text;
+  kernel_log_.line(line);
+}
+
+void JournalFeed::on_state(const journal::State& state) {
+  const bool news = state.blind != logged_blind_ && (!state.blind.empty() || state.received);
+  if (news) {
+    logged_blind_ = state.blind;
+    if (state.blind.empty()) {
+      log_.info("the journal is followed", {{"JETMEM_SOURCE", "kernel_log"}});
+    } else {
+      log_.warning("the journal cannot be followed: " + printable(state.blind),
+                   {{"JETMEM_SOURCE", "kernel_log"}});
+    }
+  }
+  on_change_();
+}
+
+}  // namespace jetmem

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/log/kernel_log_feed.h"
+
+#include <sys/epoll.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/state.h"
+
+namespace jetmem {
+namespace {
+
+// Of one wake-up, so that a full ring or a storm does not hold up a round.
+constexpr std::size_t kRecordsPerWake = 512;
+// The lines of one event come within milliseconds, on a slow serial console within some tens.
+constexpr Nanoseconds kHold = std::chrono::milliseconds(40);
+// More wake-ups than this within a second are a storm: from then on the log is read at intervals,
+// until it is quiet. The kernel's ring holds thousands of records meanwhile.
+constexpr std::uint32_t kWakesPerSecond = 8;
+constexpr Nanoseconds kPace = std::chrono::milliseconds(50);
+constexpr std::size_t kRecordsPerPace = 4096;
+constexpr int kFileParts = 16;
+// In a storm a page is made at most this often.
+constexpr Nanoseconds kPublishInterval = std::chrono::milliseconds(250);
+// A log that grows faster than it is read has no end; its events must be shown nevertheless.
+constexpr Nanoseconds kLongestBacklog = std::chrono::seconds(30);
+constexpr Nanoseconds kKeepPause = std::chrono::minutes(1);
+// A wall clock that is slewed must not move every timestamp at each scrape.
+constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
+
+}  // namespace
+
+KernelLogFeed::KernelLogFeed(KernelLogFeedOptions options, const Root& root, const Clock& clock,
+                             Spawner& spawner, Log& log, std::function<void()> on_new_events)
+    : options_(std::move(options)),
+      root_(root),
+      clock_(clock),
+      out_(log),
+      on_new_events_(std::move(on_new_events)),
+      state_file_({.directory = options_.runtime_directory,
+                   .name = "kernel-log.json",
+                   .boot_id = root.facts().boot_id.value_or(""),
+                   .what = "the counts of the kernel log",
+                   .format = kernel_log::SavedLog::kFormat,
+                   .max_bytes = 1U << 20},
+                  log),
+      events_(log, clock),
+      log_(clock, {options_.soc, options_.accept_user_records},
+           [this](const kernel_log::Event& event, const kernel_log::Occurrence& occurrence) {
+             events_.event(event, occurrence);
+             if (options_.on_event) options_.on_event(event, occurrence);
+           }),
+      kmsg_(log_),
+      journal_(
+          clock, spawner, log_, log, [this] { after_lines(); }, [this] { on_journal_change(); }) {
+  if (root_.is_live()) return;
+  log_.set_captured();
+  std::optional<Nanoseconds> boot;
+  if (root_.facts().boot_time) boot = std::chrono::seconds(*root_.facts().boot_time);
+  events_.set_captured(boot);
+}
+
+Result<void> KernelLogFeed::start(EventLoop& loop) {
+  loop_ = &loop;
+  if (auto ok = flush_timer_.attach(loop, [this] { on_flush(); }); !ok) return ok;
+  if (auto ok = pace_timer_.attach(loop, [this] { on_pace(); }); !ok) return ok;
+  if (auto ok = publish_timer_.attach(loop, [this] { publish_events(); }); !ok) return ok;
+  if (auto ok = journal_.start(loop); !ok) return ok;
+  restore();
+  return {};
+}
+
+Result<void> KernelLogFeed::attach(UniqueFd fd) {
+  // Before what it waits for is closed: another process may hold the same file, and then only the
+  // event loop's registration would go on.
+  io_.stop();
+  if (auto ok = kmsg_.attach(std::move(fd)); !ok) return ok;
+  return kmsg_.is_file() ? read_file() : follow_device();
+}
+
+// Nobody wakes us for a file. A large one is read in parts: the rest in the next rounds.
+Result<void> KernelLogFeed::read_file() {
+  for (int part = 0; part < kFileParts; ++part) {
+    const auto drained = kmsg_.drain(kRecordsPerPace);
+    if (!drained) {
+      kmsg_.detach();
+      return tl::unexpected(drained.error());
+    }
+    if (!*drained) continue;
+    log_.flush();  // it has nothing more to say
+    caught_up();
+    break;
+  }
+  after_lines();
+  return {};
+}
+
+Result<void> KernelLogFeed::follow_device() {
+  // The ring is read from its start: what is new in it was there before us.
+  const bool was_caught_up = log_.is_caught_up();
+  log_.begin();
+  begun_ = clock_.mono();
+  // What can be opened can perhaps not be read: then the journal goes on standing in.
+  const auto drained = kmsg_.drain(kRecordsPerWake);
+  if (!drained) {
+    kmsg_.detach();
+    if (was_caught_up) log_.caught_up();
+    return tl::unexpected(drained.error());
+  }
+  auto watched = io_.start(*loop_, kmsg_.fd(), [this] {
+    drain(kRecordsPerWake);
+    pace();
+  });
+  if (!watched) {
+    kmsg_.detach();
+    return watched;
+  }
+  if (journal_.needs_kernel_log()) {
+    out_.info("the kernel log is read from /dev/kmsg, no longer from the journal",
+              {{"JETMEM_SOURCE", "kernel_log"}});
+  }
+  journal_.follow(false, options_.library_errors);
+  if (*drained) caught_up();
+  after_lines();
+  return {};
+}
+
+void KernelLogFeed::fall_back(const Error& why) {
+  if (!root_.is_live() || journal_.needs_kernel_log()) return;
+  out_.warning("the kernel log is looked for in the journal instead: " + printable(why.message),
+               {{"JETMEM_SOURCE", "kernel_log"}});
+  log_.input_changed();
+  journal_.follow(true, options_.library_errors);
+}
+
+void KernelLogFeed::stop() {
+  io_.stop();
+  kmsg_.detach();
+  journal_.follow(false, false);
+}
+
+void KernelLogFeed::caught_up() {
+  log_.caught_up();
+  report_backlog();
+}
+
+// Once all lines from before us were read, from wherever.
+void KernelLogFeed::report_backlog() {
+  const bool journal_done =
+      !journal_.needs_process_lines() || journal_.caught_up() || !journal_.blind().empty();
+  if (log_.is_caught_up() && journal_done) events_.caught_up(log_.tally());
+}
+
+void KernelLogFeed::on_journal_change() {
+  if (journal_.caught_up() && journal_.needs_kernel_log()) log_.caught_up();
+  report_backlog();
+  on_new_events_();
+}
+
+void KernelLogFeed::on_flush() {
+  log_.flush();
+  after_lines();
+}
+
+void KernelLogFeed::on_pace() {
+  if (!attached()) return;
+  const std::uint64_t before = log_.counters().records;
+  drain(kRecordsPerPace);
+  if (log_.counters().records != before) {
+    pace_timer_.set(kPace);
+  } else {
+    io_.enable(true);  // quiet: the kernel may wake us again
+  }
+}
+
+void KernelLogFeed::pace() {
+  const Nanoseconds now = clock_.mono();
+  if (now - second_ >= std::chrono::seconds(1)) {
+    second_ = now;
+    wakes_ = 0;
+  }
+  // The ring's first reading is no storm.
+  if (!log_.is_caught_up() || ++wakes_ <= kWakesPerSecond || !io_.is_started()) return;
+  io_.enable(false);
+  pace_timer_.set(kPace);
+}
+
+void KernelLogFeed::drain(std::size_t budget) {
+  const auto drained = kmsg_.drain(budget);
+  if (!drained) {
+    io_.stop();
+    kmsg_.detach();
+    fall_back(drained.error());
+  } else if (*drained || clock_.mono() - begun_ > kLongestBacklog) {
+    caught_up();
+  }
+  after_lines();
+}
+
+void KernelLogFeed::after_lines() {
+  if (log_.holding()) flush_timer_.set(kHold);
+  if (new_events_ == log_.tally().changes() || !log_.is_caught_up()) return;
+  const Nanoseconds wait = last_publish_ + kPublishInterval - clock_.mono();
+  if (wait <= Nanoseconds(0)) {
+    publish_events();
+    return;
+  }
+  publish_timer_.set(wait);
+}
+
+void KernelLogFeed::publish_events() {
+  if (new_events_ == log_.tally().changes()) return;
+  new_events_ = log_.tally().changes();
+  last_publish_ = clock_.mono();
+  on_new_events_();
+  // Not only once a cycle: what was logged before a crash must not be logged again after it.
+  if (!log_.holding()) keep();
+}
+
+void KernelLogFeed::cycle() {
+  report_backlog();
+  log_losses();
+  events_.flush_due(log_.tally());
+  // Lines that still wait are not counted yet, but their records are: both must be saved together.
+  if (!log_.holding()) keep();
+}
+
+// At most once a minute; the counters have each.
+void KernelLogFeed::log_losses() {
+  const kernel_log::LogCounters& counters = log_.counters();
+  if (counters.lost == logged_lost_ && counters.malformed == logged_malformed_) return;
+  const Nanoseconds now = clock_.mono();
+  if (now < next_loss_) return;
+  next_loss_ = now + kKeepPause;
+  if (const std::uint64_t lost = counters.lost - logged_lost_; lost > 0) {
+    out_.warning(std::to_string(lost) +
+                     " records of the kernel log were overwritten before they were read: events "
+                     "among them are not counted",
+                 {{"JETMEM_SOURCE", "kernel_log"}});
+  }
+  if (const std::uint64_t malformed = counters.malformed - logged_malformed_; malformed > 0) {
+    out_.warning(std::to_string(malformed) + " records of the kernel log are not in its format",
+                 {{"JETMEM_SOURCE", "kernel_log"}});
+  }
+  logged_lost_ = counters.lost;
+  logged_malformed_ = counters.malformed;
+}
+
+ProbeWindow KernelLogFeed::probe_window() {
+  return {[this](Nanoseconds at) { log_.tally().probe_begins(at); },
+          [this](Nanoseconds at) { log_.tally().probe_ended(at); },
+          [this]() -> std::optional<std::uint64_t> {
+            if (!following()) return std::nullopt;
+            return log_.tally().events(kernel_log::Origin::kProbe);
+          }};
+}
+
+KernelLogReading KernelLogFeed::reading() {
+  KernelLogReading reading;
+  reading.log = &log_;
+  if (kmsg_.attached()) {
+    reading.input = kmsg_.is_file() ? KernelLogInput::kFile : KernelLogInput::kKmsg;
+  } else if (journal_.follows_kernel()) {
+    reading.input = KernelLogInput::kJournal;
+  }
+  if (journal_.needs_process_lines()) {
+    reading.library_errors = journal_.follows_processes();
+    reading.process_lines_read = journal_.caught_up();
+    reading.process_lines_awaited = !journal_.caught_up() && journal_.blind().empty();
+  }
+  if (root_.is_live()) {
+    const Nanoseconds offset = clock_.wall() - clock_.boot();
+    const Nanoseconds moved = offset - wall_offset_;
+    if (moved > kWallSlew || moved < -kWallSlew) wall_offset_ = offset;
+    reading.wall_offset = wall_offset_;
+  } else if (root_.facts().boot_time) {
+    reading.wall_offset = std::chrono::seconds(*root_.facts().boot_time);
+  }
+  return reading;
+}
+
+void KernelLogFeed::finish() {
+  log_.flush();
+  events_.caught_up(log_.tally());
+  keep(true);
+}
+
+void KernelLogFeed::restore() {
+  auto saved = state_file_.load(kernel_log::parse_saved_log);
+  if (!saved) return;
+  log_.resume_after(saved->last_seq, saved->last_stamp, saved->last_was_line);
+  journal_.set_cursor(journal::Voice::kKernel, saved->kernel_cursor);
+  journal_.set_cursor(journal::Voice::kProcesses, saved->process_cursor);
+  log_.restore_lost(saved->lost, saved->lost_before_start);
+  logged_lost_ = saved->lost;
+  log_.tally().restore(std::move(saved->tally));
+  new_events_ = kept_ = log_.tally().changes();
+}
+
+void KernelLogFeed::keep(bool at_end) {
+  if (!state_file_.is_enabled()) return;
+  const std::uint64_t lost = log_.counters().lost + log_.counters().lost_before_start;
+  const bool same =
+      kept_ == log_.tally().changes() && kept_lost_ == lost && kept_written_ == events_.written();
+  // Without news it is enough to say now and then how far the log was read.
+  const Nanoseconds now = clock_.mono();
+  if (same && !at_end && now - kept_at_ < kKeepPause) return;
+  const std::string& kernel_cursor = journal_.cursor(journal::Voice::kKernel);
+  const std::string& process_cursor = journal_.cursor(journal::Voice::kProcesses);
+  if (same && kept_seq_ == log_.last_seq() && kept_cursors_ == kernel_cursor + process_cursor) {
+    return;
+  }
+  kept_ = log_.tally().changes();
+  kept_lost_ = lost;
+  kept_written_ = events_.written();
+  kept_at_ = now;
+  kept_seq_ = log_.last_seq();
+  kept_cursors_ = kernel_cursor + process_cursor;
+  kernel_log::SavedLog saved;
+  saved.kernel_cursor = kernel_cursor;
+  saved.process_cursor = process_cursor;
+  saved.last_seq = log_.last_seq();
+  saved.last_stamp = log_.last_stamp();
+  saved.last_was_line = log_.last_was_line();
+  saved.lost = log_.counters().lost;
+  saved.lost_before_start = log_.counters().lost_before_start;
+  saved.tally = log_.tally().save();
+  state_file_.store(to_text(saved));
+}
+
+}  // namespace jetmem

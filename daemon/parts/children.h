@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs that the daemon starts for its sources: jetmem-reader, and one for each source of
+// Access::kProgram.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "collectors/reader/client.h"
+#include "config/settings.h"
+#include "daemon/children/program.h"
+#include "daemon/parts/daemon_context.h"
+#include "daemon/parts/daemon_metrics.h"
+#include "daemon/parts/sampling.h"
+#include "metrics/sample.h"
+
+namespace jetmem {
+
+class Children {
+ public:
+  // `done` takes what any of them read or printed; `before_answers` as of reader::ClientOptions.
+  Children(DaemonContext& context, const Settings& settings, const Sampling& sampling,
+           const ProbeWindow& probe_window, const Program::Done& done,
+           std::function<void()> before_answers);
+
+  Result<void> start();
+  void apply(const Settings& settings);
+  reader::Client& reader() { return *reader_; }
+  // The source is due: its program is started if need be.
+  void run_program(std::string_view source);
+  // Once for each change: a reader with the daemon's own rights explains what is denied.
+  void log_reader_kind(bool is_under_systemd);
+  void fill(DaemonCounters& counters) const;
+  void write(SampleWriter& out) const;
+  void write_usage(SampleWriter& out) const;
+  std::uint64_t suppressed() const;
+  void stop();
+
+ private:
+  DaemonContext& context_;
+  std::unique_ptr<reader::Client> reader_;
+  std::vector<std::unique_ptr<Program>> programs_;  // none under another root
+  std::string logged_fallback_;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/parts/daemon_metrics.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "base/root/small_file.h"
+#include "base/unique_fd.h"
+#include "base/version.h"
+#include "collectors/processes/group/pid_stat.h"
+
+namespace jetmem {
+namespace {
+
+constexpr auto kGauge = MetricType::kGauge;
+constexpr auto kCounter = MetricType::kCounter;
+constexpr std::uint16_t kMaxProcesses = 8;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_build_info",
+               .type = kGauge,
+               .help = "Always 1; the version of jetmem is a label.",
+               .labels = {"version"}},
+    Descriptor{.name = "jetmem_process_cpu_seconds_total",
+               .type = kCounter,
+               .help = "CPU time that a process of jetmem has used. Starts again when the process "
+                       "does.",
+               .labels = {"process"},
+               .max_series = kMaxProcesses},
+    Descriptor{.name = "jetmem_process_resident_memory_bytes",
+               .type = kGauge,
+               .help = "Memory that a process of jetmem holds, shared libraries included.",
+               .labels = {"process"},
+               .max_series = kMaxProcesses},
+    Descriptor{.name = "jetmem_process_threads",
+               .type = kGauge,
+               .help = "Threads of a process of jetmem.",
+               .labels = {"process"},
+               .max_series = kMaxProcesses},
+    Descriptor{.name = "jetmem_process_open_fds",
+               .type = kGauge,
+               .help = "Open file descriptors of a process of jetmem; absent where it may not be "
+                       "looked into.",
+               .labels = {"process"},
+               .max_series = kMaxProcesses},
+    Descriptor{.name = "jetmem_process_start_time_seconds",
+               .type = kGauge,
+               .help = "When a process of jetmem started, in seconds since 1970 by the clock of "
+                       "jetmemd's start.",
+               .labels = {"process"},
+               .max_series = kMaxProcesses},
+    Descriptor{.name = "jetmem_sample_cycles_total",
+               .type = kCounter,
+               .help = "Sampling rounds since the daemon started. When this stands still, so does "
+                       "everything else here."},
+    Descriptor{.name = "jetmem_sample_cycle_duration_seconds",
+               .type = kGauge,
+               .help = "How long the work of the last sampling round took.",
+               .worst = Worst::kMax},
+    Descriptor{.name = "jetmem_sample_cycle_lag_seconds",
+               .type = kGauge,
+               .help = "How late the last sampling round began. High values mean the machine is "
+                       "too busy or too short of memory to run even this.",
+               .worst = Worst::kMax},
+    Descriptor{.name = "jetmem_sample_cycles_missed_total",
+               .type = kCounter,
+               .help = "Due times of sources that passed without a round: the machine was "
+                       "suspended, or the daemon did not get to run."},
+    Descriptor{.name = "jetmem_reader",
+               .type = kGauge,
+               .help = "1 for the kind of reader in use: socket is systemd's, with its privilege; "
+                       "spawned has only the daemon's own rights, so sources that need more are "
+                       "denied. Both 0: none is running.",
+               .labels = {"kind"},
+               .max_series = 2},
+    Descriptor{.name = "jetmem_reader_starts_total",
+               .type = kCounter,
+               .help = "Times a jetmem-reader was started or connected to. Climbs when readers "
+                       "die or hang."},
+    Descriptor{.name = "jetmem_reader_timeouts_total",
+               .type = kCounter,
+               .help = "Reads that did not return in time. The source named in the journal hangs "
+                       "in the kernel, a driver or firmware."},
+    Descriptor{.name = "jetmem_reader_failures_total",
+               .type = kCounter,
+               .help = "Times a jetmem-reader could not be had, died or answered nonsense."},
+    Descriptor{.name = "jetmem_readers_wedged",
+               .type = kGauge,
+               .help = "Readers given up on that the kernel has not let go of yet. At "
+                       "reader.max_wedged no further one is started."},
+    Descriptor{
+        .name = "jetmem_log_entries_total", .type = kCounter, .help = "Log entries written."},
+    Descriptor{.name = "jetmem_log_dropped_total",
+               .type = kCounter,
+               .help = "Log entries dropped because the journal or terminal was too slow."},
+    Descriptor{.name = "jetmem_log_failures_total",
+               .type = kCounter,
+               .help = "Log entries that the journal or terminal refused."},
+    Descriptor{.name = "jetmem_log_suppressed_total",
+               .type = kCounter,
+               .help = "Changes of a source's state that were not logged one by one because it "
+                       "changed too often."},
+    Descriptor{.name = "jetmem_duplicate_series",
+               .type = kGauge,
+               .help = "Series left off the page because another has the same name and labels. "
+                       "Not 0 is a mistake in jetmem: please report it."},
+    Descriptor{.name = "jetmem_config_reloads_total",
+               .type = kCounter,
+               .help = "Reloads of the settings, by whether the new ones were taken or refused.",
+               .labels = {"result"},
+               .max_series = 2},
+};
+enum Metric {
+  kBuildInfo,
+  kCpu,
+  kRss,
+  kThreads,
+  kFds,
+  kStartTime,
+  kCycles,
+  kCycleTime,
+  kCycleLag,
+  kMissed,
+  kReaderKind,
+  kReaderStarts,
+  kReaderTimeouts,
+  kReaderFailures,
+  kWedged,
+  kLogWritten,
+  kLogDropped,
+  kLogFailed,
+  kLogSuppressed,
+  kHidden,
+  kReloads,
+};
+
+// The text of /proc/<pid>/<name>; empty when the process is gone.
+std::string_view read_proc(pid_t pid, const char* name, std::span<char> buffer) {
+  char path[48];
+  std::snprintf(path, sizeof path, "/proc/%d/%s", static_cast<int>(pid), name);
+  return read_once(path, buffer);
+}
+
+// By getdents64 into the stack: readdir() would allocate on the loop every time.
+std::optional<std::uint64_t> count_fds(pid_t pid) {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/%d/fd", static_cast<int>(pid));
+  const UniqueFd directory(::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return std::nullopt;
+  // struct linux_dirent64, which no header declares: 64 bit inode, 64 bit offset, 16 bit length,
+  // 8 bit type, name.
+  constexpr std::size_t kLengthAt = 16;
+  constexpr std::size_t kNameAt = 19;
+  alignas(8) char buffer[4096];
+  std::uint64_t count = 0;
+  for (;;) {
+    const long n = ::syscall(SYS_getdents64, directory.get(), buffer, sizeof buffer);
+    if (n < 0) return std::nullopt;
+    if (n == 0) break;
+    for (long at = 0; at < n;) {
+      std::uint16_t length = 0;
+      std::memcpy(&length, buffer + at + kLengthAt, sizeof length);
+      if (buffer[static_cast<std::size_t>(at) + kNameAt] != '.') ++count;
+      at += length;
+    }
+  }
+  return pid == ::getpid() && count > 0 ? count - 1 : count;  // less the one used to look
+}
+
+}  // namespace
+
+std::span<const Descriptor> daemon_metrics() { return kMetrics; }
+
+void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name) {
+  char buffer[1024];
+  const auto stat = parse_pid_stat(read_proc(pid, "stat", buffer));
+  if (!stat) return;
+  const auto ticks = static_cast<double>(facts.clock_ticks_per_second.value_or(0));
+  if (ticks > 0) {
+    out.put(kMetrics[kCpu], static_cast<double>(stat->utime_ticks + stat->stime_ticks) / ticks,
+            name);
+    if (facts.boot_time) {
+      out.put(
+          kMetrics[kStartTime],
+          static_cast<double>(*facts.boot_time) + static_cast<double>(stat->start_ticks) / ticks,
+          name);
+    }
+  }
+  const auto resident = parse_resident_pages(read_proc(pid, "statm", buffer));
+  if (facts.page_size && resident) {
+    out.put(kMetrics[kRss], static_cast<double>(*resident * *facts.page_size), name);
+  }
+  out.put(kMetrics[kThreads], static_cast<double>(stat->threads), name);
+  if (const auto fds = count_fds(pid)) out.put(kMetrics[kFds], static_cast<double>(*fds), name);
+}
+
+void write_daemon_metrics(SampleWriter& out, const DaemonCounters& c) {
+  const auto put = [&](Metric metric, std::uint64_t value) {
+    out.put(kMetrics[metric], static_cast<double>(value));
+  };
+  out.put(kMetrics[kBuildInfo], 1, kVersion);
+  put(kCycles, c.cycles);
+  out.put(kMetrics[kCycleTime], to_seconds(c.last_cycle_time));
+  out.put(kMetrics[kCycleLag], to_seconds(c.last_lag));
+  put(kMissed, c.missed_cycles);
+  out.put(kMetrics[kReaderKind], c.reader_from_socket ? 1 : 0, "socket");
+  out.put(kMetrics[kReaderKind], c.reader_spawned ? 1 : 0, "spawned");
+  put(kReaderStarts, c.reader_starts);
+  put(kReaderTimeouts, c.reader_timeouts);
+  put(kReaderFailures, c.reader_failures);
+  put(kWedged, c.readers_wedged);
+  put(kLogWritten, c.log_written);
+  put(kLogDropped, c.log_dropped);
+  put(kLogFailed, c.log_failed);
+  put(kLogSuppressed, c.suppressed_log_entries);
+  put(kHidden, c.hidden_series);
+  out.put(kMetrics[kReloads], static_cast<double>(c.reloads_ok), "taken");
+  out.put(kMetrics[kReloads], static_cast<double>(c.reloads_refused), "refused");
+}
+
+}  // namespace jetmem

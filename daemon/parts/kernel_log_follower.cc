@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/parts/kernel_log_follower.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text/text.h"
+
+namespace jetmem {
+namespace {
+
+// /dev/kmsg is asked for again sooner at first, in case it was only its reader that failed.
+constexpr Nanoseconds kFirstPause = std::chrono::milliseconds(500);
+constexpr Nanoseconds kLongestPause = std::chrono::minutes(1);
+
+}  // namespace
+
+KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& settings, Sampling& sampling,
+                               HistoryFeed* history, std::function<void()> on_new_events)
+    : context_(context), sampling_(sampling) {
+  const bool is_live = context.is_live();
+  KernelLogFeedOptions options;
+  if (history != nullptr) {
+    options.on_event = [history](const kernel_log::Event& event,
+                                 const kernel_log::Occurrence& occurrence) {
+      history->kernel_event(event, occurrence);
+    };
+  }
+  const std::string_view soc = soc_choice_name(settings.kernel_log.soc);
+  const kernel_log::SocFound found = kernel_log::find_soc(context.root);
+  options.soc = kernel_log::soc_named(soc).value_or(found.soc);
+  options.accept_user_records = settings.kernel_log.accept_user_records;
+  const ProcessLines lines = settings.kernel_log.library_errors;
+  options.library_errors = is_live && (lines == ProcessLines::kAlways ||
+                                       (lines == ProcessLines::kAuto && found.is_tegra));
+  if (!found.problem.empty()) {
+    context.log.warning(
+        "unknown SoC: " + found.problem +
+        "; SMMU faults may lack their client's name, and what NVIDIA's libraries print is not "
+        "followed unless kernel_log.library_errors says so; a restart looks again");
+  }
+  // Systemd keeps it over a restart and empties it at boot: memory, not flash.
+  if (is_live) options.runtime_directory = context.runtime_directory;
+  feed_ = std::make_unique<KernelLogFeed>(std::move(options), context.root, context.clock,
+                                          context.spawner, context.log,
+                                          [this, on_new_events = std::move(on_new_events)] {
+                                            if (!feed_->following()) return;
+                                            show();
+                                            on_new_events();
+                                          });
+  sampling.health_options.probes = &feed_->tally();
+}
+
+void KernelLogFollower::apply(const Settings& settings) {
+  feed_->set_accept_user_records(settings.kernel_log.accept_user_records);
+  const SourceSettings* source = settings.find_source(KernelLogSource::kInfo.name);
+  if (source != nullptr && !source->enabled) feed_->stop();
+}
+
+void KernelLogFollower::read(reader::Client& reader) {
+  if (!sampling_.sampler->admit(sampling_.kernel_log_index)) return;
+  feed_->cycle();
+  if (feed_->following()) show();
+  const Nanoseconds now = context_.clock.boot();
+  if (context_.is_live()) {
+    if (now - last_try_ >= kLongestPause) pause_ = kFirstPause;
+    if (feed_->attached() || now - last_try_ < pause_) return;
+    pause_ = std::min(pause_ * 2, kLongestPause);
+    last_try_ = now;
+  }
+  // A captured file may have grown, or another may stand in its place: it is asked for each time.
+  reader.request(KernelLogSource::kInfo.name);
+}
+
+void KernelLogFollower::on_answer(Result<const Snapshot*> snapshot, reader::Client& reader) {
+  Sampler& sampler = *sampling_.sampler;
+  // Switched off while the answer was on its way.
+  if (sampler.status(sampling_.kernel_log_index).state == SourceState::kDisabled) return;
+  Result<void> opened;
+  if (!snapshot) {
+    opened = tl::unexpected(std::move(snapshot.error()));
+  } else if ((*snapshot)->size() == 0) {
+    opened = fail(Errc::kUnavailable, "jetmem-reader named no file");
+  } else if (const FileText file = (**snapshot)[0]; !file.ok()) {
+    opened = tl::unexpected(file.as_error());
+  } else {
+    opened = feed_->attach(reader.take_descriptor());
+  }
+  if (!opened) feed_->fall_back(opened.error());
+  if (feed_->following()) return show();
+  Error error{Errc::kIo, "the kernel log can no longer be read"};
+  if (!opened) error = std::move(opened.error());
+  const std::string& journal = feed_->journal_error();
+  if (!journal.empty()) error.message += "; nor is the journal of use: " + printable(journal);
+  sampler.reject(sampling_.kernel_log_index, std::move(error));
+}
+
+void KernelLogFollower::show() {
+  sampling_.kernel_log->set_reading(feed_->reading());
+  sampling_.sampler->accept(sampling_.kernel_log_index, Snapshot(), Nanoseconds(0));
+}
+
+}  // namespace jetmem

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source kernel_log of the daemon: followed rather than read. Asks jetmem-reader for /dev/kmsg
+// while it is not open, and shows the counts.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/root/snapshot.h"
+#include "collectors/reader/client.h"
+#include "config/settings.h"
+#include "daemon/log/kernel_log_feed.h"
+#include "daemon/parts/sampling.h"
+#include "daemon/state/history_feed.h"
+
+namespace jetmem {
+
+class KernelLogFollower {
+ public:
+  // `history` may be null. `on_new_events` is called while the log is followed.
+  KernelLogFollower(DaemonContext& context, const Settings& settings, Sampling& sampling,
+                 HistoryFeed* history, std::function<void()> on_new_events);
+
+  Result<void> start() { return feed_->start(context_.loop); }
+  void apply(const Settings& settings);
+  // The source is due.
+  void read(reader::Client& reader);
+  void on_answer(Result<const Snapshot*> snapshot, reader::Client& reader);
+  KernelLogFeed& feed() { return *feed_; }
+
+ private:
+  void show();
+
+  DaemonContext& context_;
+  Sampling& sampling_;
+  std::unique_ptr<KernelLogFeed> feed_;
+  // When /dev/kmsg was asked for last, and how long to wait before it is again.
+  Nanoseconds last_try_{-3'600'000'000'000};
+  Nanoseconds pause_{0};
+};
+
+}  // namespace jetmem

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/parts/publisher.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace jetmem {
+namespace {
+
+// So that `jetmem alerts` finds the daemon also where no port is open. Read-only. Where a port is
+// open to everybody any local user may read the same there: hence open to all then, else to the
+// daemon's group.
+void add_api_socket(WebOptions& options, const std::string& directory) {
+  const auto is_unix = [](const ListenAddress& address) {
+    return address.family == ListenAddress::Family::kUnix;
+  };
+  if (directory.empty() || std::any_of(options.listen.begin(), options.listen.end(), is_unix))
+    return;
+  auto address = parse_listen_address("unix:" + directory + "/api.socket");
+  if (!address) return;
+  if (!options.listen.empty() && options.web_config.empty()) options.open_socket = address->host;
+  options.listen.push_back(std::move(*address));
+}
+
+}  // namespace
+
+Publisher::Publisher(DaemonContext& context, Sampling& sampling)
+    : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {}
+
+void Publisher::publish_alerts(const RuleEvaluator& evaluator) {
+  const RuleEngine* engine = evaluator.engine();
+  if (engine == nullptr) return;
+  if (!alerts_texts_ || alerts_texts_read_ != evaluator.times_read()) {
+    alerts_texts_ = std::make_shared<const AlertsTexts>(
+        AlertsTexts{engine->rules(), evaluator.config_errors(), engine->interval(),
+                    evaluator.settings().runbook_directory()});
+    alerts_texts_read_ = evaluator.times_read();
+  }
+  take_alerts(*engine, alerts_texts_, context_.clock.wall() - context_.clock.boot(),
+              alerts_.back());
+  alerts_.publish();
+}
+
+std::size_t Publisher::publish_page(Nanoseconds now) {
+  source_states_.notify(*sampling_.sampler);
+  // Numbered by itself, not by the cycle: an answer of the reader makes a new page of the same
+  // cycle, and whoever caches by the number must see it.
+  Page& page = pages_.back();
+  fill_page(sampling_.table, now, ++pages_published_, page);
+  const std::size_t hidden = page.layout->hidden();
+  pages_.publish();
+  return hidden;
+}
+
+std::string Publisher::own_address() const {
+  if (!web_) return {};
+  const std::vector<ListenAddress> all = web_->addresses();
+  const auto is_unix = [](const ListenAddress& each) {
+    return each.family == ListenAddress::Family::kUnix;
+  };
+  const auto at = std::find_if(all.begin(), all.end(), is_unix);
+  if (at != all.end()) return at->text();
+  // Over TCP it would have to prove who it is.
+  if (all.empty() || is_protected_) return {};
+  return all.front().text();
+}
+
+void Publisher::start(const Settings& settings, HistoryFeed* history) {
+  WebOptions options;
+  options.listen = settings.http.listen;
+  is_protected_ = !settings.http.web_config.empty();
+  options.web_config = settings.http.web_config;
+  options.hosts = settings.http.hosts;
+  options.log = [this](LogLevel level, std::string message) {
+    context_.log.write({level, std::move(message), {}, false});
+  };
+  add_api_socket(options, context_.runtime_directory);
+  if (options.listen.empty()) return;
+  options.max_connections = settings.http.max_connections;
+  options.max_connections_per_client = settings.http.max_connections_per_client;
+  options.request_timeout = settings.http.request_timeout;
+  options.idle_timeout = settings.http.idle_timeout;
+  ApiInputs reported;
+  reported.sources = &source_states_;
+  reported.texts = &program_texts_;
+  if (history != nullptr) reported.history = &history->history();
+  reported.boot_id = context_.root.facts().boot_id.value_or("");
+  web_ = std::make_unique<Web>(
+      std::move(options), context_.clock, pages_, alerts_, readiness_,
+      [this](const ListenAddress& address, const std::optional<Error>& error) {
+        if (error) {
+          context_.log.error(error->message, {{"JETMEM_ADDRESS", address.text()}});
+        } else {
+          context_.log.info("serving http on " + address.text(),
+                            {{"JETMEM_ADDRESS", address.text()}});
+        }
+      },
+      std::move(reported),
+      [this](bool stuck) {
+        if (stuck) {
+          context_.log.error(
+              "the history does not answer: a question to it has waited for more than 5 s, its "
+              "disk may hang; until it is answered, /api/v1/history, events and doctor answer 503");
+        } else {
+          context_.log.info("the history answers again");
+        }
+      });
+  const auto started = web_->start();
+  if (!started) {
+    context_.log.error("no http: " + started.error().message);
+    return;
+  }
+  for (const Error& error : *started) {
+    context_.log.error(error.message + "; tried again every 10s, sampling goes on");
+  }
+  for (const ListenAddress& address : web_->addresses()) {
+    context_.log.info("serving http on " + address.text(), {{"JETMEM_ADDRESS", address.text()}});
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loop hands to the web thread after each cycle, and that thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/root/snapshot.h"
+#include "config/settings.h"
+#include "daemon/alerts/rule_evaluator.h"
+#include "daemon/http/published_sources.h"
+#include "daemon/http/server/web.h"
+#include "daemon/http/triple_buffer.h"
+#include "daemon/parts/daemon_context.h"
+#include "daemon/parts/sampling.h"
+#include "daemon/readiness.h"
+#include "daemon/state/history_feed.h"
+#include "metrics/sample.h"
+
+namespace jetmem {
+
+class Publisher {
+ public:
+  Publisher(DaemonContext& context, Sampling& sampling);
+
+  // `history` may be null.
+  void start(const Settings& settings, HistoryFeed* history);
+  Readiness& readiness() { return readiness_; }
+  void reload_access() {
+    if (web_) web_->reload_access();
+  }
+  // Where a program that we start finds us; empty: nowhere.
+  std::string own_address() const;
+
+  // The last raw text of a source of Access::kProgram. Null: there is none now.
+  void take_program_text(std::string_view source, const Snapshot* snapshot) {
+    program_texts_.notify(source, snapshot);
+  }
+  void publish_alerts(const RuleEvaluator& evaluator);
+  // Everything that the table has now. Returns how many series have no room on the page.
+  std::size_t publish_page(Nanoseconds now);
+  // False: its thread still uses the history.
+  bool stop() { return !web_ || web_->stop(); }
+
+ private:
+  DaemonContext& context_;
+  Sampling& sampling_;
+  PageBuffer pages_;
+  std::uint64_t pages_published_ = 0;
+  AlertsBuffer alerts_;
+  std::shared_ptr<const AlertsTexts> alerts_texts_;
+  std::uint64_t alerts_texts_read_ = 0;  // RuleEvaluator::times_read() of them
+  SourceStatesBuffer source_states_;
+  ProgramTextsBuffer program_texts_;
+  Readiness readiness_;
+  bool is_protected_ = false;  // by passwords or certificates
+  std::unique_ptr<Web> web_;
+};
+
+}  // namespace jetmem

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/parts/sampling.h"
+
+#include <utility>
+#include <vector>
+
+#include "collectors/sampler/registry.h"
+#include "health/registry.h"
+
+namespace jetmem {
+namespace {
+
+// With a fast clock three intervals of it may be over before jetmem-reader gets to run.
+constexpr Nanoseconds kAnswerTime = std::chrono::seconds(1);
+
+}  // namespace
+
+Sampling::Sampling(const DaemonContext& context) {
+  std::vector<std::unique_ptr<Source>> sources = make_all_sources();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (auto* found = dynamic_cast<BootSource*>(sources[i].get())) {
+      boot = found;
+      boot_index = i;
+    } else if (auto* log = dynamic_cast<KernelLogSource*>(sources[i].get())) {
+      kernel_log = log;
+      kernel_log_index = i;
+    }
+  }
+  Sampler::Options options;
+  if (context.clock.speed() != 1) options.answer_time = context.at_speed(kAnswerTime);
+  sampler = std::make_unique<Sampler>(context.root, context.clock, table, std::move(sources),
+                                      make_derived_metrics(health_options), options);
+  processes_section = table.add_section("processes of jetmem");
+  alerts_section = table.add_section("alerts");
+  daemon_section = table.add_section("jetmemd");
+  history_section = table.add_section("history");
+}
+
+}  // namespace jetmem

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Has jetmem-probe take memory of each kind now and then, where the machine can bear it, and tells
+// the source `probe` what it found. The daemon itself never takes such memory nor loads CUDA.
+//
+// Host memory and DMA-BUFs ("memory") are probed at the source's interval, the kinds that need CUDA
+// ("cuda") at a longer one, after them and in a process of their own: one that hangs in the GPU's
+// driver costs no other result. Never two at a time, and none while an earlier one has not gone.
+// Before each run the gates are asked (probes/gates.h); what is left out is counted, by reason.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/root/snapshot.h"
+#include "base/root/state_file.h"
+#include "config/settings.h"
+#include "daemon/children/child_process_stats.h"
+#include "daemon/children/program.h"
+#include "daemon/probe/probe_event_log.h"
+#include "daemon/probe/probe_names.h"
+#include "daemon/probe/probe_results.h"
+#include "daemon/probe/probe_run_window.h"
+#include "daemon/probe/probe_runner.h"
+#include "daemon/probe/probe_schedule.h"
+#include "daemon/probe/probe_skips.h"
+#include "daemon/probe/probe_state.h"
+#include "daemon/probe/probe_stats.h"
+#include "probes/gates.h"
+
+namespace jetmem {
+
+struct ProbeProgramOptions {
+  ProbeScheduleOptions schedule;
+  // Between the run without CUDA and the one with it, so that the kernel's log tells them apart,
+  // and before that log is asked what it had to say.
+  Nanoseconds settle = std::chrono::seconds(3);
+  // One that was killed and does not go no longer answers for what the kernel says.
+  Nanoseconds window_timeout = std::chrono::minutes(1);
+  // Where /proc and /sys/fs/cgroup are.
+  std::string root;
+};
+
+class ProbeProgram final : public Program {
+ public:
+  ProbeProgram(const ProgramContext& context, ProbeProgramOptions options);
+
+  std::string_view source() const override;
+  Result<void> start(EventLoop& loop) override;
+  void apply(const Settings& settings) override;
+  void due() override;
+  void stop() override;
+  // Lives for a moment only; one that takes longer is worth showing.
+  pid_t pid() const override;
+  std::string_view name() const override { return "jetmem-probe"; }
+  void write(SampleWriter& out) const override;
+  std::uint64_t suppressed() const override { return log_.suppressed() + event_log_.suppressed(); }
+
+ private:
+  void step();
+  void take_turns(Nanoseconds now);
+  bool try_to_run(ProbeGroup group, Nanoseconds now);
+  Result<void> run(ProbeGroup group, const GateInputs& inputs);
+  void skip(ProbeGroup group, std::size_t reason, const std::string& words);
+  // Over a restart of the daemon.
+  void restore();
+  void keep();
+  bool has_orphans();
+  void log_wedged();
+  void on_end(ProbeRunEnd end);
+  void take_results(ProbeGroup group, ProbeRunEnd end);
+  Result<void> take_names(const ProbeRun& run, Nanoseconds now);
+  void take_failure(ProbeGroup group, ProbeFailure failure, ProbeRunEnd end = {});
+  void note(const ProbeRun::Probe& probe, const ProbeRun* run);
+  void update_source(Nanoseconds elapsed);
+  void check_window(Nanoseconds now);
+  void count_events();
+  void arm();
+  GateInputs inputs() const;
+
+  const Clock& clock_;
+  Program::Done done_;
+  const Readings* readings_;
+  SourceStates source_states_;
+  ProbeProgramOptions options_;
+  ChildProcessLog log_;
+  ProbeEventLog event_log_;
+  ProbeRunner runner_;
+  ProbeSchedule schedule_;
+  ProbeStats probe_stats_;
+  ProbeNames names_;
+  ChildProcessStats stats_;
+  ProbeSettings settings_;
+  bool enabled_ = true;
+  std::uint64_t page_size_;
+  ProbeSkips skips_;
+  ProbeResults results_;
+  ProbeRunWindow window_;
+  Timer timer_;
+
+  StateFile state_file_;
+  // Of a daemon before this one, and still there when last looked for.
+  std::optional<ProbeProcess> orphans_;
+  Nanoseconds started_{0};              // boot clock
+  std::optional<Nanoseconds> keep_at_;  // boot clock; which process it is was not known yet
+
+  std::optional<ProbeGroup> running_;
+  // Whose turn it is in the present cycle, not before when; and why the source has nothing of it.
+  std::optional<ProbeGroup> turn_;
+  Nanoseconds turn_at_{0};  // boot clock
+  std::string skip_reason_;
+  std::string logged_fallback_;
+  bool logged_wedged_ = false;
+  std::array<bool, kProbeGroups> logged_first_{};
+};
+
+std::span<const Descriptor> probe_program_metrics();
+
+}  // namespace jetmem

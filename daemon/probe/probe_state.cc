@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe/probe_state.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/root/small_file.h"
+#include "base/text/text.h"
+
+namespace jetmem {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kComm = "jetmem-probe";
+constexpr std::uint64_t kMaxPid = 1U << 22;
+constexpr std::array kGroups{ProbeGroup::kMemory, ProbeGroup::kCuda};
+
+std::uint64_t count_of(const Json& json) {
+  if (!json.is_number_unsigned()) throw Json::other_error::create(501, "not a count", &json);
+  return json.get<std::uint64_t>();
+}
+
+// A number that can be counted with.
+Nanoseconds time_of(const Json& json) {
+  const std::uint64_t number = count_of(json);
+  if (number > INT64_MAX / 4) throw Json::other_error::create(501, "not a time", &json);
+  return Nanoseconds(number);
+}
+
+SavedProbes from_json(const Json& json) {
+  SavedProbes state;
+  for (const ProbeGroup group : kGroups) {
+    const Json& from = json.at("groups").at(std::string(probe_group_name(group)));
+    auto& to = state.schedule.groups[static_cast<std::size_t>(group)];
+    if (!from.at("last").is_null()) to.last = time_of(from.at("last"));
+    to.pause = time_of(from.at("pause"));
+    to.failure = time_of(from.at("failure"));
+  }
+  state.schedule.doublings = count_of(json.at("doublings"));
+  const Json& process = json.at("process");
+  if (process.is_null()) return state;
+  const std::uint64_t pid = count_of(process.at("pid"));
+  if (pid <= 1 || pid > kMaxPid) throw Json::other_error::create(501, "not a process", &process);
+  state.process = {static_cast<pid_t>(pid), count_of(process.at("start_ticks"))};
+  return state;
+}
+
+}  // namespace
+
+std::optional<ProbeProcess> probe_process_of(std::string_view stat) {
+  // Its name may have brackets and spaces in it.
+  const std::size_t open = stat.find('(');
+  const std::size_t close = stat.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+    return std::nullopt;
+  }
+  const auto pid = parse_u64(trim(stat.substr(0, open)));
+  if (!pid || *pid > kMaxPid || stat.substr(open + 1, close - open - 1) != kComm) {
+    return std::nullopt;
+  }
+  std::string_view rest = stat.substr(close + 1);
+  std::array<std::string_view, 20> fields;  // from the third on
+  for (std::string_view& field : fields) field = take_word(rest);
+  const auto threads = parse_u64(fields[17]);
+  const auto start = parse_u64(fields[19]);
+  if (!threads || !start) return std::nullopt;
+  // One that nobody reaped holds nothing any more, unless other threads of it hang.
+  const bool is_over = fields[0] == "Z" || fields[0] == "X";
+  if (is_over && *threads <= 1) return std::nullopt;
+  return ProbeProcess{static_cast<pid_t>(*pid), *start};
+}
+
+std::optional<ProbeProcess> find_probe_process(pid_t pid) {
+  if (pid <= 1) return std::nullopt;
+  const auto stat = read_small_file("/proc/" + std::to_string(pid) + "/stat", 4096);
+  return stat ? probe_process_of(*stat) : std::nullopt;
+}
+
+std::string to_text(const SavedProbes& state) {
+  Json groups;
+  for (const ProbeGroup group : kGroups) {
+    const auto& from = state.schedule.groups[static_cast<std::size_t>(group)];
+    groups[std::string(probe_group_name(group))] = {
+        {"last", from.last ? Json(from.last->count()) : Json(nullptr)},
+        {"pause", from.pause.count()},
+        {"failure", from.failure.count()}};
+  }
+  Json process;
+  if (state.process) {
+    process = {{"pid", state.process->pid}, {"start_ticks", state.process->start_ticks}};
+  }
+  const Json json{{"groups", std::move(groups)},
+                  {"doublings", state.schedule.doublings},
+                  {"process", std::move(process)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<SavedProbes> parse_probe_state(std::string_view text) {
+  try {
+    // Nested without end, it would take the stack with it.
+    if (text.size() > SavedProbes::kMaxBytes) return fail(Errc::kTooLarge, "too long");
+    return from_json(Json::parse(text));
+  } catch (const Json::exception& error) {
+    return fail(Errc::kMalformed, error.what());
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe/probe_stats.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text/text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+constexpr Nanoseconds kLately = std::chrono::hours(6);
+constexpr Nanoseconds kDay = std::chrono::hours(24);
+constexpr std::uint16_t kMax = ProbeStats::kMaxEntries;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_probe_runs_total",
+               .type = MetricType::kCounter,
+               .help =
+                   "Probes of this kind of memory since the daemon started, by how they ended. "
+                   "failed: it could not be had or used, or jetmem-probe did not come back from "
+                   "it; mismatch: CPU and GPU did not see the same bytes.",
+               .labels = {"kind", "target", "state"},
+               .max_series = kMax * kProbeStates},
+    Descriptor{.name = "jetmem_probe_failures_total",
+               .type = MetricType::kCounter,
+               .help = "Probes of this kind that failed, by the error's name as the API has it. Of "
+                       "jetmem-probe itself, while it probed this kind: timeout, killed (the OOM "
+                       "killer picks it first), exited, flood.",
+               .labels = {"kind", "target", "error"},
+               .max_series = kMax * (ProbeStats::kMaxErrors + 1)},
+    Descriptor{.name = "jetmem_probe_since_success_seconds",
+               .type = MetricType::kGauge,
+               .help =
+                   "Time since memory of this kind could last be had and used, suspend "
+                   "included. Missing before the first success since the daemon started, and while "
+                   "its group is switched off.",
+               .labels = {"kind", "target"},
+               .max_series = kMax},
+    Descriptor{.name = "jetmem_probe_mismatched_words_total",
+               .type = MetricType::kCounter,
+               .help = "64-bit words that were not what had been written, of all probes of this "
+                       "kind. Any at all is a fault of memory, caches or driver: do not trust what "
+                       "the GPU computes. Missing where nothing was ever compared.",
+               .labels = {"kind", "target"},
+               .max_series = kMax},
+    Descriptor{.name = "jetmem_probe_results_dropped_total",
+               .type = MetricType::kCounter,
+               .help =
+                   "Results not counted because their kind is none that jetmem-probe has, or there "
+                   "were more new targets within a day than jetmem takes."},
+};
+enum Metric : std::size_t { kRuns, kFailures, kSinceSuccess, kMismatchedWords, kDropped };
+
+// Always shown, so that their growth from nothing is seen; the others from their first time on.
+bool is_always_shown(ProbeState state) {
+  return state == ProbeState::kOk || state == ProbeState::kFailed || state == ProbeState::kMismatch;
+}
+
+}  // namespace
+
+ProbeStats::ProbeStats() { entries_.reserve(kMaxEntries); }
+
+bool ProbeStats::is_known(std::string_view kind, std::string_view target) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.kind == kind && entry.target == target;
+  });
+}
+
+std::size_t ProbeStats::new_today(Nanoseconds now) const {
+  return now - day_ >= kDay ? 0 : new_targets_;
+}
+
+bool ProbeStats::takes(const ProbeRun& run, Nanoseconds now) const {
+  std::size_t new_targets = new_today(now);
+  std::size_t targets = 0;
+  for (const ProbeRun::Probe& probe : run.probes) {
+    if (!probe_group_of(probe.kind)) return false;
+    if (probe.target.empty()) continue;
+    ++targets;
+    if (!is_known(probe.kind, printable(probe.target, kLongestName))) ++new_targets;
+  }
+  return new_targets <= kNewTargetsPerDay && targets <= kMaxTargets;
+}
+
+ProbeStats::Entry* ProbeStats::find(std::string_view kind, std::string_view target,
+                                    Nanoseconds now) {
+  std::string shown_kind = printable(kind, kLongestName);
+  std::string shown_target = printable(target, kLongestName);
+  for (Entry& entry : entries_) {
+    if (entry.kind == shown_kind && entry.target == shown_target) return &entry;
+  }
+  Entry* entry = add(std::move(shown_kind), std::move(shown_target), now);
+  if (entry == nullptr) ++dropped_;
+  return entry;
+}
+
+ProbeStats::Entry* ProbeStats::add(std::string kind, std::string target, Nanoseconds now) {
+  const auto group = probe_group_of(kind);
+  if (!group) return nullptr;
+  if (!target.empty()) {
+    if (now - day_ >= kDay) {
+      day_ = now;
+      new_targets_ = 0;
+    }
+    if (new_targets_ == kNewTargetsPerDay) return nullptr;
+    ++new_targets_;
+    const auto has_target = [](const Entry& entry) { return !entry.target.empty(); };
+    const auto targets = std::count_if(entries_.begin(), entries_.end(), has_target);
+    if (static_cast<std::size_t>(targets) == kMaxTargets) {
+      // Of those seen together the newest goes first.
+      const auto oldest = std::min_element(entries_.rbegin(), entries_.rend(),
+                                           [&](const Entry& one, const Entry& other) {
+                                             if (!has_target(one)) return false;
+                                             return !has_target(other) || one.seen < other.seen;
+                                           });
+      entries_.erase(std::next(oldest).base());
+    }
+  }
+  Entry& entry = entries_.emplace_back();
+  entry.kind = std::move(kind);
+  entry.target = std::move(target);
+  entry.group = *group;
+  return &entry;
+}
+
+void ProbeStats::count_error(Entry& entry, std::string_view error) {
+  const std::string name = error.empty() ? "unknown" : printable(error, kLongestName);
+  for (auto& [known, count] : entry.errors) {
+    if (known != name) continue;
+    ++count;
+    return;
+  }
+  if (entry.errors.size() == kMaxErrors) {
+    ++entry.other_errors;
+  } else {
+    entry.errors.emplace_back(name, 1);
+  }
+}
+
+std::optional<ProbeStats::Change> ProbeStats::result(const ProbeRun::Probe& probe,
+                                                     Nanoseconds now) {
+  Entry* entry = find(probe.kind, probe.target, now);
+  if (entry == nullptr) return std::nullopt;
+  entry->seen = now;
+  if (const auto words = probe.mismatches()) {
+    entry->mismatched_words = entry->mismatched_words.value_or(0) + *words;
+  }
+  if (probe.state == ProbeState::kOk) entry->success = now;
+  if (probe.state == ProbeState::kFailed || probe.state == ProbeState::kMismatch) {
+    count_error(*entry, probe.error);
+  }
+  const bool skipped_lately = entry->skipped && now - *entry->skipped < kLately;
+  const Change change{entry->state, probe.state, entry->settled, skipped_lately};
+  ++entry->runs[static_cast<std::size_t>(probe.state)];
+  entry->state = probe.state;
+  if (probe.state == ProbeState::kSkipped) {
+    entry->skipped = now;
+  } else {
+    entry->settled = probe.state;
+  }
+  return change;
+}
+
+void ProbeStats::write(SampleWriter& out, Nanoseconds now, SwitchedOn on) const {
+  const auto put = [&](Metric metric, const Entry& entry, double value, auto... label) {
+    out.put(kMetrics[metric], value, entry.kind, entry.target, label...);
+  };
+  for (const Entry& entry : entries_) {
+    for (std::size_t i = 0; i < kProbeStates; ++i) {
+      const auto state = static_cast<ProbeState>(i);
+      if (entry.runs[i] == 0 && !is_always_shown(state)) continue;
+      put(kRuns, entry, static_cast<double>(entry.runs[i]), probe_state_name(state));
+    }
+    for (const auto& [error, count] : entry.errors) {
+      put(kFailures, entry, static_cast<double>(count), std::string_view(error));
+    }
+    if (entry.other_errors > 0) {
+      put(kFailures, entry, static_cast<double>(entry.other_errors), std::string_view("other"));
+    }
+    const bool is_on = on[static_cast<std::size_t>(entry.group)];
+    if (entry.success && is_on) put(kSinceSuccess, entry, to_seconds(now - *entry.success));
+    if (entry.mismatched_words) {
+      put(kMismatchedWords, entry, static_cast<double>(*entry.mismatched_words));
+    }
+  }
+  out.put(kMetrics[kDropped], static_cast<double>(dropped_));
+}
+
+std::span<const Descriptor> probe_stats_metrics() { return kMetrics; }
+
+}  // namespace jetmem

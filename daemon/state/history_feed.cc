@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/state/history_feed.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/text/text.h"
+#include "base/version.h"
+#include "daemon/state/alert_event_record.h"
+#include "report/events/kernel_event_record.h"
+
+namespace jetmem {
+namespace {
+
+RecorderOptions options_of(HistoryFeed::Options given) {
+  RecorderOptions options;
+  options.directory =
+      given.settings.directory.empty() ? given.state_directory : given.settings.directory;
+  options.no_directory = given.live ? "history.directory is empty, and systemd made none "
+                                      "(STATE_DIRECTORY)"
+                                    : "under --root history.directory must be set";
+  options.max_bytes = given.settings.max_size;
+  options.interval = given.settings.interval;
+  options.metrics = std::move(given.settings.metrics);
+  options.boot_id = given.boot_id.empty() ? (given.live ? "unknown" : "root") : given.boot_id;
+  return options;
+}
+
+EventRecord daemon_event(std::string kind, std::string summary, Nanoseconds at) {
+  EventRecord record;
+  record.what = EventWhat::kDaemon;
+  record.kind = std::move(kind);
+  record.severity = "info";
+  record.summary = std::move(summary);
+  record.at = at;
+  return record;
+}
+
+}  // namespace
+
+HistoryFeed::HistoryFeed(Options options, const Clock& clock, Log& log)
+    : clock_(clock),
+      live_(options.live),
+      captured_uptime_(options.captured_uptime),
+      recorder_(
+          [&] {
+            RecorderOptions made = options_of(std::move(options));
+            made.wall_trust = [this] {
+              return wall_trust(clock_.boot().count() < synchronized_until_.load());
+            };
+            return made;
+          }(),
+          clock, log) {}
+
+void HistoryFeed::start() {
+  if (captured_uptime_) shift_ = clock_.boot() - *captured_uptime_;
+  recorder_.event(
+      daemon_event("start", "jetmemd " + std::string(kVersion) + " started", clock_.boot()));
+  recorder_.start();
+}
+
+std::optional<Nanoseconds> HistoryFeed::on_our_clock(std::optional<Nanoseconds> time) const {
+  if (live_ || !time) return time;
+  if (!captured_uptime_) return std::nullopt;
+  return *time + shift_;
+}
+
+void HistoryFeed::kernel_event(const kernel_log::Event& event,
+                               const kernel_log::Occurrence& occurrence) {
+  const bool is_oom = event.kind() == kernel_log::EventKind::kOomKill ||
+                      event.kind() == kernel_log::EventKind::kOomKillMemcg;
+  if (is_oom && !occurrence.before_start) recorder_.urgent("oom");
+  const std::optional<Nanoseconds> time = on_our_clock(occurrence.time);
+  // A storm is mostly of one source of trouble: it is counted without being put into words.
+  std::uint64_t* alike =
+      occurrence.entry_index < alike_.size() ? &alike_[occurrence.entry_index] : nullptr;
+  if (alike != nullptr && *alike > 0 && recorder_.again(*alike, time, occurrence.before_start)) {
+    return;
+  }
+  const kernel_log::Origin origin =
+      occurrence.entry != nullptr ? occurrence.entry->origin : kernel_log::Origin::kSystem;
+  EventRecord record = kernel_event_record(event, origin, time);
+  // Before our own machine's boot: its boot clock has no name for it.
+  if (time && *time < Nanoseconds(0)) {
+    record.wall = clock_.wall() - clock_.boot() + *time;
+    record.at.reset();
+  }
+  const std::uint64_t number = recorder_.event(std::move(record), occurrence.before_start);
+  if (alike != nullptr) *alike = number;
+}
+
+void HistoryFeed::transition(const Transition& transition) {
+  recorder_.event(alert_event_record(transition));
+  if (transition.change == Change::kPending || transition.change == Change::kFiring) {
+    recorder_.urgent("alert");
+  }
+}
+
+void HistoryFeed::mark(const boot::Mark& mark, const std::string& this_boot) {
+  EventRecord record;
+  record.what = EventWhat::kMark;
+  record.kind = "mark";
+  record.severity = "info";
+  record.summary = printable(mark.text, EventRecord::kMaxText);
+  if (mark.boot == this_boot) {
+    record.at = std::chrono::seconds(mark.at.uptime);
+  } else if (mark.at.plausible()) {
+    record.wall = std::chrono::seconds(mark.at.wall);
+  }
+  recorder_.event(std::move(record));
+}
+
+void HistoryFeed::set_clock_synchronized(bool is_synchronized) {
+  synchronized_until_ = is_synchronized ? (clock_.boot() + kSynchronizedFor).count() : 0;
+}
+
+double HistoryFeed::Watched::value(const SampleTable& table) const {
+  if (!is_there) return std::numeric_limits<double>::quiet_NaN();
+  return table.sections()[section].values[slot];
+}
+
+void HistoryFeed::find_watched(const SampleTable& table) {
+  for (Watched* watched : {&level_, &stall_}) {
+    watched->is_there = false;
+    for (std::size_t s = 0; s < table.sections().size() && !watched->is_there; ++s) {
+      const auto& slots = table.sections()[s].slots;
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (slots[i].key != watched->key || slots[i].is_duplicate) continue;
+        watched->section = s;
+        watched->slot = i;
+        watched->is_there = true;
+        break;
+      }
+    }
+  }
+  shape_ = table.shape();
+  is_found_ = true;
+}
+
+void HistoryFeed::watch(const SampleTable& table) {
+  if (!is_found_ || shape_ != table.shape()) find_watched(table);
+  // A value that is not there compares as false: no reason to write, nor to arm again.
+  const double level = level_.value(table);
+  const double stall = stall_.value(table);
+  if (level >= kPressureLevel && !std::exchange(was_high_, true)) recorder_.urgent("pressure");
+  if (level < kPressureLevel) was_high_ = false;
+  if (stall >= kStallRatio && !std::exchange(was_stalled_, true)) recorder_.urgent("pressure");
+  if (stall < kCalm) was_stalled_ = false;
+}
+
+void HistoryFeed::cycle(const SampleTable& table) {
+  watch(table);
+  recorder_.cycle(table);
+}
+
+void HistoryFeed::finish(const SampleTable& table) {
+  recorder_.cycle(table);
+  recorder_.event(
+      daemon_event("stop", "jetmemd " + std::string(kVersion) + " stopped", clock_.boot()));
+  recorder_.finish(kTimeout);
+}
+
+}  // namespace jetmem

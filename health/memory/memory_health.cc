@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/memory/memory_health.h"
+
+#include <array>
+
+#include "collectors/jetson/nvmap/source.h"
+
+namespace jetmem {
+namespace {
+
+constexpr auto kGauge = MetricType::kGauge;
+
+constexpr std::array kMetrics{
+    Descriptor{.name = "jetmem_memory_available_ratio",
+               .type = kGauge,
+               .help = "Available memory as a share of all (MemAvailable divided by MemTotal): "
+                       "what programs, and an integrated GPU, can still allocate without "
+                       "swapping. Below a few percent the machine stalls, and then the kernel "
+                       "kills processes (OOM)."},
+    Descriptor{.name = "jetmem_memory_free_ratio",
+               .type = kGauge,
+               .help = "Share of memory that is unused, not even as cache (MemFree divided by "
+                       "MemTotal). Low is normal on a machine that has been up for a while."},
+    Descriptor{.name = "jetmem_gpu_free_hidden_ratio",
+               .type = kGauge,
+               .help = "Share of the available memory that CUDA does not report as free, because "
+                       "it is cache now: near 1 a program that sizes itself by cudaMemGetInfo "
+                       "believes that memory is full. Only where the GPU shares this memory."},
+};
+enum Metric { kAvailable, kFree, kHidden };
+
+constexpr std::array<std::string_view, 3> kSources{"meminfo", "nvmap", "nvml"};
+
+bool has_shared_gpu(const WriteContext& context, const Meminfo& meminfo) {
+  if (context.readings.get<Nvmap>() != nullptr || meminfo.find("NvMapMemUsed")) return true;
+  const auto* nvml = context.readings.get<Nvml>();
+  return nvml != nullptr && nvml->integrated == true;
+}
+
+}  // namespace
+
+std::optional<double> share_of_memory(std::uint64_t part, std::uint64_t total) {
+  if (total == 0 || part > total) return std::nullopt;
+  return static_cast<double>(part) / static_cast<double>(total);
+}
+
+std::optional<double> hidden_share(std::uint64_t available, std::uint64_t free) {
+  if (available == 0) return std::nullopt;
+  // MemAvailable excludes the kernel's reserves: without caches it is below MemFree, and nothing is
+  // hidden.
+  if (free >= available) return 0;
+  return static_cast<double>(available - free) / static_cast<double>(available);
+}
+
+std::span<const std::string_view> MemoryHealth::sources() const { return kSources; }
+
+std::span<const Descriptor> MemoryHealth::metrics() const { return kMetrics; }
+
+void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
+  const auto* meminfo = context.readings.get<Meminfo>();
+  if (meminfo == nullptr) {
+    context.absent.add("meminfo_unknown", kMetrics.size());
+    return;
+  }
+  const auto total = meminfo->find("MemTotal");
+  const auto available = meminfo->find("MemAvailable");
+  const auto free = meminfo->find("MemFree");
+  const auto put_share = [&](Metric metric, const std::optional<std::uint64_t>& part) {
+    const auto share = part && total ? share_of_memory(*part, *total) : std::nullopt;
+    if (share) {
+      out.put(kMetrics[metric], *share);
+    } else {
+      context.absent.add(part && total ? "inconsistent" : "not_printed");
+    }
+  };
+  put_share(kAvailable, available);
+  put_share(kFree, free);
+
+  if (!has_shared_gpu(context, *meminfo)) {
+    context.absent.add("no_shared_gpu");
+  } else if (!available || !free) {
+    context.absent.add("not_printed");
+  } else if (const auto hidden = hidden_share(*available, *free)) {
+    out.put(kMetrics[kHidden], *hidden);
+  } else {
+    context.absent.add("nothing_available");
+  }
+}
+
+}  // namespace jetmem

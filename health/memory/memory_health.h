@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory programs can still allocate, and how much of it CUDA does not show.
+//
+//   available ratio  MemAvailable / MemTotal: allocatable without swapping (Linux 3.14)
+//   free ratio       MemFree / MemTotal: unused, not even as cache
+//   hidden ratio     (MemAvailable - MemFree) / MemAvailable, at least 0
+//
+// The last only for an integrated GPU: cudaMemGetInfo follows MemFree, although the rest of
+// MemAvailable is reclaimed on demand. nvmap (its reading, or NvMapMemUsed in meminfo, which needs
+// no privilege) or NVML shows that the GPU is integrated.
+//
+// Reasons for absent values: meminfo_unknown, not_printed (a line of meminfo), no_shared_gpu (no
+// integrated GPU is known), nothing_available, inconsistent.
+#pragma once
+
+#include <optional>
+
+#include "collectors/jetson/nvml/source.h"
+#include "collectors/proc/meminfo.h"
+#include "collectors/source.h"
+
+namespace jetmem {
+
+// Absent for 0 of 0. More than `total` is no share of it: absent too.
+std::optional<double> share_of_memory(std::uint64_t part, std::uint64_t total);
+std::optional<double> hidden_share(std::uint64_t available, std::uint64_t free);
+
+class MemoryHealth final : public DerivedMetric {
+ public:
+  std::string_view name() const override { return "memory_health"; }
+  std::span<const std::string_view> sources() const override;
+  std::span<const Descriptor> metrics() const override;
+  void write(SampleWriter& out, WriteContext& context) override;
+};
+
+}  // namespace jetmem

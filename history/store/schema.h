@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of the recorder's database, and how an older file is brought forward.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "history/history.h"
+
+namespace jetmem {
+
+// "JMEM", in the file's header: a database that is none of ours is never touched as one.
+inline constexpr std::int64_t kApplicationId = 0x4a4d454d;
+
+// Brings a file from schema N to N + 1: rung N of the ladder. A new schema is one more entry.
+using SizeStep = Result<void> (*)(sqlite3* db);
+std::span<const SizeStep> schema_ladder();
+
+// Climbs from the file's user_version to the top, all of it or nothing. True: something was done.
+// Errors: kInvalid where the file is above the ladder.
+Result<bool> climb(sqlite3* db, std::span<const SizeStep> ladder);
+
+// The tables are there, and are tables: a file from elsewhere may hold views of the same names.
+Result<void> check_tables(sqlite3* db);
+
+// "raw", "minutes", "quarters": where columns of that resolution lie. Their rows are keyed
+// (chunk << 24 | series), so that those of a chunk are neighbours.
+const char* columns_table(Resolution resolution);
+inline constexpr int kSeriesBits = 24;
+inline constexpr std::int64_t kMaxSeriesNumber = (std::int64_t{1} << kSeriesBits) - 1;
+inline std::int64_t column_id(std::int64_t chunk, std::int64_t series) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(chunk) << kSeriesBits) | series;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was: series, their points, the values of a moment.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "base/text/text.h"
+#include "history/store/chunks.h"
+#include "history/store/store_connection.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kMostSeries = 4096;
+constexpr std::size_t kMostPoints = 200'000;
+
+// What all questions begin with: a view of one moment of the file.
+struct View {
+  Transaction transaction;
+  BootTimes times;
+  std::vector<ChunkHead> chunks;
+};
+
+Result<View> view_of(sqlite3* db) {
+  auto transaction = Transaction::begin(db, false);
+  if (!transaction) return tl::unexpected(transaction.error());
+  auto times = BootTimes::load(db);
+  if (!times) return tl::unexpected(times.error());
+  auto chunks = list_chunks(db, std::nullopt);
+  if (!chunks) return tl::unexpected(chunks.error());
+  // Of a boot that is not there nothing can be said.
+  std::erase_if(*chunks,
+                [&](const ChunkHead& chunk) { return times->find(chunk.boot) == nullptr; });
+  return View{std::move(*transaction), std::move(*times), std::move(*chunks)};
+}
+
+// Which part of a chunk answers for `asked`: what is coarser than asked never does, what is finer
+// only where nothing coarser was made of it yet.
+Nanoseconds answers_from(const BootTime& boot, Resolution chunk, Resolution requested) {
+  if (chunk == requested) return Nanoseconds(0);
+  if (requested == Resolution::kMinute) return boot.minutes_until;
+  return chunk == Resolution::kMinute ? boot.quarters_until
+                                      : std::max(boot.minutes_until, boot.quarters_until);
+}
+
+void fold(const HistoryPoint& finer, HistoryPoint& into) {
+  const double count = into.count;
+  const double more = finer.count;
+  const double mean = (into.average * count + finer.average * more) / (count + more);
+  into.min = std::min(into.min, finer.min);
+  into.max = std::max(into.max, finer.max);
+  into.average = std::isnan(mean) ? into.max : std::clamp(mean, into.min, into.max);
+  into.count += finer.count;
+}
+
+struct Asked {
+  sqlite3* db;
+  const View& view;
+  const SeriesQuery& of;
+  std::int64_t series;
+};
+
+// Oldest first. More than `most`: the newest `most` + 1 at least.
+Result<std::vector<HistoryPoint>> points_of(const Asked& requested, Resolution resolution,
+                                            std::size_t most, Nanoseconds raw_step) {
+  const Nanoseconds step = resolution_step(resolution, raw_step);
+  std::vector<HistoryPoint> newest_first;
+  const auto& chunks = requested.view.chunks;
+  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+    if (chunk->resolution > resolution) continue;
+    const BootTime& boot = *requested.view.times.find(chunk->boot);
+    const Nanoseconds from =
+        std::max(answers_from(boot, chunk->resolution, resolution), boot.at(requested.of.from));
+    const Nanoseconds to = boot.at(requested.of.to);
+    if (chunk->last < from || chunk->first > to) continue;
+    const auto column = chunk_column(requested.db, *chunk, requested.series);
+    if (!column) return tl::unexpected(column.error());
+    if (column->empty()) continue;
+    const auto when = chunk_times(requested.db, *chunk);
+    if (!when) return tl::unexpected(when.error());
+    const auto values = decode_steps(*column, *chunk);
+    if (!values) return tl::unexpected(values.error());
+    for (std::size_t i = values->size(); i-- > 0;) {
+      const StepValue& value = (*values)[i];
+      const Nanoseconds at = (*when)[i];
+      if (value.count == 0 || at < from || at > to) continue;
+      HistoryPoint point{boot.wall(at), at,        chunk->boot,   boot.trusted, resolution,
+                         value.count,   value.min, value.average, value.max};
+      if (chunk->resolution != resolution) {
+        point.boot_time = at - at % step;
+        point.wall = boot.wall(point.boot_time);
+        if (!newest_first.empty() && newest_first.back().boot == point.boot &&
+            newest_first.back().boot_time == point.boot_time) {
+          fold(point, newest_first.back());
+          continue;
+        }
+      }
+      newest_first.push_back(point);
+    }
+    if (newest_first.size() > most) break;
+  }
+  // Chunks of one boot may be stored out of order where a recorder ended late.
+  std::stable_sort(newest_first.begin(), newest_first.end(),
+                   [](const HistoryPoint& a, const HistoryPoint& b) {
+                     return a.boot != b.boot ? a.boot < b.boot : a.boot_time < b.boot_time;
+                   });
+  return newest_first;
+}
+
+// The finest resolution that reaches back to `from`, or as far as any does.
+Resolution finest(const View& view, Nanoseconds from) {
+  std::array<Nanoseconds, 3> reach;
+  reach.fill(Nanoseconds::max());
+  for (const ChunkHead& chunk : view.chunks) {
+    auto& oldest = reach[static_cast<std::size_t>(chunk.resolution)];
+    oldest = std::min(oldest, view.times.find(chunk.boot)->wall(chunk.first));
+  }
+  const Nanoseconds all = *std::min_element(reach.begin(), reach.end());
+  for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
+    // A roll-up's step begins before what it is made of.
+    const Nanoseconds slack = std::chrono::minutes(15);
+    if (subtract(reach[static_cast<std::size_t>(each)], slack) <= std::max(from, all)) return each;
+  }
+  return Resolution::kRaw;
+}
+
+bool is_of(std::string_view key, std::string_view family) {
+  return family.empty() || (key.substr(0, family.size()) == family &&
+                            (key.size() == family.size() || key[family.size()] == '{'));
+}
+
+Result<std::optional<HistoryStore::BootState>> state_of(sqlite3* db, const BootTimes& times,
+                                                        std::string_view boot_id) {
+  const auto& boots = times.boots();
+  const auto boot = std::find_if(boots.rbegin(), boots.rend(),
+                                 [&](const BootTime& each) { return each.boot_id == boot_id; });
+  std::optional<HistoryStore::BootState> state;
+  if (boot == boots.rend()) return state;
+  state = HistoryStore::BootState{boot->number, boot->offset, boot->trusted, std::nullopt};
+  Query query(db, "SELECT max(last) FROM chunks WHERE boot=?");
+  const auto row = query.bind(boot->number).next();
+  if (!row) return tl::unexpected(row.error());
+  if (*row && !query.is_null(0)) state->until = Nanoseconds(query.number(0));
+  return state;
+}
+
+struct Known {
+  std::string key;
+  bool is_counter = false;
+};
+
+Result<std::unordered_map<std::int64_t, Known>> all_series(sqlite3* db, std::string_view family) {
+  std::unordered_map<std::int64_t, Known> all;
+  Query query(db, "SELECT number, key, counter FROM series LIMIT 200000");
+  for (;;) {
+    const auto row = query.next();
+    if (!row) return tl::unexpected(row.error());
+    if (!*row) return all;
+    const std::string_view key = query.text(1);
+    if (!is_of(key, family)) continue;
+    // These names are shown to people, and something else than jetmem may have written the file.
+    if (printable(key, key.size()) != key) {
+      return fail(Errc::kMalformed,
+                  "series " + std::to_string(query.number(0)) + ": its name is none");
+    }
+    all.emplace(query.number(0), Known{std::string(key), query.number(2) != 0});
+  }
+}
+
+}  // namespace
+
+Result<std::vector<SeriesKnown>> HistoryStore::series(std::string_view family) {
+  Connection& c = *connection_;
+  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
+  const auto view = view_of(c.db.get());
+  if (!view) return tl::unexpected(c.noted(view.error()));
+  const auto known = all_series(c.db.get(), family);
+  if (!known) return tl::unexpected(c.noted(known.error()));
+  // By chunks: a series counts as present for the whole chunk.
+  std::unordered_map<std::int64_t, std::pair<Nanoseconds, Nanoseconds>> extents;
+  for (const ChunkHead& chunk : view->chunks) {
+    const auto members = chunk_members(c.db.get(), chunk);
+    if (!members) return tl::unexpected(c.noted(members.error()));
+    const BootTime& boot = *view->times.find(chunk.boot);
+    const Nanoseconds first = boot.wall(chunk.first);
+    const Nanoseconds last = boot.wall(chunk.last);
+    for (const std::int64_t series : *members) {
+      if (known->count(series) == 0) continue;
+      auto& extent = extents.try_emplace(series, first, last).first->second;
+      extent.first = std::min(extent.first, first);
+      extent.second = std::max(extent.second, last);
+    }
+  }
+  std::vector<SeriesKnown> all;
+  for (const auto& [number, extent] : extents) {
+    const Known& each = known->at(number);
+    all.push_back({each.key, each.is_counter, extent.first, extent.second});
+  }
+  std::sort(all.begin(), all.end(),
+            [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
+  if (all.size() > kMostSeries) all.resize(kMostSeries);
+  return all;
+}
+
+Result<std::optional<HistoryStore::BootState>> HistoryStore::boot_state(std::string_view boot_id) {
+  Connection& c = *connection_;
+  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
+  const auto transaction = Transaction::begin(c.db.get(), false);
+  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
+  const auto times = BootTimes::load(c.db.get());
+  if (!times) return tl::unexpected(c.noted(times.error()));
+  auto state = state_of(c.db.get(), *times, boot_id);
+  if (!state) return tl::unexpected(c.noted(state.error()));
+  return state;
+}
+
+Result<SeriesPast> HistoryStore::past(const SeriesQuery& requested, WindowStateQuery* of_boot) {
+  Connection& c = *connection_;
+  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
+  const auto view = view_of(c.db.get());
+  if (!view) return tl::unexpected(c.noted(view.error()));
+  if (of_boot != nullptr) {
+    auto state = state_of(c.db.get(), view->times, of_boot->boot_id);
+    if (!state) return tl::unexpected(c.noted(state.error()));
+    of_boot->state = *state;
+  }
+  SeriesPast past;
+  past.key = requested.key;
+  Query query(c.db.get(), "SELECT number, counter FROM series WHERE key=?");
+  const auto row = query.bind(requested.key).next();
+  if (!row) return tl::unexpected(c.noted(row.error()));
+  if (!*row) return past;
+  past.is_counter = query.number(1) != 0;
+  const Asked all{c.db.get(), *view, requested, query.number(0)};
+  const std::size_t most = std::min(requested.most, kMostPoints);
+  Resolution resolution = requested.resolution.value_or(finest(*view, requested.from));
+  for (;;) {
+    auto points = points_of(all, resolution, most, c.options.raw_step);
+    if (!points) return tl::unexpected(c.noted(points.error()));
+    past.points = std::move(*points);
+    if (past.points.size() <= most) return past;
+    if (requested.resolution || resolution == Resolution::kQuarter) break;
+    resolution = static_cast<Resolution>(static_cast<int>(resolution) + 1);
+  }
+  past.points.erase(past.points.begin(), past.points.end() - static_cast<std::ptrdiff_t>(most));
+  past.cut = true;
+  return past;
+}
+
+Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds wall,
+                                                                     Nanoseconds timeout) {
+  Connection& c = *connection_;
+  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
+  const auto view = view_of(c.db.get());
+  if (!view) return tl::unexpected(c.noted(view.error()));
+  const auto known = all_series(c.db.get(), "");
+  if (!known) return tl::unexpected(c.noted(known.error()));
+  const Nanoseconds oldest = subtract(wall, timeout);
+  std::map<std::int64_t, double> found;
+  // Where raw steps are left they are the newest: older ones go first.
+  for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
+    // A roll-up's step counts until its end.
+    const Nanoseconds covers =
+        each == Resolution::kRaw ? Nanoseconds(0) : resolution_step(each, c.options.raw_step);
+    for (auto chunk = view->chunks.rbegin(); chunk != view->chunks.rend(); ++chunk) {
+      if (chunk->resolution != each) continue;
+      const BootTime& boot = *view->times.find(chunk->boot);
+      if (boot.wall(chunk->first) > wall || add(boot.wall(chunk->last), covers) < oldest) continue;
+      const auto when = chunk_times(c.db.get(), *chunk);
+      if (!when) return tl::unexpected(c.noted(when.error()));
+      const auto members = chunk_members(c.db.get(), *chunk);
+      if (!members) return tl::unexpected(c.noted(members.error()));
+      for (const std::int64_t series : *members) {
+        const auto name = known->find(series);
+        if (name == known->end() || found.count(series) != 0) continue;
+        const auto column = chunk_column(c.db.get(), *chunk, series);
+        if (!column) return tl::unexpected(c.noted(column.error()));
+        const auto values = decode_steps(*column, *chunk);
+        if (!values) return tl::unexpected(c.noted(values.error()));
+        for (std::size_t i = values->size(); i-- > 0;) {
+          const StepValue& value = (*values)[i];
+          const Nanoseconds at = boot.wall((*when)[i]);
+          if (value.count == 0 || at > wall) continue;
+          if (add(at, covers) < oldest) break;
+          found[series] = name->second.is_counter ? value.max : value.average;
+          break;
+        }
+      }
+    }
+  }
+  std::vector<std::pair<std::string, double>> all;
+  for (const auto& [series, value] : found) {
+    if (all.size() == kMostSeries) break;
+    all.emplace_back(known->at(series).key, value);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/alerts/alerts_now.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text/text.h"
+#include "rules/export/condition_text.h"
+#include "rules/export/promql.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kMaxConfigErrors = 100;
+// A clock before 2020 was never set.
+constexpr Nanoseconds kPlausible = std::chrono::seconds(1'577'836'800);
+
+// The next alert, in the place of an earlier one, whose memory is used again.
+AlertsNow::Alert* next_alert(AlertsNow& out) {
+  if (out.alert_count == AlertsNow::kMaxAlerts) {
+    ++out.alerts_left_out;
+    return nullptr;
+  }
+  if (out.alert_count == out.alerts.size()) out.alerts.emplace_back();
+  return &out.alerts[out.alert_count++];
+}
+
+double seconds_of(std::chrono::milliseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+void put_conditions(const Rule& rule, const AlertsNow::Condition* found, AlertsAnswer::Rule& out) {
+  for (const Condition& condition : rule.when) {
+    AlertsAnswer::Condition& to = out.conditions.emplace_back();
+    to.text = condition_text(condition);
+    to.expression = promql_value(condition);
+    to.series = found->series;
+    to.holding = found->holding;
+    to.worst = found->worst;
+    if (found->worst) {
+      to.shown = show_value(*found->worst, value_unit(condition));
+      to.labels = found->labels;
+    }
+    ++found;
+  }
+}
+
+void put_no_series(const Rule& rule, AlertsAnswer::Rule& out) {
+  for (std::size_t c = 0; c < rule.when.size(); ++c) {
+    if (out.conditions[c].series > 0 || rule.when[c].function == Function::kAbsent) continue;
+    const std::string& expression = out.conditions[c].expression;
+    if (std::find(out.no_series.begin(), out.no_series.end(), expression) == out.no_series.end()) {
+      out.no_series.push_back(expression);
+    }
+  }
+}
+
+void put_alert(const AlertsNow& now, const Rule& rule, const AlertsNow::Alert& found,
+               AlertsAnswer::Rule& out) {
+  AlertsAnswer::Alert& to = out.alerts.emplace_back();
+  to.labels = found.labels;
+  if (found.is_unknown) {
+    to.state = "unknown";
+    return;
+  }
+  const RuleEngine::Instance& instance = found.instance;
+  const ValueUnit unit = value_unit(rule.when.front());
+  to.state = alert_state_name(instance.state);
+  to.value = instance.value;
+  to.shown = show_value(instance.value, unit);
+  to.active_seconds = to_seconds(now.evaluated - instance.active_since);
+  if (instance.state == AlertState::kFiring) {
+    to.firing_seconds = to_seconds(now.evaluated - instance.firing_since);
+  }
+  to.kept = instance.ended.has_value();
+  const auto filled = [&](const std::string& text) {
+    return fill_text(text, instance.value, unit, found.labels);
+  };
+  to.summary = filled(rule.texts.summary);
+  to.cause = filled(rule.texts.cause);
+  to.remedy = filled(rule.texts.remedy);
+}
+
+}  // namespace
+
+void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTexts>& texts,
+                 Nanoseconds wall_offset, AlertsNow& out) {
+  if (out.texts != texts) out.texts = texts;
+  out.evaluated = engine.last_step();
+  out.wall_offset = wall_offset;
+  out.steps = engine.steps();
+  const std::size_t n = engine.rules().rules.size();
+  out.rules.resize(n);
+  out.alert_count = 0;
+  out.alerts_left_out = 0;
+  std::size_t condition = 0;
+  for (std::size_t r = 0; r < n; ++r) {
+    const RuleEngine::Evaluation& evaluated = engine.evaluated(r);
+    AlertsNow::Rule& to = out.rules[r];
+    to.state = evaluated.state();
+    to.inhibited = evaluated.inhibited;
+    to.blind = evaluated.blind;
+    to.dropped = evaluated.dropped;
+    for (const RuleEngine::Seen& seen : evaluated.conditions) {
+      if (condition == out.conditions.size()) out.conditions.emplace_back();
+      AlertsNow::Condition& found = out.conditions[condition++];
+      found.series = seen.series;
+      found.holding = seen.holding;
+      found.worst = seen.worst;
+      if (seen.worst) found.labels = engine.labels_of(seen);
+    }
+  }
+  out.conditions.resize(condition);
+  // Where there are too many, those that fire stay.
+  for (const AlertState state : {AlertState::kFiring, AlertState::kPending}) {
+    for (std::size_t r = 0; r < n; ++r) {
+      for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
+        if (instance.state != state) continue;
+        AlertsNow::Alert* alert = next_alert(out);
+        if (alert == nullptr) continue;
+        alert->rule = r;
+        alert->is_unknown = false;
+        alert->instance = instance;
+        alert->labels = engine.labels_of(instance);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < n; ++r) {
+    for (const RuleEngine::Unknown& unknown : engine.evaluated(r).unknown) {
+      AlertsNow::Alert* alert = next_alert(out);
+      if (alert == nullptr) continue;
+      alert->rule = r;
+      alert->is_unknown = true;
+      alert->labels = unknown.labels;
+    }
+  }
+}
+
+AlertsAnswer alerts_answer(const AlertsNow& now) {
+  const AlertsTexts& texts = *now.texts;
+  AlertsAnswer out;
+  out.evaluated_since_boot = to_seconds(now.evaluated);
+  const Nanoseconds wall = now.evaluated + now.wall_offset;
+  if (wall >= kPlausible) out.evaluated_wall = to_seconds(wall);
+  out.interval_seconds = seconds_of(texts.interval);
+  out.steps = now.steps;
+  out.alerts_left_out = now.alerts_left_out;
+  for (const ConfigError& error : texts.config_errors) {
+    if (out.config_errors.size() == kMaxConfigErrors) {
+      ++out.config_errors_omitted;
+      continue;
+    }
+    out.config_errors.push_back({printable(error.file, 4096),
+                                 static_cast<std::uint64_t>(error.line),
+                                 static_cast<std::uint64_t>(error.column), error.message});
+  }
+  const AlertsNow::Condition* condition = now.conditions.data();
+  for (std::size_t r = 0; r < texts.rules.rules.size(); ++r) {
+    const Rule& rule = texts.rules.rules[r];
+    const AlertsNow::Rule& found = now.rules[r];
+    AlertsAnswer::Rule& to = out.rules.emplace_back();
+    to.name = rule.name;
+    to.severity = severity_name(rule.severity);
+    to.inhibited = found.inhibited;
+    to.unless = rule.unless;
+    to.blind = printable(found.blind);
+    to.hold_seconds = seconds_of(rule.hold);
+    to.keep_firing_seconds = seconds_of(rule.keep_firing_for);
+    to.summary = rule.texts.summary;
+    to.cause = rule.texts.cause;
+    to.remedy = rule.texts.remedy;
+    to.runbook = runbook_page(texts.runbooks, rule);
+    to.dropped = found.dropped;
+    put_conditions(rule, condition, to);
+    condition += rule.when.size();
+    bool was_blinded = false;
+    for (std::size_t i = 0; i < now.alert_count; ++i) {
+      if (now.alerts[i].rule != r) continue;
+      put_alert(now, rule, now.alerts[i], to);
+      was_blinded |= now.alerts[i].is_unknown;
+    }
+    const bool is_unknown =
+        found.state == AlertState::kInactive && (was_blinded || !found.blind.empty());
+    to.state = is_unknown ? "unknown" : alert_state_name(found.state);
+    if (to.state == "inactive") put_no_series(rule, to);
+  }
+  sort_by_state(out);
+  return out;
+}
+
+void sort_by_state(AlertsAnswer& answer) {
+  constexpr std::array<std::string_view, 3> kOrder{"firing", "pending", "unknown"};
+  const auto rank = [&](const AlertsAnswer::Rule& rule) {
+    return std::find(kOrder.begin(), kOrder.end(), rule.state);
+  };
+  std::stable_sort(answer.rules.begin(), answer.rules.end(),
+                   [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+}
+
+}  // namespace jetmem

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result of one evaluation, passed from the daemon's loop to the web thread: numbers and
+// labels, and texts that only change with the rules. Copying it allocates nothing while nothing
+// changes; the answer is made from it on request.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "config/files.h"
+#include "report/alerts/alerts.h"
+#include "rules/engine/engine.h"
+
+namespace jetmem {
+
+struct AlertsTexts {
+  RuleSet rules;
+  std::vector<ConfigError> config_errors;
+  std::chrono::milliseconds interval{0};
+  std::string runbooks;  // the directory
+};
+
+struct AlertsNow {
+  // Of all rules together; further ones are counted.
+  static constexpr std::size_t kMaxAlerts = 256;
+
+  struct Rule {
+    AlertState state = AlertState::kInactive;
+    bool inhibited = false;
+    std::string blind;
+    std::uint64_t dropped = 0;
+  };
+  struct Condition {
+    std::uint64_t series = 0;
+    std::uint64_t holding = 0;
+    std::optional<double> worst;
+    Labels labels;
+  };
+  struct Alert {
+    std::size_t rule = 0;
+    bool is_unknown = false;
+    RuleEngine::Instance instance;
+    Labels labels;
+  };
+
+  std::shared_ptr<const AlertsTexts> texts;  // null: not evaluated yet
+  Nanoseconds evaluated{0};                  // boot clock
+  Nanoseconds wall_offset{0};                // wall clock less boot clock then
+  std::uint64_t steps = 0;
+  std::vector<Rule> rules;
+  std::vector<Condition> conditions;  // of all rules, in order
+  std::vector<Alert> alerts;          // the first alert_count are in use
+  std::size_t alert_count = 0;
+  std::uint64_t alerts_left_out = 0;
+};
+
+// `texts` are of the engine's rules.
+void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTexts>& texts,
+                 Nanoseconds wall_offset, AlertsNow& out);
+
+// The rules must have been evaluated.
+AlertsAnswer alerts_answer(const AlertsNow& now);
+
+// Firing rules first, then pending, unknown, inactive; otherwise in their order.
+void sort_by_state(AlertsAnswer& answer);
+
+}  // namespace jetmem

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contiguous memory: whether the next camera frame fits, and which allocations failed.
+#include <algorithm>
+#include <array>
+
+#include "base/text/text.h"
+#include "report/doctor/step.h"
+#include "report/doctor/summary.h"
+
+namespace jetmem::doctor {
+namespace {
+
+constexpr double kNearlyTaken = 0.95;
+
+std::string area_of(const Sample& sample) { return printable(sample.label("area"), 64); }
+
+// One failure may log both kinds. Those not in the event list cannot be paired: count the larger.
+Counted count_refusals(const DeviceView& view) {
+  Counted out = count_events(view, {"cma_alloc_failure", "dma_alloc_failure"});
+  const auto is_refusal = [](const EventRecord& each, std::string_view kind) {
+    return each.what == EventWhat::kKernel && each.origin != "probe" && each.kind == kind;
+  };
+  std::vector<const EventRecord*> recent;
+  for (const Seen& each : view.found.events) recent.push_back(each.event);
+  out.recent = static_cast<double>(refusals(recent));
+  // Of this boot: what the counters count.
+  std::vector<const EventRecord*> listed;
+  for (const EventRecord& each : view.now.events) {
+    const double at = each.wall ? seconds_of(*each.wall) : view.found.now;
+    if (view.now.since_boot > 0 && at < view.found.now - view.now.since_boot - 1) continue;
+    listed.push_back(&each);
+  }
+  std::array<double, 2> unlisted{};
+  constexpr std::array<std::string_view, 2> kKinds{"cma_alloc_failure", "dma_alloc_failure"};
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    unlisted[i] = count_events(view, {kKinds[i]}).total;
+    for (const EventRecord* each : listed) {
+      if (is_refusal(*each, kKinds[i])) unlisted[i] -= static_cast<double>(each->count);
+    }
+    unlisted[i] = std::max(0.0, unlisted[i]);
+  }
+  if (out.total > 0) {
+    out.total = static_cast<double>(refusals(listed)) + std::max(unlisted[0], unlisted[1]);
+    out.at_least = std::min(unlisted[0], unlisted[1]) > 0;
+  }
+  return out;
+}
+
+// "tegra-capture-vi was refused 33 MiB of DMA memory: 3 since boot, ..."
+std::string failure_headline(const DeviceView& view, const Counted& refused) {
+  std::string who = view.found.cma ? view.found.cma->device : std::string();
+  const auto size = view.value("jetmem_cma_largest_request_bytes");
+  return (who.empty() ? std::string("A driver") : who) + " was refused " +
+         (size ? "up to " + bytes(*size) + " of " : "") +
+         "DMA memory: " + counted_text(view, refused) + ".";
+}
+
+// True where the areas themselves could be read.
+bool check_areas(const DeviceView& view, Step& step) {
+  const auto& samples = view.now.samples;
+  bool any = false;
+  for (const Sample& used : samples.family("jetmem_cma_used_ratio")) {
+    any = true;
+    const std::string area = area_of(used);
+    const auto size = view.value("jetmem_cma_area_bytes", {{"area", used.label("area")}});
+    const auto run =
+        view.value("jetmem_cma_largest_free_run_bytes", {{"area", used.label("area")}});
+    const auto fit = view.value("jetmem_cma_frame_fit_ratio", {{"area", used.label("area")}});
+    std::string text = "Area " + area + ": drivers hold " + share(used.value);
+    if (size) text += " of " + bytes(*size);
+    if (run) text += ", the largest free block is " + bytes(*run);
+    if (run && fit && *fit > 0) text += ", the largest request is " + bytes(*run / *fit);
+    note(step, text + ".");
+    if (fit && *fit < 1) {
+      found(step, Verdict::kWarning,
+            run ? "The largest free CMA block in " + area + " is " + bytes(*run) +
+                      "; a frame needs " + bytes(*run / *fit) + "."
+                : "The largest free CMA block in " + area + " is " + share(*fit) +
+                      " of what a frame needs.",
+            {"The area is fragmented by buffers of different sizes or by pinned pages.",
+             "Restart the camera service. For a larger area set cma= on the kernel command line "
+             "and reboot.",
+             "cma-fragmented"});
+    }
+    if (used.value >= kNearlyTaken) {
+      found(
+          step, Verdict::kCritical,
+          "Drivers hold " + share(used.value) + " of CMA area " + area + ".",
+          {"A pipeline leaks buffers, or the area is too small for the load.",
+           "Find the holder with jetmem cma and jetmem top, and restart it. For a larger area set "
+           "cma= on the kernel command line and reboot.",
+           "cma-exhausted"});
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
+void examine_cma(const DeviceView& view, Step& step) {
+  step.confirm = "jetmem cma; grep Cma /proc/meminfo";
+  take_alerts(view, step,
+              {"JetmemDmaAllocationFailing", "JetmemCmaExhausted", "JetmemCmaFragmented",
+               "JetmemCmaAllocationFailing", "JetmemCmaFreeLow"});
+  const auto total = view.now.samples.meminfo("CmaTotal");
+  const Seeing areas = see(view, step, "cma");
+  const bool saw = areas == Seeing::kSeen && check_areas(view, step);
+  if (view.found.cma && (view.found.cma->first_failure || view.found.cma->fell)) {
+    const std::string text = doctor::sentence(cma_sentence(*view.found.cma, view.today()));
+    note(step, text, view.found.cma->fell ? view.found.cma->fell : view.found.cma->first_failure);
+  }
+  const auto refused = count_refusals(view);
+  if (refused.total > 0 || refused.recent > 0) {
+    note(step, "Failed CMA and DMA allocations: " + counted_text(view, refused) + ".",
+         refused.last);
+    if (const auto request = view.value("jetmem_cma_largest_request_bytes")) {
+      note(step, "The largest that failed since boot is " + bytes(*request) + ".");
+    }
+    note_events(view, step, {"dma_alloc_failure", "cma_alloc_failure"}, 2);
+    if (refused.is_recent) {
+      found(
+          step, Verdict::kWarning, failure_headline(view, refused),
+          {"The CMA area was full, fragmented, or blocked by pinned pages.",
+           "Find the largest holder with jetmem cma and restart it. For a larger area set cma= on "
+           "the kernel command line and reboot.",
+           "cma-allocation-failing"});
+    }
+  }
+  if (saw) {
+    conclude(step, "The largest request fits.");
+    return;
+  }
+  if (total && *total == 0 && view.is_jetson()) {
+    found(step, Verdict::kWarning,
+          "This Jetson has no CMA area: drivers that need contiguous memory fail.");
+    note(step,
+         "Cameras, codecs and the GPU use the SMMU and need no CMA; V4L2 drivers without an IOMMU "
+         "do.");
+    advise(step, "The kernel runs with cma=0, or its device tree has no CMA area.",
+           "grep -o 'cma=[^ ]*' /proc/cmdline; ls /proc/device-tree/reserved-memory",
+           "cma-exhausted");
+    return;
+  }
+  // The areas may only be hidden: meminfo must confirm that there are none.
+  if (areas == Seeing::kAbsent && (!total || *total == 0)) {
+    if (see(view, step, "meminfo") == Seeing::kSeen) {
+      conclude(step, "Not applicable: this kernel has no CMA area.");
+      return;
+    }
+  }
+  raise(step, Verdict::kUnknown);
+  if (total) {
+    const auto unused = view.now.samples.meminfo("CmaFree");
+    std::string text = "CMA has " + bytes(*total) + " in total";
+    if (unused)
+      text += ", " + bytes(*unused) + " of it free (CmaFree, without pages lent to programs)";
+    note(step, text + ".");
+  }
+  conclude(step,
+           "CMA usage and its largest free block are unknown: " + absent_text(view, "cma") + ".");
+}
+
+}  // namespace jetmem::doctor

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem itself: whether it sees what it should, keeps up, and loses nothing.
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "report/doctor/step.h"
+
+namespace jetmem::doctor {
+namespace {
+
+// A cycle that starts later than this means that the machine is overloaded.
+constexpr double kLate = 5;
+
+void check_sources(const DeviceView& view, Step& step) {
+  std::string blind;
+  std::string denied;
+  for (const SourceNow& each : view.now.sources) {
+    if (each.state == "failed" || each.stale) {
+      blind += (blind.empty() ? "" : ", ") + each.name;
+      note(step,
+           "Source " + each.name + " is " + (each.stale ? "stale" : "failed") +
+               (each.reason.empty() ? std::string(".") : ": " + printable(each.reason, 300) + "."));
+    } else if (each.state == "denied") {
+      denied += (denied.empty() ? "" : ", ") + each.name;
+      note(step, "Source " + each.name + " is denied: " + printable(each.reason, 200) +
+                     (each.grant.empty() ? std::string(".")
+                                         : "; grant: " + printable(each.grant, 300) + "."));
+    }
+  }
+  if (!blind.empty()) {
+    found(step, Verdict::kWarning, "jetmem cannot read: " + blind + ".",
+          {"A driver hangs, or a file disappeared or changed its format.", "jetmem sources",
+           "source-failing"});
+  }
+  if (!denied.empty()) {
+    // For an unprivileged user this is no fault of the device.
+    found(step, view.now.by == SnapshotOrigin::kDaemon ? Verdict::kWarning : Verdict::kUnknown,
+          "jetmem is denied: " + denied + ".",
+          {"It runs without the rights of its systemd units, or as a user who is not root.",
+           "sudo systemctl restart jetmemd, or run this command with sudo", "source-denied"});
+  }
+}
+
+void check_losses(const DeviceView& view, Step& step) {
+  double lost = 0;
+  for (const Sample& each : view.now.samples.family("jetmem_kernel_log_lost_records_total")) {
+    if (each.value > 0)
+      note(step, "Kernel log records lost before jetmem read them (" +
+                     printable(each.label("reason"), 40) + "): " + number(each.value, 0) + ".");
+    // Records overwritten before the first start are not counted as lost.
+    if (each.label("reason") != "before_start") lost += each.value;
+  }
+  if (lost > 0) {
+    found(step, Verdict::kWarning,
+          "Kernel messages were overwritten before jetmem read them: events are missing.",
+          {"A storm of messages, or a machine too busy to read them.",
+           "Find the source with jetmem faults. For a larger log set log_buf_len= on the kernel "
+           "command line.",
+           "kernel-log-lost"});
+  }
+  const auto dropped = view.value("jetmem_log_dropped_total");
+  if (dropped && *dropped > 0)
+    note(step, "Dropped entries of jetmem's own log: " + number(*dropped, 0) + ".");
+}
+
+void check_recorder(const DeviceView& view, Step& step) {
+  if (const auto up = view.value("jetmem_history_up"); up && *up == 0) {
+    found(step, Verdict::kWarning,
+          "The recorder cannot write its file: new history is only in memory.",
+          {"The disk is full, read-only or broken.",
+           "df /var/lib/jetmem; journalctl -u jetmemd -n 50", "source-failing"});
+  }
+  for (const Sample& each : view.now.samples.family("jetmem_history_lost_snapshots_total")) {
+    if (each.value > 0)
+      note(step, "Samples lost by the recorder (" + printable(each.label("reason"), 40) +
+                     "): " + number(each.value, 0) + ".");
+  }
+  if (const auto aside = view.value("jetmem_history_quarantined_files_total");
+      aside && *aside > 0) {
+    note(step, "Damaged recordings moved aside: " + number(*aside, 0) + ".");
+  }
+}
+
+void check_loop(const DeviceView& view, Step& step) {
+  const auto lag = view.value("jetmem_sample_cycle_lag_max_1m_seconds");
+  if (lag && *lag > kLate) {
+    note(step, "A sampling cycle started " + span(*lag) + " late in the last minute.");
+    found(step, Verdict::kWarning, "jetmemd gets too little CPU time.",
+          {"The machine is overloaded, or short of memory.", "jetmem top; jetmem thermal",
+           "memory-stall"});
+  }
+  const auto starts = view.value("jetmem_daemon_recent_starts");
+  if (starts && *starts > 1) {
+    note(step, "jetmemd started " + number(*starts, 0) + " times in the last hour.");
+    if (*starts > 3) {
+      found(step, Verdict::kWarning, "jetmemd keeps being restarted.",
+            {"It crashes, is killed, or is restarted by hand.", "journalctl -u jetmemd",
+             "restarted-often"});
+    }
+  }
+  const auto wedged = view.value("jetmem_readers_wedged");
+  if (wedged && *wedged > 0) {
+    note(step, "Reader processes stuck in the kernel: " + number(*wedged, 0) + ".");
+    found(step, Verdict::kWarning,
+          "A source hangs in a driver or firmware: journalctl -u jetmemd names it.");
+  }
+  std::string reader;
+  for (const Sample& each : view.now.samples.family("jetmem_reader")) {
+    if (each.value == 1) reader = std::string(each.label("kind"));
+  }
+  if (reader == "spawned") note(step, "The reader was spawned by jetmemd and has only its rights.");
+  if (reader == "socket")
+    note(step, "The reader runs as a systemd unit with its own capabilities.");
+}
+
+}  // namespace
+
+void examine_daemon(const DeviceView& view, Step& step) {
+  step.confirm = "jetmem sources; systemctl status jetmemd; journalctl -u jetmemd -n 50";
+  take_alerts(view, step,
+              {"JetmemSourceFailing", "JetmemSourceDenied", "JetmemKernelLogLost",
+               "JetmemRestartedOften", "JetmemTegrastatsStale", "JetmemClockStepped"});
+  check_sources(view, step);
+  if (view.now.by == SnapshotOrigin::kDaemon) {
+    check_losses(view, step);
+    check_recorder(view, step);
+    check_loop(view, step);
+    conclude(step, "jetmemd runs and reads every source of this machine.");
+    return;
+  }
+  if (view.now.by == SnapshotOrigin::kCommand) {
+    for (const std::string& each : view.now.notes) note(step, printable(each, 300) + ".");
+    found(step, Verdict::kUnknown,
+          "No jetmemd answered: this is one reading, without history, firing alerts and probes.",
+          {"It is not installed, not running, or refuses access.", "sudo systemctl start jetmemd",
+           ""});
+    return;
+  }
+  conclude(step, "Not applicable: a captured device; every source was readable.");
+}
+
+}  // namespace jetmem::doctor

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether free memory has blocks large enough for drivers.
+#include <cmath>
+
+#include "report/doctor/step.h"
+
+namespace jetmem::doctor {
+namespace {
+
+// The kernel's PAGE_ALLOC_COSTLY_ORDER: above it, requests may fail.
+constexpr double kCostlyOrder = 3;
+
+}  // namespace
+
+void examine_fragmentation(const DeviceView& view, Step& step) {
+  step.confirm = "jetmem fragmentation; cat /proc/buddyinfo";
+  if (see(view, step, "buddyinfo") != Seeing::kSeen) {
+    return unknown(view, step, "Fragmentation is", "buddyinfo");
+  }
+  take_alerts(view, step, {"JetmemBuddyFragmented", "JetmemPageAllocationFailure"});
+  const auto best = view.value("jetmem_buddy_best_order_outside_cma");
+  const Sample* const largest = doctor::largest(view, "jetmem_buddy_largest_free_order");
+  const auto evidence = view.value("jetmem_fragmentation_evidence");
+  std::string stands;
+  if (best) {
+    stands = *best < 0 ? "No block is free outside CMA"
+                       : "The largest free block outside CMA is of order " + number(*best, 0) +
+                             " (of 2^" + number(*best, 0) + " pages)";
+    note(step, stands + ".");
+  } else if (largest != nullptr) {
+    stands = "The largest free block is of order " + number(largest->value, 0) +
+             ", CMA included: drivers may get less";
+    note(step, stands + ".");
+  }
+  if (evidence && *evidence > 0) {
+    note(step, "In the last 10 min " + counted(*evidence, "kind", "kinds") +
+                   " of failure showed that large blocks are missing: failed compactions, stalls, "
+                   "failed allocations.");
+  }
+  const auto failures =
+      count_events(view, {"page_alloc_failure", "vmalloc_failure", "slab_alloc_failure"});
+  if (failures.total > 0 || failures.recent > 0) {
+    note(step, "Failed page allocations: " + counted_text(view, failures) + ".", failures.last);
+    note_events(view, step, {"page_alloc_failure", "vmalloc_failure", "slab_alloc_failure"}, 2);
+    if (failures.is_recent) {
+      found(step, Verdict::kWarning,
+            "Page allocations failed: " + counted_text(view, failures) + ".",
+            {"Memory was short or fragmented at that moment.",
+             "Find the caller with jetmem events; if it is a driver in an interrupt, raise "
+             "vm.min_free_kbytes.",
+             "page-allocation-failure"});
+    }
+  }
+  if (best && *best < kCostlyOrder) {
+    found(step, Verdict::kWarning, stands + ": even small contiguous requests can fail.",
+          {"Unmovable pages are spread over memory, or memory is nearly exhausted.",
+           "sudo jetmem compact helps for a while; start programs with large buffers first after "
+           "boot.",
+           "buddy-fragmented"});
+  }
+  if (stands.empty()) {
+    found(step, Verdict::kUnknown,
+          "Fragmentation is unknown: no zone has a free block, or none was read.");
+  }
+  conclude(step, stands + ".");
+}
+
+}  // namespace jetmem::doctor

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory is available, how long tasks stall for it, and when it runs out.
+#include "base/text/text.h"
+#include "report/doctor/step.h"
+#include "report/doctor/summary.h"
+
+namespace jetmem::doctor {
+namespace {
+
+// The thresholds of the shipped rules, for a reading without evaluated rules.
+constexpr double kCritical = 0.05;
+constexpr double kLow = 0.10;
+constexpr double kStallWarning = 0.1;
+constexpr double kStallCritical = 0.4;
+constexpr double kSoon = 86400;
+
+void check_pressure(const DeviceView& view, Step& step) {
+  const auto full = view.value("jetmem_pressure_stall_ratio",
+                               {{"resource", "memory"}, {"kind", "full"}, {"window", "60s"}});
+  const auto some = view.value("jetmem_pressure_stall_ratio",
+                               {{"resource", "memory"}, {"kind", "some"}, {"window", "60s"}});
+  if (full && some) {
+    note(step, "In the last minute some task stalled on memory for " + share(*some) +
+                   " of the time, all tasks for " + share(*full) + ".");
+    if (*full >= kStallWarning) {
+      found(step, *full >= kStallCritical ? Verdict::kCritical : Verdict::kWarning,
+            "All tasks were stalled on memory for " + share(*full) + " of the last minute.",
+            {"Programs need more memory than there is: pages are swapped in and out.",
+             "Find the largest program with jetmem top and stop it.", "memory-stall"});
+    }
+  } else if (const auto level = view.value("jetmem_memory_pressure_level")) {
+    note(step, "Memory pressure is at level " + number(*level, 0) + " of 3.");
+    if (*level >= 2) {
+      found(step, Verdict::kWarning, "Programs stall on memory.");
+    }
+  }
+}
+
+void check_trend(const DeviceView& view, Step& step) {
+  if (const auto left = view.value("jetmem_trend_exhaustion_seconds")) {
+    std::string text = "Memory is shrinking; exhausted in " + about(*left);
+    for (const Sample& each : view.now.samples.family("jetmem_trend_bytes_per_second")) {
+      if (each.label("of") == "MemAvailable") text += " (" + rate(each.value) + ")";
+    }
+    note(step, text + ".");
+    if (*left < kSoon) {
+      found(step, Verdict::kWarning, text + ".",
+            {"A program leaks memory.",
+             "Find the growing program with jetmem top --sort growth, and restart it.",
+             "memory-leak"});
+    }
+  }
+  const Sample* most = nullptr;
+  for (const Sample& each :
+       view.now.samples.family("jetmem_process_group_trend_bytes_per_second")) {
+    if (each.value > 0 && (most == nullptr || each.value > most->value)) most = &each;
+  }
+  if (most != nullptr && most->value * 3600 > 1 << 20) {
+    note(step, printable(most->label("command"), 64) + " grows by " + rate(most->value) +
+                   " over the last two hours.");
+  }
+}
+
+}  // namespace
+
+void examine_memory(const DeviceView& view, Step& step) {
+  step.confirm = "jetmem top; grep -E 'MemAvailable|SwapFree' /proc/meminfo";
+  if (see(view, step, "meminfo") != Seeing::kSeen) {
+    found(step, Verdict::kUnknown, "Available memory is unknown.");
+    return;
+  }
+  take_alerts(view, step,
+              {"JetmemMemoryStall", "JetmemMemoryLow", "JetmemMemoryLeak", "JetmemSwapThrash",
+               "JetmemBelowWatermark"});
+  const auto total = view.now.samples.meminfo("MemTotal");
+  const auto available = view.now.samples.meminfo("MemAvailable");
+  if (!total || !available || *total <= 0) {
+    found(step, Verdict::kUnknown, "The kernel does not report available memory.");
+    return;
+  }
+  const double part = *available / *total;
+  const std::string stands =
+      bytes(*available) + " of " + bytes(*total) + " is available (" + share(part) + ")";
+  std::string text = stands;
+  if (const auto unused = view.now.samples.meminfo("MemFree"))
+    text += ", " + bytes(*unused) + " unused";
+  note(step, text + ".");
+  const auto swap = view.now.samples.meminfo("SwapTotal");
+  const auto swap_free = view.now.samples.meminfo("SwapFree");
+  if (swap && swap_free) {
+    note(step, *swap > 0
+                   ? bytes(*swap - *swap_free) + " of " + bytes(*swap) + " swap is used."
+                   : std::string("There is no swap: if memory runs out, programs are killed."));
+  }
+  if (part < kLow) {
+    found(step, part < kCritical ? Verdict::kCritical : Verdict::kWarning, "Only " + stands + ".",
+          {"Programs need more memory than the machine has, or one leaks.",
+           "Find the largest programs with jetmem top, and stop or restart one.", "memory-low"});
+  }
+  check_pressure(view, step);
+  check_trend(view, step);
+  if (view.found.memory && step.verdict >= Verdict::kWarning) {
+    const std::string sentence =
+        doctor::sentence(memory_sentence(*view.found.memory, view.today()));
+    note(step, sentence, view.found.memory->available.from);
+  }
+  conclude(step, stands + ".");
+}
+
+}  // namespace jetmem::doctor

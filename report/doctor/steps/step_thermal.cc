@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Temperatures and throttling.
+#include "base/text/text.h"
+#include "report/doctor/step.h"
+#include "report/doctor/summary.h"
+
+namespace jetmem::doctor {
+namespace {
+
+// Degrees below the shutdown temperature.
+constexpr double kVeryNear = 5;
+
+}  // namespace
+
+void examine_thermal(const DeviceView& view, Step& step) {
+  step.confirm = "jetmem thermal";
+  const Seeing zones = see(view, step, "thermal");
+  const Seeing throttle = see(view, step, "throttle");
+  take_alerts(view, step, {"JetmemThermalNearTrip", "JetmemThrottling", "JetmemOverCurrent"});
+  const Sample* const hottest = largest(view, "jetmem_thermal_zone_celsius");
+  std::string stands;
+  if (hottest != nullptr) {
+    stands = "The hottest zone is " + printable(hottest->label("zone"), 64) + " at " +
+             number(hottest->value, 1) + " C";
+    note(step, stands + ".");
+  }
+  const Sample* nearest = nullptr;
+  for (const Sample& each : view.now.samples.family("jetmem_thermal_margin_celsius")) {
+    if (each.label("kind") != "critical") continue;
+    if (nearest == nullptr || each.value < nearest->value) nearest = &each;
+  }
+  if (nearest != nullptr) {
+    note(step, printable(nearest->label("zone"), 64) + " is " + number(nearest->value, 1) +
+                   " C below its shutdown temperature.");
+    if (nearest->value < kVeryNear) {
+      found(step, Verdict::kCritical,
+            printable(nearest->label("zone"), 64) + " is " + number(nearest->value, 1) +
+                " C below its shutdown temperature.",
+            {"Insufficient cooling: fan, heat sink, or ambient air.",
+             "Check fan and heat sink; sudo nvpmodel -q lists power modes.", "thermal-near-trip"});
+    }
+  }
+  std::string causes;
+  for (const Sample& each : view.now.samples.family("jetmem_throttle_active")) {
+    if (each.value > 0) causes += (causes.empty() ? "" : ", ") + printable(each.label("cause"), 64);
+  }
+  if (!causes.empty()) {
+    found(step, Verdict::kWarning, "The chip is throttled by " + causes + ".");
+    note(step, "Active throttle causes: " + causes + ".");
+    advise(step, "Heat, or a power limit.",
+           "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling");
+  }
+  if (view.found.heat) {
+    const std::string text = doctor::sentence(heat_sentence(*view.found.heat, view.today()));
+    note(step, text, view.found.heat->began);
+    found(step, Verdict::kWarning, text,
+          {"Heat, or a power limit.",
+           "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling"});
+  }
+  const Counted heat = count_events(view, {"thermal"});
+  if (heat.total > 0 || heat.recent > 0) {
+    note(step, "Thermal messages in the kernel log: " + counted_text(view, heat) + ".", heat.last);
+    if (heat.is_recent) raise(step, Verdict::kWarning);
+    if (heat.is_recent)
+      conclude(step, "The kernel logged thermal warnings: " + counted_text(view, heat) + ".");
+  }
+  if (zones == Seeing::kAbsent && throttle == Seeing::kAbsent) {
+    conclude(step, "Not applicable: this machine reports neither temperatures nor throttling.");
+    return;
+  }
+  if (zones == Seeing::kBlind || throttle == Seeing::kBlind) {
+    conclude(step, "Temperatures or throttling are unknown: " +
+                       absent_text(view, zones == Seeing::kBlind ? "thermal" : "throttle") + ".");
+  }
+  if (stands.empty()) stands = "Not throttled; no zone reports a temperature";
+  conclude(step, stands + (throttle == Seeing::kSeen ? ", not throttled." : "."));
+}
+
+}  // namespace jetmem::doctor

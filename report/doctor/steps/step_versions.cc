@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the installed L4T release has a known memory defect.
+#include "base/text/text.h"
+#include "report/doctor/known_bad.h"
+#include "report/doctor/step.h"
+
+namespace jetmem::doctor {
+
+void examine_versions(const DeviceView& view, Step& step) {
+  step.confirm = "cat /etc/nv_tegra_release; uname -r";
+  if (see(view, step, "device") != Seeing::kSeen) {
+    return unknown(view, step, "Device and versions are", "device");
+  }
+  const auto infos = view.now.samples.family("jetmem_device_info");
+  if (infos.empty()) {
+    found(step, Verdict::kUnknown, "The device does not report its versions.");
+    return;
+  }
+  const std::string l4t = printable(infos[0].label("l4t"), 40);
+  const std::string kernel = printable(infos[0].label("kernel"), 80);
+  const std::string model = printable(infos[0].label("model"), 100);
+  std::string text = model.empty() ? std::string("Unknown device model") : model;
+  text += l4t.empty() ? ", no L4T" : ", L4T " + l4t;
+  if (!kernel.empty()) text += ", kernel " + kernel;
+  note(step, text + ".");
+  for (const Sample& each : view.now.samples.family("jetmem_last_change_timestamp_seconds")) {
+    const auto what = each.label("what");
+    if (what != "kernel" && what != "l4t") continue;
+    note(step,
+         "The " + std::string(what == "l4t" ? "L4T release" : "kernel") + " last changed at " +
+             moment(each.value, view.today()) + ".",
+         each.value);
+  }
+  if (l4t.empty()) {
+    conclude(step, "Not applicable: not a Jetson; only L4T releases are checked.");
+    return;
+  }
+  if (const KnownBad* bad = known_bad_l4t(l4t)) {
+    found(step, Verdict::kWarning, "L4T " + l4t + ": " + std::string(bad->what) + ".",
+          {bad->what, bad->remedy, "nvmap-cap"});
+    return;
+  }
+  conclude(step, "L4T " + l4t + " has no known memory defect.");
+}
+
+}  // namespace jetmem::doctor

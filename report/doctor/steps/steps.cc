@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "base/text/text.h"
+#include "report/doctor/step.h"
+
+namespace jetmem::doctor {
+namespace {
+
+constexpr std::array<StepInfo, 12> kSteps{{
+    {"restart", "Last restart", examine_restart},
+    {"memory", "Memory", examine_memory},
+    {"fragmentation", "Fragmentation", examine_fragmentation},
+    {"cma", "Contiguous memory (CMA)", examine_cma},
+    {"smmu", "SMMU faults", examine_smmu},
+    {"oom", "Out of memory", examine_oom},
+    {"thermal", "Heat and power", examine_thermal},
+    {"gpu_memory", "GPU memory", examine_gpu_memory},
+    {"probes", "Probes", examine_probes},
+    {"versions", "Versions", examine_versions},
+    {"daemon", "jetmem itself", examine_daemon},
+    // Last: it covers the alerts that no other step covers.
+    {"alerts", "Alerts", examine_alerts},
+}};
+
+bool is_one_of(std::string_view kind, std::initializer_list<std::string_view> kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+std::string capped(std::string text) {
+  if (text.size() > DoctorAnswer::kMaxText) text = printable(text, DoctorAnswer::kMaxText);
+  return text;
+}
+
+// A single reading does not know for how long a condition is true; the recorder does.
+void take_recorded_alerts(const DeviceView& view, Step& step,
+                          std::span<const std::string_view> names) {
+  for (const std::string_view name : names) {
+    const auto last = std::find_if(view.found.alerts.begin(), view.found.alerts.end(),
+                                   [&](const EventRecord& each) { return each.subject == name; });
+    if (last == view.found.alerts.end() || last->kind != "firing" || !last->wall) continue;
+    const double since = seconds_of(*last->wall);
+    const std::string summary = printable(last->summary, 300);
+    note(step,
+         "Alert " + printable(name, 100) + " has been firing since " + moment(since, view.today()) +
+             ": " + summary + ".",
+         since);
+    if (last->severity == "info") continue;
+    found(step, last->severity == "critical" ? Verdict::kCritical : Verdict::kWarning,
+          summary + ".");
+  }
+}
+
+}  // namespace
+
+std::span<const StepInfo> steps() { return kSteps; }
+
+bool DeviceView::is_jetson() const {
+  const auto info = now.samples.family("jetmem_device_info");
+  return std::any_of(info.begin(), info.end(),
+                     [](const Sample& each) { return !each.label("l4t").empty(); });
+}
+
+void raise(Step& step, Verdict verdict) { step.verdict = std::max(step.verdict, verdict); }
+
+void note(Step& step, std::string text, std::optional<double> time) {
+  if (step.evidence.size() >= DoctorAnswer::kMaxEvidence) {
+    ++step.evidence_omitted;
+    return;
+  }
+  step.evidence.push_back({capped(std::move(text)), time});
+}
+
+void advise(Step& step, std::string_view cause, std::string_view remedy, std::string_view runbook) {
+  if (step.cause.empty() && step.remedy.empty()) {
+    step.cause = capped(std::string(cause));
+    step.remedy = capped(std::string(remedy));
+    if (step.runbook.empty()) step.runbook = std::string(runbook);
+  }
+}
+
+void conclude(Step& step, std::string summary) {
+  if (step.summary.empty()) step.summary = capped(std::move(summary));
+}
+
+void found(Step& step, Verdict verdict, std::string summary, const Advice& advice) {
+  raise(step, verdict);
+  conclude(step, std::move(summary));
+  advise(step, advice.cause, advice.remedy, advice.runbook);
+}
+
+void unknown(const DeviceView& view, Step& step, std::string_view what, std::string_view source) {
+  found(step, Verdict::kUnknown,
+        std::string(what) + " unknown: " + absent_text(view, source) + ".");
+}
+
+const Sample* largest(const DeviceView& view, std::string_view family) {
+  const auto all = view.now.samples.family(family);
+  const auto most = std::max_element(
+      all.begin(), all.end(), [](const Sample& a, const Sample& b) { return a.value < b.value; });
+  return most == all.end() ? nullptr : &*most;
+}
+
+void take_alerts(const DeviceView& view, Step& step, std::span<const std::string_view> names) {
+  if (view.claimed != nullptr) view.claimed->insert(names.begin(), names.end());
+  take_recorded_alerts(view, step, names);
+  if (!view.now.alerts) return;
+  const AlertsAnswer& answer = *view.now.alerts;
+  for (const std::string_view name : names) {
+    const auto rule =
+        std::find_if(answer.rules.begin(), answer.rules.end(),
+                     [&](const AlertsAnswer::Rule& each) { return each.name == name; });
+    if (rule == answer.rules.end()) continue;
+    for (const AlertsAnswer::Alert& alert : rule->alerts) {
+      if (alert.state != "firing" && alert.state != "pending") continue;
+      std::optional<double> since;
+      if (answer.evaluated_wall && !answer.local_snapshot) {
+        since = *answer.evaluated_wall - alert.active_seconds;
+      }
+      const bool fires = alert.state == "firing";
+      std::string text = "Alert " + std::string(name) + (fires ? " is firing" : " is pending");
+      if (since) text += " since " + moment(*since, view.today());
+      note(step, text + ": " + alert.summary + ".", since);
+      if (!fires) continue;
+      const bool is_info = rule->severity == "info";
+      if (!is_info) {
+        found(step, rule->severity == "critical" ? Verdict::kCritical : Verdict::kWarning,
+              alert.summary + ".", {alert.cause, alert.remedy, name.empty() ? "" : rule->runbook});
+      }
+    }
+  }
+  // The answer has the runbook as a file; keep only its name.
+  if (const auto slash = step.runbook.rfind('/'); slash != std::string::npos) {
+    step.runbook.erase(0, slash + 1);
+  }
+  if (step.runbook.size() > 3 && step.runbook.ends_with(".md")) {
+    step.runbook.resize(step.runbook.size() - 3);
+  }
+}
+
+std::string absent_text(const DeviceView& view, std::string_view source) {
+  return printable(view.now.absence_reason(source), 400);
+}
+
+Seeing see(const DeviceView& view, Step& step, std::string_view source) {
+  const SourceNow* const found = view.now.source(source);
+  if (found != nullptr && found->state == "ok" && !found->stale) return Seeing::kSeen;
+  if (found != nullptr && found->state == "absent") return Seeing::kAbsent;
+  std::string why = absent_text(view, source);
+  if (why.empty()) why = "source " + std::string(source) + " is not readable";
+  why = "Not readable: " + why;
+  if (found != nullptr && !found->grant.empty()) {
+    why += " (grant: " + printable(found->grant, 300) + ")";
+  }
+  note(step, why + ".");
+  raise(step, Verdict::kUnknown);
+  return Seeing::kBlind;
+}
+
+Counted count_events(const DeviceView& view, std::initializer_list<std::string_view> kinds) {
+  Counted out;
+  double of_probe = 0;
+  for (const Sample& each : view.now.samples.family("jetmem_kernel_events_total")) {
+    if (!is_one_of(each.label("kind"), kinds)) continue;
+    (each.label("origin") == "probe" ? of_probe : out.total) += each.value;
+  }
+  for (const Sample& each :
+       view.now.samples.family("jetmem_kernel_event_last_seen_timestamp_seconds")) {
+    if (!is_one_of(each.label("kind"), kinds)) continue;
+    if (!out.last || each.value > *out.last) out.last = each.value;
+  }
+  for (const Seen& each : view.found.events) {
+    if (each.event->what != EventWhat::kKernel || each.event->origin == "probe") continue;
+    if (!is_one_of(each.event->kind, kinds)) continue;
+    out.recent += static_cast<double>(each.event->count);
+    if (!out.last || each.time > *out.last) out.last = each.time;
+  }
+  out.from_probe_only = out.total == 0 && out.recent == 0 && of_probe > 0;
+  if (out.total > 0 || out.recent > 0) {
+    // Without a time, assume that it is recent.
+    out.is_recent = !out.last || view.found.now <= 0 || view.found.now - *out.last <= kRecent;
+  }
+  return out;
+}
+
+std::string counted_text(const DeviceView& view, const Counted& counted) {
+  std::string out = counted.at_least ? "at least " : "";
+  if (counted.total > 0) {
+    out += count(counted.total) + " since boot";
+  } else {
+    out += count(counted.recent) + " in the last 24 h, before this boot or this log";
+  }
+  if (counted.last) {
+    out += ", the last at " + moment(*counted.last, view.today());
+    if (view.found.now > *counted.last) {
+      out += " (" + span(view.found.now - *counted.last) + " ago)";
+    }
+  } else {
+    out += ", time unknown";
+  }
+  return out;
+}
+
+void note_events(const DeviceView& view, Step& step, std::initializer_list<std::string_view> kinds,
+                 std::size_t most) {
+  std::size_t n = 0;
+  for (auto it = view.found.events.rbegin(); it != view.found.events.rend() && n < most; ++it) {
+    if (it->event->what != EventWhat::kKernel || !is_one_of(it->event->kind, kinds)) continue;
+    std::string text = moment(it->time, view.today()) + ": " + printable(it->event->summary, 300);
+    if (it->event->count > 1)
+      text += " (" + count(static_cast<double>(it->event->count)) + " times)";
+    note(step, text, it->time);
+    ++n;
+  }
+  if (n > 0) return;
+  // Events without a time, or older than a day.
+  for (const EventRecord& event : view.now.events) {
+    if (n == most) return;
+    if (event.what != EventWhat::kKernel || !is_one_of(event.kind, kinds)) continue;
+    std::string when;
+    std::optional<double> time;
+    if (event.wall) {
+      time = seconds_of(*event.wall);
+      when = moment(*time, view.today()) + ": ";
+    } else if (event.at) {
+      when = span(seconds_of(*event.at)) + " after boot: ";
+    }
+    note(step, when + printable(event.summary, 300), time);
+    ++n;
+  }
+}
+
+}  // namespace jetmem::doctor

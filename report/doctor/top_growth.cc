@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/doctor/top_growth.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/text/text.h"
+#include "metrics/series_key.h"
+#include "report/doctor/format.h"
+
+namespace jetmem::doctor {
+namespace {
+
+// How old a value may be and still stand for a moment: groups are read once a minute, and roll-ups
+// are 15 minutes apart.
+constexpr double kTimeout = 180;
+constexpr double kOldTimeout = 1900;
+
+struct Family {
+  std::string_view name;
+  bool is_buffers;
+};
+constexpr std::array<Family, 3> kGroup{{
+    {"jetmem_process_group_resident_bytes", false},
+    {"jetmem_process_group_gpu_bytes", true},
+    {"jetmem_process_group_dmabuf_bytes", true},
+}};
+
+struct Elsewhere {
+  std::string_view family;
+  const char* who;
+};
+// What takes memory and is in no process.
+constexpr std::array<Elsewhere, 4> kElsewhere{{
+    {"jetmem_nvmap_orphan_bytes", "GPU and camera buffers without an owner (nvmap orphans)"},
+    {"jetmem_meminfo_SUnreclaim_bytes", "kernel slab (SUnreclaim)"},
+    {"jetmem_meminfo_PageTables_bytes", "page tables"},
+    {"jetmem_meminfo_VmallocUsed_bytes", "kernel vmalloc (VmallocUsed)"},
+}};
+
+struct Part {
+  std::string key;
+  double before = 0;
+  double after = 0;
+};
+
+struct Candidate {
+  std::string who;
+  std::string command;
+  std::vector<Part> parts;
+  bool is_new = false;
+  double before = 0;
+  double after = 0;
+};
+
+std::string group_name(const SeriesName& name) {
+  const std::string_view unit = name.label("unit");
+  const std::string_view container = name.label("container");
+  std::string out = printable(name.label("command"), 64);
+  if (!container.empty()) {
+    out += " (container " + printable(container, 40) + ")";
+  } else if (!unit.empty()) {
+    out += " (" + printable(unit, 60) + ")";
+  }
+  return out;
+}
+
+bool needed(std::string_view family, GrowthKind what) {
+  return std::any_of(kGroup.begin(), kGroup.end(), [&](const Family& each) {
+    return each.name == family && (what == GrowthKind::kMemory || each.is_buffers);
+  });
+}
+
+const char* elsewhere(std::string_view family) {
+  for (const Elsewhere& each : kElsewhere) {
+    if (each.family == family) return each.who;
+  }
+  return nullptr;
+}
+
+void take(std::map<std::string, Candidate>& out, const std::map<std::string, double>& values,
+          GrowthKind what, bool is_after) {
+  for (const auto& [key, value] : values) {
+    const std::string_view family = std::string_view(key).substr(0, key.find('{'));
+    const char* const other = what == GrowthKind::kMemory ? elsewhere(family) : nullptr;
+    if (other == nullptr && !needed(family, what)) continue;
+    std::string id;
+    Candidate fresh;
+    if (other != nullptr) {
+      id = key;
+      fresh.who = other;
+    } else {
+      const auto name = parse_series_key(key);
+      if (!name || name->label("command") == "other") continue;
+      id = key.substr(family.size());
+      fresh.who = group_name(*name);
+      fresh.command = std::string(name->label("command"));
+    }
+    Candidate& candidate = out.try_emplace(std::move(id), std::move(fresh)).first->second;
+    auto part = std::find_if(candidate.parts.begin(), candidate.parts.end(),
+                             [&, &key = key](const Part& each) { return each.key == key; });
+    if (part == candidate.parts.end()) part = candidate.parts.insert(part, Part{key, 0, 0});
+    (is_after ? part->after : part->before) = value;
+    (is_after ? candidate.after : candidate.before) += value;
+  }
+}
+
+// A group that was not listed before may have been among "other": it was then no larger than the
+// smallest listed group.
+void allow_for_hidden(std::map<std::string, Candidate>& all,
+                      const std::map<std::string, double>& before) {
+  const bool has_rest = std::any_of(before.begin(), before.end(), [](const auto& each) {
+    return each.first.rfind(kGroup[0].name, 0) == 0 &&
+           each.first.find("command=\"other\"") != std::string::npos;
+  });
+  double smallest = INFINITY;
+  for (const auto& [id, each] : all) {
+    if (!each.command.empty() && each.before > 0) smallest = std::min(smallest, each.before);
+  }
+  for (auto& [id, each] : all) {
+    if (each.command.empty() || each.before > 0) continue;
+    each.is_new = true;
+    if (has_rest && std::isfinite(smallest)) each.before = std::min(smallest, each.after);
+  }
+}
+
+// Several series at their own steps added up: the last value of each holds until its next.
+Values summed(const std::vector<Values>& all) {
+  std::vector<double> times;
+  for (const Values& each : all) {
+    for (const Value& value : each) times.push_back(value.time);
+  }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  Values out;
+  std::vector<std::size_t> next(all.size(), 0);
+  for (const double time : times) {
+    Value sum{time, 0, 0, 0};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      while (next[i] < all[i].size() && all[i][next[i]].time <= time) ++next[i];
+      if (next[i] == 0) continue;
+      const Value& value = all[i][next[i] - 1];
+      sum.value += value.value;
+      sum.min += value.min;
+      sum.max += value.max;
+    }
+    out.push_back(sum);
+  }
+  return out;
+}
+
+// Which of kGroup there are values of, as bits.
+unsigned families(const std::map<std::string, double>& values) {
+  unsigned out = 0;
+  for (const auto& [key, value] : values) {
+    for (std::size_t i = 0; i < kGroup.size(); ++i) {
+      if (key.substr(0, key.find('{')) == kGroup[i].name) out |= 1U << i;
+    }
+  }
+  return out;
+}
+
+// The window may begin at the very first step, or before it: the groups are read some seconds to a
+// minute later. What grew in between is lost, so it is looked for in small strides.
+std::map<std::string, double> first_known(Past& past, double from, double to, double timeout,
+                                          unsigned requested_families) {
+  if (const HistoryFacts* facts = past.facts(); facts != nullptr && facts->oldest) {
+    from = std::max(from, seconds_of(*facts->oldest));
+  }
+  std::map<std::string, double> best;
+  unsigned most = 0;
+  for (const double later : {0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0}) {
+    if (from + later > to) break;
+    auto values = past.at(from + later, timeout);
+    const unsigned found = families(values) & requested_families;
+    if (best.empty() || found > most) {
+      best = std::move(values);
+      most = found;
+    }
+    if (most == requested_families) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<GrowthEntry> top_growth(Past& past, GrowthKind what, double from, double to,
+                                    double least, std::size_t most) {
+  std::map<std::string, Candidate> all;
+  const bool is_long = to - from > 6 * 3600;
+  auto after = past.at(to, kTimeout);
+  const auto before =
+      first_known(past, from, to, is_long ? kOldTimeout : kTimeout, families(after));
+  // From nothing everything would have grown.
+  if (before.empty()) return {};
+  const unsigned known = families(before);
+  for (std::size_t i = 0; i < kGroup.size(); ++i) {
+    if ((known >> i & 1U) != 0) continue;
+    for (auto it = after.begin(); it != after.end();) {
+      const bool is_of_it = it->first.substr(0, it->first.find('{')) == kGroup[i].name;
+      it = is_of_it ? after.erase(it) : std::next(it);
+    }
+  }
+  take(all, before, what, false);
+  take(all, after, what, true);
+  allow_for_hidden(all, before);
+  std::vector<const Candidate*> sorted;
+  for (const auto& [id, each] : all) {
+    if (each.after - each.before >= least) sorted.push_back(&each);
+  }
+  std::sort(sorted.begin(), sorted.end(), [](const Candidate* a, const Candidate* b) {
+    return a->after - a->before > b->after - b->before;
+  });
+  if (sorted.size() > most) sorted.resize(most);
+  std::vector<GrowthEntry> out;
+  for (const Candidate* each : sorted) {
+    GrowthEntry growth_entry{each->who, each->command, each->after - each->before,
+                             each->is_new && each->before > 0, std::nullopt};
+    std::vector<Values> parts;
+    for (const Part& part : each->parts) {
+      if (part.after - part.before > 0.02 * growth_entry.grown) {
+        parts.push_back(past.series(part.key, from, to));
+      }
+    }
+    growth_entry.move = move_of(summed(parts), true, 0.3 * growth_entry.grown);
+    out.push_back(std::move(growth_entry));
+  }
+  return out;
+}
+
+}  // namespace jetmem::doctor

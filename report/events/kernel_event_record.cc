@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/events/kernel_event_record.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/decode/decode.h"
+#include "config/settings.h"
+#include "report/events/event_json.h"
+
+namespace jetmem {
+namespace {
+
+// The field that says who: by the first that the event has.
+constexpr std::array<std::string_view, 7> kSubjects{"client", "comm",   "process", "area",
+                                                    "zone",   "device", "dev"};
+
+}  // namespace
+
+EventRecord kernel_event_record(const kernel_log::Event& event, kernel_log::Origin origin,
+                                std::optional<Nanoseconds> at) {
+  const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
+  EventRecord record;
+  record.what = EventWhat::kKernel;
+  record.kind = std::string(info.name);
+  record.severity = std::string(log_level_name(info.level));
+  record.origin = std::string(kernel_log::origin_name(origin));
+  for (const std::string_view name : kSubjects) {
+    if (const std::string_view text = event.text(name); !text.empty()) {
+      record.subject = printable(text, 64);
+      break;
+    }
+  }
+  record.summary = printable(kernel_log::describe(event), EventRecord::kMaxText);
+  std::string fields =
+      event_json(event).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  if (fields.size() <= EventRecord::kMaxFields) record.fields = std::move(fields);
+  record.at = at;
+  return record;
+}
+
+namespace {
+
+bool is_within(Nanoseconds at, Nanoseconds from, Nanoseconds to) {
+  return at >= from - kSameEventSlack && at <= to + kSameEventSlack;
+}
+
+}  // namespace
+
+bool is_same_event(const EventRecord& recorded, const EventRecord& of_log) {
+  if (recorded.id > 0 && recorded.id == of_log.id) return true;
+  if (recorded.what != of_log.what || recorded.kind != of_log.kind) return false;
+  if (recorded.boot > 0 && of_log.boot > 0 && recorded.boot != of_log.boot) return false;
+  if (recorded.subject != of_log.subject) return false;
+  if (recorded.at && of_log.at) {
+    // The boot clock restarts with each boot: it compares only events of the same known boot.
+    const bool same_boot = recorded.boot > 0 && recorded.boot == of_log.boot;
+    if (same_boot && is_within(*of_log.at, *recorded.at, recorded.until.value_or(*recorded.at))) {
+      return true;
+    }
+  }
+  if (recorded.wall && of_log.wall) {
+    const Nanoseconds lasted =
+        recorded.at && recorded.until ? *recorded.until - *recorded.at : Nanoseconds(0);
+    return is_within(*of_log.wall, *recorded.wall, *recorded.wall + lasted);
+  }
+  return !recorded.at && !of_log.at && recorded.summary == of_log.summary;
+}
+
+}  // namespace jetmem

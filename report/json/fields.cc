@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json/fields.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+
+namespace jetmem::json {
+namespace {
+
+using In = nlohmann::json;
+using Out = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxName = 300;
+constexpr std::size_t kMaxWritten = 1000;
+
+// Brackets that are open at once. The parser itself does not recurse, what walks its result does.
+bool is_too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) return true;
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+std::string dump(const Out& json, int indent) {
+  return json.dump(indent, ' ', false, Out::error_handler_t::replace);
+}
+
+bool take(const In& from, std::string& to) {
+  if (!from.is_string()) return false;
+  to = printable(from.get_ref<const std::string&>(), kMaxText);
+  return true;
+}
+bool take(const In& from, bool& to) {
+  if (!from.is_boolean()) return false;
+  to = from.get<bool>();
+  return true;
+}
+bool take(const In& from, double& to) {
+  if (!from.is_number() || !std::isfinite(from.get<double>())) return false;
+  to = from.get<double>();
+  return true;
+}
+bool take(const In& from, std::int64_t& to) {
+  if (!from.is_number_integer()) return false;
+  to = from.get<std::int64_t>();
+  return true;
+}
+bool take(const In& from, std::uint64_t& to) {
+  if (!from.is_number_unsigned()) return false;
+  to = from.get<std::uint64_t>();
+  return true;
+}
+
+}  // namespace
+
+Fields::Fields(Fields& parent, Key key) : parent_(&parent), key_(key), root_(parent.root_) {
+  if (parent.reading()) {
+    in_ = parent.at(key);
+  } else {
+    out_ = &((*parent.out_)[key] = Out::object());
+  }
+}
+
+Fields::Fields(Fields& parent, Key key, std::size_t index)
+    : parent_(&parent), key_(key), index_(index), root_(parent.root_) {
+  if (parent.reading()) {
+    in_ = &(*parent.at(key))[index];
+  } else {
+    Out& list = (*parent.out_)[key];
+    list.push_back(Out::object());
+    out_ = &list.back();
+  }
+}
+
+const In* Fields::at(Key key) const {
+  if (in_ == nullptr || !in_->is_object()) return nullptr;
+  const auto found = in_->find(key);
+  return found == in_->end() ? nullptr : &*found;
+}
+
+bool Fields::is_object() const { return in_ != nullptr && in_->is_object(); }
+
+bool Fields::has_object(Key key) const {
+  const In* const found = at(key);
+  return found != nullptr && found->is_object();
+}
+
+std::optional<std::size_t> Fields::list_size(Key key) const {
+  const In* const found = at(key);
+  if (found == nullptr || !found->is_array()) return std::nullopt;
+  return found->size();
+}
+
+void Fields::start_list(Key key) { (*out_)[key] = Out::array(); }
+
+void Fields::drop_last(Key key) {
+  Out& list = (*out_)[key];
+  list.erase(list.size() - 1);
+}
+
+std::size_t Fields::written_size() const {
+  constexpr std::size_t kComma = 16;
+  if (root_->indent_ < 0) return dump(*out_, -1).size() + kComma;
+  // Deeper in the whole, its lines are longer by some spaces each.
+  return 2 * dump(*out_, 1).size();
+}
+
+std::string Fields::path() const {
+  std::string out = parent_ == nullptr ? "" : parent_->path();
+  if (*key_ != '\0') out += (out.empty() ? "" : ".") + std::string(key_);
+  if (index_) out += "[" + std::to_string(*index_) + "]";
+  return out;
+}
+
+void Fields::fail(Key key, std::string_view why) {
+  if (!reading() || failed()) return;
+  const std::string within = path();
+  root_->error_ =
+      Error{Errc::kMalformed, (within.empty() ? "" : within + ".") + key + ": " + std::string(why)};
+}
+
+void Fields::missing(Key key) {
+  const In* const found = at(key);
+  fail(key, found == nullptr
+                ? std::string("is missing")
+                : "must not be " +
+                      printable(found->is_structured()
+                                    ? std::string(found->type_name())
+                                    : found->dump(-1, ' ', true, In::error_handler_t::replace),
+                                60));
+}
+
+#define JETMEM_SCALAR(Type, written)                       \
+  bool Fields::operator()(Key key, Type& value) {          \
+    if (!reading()) return (*out_)[key] = (written), true; \
+    const In* const found = at(key);                       \
+    return found != nullptr && take(*found, value);        \
+  }
+JETMEM_SCALAR(std::string, value)
+JETMEM_SCALAR(bool, value)
+JETMEM_SCALAR(double, value)
+JETMEM_SCALAR(std::int64_t, value)
+JETMEM_SCALAR(std::uint64_t, value)
+#undef JETMEM_SCALAR
+
+bool Fields::operator()(Key key, int& value) {
+  std::int64_t wide = value;
+  if (!(*this)(key, wide)) return false;
+  value = static_cast<int>(std::clamp<std::int64_t>(wide, INT32_MIN, INT32_MAX));
+  return true;
+}
+
+bool Fields::operator()(Key key, Nanoseconds& value) {
+  double seconds = reading() ? 0 : to_seconds(value);
+  if (!(*this)(key, seconds)) return false;
+  if (std::fabs(seconds) > static_cast<double>(kLastSecond)) return false;
+  if (reading()) value = Nanoseconds(std::llround(seconds * 1e9));
+  return true;
+}
+
+bool Fields::operator()(Key key, std::optional<double>& value) {
+  if (!reading()) return value && std::isfinite(*value) && (*this)(key, *value);
+  double found = 0;
+  if (!(*this)(key, found)) return false;
+  value = found;
+  return true;
+}
+
+bool Fields::operator()(Key key, std::vector<std::string>& value) {
+  if (!reading()) return (*out_)[key] = value, true;
+  const auto size = list_size(key);
+  for (std::size_t i = 0; i < size.value_or(0); ++i) {
+    std::string text;
+    if (take((*at(key))[i], text)) value.push_back(std::move(text));
+  }
+  return size.has_value();
+}
+
+template <class T>
+bool Fields::map(Key key, Map<T>& value) {
+  if (!reading()) {
+    Out& out = (*out_)[key] = Out::object();
+    // Looking each up among those before would cost the square of their number.
+    auto& members = out.get_ref<Out::object_t&>();
+    for (const auto& [name, each] : value) members.push_back({name, each});
+    return true;
+  }
+  if (!has_object(key)) return false;
+  for (const auto& [name, each] : at(key)->items()) {
+    T found{};
+    if (take(each, found)) value.emplace_back(name, std::move(found));
+  }
+  return true;
+}
+bool Fields::operator()(Key key, Map<double>& value) { return map(key, value); }
+bool Fields::operator()(Key key, Map<std::string>& value) {
+  const bool found = map(key, value);
+  if (reading()) {
+    for (auto& [name, text] : value) name = printable(name, kMaxName);
+  }
+  return found;
+}
+bool Fields::operator()(Key key, Map<std::uint64_t>& value) {
+  const bool found = map(key, value);
+  if (reading()) {
+    for (auto& [name, count] : value) name = printable(name, kMaxName);
+  }
+  return found;
+}
+
+void Fields::unless_empty(Key key, std::string& value) {
+  std::string text = reading() ? std::string() : printable(value, kMaxWritten);
+  if (!reading() && text.empty()) return;
+  if ((*this)(key, text) && reading()) value = std::move(text);
+}
+
+void Fields::null_if_empty(Key key, std::string& value) {
+  if (reading() || !value.empty()) {
+    (*this)(key, value);
+  } else {
+    (*out_)[key] = nullptr;
+  }
+}
+
+void Fields::null_if_absent(Key key, std::optional<double>& value) {
+  if (!(*this)(key, value) && !reading()) (*out_)[key] = nullptr;
+}
+
+bool Fields::exact(Key key, std::string& value) {
+  if (!reading()) return (*this)(key, value);
+  const In* const found = at(key);
+  if (found == nullptr || !found->is_string()) return false;
+  value = found->get<std::string>();
+  return true;
+}
+
+void Fields::embedded(Key key, std::string& object, std::size_t most) {
+  if (!reading()) {
+    Out parsed = Out::parse(object, nullptr, false);
+    if (parsed.is_object() && !parsed.empty()) (*out_)[key] = std::move(parsed);
+    return;
+  }
+  if (!has_object(key)) return;
+  std::string text = at(key)->dump(-1, ' ', true, In::error_handler_t::replace);
+  if (text.size() <= most) object = std::move(text);
+}
+
+void Fields::whole(const std::string& text) { *out_ = Out::parse(text, nullptr, false); }
+
+void Fields::absent(Map<std::string>& reasons) {
+  if (reading()) {
+    (*this)("absent", reasons);
+    return;
+  }
+  for (const auto& [key, why] : reasons) (*out_)["absent"][key] = printable(why, kMaxWritten);
+}
+
+void Fields::schema(std::string_view name) {
+  std::string found(name);
+  if (!reading()) {
+    (*this)("schema", found);
+    return;
+  }
+  found.clear();
+  (*this)("schema", found);
+  if (found == name) return;
+  fail("schema", "is '" + printable(found, 60) + "', expected '" + std::string(name) + "'");
+}
+
+void Fields::row(std::initializer_list<Cell> values) {
+  if (!reading()) {
+    *out_ = Out::array();
+    for (const auto& value : values) {
+      std::visit([&](auto* each) { out_->push_back(*each); }, value);
+    }
+    return;
+  }
+  bool good = in_ != nullptr && in_->is_array() && in_->size() >= values.size();
+  std::size_t i = 0;
+  for (const auto& value : values) {
+    good = good && std::visit([&](auto* each) { return take((*in_)[i], *each); }, value);
+    ++i;
+  }
+  if (!good) fail("", "must be a list of " + std::to_string(values.size()) + " values");
+}
+
+std::size_t keep_within(Fields::Map<double>& samples, std::size_t most) {
+  std::erase_if(samples, [](const auto& each) { return !std::isfinite(each.second); });
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    constexpr std::size_t kLine = 40;  // indentation, quotes, the number
+    size += kLine;
+    for (const char c : samples[i].first) {
+      const auto byte = static_cast<unsigned char>(c);
+      size += byte < 0x20 ? 6 : byte >= 0x80 ? 3 : c == '"' || c == '\\' ? 2 : 1;
+    }
+    if (size <= most) continue;
+    const std::size_t omitted = samples.size() - i;
+    samples.resize(i);
+    return omitted;
+  }
+  return 0;
+}
+
+class Document {
+ public:
+  static std::string write(int indent, const Describe& fields) {
+    Out out = Out::object();
+    Fields v(&out, nullptr, indent);
+    fields(v);
+    return dump(out, indent) + "\n";
+  }
+  static Result<void> read(std::string_view text, const Describe& fields) {
+    if (text.size() > kMaxAnswer) {
+      return jetmem::fail(Errc::kTooLarge, "the answer is larger than 4 MiB");
+    }
+    if (is_too_deep(text)) return jetmem::fail(Errc::kMalformed, "the answer is nested too deeply");
+    const In in = In::parse(text, nullptr, false);
+    if (!in.is_object()) {
+      return jetmem::fail(Errc::kMalformed,
+                          "the answer is not JSON; is another program listening there?");
+    }
+    Fields v(nullptr, &in, 0);
+    fields(v);
+    if (v.failed()) {
+      return jetmem::fail(Errc::kMalformed, "the answer is malformed: " + v.error()->message +
+                                                "; are jetmem and jetmemd of the same version?");
+    }
+    return {};
+  }
+};
+
+std::string write_document(int indent, const Describe& fields) {
+  return Document::write(indent, fields);
+}
+Result<void> read_document(std::string_view text, const Describe& fields) {
+  return Document::read(text, fields);
+}
+
+}  // namespace jetmem::json

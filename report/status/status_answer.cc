@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/status/status_answer.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "base/text/text.h"
+#include "report/json/fields.h"
+
+namespace jetmem {
+namespace {
+
+using Answer = StatusAnswer;
+
+constexpr double kDay = 86'400;
+
+void add_device(Answer& answer, const DeviceNow& now) {
+  const Sample* info = now.samples.find("jetmem_device_info");
+  if (info == nullptr) {
+    explain(answer.absent, "device", std::nullopt, now.absence_reason("device"));
+    return;
+  }
+  answer.model = printable(info->label("model"), 100);
+  answer.soc = printable(info->label("soc"), 64);
+  answer.l4t = printable(info->label("l4t"), 64);
+  answer.kernel = printable(info->label("kernel"), 100);
+}
+
+void add_memory(Answer& answer, const DeviceNow& now) {
+  const SampleSet& samples = now.samples;
+  answer.mem_total_bytes = samples.meminfo("MemTotal");
+  answer.available_bytes = samples.meminfo("MemAvailable");
+  answer.available_ratio = samples.value("jetmem_memory_available_ratio");
+  if (!answer.available_ratio && answer.available_bytes && answer.mem_total_bytes.value_or(0) > 0) {
+    answer.available_ratio = *answer.available_bytes / *answer.mem_total_bytes;
+  }
+  answer.pressure_level = samples.value("jetmem_memory_pressure_level");
+  answer.pressure_some_ratio = samples.value(
+      "jetmem_pressure_stall_ratio", {{"resource", "memory"}, {"kind", "some"}, {"window", "10s"}});
+  answer.swap_bytes = samples.meminfo("SwapTotal");
+  if (const auto free = samples.meminfo("SwapFree"); free && answer.swap_bytes) {
+    answer.swap_used_bytes = std::max(*answer.swap_bytes - *free, 0.0);
+  }
+  answer.exhaustion_seconds =
+      samples.value("jetmem_trend_exhaustion_seconds", {{"of", "MemAvailable"}});
+  const std::string why = now.absence_reason("meminfo");
+  explain(answer.absent, "mem_total_bytes", answer.mem_total_bytes, why);
+  explain(answer.absent, "available_bytes", answer.available_bytes, why);
+  explain(answer.absent, "swap_used_bytes", answer.swap_used_bytes, why);
+  explain(answer.absent, "pressure_some_ratio", answer.pressure_some_ratio,
+          now.absence_reason("pressure"));
+}
+
+// By name from nvmap; without nvmap from the processes source.
+void add_gpu(Answer& answer, const DeviceNow& now) {
+  std::map<std::string, double> by_name;
+  for (const Sample& sample : now.samples.family("jetmem_nvmap_process_bytes")) {
+    if (sample.label("heap") == "iovmm")
+      by_name[std::string(sample.label("process"))] += sample.value;
+  }
+  if (by_name.empty()) {
+    for (const Sample& sample : now.samples.family("jetmem_process_group_gpu_bytes")) {
+      by_name[std::string(sample.label("command"))] += sample.value;
+    }
+  }
+  for (const auto& [name, bytes] : by_name) {
+    if (bytes > 0) answer.gpu_processes.push_back({printable(name, 64), bytes});
+  }
+  std::stable_sort(answer.gpu_processes.begin(), answer.gpu_processes.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  if (answer.gpu_processes.size() > Answer::kMaxProcesses) {
+    answer.gpu_processes.resize(Answer::kMaxProcesses);
+  }
+  for (const MemoryBudget::Part& part : answer.budget.parts) {
+    if (part.name != "gpu") continue;
+    answer.gpu_bytes = part.bytes ? part.bytes : part.reported_bytes;
+    answer.no_gpu = part.none;
+    explain(answer.absent, "gpu_bytes", answer.gpu_bytes, part.why);
+    if (answer.gpu_processes.empty() && by_name.empty()) {
+      explain(answer.absent, "gpu_processes", std::nullopt,
+              part.why.empty() ? "no source reports processes" : part.why);
+    }
+  }
+}
+
+// Lines that only accompany another event.
+bool is_companion(std::string_view kind) {
+  return kind == "oom_invoked" || kind == "oom_kill_info" || kind == "oom_reaper" ||
+         kind == "ratelimit_suppressed";
+}
+
+bool is_of_this_boot(const EventRecord& event, const DeviceNow& now) {
+  return event.boot == 0 || (now.boot != 0 && event.boot == now.boot);
+}
+
+// At least so long ago; absent: unknown.
+std::optional<double> age_of(const EventRecord& event, const DeviceNow& now) {
+  const bool this_boot = is_of_this_boot(event, now);
+  // The boot clock is right even if the wall clock is not set.
+  if (this_boot && event.at && now.since_boot > 0) return now.since_boot - to_seconds(*event.at);
+  if (event.wall && now.wall && (this_boot || event.wall_trusted)) {
+    return *now.wall - to_seconds(*event.wall);
+  }
+  // Before this boot is longer ago than this boot lasts.
+  if (!this_boot && now.boot != 0 && now.since_boot > kDay) return now.since_boot;
+  return std::nullopt;
+}
+
+// The counter covers the whole boot, the list only the last events.
+void add_faults(Answer& answer, const DeviceNow& now) {
+  std::map<std::string, Answer::Fault> kinds;
+  std::map<std::string, bool> ageless;
+  const bool known = now.no_events.empty();
+  const auto counters = now.samples.family("jetmem_kernel_events_total");
+  for (const Sample& sample : counters) {
+    const std::string kind = printable(sample.label("kind"), 64);
+    if (sample.label("origin") == "probe" || sample.value <= 0 || is_companion(kind)) continue;
+    Answer::Fault& fault = kinds[kind];
+    fault.since_boot = fault.since_boot.value_or(0) + sample.value;
+    fault.last_wall = now.samples.value("jetmem_kernel_event_last_seen_timestamp_seconds",
+                                        {{"kind", sample.label("kind")}});
+  }
+  bool some_old = false;
+  for (const EventRecord& event : now.events) {
+    const auto age = age_of(event, now);
+    if (age && *age > kDay) some_old = true;
+    if (event.what != EventWhat::kKernel || event.origin == "probe" || is_companion(event.kind)) {
+      continue;
+    }
+    if (kinds.find(event.kind) == kinds.end() && age && *age > kDay) continue;
+    Answer::Fault& fault = kinds[event.kind];
+    if (fault.last.empty()) {
+      fault.last = printable(event.summary, 300);
+      fault.severity = event.severity;
+      if (!fault.last_wall && event.wall) fault.last_wall = to_seconds(*event.wall);
+    }
+    if (!age) ageless[event.kind] = true;
+    if (age && *age <= kDay) {
+      fault.last_day = fault.last_day.value_or(0) + static_cast<double>(event.count);
+    }
+  }
+  const bool full = now.events.size() >= DeviceNow::kMaxEvents && !some_old;
+  for (auto& [kind, fault] : kinds) {
+    fault.kind = kind;
+    if (known && !fault.last_day) fault.last_day = 0;
+    // A part of the events is not a count.
+    if (!known || ageless[kind]) fault.last_day.reset();
+    if (!fault.last_day) {
+      explain(fault.absent, "last_day", std::nullopt,
+              known ? "the time of some events is unknown: the clock was not set" : now.no_events);
+    }
+    fault.at_least = full && fault.last_day;
+    answer.faults.push_back(fault);
+  }
+  std::stable_sort(answer.faults.begin(), answer.faults.end(), [](const auto& a, const auto& b) {
+    return a.last_wall.value_or(0) > b.last_wall.value_or(0);
+  });
+  if (!known) answer.absent.emplace_back("last_day", now.no_events);
+  // Events of other categories prove nothing about the kernel log.
+  std::string unseen = now.absence_reason("kernel_log");
+  if (unseen.empty() && counters.empty()) unseen = "kernel events were not counted";
+  if (!unseen.empty()) answer.absent.emplace_back("faults", std::move(unseen));
+}
+
+int worth(const Answer::Alert& alert) {
+  const int severity = alert.severity == "critical" ? 3 : alert.severity == "warning" ? 2 : 1;
+  return severity + (alert.state == "firing" ? 10 : 0);
+}
+
+void add_alerts(Answer& answer, const DeviceNow& now) {
+  if (!now.alerts) {
+    answer.absent.emplace_back("alerts", now.no_alerts.empty() ? "not evaluated" : now.no_alerts);
+    return;
+  }
+  const AlertsAnswer& alerts = *now.alerts;
+  answer.rules = alerts.rules.size() + alerts.rules_left_out;
+  answer.firing = alerts.count("firing");
+  answer.pending = alerts.count("pending");
+  answer.unknown = alerts.count("unknown");
+  for (const AlertsAnswer::Rule& rule : alerts.rules) {
+    if (rule.state != "firing" && rule.state != "pending") continue;
+    Answer::Alert shown;
+    shown.name = printable(rule.name, 100);
+    shown.severity = rule.severity;
+    shown.state = rule.state;
+    shown.summary = printable(rule.summary, 300);
+    shown.runbook = printable(rule.runbook, 300);
+    bool first = true;
+    for (const AlertsAnswer::Alert& alert : rule.alerts) {
+      if (alert.state != rule.state) continue;
+      if (!first) {
+        ++shown.more;
+        continue;
+      }
+      first = false;
+      shown.summary = printable(alert.summary, 300);
+      shown.active_seconds = alert.active_seconds;
+    }
+    answer.alerts.push_back(std::move(shown));
+  }
+  std::stable_sort(answer.alerts.begin(), answer.alerts.end(),
+                   [](const auto& a, const auto& b) { return worth(a) > worth(b); });
+  if (answer.alerts.size() > Answer::kMaxAlerts) {
+    answer.alerts_left_out = answer.alerts.size() - Answer::kMaxAlerts;
+    answer.alerts.resize(Answer::kMaxAlerts);
+  }
+}
+
+void add_probes(Answer& answer, const DeviceNow& now) {
+  for (const Sample& sample : now.samples.family("jetmem_probe_state")) {
+    if (answer.probes.size() == Answer::kMaxProbes) break;
+    const SampleSet::Match match{{"kind", sample.label("kind")},
+                                 {"target", sample.label("target")}};
+    Answer::Probe probe;
+    probe.kind = printable(sample.label("kind"), 64);
+    probe.target = printable(sample.label("target"), 64);
+    probe.state = printable(sample.label("state"), 32);
+    if (const Sample* failed = now.samples.find("jetmem_probe_failed_bytes", match)) {
+      probe.failure =
+          printable(failed->label("step"), 64) + ": " + printable(failed->label("error"), 100);
+    }
+    probe.since_success_seconds = now.samples.value("jetmem_probe_since_success_seconds", match);
+    answer.probes.push_back(std::move(probe));
+  }
+  for (const Sample& age : now.samples.family("jetmem_probe_age_seconds")) {
+    answer.probe_age_seconds = std::max(answer.probe_age_seconds.value_or(0), age.value);
+  }
+  if (answer.probes.empty()) {
+    explain(answer.absent, "probes", std::nullopt, now.absence_reason("probe"));
+  }
+}
+
+void add_health(Answer& answer, const DeviceNow& now) {
+  const auto readers = now.samples.family("jetmem_reader");
+  if (!readers.empty()) answer.reader = "none";
+  for (const Sample& sample : readers) {
+    if (sample.value > 0) answer.reader = printable(sample.label("kind"), 32);
+  }
+  answer.loop_lag_seconds = now.samples.value("jetmem_sample_cycle_lag_max_1m_seconds");
+  if (!answer.loop_lag_seconds) {
+    answer.loop_lag_seconds = now.samples.value("jetmem_sample_cycle_lag_seconds");
+  }
+  answer.log_dropped = now.samples.value("jetmem_log_dropped_total");
+  answer.history_up = now.samples.value("jetmem_history_up");
+  answer.daemon_resident_bytes =
+      now.samples.value("jetmem_process_resident_memory_bytes", {{"process", "jetmemd"}});
+  for (const SourceNow& source : now.sources) {
+    if (source.state == "ok" && !source.stale) {
+      ++answer.sources_ok;
+    } else if (source.state == "denied" || source.state == "failed" || source.stale ||
+               source.state == "pending") {
+      std::string why = source.skipped.empty() ? source.reason : source.skipped;
+      if (!source.grant.empty()) why += (why.empty() ? "" : "; needs ") + source.grant;
+      answer.blind.push_back(
+          {printable(source.name, 64), source.stale ? "stale" : source.state, printable(why, 300)});
+    }
+  }
+  const std::string why = now.by == SnapshotOrigin::kDaemon ? "" : "needs jetmemd";
+  explain(answer.absent, "loop_lag_seconds", answer.loop_lag_seconds, why);
+  explain(answer.absent, "log_dropped", answer.log_dropped, why);
+  explain(answer.absent, "history_up", answer.history_up,
+          why.empty() ? "the recorder is disabled or missing" : why);
+}
+
+}  // namespace
+
+std::string_view status_level_name(StatusLevel level) {
+  switch (level) {
+    case StatusLevel::kOk:
+      return "ok";
+    case StatusLevel::kWarning:
+      return "warning";
+    case StatusLevel::kCritical:
+      return "critical";
+    case StatusLevel::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+StatusAnswer status_answer(const DeviceNow& now) {
+  Answer answer;
+  answer.from = answer_from(now);
+  add_device(answer, now);
+  add_memory(answer, now);
+  answer.budget = memory_budget(now);
+  answer.cma = cma_answer(now);
+  answer.fragmentation = fragmentation_answer(now);
+  answer.thermal = thermal_answer(now);
+  add_gpu(answer, now);
+  add_faults(answer, now);
+  add_alerts(answer, now);
+  add_probes(answer, now);
+  add_health(answer, now);
+  status_verdict(answer, now);
+  return answer;
+}
+
+namespace {
+
+using Answer = StatusAnswer;
+
+std::string count_of(std::uint64_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+bool raises(const Answer::Alert& alert, bool local_snapshot) {
+  if (alert.severity != "critical" && alert.severity != "warning") return false;
+  return alert.state == "firing" || local_snapshot;
+}
+
+void set(Answer& answer, StatusLevel level, std::string reason) {
+  answer.level = level;
+  answer.reason = std::move(reason);
+}
+
+const Answer::Blind* broken_source(const Answer& answer) {
+  for (const Answer::Blind& blind : answer.blind) {
+    if (blind.state == "failed" || blind.state == "stale") return &blind;
+  }
+  return nullptr;
+}
+
+// Why the state is unknown; empty: it is known.
+std::string gap(const Answer& answer, const DeviceNow& now) {
+  if (now.samples.empty()) return "this device could not be read";
+  if (!answer.mem_total_bytes || !answer.available_bytes) {
+    return "available memory is unknown: " + absence_reason(answer.absent, "available_bytes");
+  }
+  if (!answer.unknown) {
+    return "alerts were not evaluated: " + absence_reason(answer.absent, "alerts");
+  }
+  if (answer.rules == 0) return "there are no alert rules: nothing can fire";
+  if (!now.alerts->config_errors.empty()) {
+    return "some rules have configuration errors and are not evaluated: jetmem rules check";
+  }
+  const std::string of = std::to_string(*answer.unknown) + " of " +
+                         count_of(answer.rules, "rule", "rules") + " could not be evaluated";
+  if (*answer.unknown > 0 && now.alerts->local_snapshot) {
+    return "no problem found, but " + of + " from one reading";
+  }
+  if (*answer.unknown > 0) return "no problem known, but " + of + ": jetmem alerts";
+  if (now.by == SnapshotOrigin::kCommand) return "no problem found, but jetmemd does not answer";
+  return {};
+}
+
+}  // namespace
+
+void status_verdict(Answer& answer, const DeviceNow& now) {
+  const bool local_snapshot = now.alerts && now.alerts->local_snapshot;
+  const Answer::Alert* worst = nullptr;
+  std::uint64_t others = 0;
+  for (const Answer::Alert& alert : answer.alerts) {
+    if (!raises(alert, local_snapshot)) continue;
+    if (worst == nullptr) {
+      worst = &alert;
+    } else {
+      ++others;
+    }
+  }
+  if (worst != nullptr) {
+    // A single reading cannot know that the condition lasts: a warning at most.
+    const bool critical = worst->severity == "critical" && worst->state == "firing";
+    std::string reason = worst->summary.empty() ? worst->name : worst->summary;
+    if (others > 0) reason += " (and " + count_of(others, "other", "others") + ")";
+    return set(answer, critical ? StatusLevel::kCritical : StatusLevel::kWarning,
+               std::move(reason));
+  }
+  if (now.samples.value("jetmem_sampling_stalled").value_or(0) > 0) {
+    return set(answer, StatusLevel::kWarning, "jetmemd has stopped sampling");
+  }
+  if (const Answer::Blind* blind = broken_source(answer)) {
+    return set(answer, StatusLevel::kWarning,
+               "source " + blind->source + " is " + blind->state +
+                   (blind->why.empty() ? "" : ": " + blind->why));
+  }
+  if (std::string why = gap(answer, now); !why.empty()) {
+    return set(answer, StatusLevel::kUnknown, std::move(why));
+  }
+  std::string reason = "no alert is firing; all rules evaluated";
+  if (answer.pending.value_or(0) > 0) {
+    reason =
+        "no alert is firing; " + count_of(*answer.pending, "alert is", "alerts are") + " pending";
+  }
+  set(answer, StatusLevel::kOk, std::move(reason));
+}
+
+static void describe(json::Fields& v, StatusAnswer::Process& process) {
+  v("process", process.process);
+  v("bytes", process.bytes);
+}
+
+static void describe(json::Fields& v, StatusAnswer::Fault& fault) {
+  v("kind", fault.kind);
+  v.unless_empty("severity", fault.severity);
+  v("last_day", fault.last_day);
+  v.unless_false("last_day_at_least", fault.at_least);
+  v("since_boot", fault.since_boot);
+  v("last_time", fault.last_wall);
+  v.unless_empty("last", fault.last);
+  v.absent(fault.absent);
+}
+
+static void describe(json::Fields& v, StatusAnswer::Alert& alert) {
+  v("alert", alert.name);
+  v("severity", alert.severity);
+  v("state", alert.state);
+  v.unless_empty("summary", alert.summary);
+  v.unless_empty("runbook", alert.runbook);
+  v("active_seconds", alert.active_seconds);
+  v("more", alert.more);
+}
+
+static void describe(json::Fields& v, StatusAnswer::Probe& probe) {
+  v("kind", probe.kind);
+  v("target", probe.target);
+  v("state", probe.state);
+  v.unless_empty("failure", probe.failure);
+  v("since_success_seconds", probe.since_success_seconds);
+}
+
+static void describe(json::Fields& v, StatusAnswer::Blind& source) {
+  v("source", source.source);
+  v("state", source.state);
+  v.unless_empty("reason", source.why);
+}
+
+namespace {
+
+void describe_memory(json::Fields& v, StatusAnswer& answer) {
+  v("total_bytes", answer.mem_total_bytes);
+  v("available_bytes", answer.available_bytes);
+  v("available_ratio", answer.available_ratio);
+  v("pressure_level", answer.pressure_level);
+  v("pressure_some_ratio", answer.pressure_some_ratio);
+  v("swap_bytes", answer.swap_bytes);
+  v("swap_used_bytes", answer.swap_used_bytes);
+  v("exhaustion_seconds", answer.exhaustion_seconds);
+  v("budget", answer.budget);
+}
+
+void describe_hottest(json::Fields& v, ThermalAnswer::Zone& zone) {
+  v("zone", zone.zone);
+  v("index", zone.index);
+  v("celsius", zone.celsius);
+  v.unless_empty("margin_celsius", zone.margins);
+}
+
+void describe_health(json::Fields& v, StatusAnswer& answer) {
+  v("sources_ok", answer.sources_ok);
+  v.unless_empty("reader", answer.reader);
+  v("loop_lag_seconds", answer.loop_lag_seconds);
+  v("log_dropped", answer.log_dropped);
+  v("history_up", answer.history_up);
+  v("resident_bytes", answer.daemon_resident_bytes);
+  v("failing_sources", answer.blind);
+}
+
+}  // namespace
+
+static void describe(json::Fields& v, StatusAnswer& answer) {
+  describe_head(v, StatusAnswer::kSchema, answer.from);
+  v.output("level", std::string(status_level_name(answer.level)));
+  v("reason", answer.reason);
+  v.object("device", [&](json::Fields& w) {
+    w.unless_empty("model", answer.model);
+    w.unless_empty("soc", answer.soc);
+    w.unless_empty("l4t", answer.l4t);
+    w.unless_empty("kernel", answer.kernel);
+  });
+  v.object("memory", [&](json::Fields& w) { describe_memory(w, answer); });
+  v.object("cma", [&](json::Fields& w) {
+    w("has_cma", answer.cma.has_cma);
+    w.unless_empty("none", answer.cma.none);
+    w("total_bytes", answer.cma.total_bytes);
+    w("areas", answer.cma.areas);
+    w.absent(answer.cma.absent);
+  });
+  v.object("fragmentation", [&](json::Fields& w) {
+    w("best_order_outside_cma", answer.fragmentation.best_order);
+    w("best_bytes_outside_cma", answer.fragmentation.best_bytes);
+    w("evidence", answer.fragmentation.evidence);
+    w("zones", answer.fragmentation.zones);
+    w.absent(answer.fragmentation.absent);
+  });
+  v.object("gpu", [&](json::Fields& w) {
+    w("none", answer.no_gpu);
+    w("bytes", answer.gpu_bytes);
+    w("processes", answer.gpu_processes);
+  });
+  v.object("thermal", [&](json::Fields& w) {
+    describe_throttling(w, answer.thermal);
+    if (!answer.thermal.zones.empty() && answer.thermal.zones.front().celsius) {
+      w.object("hottest",
+               [&](json::Fields& h) { describe_hottest(h, answer.thermal.zones.front()); });
+    }
+    w.absent(answer.thermal.absent);
+  });
+  v("faults", answer.faults);
+  v.object("alerts", [&](json::Fields& w) {
+    w("firing", answer.firing);
+    w("pending", answer.pending);
+    w("unknown", answer.unknown);
+    w("rules", answer.rules);
+    w("alerts", answer.alerts);
+    w("omitted", answer.alerts_left_out);
+  });
+  v("probes", answer.probes);
+  v("probe_age_seconds", answer.probe_age_seconds);
+  v.object("jetmem", [&](json::Fields& w) { describe_health(w, answer); });
+  v.absent(answer.absent);
+}
+
+static void describe_texts(json::Fields& v, std::string_view reason, std::string_view host) {
+  std::string text(reason);
+  v.unless_empty("reason", text);
+  text = host;
+  v.unless_empty("host", text);
+}
+
+std::string status_json(const StatusAnswer& answer) { return json::write(answer); }
+
+std::string status_json_line(const StatusAnswer& answer, std::string_view host) {
+  return json::write_document(-1, [&](json::Fields& v) {
+    describe(v, const_cast<StatusAnswer&>(answer));
+    describe_texts(v, {}, host);
+  });
+}
+
+std::string unknown_status_json_line(std::string_view reason, std::string_view host) {
+  return json::write_document(-1, [&](json::Fields& v) {
+    v.schema(StatusAnswer::kSchema);
+    v.output("level", std::string("unknown"));
+    describe_texts(v, reason, host);
+  });
+}
+
+}  // namespace jetmem

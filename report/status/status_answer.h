@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a device on one screen: /api/v1/status and `jetmem status --json`. docs/status.md
+// has the JSON form field by field.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/answers/answer_head.h"
+#include "report/answers/cma_answer.h"
+#include "report/answers/fragmentation_answer.h"
+#include "report/answers/memory_budget.h"
+#include "report/answers/thermal_answer.h"
+
+namespace jetmem {
+
+enum class StatusLevel : std::uint8_t { kOk, kWarning, kCritical, kUnknown };
+// "ok", "warning", "critical", "unknown"
+std::string_view status_level_name(StatusLevel level);
+
+struct StatusAnswer {
+  static constexpr std::string_view kSchema = "jetmem-status/1";
+  static constexpr std::size_t kMaxAlerts = 32;
+  static constexpr std::size_t kMaxProcesses = 10;
+  static constexpr std::size_t kMaxProbes = 48;
+
+  struct Process {
+    std::string process;
+    double bytes = 0;
+  };
+  struct Fault {
+    std::string kind;
+    std::optional<double> last_day;  // absent: the events are not known
+    bool at_least = false;           // there were more than are kept
+    std::optional<double> since_boot;
+    std::optional<double> last_wall;  // seconds since 1970
+    std::string last;                 // one sentence, of the last one that is known
+    std::string severity;
+    Absences absent;
+  };
+  struct Alert {
+    std::string name;
+    std::string severity;
+    std::string state;  // "firing", "pending"
+    std::string summary;
+    std::string runbook;
+    double active_seconds = 0;
+    std::uint64_t more = 0;  // alerts of the same rule beyond this one
+  };
+  struct Probe {
+    std::string kind;
+    std::string target;
+    std::string state;    // "ok", "failed", "mismatch", ...
+    std::string failure;  // where and with what it failed
+    std::optional<double> since_success_seconds;
+  };
+  struct Blind {
+    std::string source;
+    std::string state;  // "denied", "failed", "stale", "pending"
+    std::string why;
+  };
+
+  AnswerFrom from;
+  StatusLevel level = StatusLevel::kUnknown;
+  std::string reason;  // the one most important sentence
+
+  std::string model;
+  std::string soc;
+  std::string l4t;
+  std::string kernel;
+
+  std::optional<double> mem_total_bytes;
+  std::optional<double> available_bytes;
+  std::optional<double> available_ratio;
+  std::optional<double> pressure_level;
+  std::optional<double> pressure_some_ratio;  // of the last 10 s
+  std::optional<double> swap_bytes;
+  std::optional<double> swap_used_bytes;
+  std::optional<double> exhaustion_seconds;
+  MemoryBudget budget;
+  CmaAnswer cma;
+  FragmentationAnswer fragmentation;
+  ThermalAnswer thermal;
+
+  std::optional<double> gpu_bytes;
+  std::vector<Process> gpu_processes;  // those that hold most, first
+  bool no_gpu = false;                 // the device has none that shares the memory
+
+  // Kinds that occurred since boot, the last first; absent["faults"] says why others may be
+  // missing.
+  std::vector<Fault> faults;
+
+  std::optional<std::uint64_t> firing;
+  std::optional<std::uint64_t> pending;
+  std::optional<std::uint64_t> unknown;  // rules that could not be judged
+  std::uint64_t rules = 0;
+  std::vector<Alert> alerts;  // firing before pending, the worst first
+  std::uint64_t alerts_left_out = 0;
+
+  std::vector<Probe> probes;
+  std::optional<double> probe_age_seconds;  // the oldest group's
+
+  std::string reader;  // "socket", "spawned", "none"; empty: not known
+  std::optional<double> loop_lag_seconds;
+  std::optional<double> log_dropped;
+  std::optional<double> history_up;
+  std::optional<double> daemon_resident_bytes;
+  std::uint64_t sources_ok = 0;
+  std::vector<Blind> blind;
+  Absences absent;
+};
+
+StatusAnswer status_answer(const DeviceNow& now);
+std::string status_json(const StatusAnswer& answer);
+// The same in one line, with "host"; and the line for a device that does not answer.
+std::string status_json_line(const StatusAnswer& answer, std::string_view host);
+std::string unknown_status_json_line(std::string_view reason, std::string_view host);
+
+// The one word and the one sentence of a status.
+
+// Sets level and reason. Critical: a critical alert fires. Warning: a warning alert fires, or its
+// condition is true in a single reading, or a source failed or is stale. Unknown: no problem found,
+// but something could not be checked (rules, daemon, memory values). Info alerts and the daemon's
+// pending ones change nothing.
+void status_verdict(StatusAnswer& answer, const DeviceNow& now);
+
+}  // namespace jetmem

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's state over a restart.
+#include <algorithm>
+
+#include "rules/engine/engine.h"
+
+namespace jetmem {
+
+RuleEngine::Saved RuleEngine::save(bool with_past) const {
+  Saved saved;
+  saved.last_step = last_step_;
+  saved.resumed = std::max(last_step_, resumed_);
+  for (std::size_t r = 0; r < evaluated_.size(); ++r) {
+    const Rule& rule = rules_.rules[r];
+    for (const Instance& instance : evaluated_[r].instances) {
+      saved.alerts.push_back({rule.name, labels_of(instance), rule.severity, false, instance});
+    }
+    for (const Unknown& unknown : evaluated_[r].unknown) {
+      Instance instance;
+      instance.state = unknown.from;
+      instance.value = unknown.value;
+      saved.alerts.push_back({rule.name, unknown.labels, rule.severity, true, instance});
+    }
+  }
+  if (!with_past) return saved;
+  saved.times = past_times();
+  for_each_past(
+      [&](const std::string& metric, const Labels& labels, std::span<const double> values) {
+        saved.series.push_back({metric, labels, {values.begin(), values.end()}});
+      });
+  return saved;
+}
+
+std::vector<std::int64_t> RuleEngine::past_times() const {
+  std::vector<std::int64_t> times;
+  std::size_t longest = 0;
+  for (const Series& series : series_) {
+    if (!series.used || !series.reached_back) continue;
+    const std::size_t columns = store_.saved_columns_of(series.ring);
+    if (columns <= longest) continue;
+    longest = columns;
+    times.clear();
+    for (std::size_t i = 0; i < columns; ++i) times.push_back(store_.column(series.ring, i).at);
+  }
+  return times;
+}
+
+void RuleEngine::for_each_past(const TakePast& take) const {
+  std::vector<double> values;
+  for (const Series& series : series_) {
+    if (!series.used || !series.reached_back) continue;
+    values.clear();
+    for (std::size_t i = 0; i < store_.saved_columns_of(series.ring); ++i) {
+      values.push_back(store_.column(series.ring, i).value);
+    }
+    take(series.metric, labels_[series.identity], values);
+  }
+}
+
+std::pair<std::size_t, std::size_t> RuleEngine::past_size() const {
+  std::pair<std::size_t, std::size_t> size{0, 0};
+  for (const Series& series : series_) {
+    if (!series.used || !series.reached_back) continue;
+    ++size.first;
+    size.second += store_.saved_columns_of(series.ring);
+  }
+  return size;
+}
+
+void RuleEngine::restore_past(const Saved& saved, Nanoseconds now) {
+  std::span<const std::int64_t> times(saved.times);
+  const std::int64_t present = now.count() / 1'000'000;
+  while (!times.empty() && times.back() > present) times = times.first(times.size() - 1);
+  const std::vector<bool> keep = store_.on_grid(times);
+
+  std::vector<std::pair<SeriesId, const SavedSeries*>> pasts;
+  for (const SavedSeries& series : saved.series) {
+    if (series.values.size() > saved.times.size()) continue;
+    if (const auto id = this->series(series.metric, series.labels)) {
+      pasts.emplace_back(*id, &series);
+    }
+  }
+  for (std::size_t t = 0; t < times.size(); ++t) {
+    if (!keep[t]) continue;
+    store_.begin(times[t], false);
+    for (const auto& [id, series] : pasts) {
+      const std::size_t before = saved.times.size() - series->values.size();
+      if (t < before) continue;
+      const double value = series->values[t - before];
+      if (SeriesStore::is_gap(value)) continue;
+      // A stale mark is a NaN, of whatever bits.
+      if (value == value) {
+        set(id, value);
+      } else {
+        set_stale(id);
+      }
+    }
+  }
+}
+
+void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
+  restore_past(saved, now);
+  const Nanoseconds away = std::max(Nanoseconds(0), now - std::max(saved.last_step, saved.resumed));
+  for (const SavedAlert& alert : saved.alerts) {
+    for (std::size_t r = 0; r < rules_.rules.size(); ++r) {
+      if (rules_.rules[r].name != alert.rule) continue;
+      Evaluation& evaluated = evaluated_[r];
+      if (alert.is_unknown) {
+        const bool is_there =
+            std::any_of(evaluated.unknown.begin(), evaluated.unknown.end(),
+                        [&](const Unknown& u) { return u.labels == alert.labels; });
+        if (is_there || evaluated.unknown.size() == kMaxInstances) continue;
+        evaluated.unknown.push_back({alert.labels, alert.instance.state, alert.instance.value});
+        continue;
+      }
+      Instance instance = alert.instance;
+      instance.identity = intern(alert.labels);
+      // A file may have one twice.
+      const bool is_there =
+          std::any_of(evaluated.instances.begin(), evaluated.instances.end(),
+                      [&](const Instance& other) { return other.identity == instance.identity; });
+      if (is_there || evaluated.instances.size() == kMaxInstances) continue;
+      if (instance.state == AlertState::kPending) instance.active_since += away;
+      evaluated.instances.push_back(instance);
+    }
+  }
+  last_step_ = saved.last_step;
+  resumed_ = std::max({saved.last_step, saved.resumed, now});
+}
+
+}  // namespace jetmem

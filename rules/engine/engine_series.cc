@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's series: which condition looks at which, and their labels by number.
+#include <algorithm>
+#include <utility>
+
+#include "rules/engine/engine.h"
+
+namespace jetmem {
+namespace {
+
+std::string key_of(std::string_view metric, const Labels& labels) {
+  std::string key(metric);
+  for (const auto& [name, value] : labels) {
+    key.append("\xff").append(name).append("\xfe").append(value);
+  }
+  return key;
+}
+
+// Of a string in a map: its node beside its text.
+constexpr std::size_t kNodeBytes = 64;
+std::size_t bytes_of(const std::string& key, const Labels& labels) {
+  return kNodeBytes + 2 * key.size() + sizeof(Labels) + labels.size() * sizeof(Labels::value_type);
+}
+
+std::string_view value_of(const Labels& labels, std::string_view name) {
+  for (const auto& [label, value] : labels) {
+    if (label == name) return value;
+  }
+  return {};
+}
+
+}  // namespace
+
+// What absent() gives as labels: those that must be equal to one value.
+Labels RuleEngine::labels_of_absent(const Condition& condition) {
+  Labels labels;
+  for (const LabelMatcher& matcher : condition.labels) {
+    if (matcher.equal && matcher.values.size() == 1 && !matcher.values.front().empty()) {
+      labels.emplace_back(matcher.label, matcher.values.front());
+    }
+  }
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+bool RuleEngine::matches(const Condition& condition, const Labels& labels) {
+  for (const LabelMatcher& matcher : condition.labels) {
+    const std::string_view value = value_of(labels, matcher.label);
+    const bool is_one =
+        std::find(matcher.values.begin(), matcher.values.end(), value) != matcher.values.end();
+    if (is_one != matcher.equal) return false;
+  }
+  return true;
+}
+
+std::uint32_t RuleEngine::intern(const Labels& labels) {
+  std::string key = key_of({}, labels);
+  if (const auto at = label_ids_.find(key); at != label_ids_.end()) return at->second;
+  const auto id = static_cast<std::uint32_t>(labels_.size());
+  label_bytes_ += bytes_of(key, labels);
+  labels_.push_back(labels);
+  label_ids_.emplace(std::move(key), id);
+  return id;
+}
+
+std::uint32_t RuleEngine::tie_of(const Condition& condition, const Labels& labels) {
+  Labels values;
+  for (const std::string& name : condition.on) values.emplace_back(name, value_of(labels, name));
+  return intern(values);
+}
+
+void RuleEngine::forget_unused_labels() {
+  labels_may_be_unused_ = false;
+  const std::vector<Labels> old = std::exchange(labels_, {});
+  label_ids_.clear();
+  label_bytes_ = 0;
+  std::vector<std::optional<std::uint32_t>> now(old.size());
+  const auto move = [&](std::uint32_t& id) {
+    if (!now[id]) now[id] = intern(old[id]);
+    id = *now[id];
+  };
+  for (Series& series : series_) {
+    if (series.used) move(series.identity);
+  }
+  for (std::vector<Selector>& of_rule : selectors_) {
+    for (Selector& selector : of_rule) {
+      for (Member& member : selector.members) {
+        move(member.identity);
+        move(member.tie);
+      }
+      for (std::uint32_t& tie : selector.first_ties) move(tie);
+      move(selector.absent_tie);
+    }
+  }
+  for (std::uint32_t& id : absent_identity_) move(id);
+  for (Evaluation& evaluated : evaluated_) {
+    for (Instance& instance : evaluated.instances) move(instance.identity);
+    for (Seen& seen : evaluated.conditions) {
+      if (seen.worst) move(seen.worst_identity);
+    }
+  }
+}
+
+std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
+                                                       const Labels& labels) {
+  const auto selectors = by_metric_.find(std::string(metric));
+  if (selectors == by_metric_.end()) return std::nullopt;
+  std::string key = key_of(metric, labels);
+  if (const auto at = series_by_key_.find(key); at != series_by_key_.end()) return at->second;
+
+  std::vector<std::pair<std::size_t, std::size_t>> required;
+  std::chrono::milliseconds window{0};
+  bool reached_back = false;
+  for (const auto& [r, c] : selectors->second) {
+    const Condition& condition = *selectors_[r][c].condition;
+    if (!matches(condition, labels)) continue;
+    required.emplace_back(r, c);
+    window = std::max(window, condition.window);
+    reached_back |= condition.window.count() > 0;
+  }
+  if (required.empty()) return std::nullopt;
+  // Its ties take at most as much as its labels.
+  std::size_t ties = 0;
+  for (const auto& [r, c] : required) ties += c == 0 ? selectors_[r].size() - 1 : 1;
+  const std::size_t own = kNodeBytes + key.size() + sizeof(Series) +
+                          required.size() * sizeof(Member) + ties * sizeof(std::uint32_t);
+  const std::size_t needed = own + store_.bytes_for(window) + (1 + ties) * bytes_of(key, labels);
+  const auto has_room = [&] { return bytes() + needed <= options_.memory; };
+  if (!has_room() && labels_may_be_unused_) forget_unused_labels();
+  const auto ring = has_room() ? store_.add(window) : std::nullopt;
+  if (!ring) {
+    ++refused_;
+    return std::nullopt;
+  }
+  SeriesId id = static_cast<SeriesId>(series_.size());
+  if (free_series_.empty()) {
+    series_.emplace_back();
+  } else {
+    id = free_series_.back();
+    free_series_.pop_back();
+  }
+  const std::uint32_t identity = intern(labels);
+  series_[id] = {*ring, identity, std::string(metric), true, reached_back, own};
+  series_bytes_ += own;
+  series_by_key_.emplace(std::move(key), id);
+  for (const auto& [r, c] : required) {
+    Selector& selector = selectors_[r][c];
+    selector.members.push_back({id, identity, tie_of(*selector.condition, labels)});
+    if (c != 0) continue;
+    for (Selector& other : selectors_[r]) {
+      if (&other != &selector) other.first_ties.push_back(tie_of(*other.condition, labels));
+    }
+  }
+  return id;
+}
+
+void RuleEngine::remove(SeriesId id) {
+  Series& series = series_[id];
+  series_by_key_.erase(key_of(series.metric, labels_[series.identity]));
+  for (const auto& [r, c] : by_metric_.at(series.metric)) {
+    std::vector<Member>& members = selectors_[r][c].members;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (members[i].series != id) continue;
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      members.erase(members.begin() + at);
+      if (c == 0) {
+        for (std::size_t other = 1; other < selectors_[r].size(); ++other) {
+          auto& ties = selectors_[r][other].first_ties;
+          ties.erase(ties.begin() + at);
+        }
+      }
+      break;
+    }
+  }
+  store_.remove(series.ring);
+  series_bytes_ -= series.bytes;
+  labels_may_be_unused_ = true;
+  series = Series();
+  free_series_.push_back(id);
+}
+
+std::vector<std::pair<Labels, double>> RuleEngine::values_of(const Condition& condition) {
+  std::vector<std::pair<Labels, double>> out;
+  for (const std::vector<Selector>& of_rule : selectors_) {
+    for (const Selector& selector : of_rule) {
+      if (selector.condition != &condition) continue;
+      for (const Member& member : selector.members) {
+        if (const auto found = value(condition, member.series)) {
+          out.emplace_back(labels_[member.identity], *found);
+        }
+      }
+      if (condition.function != Function::kAbsent) continue;
+      if (out.empty()) {
+        out.emplace_back(labels_of_absent(condition), 1);
+      } else {
+        out.clear();
+      }
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/engine/saved.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text/text.h"
+
+namespace jetmem {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxAlerts = 4096;
+constexpr std::size_t kMaxSeries = 16'384;
+constexpr std::size_t kMaxSources = 256;
+constexpr std::size_t kMaxTimes = 100'000;
+// A gap takes five bytes in the text and eight in memory.
+constexpr std::size_t kMaxSamples = SavedAlerts::kMaxBytes / 2;
+constexpr std::size_t kMaxLabelBytes = 512;
+constexpr std::uint64_t kMaxTime = INT64_MAX / 4;
+
+[[noreturn]] void refuse(const char* what, const Json& json) {
+  throw Json::other_error::create(501, what, &json);
+}
+
+std::string text_of(const Json& json) {
+  if (!json.is_string() || json.get_ref<const std::string&>().size() > kMaxLabelBytes) {
+    refuse("not a short text", json);
+  }
+  return json.get<std::string>();
+}
+
+Labels labels_of(const Json& json) {
+  if (!json.is_object() || json.size() > 16) refuse("not labels", json);
+  Labels labels;  // sorted: nlohmann's objects are
+  for (const auto& [name, value] : json.items()) labels.emplace_back(name, text_of(value));
+  return labels;
+}
+
+std::int64_t integer_of(const Json& json) {
+  if (!json.is_number_integer()) refuse("not a whole number", json);
+  // Times of the boot clock: none is negative, but that of a daemon that never evaluated.
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > kMaxTime) refuse("not a time", json);
+  const auto number = json.get<std::int64_t>();
+  if (number < -1) refuse("not a time", json);
+  return number;
+}
+
+// JSON has no word for what is no number.
+double number_of(const Json& json) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    if (text == "+Inf") return std::numeric_limits<double>::infinity();
+    if (text == "-Inf") return -std::numeric_limits<double>::infinity();
+  }
+  if (!json.is_number()) refuse("not a number", json);
+  return json.get<double>();
+}
+
+AlertState state_of(const Json& json) {
+  const std::string name = text_of(json);
+  for (const AlertState state : {AlertState::kPending, AlertState::kFiring}) {
+    if (name == alert_state_name(state)) return state;
+  }
+  refuse("not a state", json);
+}
+
+Severity severity_of(const Json& json) {
+  const std::string name = text_of(json);
+  for (const Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kCritical}) {
+    if (name == severity_name(severity)) return severity;
+  }
+  refuse("not a severity", json);
+}
+
+RuleEngine::SavedAlert alert_of(const Json& json) {
+  RuleEngine::SavedAlert alert;
+  alert.rule = text_of(json.at("rule"));
+  alert.labels = labels_of(json.at("labels"));
+  alert.severity = severity_of(json.at("severity"));
+  if (!json.at("unknown").is_boolean()) refuse("not a yes or no", json);
+  alert.is_unknown = json.at("unknown").get<bool>();
+  RuleEngine::Instance& instance = alert.instance;
+  instance.state = state_of(json.at("state"));
+  instance.active_since = Nanoseconds(integer_of(json.at("active_since")));
+  instance.firing_since = Nanoseconds(integer_of(json.at("firing_since")));
+  if (!json.at("ended").is_null()) instance.ended = Nanoseconds(integer_of(json.at("ended")));
+  instance.value = number_of(json.at("value"));
+  return alert;
+}
+
+// Of each of the last times: a number, null where there was none, false where the series was gone.
+RuleEngine::SavedSeries series_of(const Json& json, std::size_t times) {
+  RuleEngine::SavedSeries series;
+  series.metric = text_of(json.at("metric"));
+  series.labels = labels_of(json.at("labels"));
+  const Json& values = json.at("values");
+  if (!values.is_array() || values.size() > times) refuse("not samples", json);
+  series.values.reserve(values.size());
+  for (const Json& value : values) {
+    if (value.is_null()) {
+      series.values.push_back(SeriesStore::gap());
+    } else if (value == false) {
+      series.values.push_back(std::numeric_limits<double>::quiet_NaN());
+    } else {
+      series.values.push_back(number_of(value));
+    }
+  }
+  return series;
+}
+
+std::vector<std::int64_t> times_of(const Json& json) {
+  if (!json.is_array() || json.size() > kMaxTimes) refuse("not times", json);
+  std::vector<std::int64_t> times;
+  for (const Json& time : json) {
+    const std::int64_t at = integer_of(time);
+    if (!times.empty() && at <= times.back()) refuse("times fall", json);
+    times.push_back(at);
+  }
+  return times;
+}
+
+SavedAlerts from_json(const Json& json) {
+  SavedAlerts kept;
+  kept.saved.last_step = Nanoseconds(integer_of(json.at("last_step")));
+  kept.saved.resumed = kept.saved.last_step;
+  const Json& sources = json.at("sources");
+  if (!sources.is_array() || sources.size() > kMaxSources) refuse("not sources", sources);
+  for (const Json& source : sources) kept.sources.push_back(text_of(source));
+  const Json& alerts = json.at("alerts");
+  const Json& series = json.at("series");
+  if (!alerts.is_array() || alerts.size() > kMaxAlerts) refuse("not alerts", alerts);
+  if (!series.is_array() || series.size() > kMaxSeries) refuse("not series", series);
+  for (const Json& alert : alerts) kept.saved.alerts.push_back(alert_of(alert));
+  kept.saved.times = times_of(json.at("times"));
+  std::size_t samples = 0;
+  for (const Json& one : series) {
+    kept.saved.series.push_back(series_of(one, kept.saved.times.size()));
+    samples += kept.saved.series.back().values.size();
+    if (samples > kMaxSamples) refuse("too many samples", series);
+  }
+  // Nothing was seen after the last step.
+  for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
+    const RuleEngine::Instance& instance = alert.instance;
+    const Nanoseconds latest = std::max(
+        {instance.active_since, instance.firing_since, instance.ended.value_or(Nanoseconds(0))});
+    if (latest > kept.saved.last_step) refuse("later than the last step", json);
+  }
+  return kept;
+}
+
+// Written piece by piece: a tree of all samples would take many times their memory.
+class Writer {
+ public:
+  explicit Writer(std::string& to) : out(to) {}
+  std::string& out;
+
+  void number(double value) {
+    if (std::isnan(value)) {
+      out += "\"NaN\"";
+    } else if (std::isinf(value)) {
+      out += value > 0 ? "\"+Inf\"" : "\"-Inf\"";
+    } else {
+      digits(value);
+      // A whole number has no sign at 0.
+      if (value == 0 && std::signbit(value)) out += ".0";
+    }
+  }
+  void number(std::int64_t value) { digits(value); }
+  void text(std::string_view text) {
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  void labels(const Labels& labels) {
+    const char* separator = "{";
+    for (const auto& [name, value] : labels) {
+      out += std::exchange(separator, ",");
+      text(name);
+      out += ':';
+      text(value);
+    }
+    out += labels.empty() ? "{}" : "}";
+  }
+
+ private:
+  template <class Number>
+  void digits(Number value) {
+    std::array<char, 32> buffer{};
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+    out.append(buffer.data(), end.ptr);
+  }
+};
+
+void write_alert(Writer& json, const RuleEngine::SavedAlert& alert) {
+  const RuleEngine::Instance& instance = alert.instance;
+  json.out += "{\"rule\":";
+  json.text(alert.rule);
+  json.out += ",\"labels\":";
+  json.labels(alert.labels);
+  json.out += ",\"severity\":";
+  json.text(severity_name(alert.severity));
+  json.out += alert.is_unknown ? ",\"unknown\":true" : ",\"unknown\":false";
+  json.out += ",\"state\":";
+  json.text(alert_state_name(instance.state));
+  json.out += ",\"active_since\":";
+  json.number(instance.active_since.count());
+  json.out += ",\"firing_since\":";
+  json.number(instance.firing_since.count());
+  json.out += ",\"ended\":";
+  if (instance.ended) {
+    json.number(instance.ended->count());
+  } else {
+    json.out += "null";
+  }
+  json.out += ",\"value\":";
+  json.number(instance.value);
+  json.out += '}';
+}
+
+void write_series(Writer& json, const std::string& metric, const Labels& labels,
+                  std::span<const double> values) {
+  json.out += "{\"metric\":";
+  json.text(metric);
+  json.out += ",\"labels\":";
+  json.labels(labels);
+  json.out += ",\"values\":[";
+  // What was before its first value need not be said.
+  while (!values.empty() && SeriesStore::is_gap(values.front())) values = values.subspan(1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) json.out += ',';
+    if (SeriesStore::is_gap(values[i])) {
+      json.out += "null";
+    } else if (std::isnan(values[i])) {  // the mark of its end
+      json.out += "false";
+    } else {
+      json.number(values[i]);
+    }
+  }
+  json.out += "]}";
+}
+
+bool is_full(const std::string& out) { return out.size() > SavedAlerts::kMaxBytes; }
+
+}  // namespace
+
+Result<void> write_saved_alerts(const SavedAlerts& kept, const RuleEngine* past, std::string& out) {
+  Writer json(out);
+  out.assign("{\"last_step\":");
+  json.number(kept.saved.last_step.count());
+  out += ",\"sources\":[";
+  const char* separator = "";
+  for (const std::string& source : kept.sources) {
+    out += std::exchange(separator, ",");
+    json.text(source);
+  }
+  out += "],\"alerts\":[";
+  separator = "";
+  for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
+    out += std::exchange(separator, ",\n");
+    write_alert(json, alert);
+    if (is_full(out)) break;
+  }
+  out += "],\"times\":[";
+  separator = "";
+  for (const std::int64_t time : past != nullptr ? past->past_times() : kept.saved.times) {
+    out += std::exchange(separator, ",");
+    json.number(time);
+  }
+  out += "],\"series\":[";
+  separator = "";
+  std::size_t series = 0;
+  const auto write = [&](const std::string& metric, const Labels& labels,
+                         std::span<const double> values) {
+    ++series;
+    if (is_full(out)) return;
+    out += std::exchange(separator, ",\n");
+    write_series(json, metric, labels, values);
+  };
+  if (past != nullptr) {
+    past->for_each_past(write);
+  } else {
+    for (const RuleEngine::SavedSeries& one : kept.saved.series) {
+      write(one.metric, one.labels, one.values);
+    }
+  }
+  out += "]}\n";
+  if (kept.saved.alerts.size() > kMaxAlerts || series > kMaxSeries) {
+    return fail(Errc::kTooLarge, "more alerts or series than are read back");
+  }
+  if (is_full(out)) return fail(Errc::kTooLarge, "it takes more than 2 MiB");
+  return {};
+}
+
+Result<std::string> to_text(const SavedAlerts& kept) {
+  std::string out;
+  if (auto ok = write_saved_alerts(kept, nullptr, out); !ok) return tl::unexpected(ok.error());
+  return out;
+}
+
+Result<SavedAlerts> parse_saved_alerts(std::string_view text) {
+  if (text.size() > SavedAlerts::kMaxBytes) return fail(Errc::kTooLarge, "is larger than 2 MiB");
+  try {
+    return from_json(Json::parse(text));
+  } catch (const Json::exception& error) {
+    return fail(Errc::kMalformed, printable(error.what(), 200));
+  }
+}
+
+}  // namespace jetmem

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/model/texts.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <utility>
+
+#include "base/text/text.h"
+#include "metrics/sample.h"
+
+namespace jetmem {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+template <class... A>
+std::string print(const char* format, A... values) {
+  std::array<char, 64> buffer{};
+  const int n = std::snprintf(buffer.data(), buffer.size(), format, values...);
+  return {buffer.data(), static_cast<std::size_t>(std::max(n, 0))};
+}
+
+std::string special(double value) {
+  if (std::isnan(value)) return "NaN";
+  return value > 0 ? "+Inf" : "-Inf";
+}
+
+// At most three significant digits: "0.0123", "12.3", "51800". Rounds first, so that 999.6 becomes
+// 1000 and takes the next unit.
+double rounded(double value) { return std::strtod(print("%.2e", value).c_str(), nullptr); }
+std::string digits(double value) {
+  std::string out =
+      print(std::abs(value) >= 1e15 || std::abs(value) < 1e-4 ? "%.3g" : "%.15g", value);
+  return out == "-0" ? "0" : out;
+}
+
+// "71,800"
+std::string grouped(double value) {
+  std::string out = digits(rounded(value));
+  const bool is_whole = out.find_first_of(".e") == std::string::npos;
+  const std::size_t first = value < 0 ? 1 : 0;
+  for (std::size_t at = out.size(); is_whole && at > first + 3;) out.insert(at -= 3, ",");
+  return out;
+}
+
+std::string with_prefix(double value, double step, std::initializer_list<const char*> prefixes) {
+  auto prefix = prefixes.begin();
+  while (std::abs(rounded(value)) >= 1000 && prefix + 1 != prefixes.end()) {
+    value /= step;
+    ++prefix;
+  }
+  return grouped(value) + *prefix;
+}
+
+// "2 h 26 min", "45 s": the two largest units.
+std::string duration(double seconds) {
+  const std::string sign = seconds < 0 ? "-" : "";
+  const double size = std::abs(seconds);
+  if (size < 59.95) return sign + with_prefix(size, 1, {" s"});
+  // More whole seconds than a number can count.
+  if (size >= 9e15) return sign + digits(rounded(size / 86400)) + " d";
+  constexpr std::array<std::pair<long long, const char*>, 4> kUnits{
+      {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}};
+  const auto whole = static_cast<long long>(std::round(size));
+  std::size_t i = 0;
+  while (whole < kUnits[i].first) ++i;
+  std::string out = print("%s%lld %s", sign.c_str(), whole / kUnits[i].first, kUnits[i].second);
+  const long long rest = whole % kUnits[i].first / kUnits[i + 1].first;
+  return rest == 0 ? out : out + print(" %lld %s", rest, kUnits[i + 1].second);
+}
+
+}  // namespace
+
+std::vector<TextPart> split_text(std::string_view text) {
+  std::vector<TextPart> parts;
+  while (!text.empty()) {
+    const std::size_t open = text.find("{{");
+    const std::size_t close = open == std::string_view::npos ? open : text.find("}}", open);
+    if (close == std::string_view::npos) {
+      const bool stray = open != std::string_view::npos;
+      if (stray && open > 0) parts.push_back({TextPart::Kind::kPlain, text.substr(0, open)});
+      parts.push_back({stray ? TextPart::Kind::kUnknown : TextPart::Kind::kPlain,
+                       stray ? text.substr(open + 2) : text});
+      break;
+    }
+    if (open > 0) parts.push_back({TextPart::Kind::kPlain, text.substr(0, open)});
+    std::string_view inside = trimmed(text.substr(open + 2, close - open - 2));
+    if (inside == "value") {
+      parts.push_back({TextPart::Kind::kValue, inside});
+    } else if (take_prefix(inside, "labels.")) {
+      parts.push_back({TextPart::Kind::kLabel, inside});
+    } else {
+      parts.push_back({TextPart::Kind::kUnknown, inside});
+    }
+    text.remove_prefix(close + 2);
+  }
+  return parts;
+}
+
+ValueUnit value_unit(const Condition& condition) {
+  const std::string_view unit = unit_of(condition.metric);
+  const Function f = condition.function;
+  if (f == Function::kChanges || f == Function::kAbsent) return ValueUnit::kPlain;
+  // "_bytes_per_second" ends in seconds and is none.
+  const bool is_rate = condition.metric.find("_per_second") != std::string::npos;
+  if (f == Function::kRate || f == Function::kSlope || is_rate) {
+    const bool bytes = condition.metric.find("_bytes") != std::string::npos;
+    return bytes ? ValueUnit::kBytesPerSecond : ValueUnit::kPlain;
+  }
+  if (unit == "bytes") return ValueUnit::kBytes;
+  if (unit == "ratio") return ValueUnit::kRatio;
+  if (unit == "seconds") return ValueUnit::kSeconds;
+  return ValueUnit::kPlain;
+}
+
+std::string show_value(double value, ValueUnit unit) {
+  if (!std::isfinite(value)) return special(value);
+  const auto bytes = [&] {
+    return with_prefix(value, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"});
+  };
+  switch (unit) {
+    case ValueUnit::kBytes:
+      return bytes();
+    case ValueUnit::kBytesPerSecond:
+      return bytes() + "/s";
+    case ValueUnit::kRatio:
+      return grouped(value * 100) + "%";
+    case ValueUnit::kSeconds:
+      return duration(value);
+    case ValueUnit::kPlain:
+      break;
+  }
+  return grouped(value);
+}
+
+std::string fill_text(std::string_view text, double value, ValueUnit unit, const Labels& labels) {
+  std::string out;
+  for (const TextPart& part : split_text(text)) {
+    switch (part.kind) {
+      case TextPart::Kind::kPlain:
+        out.append(part.text);
+        break;
+      case TextPart::Kind::kValue:
+        out.append(show_value(value, unit));
+        break;
+      case TextPart::Kind::kLabel:
+        for (const auto& [name, label] : labels) {
+          if (name == part.text) out.append(label);
+        }
+        break;
+      case TextPart::Kind::kUnknown:
+        break;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+std::string_view prometheus_function(ValueUnit unit) {
+  switch (unit) {
+    case ValueUnit::kBytes:
+      return "humanize1024 }}B";
+    case ValueUnit::kBytesPerSecond:
+      return "humanize1024 }}B/s";
+    case ValueUnit::kRatio:
+      return "humanizePercentage }}";
+    case ValueUnit::kSeconds:
+      return "humanizeDuration }}";
+    case ValueUnit::kPlain:
+      break;
+  }
+  return "humanize }}";
+}
+
+}  // namespace
+
+std::string prometheus_text(std::string_view text, ValueUnit unit) {
+  std::string out;
+  for (const TextPart& part : split_text(text)) {
+    switch (part.kind) {
+      case TextPart::Kind::kPlain:
+        out.append(part.text);
+        break;
+      case TextPart::Kind::kValue:
+        out.append("{{ $value | ").append(prometheus_function(unit));
+        break;
+      case TextPart::Kind::kLabel:
+        out.append("{{ $labels.").append(part.text).append(" }}");
+        break;
+      case TextPart::Kind::kUnknown:
+        break;
+    }
+  }
+  return out;
+}
+
+}  // namespace jetmem

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/root/root.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <thread>
+
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+class RootTest : public testing::Test {
+ protected:
+  // The text of a file, or "error N".
+  static std::string read(const Root& root, std::string_view path) {
+    int error = 0;
+    const UniqueFd fd = root.open_file(path, error);
+    if (!fd.valid()) return "error " + std::to_string(error);
+    char buffer[256];
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    return std::string(buffer, static_cast<std::size_t>(n));
+  }
+  static std::string error(int number) { return "error " + std::to_string(number); }
+
+  TempDir tree_;
+};
+
+TEST_F(RootTest, ReadsBelowItsDirectory) {
+  tree_.write("proc/meminfo", "x");
+  EXPECT_EQ(read(Root::at(tree_.path()).value(), "/proc/meminfo"), "x");
+  EXPECT_EQ(read(Root::at(tree_.path()).value(), "/proc/none"), error(ENOENT));
+}
+
+TEST_F(RootTest, IsNeverEscaped) {
+  tree_.write("inside/etc/passwd", "mine");
+  const std::string inside = tree_.file("inside");
+  ASSERT_EQ(::symlink("/etc/passwd", (inside + "/absolute").c_str()), 0);
+  ASSERT_EQ(::symlink("../../../../../etc/passwd", (inside + "/climbing").c_str()), 0);
+  ASSERT_EQ(::symlink("/proc/self/root/etc/passwd", (inside + "/magic").c_str()), 0);
+  ASSERT_EQ(::symlink("loop", (inside + "/loop").c_str()), 0);
+  const Root root = Root::at(inside).value();
+  EXPECT_EQ(read(root, "/absolute"), "mine");
+  EXPECT_EQ(read(root, "/climbing"), "mine");
+  EXPECT_EQ(read(root, "/../../etc/passwd"), "mine");
+  EXPECT_EQ(read(root, "/magic"), error(ENOENT));
+  EXPECT_EQ(read(root, "/loop"), error(ELOOP));
+}
+
+// openat2 gives up where it climbs while somebody renames, on the whole machine.
+TEST_F(RootTest, OthersRenamingDoNotDisturb) {
+  tree_.write("inside/etc/passwd", "mine");
+  tree_.write("other/a", "");
+  const std::string inside = tree_.file("inside"), a = tree_.file("other/a"),
+                    b = tree_.file("other/b");
+  ASSERT_EQ(::symlink("../etc/passwd", (inside + "/etc/climbing").c_str()), 0);
+  const Root root = Root::at(inside).value();
+  std::jthread renames([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      ::rename(a.c_str(), b.c_str());
+      ::rename(b.c_str(), a.c_str());
+    }
+  });
+  for (int i = 0; i < 5000; ++i) ASSERT_EQ(read(root, "/etc/climbing"), "mine") << i;
+}
+
+// The walk for kernels without openat2 keeps the same promises.
+TEST_F(RootTest, TheWalkAgreesWithOpenat2) {
+  tree_.write("inside/etc/passwd", "mine");
+  tree_.write("inside/a/b/c", "deep");
+  const std::string inside = tree_.file("inside");
+  ASSERT_EQ(::symlink("/etc/passwd", (inside + "/absolute").c_str()), 0);
+  ASSERT_EQ(::symlink("../../../../../etc/passwd", (inside + "/climbing").c_str()), 0);
+  ASSERT_EQ(::symlink("a/b", (inside + "/link").c_str()), 0);
+  ASSERT_EQ(::symlink("loop", (inside + "/loop").c_str()), 0);
+  const UniqueFd root(::open(inside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto walk = [&](std::string_view path) {
+    int error = 0;
+    const UniqueFd fd = open_below_by_walk(root.get(), path, O_RDONLY | O_CLOEXEC, error);
+    if (!fd.valid()) return "error " + std::to_string(error);
+    char buffer[64];
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    return n < 0 ? "directory" : std::string(buffer, static_cast<std::size_t>(n));
+  };
+  EXPECT_EQ(walk("absolute"), "mine");
+  EXPECT_EQ(walk("climbing"), "mine");
+  EXPECT_EQ(walk("../../etc/passwd"), "mine");
+  EXPECT_EQ(walk("link/c"), "deep");
+  EXPECT_EQ(walk("a/b/../b/c"), "deep");
+  EXPECT_EQ(walk("a/b/c/d"), error(ENOTDIR));
+  EXPECT_EQ(walk("loop"), error(ELOOP));
+  EXPECT_EQ(walk("none"), error(ENOENT));
+  EXPECT_EQ(walk("a"), "directory");
+}
+
+TEST_F(RootTest, OnlyRegularFilesAreFiles) {
+  tree_.write("dir/file", "");
+  ASSERT_EQ(::mkfifo(tree_.file("fifo").c_str(), 0600), 0);
+  const Root root = Root::at(tree_.path()).value();
+  EXPECT_EQ(read(root, "/dir"), error(Root::kNotRegular));
+  EXPECT_EQ(read(root, "/fifo"), error(Root::kNotRegular)) << "and it must not block";
+}
+
+TEST_F(RootTest, AStreamIsARegularFileInATree) {
+  tree_.write("dir/log", "line");
+  ASSERT_EQ(::mkfifo(tree_.file("fifo").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink("/dev/kmsg", tree_.file("link").c_str()), 0);
+  // Not even the kernel's log: a tree stands for another machine. Only root can make one.
+  const bool device = ::mknod(tree_.file("device").c_str(), S_IFCHR | 0600, makedev(1, 11)) == 0;
+  const Root root = Root::at(tree_.path()).value();
+  const auto open = [&](std::string_view path) {
+    int error = 0;
+    const UniqueFd fd = root.open_stream(path, error);
+    if (!fd.valid()) return error;
+    EXPECT_NE(::fcntl(fd.get(), F_GETFL) & O_NONBLOCK, 0);
+    EXPECT_NE(::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC, 0);
+    EXPECT_EQ(::fcntl(fd.get(), F_GETFL) & O_ACCMODE, O_RDONLY);
+    return 0;
+  };
+  EXPECT_EQ(open("/dir/log"), 0);
+  EXPECT_EQ(open("/dir"), Root::kNotRegular);
+  EXPECT_EQ(open("/fifo"), Root::kNotRegular) << "and it must not block";
+  EXPECT_EQ(open("/link"), ENOENT) << "it leads to /dev/kmsg of the tree, which has none";
+  EXPECT_EQ(open("/../../dev/null"), ENOENT);
+  if (device) {
+    EXPECT_EQ(open("/device"), Root::kNotRegular);
+  }
+}
+
+TEST_F(RootTest, TheManifestGivesFactsAndReplaysErrors) {
+  tree_.write("proc/meminfo", "x");
+  tree_.write("sys/kernel/debug/cma/area/used", "1");
+  tree_.write("jetmem/manifest.json", R"({"format": 1,
+      "facts": {"page_size": 16384, "cpus": 4, "boot_id": "b", "captured_at": 1760000000},
+      "errors": {"/proc/meminfo": "EAGAIN", "/sys/kernel/debug": "EACCES"}})");
+  const Root root = Root::at(tree_.path()).value();
+  EXPECT_FALSE(root.is_live());
+  EXPECT_EQ(root.facts().page_size, 16384U);
+  EXPECT_EQ(root.facts().clock_ticks_per_second, std::nullopt);
+  EXPECT_EQ(read(root, "/proc/meminfo"), error(EAGAIN));
+  EXPECT_EQ(read(root, "/sys/kernel/debug/cma/area/used"), error(EACCES));
+  EXPECT_EQ(read(root, "/sys/kernel/debugger"), error(ENOENT));
+}
+
+TEST_F(RootTest, WithoutAManifestFactsAreAbsent) {
+  EXPECT_EQ(Root::at(tree_.path()).value().facts().page_size, std::nullopt);
+}
+
+TEST_F(RootTest, ADamagedManifestIsAnErrorNotAGuess) {
+  const auto message = [&](std::string_view text) {
+    tree_.write("jetmem/manifest.json", text);
+    const auto root = Root::at(tree_.path());
+    return root ? std::string("no error") : root.error().message.substr(tree_.path().size());
+  };
+  const std::string at = "/jetmem/manifest.json: ";
+  EXPECT_EQ(message("{"), at + "not valid JSON");
+  EXPECT_EQ(message("[]"), at + "not a JSON object");
+  EXPECT_EQ(message("{\"format\": 2}"), at + "format: expected 1");
+  EXPECT_EQ(message("{\"format\": 1, \"facts\": {\"page_size\": \"4k\"}}"),
+            at + "facts.page_size: unexpected string");
+  EXPECT_EQ(message("{\"format\": 1, \"facts\": {\"page_size\": 5000}}"),
+            at + "facts.page_size: not a power of two from 1024 to 16 MiB");
+  EXPECT_EQ(message("{\"format\": 1, \"errors\": {\"/x\": \"EWHAT\"}}"),
+            at + "errors: '/x': 'EWHAT' is not an errno name known here");
+  EXPECT_EQ(Root::at("/nowhere/at/all").error().message,
+            "open /nowhere/at/all: No such file or directory");
+}
+
+TEST(LiveRoot, KnowsThisMachine) {
+  const Root root = Root::live();
+  EXPECT_TRUE(root.is_live());
+  EXPECT_EQ(root.facts().page_size, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(root.facts().boot_id->size(), 36U);
+  int error = 0;
+  EXPECT_TRUE(root.open_file("/proc/meminfo", error).valid());
+}
+
+// Whoever has a folder of his own under the live root, as the daemon has /var/lib/jetmem: what he
+// puts there in a file's place is not read with the rights of the reader, or of root's commands.
+TEST(LiveRoot, LinksThatOthersMadeAreNotFollowed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: needs root, to make what is another user's";
+  constexpr uid_t kOther = 65534;
+  const TempDir folder;
+  folder.write("secret", "x");
+  const std::string secret = folder.path() + "/secret";
+  const std::string own = folder.path() + "/own";
+  ASSERT_EQ(::mkdir(own.c_str(), 0755), 0);
+  ASSERT_EQ(::symlink(secret.c_str(), (own + "/by-root").c_str()), 0);
+  ASSERT_EQ(::symlink(secret.c_str(), (own + "/by-other").c_str()), 0);
+  ASSERT_EQ(::lchown((own + "/by-other").c_str(), kOther, kOther), 0);
+
+  const Root root = Root::live();
+  int error = 0;
+  EXPECT_TRUE(root.open_file(own + "/by-root", error).valid());
+  EXPECT_FALSE(root.open_file(own + "/by-other", error).valid());
+  EXPECT_EQ(error, ELOOP);
+
+  ASSERT_EQ(::link(secret.c_str(), (own + "/hard").c_str()), 0);
+  EXPECT_TRUE(root.open_file(own + "/hard", error).valid()) << "in a folder of root's";
+  ASSERT_EQ(::chown(own.c_str(), kOther, kOther), 0);
+  EXPECT_FALSE(root.open_file(own + "/hard", error).valid());
+  EXPECT_EQ(error, EPERM);
+  folder.write("own/plain", "x");
+  EXPECT_TRUE(root.open_file(own + "/plain", error).valid());
+}
+
+TEST(LiveRoot, AStreamIsTheKernelsLogAndNoOtherDevice) {
+  const Root root = Root::live();
+  int error = 0;
+  EXPECT_FALSE(root.open_stream("/dev/null", error).valid());
+  EXPECT_EQ(error, Root::kNotRegular);
+  EXPECT_FALSE(root.open_stream("/proc/self/exe", error).valid()) << "a file in its place";
+  EXPECT_EQ(error, Root::kNotRegular);
+  EXPECT_FALSE(root.open_stream("/dev/none", error).valid());
+  EXPECT_EQ(error, ENOENT);
+  const UniqueFd fd = root.open_stream("/dev/kmsg", error);
+  if (!fd.valid()) {
+    GTEST_SKIP() << "SKIPPED: /dev/kmsg: " << errno_error("open", "/dev/kmsg", error).message;
+  }
+  // Rights are asked when it is opened: a process without any reads on.
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::geteuid() == 0 &&
+        (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
+         ::setresuid(65534, 65534, 65534) != 0)) {
+      ::_exit(2);
+    }
+    char record[8192];
+    const ssize_t n = ::read(fd.get(), record, sizeof record);
+    ::_exit(n > 0 || errno == EAGAIN || errno == EPIPE ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/root/snapshot.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using Patterns = std::vector<std::string_view>;
+
+std::vector<std::string> summary(const Snapshot& snapshot) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < snapshot.size(); ++i) {
+    const FileText file = snapshot[i];
+    out.push_back(std::string(file.path) + "=" +
+                  (file.ok() ? std::string(file.text) : "error " + std::to_string(file.error)));
+  }
+  return out;
+}
+
+class SnapshotTest : public testing::Test {
+ protected:
+  TempDir tree_;
+  Root root() const { return Root::at(tree_.path()).value(); }
+};
+
+TEST_F(SnapshotTest, StarsMatchWithinOneComponent) {
+  tree_.write("sys/zone0/temp", "1");
+  tree_.write("sys/zone1/temp", "2");
+  tree_.write("sys/zone1/deep/temp", "no");
+  tree_.write("sys/other/temp", "no");
+  const Patterns patterns{"/sys/zone*/temp", "/sys/zone*/mo*"};
+  SnapshotReader reader(patterns, {});
+  EXPECT_EQ(summary(reader.read(root())),
+            (std::vector<std::string>{"/sys/zone0/temp=1", "/sys/zone1/temp=2"}));
+}
+
+TEST_F(SnapshotTest, DeniedAndAbsentDirectoriesStayApart) {
+  tree_.write("jetmem/manifest.json", R"({"format": 1, "errors": {"/secret": "EACCES"}})");
+  const Patterns patterns{"/secret/*/x", "/none/*/x", "/plain"};
+  SnapshotReader reader(patterns, {});
+  EXPECT_EQ(summary(reader.read(root())),
+            (std::vector<std::string>{"/secret=error " + std::to_string(EACCES),
+                                      "/none=error " + std::to_string(ENOENT),
+                                      "/plain=error " + std::to_string(ENOENT)}));
+}
+
+TEST_F(SnapshotTest, BoundsHold) {
+  tree_.write("big", std::string(1000, 'x'));
+  tree_.write("small", "y");
+  for (int i = 0; i < 20; ++i) tree_.write("many/f" + std::to_string(i), "z");
+  const Patterns files{"/big", "/small"};
+  SnapshotReader reader(files, {.file_bytes = 100});
+  const Snapshot& snapshot = reader.read(root());
+  EXPECT_EQ(snapshot.text_of("/big").error().code, Errc::kTooLarge);
+  EXPECT_EQ(snapshot.text_of("/small").value(), "y") << "its neighbour is unharmed";
+  const Patterns many{"/many/*"};
+  SnapshotReader limited(many, {.files = 5});
+  EXPECT_TRUE(limited.read(root()).truncated());
+}
+
+TEST_F(SnapshotTest, AScenarioIsReopenedEachRound) {
+  tree_.write("file", "one");
+  const Patterns patterns{"/file"};
+  SnapshotReader reader(patterns, {});
+  const Root at = root();
+  EXPECT_EQ(reader.read(at).text_of("/file").value(), "one");
+  tree_.write("new", "two");
+  ASSERT_EQ(::rename(tree_.file("new").c_str(), tree_.file("file").c_str()), 0);
+  EXPECT_EQ(reader.read(at).text_of("/file").value(), "two");
+}
+
+TEST_F(SnapshotTest, AFifoOrDirectoryIsAnErrorOfThatFileAlone) {
+  ASSERT_EQ(::mkfifo(tree_.file("fifo").c_str(), 0600), 0);
+  tree_.write("dir/x", "");
+  tree_.write("good", "text");
+  const Patterns patterns{"/fifo", "/dir", "/good"};
+  SnapshotReader reader(patterns, {});
+  const Snapshot& snapshot = reader.read(root());
+  EXPECT_EQ(snapshot.text_of("/fifo").error().message, "read /fifo: not a regular file");
+  EXPECT_EQ(snapshot.text_of("/dir").error().code, Errc::kNotRegular);
+  EXPECT_EQ(snapshot.text_of("/good").value(), "text");
+}
+
+// Live kernel files are kept open and read again; files that come and go in between do not
+// disturb the others.
+TEST(LiveSnapshot, KeptDescriptorsSeeTheNewText) {
+  TempDir tree;
+  tree.write("a", "1");
+  tree.write("b", "1");
+  const std::string pattern = tree.path() + "/*";
+  const Patterns patterns{pattern, "/proc/uptime"};
+  SnapshotReader reader(patterns, {});
+  const Root root = Root::live();
+  EXPECT_EQ(reader.read(root).size(), 3U);
+  tree.write("b", "two");
+  tree.write("aa", "new");
+  EXPECT_EQ(reader.read(root).text_of(tree.file("b")).value(), "two");
+  EXPECT_EQ(reader.read(root).text_of(tree.file("aa")).value(), "new");
+  ASSERT_EQ(::unlink(tree.file("a").c_str()), 0);
+  const Snapshot& last = reader.read(root);
+  EXPECT_EQ(last.size(), 3U);
+  EXPECT_EQ(last.text_of(tree.file("a")).error().code, Errc::kAbsent);
+  EXPECT_TRUE(last.text_of("/proc/uptime").has_value());
+}
+
+// The kernel's debugfs, mounted where nobody else sees it; empty where that may not be done.
+class DebugFs {
+ public:
+  DebugFs() {
+    if (::unshare(CLONE_NEWNS) != 0) return;
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;
+    mounted_ = ::mount("none", dir_.path().c_str(), "debugfs", MS_RDONLY, nullptr) == 0;
+  }
+  ~DebugFs() {
+    if (mounted_) ::umount2(dir_.path().c_str(), MNT_DETACH);
+  }
+  // A single value, which can be read once for each opening.
+  std::string not_seekable() const {
+    if (!mounted_) return {};
+    std::error_code ignored;
+    const auto options = std::filesystem::directory_options::skip_permission_denied;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(dir_.path(), options, ignored)) {
+      if (!entry.is_regular_file(ignored)) continue;
+      const UniqueFd fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+      char byte = 0;
+      if (!fd.valid() || ::pread(fd.get(), &byte, 1, 0) >= 0 || errno != ESPIPE) continue;
+      if (::read(fd.get(), &byte, 1) == 1) return entry.path();
+    }
+    return {};
+  }
+
+ private:
+  TempDir dir_;
+  bool mounted_ = false;
+};
+
+TEST(LiveSnapshot, ASingleValueOfDebugfsIsReadEachRound) {
+  const DebugFs debugfs;
+  const std::string path = debugfs.not_seekable();
+  if (path.empty()) GTEST_SKIP() << "debugfs cannot be mounted here, or has no single value";
+  const std::array<std::string_view, 1> patterns{path};
+  SnapshotReader reader(patterns, {});
+  const Root root = Root::live();
+  for (int cycle = 0; cycle < 3; ++cycle) {
+    const FileText file = reader.read(root).find(path);
+    EXPECT_EQ(file.error, 0) << path << ", round " << cycle;
+    EXPECT_FALSE(file.text.empty()) << path << ", round " << cycle;
+  }
+}
+
+TEST(Glob, Matches) {
+  EXPECT_TRUE(glob_match("a*c", "abbc"));
+  EXPECT_TRUE(glob_match("*", ""));
+  EXPECT_TRUE(glob_match("trip_point_*_temp", "trip_point_10_temp"));
+  EXPECT_FALSE(glob_match("trip_point_*_temp", "trip_point_10_type"));
+  EXPECT_FALSE(glob_match("a*b*c", "acb"));
+}
+
+TEST(ByteBuffer, KeepsWhatItHeldWhenItGrows) {
+  ByteBuffer buffer;
+  for (int i = 0; i < 1000; ++i) buffer.append("0123456789");
+  EXPECT_EQ(buffer.size(), 10000U);
+  EXPECT_EQ(buffer.view().substr(9990), "0123456789");
+  buffer.truncate(5);
+  EXPECT_EQ(buffer.view(), "01234");
+}
+
+}  // namespace
+}  // namespace jetmem

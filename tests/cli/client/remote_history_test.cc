@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// The history of a daemon, over a real socket, from a stand-in with prepared answers.
+#include "cli/client/remote_history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "cli/client/device_client.h"
+#include "report/answers/history_answer.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr Nanoseconds kWall = seconds(1'790'000'000) + std::chrono::nanoseconds(123'456'789);
+
+struct CapturedLog {
+  int code = 200;
+  std::string body;
+};
+
+// Serves one request for each connection, on a Unix socket.
+class Daemon {
+ public:
+  explicit Daemon(std::function<CapturedLog(const std::string&)> answer)
+      : answer_(std::move(answer)), path_(directory_.path() + "/api.socket") {
+    fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(fd_, 8), 0);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~Daemon() {
+    stop_ = true;
+    thread_.join();
+    ::close(fd_);
+  }
+  ListenAddress address() const { return {ListenAddress::Family::kUnix, path_, 0}; }
+  std::vector<std::string> requested() {
+    const std::lock_guard lock(mutex_);
+    return requested_;
+  }
+
+ private:
+  void serve() {
+    while (!stop_) {
+      pollfd polled{fd_, POLLIN, 0};
+      if (::poll(&polled, 1, 20) <= 0) continue;
+      const int client = ::accept(fd_, nullptr, nullptr);
+      std::string request;
+      char buffer[4096];
+      while (request.find("\r\n\r\n") == std::string::npos) {
+        const ssize_t got = ::read(client, buffer, sizeof buffer);
+        if (got <= 0) break;
+        request.append(buffer, static_cast<std::size_t>(got));
+      }
+      const std::string target = request.substr(4, request.find(' ', 4) - 4);
+      {
+        const std::lock_guard lock(mutex_);
+        requested_.push_back(target);
+      }
+      const CapturedLog logged = answer_(target);
+      std::string reply =
+          "HTTP/1.1 " + std::to_string(logged.code) +
+          " x\r\nConnection: close\r\nContent-Length: " + std::to_string(logged.body.size()) +
+          "\r\n\r\n" + logged.body;
+      std::string_view left = reply;
+      while (!left.empty()) {
+        const ssize_t sent = ::send(client, left.data(), left.size(), MSG_NOSIGNAL);
+        if (sent <= 0) break;
+        left.remove_prefix(static_cast<std::size_t>(sent));
+      }
+      ::close(client);
+    }
+  }
+
+  std::function<CapturedLog(const std::string&)> answer_;
+  TempDir directory_;
+  std::string path_;
+  int fd_ = -1;
+  std::mutex mutex_;
+  std::vector<std::string> requested_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+TEST(RemoteHistory, RequestsOneSeriesExactly) {
+  SeriesPast past;
+  past.key = "jetmem_a{b=\"c d&e\"}";
+  past.points.resize(3);
+  Daemon daemon([&](const std::string&) { return CapturedLog{200, series_past_json({}, past)}; });
+  const auto history = remote_history(daemon.address());
+  SeriesQuery requested;
+  requested.key = past.key;
+  requested.from = kWall - hours(1);
+  requested.to = kWall;
+  requested.resolution = Resolution::kMinute;
+  requested.most = 100'000;
+  const auto got = history->past(requested);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->points.size(), 3U);
+  EXPECT_EQ(daemon.requested().front(),
+            "/api/v1/history?series=jetmem_a%7Bb%3D%22c%20d%26e%22%7D&from=1789996400.123456789"
+            "&to=1790000000.123456789&resolution=1m&limit=10000");
+}
+
+TEST(RemoteHistory, PagesAreFollowed) {
+  Daemon daemon([&](const std::string& target) {
+    if (target.find("/events") != std::string::npos) {
+      EventsPast past;
+      const bool first = target.find("before=") == std::string::npos;
+      for (int i = 0; i < 3; ++i) {
+        EventRecord event;
+        event.id = (first ? 10 : 5) - i;
+        past.events.push_back(event);
+      }
+      past.more = first;
+      return CapturedLog{200, events_json({}, past)};
+    }
+    HistoryList list;
+    const bool first = target.find("after=") == std::string::npos;
+    list.series = {{first ? "jetmem_a" : "jetmem_b", false, kWall, kWall}};
+    if (first) list.next = "jetmem_a";
+    return CapturedLog{200, history_list_json({}, list)};
+  });
+  const auto history = remote_history(daemon.address());
+  const auto series = history->series("");
+  ASSERT_TRUE(series);
+  ASSERT_EQ(series->size(), 2U);
+  EXPECT_EQ((*series)[1].key, "jetmem_b");
+  EventsQuery requested;
+  requested.what = EventWhat::kKernel;
+  requested.kinds = {"a", "b"};
+  requested.most = 5;
+  const auto events = history->events(requested);
+  ASSERT_TRUE(events) << events.error().message;
+  ASSERT_EQ(events->events.size(), 5U);
+  EXPECT_EQ(events->events.back().id, 4);
+  EXPECT_EQ(daemon.requested().back(),
+            "/api/v1/events?category=kernel&kind=a%2Cb&before=8&limit=2");
+  EXPECT_TRUE(history->facts());
+}
+
+// One that names itself as its own next page.
+TEST(RemoteHistory, EndlessPagesAreAborted) {
+  Daemon daemon([&](const std::string&) {
+    HistoryList list;
+    list.series = {{"jetmem_a", false, kWall, kWall}};
+    list.next = "jetmem_a";
+    return CapturedLog{200, history_list_json({}, list)};
+  });
+  EXPECT_TRUE(remote_history(daemon.address())->series(""));
+  EXPECT_EQ(daemon.requested().size(), 2U);
+}
+
+TEST(RemoteHistory, UnrecordedSeriesAreEmpty) {
+  Daemon daemon([](const std::string&) {
+    return CapturedLog{400, R"({"error":"there is no metric x","code":"unknown_metric"})"};
+  });
+  const auto history = remote_history(daemon.address());
+  const auto series = history->series("x");
+  ASSERT_TRUE(series);
+  EXPECT_TRUE(series->empty());
+  const auto past = history->past({.key = "x", .resolution = {}});
+  ASSERT_TRUE(past);
+  EXPECT_EQ(past->key, "x");
+  EXPECT_TRUE(past->points.empty());
+}
+
+TEST(RemoteHistory, ErrorsNameTheDaemonAndItsMessage) {
+  CapturedLog logged{503, R"({"error":"the history is switched off","fix":"switch it on"})"};
+  Daemon daemon([&](const std::string&) { return logged; });
+  const auto history = remote_history(daemon.address());
+  const auto message = [&] {
+    const auto facts = history->facts();
+    return facts ? std::string("no error") : facts.error().message;
+  };
+  EXPECT_EQ(message(), daemon.address().text() +
+                           ": it answers 503: the history is switched off (switch it on)");
+  logged = {400, R"({"error":"from is after to"})"};
+  EXPECT_THAT(message(), HasSubstr("it answers 400: from is after to"));
+  EXPECT_EQ(history->past({.key = "x", .resolution = {}}).error().code, Errc::kInvalid);
+  logged = {404, "nothing"};
+  EXPECT_THAT(message(), HasSubstr("no /api/v1/history; is it a jetmemd"));
+  logged = {200, "<html>"};
+  EXPECT_THAT(message(), HasSubstr(daemon.address().text() + ": the answer is not JSON"));
+  logged = {200, std::string((4U << 20) + 10, 'x')};
+  EXPECT_THAT(message(), HasSubstr("4 MiB"));
+}
+
+TEST(RemoteHistory, AcceptsNearlyFourMebibytes) {
+  HistoryMoment moment;
+  for (int i = 0; i < 1900; ++i) {
+    moment.samples.emplace_back(std::to_string(i) + std::string(2000, 'x'), i);
+  }
+  const std::string text = history_moment_json({}, moment);
+  EXPECT_GT(text.size(), 3'500'000U);
+  Daemon daemon([&](const std::string&) { return CapturedLog{200, text}; });
+  const auto got = remote_history(daemon.address())->at(kWall, hours(1000));
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_GT(got->size(), 1700U);
+  EXPECT_THAT(daemon.requested().front(), HasSubstr("lookback=86400.0"));
+}
+
+TEST(HistoryOfDevice, OnlyTheNamedDaemonIsQueried) {
+  HistoryList list;
+  list.facts.series = 7;
+  Daemon daemon([&](const std::string&) { return CapturedLog{200, history_list_json({}, list)}; });
+  DeviceClientOptions requested;
+  requested.daemon = daemon.address().text();
+  const auto history = open_device_history(requested);
+  ASSERT_TRUE(history) << history.error().message;
+  const auto facts = (*history)->facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->series, 7U);
+  EXPECT_EQ(facts->location, daemon.address().text());
+
+  requested.daemon = "unix:/nowhere/api.socket";
+  EXPECT_THAT(open_device_history(requested).error().message,
+              HasSubstr("no daemon answers at unix:/nowhere/api.socket"));
+  requested.root = "/nowhere";
+  EXPECT_THAT(open_device_history(requested).error().message, HasSubstr("exclude each other"));
+}
+
+TEST(HistoryOfDevice, WithoutDaemonAndFileBothAreNamed) {
+  const TempDir directory;
+  directory.write("settings.yaml",
+                  "http: {listen: []}\nhistory: {directory: " + directory.path() + "/none}\n");
+  DeviceClientOptions requested;
+  requested.config = {directory.path() + "/settings.yaml"};
+  const auto history = open_device_history(requested);
+  ASSERT_FALSE(history);
+  EXPECT_EQ(history.error().code, Errc::kAbsent);
+  EXPECT_THAT(history.error().message, HasSubstr(directory.path() + "/none/history.db"));
+  EXPECT_THAT(history.error().message, HasSubstr("no daemon answers at unix:/run/jetmem/"));
+}
+
+TEST(HistoryOfDevice, OfACapturedTree) {
+  const TempDir directory;
+  DeviceClientOptions requested;
+  requested.root = directory.path();
+  EXPECT_THAT(open_device_history(requested).error().message,
+              HasSubstr(directory.path() + "/jetmem/history.db"));
+}
+
+}  // namespace
+}  // namespace jetmem

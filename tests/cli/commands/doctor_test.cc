@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem doctor on every board of tests/fixtures, by one look: what an expert would say of what is
+// in the tree, and the exit status.
+#include <gmock/gmock.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/text/doctor_text.h"
+#include "tests/cli/command_run.h"
+
+namespace jetmem {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Board {
+  const char* name;
+  int status;
+  // Steps that are not fine, beside the alerts: one look cannot judge all of them.
+  std::map<std::string, std::string> verdicts;
+};
+
+// Or ctest shows its bytes.
+void PrintTo(const Board& board, std::ostream* out) { *out << board.name; }
+
+const Board kBoards[] = {
+    {"agx-orin",
+     3,
+     {{"cma", "unknown"}, {"daemon", "unknown"}, {"gpu_memory", "unknown"}, {"smmu", "unknown"}}},
+    {"nano-4gb", 1, {{"cma", "warning"}, {"smmu", "warning"}}},
+    {"orin", 1, {{"restart", "warning"}}},
+    {"orin-nano-8gb",
+     1,
+     {{"cma", "warning"}, {"oom", "warning"}, {"probes", "warning"}, {"restart", "warning"}}},
+    {"raspberry-pi-5", 1, {{"cma", "warning"}, {"restart", "unknown"}, {"thermal", "warning"}}},
+    {"thor", 3, {}},
+    {"x86-pc", 3, {{"restart", "unknown"}, {"smmu", "unknown"}}},
+    {"xavier-nx", 1, {{"cma", "warning"}, {"restart", "warning"}}},
+};
+
+class DoctorOfBoards : public testing::TestWithParam<Board> {};
+
+TEST_P(DoctorOfBoards, MatchTheBoard) {
+  const std::string root = std::string(JETMEM_FIXTURES) + "/" + GetParam().name;
+  const CommandRun run = run_command({"--root", root, "doctor", "--json"});
+  EXPECT_EQ(run.err, "");
+  const auto answer = nlohmann::json::parse(run.out);
+  EXPECT_EQ(answer["schema"], "jetmem-doctor/1");
+  std::map<std::string, std::string> verdicts;
+  for (const auto& step : answer["steps"]) {
+    if (step["verdict"] != "ok") verdicts[step["step"]] = step["verdict"];
+    EXPECT_NE(step["summary"], "") << step["step"];
+  }
+  auto expected = GetParam().verdicts;
+  expected["alerts"] = "unknown";
+  EXPECT_EQ(verdicts, expected);
+  EXPECT_EQ(run.status, GetParam().status);
+
+  const CommandRun text = run_command({"--root", root, "doctor", "--all"});
+  EXPECT_EQ(text.status, run.status);
+  EXPECT_THAT(text.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text.out, Not(HasSubstr(".."))) << "a sentence that ends twice";
+  EXPECT_THAT(text.out, Not(HasSubstr("unknown B")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Boards, DoctorOfBoards, testing::ValuesIn(kBoards), [](const auto& board) {
+  std::string name = board.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(DoctorCommand, OneStepHasItsOwnStatus) {
+  const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
+  const CommandRun versions = run_command({"--root", root, "doctor", "--step", "versions"});
+  EXPECT_EQ(versions.status, 0);
+  EXPECT_THAT(versions.out, testing::StartsWith("ok       Versions (versions)\n"));
+  const CommandRun oom = run_command({"--root", root, "doctor", "--step", "oom"});
+  EXPECT_EQ(oom.status, 1);
+  EXPECT_THAT(oom.out, HasSubstr("python3 (PID 21877) was killed"));
+  EXPECT_THAT(oom.out, HasSubstr("Runbook: oom-kill"));
+}
+
+// 2 would say that the device is in a critical state.
+TEST(DoctorCommand, UsageErrorsAreUnknown) {
+  const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
+  const CommandRun step = run_command({"--root", root, "doctor", "--step", "x"});
+  EXPECT_EQ(step.status, 3);
+  EXPECT_THAT(step.err, HasSubstr(": restart, memory, fragmentation, cma, smmu, oom"));
+  EXPECT_EQ(run_command({"--root", root, "doctor", "--daemon", "unix:/x"}).status, 3);
+  EXPECT_EQ(run_command({"--root", "/nowhere", "doctor"}).status, 3);
+  EXPECT_EQ(run_command({"doctor", "--daemon", "unix:/nowhere/s"}).status, 3);
+}
+
+TEST(DoctorText, ColoursOnlyWhenAsked) {
+  DoctorAnswer answer;
+  answer.verdict = Verdict::kCritical;
+  answer.conclusion = "It broke.";
+  answer.steps.push_back(
+      {"oom", "Out of memory", Verdict::kCritical, "It broke.", {}, 0, "", "", "", ""});
+  EXPECT_THAT(doctor_text(answer, {}), testing::StartsWith("CRITICAL\nIt broke.\n"));
+  EXPECT_THAT(doctor_text(answer, {true, false, ""}), HasSubstr("\x1b[1;31mCRITICAL\x1b[0m"));
+}
+
+TEST(DoctorText, StatusOfEachVerdict) {
+  EXPECT_EQ(doctor_status(Verdict::kOk), 0);
+  EXPECT_EQ(doctor_status(Verdict::kWarning), 1);
+  EXPECT_EQ(doctor_status(Verdict::kCritical), 2);
+  EXPECT_EQ(doctor_status(Verdict::kUnknown), 3);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/command_run.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr std::string_view kOrin =
+    "05-15-2025 18:30:28 RAM 6982/7620MB (lfb 5x1MB) SWAP 2640/16384MB (cached 202MB) CPU "
+    "[97%@1984,off] EMC_FREQ 18%@3199 GR3D_FREQ 84%@[713,714] NVENC 1%@115 NVDEC off PVA0_FREQ off "
+    "APE 174 cpu@47.9C/48.343C cv0@-256C PMIC@50C VDD_IN 17946mW/15710mW/20001mW NC 0mW/0mW NC "
+    "0mW/0mW\n";
+
+CommandRun decode(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"decode", "tegrastats"});
+  return run_command(arguments);
+}
+
+std::string text_of(std::string_view input) {
+  const TempDir dir;
+  const CommandRun run = decode({dir.write("lines", input)});
+  EXPECT_EQ(run.status, 0);
+  std::istringstream in(run.out);
+  for (std::string line; std::getline(in, line);) {
+    EXPECT_LE(line.size(), 80U) << line;
+    EXPECT_FALSE(!line.empty() && line.back() == ' ') << line;
+  }
+  return run.out;
+}
+
+std::vector<json> objects_of(std::string_view input) {
+  const TempDir dir;
+  const CommandRun run = decode({dir.write("lines", input), "--json"});
+  EXPECT_EQ(run.status, 0);
+  std::vector<json> list;
+  std::istringstream in(run.out);
+  for (std::string line; std::getline(in, line);) list.push_back(json::parse(line));
+  return list;
+}
+json object_of(std::string_view input) {
+  const auto list = objects_of(input);
+  EXPECT_EQ(list.size(), 1U);
+  return list.empty() ? json() : list[0];
+}
+
+TEST(DecodeTegrastats, IsListed) {
+  EXPECT_THAT(run_command({"decode"}).out, HasSubstr("jetmem decode tegrastats [FILE]"));
+  const CommandRun run = run_command({"decode", "tegrastat"});
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("did you mean 'tegrastats'?"));
+}
+
+TEST(DecodeTegrastats, JsonIsExactlyThis) {
+  EXPECT_EQ(object_of(kOrin), json::parse(R"({
+    "time": "05-15-2025 18:30:28",
+    "ram": {"used_mb": 6982, "total_mb": 7620, "lfb_blocks": 5, "lfb_block_kb": 1024},
+    "swap": {"used_mb": 2640, "total_mb": 16384, "cached_mb": 202},
+    "cpu": [{"percent": 97, "mhz": 1984}, null],
+    "emc": {"percent": 18, "mhz": 3199},
+    "gr3d": {"percent": 84, "mhz": [713, 714]},
+    "engines": {"NVENC": {"percent": 1, "mhz": 115}, "NVDEC": "off", "PVA0": "off",
+                "APE": {"mhz": 174}},
+    "temperatures": {"cpu": 47.9, "PMIC": 50.0},
+    "temperatures_max": {"cpu": 48.343},
+    "rails": [{"name": "VDD_IN", "now_mw": 17946, "avg_mw": 15710, "max_mw": 20001},
+              {"name": "NC", "now_mw": 0, "avg_mw": 0}, {"name": "NC", "now_mw": 0, "avg_mw": 0}],
+    "unknown": []})"));
+}
+
+TEST(DecodeTegrastats, JsonOfOldReleases) {
+  EXPECT_EQ(
+      object_of("IRAM 4/252kB(lfb 248kB) cpu [12%,off]@1092 AVP 1%@81 VDE 0 GR3D 5%@72 MTS fg "
+                "2% bg 9% EDP limit 2065\n"),
+      json::parse(R"({
+    "iram": {"used_kb": 4, "total_kb": 252, "lfb_kb": 248},
+    "cpu": [{"percent": 12, "mhz": 1092}, null],
+    "gr3d": {"percent": 5, "mhz": [72]},
+    "engines": {"AVP": {"percent": 1, "mhz": 81}, "VDE": {"mhz": 0}},
+    "mts": {"fg_percent": 2, "bg_percent": 9},
+    "edp_limit_mhz": 2065,
+    "unknown": []})"));
+}
+
+TEST(DecodeTegrastats, JsonMarksPercentagesWithoutAClock) {
+  EXPECT_EQ(object_of("EMC_FREQ 0% GR3D_FREQ 39% VIC_FREQ 4%\n"), json::parse(R"({
+    "emc": {"percent": 0, "quality": "unknown"},
+    "gr3d": {"percent": 39, "quality": "unknown"},
+    "engines": {"VIC": {"percent": 4, "quality": "unknown"}},
+    "unknown": []})"));
+  EXPECT_EQ(object_of("EMC_FREQ 3%\n")["emc"], json::parse(R"({"percent":3,"quality":"unknown"})"));
+  EXPECT_EQ(object_of("EMC_FREQ 0%@204\n")["emc"], json::parse(R"({"percent":0,"mhz":204})"));
+  EXPECT_EQ(object_of("GR3D_FREQ @[0,314]\n")["gr3d"], json::parse(R"({"mhz":[0,314]})"));
+}
+
+TEST(DecodeTegrastats, JsonOfAForeignLine) {
+  EXPECT_EQ(object_of("tegrastats started 12 4\n"),
+            json::parse(R"({"unknown": ["tegrastats", "started", "12", "4"]})"));
+  EXPECT_EQ(object_of("\n"), json::parse(R"({"unknown": []})"));
+  EXPECT_EQ(decode({TempDir().write("gone", ""), "--json"}).out, "");
+}
+
+TEST(DecodeTegrastats, JsonHasAnObjectForEveryLine) {
+  const auto list = objects_of("RAM 1/9MB\nwhat\nRAM 3/9MB\n");
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(list[0]["ram"]["used_mb"], 1);
+  EXPECT_EQ(list[1]["unknown"][0], "what");
+  EXPECT_EQ(list[2]["ram"]["used_mb"], 3);
+}
+
+TEST(DecodeTegrastats, AnyBytesGiveValidJsonAndSafeText) {
+  using std::string_literals::operator""s;
+  const std::string bytes =
+      "RAM 1/9MB \x01\x1b[31m \xff\xfe\x80\xc0 \x7f \xc2\x9bZ a\0b \xe2\x80\xae\n"s;
+  const json object = object_of(bytes);
+  EXPECT_EQ(object["ram"]["total_mb"], 9);
+  EXPECT_EQ(object["unknown"][0], "\x01\x1b[31m") << "as it was";
+  EXPECT_EQ(object["unknown"].size(), 6U);
+  for (const bool as_json : {false, true}) {
+    const TempDir dir;
+    std::vector<std::string> arguments{dir.write("lines", bytes)};
+    if (as_json) arguments.emplace_back("--json");
+    for (const char c : decode(arguments).out) {
+      EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
+      EXPECT_NE(c, '\x7f');
+    }
+    EXPECT_THAT(decode(arguments).out, Not(HasSubstr("\xc2\x9b")));
+    EXPECT_THAT(decode(arguments).out, Not(HasSubstr("\xe2\x80\xae")));
+  }
+}
+
+TEST(DecodeTegrastats, JsonCountsOmittedItems) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "what ";
+  for (int i = 0; i < 70; ++i) text += "R" + std::to_string(i) + "A 1mW/2mW ";
+  const json object = object_of(std::string(200, 'x') + " " + text + "\n");
+  EXPECT_EQ(object["unknown"].size(), 64U);
+  EXPECT_EQ(object["unknown_more"], 37);
+  EXPECT_EQ(object["unknown_cut"], 1);
+  EXPECT_EQ(object["beyond_bound"], 6);
+}
+
+TEST(DecodeTegrastats, ALineLongerThanABufferIsCutAtAWord) {
+  const TempDir dir;
+  std::string text = "RAM 1/9MB ";
+  while (text.size() < (64U << 10) - 5) text += "x ";
+  text += "APE 150150 RAM\nRAM 2/9MB\n";
+  const CommandRun run = decode({dir.write("lines", text), "--json"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("1 line longer than 64 KiB"));
+  std::istringstream in(run.out);
+  std::string line;
+  ASSERT_TRUE(std::getline(in, line));
+  const json first = json::parse(line);
+  EXPECT_EQ(first["ram"]["used_mb"], 1);
+  EXPECT_EQ(first["cut"], true);
+  EXPECT_FALSE(first.contains("engines")) << "a number that was cut is none";
+  ASSERT_TRUE(std::getline(in, line));
+  EXPECT_EQ(json::parse(line), json::parse(R"({"ram":{"used_mb":2,"total_mb":9},"unknown":[]})"));
+}
+
+TEST(DecodeTegrastats, AnEndlessWordIsNotLost) {
+  const json object = object_of(std::string(200'000, 'x') + "\n");
+  EXPECT_EQ(object["unknown"], json::array({std::string(120, 'x')}));
+  EXPECT_EQ(object["unknown_cut"], 1);
+  EXPECT_EQ(object["cut"], true);
+}
+
+TEST(DecodeTegrastats, AnIncompleteLastLineIsReadAndReported) {
+  const TempDir dir;
+  const CommandRun run = decode({dir.write("lines", "RAM 1/9MB\nRAM 2/9MB"), "--json"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("\"used_mb\":2"));
+  EXPECT_THAT(run.err, HasSubstr("the last line"));
+}
+
+TEST(DecodeTegrastats, TextForPeople) {
+  const std::string out = text_of(kOrin);
+  EXPECT_THAT(out, StartsWith("line 1 [05-15-2025 18:30:28]\n"
+                              "  RAM          6982 of 7620 MiB used (92 %)\n"
+                              "  lfb          largest free block 1 MiB, 5 of that size\n"
+                              "  swap         2640 of 16384 MiB used (16 %), 202 MiB of it cached\n"
+                              "  CPU          2 cores, 1 off; load of each and its clock in MHz\n"
+                              "                0:  97% 1984    1:  off\n"
+                              "  EMC          18% of the bandwidth at 3199 MHz\n"
+                              "  GPU          84% busy at 713, 714 MHz\n"
+                              "  engines      NVENC 1% at 115 MHz, APE 174 MHz\n"
+                              "  engines off  NVDEC, PVA0\n"
+                              "  degrees C    cpu 47.9 (highest 48.343), cv0 off, PMIC 50\n"));
+  EXPECT_THAT(out, testing::ContainsRegex(" +VDD_IN +17.9 W, average +15.7 W, highest +20.0 W"));
+  EXPECT_THAT(out, HasSubstr("memory is fragmented"));
+  EXPECT_THAT(out, HasSubstr("-256C: sensor powered off"));
+  EXPECT_THAT(out, HasSubstr("PMIC at 50 or 100 C is a constant"));
+  EXPECT_THAT(out, HasSubstr("not connected"));
+  EXPECT_THAT(out, HasSubstr("\n1 line read; RAM used 6982 of 7620 MiB; largest free block 1 MiB"));
+  EXPECT_THAT(out, HasSubstr("hottest cpu, 47.9 C"));
+  EXPECT_THAT(out, Not(HasSubstr("could not be read")));
+}
+
+TEST(DecodeTegrastats, ARemarkIsShownOnce) {
+  const std::string out = text_of("EMC_FREQ 0%\nEMC_FREQ 0%\n");
+  const std::string remark = "EMC 0% without a clock could not be read";
+  EXPECT_NE(out.find(remark), std::string::npos);
+  EXPECT_EQ(out.find(remark), out.rfind(remark));
+  EXPECT_THAT(out, AllOf(HasSubstr("line 1\n  EMC          could not be read"),
+                         HasSubstr("line 2\n  EMC          could not be read")));
+}
+
+TEST(DecodeTegrastats, TheSummaryIsOfAllLines) {
+  const std::string out = text_of(
+      "RAM 100/900MB (lfb 3x4MB) cpu@50C VDD_IN 1mW/1mW\nwhat\nRAM 300/900MB (lfb 1x512kB) cpu@40C "
+      "VDD_IN 2500mW/1mW\n");
+  EXPECT_THAT(out, HasSubstr("\n  not known    what\n"));
+  EXPECT_THAT(out, HasSubstr("; RAM used 100 to 300 of"));
+  EXPECT_THAT(out, HasSubstr("512"));
+  EXPECT_THAT(out, HasSubstr("hottest cpu, 50 C"));
+  EXPECT_THAT(out, HasSubstr("2.50 W"));
+  EXPECT_THAT(text_of("what\n"), HasSubstr("; 1 word not"));
+}
+
+TEST(DecodeTegrastats, LongLinesFitATerminal) {
+  std::string text = "CPU [0%@1";
+  for (int i = 1; i < 64; ++i) text += ",100%@100000";
+  text += "] GR3D_FREQ 5%@[1";
+  for (int i = 0; i < 12; ++i) text += ",100000";
+  text += "]";
+  for (int i = 0; i < 40; ++i)
+    text += " z" + std::to_string(i) + "@1.123C/2.123C word" + std::to_string(i);
+  text_of(text + "\n");
+}
+
+TEST(DecodeTegrastats, ReadsACapturedRoot) {
+  const CommandRun run = decode({"--root", std::string(JETMEM_FIXTURES) + "/thor", "--json"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("\"soc012\""));
+  const CommandRun none = decode({"--root", std::string(JETMEM_FIXTURES) + "/x86-pc"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr("x86-pc/jetmem/tegrastats: No such file"));
+  EXPECT_EQ(decode({"--root", "/no/such/folder"}).status, 1);
+}
+
+TEST(DecodeTegrastats, UnreadableInput) {
+  const CommandRun missing = decode({"/no/such/file"});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_THAT(missing.err, HasSubstr("/no/such/file: No such file"));
+  const TempDir dir;
+  const CommandRun folder = decode({dir.path()});
+  EXPECT_EQ(folder.status, 1);
+  EXPECT_THAT(folder.err, HasSubstr(dir.path()));
+  EXPECT_NE(decode({"--soc", "tegra234"}).status, 0);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/decode/log_format.h"
+#include "cli/text/events/event_text.h"
+#include "tests/cli/command_run.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+// The host's NIC (stream ID 0x3 of this unit) and two kills, between harmless lines.
+constexpr std::string_view kLog =
+    "[    0.400000] arm-smmu 8000000.iommu: probing hardware configuration...\n"
+    "[   71.250000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402, iova=0xabc000, "
+    "fsynr=0x110003, cbfrsynra=0x3, cb=4\n"
+    "[   80.100000] usb 1-1: new high-speed USB device\n"
+    "[   90.000000] Out of memory: Killed process 7012 (my_app) total-vm:200kB, anon-rss:100kB, "
+    "file-rss:1kB, shmem-rss:0kB, UID:1000 pgtables:40kB oom_score_adj:0\n"
+    "[   91.000000] Out of memory: Killed process 7013 (my_app) total-vm:200kB, anon-rss:100kB, "
+    "file-rss:1kB, shmem-rss:0kB, UID:1000 pgtables:40kB oom_score_adj:0\n";
+
+CommandRun decode(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"decode", "kernel-log"});
+  return run_command(arguments);
+}
+
+std::vector<json> objects(const std::string& out) {
+  std::vector<json> list;
+  std::istringstream in(out);
+  for (std::string line; std::getline(in, line);) list.push_back(json::parse(line));
+  return list;
+}
+
+TEST(Decode, WithoutAFormatListsThem) {
+  const CommandRun run = run_command({"decode"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("jetmem decode kernel-log"));
+}
+
+TEST(Decode, ExplainsEachEventAndSumsUp) {
+  const TempDir dir;
+  const CommandRun run = decode({dir.write("log", kLog)});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, HasSubstr("line 2 [71.250000]: smmu_context_fault\n    "));
+  EXPECT_THAT(run.out, HasSubstr("line 4 [90.000000]: oom_kill\n    "));
+  EXPECT_THAT(run.out, HasSubstr("my_app"));
+  EXPECT_THAT(run.out,
+              HasSubstr("\n5 lines read: 3 events (1 smmu_context_fault, 2 oom_kill); 2 "));
+  EXPECT_THAT(run.out, HasSubstr("--soc"));
+  // The meaning of a kind stands once for events of it in a row.
+  const std::string meaning =
+      "(" + std::string(kernel_log::info_of(kernel_log::EventKind::kOomKill).meaning.substr(0, 20));
+  EXPECT_NE(run.out.find(meaning), std::string::npos);
+  EXPECT_EQ(run.out.find(meaning), run.out.rfind(meaning));
+  std::istringstream in(run.out);
+  for (std::string line; std::getline(in, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(Decode, WithTheSocNoHintIsNeeded) {
+  const TempDir dir;
+  const CommandRun run = decode({dir.write("log", kLog), "--soc", "tegra234"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, Not(HasSubstr("--soc")));
+}
+
+TEST(Decode, UnknownSoc) {
+  const CommandRun run = decode({"--soc", "tegra243"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr("did you mean 'tegra"));
+  EXPECT_THAT(run.err, HasSubstr("nown: tegra210, tegra186, tegra194, tegra234, tegra264"));
+  EXPECT_THAT(decode({"--soc", "\x1b[1m"}).err, Not(HasSubstr("\x1b")));
+}
+
+TEST(Decode, NoEvents) {
+  const TempDir dir;
+  const CommandRun run = decode({dir.write("log", "[    1.000000] all is well\nso it is\n")});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("2 lines read: "));
+  EXPECT_EQ(decode({dir.write("log", ""), "--json"}).out, "");
+}
+
+TEST(Decode, Json) {
+  const TempDir dir;
+  const CommandRun run = decode({dir.write("log", kLog), "--json"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.err, "");
+  const std::vector<json> events = objects(run.out);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0]["kind"], "smmu_context_fault");
+  EXPECT_EQ(events[0]["line"], 2);
+  EXPECT_EQ(events[0]["time"], "71.250000");
+  EXPECT_EQ(events[1]["kind"], "oom_kill");
+  EXPECT_EQ(events[1]["comm"], "my_app");
+  EXPECT_EQ(events[1]["pid"], 7012);
+}
+
+TEST(Decode, AnEventOfSeveralLinesIsOneObject) {
+  const TempDir dir;
+  const CommandRun run = decode(
+      {dir.write("log",
+                 "[    9.000000] arm-smmu 8000000.iommu: Unexpected global fault, this could be "
+                 "serious\n"
+                 "[    9.000009] arm-smmu 8000000.iommu: \tGFSR 0x00000002, GFSYNR0 0x00000001, "
+                 "GFSYNR1 0x00000409, GFSYNR2 0x00000000\n"
+                 "[   10.000000] cma: cma_alloc: linux,cma: alloc failed, req-size: 77 pages, ret: "
+                 "-12\n"),
+       "--json"});
+  const std::vector<json> events = objects(run.out);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0]["kind"], "smmu_global_fault");
+  EXPECT_EQ(events[0]["line"], 1);
+  EXPECT_EQ(events[1]["kind"], "cma_alloc_failure");
+  EXPECT_EQ(events[1]["line"], 3);
+}
+
+TEST(Decode, EscapesControlCharacters) {
+  const TempDir dir;
+  const std::string file = dir.write(
+      "log",
+      "[\x07 \x1b(B Fri Nov 20 18:53:17 2026\x9b] Out of memory: Killed process 9 "
+      "(a\x07\x9b\x1b[31mb\x7f) total-vm:200kB, anon-rss:100kB, file-rss:1kB, shmem-rss:0kB, UID:0 "
+      "pgtables:40kB oom_score_adj:0\n");
+  for (const bool as_json : {false, true}) {
+    std::vector<std::string> arguments{file};
+    if (as_json) arguments.emplace_back("--json");
+    const CommandRun run = decode(arguments);
+    EXPECT_THAT(run.out, HasSubstr("oom_kill"));
+    for (const char c : run.out + run.err) {
+      EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
+      EXPECT_NE(c, '\x7f');
+    }
+    EXPECT_EQ(run.out.find("\x9b"), std::string::npos);
+  }
+}
+
+constexpr std::string_view kKill =
+    "Out of memory: Killed process 7012 (my_app) total-vm:200kB, anon-rss:100kB, file-rss:1kB, "
+    "shmem-rss:0kB, UID:1000 pgtables:40kB oom_score_adj:0";
+
+std::string journal_object(std::string_view message, const char* facility = "0") {
+  return json{{"MESSAGE", message},
+              {"_TRANSPORT", "kernel"},
+              {"SYSLOG_FACILITY", facility},
+              {"__REALTIME_TIMESTAMP", "1795190400000000"}}
+             .dump() +
+         "\n";
+}
+
+std::string journal_export(std::string_view message, const char* facility = "0") {
+  std::string entry =
+      "__CURSOR=s=1;i=2\n__REALTIME_TIMESTAMP=1795190400000000\n_TRANSPORT=kernel\n";
+  entry.append("SYSLOG_FACILITY=").append(facility).append("\n");
+  if (message.find('\n') == std::string_view::npos) {
+    return entry.append("MESSAGE=").append(message).append("\n\n");
+  }
+  entry.append("MESSAGE\n").append(1, static_cast<char>(message.size())).append(7, '\0');
+  return entry.append(message).append("\n\n");
+}
+
+std::string journal_verbose(std::string_view message, const char* facility = "0") {
+  return "Fri 2026-11-20 18:53:02.123456 CET [s=0a;i=1f;b=2b;m=3c;t=4d;x=5e]\n    "
+         "_TRANSPORT=kernel\n"
+         "    SYSLOG_FACILITY=" +
+         std::string(facility) + "\n    MESSAGE=" + std::string(message) + "\n";
+}
+
+TEST(Decode, TheJournalsOwnFormats) {
+  const TempDir dir;
+  for (const auto& one : {journal_object, journal_export, journal_verbose}) {
+    const CommandRun run = decode(
+        {dir.write("log", one("usb 1-1: new device", "0") + one(kKill, "0") + one(kKill, "3")),
+         "--json"});
+    EXPECT_EQ(run.status, 0);
+    const std::vector<json> events = objects(run.out);
+    ASSERT_EQ(events.size(), 1U) << one("a", "0");
+    EXPECT_EQ(events[0]["kind"], "oom_kill");
+    EXPECT_TRUE(events[0].contains("time"));
+    EXPECT_THAT(run.err, HasSubstr("1 line written into the kernel log by processes"));
+  }
+  EXPECT_EQ(
+      objects(decode({dir.write("log", journal_object("a") + journal_object(kKill)), "--json"})
+                  .out)[0]["line"],
+      2);
+  // A newline in a message begins no message.
+  const std::string forged = "usb 1-1: Product: x\n" + std::string(kKill.substr(0, 160));
+  EXPECT_EQ(decode({dir.write("log", journal_object(forged)), "--json"}).out, "");
+  EXPECT_EQ(decode({dir.write("log", journal_export(forged)), "--json"}).out, "");
+  const std::string field = "usb 1-1: Product: x\nMESSAGE=" + std::string(kKill.substr(0, 160));
+  EXPECT_EQ(decode({dir.write("log", journal_export(field)), "--json"}).out, "");
+}
+
+TEST(Decode, DmesgJson) {
+  const TempDir dir;
+  const CommandRun run = decode(
+      {dir.write(
+           "log",
+           "{\n   \"dmesg\": [\n      {\n         \"pri\": 5,\n         \"time\":     0.000000,\n"
+           "         \"msg\": \"a beginning\"\n      },{\n         \"pri\": 3,\n"
+           "         \"time\":    90.000000,\n         \"msg\": \"" +
+               std::string(kKill) +
+               "\"\n      },{\n         \"pri\": 11,\n         \"time\": 91.0,\n"
+               "         \"msg\": \"" +
+               std::string(kKill) + "\"\n      }\n   ]\n}\n"),
+       "--json"});
+  const std::vector<json> events = objects(run.out);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0]["kind"], "oom_kill");
+  EXPECT_EQ(events[0]["line"], 10);
+  EXPECT_EQ(events[0]["time"], "90.000000");
+}
+
+TEST(Decode, ReportsUnreadableInput) {
+  const TempDir dir;
+  const CommandRun brace =
+      decode({dir.write("log", "{1}[Hardware Error]: x\n" + std::string(kKill))});
+  EXPECT_EQ(brace.err, "");
+  EXPECT_THAT(brace.out, HasSubstr("oom_kill"));
+  const CommandRun other = decode({dir.write("log", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n")});
+  EXPECT_EQ(other.status, 0);
+  EXPECT_THAT(other.err, HasSubstr("MESSAGE or msg"));
+  const CommandRun broken = decode(
+      {dir.write("log", journal_object(kKill) + "{\"MESSAGE\": nonsense}\n{\"MESSAGE\":null}\n")});
+  EXPECT_THAT(broken.err, HasSubstr("2 messages"));
+  EXPECT_THAT(broken.out, HasSubstr("oom_kill"));
+  for (const std::string_view utf16 :
+       {std::string_view("\xff\xfe[\0 \0", 6), std::string_view("[\0 \0\n\0", 6)}) {
+    const CommandRun run = decode({dir.write("log", utf16)});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("UTF-16"));
+  }
+}
+
+TEST(Decode, JsonReportsLossesOnStderr) {
+  const TempDir dir;
+  const CommandRun run =
+      decode({dir.write("log", "12,5,1,-;" + std::string(kKill) + "\n6,9,2,-;x\n" +
+                                   std::string((64U << 10) + 1, 'x') + "\n"),
+              "--json"});
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr("1 line written"));
+  EXPECT_THAT(run.err, HasSubstr("3 records missing; 1 line longer than 64 KiB"));
+}
+
+TEST(Decode, EmptySocIsRefused) {
+  const CommandRun run = decode({"--soc", ""});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("SoC ''"));
+}
+
+TEST(Decode, UnknownFormat) {
+  const CommandRun near = run_command({"decode", "kernal-log"});
+  EXPECT_NE(near.status, 0);
+  EXPECT_THAT(near.err, HasSubstr("did you mean 'kernel-log'?"));
+  const CommandRun far = run_command({"decode", "nonsense"});
+  EXPECT_NE(far.status, 0);
+  EXPECT_THAT(far.err, HasSubstr("`jetmem decode` lists them"));
+}
+
+TEST(Decode, ACapturedTree) {
+  const TempDir dir;
+  dir.write("dev/kmsg", kLog);
+  dir.write("proc/device-tree/compatible",
+            std::string_view("nvidia,p3768-0000\0nvidia,tegra234\0", 33));
+  const CommandRun run = decode({"--root", dir.path()});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("3 events"));
+  EXPECT_THAT(run.out, Not(HasSubstr("--soc")));
+}
+
+TEST(Decode, UnreadableInputIsStatus1) {
+  const TempDir dir;
+  const CommandRun none = decode({dir.file("none")});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.err,
+            "jetmem decode kernel-log: open " + dir.file("none") + ": No such file or directory\n");
+  const CommandRun directory = decode({dir.path()});
+  EXPECT_EQ(directory.status, 1);
+  EXPECT_THAT(directory.err, HasSubstr("Is a directory"));
+  const CommandRun root = decode({"--root", dir.path()});
+  EXPECT_EQ(root.status, 1);
+  EXPECT_THAT(root.err, HasSubstr("/dev/kmsg: No such file or directory"));
+  EXPECT_EQ(decode({"--root", dir.file("none")}).status, 1);
+}
+
+TEST(Decode, SocOfADeviceTree) {
+  const TempDir dir;
+  EXPECT_EQ(kernel_log::soc_of(*Root::at(dir.path())), kernel_log::Soc::kUnknown);
+  dir.write("sys/firmware/devicetree/base/compatible",
+            std::string_view("a\0nvidia,tegra194\0", 18));
+  EXPECT_EQ(kernel_log::soc_of(*Root::at(dir.path())), kernel_log::Soc::kTegra194);
+}
+
+TEST(EventText, Wrapped) {
+  EXPECT_EQ(wrapped("", 4), "");
+  EXPECT_EQ(wrapped("  a  b ", 2), "  a b\n");
+  EXPECT_EQ(wrapped(std::string(70, 'x') + " yyyyy zzzzz", 4),
+            "    " + std::string(70, 'x') + " yyyyy\n    zzzzz\n");
+  EXPECT_EQ(wrapped("a " + std::string(200, 'x') + " b", 0),
+            "a\n" + std::string(200, 'x') + "\nb\n");
+  EXPECT_EQ(seconds_text(std::chrono::microseconds(12000034)), "12.000034");
+  EXPECT_EQ(counted(1, "line") + counted(0, "line"), "1 line0 lines");
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+
+#include "cli/history/history_export.h"
+#include "cli/history/history_rate.h"
+#include "cli/history/history_select.h"
+#include "cli/history/history_text.h"
+#include "cli/text/history_units.h"
+#include "rules/model/metric_catalog.h"
+#include "tests/cli/fake_history.h"
+
+namespace jetmem {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+// 2026-11-20 18:00:00 in Berlin.
+constexpr Nanoseconds kNow = 1795194000s;
+const std::string kFree = "jetmem_meminfo_MemFree_bytes";
+const std::string kCma = R"(jetmem_cma_used_ratio{area="linux,cma"})";
+const std::string kCma2 = R"(jetmem_cma_used_ratio{area="vpr"})";
+const std::string kKills = "jetmem_vmstat_oom_kill_total";
+
+class Past : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* zone = std::getenv("TZ")) before_ = zone;
+    ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    ::tzset();
+  }
+  void TearDown() override {
+    before_.empty() ? ::unsetenv("TZ") : ::setenv("TZ", before_.c_str(), 1);
+    ::tzset();
+  }
+  std::string text(const std::string& key, HistoryStyle style = {}) {
+    PastShown shown{{history_[key]}, {}, kNow - 1h, kNow, 10s};
+    return past_plot_text(shown, style);
+  }
+  FakeHistory history_;
+
+ private:
+  std::string before_;
+};
+
+TEST_F(Past, MomentsMayHaveADash) {
+  EXPECT_EQ(*parse_moment("-6h", kNow), kNow - 6h);
+  EXPECT_EQ(*parse_moment("6h", kNow), kNow - 6h);
+  EXPECT_EQ(*parse_moment("02:00", kNow), kNow - 16h);
+  EXPECT_FALSE(parse_moment("-02:00", kNow));
+  EXPECT_FALSE(parse_moment("--6h", kNow));
+  EXPECT_FALSE(parse_moment("", kNow));
+  EXPECT_TRUE(is_moment_syntax("-6h"));
+  EXPECT_TRUE(is_moment_syntax("now"));
+  EXPECT_TRUE(is_moment_syntax("02:11"));
+  for (const char* zone : {"UTC", "CET-1CEST,M3.5.0,M10.5.0/3", "<+14>-14", "<-11>11"}) {
+    ::setenv("TZ", zone, 1);
+    ::tzset();
+    for (const char* time : {"00:00", "09:00", "14:14", "18:02", "23:59", "23:59:59"}) {
+      EXPECT_TRUE(is_moment_syntax(time)) << time << " in " << zone;
+    }
+  }
+  EXPECT_FALSE(is_moment_syntax("24:00"));
+  EXPECT_FALSE(is_moment_syntax("incident.tar.zst"));
+}
+
+TEST_F(Past, ASeriesIsNamedInManyWays) {
+  EXPECT_EQ(parse_series_pattern("meminfo_MemFree_bytes")->family, kFree);
+  EXPECT_EQ(parse_series_pattern(kFree)->family, kFree);
+  for (const char* name : {R"(jetmem_cma_used_ratio{area="linux,cma"})",
+                           R"(cma_used_ratio{ area = "linux,cma" , })"}) {
+    const auto wish = parse_series_pattern(name);
+    ASSERT_TRUE(wish) << name;
+    EXPECT_THAT(wish->labels, ElementsAre(testing::Pair("area", "linux,cma")));
+  }
+  EXPECT_THAT(parse_series_pattern("x{a=vpr,b=2}")->labels,
+              ElementsAre(testing::Pair("a", "vpr"), testing::Pair("b", "2")));
+  for (const char* wrong :
+       {"", "{", "x{", "x{a", "x{a}", "x{a=}", "x{a=\"b}", "x{a=b}c", "x y", "x{a=b c=d"}) {
+    const auto wish = parse_series_pattern(wrong);
+    ASSERT_FALSE(wish) << wrong;
+    EXPECT_EQ(wish.error().code, Errc::kInvalid);
+  }
+}
+
+TEST_F(Past, SeriesAreFoundOrNamed) {
+  history_.add(kFree, kNow - 1h, {1});
+  history_.add(kCma, kNow - 1h, {1});
+  history_.add(kCma2, kNow - 1h, {1});
+  EXPECT_EQ(pick_series(history_, *parse_series_pattern("cma_used_ratio"))->size(), 2U);
+  const auto one = pick_series(history_, *parse_series_pattern("cma_used_ratio{area=vpr}"));
+  ASSERT_EQ(one->size(), 1U);
+  EXPECT_EQ(one->front().key, kCma2);
+  const auto near = pick_series(history_, *parse_series_pattern("meminfo_MemFre_bytes"));
+  ASSERT_FALSE(near);
+  EXPECT_THAT(near.error().message, HasSubstr("did you mean " + kFree + "?"));
+  EXPECT_THAT(pick_series(history_, *parse_series_pattern("cma")).error().message,
+              HasSubstr("did you mean jetmem_cma_used_ratio?"));
+  EXPECT_THAT(
+      pick_series(history_, *parse_series_pattern("cma_used_ratio{area=x}")).error().message,
+      HasSubstr("recorded: " + kCma + ", " + kCma2));
+}
+
+TEST_F(Past, CounterRatesAndResets) {
+  history_.add(kKills, kNow - 1h, {100, 120, 120, 5, 15}, true);
+  const auto rates = rates_of(history_[kKills], 10s);
+  std::vector<double> values;
+  for (const PastPoint& point : rates) values.push_back(point.value);
+  EXPECT_THAT(values, ElementsAre(2, 0, 0.5, 1));
+  EXPECT_FALSE(rates[0].joined);
+  EXPECT_TRUE(rates[1].joined);
+}
+
+TEST_F(Past, NoRateAcrossARestartOrAGap) {
+  history_.add(kKills, kNow - 1h, {100, 120}, true, 1);
+  history_.add(kKills, kNow - 50min, {3, 4}, true, 2);
+  history_.add(kKills, kNow - 40min, {100}, true, 2);
+  const auto rates = rates_of(history_[kKills], 10s);
+  ASSERT_EQ(rates.size(), 2U);
+  EXPECT_DOUBLE_EQ(rates[1].value, 0.1);
+  EXPECT_FALSE(rates[1].joined);
+}
+
+TEST_F(Past, SummaryOfPoints) {
+  std::vector<double> values;
+  for (int i = 0; i <= 180; ++i) values.push_back(1000.0 + i);
+  history_.add(kFree, kNow - 30min, values);
+  const auto stats = summarize(points_of(history_[kFree], 10s));
+  EXPECT_EQ(stats->points, 181U);
+  EXPECT_DOUBLE_EQ(stats->min, 1000);
+  EXPECT_DOUBLE_EQ(stats->mean, 1090);
+  EXPECT_DOUBLE_EQ(stats->last, 1180);
+  EXPECT_NEAR(*stats->per_hour, 360, 1e-6);
+  EXPECT_FALSE(summarize({}));
+  history_.add(kCma, kNow, {1, 2});
+  EXPECT_FALSE(summarize(points_of(history_[kCma], 10s))->per_hour);
+}
+
+TEST_F(Past, FinestResolutionOfEachTime) {
+  history_.add(kFree, kNow - 3h, {1, 2, 3, 4}, false, 1, Resolution::kQuarter);
+  history_.add(kFree, kNow - 130min, std::vector<double>(71, 5), false, 1, Resolution::kMinute);
+  history_.add(kFree, kNow - 1h, std::vector<double>(360, 6));
+  const auto past = finest_past(history_, kFree, kNow - 4h, kNow, 10s);
+  std::size_t quarters = 0;
+  std::size_t minutes = 0;
+  for (std::size_t i = 0; i < past->points.size(); ++i) {
+    const HistoryPoint& point = past->points[i];
+    quarters += point.resolution == Resolution::kQuarter ? 1 : 0;
+    minutes += point.resolution == Resolution::kMinute ? 1 : 0;
+    if (i > 0) {
+      EXPECT_GT(point.wall, past->points[i - 1].wall);
+    }
+  }
+  EXPECT_EQ(quarters, 3U);  // the fourth ends behind where minutes begin
+  EXPECT_EQ(minutes, 70U);
+  EXPECT_EQ(past->points.size(), 433U);
+}
+
+TEST_F(Past, Csv) {
+  history_.add(kCma, kNow + 7ms, {0.1});
+  EXPECT_EQ(csv_header(), "series,time,seconds,boot,trusted,resolution,count,min,average,max\r\n");
+  EXPECT_EQ(csv_lines(history_[kCma]),
+            "\"jetmem_cma_used_ratio{area=\"\"linux,cma\"\"}\",2026-11-20T17:00:00.007Z,"
+            "1795194000.007,1,true,raw,1,0.1,0.1,0.1\r\n");
+}
+
+TEST_F(Past, OpenMetricsOfGaugesAndCounters) {
+  OpenMetricsWriter writer({{{"instance", "orin-7"}}, false, false, 10s});
+  history_.add(kCma, kNow, {0.25, 0.5});
+  history_.add(kCma2, kNow + 500ms, {1});
+  EXPECT_THAT(
+      writer.family({history_[kCma], history_[kCma2]}),
+      testing::MatchesRegex(
+          "# TYPE jetmem_cma_used_ratio gauge\n"
+          "# UNIT jetmem_cma_used_ratio ratio\n"
+          "# HELP jetmem_cma_used_ratio [^\n]+\n"
+          "jetmem_cma_used_ratio\\{area=\"linux,cma\",instance=\"orin-7\"\\} 0.25 1795194000\n"
+          "jetmem_cma_used_ratio\\{area=\"linux,cma\",instance=\"orin-7\"\\} 0.5 1795194010\n"
+          "jetmem_cma_used_ratio\\{area=\"vpr\",instance=\"orin-7\"\\} 1 1795194000.500\n"));
+  history_.add(kKills, kNow, {7}, true);
+  const std::string counter = writer.family({history_[kKills]});
+  EXPECT_THAT(counter, HasSubstr("# TYPE jetmem_vmstat_oom_kill counter\n"));
+  EXPECT_THAT(counter,
+              HasSubstr("\njetmem_vmstat_oom_kill_total{instance=\"orin-7\"} 7 1795194000\n"));
+}
+
+TEST_F(Past, OpenMetricsOfRollUps) {
+  OpenMetricsWriter writer({{}, true, false, 10s});
+  history_.add(kFree, kNow, {5}, false, 1, Resolution::kMinute);
+  history_[kFree].points[0].min = 1;
+  history_[kFree].points[0].max = 9;
+  const std::string text = writer.family({history_[kFree]});
+  EXPECT_THAT(text, HasSubstr("jetmem_meminfo_MemFree_bytes 5 1795194000\n"));
+  EXPECT_THAT(text, HasSubstr("# UNIT jetmem_meminfo_MemFree_band_min_bytes bytes\n"
+                              "jetmem_meminfo_MemFree_band_min_bytes 1 1795194000\n"));
+  EXPECT_THAT(text, HasSubstr("jetmem_meminfo_MemFree_band_max_bytes 9 1795194000\n"));
+  // What a counter had reached it had reached at the end.
+  history_.add(kKills, kNow, {7}, true, 1, Resolution::kMinute);
+  EXPECT_THAT(writer.family({history_[kKills]}), HasSubstr("_total 7 1795194060\n"));
+}
+
+// "jetmem_clock_max_hertz" is what a clock may be at most, and no band of jetmem_clock_hertz.
+TEST_F(Past, BandNamesDoNotCollideWithMetrics) {
+  const MetricCatalog& catalog = MetricCatalog::of_jetmem();
+  std::size_t bands = 0;
+  for (const std::string_view name : catalog.names()) {
+    const std::string family(name);
+    if (family.find('*') != std::string::npos) continue;
+    FakeHistory history;
+    history.add(family, kNow, {5}, false, 1, Resolution::kMinute);
+    OpenMetricsWriter writer({{}, true, false, 10s});
+    const std::string text = writer.family({history[family]});
+    for (std::size_t at = text.find("# TYPE "); at != std::string::npos;
+         at = text.find("# TYPE ", at + 1)) {
+      const std::string written = text.substr(at + 7, text.find(' ', at + 7) - at - 7);
+      if (written == family) continue;
+      ++bands;
+      // A pattern (jetmem_meminfo_*_bytes) takes any word: the kernel has no field "..._band".
+      const auto taken = catalog.find(written);
+      EXPECT_FALSE(taken && !taken->is_of_pattern) << written;
+    }
+  }
+  EXPECT_GT(bands, 200U);
+}
+
+TEST_F(Past, OpenMetricsOmitsInvalidNames) {
+  OpenMetricsWriter writer({{}, false, true, 10s});
+  SeriesPast bad;
+  bad.key = "bad name{x=\"y\"}";
+  bad.points.resize(2);
+  EXPECT_EQ(writer.family({bad}), "");
+  EXPECT_EQ(writer.left_out().unnamed, 1U);
+}
+
+TEST_F(Past, OpenMetricsOmitsUntrustedAndBackwardSamples) {
+  OpenMetricsWriter writer({{}, false, false, 10s});
+  history_.add(kFree, kNow, {1, 2, 3, 4});
+  history_[kFree].points[0].wall_trusted = false;
+  history_[kFree].points[2].wall = kNow + 5s;
+  const std::string text = writer.family({history_[kFree]});
+  EXPECT_THAT(text, Not(HasSubstr("_bytes 1 ")));
+  EXPECT_THAT(text, Not(HasSubstr("_bytes 3 ")));
+  EXPECT_THAT(text, HasSubstr("_bytes 4 "));
+  EXPECT_EQ(writer.left_out().untrusted, 1U);
+  EXPECT_EQ(writer.left_out().backwards, 1U);
+  OpenMetricsWriter all({{}, false, true, 10s});
+  EXPECT_THAT(all.family({history_[kFree]}), HasSubstr("_bytes 1 "));
+}
+
+TEST_F(Past, ExtraLabels) {
+  EXPECT_EQ(parse_extra_label("a_b=c=d")->second, "c=d");
+  for (const char* wrong : {"", "=", "=x", "a", "a-b=c", "1a=b", "__name__=x"}) {
+    EXPECT_FALSE(parse_extra_label(wrong)) << wrong;
+  }
+  // A label that is there already steps aside, as in a scrape.
+  OpenMetricsWriter writer({{{"area", "lab"}}, false, false, 10s});
+  history_.add(kCma2, kNow, {1});
+  EXPECT_THAT(writer.family({history_[kCma2]}),
+              HasSubstr("{area=\"lab\",exported_area=\"vpr\"} 1 "));
+}
+
+TEST_F(Past, ThePlotHasATableBelow) {
+  std::vector<double> values;
+  for (int i = 0; i < 360; ++i) values.push_back((2048.0 - i) * (1 << 20));
+  history_.add(kFree, kNow - 1h, values);
+  const std::string shown = text(kFree);
+  EXPECT_THAT(shown, HasSubstr("17:00"));
+  EXPECT_THAT(shown, HasSubstr("Nov 20"));
+  EXPECT_THAT(shown, HasSubstr("2.000 GiB +*"));
+  EXPECT_THAT(shown, HasSubstr("360 points of raw"));
+  EXPECT_THAT(shown, HasSubstr("-360 MiB/h"));
+  EXPECT_THAT(shown, Not(HasSubstr("\u2502")));
+}
+
+TEST_F(Past, GapsAndRestartsStay) {
+  history_.add(kFree, kNow - 1h, std::vector<double>(60, 100.0 * (1 << 20)), false, 1);
+  history_.add(kFree, kNow - 20min, std::vector<double>(120, 100.0 * (1 << 20)), false, 2);
+  const std::string shown = text(kFree);
+  EXPECT_THAT(shown, HasSubstr("R  2026-11-20 17:40:00  first sample after a restart"));
+  // The line: ten minutes, thirty of nothing but the mark, twenty.
+  const std::size_t line = shown.find("***");
+  const std::string row = shown.substr(line, shown.find('\n', line) - line);
+  EXPECT_THAT(row, testing::ContainsRegex("^\\*{10,13} {28,40}\\*{18,25}$"));
+  HistoryStyle style;
+  PastShown table{{history_[kFree]}, {}, kNow - 1h, kNow, 10s};
+  EXPECT_THAT(past_table_text(table, style), HasSubstr("restart)"));
+}
+
+TEST_F(Past, InfiniteValuesAreCountedNotDrawn) {
+  std::vector<double> values(360, 100.0 * (1 << 20));
+  values[0] = 200.0 * (1 << 20);
+  values[100] = INFINITY;
+  values[101] = NAN;
+  values[102] = -1e308;
+  history_.add(kFree, kNow - 1h, values);
+  const std::string shown = text(kFree);
+  EXPECT_THAT(shown, HasSubstr("***"));
+  EXPECT_THAT(shown, HasSubstr("200 MiB"));
+  EXPECT_THAT(shown, HasSubstr("3 points "));
+  EXPECT_THAT(shown, Not(HasSubstr("inf ")));
+}
+
+// Of two boots whose times overlap, as the clock was set back, nobody knows which it was.
+TEST_F(Past, TheBootOfAMoment) {
+  const auto boot = [](std::int64_t number, Nanoseconds first, std::optional<Nanoseconds> last) {
+    return BootKnown{number, std::to_string(number), first, last, true};
+  };
+  std::vector<BootKnown> boots = {boot(3, kNow, kNow + 4h), boot(4, kNow - 6h, kNow - 2h)};
+  EXPECT_EQ(boot_at(boots, kNow + 1h), "3");
+  EXPECT_EQ(boot_at(boots, kNow - 3h), "4");
+  EXPECT_EQ(boot_at(boots, kNow - 1h), "4");
+  EXPECT_EQ(boot_at(boots, kNow + 5h), "3");
+  EXPECT_EQ(boot_at(boots, kNow - 7h), "");
+  boots[1].last_wall.reset();
+  EXPECT_EQ(boot_at(boots, kNow + 1h), "");
+}
+
+TEST_F(Past, NoPointsInThePeriod) {
+  history_[kFree].key = kFree;
+  EXPECT_THAT(text(kFree), testing::StartsWith(kFree + ": no points"));
+}
+
+TEST_F(Past, Units) {
+  EXPECT_EQ(MetricUnit("a").text(2e20), "2e+20");
+  EXPECT_EQ(MetricUnit("a").text(-3.5e30), "-3.5e+30");
+  EXPECT_EQ(MetricUnit("a_bytes").text(340.0 * (1 << 20)), "340 MiB");
+  EXPECT_EQ(MetricUnit("a_ratio").text(0.125), "12.5%");
+  EXPECT_EQ(MetricUnit("a_total", true).text(12.5), "12.5/s");
+  EXPECT_EQ(MetricUnit("a_bytes").tick(1.25 * (1 << 30), 256 << 20), "1.25 GiB");
+  EXPECT_EQ(MetricUnit("a_celsius").tick(42, 2), "42C");
+  EXPECT_EQ(MetricUnit("a_total", true).per_hour(2), "+2/s/h");
+  EXPECT_EQ(short_number(0.012345), "0.0123");
+  EXPECT_EQ(short_number(1234567), "1234567");
+}
+
+}  // namespace
+}  // namespace jetmem

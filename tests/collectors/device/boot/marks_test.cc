@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/device/boot/marks.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/root/small_file.h"
+#include "base/unique_fd.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem::boot {
+namespace {
+
+Mark mark_with(std::string text) {
+  Mark mark;
+  mark.at = {1763690000, 100};
+  mark.boot = "b";
+  mark.text = std::move(text);
+  return mark;
+}
+
+Marks marks_in(const std::string& directory) {
+  Marks marks;
+  parse_marks(read_small_file(directory + "/marks.jsonl").value(), marks);
+  return marks;
+}
+
+TEST(Marks, AreNumberedAndKept) {
+  const TempDir directory;
+  EXPECT_EQ(add_mark(directory.path(), mark_with("one")).value().number, 1U);
+  EXPECT_EQ(add_mark(directory.path(), mark_with("two")).value().number, 2U);
+  const Marks marks = marks_in(directory.path());
+  ASSERT_EQ(marks.list.size(), 2U);
+  EXPECT_EQ(marks.list[1].text, "two");
+  EXPECT_EQ(marks.list[1].at, (Moment{1763690000, 100}));
+  EXPECT_EQ(marks.malformed, 0U);
+  struct stat file {};
+  ASSERT_EQ(::stat(directory.file("marks.jsonl").c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777U, 0660U) << "the group may add, others may not read";
+}
+
+TEST(Marks, HostileTextIsBoundedAndOneLine) {
+  const TempDir directory;
+  const std::string hostile = "a\n{\"n\":99}\x1b[2J\"\\" + std::string(9000, '"');
+  const auto mark = add_mark(directory.path(), mark_with(hostile));
+  ASSERT_TRUE(mark);
+  EXPECT_LE(to_line(*mark).size(), static_cast<std::size_t>(PIPE_BUF));
+  const Marks marks = marks_in(directory.path());
+  ASSERT_EQ(marks.list.size(), 1U);
+  EXPECT_EQ(marks.list[0].text.substr(0, 19), "a?{\"n\":99}?[2J\"\\\"\"\"");
+  EXPECT_EQ(marks.list[0].text.size(), Mark::kMaxText);
+  EXPECT_EQ(marks.list[0].number, 1U);
+  EXPECT_EQ(add_mark(directory.path(), mark_with(" \t")).error().code, Errc::kInvalid);
+}
+
+TEST(Marks, LinesThatAreNoneAreCounted) {
+  Marks marks;
+  parse_marks(
+      "{\"n\":1,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"good\"}\n"
+      "\n"
+      "garbage\n"
+      "{\"n\":-1,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n"
+      "{\"n\":1,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"\"}\n"
+      "{\"n\":1,\"wall\":999999999999999,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n"
+      "{\"n\":2,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"cut\"}",
+      marks);
+  ASSERT_EQ(marks.list.size(), 1U);
+  EXPECT_EQ(marks.malformed, 6U);
+}
+
+// A number at the end of what is understood would make every later mark a line that is none.
+TEST(Marks, AHostileNumberMakesNoLaterMarkVoid) {
+  const TempDir directory;
+  for (const char* number : {"2305843009213693951", "1000000000000"}) {
+    SCOPED_TRACE(number);
+    directory.write("marks.jsonl", "{\"n\":" + std::string(number) +
+                                       ",\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n");
+    const auto mark = add_mark(directory.path(), mark_with("mine"));
+    ASSERT_TRUE(mark);
+    EXPECT_EQ(mark->number, 1U);
+    const Marks marks = marks_in(directory.path());
+    EXPECT_EQ(marks.malformed, 1U);
+    ASSERT_EQ(marks.list.size(), 1U);
+    EXPECT_EQ(marks.list[0], *mark);
+  }
+}
+
+TEST(Marks, NoneIsAddedThatWouldNotBeUnderstood) {
+  const TempDir directory;
+  const std::string last =
+      "{\"n\":999999999999,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n";
+  const std::string path = directory.write("marks.jsonl", last);
+  EXPECT_FALSE(add_mark(directory.path(), mark_with("mine")));
+  Mark mark = mark_with("before 1970");
+  mark.at.wall = -1;
+  EXPECT_FALSE(add_mark(directory.path(), mark));
+  EXPECT_EQ(read_small_file(path).value(), last);
+}
+
+TEST(Marks, AFailedWriteLosesNoOlderMark) {
+  const TempDir directory;
+  const std::string path = directory.file("marks.jsonl");
+  std::string text;
+  while (text.size() + 100 < Marks::kMaxFile) {
+    Mark mark = mark_with("older");
+    mark.number = 1 + text.size();
+    text += to_line(mark);
+  }
+  for (const bool full : {true, false}) {  // the older half goes; one is added
+    SCOPED_TRACE(full);
+    if (!full) text.resize(text.rfind('\n', text.size() / 2) + 1);
+    directory.write("marks.jsonl", text);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      // As a full disk: what is beyond this size cannot be written.
+      ::signal(SIGXFSZ, SIG_IGN);
+      const rlim_t most = full ? 4096 : text.size() + 10;
+      const rlimit limit{most, most};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      const std::string mine(full ? Mark::kMaxText : 20, 'm');
+      ::_exit(add_mark(directory.path(), mark_with(mine)) ? 0 : 7);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 7) << "it is told";
+    EXPECT_TRUE(read_small_file(path).value() == text) << "as if nothing had been tried";
+  }
+}
+
+TEST(Marks, AfterACutLineTheNextIsWhole) {
+  const TempDir directory;
+  ASSERT_TRUE(add_mark(directory.path(), mark_with("one")));
+  const std::string path = directory.file("marks.jsonl");
+  ASSERT_EQ(::truncate(path.c_str(), 20), 0);
+  ASSERT_TRUE(add_mark(directory.path(), mark_with("two")));
+  const Marks marks = marks_in(directory.path());
+  ASSERT_EQ(marks.list.size(), 1U);
+  EXPECT_EQ(marks.list[0].text, "two");
+  EXPECT_EQ(marks.malformed, 1U);
+}
+
+TEST(Marks, TheFileIsBoundedAndItsNewerHalfStays) {
+  const TempDir directory;
+  const std::string text(Mark::kMaxText, 'x');
+  std::size_t largest = 0;
+  for (int i = 0; i < 700; ++i) {
+    ASSERT_TRUE(add_mark(directory.path(), mark_with(text)));
+    struct stat file {};
+    ASSERT_EQ(::stat(directory.file("marks.jsonl").c_str(), &file), 0);
+    largest = std::max(largest, static_cast<std::size_t>(file.st_size));
+  }
+  EXPECT_LE(largest, Marks::kMaxFile);
+  const Marks marks = marks_in(directory.path());
+  EXPECT_EQ(marks.malformed, 0U);
+  EXPECT_GT(marks.list.size(), 100U);
+  EXPECT_EQ(marks.list.back().number, 700U);
+  for (std::size_t i = 1; i < marks.list.size(); ++i) {
+    EXPECT_EQ(marks.list[i].number, marks.list[i - 1].number + 1);
+  }
+}
+
+TEST(Marks, ManyAtOnceLoseNone) {
+  const TempDir directory;
+  constexpr int kProcesses = 8;
+  constexpr int kEach = 20;
+  for (int p = 0; p < kProcesses; ++p) {
+    if (::fork() != 0) continue;
+    for (int i = 0; i < kEach; ++i) {
+      // Whoever does not come by the lock in two seconds is told so, and has added nothing.
+      const Mark mark = mark_with("process " + std::to_string(p));
+      auto added = add_mark(directory.path(), mark);
+      for (int tries = 1; !added && added.error().message.starts_with("lock ") && tries < 10;
+           ++tries)
+        added = add_mark(directory.path(), mark);
+      if (!added) ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  for (int p = 0; p < kProcesses; ++p) {
+    int status = 0;
+    ASSERT_GT(::wait(&status), 0);
+    EXPECT_EQ(status, 0);
+  }
+  const Marks marks = marks_in(directory.path());
+  EXPECT_EQ(marks.malformed, 0U);
+  ASSERT_EQ(marks.list.size(), static_cast<std::size_t>(kProcesses * kEach));
+  for (std::size_t i = 0; i < marks.list.size(); ++i) EXPECT_EQ(marks.list[i].number, i + 1);
+}
+
+// Root adds to a file in a directory of another user: that one must not lead it elsewhere.
+TEST(Marks, FollowsNoLinkAndNoOtherFile) {
+  const TempDir directory;
+  const std::string target = directory.write("elsewhere/target", "precious\n");
+  const std::string path = directory.file("marks.jsonl");
+  ASSERT_EQ(::symlink(target.c_str(), path.c_str()), 0);
+  EXPECT_FALSE(add_mark(directory.path(), mark_with("x")));
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  ASSERT_EQ(::link(target.c_str(), path.c_str()), 0);
+  EXPECT_EQ(add_mark(directory.path(), mark_with("x")).error().code, Errc::kDenied);
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(add_mark(directory.path(), mark_with("x")).error().code, Errc::kNotRegular);
+  EXPECT_EQ(read_small_file(target).value(), "precious\n");
+}
+
+TEST(Marks, SaysWhatWouldHelp) {
+  const TempDir directory;
+  EXPECT_NE(add_mark(directory.file("none"), mark_with("x")).error().message.find("jetmemd"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace jetmem::boot

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/device/boot/source.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "collectors/device/boot/gather.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+class BootSourceTest : public SourceTest<BootSource> {
+ protected:
+  std::string value(boot::What what) const {
+    return reading().values[static_cast<std::size_t>(what)];
+  }
+  double get(std::string_view key) const { return fixture.value(key); }
+};
+
+TEST_F(BootSourceTest, ReadsWhatIsWatchedForChange) {
+  fixture.file("/proc/sys/kernel/osrelease", "5.15.148-tegra\n");
+  fixture.file("/proc/cmdline", "root=/dev/nvme0n1p1 password=secret\n");
+  fixture.file("/etc/nv_tegra_release",
+               "# R36 (release), REVISION: 4.4, GCID: 41062509, BOARD: generic, EABI: aarch64\n");
+  fixture.file("/var/lib/nvpmodel/status", "pmode:0002");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value(boot::What::kKernel), "5.15.148-tegra");
+  EXPECT_EQ(value(boot::What::kL4t), "36.4.4");
+  EXPECT_EQ(value(boot::What::kPowerMode), "2");
+  EXPECT_EQ(value(boot::What::kCommandLine).size(), 6U) << "a digest, never the text";
+  for (const std::string& key : fixture.keys()) EXPECT_EQ(key.find("secret"), std::string::npos);
+  const std::string before = value(boot::What::kCommandLine);
+  fixture.clear();
+  fixture.file("/proc/cmdline", "root=/dev/nvme0n1p1 password=secreT\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_NE(value(boot::What::kCommandLine), before);
+  EXPECT_EQ(value(boot::What::kKernel), "") << "nothing is left of the reading before";
+}
+
+TEST_F(BootSourceTest, WhetherTheClockIsSynchronised) {
+  fixture.file("/proc/cmdline", "root=/dev/nvme0n1p1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(get("jetmem_clock_synchronized"))) << "nobody asked";
+  for (const int is_so : {1, 0}) {
+    fixture.clear();
+    fixture.file("/proc/cmdline", "root=/dev/nvme0n1p1\n");
+    fixture.file(kClockSynchronized, std::to_string(is_so) + "\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(get("jetmem_clock_synchronized"), is_so);
+  }
+}
+
+TEST_F(BootSourceTest, ResetReasonOfEveryPlace) {
+  fixture.file("/sys/devices/platform/bus@0/c360000.pmc/reset_reason", "BCCPLEXWDT\n");
+  fixture.file("/sys/devices/platform/bus@0/c360000.pmc/reset_level", "L1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boot_reset_reason_info{cause=watchdog,level=L1,reason=BCCPLEXWDT}"), 1);
+  fixture.clear();
+  fixture.file("/sys/kernel/pmc/tegra_reset_reason", "TEGRA_POWER_ON_RESET\n");
+  fixture.file("/sys/kernel/pmc/tegra_reset_level", "TEGRA_RESET_LEVEL_L0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boot_reset_reason_info{cause=power,level=L0,reason=TEGRA_POWER_ON_RESET}"),
+            1);
+  fixture.clear();
+  fixture.file("/sys/devices/platform/c360000.pmc/reset_reason", "(null)\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boot_reset_reason_info{cause=unknown,level=unknown,reason=UNKNOWN}"), 1);
+}
+
+TEST_F(BootSourceTest, RecordsAreCountedByPlaceAndKind) {
+  fixture.file("/sys/fs/pstore", "");
+  fixture.file("/sys/fs/pstore/dmesg-ramoops-0",
+               "Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: a\n");
+  fixture.file("/sys/fs/pstore/console-ramoops-0", "[1.0] begin\n");
+  fixture.file("jetmem:end of /sys/fs/pstore/console-ramoops-0", "[9.0] end\n");
+  fixture.error("/sys/fs/pstore/pmsg-ramoops-0", EACCES);
+  fixture.file("/var/lib/systemd/pstore", "");
+  fixture.file("/var/lib/systemd/pstore/17/001/dmesg.txt", "Oops#1 Part1\n<0>[1.0] BUG: b\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_pstore_records{kind=panic,place=pstore}"), 1);
+  EXPECT_EQ(get("jetmem_pstore_records{kind=oops,place=pstore}"), 0);
+  EXPECT_EQ(get("jetmem_pstore_records{kind=oops,place=archive}"), 1);
+  ASSERT_EQ(reading().records.size(), 4U);
+  EXPECT_EQ(reading().records[1].line, "end");
+  EXPECT_EQ(reading().records[3].name, "17/001/dmesg.txt");
+  EXPECT_EQ(reading().crash(), &reading().records[0]);
+  EXPECT_EQ(absent("record_denied"), 1U);
+}
+
+// Its first line would tell a panic from an oops.
+TEST_F(BootSourceTest, ARecordThatCannotBeReadIsNotTakenForHarmless) {
+  fixture.file("/sys/fs/pstore", "");
+  fixture.error("/sys/fs/pstore/dmesg-ramoops-0", EIO);
+  fixture.file("/sys/fs/pstore/console-ramoops-0", "[1.0] begin\n");
+  ASSERT_TRUE(fixture.run());
+  for (const char* kind : {"panic", "oops", "dmesg"}) {
+    EXPECT_TRUE(std::isnan(
+        get("jetmem_pstore_records{kind=\"" + std::string(kind) + "\",place=\"pstore\"}")))
+        << kind;
+  }
+  EXPECT_EQ(get("jetmem_pstore_records{kind=console,place=pstore}"), 1);
+  EXPECT_EQ(absent("unreadable"), 1U);
+}
+
+TEST_F(BootSourceTest, APartIsNotTheSum) {
+  const std::string_view pstore = "jetmem_pstore_records{kind=\"oops\",place=\"pstore\"}";
+  const std::string_view archive = "jetmem_pstore_records{kind=\"oops\",place=\"archive\"}";
+  for (const bool archive_cut : {false, true}) {
+    SCOPED_TRACE(archive_cut);
+    fixture.clear();
+    fixture.file("/sys/fs/pstore", "");
+    fixture.file("/var/lib/systemd/pstore", "");
+    fixture.file("jetmem:pstore records omitted", archive_cut ? "0\n" : "3\n");
+    fixture.file("jetmem:archived records omitted", archive_cut ? "3\n" : "0\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(std::isnan(get(pstore)), !archive_cut);
+    EXPECT_EQ(std::isnan(get(archive)), archive_cut);
+    EXPECT_EQ(absent("too_many_records"), 3U);
+  }
+  fixture.clear();
+  fixture.file("/sys/fs/pstore", "");
+  for (std::size_t i = 0; i <= BootFacts::kMaxRecords; ++i) {
+    fixture.file("/sys/fs/pstore/dmesg-efi-" + std::to_string(100 + i), "Oops#1 Part1\n");
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(get(pstore)));
+  EXPECT_EQ(absent("too_many_records"), 1U);
+}
+
+TEST_F(BootSourceTest, NoCrashIsReportedOnlyWhereRecordsCouldBeSeen) {
+  boot::History history;
+  history.boots_seen = 1;
+  history.boots.emplace_back();
+  history.boots.back().number = 1;
+  const auto run = [&](int error) {
+    fixture.clear();
+    fixture.file("/proc/cmdline", "quiet\n");
+    fixture.file("/var/lib/jetmem/boots.json", to_text(history));
+    fixture.error("/sys/fs/pstore", error);
+    fixture.error("/var/lib/systemd/pstore", error);
+    ASSERT_TRUE(fixture.run());
+  };
+  for (const int error : {EACCES, ENOENT}) {
+    run(error);
+    EXPECT_TRUE(std::isnan(get("jetmem_boot_crash_recorded")));
+    EXPECT_EQ(absent("crash_not_known"), 1U);
+    EXPECT_EQ(get("jetmem_boots_total"), 1) << "the rest of the history is there";
+  }
+  run(0);
+  EXPECT_EQ(get("jetmem_boot_crash_recorded"), 0);
+  EXPECT_EQ(absent("crash_not_known"), 0U);
+  // What the history has is known, whatever can be read now.
+  history.boots.back().crash = "Kernel panic - not syncing: a";
+  run(EACCES);
+  EXPECT_EQ(get("jetmem_boot_crash_recorded"), 1);
+}
+
+TEST_F(BootSourceTest, DeniedIsNotNone) {
+  fixture.file("/proc/sys/kernel/osrelease", "5.15.148-tegra\n");
+  fixture.error("/sys/fs/pstore", EACCES);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("pstore_denied"), 1U);
+  EXPECT_TRUE(std::isnan(get("jetmem_pstore_records{kind=panic,place=pstore}")));
+  fixture.clear();
+  fixture.error("/sys/fs/pstore", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.error("/sys/fs/pstore", ENOENT);
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+}
+
+TEST_F(BootSourceTest, ABadFileCostsItsValueOnly) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view("5.15.148"),
+        std::string_view("a b\n"), std::string_view("\x1b[2J\n"), std::string_view("a\0b\n", 4)}) {
+    fixture.clear();
+    fixture.file("/proc/sys/kernel/osrelease", bad);
+    fixture.file("/etc/nv_tegra_release", bad);
+    fixture.file("/var/lib/nvpmodel/status", bad);
+    fixture.file("/sys/devices/platform/c360000.pmc/reset_reason", bad);
+    fixture.file("/sys/module/pstore/parameters/backend", bad);
+    fixture.file("/proc/cmdline", "quiet\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(absent("malformed"), 5U) << bad;
+    EXPECT_EQ(value(boot::What::kKernel), "");
+    EXPECT_NE(value(boot::What::kCommandLine), "");
+  }
+  // A mode that was cut is not another mode.
+  for (const std::string_view bad :
+       {"pmode:000", "pmode:00023", "pmode:", "mode:0002", "pmode:00x2"}) {
+    fixture.clear();
+    fixture.file("/proc/cmdline", "quiet\n");
+    fixture.file("/var/lib/nvpmodel/status", bad);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(value(boot::What::kPowerMode), "") << bad;
+  }
+}
+
+TEST_F(BootSourceTest, TheHistoryOfFilesOrOfTheDaemon) {
+  boot::History history;
+  history.boots_seen = 3;
+  boot::Boot before;
+  before.number = 2;
+  before.end = boot::DeviceEnd::kUnclean;
+  boot::Boot now;
+  now.number = 3;
+  history.boots = {before, now};
+  fixture.file("/proc/cmdline", "quiet\n");
+  fixture.file("/var/lib/jetmem/boots.json", to_text(history));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boots_total"), 3);
+  EXPECT_EQ(get("jetmem_boot_last_shutdown{clean=no}"), 1);
+  EXPECT_EQ(get("jetmem_boot_last_shutdown{clean=yes}"), 0);
+  EXPECT_TRUE(std::isnan(get("jetmem_boot_history_errors_total{reason=write}")));
+
+  fixture.clear();
+  fixture.file("/proc/cmdline", "quiet\n");
+  fixture.file("/var/lib/jetmem/boots.json", "{}\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("history_malformed"), 1U);
+  EXPECT_EQ(absent("no_history"), 1U);
+  EXPECT_TRUE(std::isnan(get("jetmem_boots_total")));
+
+  // The daemon's own is the one that holds.
+  const BootFacts* shown = nullptr;
+  history.boots_seen = 4;
+  fixture.source.set_history([&](const BootFacts& facts) {
+    shown = &facts;
+    BootHistoryView view;
+    view.history = &history;
+    view.boot_time = 1763690000;
+    view.failed_writes = 2;
+    return view;
+  });
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(shown, &reading());
+  EXPECT_EQ(get("jetmem_boots_total"), 4);
+  EXPECT_EQ(get("jetmem_boot_time_seconds"), 1763690000);
+  EXPECT_EQ(get("jetmem_boot_history_errors_total{reason=write}"), 2);
+  EXPECT_EQ(absent("history_malformed"), 0U);
+}
+
+TEST_F(BootSourceTest, AClockThatWasNeverSetIsNoTime) {
+  fixture.file("/proc/cmdline", "quiet\n");
+  fixture.facts.boot_time = 12;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("clock_not_set"), 1U);
+  EXPECT_TRUE(std::isnan(get("jetmem_boot_time_seconds")));
+}
+
+TEST_F(BootSourceTest, ASteadyMachineChangesNoShape) {
+  fixture.file("/sys/fs/pstore", "");
+  fixture.file("/sys/fs/pstore/dmesg-ramoops-0", "Panic#1 Part1\n<0>[1.0] BUG: a\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+class BootGather : public testing::Test {
+ protected:
+  const Snapshot& read() {
+    root_ = Root::at(directory.path()).value();
+    reader_.emplace(BootSource::kInfo.paths, BootSource::kInfo.limits, BootSource::kInfo.gather);
+    return reader_->read(*root_);
+  }
+  TempDir directory;
+  std::optional<Root> root_;
+  std::optional<SnapshotReader> reader_;
+};
+
+TEST_F(BootGather, OnlyTheEndsOfLargeRecordsAndNotAllOfMany) {
+  std::string large = "Panic#1 Part1\n";
+  for (int i = 0; i < 20000; ++i) large += "<6>[1.0] line " + std::to_string(i) + "\n";
+  large += "<0>[2.0] Kernel panic - not syncing: at the end\n";
+  directory.write("sys/fs/pstore/dmesg-ramoops-0", large);
+  for (int i = 0; i < 60; ++i) {
+    directory.write("sys/fs/pstore/a-" + std::to_string(i), large);
+    directory.write("var/lib/systemd/pstore/" + std::to_string(1000 + i) + "/dmesg.txt", large);
+  }
+  directory.write("var/lib/systemd/pstore/1059/dmesg-efi-1", large);
+  const Snapshot& snapshot = read();
+  EXPECT_FALSE(snapshot.truncated());
+  EXPECT_LT(snapshot.buffer_size(), 700U << 10);
+  BootFacts facts;
+  ASSERT_TRUE(parse_boot(snapshot, true, facts));
+  ASSERT_EQ(facts.records.size(), 36U);
+  EXPECT_EQ(facts.records[0].name, "dmesg-ramoops-0") << "first what tells of a crash";
+  EXPECT_EQ(facts.records[0].line, "Kernel panic - not syncing: at the end");
+  EXPECT_EQ(facts.records[24].name, "1059/dmesg.txt") << "the newest, and the whole of its parts";
+  std::uint64_t left_out = 0;
+  for (const auto& each : facts.absent.counts()) {
+    if (each.reason == "too_many_records") left_out = each.count;
+  }
+  EXPECT_EQ(left_out, 37U + 48U);
+}
+
+// An EFI record's name begins with when it was written.
+TEST_F(BootGather, TheNewestOfManyRecords) {
+  for (int i = 100; i < 140; ++i) {
+    directory.write(
+        "sys/fs/pstore/dmesg-efi_pstore-1758600146" + std::to_string(i),
+        "Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: " + std::to_string(i) + "\n");
+  }
+  BootFacts facts;
+  ASSERT_TRUE(parse_boot(read(), true, facts));
+  ASSERT_EQ(facts.records.size(), 24U);
+  EXPECT_EQ(facts.records[0].line, "Kernel panic - not syncing: 139");
+  EXPECT_EQ(facts.records[23].line, "Kernel panic - not syncing: 116");
+}
+
+// The kernel warns at each reading of a value without a name; what was reported stays reported.
+TEST_F(BootGather, AResetWithoutANameIsReadOnceAndLosesNothing) {
+  const std::string folder = "sys/devices/platform/bus@0/c360000.pmc/";
+  SavedReset kept;
+  const auto gather = [&](BootFacts& facts) {
+    const auto root = Root::at(directory.path()).value();
+    Snapshot snapshot;
+    const ReadLimits limits;
+    Gatherer gatherer(root, snapshot, limits);
+    gather_reset(gatherer, &kept);
+    ASSERT_TRUE(parse_boot(snapshot, true, facts));
+  };
+  BootFacts facts;
+  directory.write(folder + "reset_reason", "SENSOR\n");
+  directory.write(folder + "reset_level", "L0\n");
+  gather(facts);
+  EXPECT_FALSE(kept.kept) << "what has a name is read each time";
+  directory.write(folder + "reset_reason", "UNKNOWN\n");
+  directory.write(folder + "reset_level", "L1\n");
+  for (int i = 0; i < 3; ++i) {
+    gather(facts);
+    EXPECT_EQ(facts.reset_reason, "UNKNOWN");
+    EXPECT_EQ(facts.reset_level, "L1");
+    directory.write(folder + "reset_reason", "READ_AGAIN\n");
+    directory.write(folder + "reset_level", "READ_AGAIN\n");
+  }
+  // The level's name may be the missing one.
+  kept = {};
+  directory.write(folder + "reset_reason", "SENSOR\n");
+  directory.write(folder + "reset_level", "UNKNOWN\n");
+  gather(facts);
+  directory.write(folder + "reset_reason", "READ_AGAIN\n");
+  gather(facts);
+  EXPECT_EQ(facts.reset_reason, "SENSOR");
+  EXPECT_EQ(facts.reset_level, "UNKNOWN");
+}
+
+TEST_F(BootGather, FindsTheControllerWhereverItIs) {
+  directory.write("sys/devices/platform/intel_pmc_core.0/reset_reason", "NOT_OURS\n");
+  directory.write("sys/devices/platform/bus@0/c360000.pmc/reset_reason", "SENSOR\n");
+  BootFacts facts;
+  ASSERT_TRUE(parse_boot(read(), true, facts));
+  EXPECT_EQ(facts.reset_reason, "SENSOR");
+}
+
+TEST_F(BootSourceTest, UptimeIsTheClocksOrTheCaptures) {
+  fixture.file("/proc/cmdline", "quiet\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(get("jetmem_boot_uptime_seconds")));
+  EXPECT_EQ(absent("uptime_unknown"), 1U);
+  for (const std::string_view text : {"123", "123.4", "x\n", "99999999999.00 1.00\n", ""}) {
+    SCOPED_TRACE(text);
+    fixture.clear();
+    fixture.file("/proc/cmdline", "quiet\n");
+    fixture.file("/proc/uptime", text);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_TRUE(std::isnan(get("jetmem_boot_uptime_seconds")));
+    EXPECT_EQ(absent("malformed"), 1U);
+  }
+  fixture.clear();
+  fixture.file("/proc/cmdline", "quiet\n");
+  fixture.file("/proc/uptime", "4712.34 15000.00\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boot_uptime_seconds"), 4712);
+  // Live, the file is some minutes older than the clock: it is not looked at.
+  fixture.facts.live = true;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(get("jetmem_boot_uptime_seconds"), 0) << "the fixture's clock";
+}
+
+TEST_F(BootSourceTest, RecentStartsOfThisBoot) {
+  const auto run = [&](std::string_view starts) {
+    fixture.clear();
+    fixture.file("/proc/cmdline", "quiet\n");
+    fixture.file("/proc/uptime", "10000.00 1.00\n");
+    if (!starts.empty()) fixture.file("/run/jetmem/starts", starts);
+    ASSERT_TRUE(fixture.run());
+  };
+  run("");
+  EXPECT_TRUE(std::isnan(get("jetmem_daemon_recent_starts")));
+  EXPECT_EQ(absent("starts_unknown"), 1U);
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n12\n6399\n6401\n9000\n9990\n");
+  EXPECT_EQ(get("jetmem_daemon_recent_starts"), 3);
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n12\n");
+  EXPECT_EQ(get("jetmem_daemon_recent_starts"), 0);
+  fixture.facts.boot_id = "c0ffee00-0c1d-4e2f-8a3b-445566778899";
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n9990\n");
+  EXPECT_TRUE(std::isnan(get("jetmem_daemon_recent_starts"))) << "of another boot";
+  run("c0ffee00-0c1d-4e2f-8a3b-445566778899\n99");
+  EXPECT_TRUE(std::isnan(get("jetmem_daemon_recent_starts"))) << "it was cut";
+  EXPECT_EQ(absent("malformed"), 1U);
+
+  // What the daemon tells counts, not a file.
+  boot::Starts starts;
+  starts.add("c0ffee00-0c1d-4e2f-8a3b-445566778899", std::chrono::seconds(9998));
+  starts.add("c0ffee00-0c1d-4e2f-8a3b-445566778899", std::chrono::seconds(9999));
+  fixture.source.set_history([&](const BootFacts&) {
+    BootHistoryView view;
+    view.starts = &starts;
+    view.wall_offset = std::chrono::seconds(77);
+    return view;
+  });
+  run("c0ffee00-0c1d-4e2f-8a3b-445566778899\n9990\n");
+  EXPECT_EQ(get("jetmem_daemon_recent_starts"), 2);
+  EXPECT_EQ(reading().wall_offset, std::chrono::seconds(77));
+}
+
+TEST(BootOfBoards, AreUnderstood) {
+  struct Board {
+    const char* name;
+    const char* reason;
+    std::size_t records;
+  };
+  for (const Board& board :
+       {Board{"orin-nano-8gb", "MAINSWRST", 3}, Board{"agx-orin", "SYS_RESET_N", 0},
+        Board{"nano-4gb", "TEGRA_POWER_ON_RESET", 0}, Board{"xavier-nx", "SENSOR", 0},
+        Board{"orin", "BCCPLEXWDT", 0}, Board{"thor", "SW_MAIN", 0}, Board{"raspberry-pi-5", "", 0},
+        Board{"x86-pc", "", 1}}) {
+    SCOPED_TRACE(board.name);
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
+    ASSERT_TRUE(root);
+    SnapshotReader reader(BootSource::kInfo.paths, BootSource::kInfo.limits,
+                          BootSource::kInfo.gather);
+    BootFacts facts;
+    const auto ok = parse_boot(reader.read(*root), true, facts);
+    ASSERT_TRUE(ok) << ok.error().message;
+    EXPECT_EQ(facts.reset_reason, board.reason);
+    EXPECT_EQ(facts.records.size(), board.records);
+    EXPECT_FALSE(facts.backend.empty());
+  }
+}
+
+}  // namespace
+}  // namespace jetmem

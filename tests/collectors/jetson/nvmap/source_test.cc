@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/jetson/nvmap/source.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/root/gatherer.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+const std::string kRoot = "/sys/kernel/debug/nvmap/";
+constexpr const char* kOrphanHeader =
+    "    BASE        SIZE USERFLAGS   REFS  KMAPS  UMAPS      UID\n";
+constexpr std::uint64_t kKib = 1024;
+
+std::string line(const char* format, auto... values) {
+  char text[256];
+  const int size = std::snprintf(text, sizeof text, format, values...);
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
+std::string header() { return line("%-18s %18s %8s %11s\n", "CLIENT", "PROCESS", "PID", "SIZE"); }
+std::string row(const char* process, unsigned pid, unsigned kib) {
+  return line("%-18s %18s %8u %10uK\n", "user", process, pid, kib);
+}
+std::string total(unsigned kib) { return line("%-18s %18s %8s %10uK\n", "total", "", "", kib); }
+std::string orphan(unsigned kib, const char* uid) {
+  return line("%8x %10uK %9x %6u %6u %6u %8s\n", 0, kib, 0xd000b03, 1, 0, 1, uid);
+}
+
+class NvmapTest : public SourceTest<NvmapSource> {
+ protected:
+  void heap(const std::string& name, std::string_view clients,
+            std::string_view orphans = kOrphanHeader) {
+    fixture.file(kRoot + name + "/clients", clients);
+    fixture.file(kRoot + name + "/orphan_handles", orphans);
+  }
+  std::string message() { return fixture.error_message(); }
+};
+
+TEST_F(NvmapTest, FromTablesToSamples) {
+  heap("iovmm",
+       header() + row("nvargus-daemon", 1012, 262144) + row("gst-launch-1.0", 1840, 1024) +
+           row("gst-launch-1.0", 1841, 2048) + row("gnome-shell", 1377, 0) + total(269312),
+       kOrphanHeader + orphan(4000, "00000000b7d0c5a2") + orphan(96, "000000003ce1f9d4"));
+  fixture.file(kRoot + "stats/total_memory", "275775488\n");
+  fixture.file(kRoot + "pagepool/page_pool_available_pages", "340\n");
+  fixture.file(kRoot + "pagepool/page_pool_pages_to_zero", "12\n");
+  fixture.file(kRoot + "iovmm/free_size", "Max allocatable IOVMM memory: 1587323216 bytes\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 269312 * 1024.0);
+  EXPECT_EQ(value("jetmem_nvmap_heap_clients{heap=iovmm}"), 3) << "one of four has nothing";
+  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), 4096 * 1024.0);
+  EXPECT_EQ(value("jetmem_nvmap_orphan_bytes{heap=iovmm}"), 4096 * 1024.0);
+  EXPECT_EQ(value("jetmem_nvmap_orphan_handles{heap=iovmm}"), 2);
+  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=gst-launch-1.0}"), 3072 * 1024.0);
+  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=nvargus-daemon}"),
+            262144 * 1024.0);
+  EXPECT_EQ(value("jetmem_nvmap_total_bytes"), 275775488);
+  EXPECT_EQ(value("jetmem_nvmap_allocatable_bytes"), 1587323216);
+  EXPECT_EQ(value("jetmem_nvmap_page_pool_bytes"), 352 * 4096);
+  ASSERT_EQ(reading().clients.size(), 3U);
+  EXPECT_EQ(reading().clients[1], (Nvmap::Client{"iovmm", "gst-launch-1.0", 1840, 1024 * kKib}));
+  for (const auto& count : fixture.absent.counts()) EXPECT_EQ(count.count, 0U) << count.reason;
+}
+
+TEST_F(NvmapTest, CarveOutsHaveASizeInHex) {
+  heap("vpr", header() + total(0));
+  fixture.file(kRoot + "vpr/size", "0x0000000004000000\n");
+  fixture.file(kRoot + "vpr/free_size", "0x0000000003fff000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_nvmap_carveout_bytes{heap=vpr}"), 64 << 20);
+  EXPECT_EQ(value("jetmem_nvmap_carveout_free_bytes{heap=vpr}"), (64 << 20) - 4096);
+  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=vpr}"), 0) << "measured";
+}
+
+TEST_F(NvmapTest, KernelsBeforeL4t32HaveNoOrphanTable) {
+  fixture.file(kRoot + "iovmm/clients", header() + row("Xorg", 2599, 17854) + total(17854));
+  fixture.error(kRoot + "iovmm/orphan_handles", ENOENT);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 17854 * 1024.0);
+  EXPECT_EQ(reading().heaps[0].orphan_bytes, std::nullopt);
+  EXPECT_EQ(absent("no_orphan_table"), 1U);
+}
+
+TEST_F(NvmapTest, OldCarveOutsPrintRowsWithoutAUnit) {
+  heap("generic-0",
+       header() + line("%-18s %18s %8u %10u\n", "user", "Xorg", 2599U, 100U) + total(100));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=generic-0}"), 0);
+}
+
+TEST_F(NvmapTest, WhereSharedBuffersCountInFullTheRestIsBelowZero) {
+  heap("iovmm", header() + row("Xorg", 1, 100) + row("gst", 2, 100) + total(100));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), -100 * 1024.0);
+}
+
+// The protected heap prints a row for each page of a handle, each with the size of all of it.
+TEST_F(NvmapTest, TheRowsOfOneHandleAreOneHandle) {
+  heap("vpr", header() + total(12),
+       kOrphanHeader + orphan(8, "00000000b7d0c5a2") + orphan(8, "00000000b7d0c5a2") +
+           orphan(4, "000000003ce1f9d4"));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().heaps[0].orphan_handles, 2U);
+  EXPECT_EQ(reading().heaps[0].orphan_bytes, 12 * kKib);
+
+  fixture.clear();
+  heap("iovmm", header() + total(16),
+       kOrphanHeader + orphan(8, "0000000000000000") + orphan(8, "0000000000000000"));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().heaps[0].orphan_handles, 2U) << "hidden UIDs tell nothing apart";
+}
+
+TEST_F(NvmapTest, OfManyNamesTheLargestAndTheRest) {
+  std::string table = header();
+  unsigned sum = 0;
+  for (unsigned i = 0; i < 40; ++i) {
+    table += row(("worker-" + std::to_string(i)).c_str(), 5000 + i, 1000 + i);
+    sum += 1000 + i;
+  }
+  heap("iovmm", table + row("other", 6000, 5000) + total(sum + 5000));
+  ASSERT_TRUE(fixture.run());
+  // "other" is among the 32 with most, so 31 workers are told.
+  ASSERT_EQ(reading().processes.size(), 32U);
+  EXPECT_TRUE(reading().processes.back().is_rest);
+  double reported = 0;
+  for (const Nvmap::Process& process : reading().processes) {
+    reported += static_cast<double>(process.bytes);
+  }
+  EXPECT_EQ(reported, (sum + 5000) * 1024.0) << "nothing is lost";
+  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=other}"),
+            (5000 + 9 * 1000 + 36) * 1024.0);
+  EXPECT_FALSE(has("jetmem_nvmap_process_bytes{heap=iovmm,process=worker-8}"));
+  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=worker-9}"), 1009 * 1024.0);
+}
+
+TEST_F(NvmapTest, ASteadyMachineChangesNoShape) {
+  const auto tables = [&](unsigned kib) {
+    fixture.clear();
+    heap("iovmm", header() + row("b", 2, kib) + row("a", 1, 2000 - kib) + total(2000));
+    heap("vpr", header() + row("b", 2, 0) + total(0));
+  };
+  tables(500);
+  ASSERT_TRUE(fixture.run());
+  tables(1500);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+// Processes choose their names, and the kernel prints them as they are.
+TEST_F(NvmapTest, ANameCannotForgeLines) {
+  heap("iovmm", header() + row("x\ntotal 9G\ny", 7979, 100) + row("\nu e 1 9G", 7980, 100) +
+                    row("honest", 7981, 50) + total(250));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 250 * 1024.0);
+  ASSERT_EQ(reading().clients.size(), 1U);
+  EXPECT_EQ(reading().clients[0].name, "honest");
+  EXPECT_EQ(reading().heaps[0].charged_bytes, std::nullopt) << "not every row is known";
+  EXPECT_GE(absent("malformed"), 3U);
+}
+
+TEST_F(NvmapTest, RowsBehindTheTotalAreNone) {
+  heap("iovmm", header() + row("a", 1, 100) + total(100) + row("b", 2, 100) + total(1));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().heaps[0].bytes, 100 * kKib);
+  EXPECT_EQ(reading().clients.size(), 1U);
+  EXPECT_EQ(absent("malformed"), 2U);
+}
+
+TEST_F(NvmapTest, WithoutATotalThereIsNone) {
+  heap("iovmm", header() + row("a", 1, 100));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().heaps[0].bytes, std::nullopt);
+  EXPECT_EQ(reading().heaps[0].charged_bytes, 100 * kKib);
+  EXPECT_EQ(absent("malformed"), 1U);
+}
+
+TEST_F(NvmapTest, ABadTableCostsItsFiguresOnly) {
+  for (const std::string& bad : {std::string(), std::string("\n"), header().substr(0, 20),
+                                 header() + row("a", 1, 100) + "total         1",
+                                 row("a", 1, 100) + total(100), std::string("\0\xff\n", 3)}) {
+    fixture.clear();
+    heap("iovmm", bad);
+    heap("vpr", header() + row("a", 1, 8) + total(8));
+    ASSERT_TRUE(fixture.run()) << bad;
+    ASSERT_EQ(reading().heaps.size(), 2U);
+    EXPECT_EQ(reading().heaps[0].bytes, std::nullopt) << bad;
+    EXPECT_EQ(reading().heaps[0].orphan_bytes, 0U);
+    EXPECT_EQ(reading().heaps[1].bytes, 8 * kKib);
+    EXPECT_EQ(absent("malformed"), 1U);
+  }
+}
+
+TEST_F(NvmapTest, AllClientsAreKnownOnlyWhenEveryTableIs) {
+  const std::string good = header() + row("a", 1, 4) + total(4);
+  heap("iovmm", good, "rubbish");
+  heap("vpr", good);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(reading().clients_whole) << "orphans are no clients";
+  for (const std::string& bad : {std::string("garbage\n"), std::string(), good + "x\n",
+                                 header() + row("a", 1, 4), good.substr(0, good.size() - 1)}) {
+    fixture.clear();
+    heap("iovmm", good);
+    heap("vpr", bad);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_FALSE(reading().clients_whole) << bad;
+  }
+  fixture.clear();
+  heap("iovmm", good);
+  fixture.error(kRoot + "vpr/clients", EACCES);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(reading().clients_whole);
+
+  std::string many = header();
+  for (unsigned i = 0; i < 600; ++i) many += row("w", 100 + i, 4);
+  fixture.clear();
+  heap("iovmm", many + total(2400));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(reading().clients_whole);
+
+  fixture.clear();
+  heap("iovmm", good);
+  fixture.file("jetmem:nvmap folders omitted", "1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(reading().clients_whole);
+}
+
+TEST_F(NvmapTest, ABadOrphanRowMakesTheirSumUnknown) {
+  heap("iovmm", header() + total(20),
+       kOrphanHeader + orphan(8, "00000000b7d0c5a2") + "rubbish\n" + orphan(4, "ff"));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().heaps[0].orphan_bytes, std::nullopt);
+  EXPECT_EQ(reading().heaps[0].orphan_handles, std::nullopt);
+  EXPECT_EQ(absent("malformed"), 1U);
+}
+
+TEST_F(NvmapTest, ACountBelowZeroIsNoAmount) {
+  heap("iovmm", header() + total(8));
+  fixture.file(kRoot + "stats/total_memory", "18446744073709547520\n");
+  fixture.file(kRoot + "pagepool/page_pool_available_pages", "3");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().total_bytes, std::nullopt);
+  EXPECT_EQ(reading().pool_pages, std::nullopt);
+  EXPECT_EQ(absent("malformed"), 2U);
+}
+
+TEST_F(NvmapTest, WithoutAPageSizePagesDoNotBecomeBytes) {
+  fixture.facts.page_size.reset();
+  heap("iovmm", header() + total(8));
+  fixture.file(kRoot + "pagepool/page_pool_available_pages", "3\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(has("jetmem_nvmap_page_pool_bytes"));
+  EXPECT_EQ(absent("page_size_unknown"), 1U);
+}
+
+TEST_F(NvmapTest, StatesWithoutTables) {
+  fixture.error("/sys/kernel/debug/nvmap", ENOENT);
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  EXPECT_EQ(message(),
+            "no nvmap on this machine; where nvidia.ko drives the GPU (Thor), see the source nvml "
+            "for its memory");
+  fixture.file("jetmem:nvmap device", "1\n");
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  EXPECT_EQ(message(),
+            "nvmap is here, but nothing of it in debugfs: debugfs is not mounted, or this kernel "
+            "was built without nvmap's tables");
+
+  fixture.clear();
+  fixture.error("/sys/kernel/debug/nvmap", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.file("jetmem:nvmap device", "1\n");
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.error("/sys/kernel/debug/nvmap", EACCES);
+  fixture.file("jetmem:nvmap device", "0\n");
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent) << "a PC is not denied what it has not";
+
+  fixture.clear();
+  EXPECT_EQ(message().substr(0, 32), "nvmap shows no tables in debugfs");
+  fixture.file(kRoot + "stats/total_memory", "0\n");
+  fixture.file(kRoot + "fsi/size", "0x0\n");
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent) << "not a measured 0";
+
+  fixture.clear();
+  fixture.error(kRoot + "iovmm/clients", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.error(kRoot + "iovmm/clients", EIO);
+  EXPECT_EQ(fixture.run().error().code, Errc::kIo);
+  fixture.clear();
+  fixture.file(kRoot + "iovmm/clients", "a\033[2Jb");
+  EXPECT_EQ(message(),
+            "/sys/kernel/debug/nvmap/iovmm/clients: cut off: no newline at its end: 'a?[2Jb'");
+}
+
+TEST_F(NvmapTest, TooManyClientsAndHeapsAreCounted) {
+  std::string table = header();
+  for (unsigned i = 0; i < 1100; ++i) table += row("a", i + 1, 1);
+  heap("iovmm", table + total(1100));
+  for (int i = 0; i < 20; ++i) heap("x" + std::to_string(i), header() + total(1));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().clients.size(), 512U);
+  EXPECT_EQ(reading().heaps.size(), 16U);
+  EXPECT_EQ(value("jetmem_nvmap_heap_clients{heap=iovmm}"), 1100);
+  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), 0);
+  EXPECT_TRUE(reading().processes.empty()) << "parts of sums are no sums";
+  EXPECT_EQ(absent("beyond_bound"), 1100U - 512 + 2 * 5);
+}
+
+TEST_F(NvmapTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  heap("iovmm", header() + row("a", 1, 100) + total(100), kOrphanHeader + orphan(8, "ff"));
+  heap("vpr", header() + row("a", 1, 100) + total(100));
+  fixture.file(kRoot + "vpr/size", "0x1000\n");
+  fixture.file(kRoot + "stats/total_memory", "275775488\n");
+  fixture.file(kRoot + "iovmm/free_size", "Max allocatable IOVMM memory: 1 bytes\n");
+  ASSERT_TRUE(fixture.run());
+  Snapshot bare;
+  bare.add(kRoot + "iovmm/clients", header() + total(1), 0);
+  Nvmap reused = reading();
+  Nvmap fresh;
+  ASSERT_TRUE(parse_nvmap(bare, reused));
+  ASSERT_TRUE(parse_nvmap(bare, fresh));
+  EXPECT_EQ(reused.heaps, fresh.heaps);
+  EXPECT_EQ(reused.clients, fresh.clients);
+  EXPECT_EQ(reused.processes, fresh.processes);
+  EXPECT_EQ(reused.total_bytes, std::nullopt);
+  EXPECT_EQ(reused.allocatable_bytes, std::nullopt);
+}
+
+// What the reader does: from a tree to a reading.
+class NvmapTree : public testing::Test {
+ protected:
+  Result<void> read(Nvmap& out) {
+    const auto root = Root::at(dir.path());
+    EXPECT_TRUE(root);
+    SnapshotReader reader(NvmapSource::kInfo.paths, NvmapSource::kInfo.limits,
+                          NvmapSource::kInfo.gather);
+    return parse_nvmap(reader.read(*root), out);
+  }
+  void file(const std::string& path, const std::string& text) { dir.write(path.substr(1), text); }
+
+  TempDir dir;
+};
+
+TEST_F(NvmapTree, OnlyFoldersWithTablesAreHeaps) {
+  file(kRoot + "iovmm/clients", header() + row("a", 1, 8) + total(8));
+  file(kRoot + "iovmm/maps", "never read");
+  file(kRoot + "handles_by_pid/1", "never read");
+  file(kRoot + "stats/total_memory", "8192\n");
+  file(kRoot + "max_handle_count", "3\n");
+  file(kRoot + "pagepool/page_pool_available_pages", "3\n");
+  Nvmap nvmap;
+  ASSERT_TRUE(read(nvmap));
+  ASSERT_EQ(nvmap.heaps.size(), 1U);
+  EXPECT_EQ(nvmap.heaps[0].bytes, 8 * kKib);
+  EXPECT_EQ(nvmap.total_bytes, 8192U);
+}
+
+TEST_F(NvmapTree, OfATableThatIsTooLargeTheTotalIsKnown) {
+  std::string table = header();
+  for (unsigned i = 0; i < 3000; ++i) table += row("a", i + 1, 1);
+  file(kRoot + "iovmm/clients", table + total(3000));
+  std::string orphans = kOrphanHeader;
+  for (int i = 0; i < 20000; ++i) orphans += orphan(8, line("%016x", i + 1).c_str());
+  file(kRoot + "iovmm/orphan_handles", orphans);
+  file(kRoot + "vpr/clients", header() + row("b", 2, 8) + total(8));
+  Nvmap nvmap;
+  ASSERT_TRUE(read(nvmap));
+  ASSERT_EQ(nvmap.heaps.size(), 2U);
+  EXPECT_EQ(nvmap.heaps[0].bytes, 3000 * kKib);
+  EXPECT_EQ(nvmap.heaps[0].clients, std::nullopt);
+  EXPECT_TRUE(nvmap.heaps[0].is_partial);
+  EXPECT_EQ(nvmap.heaps[0].orphan_bytes, std::nullopt) << "a part would look like less of a leak";
+  EXPECT_GT(nvmap.clients.size(), 500U);
+  ASSERT_EQ(nvmap.processes.size(), 1U);
+  EXPECT_EQ(nvmap.processes[0].heap, "vpr");
+  for (const auto& count : nvmap.absent.counts()) {
+    if (count.reason == "beyond_bound") {
+      EXPECT_GE(count.count, 2U);
+    } else if (count.reason == "malformed") {
+      EXPECT_EQ(count.count, 0U);
+    }
+  }
+}
+
+TEST_F(NvmapTree, AFolderWithoutTablesIsAbsentNotZero) {
+  file(kRoot + "max_handle_count", "0\n");
+  Nvmap nvmap;
+  const auto ok = read(nvmap);
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kAbsent);
+  EXPECT_EQ(ok.error().message.substr(0, 32), "nvmap shows no tables in debugfs");
+}
+
+TEST_F(NvmapTree, TheDeviceTellsAbsentFromHidden) {
+  file("/sys/class/misc/nvmap/dev", "10:56\n");
+  file("/sys/kernel/debug/tracing/README", "\n");
+  Nvmap nvmap;
+  EXPECT_EQ(read(nvmap).error().message.substr(0, 28), "nvmap is here, but nothing o");
+}
+
+Result<void> parse_board(const char* board, Nvmap& out) {
+  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
+  EXPECT_TRUE(root);
+  SnapshotReader reader(NvmapSource::kInfo.paths, NvmapSource::kInfo.limits,
+                        NvmapSource::kInfo.gather);
+  return parse_nvmap(reader.read(*root), out);
+}
+
+TEST(NvmapOfBoards, NanosTotalIsThatOfMeminfo) {
+  Nvmap nvmap;
+  ASSERT_TRUE(parse_board("nano-4gb", nvmap));
+  ASSERT_EQ(nvmap.heaps.size(), 2U);
+  EXPECT_EQ(nvmap.heaps[0].name, "iovmm");
+  EXPECT_EQ(nvmap.heaps[0].bytes, 411088 * kKib);
+  EXPECT_EQ(nvmap.heaps[0].orphan_handles, 3U);
+  EXPECT_EQ(*nvmap.heaps[0].bytes - *nvmap.heaps[0].charged_bytes, *nvmap.heaps[0].orphan_bytes);
+  EXPECT_EQ(nvmap.heaps[1].size, 258048U);
+  EXPECT_EQ(nvmap.pool_pages, 352U) << "NvMapMemFree";
+}
+
+TEST(NvmapOfBoards, StatesOfTheOthers) {
+  Nvmap nvmap;
+  EXPECT_TRUE(parse_board("orin-nano-8gb", nvmap));
+  EXPECT_GT(nvmap.allocatable_bytes, 0U);
+  EXPECT_EQ(parse_board("agx-orin", nvmap).error().code, Errc::kDenied);
+  EXPECT_EQ(parse_board("raspberry-pi-5", nvmap).error().code, Errc::kAbsent);
+  EXPECT_EQ(parse_board("x86-pc", nvmap).error().code, Errc::kAbsent);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// jetmem-nvml with stand-ins for NVIDIA's library, and what the source makes of its text.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+#include "collectors/jetson/nvml/source.h"
+
+namespace jetmem {
+namespace {
+
+struct Ran {
+  std::string text;
+  int status = 0;
+};
+
+Ran run(const std::string& arguments) {
+  Ran ran;
+  FILE* pipe = ::popen((std::string(JETMEM_NVML) + " " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return ran;
+  char bytes[4096];
+  for (std::size_t n = 0; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) {
+    ran.text.append(bytes, n);
+  }
+  ran.status = ::pclose(pipe);
+  return ran;
+}
+
+Ran run_with(const std::string& behaviour) {
+  return run("--library " FAKE_NVML + behaviour + ".so");
+}
+
+Nvml reading_of(const std::string& behaviour) {
+  const Ran ran = run_with(behaviour);
+  EXPECT_EQ(ran.status, 0) << ran.text;
+  Nvml nvml;
+  const auto ok = parse_nvml(ran.text, nvml);
+  EXPECT_TRUE(ok) << (ok ? "" : ok.error().message) << "\n" << ran.text;
+  return nvml;
+}
+
+TEST(NvmlProgram, Thor) {
+  const Nvml nvml = reading_of("thor");
+  ASSERT_EQ(nvml.gpus.size(), 1U);
+  const Nvml::Gpu& gpu = nvml.gpus[0];
+  EXPECT_EQ(gpu.name, "NVIDIA Thor");
+  EXPECT_EQ(nvml.driver, "580.00");
+  EXPECT_EQ(gpu.total, std::nullopt);
+  EXPECT_EQ(gpu.used, std::nullopt);
+  EXPECT_EQ(gpu.utilization_percent, 37U);
+  EXPECT_EQ(nvml.integrated, true);
+  // 1840 is in two lists, and the bytes of 2215 are not told.
+  const std::vector<Nvml::Process> expected{
+      {0, 1377, 0}, {0, 1840, 734003200}, {0, 2460, 42949672960}};
+  EXPECT_EQ(nvml.processes, expected);
+  EXPECT_EQ(gpu.processes, 4U);
+  EXPECT_EQ(gpu.process_bytes, std::nullopt);
+}
+
+TEST(NvmlProgram, EveryVersionOfTheListsIsUnderstood) {
+  const std::vector<Nvml::Process> expected{
+      {0, 1377, 0}, {0, 1840, 734003200}, {0, 2460, 42949672960}};
+  for (const char* behaviour : {"v1", "v2", "long"}) {
+    const Nvml nvml = reading_of(behaviour);
+    EXPECT_EQ(nvml.processes, expected) << behaviour;
+    EXPECT_EQ(nvml.integrated, false) << behaviour;
+  }
+  EXPECT_NE(run_with("v1").text.find("gpu 0 compute ok 3 v1\n"), std::string::npos);
+  EXPECT_NE(run_with("v2").text.find("gpu 0 compute ok 3 v2\n"), std::string::npos);
+  EXPECT_NE(run_with("long").text.find("gpu 0 compute ok 3 v3\n"), std::string::npos);
+}
+
+TEST(NvmlProgram, TwoCards) {
+  const Nvml nvml = reading_of("card");
+  ASSERT_EQ(nvml.gpus.size(), 2U);
+  EXPECT_EQ(nvml.gpus[1].total, 25757220864U);
+  EXPECT_EQ(nvml.gpus[1].used, 1073741824U);
+  EXPECT_EQ(nvml.gpus[1].name, "NVIDIA \"Test\"??[31m GPU");
+  EXPECT_EQ(nvml.processes.size(), 6U);
+  EXPECT_EQ(nvml.integrated, false);
+}
+
+TEST(NvmlProgram, ACrowdIsCountedNotStored) {
+  const Ran ran = run_with("crowd");
+  EXPECT_LT(ran.text.size(), 256U << 10);
+  Nvml nvml;
+  ASSERT_TRUE(parse_nvml(ran.text, nvml));
+  // 3000 of the first list, what there is room for of the second; both lists are the same.
+  EXPECT_EQ(nvml.processes.size(), 3000U);
+  EXPECT_EQ(nvml.gpus[0].processes, std::nullopt);
+}
+
+TEST(NvmlProgram, OrinSupportsNothing) {
+  const Ran ran = run_with("orin");
+  EXPECT_EQ(ran.status, 0);
+  Nvml nvml;
+  const auto ok = parse_nvml(ran.text, nvml);
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kAbsent) << ok.error().message;
+}
+
+TEST(NvmlProgram, ErrorsAreReported) {
+  Nvml nvml;
+  auto ok = parse_nvml(run_with("denied").text, nvml);
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kDenied);
+  EXPECT_EQ(ok.error().message, "NVML: nvmlInit: NO_PERMISSION Insufficient Permissions");
+  ok = parse_nvml(run_with("lost").text, nvml);
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kIo);
+  EXPECT_EQ(ok.error().message, "NVML: GPU_IS_LOST GPU is lost");
+}
+
+TEST(NvmlProgram, WithoutTheLibraryItSaysSo) {
+  const Ran ran = run("--library /nonexistent/libnvidia-ml.so.1");
+  EXPECT_EQ(ran.status, 0);
+  Nvml nvml;
+  const auto ok = parse_nvml(ran.text, nvml);
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kAbsent) << ran.text;
+  // Something else in its place is no NVML, and no reason to think that there is none.
+  const Ran other = run("--library /proc/self/exe");
+  EXPECT_EQ(parse_nvml(other.text, nvml).error().code, Errc::kIo) << other.text;
+}
+
+TEST(NvmlProgram, ACrashLeavesACutText) {
+  const Ran ran = run_with("crash");
+  EXPECT_TRUE(WIFSIGNALED(ran.status) || WEXITSTATUS(ran.status) == 134);
+  Nvml nvml;
+  const auto ok = parse_nvml(ran.text.substr(0, ran.text.find("Aborted")), nvml);
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kMalformed);
+}
+
+TEST(NvmlProgram, Arguments) {
+  EXPECT_EQ(WEXITSTATUS(run("--frobnicate").status), 2);
+  // Only a path from the root: nothing is searched for.
+  EXPECT_EQ(WEXITSTATUS(run("--library libevil.so").status), 2);
+  EXPECT_EQ(run("--version").text.substr(0, 12), "jetmem-nvml ");
+  EXPECT_EQ(run("--help").text.substr(0, 6), "Usage:");
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/jetson/tegrastats/source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cmath>
+
+#include "base/root/root.h"
+#include "base/root/snapshot.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kPath = "/jetmem/tegrastats";
+
+constexpr std::string_view kOrin =
+    "05-15-2025 18:30:28 RAM 6982/7620MB (lfb 5x1MB) SWAP 2640/16384MB (cached 202MB) CPU "
+    "[97%@1984,off,off,88%@1984] EMC_FREQ 18%@3199 GR3D_FREQ 84%@[713,714] NVENC 1%@115 NVDEC off "
+    "VIC 31%@115 PVA0_FREQ off APE 174 cpu@65.562C VDD_IN 17946mW/15710mW/20000mW NC 0mW/0mW "
+    "VDD_SOC "
+    "3923mW/3515mW NC 0mW/0mW\n";
+
+class TegrastatsTest : public SourceTest<TegrastatsSource> {
+ protected:
+  void line(std::string_view text) {
+    fixture.clear();
+    fixture.file(kPath, text);
+    const auto ok = fixture.run();
+    ASSERT_TRUE(ok) << ok.error().message;
+  }
+  double value(std::string_view key) {
+    return fixture.value("jetmem_tegrastats_" + std::string(key));
+  }
+  bool has(std::string_view key) { return !std::isnan(value(key)); }
+};
+
+TEST_F(TegrastatsTest, FromTextToSamples) {
+  line(kOrin);
+  EXPECT_EQ(value("ram_used_bytes"), 6982.0 * 1024 * 1024);
+  EXPECT_EQ(value("ram_total_bytes"), 7620.0 * 1024 * 1024);
+  EXPECT_EQ(value("largest_free_block_bytes"), 1024 * 1024);
+  EXPECT_EQ(value("largest_free_blocks"), 5);
+  EXPECT_EQ(value("emc_utilization_ratio"), 0.18);
+  EXPECT_EQ(value("emc_clock_hertz"), 3'199'000'000);
+  EXPECT_EQ(value("gpu_utilization_ratio"), 0.84);
+  EXPECT_EQ(value("gpu_clock_hertz{gpc=0}"), 713'000'000);
+  EXPECT_EQ(value("gpu_clock_hertz{gpc=1}"), 714'000'000);
+  EXPECT_EQ(value("engine_on{engine=NVENC}"), 1);
+  EXPECT_EQ(value("engine_clock_hertz{engine=NVENC}"), 115'000'000);
+  EXPECT_EQ(value("engine_utilization_ratio{engine=NVENC}"), 0.01);
+  EXPECT_EQ(value("engine_on{engine=NVDEC}"), 0);
+  EXPECT_FALSE(has("engine_clock_hertz{engine=NVDEC}"));
+  EXPECT_EQ(value("engine_on{engine=PVA0}"), 0);
+  EXPECT_FALSE(has("engine_utilization_ratio{engine=APE}"));
+  EXPECT_EQ(value("rail_watts{rail=VDD_IN}"), 17.946);
+  EXPECT_EQ(value("rail_average_watts{rail=VDD_IN}"), 15.71);
+  EXPECT_EQ(value("rail_max_watts{rail=VDD_IN}"), 20);
+  EXPECT_FALSE(has("rail_max_watts{rail=VDD_SOC}")) << "not printed is not 0";
+  EXPECT_FALSE(has("rail_watts{rail=NC}"));
+  EXPECT_EQ(value("cores_off"), 2);
+  EXPECT_EQ(value("unknown_tokens"), 0);
+  EXPECT_FALSE(has("iram_total_bytes"));
+  for (const AbsentValues::Count& one : fixture.absent.counts()) EXPECT_EQ(one.count, 0U);
+  for (const std::string& key : fixture.keys()) {
+    EXPECT_THAT(key, Not(HasSubstr("celsius"))) << "temperatures are the thermal source's";
+  }
+}
+
+TEST_F(TegrastatsTest, IramOfTheNano) {
+  line("RAM 1/2MB (lfb 1x4MB) IRAM 4/252kB(lfb 248kB)\n");
+  EXPECT_EQ(value("iram_used_bytes"), 4096);
+  EXPECT_EQ(value("iram_total_bytes"), 252 * 1024);
+}
+
+TEST_F(TegrastatsTest, WithoutRootWhatReadsZeroWasNotRead) {
+  line("RAM 1/2MB EMC_FREQ 0% GR3D_FREQ 0% VIC_FREQ 0%\n");
+  EXPECT_FALSE(has("emc_utilization_ratio"));
+  EXPECT_FALSE(has("emc_clock_hertz"));
+  EXPECT_FALSE(has("engine_utilization_ratio{engine=VIC}"));
+  EXPECT_FALSE(has("engine_on{engine=VIC}"));
+  EXPECT_FALSE(has("gpu_utilization_ratio"));
+  EXPECT_EQ(absent("unknown_quality"), 3U);
+  line("RAM 1/2MB EMC_FREQ 3% GR3D_FREQ 39%\n");
+  EXPECT_EQ(value("emc_utilization_ratio"), 0.03);
+  EXPECT_EQ(value("gpu_utilization_ratio"), 0.39);
+  EXPECT_EQ(absent("unknown_quality"), 0U);
+  line("RAM 1/2MB EMC_FREQ 0%@204\n");
+  EXPECT_EQ(value("emc_utilization_ratio"), 0) << "with a clock 0 is a load";
+}
+
+TEST_F(TegrastatsTest, ALongRecordingCountsByItsEnd) {
+  TempDir dir;
+  std::string text;
+  while (text.size() < 400'000)
+    text += "RAM 1/2MB (lfb 3x4MB) CPU [1%@729,2%@729] GR3D_FREQ 4%@305\n";
+  dir.write("jetmem/tegrastats", text + "RAM 7/9MB (lfb 1x1MB)\n");
+  const Root root = Root::at(dir.path()).value();
+  const SourceInfo& info = TegrastatsSource::kInfo;
+  SnapshotReader reader(info.paths, info.limits, info.gather);
+  TegrastatsSource source;
+  const auto parsed = source.parse(reader.read(root), Nanoseconds(0));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(source.reading().line.ram->used_mb, 7U);
+}
+
+TEST_F(TegrastatsTest, ClocksWithoutALoadGiveNoLoad) {
+  line("GR3D_FREQ @[0,0,0] NVENC0_FREQ @0\n");
+  EXPECT_FALSE(has("gpu_utilization_ratio"));
+  EXPECT_EQ(value("gpu_clock_hertz{gpc=2}"), 0);
+  EXPECT_EQ(value("engine_on{engine=NVENC0}"), 0) << "without a clock it does not run";
+}
+
+TEST_F(TegrastatsTest, TheSecondGpcOfEarlyOrinReleases) {
+  line("GR3D_FREQ 5%@306 GR3D2_FREQ 5%@408\n");
+  EXPECT_EQ(value("gpu_clock_hertz{gpc=0}"), 306e6);
+  EXPECT_EQ(value("gpu_clock_hertz{gpc=1}"), 408e6);
+}
+
+TEST_F(TegrastatsTest, WhatIsNoPowerIsLeftOut) {
+  line("VDD_GPU -392mW/100mW VDD_CPU 5mW/-1mW VDD_CPU 7mW/7mW\n");
+  EXPECT_FALSE(has("rail_watts{rail=VDD_GPU}"));
+  EXPECT_EQ(value("rail_average_watts{rail=VDD_GPU}"), 0.1);
+  EXPECT_EQ(value("rail_watts{rail=VDD_CPU}"), 0.005);
+  EXPECT_EQ(absent("negative_power"), 2U);
+  EXPECT_EQ(absent("duplicate"), 1U);
+}
+
+TEST_F(TegrastatsTest, NoRatioIsAbove1) {
+  line("EMC_FREQ 101%@408 GR3D_FREQ 100%@408\n");
+  EXPECT_FALSE(has("emc_utilization_ratio"));
+  EXPECT_EQ(value("gpu_utilization_ratio"), 1);
+  EXPECT_EQ(absent("out_of_range"), 1U);
+}
+
+TEST_F(TegrastatsTest, WhatIsBeyondTheBoundsIsCounted) {
+  std::string text;
+  for (int i = 0; i < 70; ++i) text += "R" + std::to_string(i) + "A 1mW/2mW ";
+  for (int i = 0; i < 70; ++i) text += "what ";
+  line(text + "\n");
+  EXPECT_EQ(absent("beyond_bound"), 6U);
+  EXPECT_EQ(value("unknown_tokens"), 70);
+}
+
+TEST_F(TegrastatsTest, TheLastCompleteLineCounts) {
+  line("RAM 1/9MB\nRAM 2/9MB\nRAM 33/9MB");
+  EXPECT_EQ(value("ram_used_bytes"), 2.0 * 1024 * 1024) << "the last has no end";
+}
+
+TEST_F(TegrastatsTest, Refuses) {
+  const auto message = [](std::string_view text) {
+    SourceFixture<TegrastatsSource> one;
+    one.file(kPath, text);
+    return one.error_message();
+  };
+  EXPECT_EQ(message(""), "expected a line of tegrastats and its end, found ''");
+  EXPECT_EQ(message("RAM 1/2MB"), "expected a line of tegrastats and its end, found 'RAM 1/2MB'");
+  EXPECT_EQ(message("RAM 1/2MB\nwhat \x1b[31mnow\n"),
+            "line 2: expected what tegrastats prints, found 'what ?[31mnow'");
+  EXPECT_EQ(message("RAM 1/2MB\n\n"), "line 2: expected what tegrastats prints, found ''");
+  EXPECT_EQ(message("01-02-2026 03:04:05\n"),
+            "line 1: expected what tegrastats prints, found '01-02-2026 03:04:05'")
+      << "a time alone tells nothing";
+}
+
+TEST_F(TegrastatsTest, WithoutTegrastatsItIsAbsent) {
+  auto none = fixture.run();
+  EXPECT_EQ(none.error().code, Errc::kAbsent);
+  EXPECT_EQ(none.error().message, "no tegrastats on this machine");
+  fixture.error(kPath, EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+}
+
+TEST_F(TegrastatsTest, ASteadyMachineChangesNoShape) {
+  line(kOrin);
+  line(kOrin);
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+class TegrastatsOfBoards : public testing::TestWithParam<const char*> {};
+
+TEST_P(TegrastatsOfBoards, EveryLineIsKnownToItsLastWord) {
+  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + GetParam());
+  ASSERT_TRUE(root);
+  SnapshotReader reader(TegrastatsSource::kInfo.paths, TegrastatsSource::kInfo.limits);
+  const auto text = reader.read(*root).text_of(kPath);
+  ASSERT_TRUE(text);
+  Lines lines(*text);
+  std::string_view one;
+  TegrastatsLine line;
+  while (lines.next(one)) {
+    parse_tegrastats_line(one, line);
+    EXPECT_THAT(line.unknown, testing::IsEmpty()) << one;
+    EXPECT_GE(line.fields, 10U);
+    EXPECT_TRUE(line.ram && line.ram->lfb_blocks);
+  }
+  EXPECT_EQ(lines.number(), 3U);
+  Tegrastats last;
+  ASSERT_TRUE(parse_tegrastats(*text, last));
+  EXPECT_EQ(last.line, line);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TegrastatsOfBoards,
+                         testing::Values("nano-4gb", "xavier-nx", "orin-nano-8gb", "agx-orin",
+                                         "orin", "thor"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace jetmem

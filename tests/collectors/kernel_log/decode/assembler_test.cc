@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/decode/assembler.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/collectors/kernel_log/decoding.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::string_view kFailed = "cma: cma_alloc: a: alloc failed, req-size: 4 pages, ret: -12";
+constexpr std::string_view kPages = "cma: number of available pages: 3@1=> 3 free of 9 total pages";
+constexpr std::string_view kSwap = "Read-error on swap-device (1:2:3)";
+
+class AssemblerTest : public ::testing::Test {
+ protected:
+  bool feed(std::string_view text, std::optional<std::chrono::microseconds> stamp = {}) {
+    LogLine line;
+    line.text = text;
+    line.number = ++number_;
+    line.stamp = stamp;
+    return assembler_.line(line);
+  }
+  std::uint64_t number_ = 0;
+  std::vector<Event> events_;
+  Assembler assembler_{Soc::kUnknown, [this](const Event& e) { events_.push_back(e); }};
+};
+
+TEST_F(AssemblerTest, JoinsLinesWithOthersBetween) {
+  EXPECT_TRUE(feed(kFailed));
+  EXPECT_FALSE(feed("usb 1-1: new device"));
+  EXPECT_TRUE(assembler_.holding());
+  EXPECT_TRUE(feed(kPages));
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].number("largest"), 3);
+  EXPECT_EQ(events_[0].line, 1U);
+  EXPECT_FALSE(assembler_.holding());
+}
+
+TEST_F(AssemblerTest, EventsComeInTheOrderOfTheirFirstLines) {
+  feed(kFailed);
+  feed(kSwap);
+  EXPECT_TRUE(events_.empty());
+  feed(kPages);
+  ASSERT_EQ(events_.size(), 2U);
+  EXPECT_EQ(events_[0].kind(), EventKind::kCmaAllocFailure);
+  EXPECT_EQ(events_[1].kind(), EventKind::kSwapError);
+}
+
+TEST_F(AssemblerTest, ASecondFirstLineBeginsASecondEvent) {
+  const std::string open = "nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, ";
+  const std::string more =
+      "nvgpu: 1.gpu  f:2  [ERR]  [MMU FAULT] protected mode: 0, client type: gpc, ";
+  feed(open);
+  feed(open);
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_FALSE(events_[0].has("client_type"));
+  feed(more);
+  ASSERT_EQ(events_.size(), 2U);
+  EXPECT_EQ(events_[1].text("client_type"), "gpc");
+}
+
+TEST_F(AssemblerTest, ALineThatCouldBeOfTwoEventsIsOfNeither) {
+  feed(kFailed);
+  feed("cma: cma_alloc: b: alloc failed, req-size: 70 pages, ret: -16");
+  feed(kPages);
+  feed("cma: number of available pages: 5@1=> 5 free of 10 total pages");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 2U);
+  EXPECT_EQ(events_[0].text("area"), "a");
+  EXPECT_EQ(events_[1].text("area"), "b");
+  EXPECT_FALSE(events_[0].has("free"));
+  EXPECT_FALSE(events_[1].has("free"));
+}
+
+TEST_F(AssemblerTest, InterleavedLinesOfOneFormatAreNoFurtherEvents) {
+  feed("mc-err: (12) csr_a: EMEM address decode error");
+  feed("mc-err: (13) csr_b: EMEM address decode error");
+  feed("mc-err:   status = 0x20000015; addr = 0x00001000");
+  feed("mc-err:   status = 0x20000016; addr = 0x00002000");
+  feed("mc-err:   secure: no, access-type: read, SMMU fault: none");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 2U);
+  for (const Event& event : events_) {
+    EXPECT_FALSE(event.has("addr"));
+    EXPECT_FALSE(event.has("rw"));
+  }
+}
+
+TEST_F(AssemblerTest, AVmallocFailureJoinsOnlyItsOwnSize) {
+  feed("vmap allocation for size 135168 failed: use vmalloc=<size> to increase size");
+  feed("dd: vmalloc: allocation failure: 131072 bytes");
+  feed("vmap allocation for size 397312 failed: use vmalloc=<size> to increase size");
+  feed("insmod: vmalloc: allocation failure: 8192 bytes");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(events_[0].text("comm"), "dd");
+  EXPECT_FALSE(events_[1].has("comm"));
+  EXPECT_EQ(events_[2].number("size"), 8192);
+}
+
+TEST_F(AssemblerTest, OfTwoKillsTheVictimDecides) {
+  feed("Out of memory: Kill process 10 (a) score 7 or sacrifice child");
+  feed("Out of memory: Kill process 20 (b) score 8 or sacrifice child");
+  feed("Killed process 10 (a) total-vm:5kB, anon-rss:1kB, file-rss:0kB");
+  feed("Killed process 20 (b) total-vm:6kB, anon-rss:1kB, file-rss:0kB");
+  feed("Out of memory: Kill process 30 (c) score 9 or sacrifice child");
+  feed("Killed process 31 (d) total-vm:7kB, anon-rss:1kB, file-rss:0kB");
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(events_[0].number("total_vm_kb"), 5);
+  EXPECT_EQ(events_[1].number("total_vm_kb"), 6);
+  EXPECT_EQ(events_[1].number("score"), 8);
+  EXPECT_FALSE(events_[1].has("chosen_pid"));
+  EXPECT_EQ(events_[2].number("pid"), 31);
+  EXPECT_EQ(events_[2].number("chosen_pid"), 30);
+}
+
+TEST_F(AssemblerTest, AFurtherLineAloneTellsNothing) {
+  EXPECT_FALSE(feed(kPages));
+  assembler_.flush();
+  EXPECT_TRUE(events_.empty());
+}
+
+TEST_F(AssemblerTest, ManyLinesOrASecondOfQuietEndAnEvent) {
+  feed(kFailed);
+  for (std::uint64_t i = 0; i <= Assembler::kMaxGap; ++i) feed("nothing");
+  EXPECT_EQ(events_.size(), 1U);
+  feed(kFailed, seconds(10));
+  feed(kPages, seconds(12));
+  ASSERT_EQ(events_.size(), 2U);
+  EXPECT_FALSE(events_[1].has("free"));
+  EXPECT_EQ(events_[1].stamp, seconds(10));
+}
+
+TEST_F(AssemblerTest, HoldsNoMoreThanItsBound) {
+  for (int i = 0; i < 40; ++i) {
+    feed("{" + std::to_string(i) +
+         "}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 1");
+  }
+  EXPECT_EQ(events_.size(), 40 - Assembler::kMaxOpen);
+  assembler_.flush();
+  EXPECT_EQ(events_.size(), 40U);
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/line/pasted.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace jetmem::kernel_log {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::string_view kText = "cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12";
+
+struct Stripped {
+  std::string text;
+  Voice voice;
+  std::optional<microseconds> stamp;
+  std::string time;
+};
+
+Stripped strip(const std::string& raw) {
+  Pasted pasted;
+  PastedLine out;
+  EXPECT_TRUE(pasted.strip(raw, out)) << raw;
+  return {std::string(out.line.text), out.line.voice, out.line.stamp, std::string(out.time_text)};
+}
+
+// Each of these prefixes goes, all of it.
+void expect_prefix(const std::string& prefix, Voice voice, std::string_view time,
+                   std::optional<microseconds> stamp = std::nullopt) {
+  const Stripped got = strip(prefix + std::string(kText));
+  EXPECT_EQ(got.text, kText) << prefix;
+  EXPECT_EQ(static_cast<int>(got.voice), static_cast<int>(voice)) << prefix;
+  EXPECT_EQ(got.time, time) << prefix;
+  EXPECT_EQ(got.stamp.value_or(microseconds(-1)), stamp.value_or(microseconds(-1))) << prefix;
+}
+
+void expect_untouched(const std::string& line) {
+  const Stripped got = strip(line);
+  EXPECT_EQ(got.text, line);
+  EXPECT_EQ(got.time, "");
+  const Stripped behind = strip("[   71.000002] " + line);
+  EXPECT_EQ(behind.text, line);
+  EXPECT_EQ(behind.time, "71.000002");
+}
+
+TEST(KernelLogPasted, ListsQuotesAndWebPages) {
+  for (const char* mark : {"* ", "- ", "| ", "> ", ">> > ", "&gt; ", "&gt;&gt; ", "\xe2\x80\xa2 ",
+                           "`", "console-1 | ", "board-1  | ", "\xc2\xa0\xc2\xa0", "- `"}) {
+    expect_prefix(mark + std::string("[   71.250000] "), Voice::kUnknown, "71.250000",
+                  microseconds(71250000));
+  }
+  expect_prefix("* ", Voice::kUnknown, "");
+  expect_prefix("[   71.250000]\xc2\xa0", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix("[   71.250000] (2)[123:kworker/2:1]", Voice::kUnknown, "71.250000",
+                microseconds(71250000));
+  expect_prefix("Jul 10 16:36:36 orin kernel: kernel: ", Voice::kKernel, "Jul 10 16:36:36");
+  EXPECT_EQ(strip("`[    1.000000] a text`").text, "a text");
+  EXPECT_EQ(strip("it says `so`").text, "it says `so`");
+  EXPECT_EQ(strip("caf\xc3\xa9 \xc2\xb5s\xc2").text, "caf\xc3\xa9 \xc2\xb5s\xc2");
+  EXPECT_EQ(strip("(2)[123:x]y").text, "(2)[123:x]y") << "no stamp before it";
+}
+
+TEST(KernelLogPasted, Dmesg) {
+  expect_prefix("", Voice::kUnknown, "");
+  expect_prefix("[   71.250000] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix("[90017.000009] ", Voice::kUnknown, "90017.000009", microseconds(90017000009));
+  expect_prefix("[ 71.25] ", Voice::kUnknown, "71.25", microseconds(71250000));
+  expect_prefix("[   71.250000]", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix("[   71.250000@2] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix("[   71.250000 <    0.000100>] ", Voice::kUnknown, "71.250000",
+                microseconds(71250000));
+  expect_prefix("[  +0.000462] ", Voice::kUnknown, "+0.000462");
+  expect_prefix("[<    0.000462>] ", Voice::kUnknown, "<    0.000462>");
+  expect_prefix("[Nov20 18:53] ", Voice::kUnknown, "Nov20 18:53");
+  expect_prefix("2026-11-20T18:53:17,123456+00:00 ", Voice::kUnknown,
+                "2026-11-20T18:53:17,123456+00:00");
+}
+
+TEST(KernelLogPasted, DmesgWithTimesOfDayInAnyLanguage) {
+  expect_prefix("[Fri Nov 20 18:53:17 2026] ", Voice::kUnknown, "Fri Nov 20 18:53:17 2026");
+  expect_prefix("[ven. nov. 20 18:53:17 2026] ", Voice::kUnknown, "ven. nov. 20 18:53:17 2026");
+  expect_prefix("[\xe9\x87\x91 11\xe6\x9c\x88 20 18:53:17 2026] ", Voice::kUnknown,
+                "\xe9\x87\x91 11\xe6\x9c\x88 20 18:53:17 2026");
+}
+
+TEST(KernelLogPasted, DmesgWithFacilityAndLevel) {
+  expect_prefix("kern  :warn  : [   71.250000] ", Voice::kKernel, "71.250000",
+                microseconds(71250000));
+  expect_prefix("kern  :err   : ", Voice::kKernel, "");
+  expect_prefix("user  :notice: [   71.250000] ", Voice::kForeign, "71.250000",
+                microseconds(71250000));
+  expect_prefix("daemon:info  : [Fri Nov 20 18:53:17 2026] ", Voice::kForeign,
+                "Fri Nov 20 18:53:17 2026");
+  expect_prefix("<4>[   71.250000] ", Voice::kKernel, "71.250000", microseconds(71250000));
+  expect_prefix("<12>[   71.250000] ", Voice::kForeign, "71.250000", microseconds(71250000));
+}
+
+TEST(KernelLogPasted, SeveralGroups) {
+  expect_prefix("[   71.250000] [    T812] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix("[   71.250000][    C0] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix("[2026-11-20 18:53:17.778747][   71.250000] ", Voice::kUnknown,
+                "2026-11-20 18:53:17.778747", microseconds(71250000));
+  expect_prefix("[   71.250000]  [5:    kworker/5:1:  133] ", Voice::kUnknown, "71.250000",
+                microseconds(71250000));
+  expect_prefix("[18:53:17:778] [   71.250000] ", Voice::kUnknown, "18:53:17:778",
+                microseconds(71250000));
+}
+
+TEST(KernelLogPasted, Syslog) {
+  expect_prefix("Nov 20 18:53:17 orin kernel: ", Voice::kKernel, "Nov 20 18:53:17");
+  expect_prefix("Nov  2 18:53:17 orin kernel: [   71.250000] ", Voice::kKernel, "Nov  2 18:53:17",
+                microseconds(71250000));
+  expect_prefix("Nov 20 18:53:17 orin kernel[633]: [   71.250000] ", Voice::kKernel,
+                "Nov 20 18:53:17", microseconds(71250000));
+  expect_prefix("Nov 20 18:53:17.123456 orin kernel: ", Voice::kKernel, "Nov 20 18:53:17.123456");
+  expect_prefix(
+      "d\xc3\xa9"
+      "c. 20 18:53:17 orin kernel: ",
+      Voice::kKernel,
+      "d\xc3\xa9"
+      "c. 20 18:53:17");
+  expect_prefix("11\xe6\x9c\x88 20 18:53:17 orin kernel: ", Voice::kKernel,
+                "11\xe6\x9c\x88 20 18:53:17");
+  expect_prefix("Jan  1 00:00:12 (none) kern.warn kernel: [   12.000000] ", Voice::kKernel,
+                "Jan  1 00:00:12", microseconds(12000000));
+  expect_prefix("Fri Nov 20 18:53:17 2026 kern.warn kernel: [   71.250000] ", Voice::kKernel,
+                "Fri Nov 20 18:53:17 2026", microseconds(71250000));
+  expect_prefix("Nov 20 18:53:17 [   71.250000] ", Voice::kUnknown, "Nov 20 18:53:17",
+                microseconds(71250000));
+  expect_prefix("ERR kernel: [   71.250000] ", Voice::kKernel, "71.250000", microseconds(71250000));
+  expect_prefix("kernel: ", Voice::kKernel, "");
+}
+
+TEST(KernelLogPasted, Journal) {
+  expect_prefix("2026-11-20T18:53:17.123456+0000 orin kernel: ", Voice::kKernel,
+                "2026-11-20T18:53:17.123456+0000");
+  expect_prefix("2026-11-20T18:53:17+00:00 orin kernel: ", Voice::kKernel,
+                "2026-11-20T18:53:17+00:00");
+  expect_prefix("Fri 2026-11-20 18:53:17 UTC orin kernel: ", Voice::kKernel,
+                "Fri 2026-11-20 18:53:17 UTC");
+  expect_prefix("[   71.250000] orin kernel: ", Voice::kKernel, "71.250000",
+                microseconds(71250000));
+  expect_prefix("1790000000.123456 orin kernel: ", Voice::kKernel, "1790000000.123456");
+}
+
+TEST(KernelLogPasted, AProcessIsNotTheKernelWhateverItSays) {
+  expect_prefix("Nov 20 18:53:17 orin nvargus-daemon[812]: ", Voice::kProcess, "Nov 20 18:53:17");
+  expect_prefix("2026-11-20T18:53:17+00:00 orin app: ", Voice::kProcess,
+                "2026-11-20T18:53:17+00:00");
+  expect_prefix("[   71.250000] orin app[9]: ", Voice::kProcess, "71.250000",
+                microseconds(71250000));
+  const Stripped forged = strip("Nov 20 18:53:17 orin app[812]: kernel: [  1.000000] text");
+  EXPECT_EQ(forged.text, "kernel: [  1.000000] text");
+  EXPECT_EQ(forged.voice, Voice::kProcess);
+  EXPECT_EQ(forged.stamp, std::nullopt);
+  EXPECT_EQ(strip("user  :warn  : [   71.250000] orin kernel: text").voice, Voice::kForeign);
+}
+
+TEST(KernelLogPasted, QuotesIndentationLineEndsAndNumbers) {
+  expect_prefix("> ", Voice::kUnknown, "");
+  expect_prefix("\t  ", Voice::kUnknown, "");
+  expect_prefix("> > [   71.250000] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_prefix(">\t", Voice::kUnknown, "");
+  expect_prefix("812:[   71.250000] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  EXPECT_EQ(strip("[   71.250000] text\r").text, "text");
+}
+
+TEST(KernelLogPasted, TraceBuffer) {
+  expect_prefix("0x00000000027AB0FA |   1263.468579:   ", Voice::kUnknown, "1263.468579",
+                microseconds(1263468579));
+}
+
+TEST(KernelLogPasted, Colours) {
+  EXPECT_EQ(strip("\x1b[32m[   71.250000] \x1b[0m\x1b[33mcma: \x1b[0m\x1b[31mfailed\x1b[0m").text,
+            "cma: failed");
+  EXPECT_EQ(strip("a\x1b").text, "a");
+  EXPECT_EQ(strip("a\x1b[3").text, "a");
+}
+
+TEST(KernelLogPasted, TheKernelsOwnTextStays) {
+  for (const char* line : {"[MMU FAULT] mmu engine id:  7",
+                           "[RCE] ERROR: something",
+                           "[drm] Initialized",
+                           "{2}[Hardware Error]: event severity: fatal",
+                           "[Hardware Error]: Machine check",
+                           "[sda] no",
+                           "[Firmware Bug]: the BIOS",
+                           "[2f100, 2f20a) PFNs busy",
+                           "[0000:01:00.0] device",
+                           "[0:0:0:0] text",
+                           "[",
+                           "[]",
+                           "<",
+                           "<6",
+                           "<x>",
+                           "app[12]: segfault at 0 ip 0",
+                           "traps: app[12] trap invalid",
+                           "usb 1-1: new device kernel: x",
+                           "foo: kernel: not a prefix",
+                           "PM: suspend exit",
+                           "1,2,3",
+                           "0x12 | text",
+                           "kern: text",
+                           "Unable to handle kernel: paging",
+                           "Fri is a day: yes",
+                           "rtc: time is 18:53:17 kernel: x",
+                           "Nov 20 18:53:17 is when"}) {
+    expect_untouched(line);
+  }
+  // Blanks behind the prefix belong to the message.
+  EXPECT_EQ(strip("[   71.250000]    indented").text,
+            "  "
+            " indented");
+}
+
+TEST(KernelLogPasted, Records) {
+  Pasted pasted;
+  PastedLine out;
+  ASSERT_TRUE(pasted.strip("4,91,71250000,-,caller=T1;text \\x22quoted\\x22", out));
+  EXPECT_EQ(out.line.text, "text \"quoted\"");
+  EXPECT_EQ(out.line.voice, Voice::kKernel);
+  EXPECT_EQ(out.line.seq, 91U);
+  EXPECT_EQ(out.line.stamp, microseconds(71250000));
+  EXPECT_FALSE(pasted.strip(" SUBSYSTEM=platform", out));
+  EXPECT_FALSE(pasted.strip(" DEVICE=+platform:bc00000.rtcpu", out));
+  ASSERT_TRUE(pasted.strip("12,92,71250001,-;by a process", out));
+  EXPECT_EQ(out.line.voice, Voice::kForeign);
+  // Only behind a record.
+  ASSERT_TRUE(pasted.strip("text", out));
+  ASSERT_TRUE(pasted.strip(" DEVICE=x", out));
+  EXPECT_EQ(out.line.text, "DEVICE=x");
+  EXPECT_EQ(out.line.seq, std::nullopt);
+}
+
+TEST(KernelLogPasted, LinesMadeToBreakIt) {
+  std::string groups;
+  for (int i = 0; i < 20000; ++i) groups += "[T1] ";
+  EXPECT_LT(strip(groups).text.size(), groups.size());
+  EXPECT_EQ(strip("").text, "");
+  EXPECT_EQ(strip("   ").text, "");
+  EXPECT_EQ(strip("[   71.250000]").text, "");
+  EXPECT_EQ(strip("[99999999999999999999.1] x").text, "[99999999999999999999.1] x");
+  EXPECT_EQ(strip(std::string("a\0b", 3)).text, std::string("a\0b", 3));
+  EXPECT_EQ(strip(std::string(1U << 16, '>')).text, "");
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/proc/pagetypeinfo.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+// 5.15, shortened to three orders.
+constexpr std::string_view kText =
+    "Page block order: 9\n"
+    "Pages per block:  512\n"
+    "\n"
+    "Free pages count per migrate type at order       0      1      2 \n"
+    "Node    0, zone      DMA, type    Unmovable    212    148     96 \n"
+    "Node    0, zone      DMA, type      Movable   1408    702    311 \n"
+    "Node    0, zone      DMA, type          CMA   1243    917    604 \n"
+    "Node    0, zone      DMA, type      Isolate      0      0      0 \n"
+    "Node    0, zone   Normal, type    Unmovable   3391   2104   1177 \n"
+    "Node    0, zone   Normal, type      Movable >100000  6643   3317 \n"
+    "Node    0, zone   Normal, type          CMA      0      0      0 \n"
+    "Node    0, zone   Normal, type      Isolate      0      0      0 \n"
+    "\n"
+    "Number of blocks type     Unmovable      Movable          CMA      Isolate \n"
+    "Node 0, zone      DMA          171          671          128            0 \n"
+    "Node 0, zone   Normal         1987          798            0            0 \n";
+
+constexpr std::string_view kSecondNode =
+    "Page block order: 9\n"
+    "Pages per block:  512\n"
+    "\n"
+    "Free pages count per migrate type at order       0      1      2 \n"
+    "Node    1, zone   Normal, type    Unmovable      1      2      3 \n"
+    "\n"
+    "Number of blocks type     Unmovable \n"
+    "Node 1, zone   Normal           10 \n";
+
+constexpr std::string_view kMixed =
+    "\n"
+    "Number of mixed blocks    Unmovable      Movable          CMA      Isolate \n"
+    "Node 0, zone      DMA            1            2            3            0 \n";
+
+Pagetypeinfo parsed(std::string_view text) {
+  Pagetypeinfo out;
+  const auto ok = parse_pagetypeinfo(text, out);
+  EXPECT_TRUE(ok) << ok.error().message;
+  return out;
+}
+
+std::string error_of(std::string_view text) {
+  Pagetypeinfo out;
+  const auto ok = parse_pagetypeinfo(text, out);
+  return ok ? "no error" : ok.error().message;
+}
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out(text);
+  out.replace(out.find(from), from.size(), to);
+  return out;
+}
+
+TEST(Pagetypeinfo, BothTables) {
+  const Pagetypeinfo p = parsed(kText);
+  EXPECT_EQ(p.pageblock_order, 9U);
+  EXPECT_EQ(p.pages_per_block, 512U);
+  ASSERT_EQ(p.rows.size(), 8U);
+  EXPECT_EQ(p.rows[2].zone, (ZoneId{0, "DMA"}));
+  EXPECT_EQ(p.rows[2].type, "CMA");
+  EXPECT_EQ(p.rows[2].orders, 3U);
+  EXPECT_EQ(p.rows[2].blocks[1], 917U);
+  EXPECT_EQ(p.rows[2].pageblocks, 128U);
+  EXPECT_EQ(p.rows[4].pageblocks, 1987U);
+}
+
+TEST(Pagetypeinfo, ACountThatTheKernelStoppedIsMarked) {
+  const Pagetypeinfo p = parsed(kText);
+  EXPECT_TRUE(p.rows[5].is_capped(0));
+  EXPECT_FALSE(p.rows[5].is_capped(1));
+  EXPECT_EQ(p.rows[5].blocks[0], 100000U);
+}
+
+TEST(Pagetypeinfo, EveryNodeHasItsOwnHeadings) {
+  const Pagetypeinfo p = parsed(std::string(kText) + std::string(kSecondNode));
+  ASSERT_EQ(p.rows.size(), 9U);
+  EXPECT_EQ(p.rows[8].zone, (ZoneId{1, "Normal"}));
+  EXPECT_EQ(p.rows[8].pageblocks, 10U);
+  EXPECT_EQ(p.rows[8].total_blocks(), 6U);
+}
+
+TEST(Pagetypeinfo, TheTableOfMixedBlocksIsPassedOver) {
+  EXPECT_EQ(parsed(std::string(kText) + std::string(kMixed)).rows.size(), 8U);
+  EXPECT_EQ(parsed(std::string(kText) + std::string(kMixed) + std::string(kSecondNode)).rows.size(),
+            9U);
+}
+
+TEST(Pagetypeinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
+  Pagetypeinfo p = parsed(kText);
+  ASSERT_TRUE(parse_pagetypeinfo(kSecondNode, p));
+  ASSERT_EQ(p.rows.size(), 1U);
+  EXPECT_EQ(p.rows[0].capped, 0U);
+  EXPECT_EQ(p.rows[0].blocks[0], 1U);
+}
+
+TEST(Pagetypeinfo, Samples) {
+  SourceFixture<PagetypeinfoSource> fixture;
+  fixture.file("/proc/pagetypeinfo", kText);
+  EXPECT_EQ(fixture.sample("jetmem_pagetype_free_blocks{migratetype=CMA,node=0,order=1,zone=DMA}"),
+            917);
+  EXPECT_EQ(fixture.sample("jetmem_pagetype_pageblocks{migratetype=Unmovable,node=0,zone=Normal}"),
+            1987);
+}
+
+TEST(Pagetypeinfo, ACappedCountIsNoSampleAndIsCountedAsAbsent) {
+  SourceFixture<PagetypeinfoSource> fixture;
+  fixture.file("/proc/pagetypeinfo", kText);
+  const std::string family = "jetmem_pagetype_free_blocks{migratetype=\"Movable\",node=\"0\",";
+  EXPECT_TRUE(std::isnan(fixture.sample(family + "order=\"0\",zone=\"Normal\"}")));
+  EXPECT_EQ(fixture.sample(family + "order=\"1\",zone=\"Normal\"}"), 6643);
+  ASSERT_EQ(fixture.absent.counts().size(), 1U);
+  EXPECT_EQ(fixture.absent.counts()[0].reason, "capped_by_kernel");
+  EXPECT_EQ(fixture.absent.counts()[0].count, 1U);
+}
+
+TEST(Pagetypeinfo, TypesAndZonesWithoutBlocksHaveNoSeries) {
+  SourceFixture<PagetypeinfoSource> fixture;
+  fixture.file("/proc/pagetypeinfo",
+               replaced(kText, "Normal         1987          798            0",
+                        "Normal            0            0            0"));
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.keys().size(), 12U);  // zone DMA: three types, three orders and a total each
+  for (const std::string& key : fixture.keys()) {
+    EXPECT_EQ(key.find("Isolate"), std::string::npos) << key;
+    EXPECT_EQ(key.find("Normal"), std::string::npos) << key;
+  }
+}
+
+// The ugly ladder.
+TEST(Pagetypeinfo, RefusesWithLineAndFinding) {
+  EXPECT_EQ(error_of(""), "empty");
+  EXPECT_EQ(error_of("\n\n"), "empty");
+  EXPECT_EQ(error_of(std::string_view("\0\xff\n", 3)),
+            "line 1: expected 'Page block order:' and a number, found '?\xef\xbf\xbd'");
+  EXPECT_EQ(error_of("Page block order: 9\r\n"),
+            "line 1: expected 'Page block order:' and a number, found 'Page block order: 9?'");
+  EXPECT_EQ(error_of("Page block order: 9\n"),
+            "line 1: expected 'Pages per block:' and a number, but the text ends");
+  EXPECT_EQ(error_of(replaced(kText, "CMA   1243    917    604", "CMA   1243    917")),
+            "line 7: 2 orders, expected 3");
+  EXPECT_EQ(error_of(replaced(kText, "CMA   1243    917    604", "CMA   1 2 3 4")),
+            "line 7: more orders than the heading's, expected 3");
+  EXPECT_EQ(error_of(replaced(kText, "CMA   1243", "CMA   99999999999999999999")),
+            "line 7: expected numbers that fit 64 bits, found "
+            "'Node    0, zone      DMA, type          CMA   99999999999999'");
+  EXPECT_EQ(error_of(replaced(kText, "CMA   1243", "CMA   18446744073709551615")),
+            "line 7: 18446744073709551615 free blocks of order 0 are more than any machine has");
+  EXPECT_EQ(error_of(replaced(kText, ">100000", ">x")),
+            "line 10: expected a number behind '>', found "
+            "'Node    0, zone   Normal, type      Movable >x  6643   3317 '");
+  EXPECT_EQ(error_of(replaced(kText, "type      Isolate", "type          CMA")),
+            "line 8: zone DMA, type CMA twice");
+  EXPECT_EQ(error_of(replaced(kText, ", type    Unmovable", "")),
+            "line 5: expected 'Node N, zone NAME, type NAME', found "
+            "'Node    0, zone      DMA    212    148     96 '");
+}
+
+TEST(Pagetypeinfo, RefusesTablesThatDoNotAgree) {
+  EXPECT_EQ(error_of(replaced(kText, "          128            0 ", "          128 ")),
+            "line 15: 3 types, expected 4");
+  EXPECT_EQ(error_of(replaced(kText, "          128            0 ", " 128 0 0 ")),
+            "line 15: more types than the heading's, expected 4");
+  EXPECT_EQ(error_of(replaced(kText, "         CMA      Isolate \nNode 0",
+                              "         New      Isolate \nNode 0")),
+            "line 15: zone DMA, type New has no free counts");
+  EXPECT_EQ(error_of(replaced(kText, "Node 0, zone   Normal         1987",
+                              "Node 0, zone      DMA         1987")),
+            "line 16: zone DMA, type Unmovable twice");
+  EXPECT_EQ(error_of(kText.substr(0, kText.find("Node 0, zone   Normal"))),
+            "line 15: no number of blocks for zone Normal, type Unmovable");
+  EXPECT_EQ(error_of(std::string(kText) + replaced(kSecondNode, "order: 9", "order: 8")),
+            "line 17: 'Page block order:' is 8, but 9 for the node before");
+  EXPECT_EQ(error_of(std::string(kText) + "more\n"),
+            "line 17: expected 'Page block order:' and a number, found 'more'");
+}
+
+TEST(Pagetypeinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
+  for (std::size_t size = 0; size < kText.size(); ++size) {
+    EXPECT_NE(error_of(kText.substr(0, size)), "no error") << size;
+  }
+}
+
+TEST(Pagetypeinfo, AbsurdTextIsRefusedNotStored) {
+  std::string orders;
+  for (int i = 0; i < 40; ++i) orders += " " + std::to_string(i);
+  EXPECT_EQ(error_of(replaced(kText, "order       0      1      2", "order" + orders)),
+            "line 4: more than 32 orders");
+  std::string types;
+  for (int i = 0; i < 20; ++i) types += " T" + std::to_string(i);
+  EXPECT_EQ(error_of(replaced(kText, "type     Unmovable      Movable", "type" + types)),
+            "line 14: more than 16 types");
+  std::string rows(kText.substr(0, kText.find("Node")));
+  for (int i = 0; i < 2100; ++i) {
+    rows += "Node " + std::to_string(i) + ", zone Normal, type Movable 1 2 3\n";
+  }
+  EXPECT_EQ(error_of(rows), "line 2053: more than 2048 rows");
+}
+
+// The gate.
+
+Buddyinfo with_free_blocks(std::uint64_t blocks) {
+  Buddyinfo out;
+  out.zones.resize(1);
+  out.zones[0].orders = 1;
+  out.zones[0].blocks[0] = blocks;
+  return out;
+}
+
+std::string refusal(std::string_view osrelease, const Buddyinfo* buddyinfo, double measured) {
+  const auto error = pagetypeinfo_refusal(osrelease, buddyinfo, measured);
+  if (!error) return "read";
+  EXPECT_EQ(error->code, Errc::kSkipped);
+  return error->message;
+}
+
+TEST(PagetypeinfoGate, KernelReleases) {
+  EXPECT_EQ(parse_osrelease("5.10.120-tegra"), (KernelVersion{5, 10}));
+  EXPECT_EQ(parse_osrelease("4.9.337-tegra"), (KernelVersion{4, 9}));
+  EXPECT_EQ(parse_osrelease("6.18.44-fc-v657"), (KernelVersion{6, 18}));
+  EXPECT_EQ(parse_osrelease("7.0"), (KernelVersion{7, 0}));
+  for (const char* bad :
+       {"", "x", "5", "5.", ".4", "5.x", " 5.4", "5. 4", "99999999999999999999.1"}) {
+    EXPECT_EQ(parse_osrelease(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(PagetypeinfoGate, NeverBefore54) {
+  const Buddyinfo few = with_free_blocks(10);
+  EXPECT_NE(refusal("4.9.337-tegra", &few, 0), "read");
+  EXPECT_NE(refusal("5.3.18", &few, 0), "read");
+  EXPECT_NE(refusal("unknown", &few, 0), "read");
+  EXPECT_EQ(refusal("5.4.0", &few, 0), "read");
+  EXPECT_EQ(refusal("10.0.0", &few, 0), "read");
+}
+
+TEST(PagetypeinfoGate, TooManyFreeBlocksAreTooDear) {
+  const Buddyinfo cheap = with_free_blocks(40000);
+  const Buddyinfo dear = with_free_blocks(122000);
+  EXPECT_EQ(refusal("5.15.148-tegra", &cheap, 0), "read");
+  EXPECT_EQ(refusal("5.15.148-tegra", &dear, 0),
+            "122000 free blocks would take about 6.1 ms under the zone lock, budget 2 ms");
+  // A fast measurement is not believed, a slow one is.
+  EXPECT_NE(refusal("5.15.148-tegra", &dear, 1), "read");
+  EXPECT_EQ(refusal("5.15.148-tegra", &cheap, 100),
+            "40000 free blocks would take about 4.0 ms under the zone lock, budget 2 ms");
+}
+
+TEST(PagetypeinfoGate, WithoutBuddyinfoTheCostIsUnknown) {
+  EXPECT_EQ(refusal("5.15.148-tegra", nullptr, 0),
+            "no buddyinfo reading to tell what it would cost");
+}
+
+TEST(PagetypeinfoGate, OneDisturbedMeasurementDoesNotShutItForEver) {
+  PagetypeinfoSource source("5.15.148-tegra");
+  const Buddyinfo buddyinfo = with_free_blocks(20000);
+  Readings readings;
+  readings.add(Readings::tag<Buddyinfo>(), &buddyinfo);
+  EXPECT_TRUE(source.gate(readings)) << "an invalid reading says nothing";
+  readings.set_valid(0, true);
+  EXPECT_FALSE(source.gate(readings));
+  Snapshot snapshot;
+  snapshot.add("/proc/pagetypeinfo", kSecondNode, 0);
+  // 6 free blocks: 450 ns each, and half of what is above 50 less after every skip.
+  ASSERT_TRUE(source.parse(snapshot, Nanoseconds(2700)));
+  int skips = 0;
+  while (source.gate(readings)) ASSERT_LT(++skips, 20);
+  EXPECT_EQ(skips, 3);  // at 450, 250 and 150 ns; at 100 ns 20000 blocks take 2.0 ms
+}
+
+TEST(PagetypeinfoGate, ACopiedFileMeasuresNothing) {
+  PagetypeinfoSource source("5.15.148-tegra");
+  const Buddyinfo buddyinfo = with_free_blocks(20000);
+  Readings readings;
+  readings.add(Readings::tag<Buddyinfo>(), &buddyinfo);
+  readings.set_valid(0, true);
+  Snapshot snapshot;
+  snapshot.add("/proc/pagetypeinfo", kSecondNode, 0);
+  ASSERT_TRUE(source.parse(snapshot, Nanoseconds(0)));
+  EXPECT_FALSE(source.gate(readings));
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/proc/vmstat.h"
+
+#include <gtest/gtest.h>
+
+#include "base/root/root.h"
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+// 4.4: events by zone, one allocstall, no oom_kill, and pgscan_direct_throttle among the zones'.
+constexpr std::string_view kOldKernel =
+    "nr_free_pages 55367\n"
+    "pgsteal_kswapd_dma 10\n"
+    "pgsteal_kswapd_normal 200\n"
+    "pgsteal_kswapd_movable 3000\n"
+    "pgscan_kswapd_dma 1\n"
+    "pgscan_kswapd_normal 2\n"
+    "pgscan_kswapd_movable 4\n"
+    "pgscan_direct_dma 100\n"
+    "pgscan_direct_normal 200\n"
+    "pgscan_direct_movable 400\n"
+    "pgscan_direct_throttle 7\n"
+    "allocstall 9\n";
+
+// 4.9 and later.
+constexpr std::string_view kL4t49 =
+    "nr_free_pages 55367\n"
+    "allocstall_dma 3\n"
+    "allocstall_normal 117\n"
+    "allocstall_movable 602\n"
+    "pgmajfault 18993\n"
+    "pgscan_kswapd 1900331\n"
+    "pgscan_direct 140229\n"
+    "pgscan_direct_throttle 0\n"
+    "workingset_refault 5512\n";
+
+// 6.x.
+constexpr std::string_view kNew =
+    "allocstall_dma 0\n"
+    "allocstall_dma32 0\n"
+    "allocstall_normal 5\n"
+    "allocstall_movable 6\n"
+    "allocstall_device 7\n"
+    "pgscan_kswapd 11\n"
+    "pgscan_direct 12\n"
+    "pgscan_khugepaged 13\n"
+    "pgscan_direct_throttle 14\n"
+    "oom_kill 2\n"
+    "cma_alloc_success 212\n"
+    "cma_alloc_fail 3\n"
+    "workingset_refault_anon 20\n"
+    "workingset_refault_file 21\n"
+    "nr_unstable 0\n";
+
+std::string error_of(std::string_view text) {
+  Vmstat out;
+  const auto ok = parse_vmstat(text, out);
+  return ok ? "no error" : ok.error().message;
+}
+
+double counter(std::string_view text, std::string_view kernel_name) {
+  SourceFixture<VmstatSource> fixture;
+  fixture.file("/proc/vmstat", text);
+  return fixture.sample("jetmem_vmstat_" + std::string(kernel_name) + "_total");
+}
+
+TEST(Vmstat, EveryNameIsInTheReadingUnderTheKernelsName) {
+  Vmstat v;
+  ASSERT_TRUE(parse_vmstat(kNew, v));
+  EXPECT_EQ(v.fields.size(), 15U);
+  EXPECT_EQ(v.find("pgscan_direct"), 12U);
+  EXPECT_EQ(v.find("pgscan_direct_throttle"), 14U);
+  EXPECT_EQ(v.find("nr_unstable"), 0U);
+  EXPECT_EQ(v.find("pgscan"), std::nullopt);
+}
+
+TEST(Vmstat, AllocstallIsTheSumOfItsZonesOrTheOneNameOfOldKernels) {
+  EXPECT_EQ(counter(kNew, "allocstall"), 18);
+  EXPECT_EQ(counter(kL4t49, "allocstall"), 722);
+  EXPECT_EQ(counter(kOldKernel, "allocstall"), 9);
+}
+
+TEST(Vmstat, OldKernelsZonesAreSummedAndTheThrottleIsNoZone) {
+  EXPECT_EQ(counter(kOldKernel, "pgscan_kswapd"), 7);
+  EXPECT_EQ(counter(kOldKernel, "pgscan_direct"), 700);
+  EXPECT_EQ(counter(kOldKernel, "pgscan_direct_throttle"), 7);
+  EXPECT_EQ(counter(kOldKernel, "pgsteal_kswapd"), 3210);
+  EXPECT_EQ(counter(kNew, "pgscan_direct"), 12);
+}
+
+TEST(Vmstat, ATotalThatIsPrintedIsNotAddedToItsZones) {
+  EXPECT_EQ(
+      counter("pgscan_kswapd_dma 1\npgscan_kswapd 10\npgscan_kswapd_normal 9\n", "pgscan_kswapd"),
+      10);
+}
+
+TEST(Vmstat, WhatTheKernelDoesNotCountIsAbsentNotZero) {
+  EXPECT_TRUE(std::isnan(counter(kL4t49, "oom_kill")));
+  EXPECT_TRUE(std::isnan(counter(kL4t49, "cma_alloc_fail")));
+  EXPECT_EQ(counter(kNew, "oom_kill"), 2);
+  EXPECT_EQ(counter(kNew, "cma_alloc_fail"), 3);
+}
+
+TEST(Vmstat, LevelsAreNotExportedAsCounters) {
+  SourceFixture<VmstatSource> fixture;
+  fixture.file("/proc/vmstat", kL4t49);
+  ASSERT_TRUE(fixture.run());
+  for (const std::string& key : fixture.keys()) EXPECT_EQ(key.find("_nr_"), std::string::npos);
+  EXPECT_EQ(fixture.keys().size(), 6U);
+}
+
+TEST(Vmstat, AReusedReadingHoldsNothingOfTheOneBefore) {
+  Vmstat v;
+  ASSERT_TRUE(parse_vmstat(kNew, v));
+  ASSERT_TRUE(parse_vmstat("pgfault 1\noom_kill 5\n", v));
+  EXPECT_EQ(v.fields.size(), 2U);
+  EXPECT_EQ(v.parts.size(), 2U);
+  EXPECT_EQ(v.find("oom_kill"), 5U);
+  EXPECT_EQ(v.find("pgscan_direct"), std::nullopt);
+  // One name less, and all that are left are as before.
+  ASSERT_TRUE(parse_vmstat("pgfault 1\n", v));
+  EXPECT_EQ(v.parts.size(), 1U);
+}
+
+TEST(Vmstat, AFailedParseLeavesNothingForTheNext) {
+  Vmstat v;
+  EXPECT_FALSE(parse_vmstat("oom_kill 1\noom_kill 2\n", v));
+  EXPECT_FALSE(parse_vmstat("oom_kill 1\noom_kill 2\n", v));
+  EXPECT_FALSE(parse_vmstat("pgfault 1\noom_kill 2\nbroken\n", v));
+  ASSERT_TRUE(parse_vmstat("pgfault 1\noom_kill 2\n", v));
+  EXPECT_EQ(v.parts.size(), 2U);
+}
+
+TEST(Vmstat, ASteadyMachineChangesNoShape) {
+  SourceFixture<VmstatSource> fixture;
+  fixture.file("/proc/vmstat", kNew);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+// The ugly ladder.
+TEST(Vmstat, RefusesWithLineAndFinding) {
+  EXPECT_EQ(error_of(""), "empty");
+  EXPECT_EQ(error_of("pgfault 1\n\n"), "line 2: expected 'name number', found ''");
+  EXPECT_EQ(error_of("pgfault 1\ngarbage\n"), "line 2: expected 'name number', found 'garbage'");
+  EXPECT_EQ(error_of(" 1\n"), "line 1: expected 'name number', found ' 1'");
+  EXPECT_EQ(error_of("pgfault \n"), "line 1: no number that fits 64 bits behind 'pgfault'");
+  EXPECT_EQ(error_of("pgfault -1\n"), "line 1: no number that fits 64 bits behind 'pgfault'");
+  EXPECT_EQ(error_of("pgfault 18446744073709551616\n"),
+            "line 1: no number that fits 64 bits behind 'pgfault'");
+  EXPECT_EQ(error_of("pgfault 18446744073709551615\n"), "no error");
+  EXPECT_EQ(error_of("pgfault 1 kB\n"), "line 1: ' kB' behind the number of 'pgfault'");
+  EXPECT_EQ(error_of("pgfault 1\r\n"), "line 1: '?' behind the number of 'pgfault'");
+  EXPECT_EQ(error_of("pgfault 1\npgfault 2\n"), "line 2: name 'pgfault' twice");
+  EXPECT_EQ(error_of(std::string_view("\0\x01 1\n", 5)),
+            "line 1: expected 'name number', found '?? 1'");
+  EXPECT_EQ(error_of(std::string_view("pgfault 1\0\n", 11)),
+            "line 1: '?' behind the number of 'pgfault'");
+}
+
+TEST(Vmstat, AbsurdlyLongTextIsRefusedNotStored) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "f" + std::to_string(i) + " 1\n";
+  EXPECT_EQ(error_of(text), "line 513: more than 512 names");
+  EXPECT_EQ(error_of(std::string(1 << 20, 'x')).substr(0, 43),
+            "line 1: expected 'name number', found 'xxxx");
+}
+
+TEST(Vmstat, AMissingOrDeniedFileIsTheSourcesState) {
+  SourceFixture<VmstatSource> fixture;
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  fixture.error("/proc/vmstat", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+}
+
+TEST(Vmstat, EveryBoardsFileIsUnderstood) {
+  for (const char* board : {"orin-nano-8gb", "agx-orin", "nano-4gb", "raspberry-pi-5", "x86-pc"}) {
+    SCOPED_TRACE(board);
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
+    ASSERT_TRUE(root);
+    SnapshotReader reader(VmstatSource::kInfo.paths, VmstatSource::kInfo.limits);
+    Vmstat v;
+    const auto text = reader.read(*root).text_of("/proc/vmstat");
+    ASSERT_TRUE(text);
+    const auto ok = parse_vmstat(*text, v);
+    ASSERT_TRUE(ok) << ok.error().message;
+    EXPECT_GT(v.fields.size(), 80U);
+    EXPECT_GT(v.parts.size(), 30U);
+    EXPECT_GT(v.find("pgfault"), 0U);
+    EXPECT_EQ(v.find("oom_kill").has_value(), std::string_view(board) != "nano-4gb");
+  }
+}
+
+}  // namespace
+}  // namespace jetmem

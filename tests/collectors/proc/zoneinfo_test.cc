@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/proc/zoneinfo.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+// Linux 4.9: node_scanned, the protection line behind the counters, no boost and no cma line.
+constexpr std::string_view kLinux49 =
+    "Node 0, zone      DMA\n"
+    "  per-node stats\n"
+    "      nr_inactive_anon 418\n"
+    "      nr_active_anon 2710\n"
+    "      nr_written   460\n"
+    "  pages free     53520\n"
+    "        min      63\n"
+    "        low      128\n"
+    "        high     193\n"
+    "   node_scanned  0\n"
+    "        spanned  65536\n"
+    "        present  65536\n"
+    "        managed  65218\n"
+    "      nr_free_pages 53520\n"
+    "      nr_zone_inactive_anon 418\n"
+    "      nr_bounce    0\n"
+    "      numa_local   313226\n"
+    "      nr_free_cma  16389\n"
+    "        protection: (0, 2001, 2001)\n"
+    "  pagesets\n"
+    "    cpu: 0\n"
+    "              count: 2\n"
+    "              high:  6\n"
+    "              batch: 1\n"
+    "  vm stats threshold: 12\n"
+    "  node_unreclaimable:  0\n"
+    "  start_pfn:           524288\n"
+    "  node_inactive_ratio: 0\n"
+    "Node 0, zone   Normal\n"
+    "  pages free     21460\n"
+    "        min      1010\n"
+    "        low      1600\n"
+    "        high     2190\n"
+    "   node_scanned  0\n"
+    "        spanned  520192\n"
+    "        present  520192\n"
+    "        managed  508318\n"
+    "      nr_free_pages 21460\n"
+    "      nr_free_cma  0\n"
+    "        protection: (0, 0, 0)\n"
+    "  pagesets\n"
+    "    cpu: 0\n"
+    "              count: 60\n"
+    "              high:  186\n"
+    "              batch: 31\n"
+    "  start_pfn:           589824\n";
+
+// Linux 5.15: cma, no boost line; a zone without memory ends with its protection line.
+constexpr std::string_view kLinux515 =
+    "Node 0, zone      DMA\n"
+    "  per-node stats\n"
+    "      nr_inactive_anon 201340\n"
+    "      nr_swapcached 0\n"
+    "  pages free     24465\n"
+    "        min      1263\n"
+    "        low      1905\n"
+    "        high     2547\n"
+    "        spanned  524288\n"
+    "        present  524288\n"
+    "        managed  497632\n"
+    "        cma      65536\n"
+    "        protection: (0, 0, 5673, 5673)\n"
+    "      nr_free_pages 24465\n"
+    "      nr_zspages   0\n"
+    "      nr_free_cma  14885\n"
+    "      numa_hit     21904417\n"
+    "  pagesets\n"
+    "    cpu: 0\n"
+    "              count: 239\n"
+    "              high:  599\n"
+    "              batch: 63\n"
+    "  vm stats threshold: 30\n"
+    "  node_unreclaimable:  0\n"
+    "  start_pfn:           524288\n"
+    "Node 0, zone    DMA32\n"
+    "  pages free     0\n"
+    "        min      0\n"
+    "        low      0\n"
+    "        high     0\n"
+    "        spanned  0\n"
+    "        present  0\n"
+    "        managed  0\n"
+    "        cma      0\n"
+    "        protection: (0, 0, 5673, 5673)\n";
+
+// Linux 6.18.
+constexpr std::string_view kLinux618 =
+    "Node 0, zone   Normal\n"
+    "  per-node stats\n"
+    "      nr_inactive_anon 1792\n"
+    "      nr_kernel_file_pages 0\n"
+    "  pages free     333692\n"
+    "        boost    40\n"
+    "        min      5984\n"
+    "        low      7480\n"
+    "        high     8976\n"
+    "        promo    10472\n"
+    "        spanned  5505024\n"
+    "        present  5505024\n"
+    "        managed  425984\n"
+    "        cma      0\n"
+    "        protection: (0, 0, 0, 0, 0)\n"
+    "      nr_free_pages 333692\n"
+    "      nr_free_pages_blocks 304128\n"
+    "      nr_zspages   0\n"
+    "      nr_free_cma  0\n"
+    "      numa_hit     3255809\n"
+    "  pagesets\n"
+    "    cpu: 0\n"
+    "              count:    2873\n"
+    "              high:     3803\n"
+    "              batch:    63\n"
+    "              high_min: 3740\n"
+    "              high_max: 26624\n"
+    "  vm stats threshold: 20\n"
+    "  node_unreclaimable:  0\n"
+    "  start_pfn:           1048576\n";
+
+// The shortest paragraph that is complete.
+constexpr std::string_view kMinimal =
+    "Node 0, zone   Normal\n"
+    "  pages free     10\n"
+    "        min      1\n"
+    "        low      2\n"
+    "        high     3\n"
+    "        spanned  40\n"
+    "        present  30\n"
+    "        managed  20\n";
+
+Zoneinfo parsed(std::string_view text) {
+  Zoneinfo out;
+  const auto ok = parse_zoneinfo(text, out);
+  EXPECT_TRUE(ok) << ok.error().message;
+  return out;
+}
+
+std::string error_of(std::string_view text) {
+  Zoneinfo out;
+  const auto ok = parse_zoneinfo(text, out);
+  return ok ? "no error" : ok.error().message;
+}
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out(text);
+  out.replace(out.find(from), from.size(), to);
+  return out;
+}
+
+TEST(Zoneinfo, Linux49) {
+  const Zoneinfo z = parsed(kLinux49);
+  ASSERT_EQ(z.zones.size(), 2U);
+  const Zoneinfo::Zone& dma = z.zones[0];
+  EXPECT_EQ(dma.id.node, 0U);
+  EXPECT_EQ(dma.id.name, "DMA");
+  EXPECT_EQ(dma.free, 53520U);
+  EXPECT_EQ(dma.min, 63U);
+  EXPECT_EQ(dma.low, 128U);
+  EXPECT_EQ(dma.high, 193U);
+  EXPECT_EQ(dma.spanned, 65536U);
+  EXPECT_EQ(dma.present, 65536U);
+  EXPECT_EQ(dma.managed, 65218U);
+  EXPECT_EQ(dma.free_cma, 16389U);
+  EXPECT_EQ(dma.boost, std::nullopt);
+  EXPECT_EQ(dma.promo, std::nullopt);
+  EXPECT_EQ(dma.cma, std::nullopt);
+  EXPECT_EQ(z.zones[1].id.name, "Normal");
+  EXPECT_EQ(z.zones[1].free, 21460U);
+}
+
+TEST(Zoneinfo, Linux515) {
+  const Zoneinfo z = parsed(kLinux515);
+  ASSERT_EQ(z.zones.size(), 2U);
+  EXPECT_EQ(z.zones[0].free, 24465U);
+  EXPECT_EQ(z.zones[0].cma, 65536U);
+  EXPECT_EQ(z.zones[0].free_cma, 14885U);
+  EXPECT_EQ(z.zones[0].boost, std::nullopt);
+  EXPECT_FALSE(z.zones[1].is_populated());
+  EXPECT_EQ(z.zones[1].free_cma, std::nullopt);
+}
+
+TEST(Zoneinfo, Linux618) {
+  const Zoneinfo z = parsed(kLinux618);
+  ASSERT_EQ(z.zones.size(), 1U);
+  EXPECT_EQ(z.zones[0].boost, 40U);
+  EXPECT_EQ(z.zones[0].promo, 10472U);
+  EXPECT_EQ(z.zones[0].high, 8976U);
+  EXPECT_EQ(z.zones[0].managed, 425984U);
+  EXPECT_EQ(z.zones[0].free_cma, 0U);
+}
+
+TEST(Zoneinfo, FieldsMayComeInAnyOrderAmongUnknownOnes) {
+  const Zoneinfo z = parsed(
+      "Node 1, zone  Movable\n"
+      "        managed  20\n"
+      "      nr_free_cma  5\n"
+      "        new_one  7\n"
+      "        boost    4\n"
+      "        present  30\n"
+      "        spanned  40\n"
+      "\n"
+      "        low      2\n"
+      "        min      1\n"
+      "        high     3\n"
+      "  pages free     10\n");
+  ASSERT_EQ(z.zones.size(), 1U);
+  EXPECT_EQ(z.zones[0].id.node, 1U);
+  EXPECT_EQ(z.zones[0].min, 1U);
+  EXPECT_EQ(z.zones[0].boost, 4U);
+  EXPECT_EQ(z.zones[0].free_cma, 5U);
+}
+
+TEST(Zoneinfo, TheMostThatAZoneKeepsFromRequestsForHigherOnes) {
+  Zoneinfo out;
+  ASSERT_TRUE(parse_zoneinfo(kLinux49, out));
+  EXPECT_EQ(out.zones[0].protection, 2001U) << "behind the counters";
+  ASSERT_TRUE(parse_zoneinfo(kLinux515, out));
+  EXPECT_EQ(out.zones[0].protection, 5673U);
+  ASSERT_TRUE(parse_zoneinfo(kLinux618, out));
+  EXPECT_EQ(out.zones[0].protection, 0U);
+  ASSERT_TRUE(parse_zoneinfo(kMinimal, out));
+  EXPECT_EQ(out.zones[0].protection, std::nullopt);
+  ASSERT_TRUE(parse_zoneinfo(std::string(kMinimal) + "        protection: (5, 7, 6)\n", out));
+  EXPECT_EQ(out.zones[0].protection, 7U);
+  for (const char* const list :
+       {"", "5", "5,6)", "5, )", "-1)", "5) 6", "99999999999999999999)", "4503599627370497)"}) {
+    const std::string text =
+        std::string(kMinimal) + "        protection: (" + std::string(list) + "\n";
+    ASSERT_TRUE(parse_zoneinfo(text, out)) << list;
+    EXPECT_EQ(out.zones[0].protection, std::nullopt) << list;
+  }
+}
+
+TEST(Zoneinfo, ANodesOwnParagraphIsNoZone) {
+  const Zoneinfo z =
+      parsed("Node 0, per-node stats\n      nr_inactive_anon 2783\n" + std::string(kMinimal) +
+             "Node 1, per-node stats\n      nr_inactive_anon 1\n");
+  ASSERT_EQ(z.zones.size(), 1U);
+  EXPECT_EQ(z.zones[0].free, 10U);
+}
+
+TEST(Zoneinfo, NothingBehindPagesetsIsTakenForAField) {
+  const Zoneinfo z = parsed(std::string(kMinimal) + "  pagesets\n        cma      9\n");
+  EXPECT_EQ(z.zones[0].cma, std::nullopt);
+}
+
+TEST(Zoneinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
+  Zoneinfo z = parsed(kLinux618);
+  ASSERT_TRUE(parse_zoneinfo(kMinimal, z));
+  EXPECT_EQ(z.zones[0].boost, std::nullopt);
+  EXPECT_EQ(z.zones[0].free_cma, std::nullopt);
+  ASSERT_TRUE(parse_zoneinfo(kLinux515, z));
+  ASSERT_TRUE(parse_zoneinfo(kMinimal, z));
+  EXPECT_EQ(z.zones.size(), 1U);
+  const std::string twice = std::string(kMinimal) + std::string(kMinimal);
+  EXPECT_FALSE(parse_zoneinfo(twice, z));
+  EXPECT_FALSE(parse_zoneinfo(twice, z));
+}
+
+TEST(Zoneinfo, ZonesAreFoundByNodeAndName) {
+  const Zoneinfo z = parsed(kLinux49);
+  EXPECT_EQ(z.find({0, "Normal"}), &z.zones[1]);
+  EXPECT_EQ(z.find({1, "Normal"}), nullptr);
+  EXPECT_EQ(z.find({0, "Norma"}), nullptr);
+}
+
+TEST(Zoneinfo, SamplesAreBytes) {
+  SourceFixture<ZoneinfoSource> fixture;
+  fixture.file("/proc/zoneinfo", kLinux515);
+  EXPECT_EQ(fixture.sample("jetmem_zone_free_bytes{node=0,zone=DMA}"), 24465.0 * 4096);
+  EXPECT_EQ(fixture.sample("jetmem_zone_managed_bytes{node=0,zone=DMA}"), 497632.0 * 4096);
+  EXPECT_EQ(fixture.sample("jetmem_zone_present_bytes{node=0,zone=DMA}"), 524288.0 * 4096);
+  EXPECT_EQ(fixture.sample("jetmem_zone_cma_bytes{node=0,zone=DMA}"), 65536.0 * 4096);
+  EXPECT_EQ(fixture.sample("jetmem_zone_free_cma_bytes{node=0,zone=DMA}"), 14885.0 * 4096);
+  EXPECT_EQ(fixture.sample("jetmem_zone_watermark_bytes{node=0,watermark=low,zone=DMA}"),
+            1905.0 * 4096);
+  EXPECT_TRUE(std::isnan(fixture.sample("jetmem_zone_watermark_boost_bytes{node=0,zone=DMA}")));
+}
+
+TEST(Zoneinfo, DistanceLeavesFreeCmaOutForUnmovableRequests) {
+  SourceFixture<ZoneinfoSource> fixture;
+  fixture.file("/proc/zoneinfo", replaced(kLinux515, "nr_free_cma  14885", "nr_free_cma  23000"));
+  const std::string family = "jetmem_zone_watermark_distance_bytes{node=\"0\",request=";
+  const std::string minimum = "jetmem_zone_watermark_distance_min_1m_bytes{node=\"0\",request=";
+  // 24465 free, 1263 min, 1905 low, 23000 of the free pages in CMA.
+  EXPECT_EQ(fixture.sample(family + "\"movable\",watermark=\"min\",zone=\"DMA\"}"), 23202.0 * 4096);
+  EXPECT_EQ(fixture.sample(family + "\"movable\",watermark=\"low\",zone=\"DMA\"}"), 22560.0 * 4096);
+  EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"min\",zone=\"DMA\"}"), 202.0 * 4096);
+  EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"low\",zone=\"DMA\"}"),
+            -440.0 * 4096);
+  EXPECT_EQ(fixture.sample(family + "\"movable\",watermark=\"high\",zone=\"DMA\"}"),
+            21918.0 * 4096);
+  EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"high\",zone=\"DMA\"}"),
+            -1082.0 * 4096);
+  EXPECT_EQ(fixture.sample(minimum + "\"unmovable\",watermark=\"low\",zone=\"DMA\"}"),
+            -440.0 * 4096);
+}
+
+TEST(Zoneinfo, WhereFreeCmaIsNotPrintedNothingIsSaidOfUnmovableRequests) {
+  SourceFixture<ZoneinfoSource> fixture;
+  fixture.file("/proc/zoneinfo", kMinimal);
+  ASSERT_TRUE(fixture.run());
+  for (const std::string& key : fixture.keys()) {
+    EXPECT_EQ(key.find("unmovable"), std::string::npos) << key;
+    EXPECT_EQ(key.find("cma"), std::string::npos) << key;
+  }
+}
+
+TEST(Zoneinfo, ZonesWithoutMemoryAreReadButNotExported) {
+  SourceFixture<ZoneinfoSource> fixture;
+  fixture.file("/proc/zoneinfo", kLinux515);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.source.reading().zones.size(), 2U);
+  for (const std::string& key : fixture.keys()) {
+    EXPECT_EQ(key.find("DMA32"), std::string::npos) << key;
+  }
+}
+
+TEST(Zoneinfo, WithoutPageSizeEverySampleIsAbsentAndCounted) {
+  SourceFixture<ZoneinfoSource> fixture;
+  fixture.file("/proc/zoneinfo", kLinux618);
+  ASSERT_TRUE(fixture.run());
+  std::size_t samples = 0;
+  for (const std::string& key : fixture.keys()) {
+    if (key.find("_min_1m_") == std::string::npos) ++samples;
+  }
+  fixture.facts.page_size.reset();
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(fixture.keys().empty());
+  ASSERT_EQ(fixture.absent.counts().size(), 1U);
+  EXPECT_EQ(fixture.absent.counts()[0].reason, "page_size_unknown");
+  EXPECT_EQ(fixture.absent.counts()[0].count, samples);
+}
+
+// The ugly ladder.
+TEST(Zoneinfo, RefusesWithLineAndFinding) {
+  EXPECT_EQ(error_of(""), "empty");
+  EXPECT_EQ(error_of("garbage\n"), "line 1: expected 'Node N, zone NAME', found 'garbage'");
+  EXPECT_EQ(error_of("\n" + std::string(kMinimal)),
+            "line 1: expected 'Node N, zone NAME', found ''");
+  EXPECT_EQ(error_of(std::string_view("\0\x01\n", 3)),
+            "line 1: expected 'Node N, zone NAME', found '?"
+            "?'");
+  EXPECT_EQ(error_of("Node 0, per-node stats\n"), "no zone");
+  EXPECT_EQ(error_of("Node 0, zone   Normal\n  pages free     10\n"),
+            "line 1: zone Normal has no 'min'");
+  EXPECT_EQ(error_of(std::string(kMinimal) + replaced(kMinimal, "Node 0", "Node 1") +
+                     "        min      1\n"),
+            "line 17: 'min' twice in one zone");
+  EXPECT_EQ(error_of(std::string(kMinimal) + std::string(kMinimal)),
+            "line 9: zone Normal of node 0 twice");
+}
+
+TEST(Zoneinfo, RefusesNumbersThatAreNone) {
+  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      ")),
+            "line 3: expected one number that fits 64 bits behind 'min', found 'min      '");
+  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      -1")),
+            "line 3: expected one number that fits 64 bits behind 'min', found 'min      -1'");
+  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      99999999999999999999")),
+            "line 3: expected one number that fits 64 bits behind 'min', found "
+            "'min      99999999999999999999'");
+  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      18446744073709551615")),
+            "line 3: 'min': 18446744073709551615 pages are more than any machine has");
+  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      1 2")),
+            "line 3: expected one number that fits 64 bits behind 'min', found 'min      1 2'");
+}
+
+TEST(Zoneinfo, RefusesForeignLineEnds) {
+  EXPECT_EQ(error_of("Node 0, zone   Normal\r\n"),
+            "line 1: unexpected text behind the zone's name: 'Node 0, zone   Normal?'");
+  EXPECT_EQ(error_of(replaced(kMinimal, "min      1\n", "min      1\r\n")),
+            "line 3: expected one number that fits 64 bits behind 'min', found 'min      1?'");
+}
+
+TEST(Zoneinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
+  for (std::size_t size = 0; size < kLinux49.size(); ++size) {
+    const std::string_view cut = kLinux49.substr(0, size);
+    Zoneinfo out;
+    if (!parse_zoneinfo(cut, out)) continue;
+    // Only whole zones can be missing, or what is behind the fields; no number lost a digit.
+    ASSERT_EQ(cut.back(), '\n');
+    EXPECT_EQ(out.zones[0].managed, 65218U);
+  }
+  EXPECT_EQ(error_of(kMinimal.substr(0, kMinimal.size() - 1)),
+            "line 8: cut off: no newline at its end");
+}
+
+TEST(Zoneinfo, AbsurdTextIsRefusedNotStored) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += replaced(kMinimal, "Node 0", "Node " + std::to_string(i));
+  EXPECT_EQ(error_of(text), "line 2049: more than 256 zones");
+  EXPECT_EQ(error_of(replaced(kMinimal, "Normal", std::string(16, 'x'))),
+            "line 1: expected 'Node N, zone NAME', found 'Node 0, zone   xxxxxxxxxxxxxxxx'");
+  EXPECT_EQ(error_of(replaced(kMinimal, "Node 0", "Node 65536")),
+            "line 1: expected 'Node N, zone NAME', found 'Node 65536, zone   Normal'");
+  EXPECT_EQ(error_of(std::string(1 << 20, 'N') + "\n").substr(0, 43),
+            "line 1: expected 'Node N, zone NAME', found");
+}
+
+TEST(Zoneinfo, AMissingFileIsAbsent) {
+  SourceFixture<ZoneinfoSource> fixture;
+  const auto ok = fixture.run();
+  ASSERT_FALSE(ok);
+  EXPECT_EQ(ok.error().code, Errc::kAbsent);
+}
+
+}  // namespace
+}  // namespace jetmem

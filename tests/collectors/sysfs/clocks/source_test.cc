@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/clocks/source.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "base/root/root.h"
+#include "collectors/sysfs/clocks/files.h"
+#include "collectors/sysfs/clocks/power_mode.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using std::string_literals::operator""s;
+
+constexpr double kMega = 1e6;
+
+class ClocksTest : public SourceTest<ClocksSource> {
+ protected:
+  void policy(int number, std::string_view cur, std::string_view max = "1728000\n") {
+    const std::string at = "/sys/devices/system/cpu/cpufreq/policy" + std::to_string(number) + "/";
+    fixture.file(at + "scaling_cur_freq", cur);
+    fixture.file(at + "scaling_min_freq", "729600\n");
+    fixture.file(at + "scaling_max_freq", max);
+    fixture.file(at + "cpuinfo_max_freq", "1728000\n");
+    fixture.file(at + "scaling_governor", "schedutil\n");
+  }
+  void device(const std::string& name, std::string_view cur,
+              const std::string& parent = "/sys/class/devfreq") {
+    const std::string at = parent + "/" + name + "/";
+    fixture.file(at + "cur_freq", cur);
+    fixture.file(at + "min_freq", "306000000\n");
+    fixture.file(at + "max_freq", "612000000\n");
+    fixture.file(at + "available_frequencies", "306000000 612000000 1020000000\n");
+    fixture.file(at + "governor", "nvhost_podgov\n");
+  }
+  void tegra() { fixture.file("/proc/device-tree/compatible", "nvidia,x\0nvidia,tegra234\0"s); }
+  void bpmp(std::string_view rate) {
+    const std::string at = "/sys/kernel/debug/bpmp/debug/clk/emc/";
+    fixture.file(at + "rate", rate);
+    fixture.file(at + "min_rate", "0\n");
+    fixture.file(at + "max_rate", "3199000000\n");
+    fixture.file(at + "mrq_rate_locked", "0\n");
+  }
+  std::uint64_t all_absent() const {
+    std::uint64_t sum = 0;
+    for (const auto& entry : fixture.absent.counts()) sum += entry.count;
+    return sum;
+  }
+};
+
+TEST_F(ClocksTest, CpuPoliciesInHertz) {
+  policy(10, "1113600\n");
+  policy(0, "729600\n", "1497600\n");
+  fixture.file("/sys/devices/system/cpu/online", "0-3,6\n");
+  fixture.file("/sys/devices/system/cpu/present", "0-11\n");
+  ASSERT_TRUE(fixture.run());
+  const std::string labels = "{clock=\"policy0\",domain=\"cpu\"}";
+  EXPECT_EQ(value("jetmem_clock_hertz" + labels), 729.6 * kMega);
+  EXPECT_EQ(value("jetmem_clock_min_hertz" + labels), 729.6 * kMega);
+  EXPECT_EQ(value("jetmem_clock_max_hertz" + labels), 1497.6 * kMega);
+  EXPECT_EQ(value("jetmem_clock_hardware_max_hertz" + labels), 1728 * kMega);
+  EXPECT_EQ(value("jetmem_clock_governor_info{clock=policy0,domain=cpu,governor=schedutil}"), 1);
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=policy10,domain=cpu}"), 1113.6 * kMega);
+  EXPECT_EQ(reading().clocks[0].name, "policy0");
+  EXPECT_EQ(value("jetmem_cpus_online"), 5);
+  EXPECT_EQ(value("jetmem_cpus_present"), 12);
+}
+
+TEST_F(ClocksTest, CpusThatAreOfflineHaveNoClock) {
+  policy(0, "729600\n");
+  const std::string at = "/sys/devices/system/cpu/cpufreq/policy4/";
+  for (const char* leaf : {"scaling_cur_freq", "scaling_governor"}) fixture.error(at + leaf, EBUSY);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(has("jetmem_clock_hertz{clock=policy4,domain=cpu}"));
+  EXPECT_EQ(absent("offline"), 2U);
+}
+
+TEST_F(ClocksTest, AGpuIsKnownByItsNodeOrItsName) {
+  device("17000000.gpu", "612000000\n");
+  fixture.file("/sys/class/devfreq/17000000.gpu/device/of_node/name", "gpu\0"s);
+  fixture.file("/sys/class/devfreq/17000000.gpu/device/load", "992\n");
+  device("15340000.vic", "115200000\n");
+  fixture.file("/sys/class/devfreq/15340000.vic/device/of_node/name", "vic\0"s);
+  device("d8000000.r", "1\n");
+  fixture.file("/sys/class/devfreq/d8000000.r/device/of_node/name", "gv11b\0"s);
+  device("e.gp10b", "1\n");
+  device("f.r", "1\n");
+  fixture.file("/sys/class/devfreq/f.r/device/of_node/name", "gpu");  // cut: perhaps of "gpu-fan"
+  ASSERT_TRUE(fixture.run());
+  const std::string labels = "{clock=\"17000000.gpu\",domain=\"gpu\"}";
+  EXPECT_EQ(value("jetmem_clock_hertz" + labels), 612 * kMega);
+  EXPECT_EQ(value("jetmem_clock_min_hertz" + labels), 306 * kMega);
+  EXPECT_EQ(value("jetmem_clock_max_hertz" + labels), 612 * kMega);
+  EXPECT_EQ(value("jetmem_clock_hardware_max_hertz" + labels), 1020 * kMega);
+  EXPECT_EQ(value("jetmem_gpu_load_ratio{clock=17000000.gpu}"), 0.992);
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=15340000.vic,domain=other}"), 115.2 * kMega);
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=d8000000.r,domain=gpu}"), 1);
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=e.gp10b,domain=gpu}"), 1);
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=f.r,domain=other}"), 1);
+}
+
+// L4T 28 to 32, seen where the class does not show the device.
+TEST_F(ClocksTest, AGpuOutsideTheClassAndALoadBesideIt) {
+  device("57000000.gpu", "76800000\n", "/sys/devices/gpu.0/devfreq");
+  fixture.file("/sys/devices/gpu.0/load", "125\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=57000000.gpu,domain=gpu}"), 76.8 * kMega);
+  EXPECT_EQ(value("jetmem_gpu_load_ratio{clock=57000000.gpu}"), 0.125);
+}
+
+TEST_F(ClocksTest, ALoadIsNotGivenToOneOfTwoGpus) {
+  device("gpu-gpc-0", "76800000\n");
+  device("gpu-nvd-0", "76800000\n");
+  fixture.file("/sys/devices/gpu.0/load", "125\n");
+  ASSERT_TRUE(fixture.run());
+  for (const auto& clock : reading().clocks) EXPECT_EQ(clock.load, std::nullopt);
+}
+
+TEST_F(ClocksTest, LoadAboveAllIsNoLoad) {
+  device("17000000.gpu", "612000000\n");
+  fixture.file("/sys/class/devfreq/17000000.gpu/device/load", "1001\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().clocks[0].load, std::nullopt);
+  EXPECT_EQ(absent("inconsistent"), 1U);
+}
+
+// Orin, as root: firmware's clock, the driver's activity in kHz.
+TEST_F(ClocksTest, TheMemorysClockAndUse) {
+  tegra();
+  bpmp("2133000000\n");
+  fixture.file("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "2133000000\n");
+  fixture.file("/sys/kernel/debug/cactmon/mc_all", "1386450\n");
+  ASSERT_TRUE(fixture.run());
+  const std::string labels = "{clock=\"emc\",domain=\"memory\"}";
+  EXPECT_EQ(value("jetmem_clock_hertz" + labels), 2133 * kMega);
+  EXPECT_EQ(value("jetmem_clock_min_hertz" + labels), 0);
+  EXPECT_EQ(value("jetmem_clock_hardware_max_hertz" + labels), 3199 * kMega);
+  EXPECT_TRUE(std::isnan(value("jetmem_clock_max_hertz" + labels)));
+  EXPECT_EQ(value("jetmem_emc_cap_hertz"), 2133 * kMega);
+  EXPECT_EQ(value("jetmem_emc_locked"), 0);
+  EXPECT_EQ(value("jetmem_emc_activity_hertz"), 1386.45 * kMega);
+  EXPECT_EQ(value("jetmem_emc_utilization_ratio"), 0.65);
+  EXPECT_EQ(value("jetmem_emc_utilization_max_1m_ratio"), 0.65);
+  EXPECT_EQ(all_absent(), 0U);
+}
+
+TEST_F(ClocksTest, UseAboveTheClockIsNotClamped) {
+  tegra();
+  bpmp("204000000\n");
+  fixture.file("/sys/kernel/debug/cactmon/mc_all", "204001\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().emc.activity, 204001000U);
+  EXPECT_EQ(reading().emc.utilization, std::nullopt);
+  EXPECT_EQ(absent("inconsistent"), 1U);
+}
+
+TEST_F(ClocksTest, ACapOfNoneIsNone) {
+  policy(0, "729600\n");
+  fixture.file("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().emc.cap, std::nullopt);
+}
+
+// tegra210: the unit of the activity is not known, so no share is made of it.
+TEST_F(ClocksTest, TheNanosMemory) {
+  tegra();
+  fixture.file("/sys/kernel/debug/clk/emc/clk_rate", "1600000000\n");
+  fixture.file("/sys/kernel/debug/clk/override.emc/clk_rate", "1\n");
+  fixture.file("/sys/kernel/debug/tegra_bwmgr/emc_min_rate", "40800000\n");
+  fixture.file("/sys/kernel/debug/tegra_bwmgr/emc_max_rate", "1600000000\n");
+  fixture.file("/sys/kernel/actmon_avg_activity/mc_all", "143360\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=emc,domain=memory}"), 1600 * kMega);
+  EXPECT_EQ(value("jetmem_emc_activity_raw{counter=actmon_avg_activity}"), 143360);
+  EXPECT_EQ(reading().emc.utilization, std::nullopt);
+  EXPECT_EQ(all_absent(), 0U);
+}
+
+TEST_F(ClocksTest, ThorsMemoryIsADevfreqDevice) {
+  tegra();
+  device("bwmgr", "3200000000\n");
+  fixture.file("/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity", "613376\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_clock_hertz{clock=bwmgr,domain=memory}"), 3200 * kMega);
+  EXPECT_EQ(value("jetmem_emc_activity_raw{counter=mc_all_avg_activity}"), 613376);
+  EXPECT_EQ(all_absent(), 0U) << "nothing is missed of an EMC that is told otherwise";
+}
+
+TEST_F(ClocksTest, DeniedDebugfsCostsTheMemoryOnly) {
+  tegra();
+  policy(0, "729600\n");
+  for (const auto& emc : clocks::kEmcFiles) {
+    if (emc.path.find("/debug/") != std::string_view::npos) fixture.error(emc.path, EACCES);
+  }
+  fixture.error(clocks::kFirmwareActivity.path, EACCES);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().clocks.size(), 1U);
+  EXPECT_EQ(absent("debugfs_denied"), 4U);  // clock, least, most, activity
+  EXPECT_EQ(all_absent(), 4U);
+}
+
+TEST_F(ClocksTest, DebugfsThatIsNotMountedIsSaid) {
+  tegra();
+  policy(0, "729600\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("debugfs_absent"), 4U);
+}
+
+// On a PC debugfs is denied too, and hides no EMC.
+TEST_F(ClocksTest, NothingIsMissedOnOtherMachines) {
+  fixture.file("/proc/device-tree/compatible", "raspberrypi,5-model-b\0brcm,bcm2712\0"s);
+  policy(0, "729600\n");
+  fixture.error("/sys/kernel/debug/bpmp/debug/clk/emc/rate", EACCES);
+  fixture.error("/sys/kernel/debug/cactmon/mc_all", EACCES);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(all_absent(), 0U);
+}
+
+TEST_F(ClocksTest, AClockThatIsOffOrFailsIsCounted) {
+  policy(0, "729600\n");
+  const std::string at = "/sys/class/devfreq/17000000.gpu/";
+  fixture.error(at + "cur_freq", EAGAIN);
+  fixture.error(at + "min_freq", EIO);
+  fixture.error(at + "max_freq", ENODEV);
+  fixture.error(at + "device/load", EINVAL);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("powered_off"), 2U);
+  EXPECT_EQ(absent("unreadable"), 2U);
+  EXPECT_FALSE(has("jetmem_clock_hertz{clock=17000000.gpu,domain=gpu}"));
+}
+
+TEST_F(ClocksTest, NoLimitIsNoFrequency) {
+  device("a", "5\n");
+  fixture.file("/sys/class/devfreq/b/cur_freq", "0\n");  // gated: that is its clock
+  fixture.file("/sys/class/devfreq/b/max_freq", "18446744073709551615\n");
+  fixture.file("/sys/class/devfreq/b/available_frequencies", "\n");
+  fixture.file("/sys/class/devfreq/c/max_freq", "0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().clocks[1].now, 0U);
+  EXPECT_EQ(reading().clocks[1].max, std::nullopt);
+  EXPECT_EQ(reading().clocks[1].hardware_max, std::nullopt);
+  EXPECT_EQ(reading().clocks[2].max, std::nullopt);
+  EXPECT_EQ(absent("placeholder"), 2U);
+}
+
+TEST_F(ClocksTest, ThePowerModeAndItsName) {
+  fixture.file("/var/lib/nvpmodel/status", "pmode:0002\n");
+  fixture.file("/etc/nvpmodel.conf",
+               "# < POWER_MODEL ID=2 NAME=NOT_THIS >\n"
+               "< PARAM TYPE=FILE NAME=CPU_ONLINE >\n"
+               "< POWER_MODEL ID=0 NAME=MAXN >\n"
+               "< POWER_MODEL ID=2 NAME=MODE_15W_6CORE >\n"
+               "< PM_CONFIG DEFAULT=2 >\n");
+  // Without an answer elsewhere, too: the mode alone is worth showing.
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_power_mode"), 2);
+  EXPECT_EQ(value("jetmem_power_mode_info{mode=2,name=MODE_15W_6CORE}"), 1);
+
+  // Somebody changes it.
+  fixture.clear();
+  fixture.file("/var/lib/nvpmodel/status", "pmode:0000\n");
+  fixture.file("/etc/nvpmodel.conf", "< POWER_MODEL ID=0 NAME=MAXN >\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_power_mode"), 0);
+  EXPECT_EQ(value("jetmem_power_mode_info{mode=0,name=MAXN}"), 1);
+  EXPECT_FALSE(has("jetmem_power_mode_info{mode=2,name=MODE_15W_6CORE}"));
+
+  fixture.clear();
+  fixture.file("/var/lib/nvpmodel/status", "pmode:0000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_power_mode"), 0);
+  EXPECT_EQ(absent("name_unknown"), 1U);
+  EXPECT_EQ(reading().power_mode_name, "");
+}
+
+TEST(PowerMode, StatusIsReadWithItsFourDigits) {
+  EXPECT_EQ(clocks::power_mode_of("pmode:0002\n"), 2U);
+  EXPECT_EQ(clocks::power_mode_of("pmode:0002"), 2U) << "four digits are a whole number";
+  EXPECT_EQ(clocks::power_mode_of("pmode:0008 fmode:quiet\n"), 8U);
+  EXPECT_EQ(clocks::power_mode_of("pmode:12345\n"), 12345U);
+  for (const std::string_view bad :
+       {"", "\n", "pmode:", "pmode:\n", "pmode:2\n", "pmode:000", "pmode:0002x\n", "pmode: 0002\n",
+        "pmode:-002\n", "PMODE:0002\n", "pmode:99999999999999999999\n", "fmode:quiet\n"}) {
+    EXPECT_EQ(clocks::power_mode_of(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(PowerMode, NamesAreThoseOfPowerModels) {
+  constexpr std::string_view kConf =
+      "<POWER_MODEL ID=7 NAME=SEVEN>\n"
+      "  < POWER_MODEL ID=10 NAME=TEN >\r\n"
+      "< POWER_MODEL NAME=REVERSED ID=4 >\n"
+      "< POWER_MODEL ID=5 >\n"
+      "< POWER_MODEL ID=6 NAME=CU";
+  EXPECT_EQ(clocks::power_mode_name(kConf, 7), "SEVEN");
+  EXPECT_EQ(clocks::power_mode_name(kConf, 4), "REVERSED");
+  EXPECT_EQ(clocks::power_mode_name(kConf, 5), "");
+  EXPECT_EQ(clocks::power_mode_name(kConf, 6), "") << "cut";
+  EXPECT_EQ(clocks::power_mode_name(kConf, 1), "");
+  EXPECT_EQ(clocks::power_mode_name("", 0), "");
+}
+
+TEST(CpuLists, AreCounted) {
+  EXPECT_EQ(clocks::count_of_cpus("0\n"), 1U);
+  EXPECT_EQ(clocks::count_of_cpus("0-11\n"), 12U);
+  EXPECT_EQ(clocks::count_of_cpus("0-3,6,8-9\n"), 7U);
+  for (const std::string_view bad :
+       {"", "\n", "0-3", "3-0\n", "0,0\n", "0-3,2\n", "0-\n", ",1\n", "0,\n", "0-3x\n", " -3\n",
+        "0- 3\n", "0-99999999\n", "0-18446744073709551615\n"}) {
+    EXPECT_EQ(clocks::count_of_cpus(bad), std::nullopt) << bad;
+  }
+}
+
+TEST_F(ClocksTest, NothingThereIsAbsentAndDeniedIsDenied) {
+  fixture.file("/sys/devices/system/cpu/online", "0-3\n");
+  const auto none = fixture.run();
+  EXPECT_EQ(none.error().code, Errc::kAbsent);
+  EXPECT_EQ(none.error().message,
+            "neither cpufreq nor devfreq nor a power mode of nvpmodel on this machine");
+  fixture.error("/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", EIO);
+  EXPECT_EQ(fixture.run().error().code, Errc::kIo);
+  fixture.error("/sys/class/devfreq", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.file("/var/lib/nvpmodel/status", "pmode:\n");
+  EXPECT_EQ(fixture.error_message(), "/var/lib/nvpmodel/status: found 'pmode:?'");
+}
+
+// The ugly ladder.
+TEST_F(ClocksTest, ABadFileCostsItsValueOnly) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view("7296"),
+        std::string_view("729600\r\n"), std::string_view("-1\n"), std::string_view("1 2\n"),
+        std::string_view("<unknown>\n"), std::string_view("1\n2"),
+        std::string_view("99999999999999999999\n"), std::string_view("\0\x01\xff", 3)}) {
+    fixture.clear();
+    tegra();
+    policy(0, bad);
+    device("17000000.gpu", bad);
+    bpmp(bad);
+    fixture.file("/sys/kernel/debug/cactmon/mc_all", bad);
+    fixture.file("/sys/devices/system/cpu/online", "0-5");
+    ASSERT_TRUE(fixture.run());
+    for (const auto& clock : reading().clocks) {
+      EXPECT_EQ(clock.now, std::nullopt);
+      EXPECT_NE(clock.min, std::nullopt);
+    }
+    EXPECT_EQ(absent("malformed"), 5U);
+  }
+}
+
+TEST_F(ClocksTest, AvailableFrequenciesAreAllNumbersOrNone) {
+  for (const std::string_view bad :
+       {"306000000 612", "306000000 6e8\n", "306000000,612000000\n", "x\n", "1 -2\n"}) {
+    fixture.clear();
+    fixture.file("/sys/class/devfreq/a/cur_freq", "1\n");
+    fixture.file("/sys/class/devfreq/a/available_frequencies", bad);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().clocks[0].hardware_max, std::nullopt) << bad;
+    EXPECT_EQ(absent("malformed"), 1U) << bad;
+  }
+  fixture.clear();
+  fixture.file("/sys/class/devfreq/a/available_frequencies", "3 1 2 \n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().clocks[0].hardware_max, 3U) << "in whatever order";
+}
+
+TEST_F(ClocksTest, HostileNames) {
+  device("good", "1\n");
+  device("bad\x1b[2J", "2\n");
+  device(std::string(65, 'a'), "3\n");
+  policy(0, "1\n");
+  fixture.file("/sys/devices/system/cpu/cpufreq/policy/scaling_cur_freq", "1\n");
+  fixture.file("/sys/devices/system/cpu/cpufreq/policy1x/scaling_cur_freq", "1\n");
+  fixture.file("/sys/devices/system/cpu/cpufreq/policy99999999999/scaling_cur_freq", "1\n");
+  fixture.file("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "a\x01z\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().clocks.size(), 2U);
+  EXPECT_EQ(reading().clocks[0].governor, "");
+  EXPECT_EQ(reading().clocks[1].name, "good");
+  EXPECT_EQ(absent("malformed"), 3U);
+}
+
+TEST_F(ClocksTest, BeyondTheBoundsIsCountedNotStored) {
+  for (int i = 0; i < 70; ++i) policy(i, "1\n");
+  for (int i = 0; i < 40; ++i) device("d" + std::to_string(i), "1\n");
+  fixture.file("jetmem:clocks omitted", "3\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().clocks.size(), 64U + 32U);
+  EXPECT_EQ(absent("beyond_bound"), 6U + 8U + 3U);
+}
+
+TEST_F(ClocksTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  tegra();
+  policy(0, "1\n");
+  device("17000000.gpu", "1\n");
+  fixture.file("/sys/class/devfreq/17000000.gpu/device/load", "10\n");
+  bpmp("2133000000\n");
+  fixture.file("/sys/kernel/debug/cactmon/mc_all", "1\n");
+  fixture.file("/sys/kernel/actmon_avg_activity/mc_all", "1\n");
+  fixture.file("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "1\n");
+  fixture.file("/var/lib/nvpmodel/status", "pmode:0000\n");
+  fixture.file("/etc/nvpmodel.conf", "< POWER_MODEL ID=0 NAME=MAXN >\n");
+  fixture.file("/sys/devices/system/cpu/online", "0\n");
+  fixture.file("/sys/devices/system/cpu/present", "0\n");
+  ASSERT_TRUE(fixture.run());
+  Snapshot bare;
+  bare.add("/sys/class/devfreq/a/cur_freq", "10\n", 0);
+  Clocks reused = reading();
+  Clocks fresh;
+  ASSERT_TRUE(parse_clocks(bare, reused));
+  ASSERT_TRUE(parse_clocks(bare, fresh));
+  EXPECT_EQ(reused.clocks, fresh.clocks);
+  EXPECT_EQ(reused.emc, Clocks::Emc{});
+  EXPECT_EQ(reused.power_mode, std::nullopt);
+  EXPECT_EQ(reused.power_mode_name, "");
+  EXPECT_EQ(reused.cpus_online, std::nullopt);
+  EXPECT_EQ(reused.cpus_present, std::nullopt);
+  ASSERT_EQ(fresh.clocks.size(), 1U);
+  EXPECT_EQ(fresh.clocks[0].governor, "");
+}
+
+TEST_F(ClocksTest, ASteadyMachineChangesNoShape) {
+  policy(0, "1\n");
+  device("17000000.gpu", "1\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+// What is read at all.
+class ClocksGather : public testing::Test {
+ protected:
+  void file(const std::string& path, const std::string& text) { dir_.write(path.substr(1), text); }
+  Result<void> parse() {
+    const auto root = Root::at(dir_.path());
+    EXPECT_TRUE(root);
+    SnapshotReader reader(ClocksSource::kInfo.paths, ClocksSource::kInfo.limits,
+                          ClocksSource::kInfo.gather);
+    const Snapshot& snapshot = reader.read(*root);
+    paths_.clear();
+    for (std::size_t i = 0; i < snapshot.size(); ++i) paths_.emplace_back(snapshot[i].path);
+    return parse_clocks(snapshot, clocks_);
+  }
+  bool has_read(const std::string& path) const {
+    return std::find(paths_.begin(), paths_.end(), path) != paths_.end();
+  }
+  TempDir dir_;
+  std::vector<std::string> paths_;
+  Clocks clocks_;
+};
+
+TEST_F(ClocksGather, OnlyAGpuIsAskedForItsLoad) {
+  file("/sys/class/devfreq/1.gpu/cur_freq", "1\n");
+  file("/sys/class/devfreq/1.gpu/device/load", "10\n");
+  file("/sys/class/devfreq/2.vic/cur_freq", "1\n");
+  file("/sys/class/devfreq/2.vic/device/load", "10\n");
+  ASSERT_TRUE(parse());
+  EXPECT_TRUE(has_read("/sys/class/devfreq/1.gpu/device/load"));
+  EXPECT_FALSE(has_read("/sys/class/devfreq/2.vic/device/load"));
+  EXPECT_EQ(clocks_.clocks[0].load, 0.01);
+}
+
+TEST_F(ClocksGather, OldKernelsPlacesAreLookedAtOnlyWhereTheClassHasNoGpu) {
+  file("/sys/class/devfreq/2.vic/cur_freq", "1\n");
+  file("/sys/devices/platform/17000000.gv11b/devfreq/17000000.gv11b/cur_freq", "7\n");
+  file("/sys/devices/platform/17000000.gv11b/load", "500\n");
+  ASSERT_TRUE(parse());
+  ASSERT_EQ(clocks_.clocks.size(), 2U);
+  EXPECT_EQ(clocks_.clocks[0].domain, Clocks::Domain::kGpu);
+  EXPECT_EQ(clocks_.clocks[0].now, 7U);
+  EXPECT_EQ(clocks_.clocks[0].load, 0.5);
+
+  file("/sys/class/devfreq/17000000.gv11b/cur_freq", "8\n");
+  ASSERT_TRUE(parse());
+  ASSERT_EQ(clocks_.clocks.size(), 2U);
+  EXPECT_EQ(clocks_.clocks[0].now, 8U);
+  EXPECT_EQ(clocks_.clocks[0].load, 0.5);
+}
+
+TEST_F(ClocksGather, FirmwareIsAskedForActivityOnlyWhereNoDriverTellsIt) {
+  const std::string firmware = "/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity";
+  file(firmware, "9\n");
+  file("/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1\n");
+  ASSERT_TRUE(parse());
+  EXPECT_EQ(clocks_.emc.raw[1], 9U);
+  file("/sys/kernel/debug/cactmon/mc_all", "1\n");
+  ASSERT_TRUE(parse());
+  EXPECT_FALSE(has_read(firmware));
+}
+
+TEST_F(ClocksGather, SaysWhatItLeftOut) {
+  for (int i = 0; i < 100; ++i) {
+    file("/sys/devices/system/cpu/cpufreq/policy" + std::to_string(i) + "/scaling_cur_freq", "1\n");
+  }
+  for (int i = 0; i < 33; ++i) {
+    file("/sys/class/devfreq/d" + std::to_string(i) + "/cur_freq", "1\n");
+  }
+  ASSERT_TRUE(parse());
+  ASSERT_EQ(clocks_.clocks.size(), 96U);
+  EXPECT_EQ(clocks_.clocks[63].name, "policy63") << "the first by number";
+  EXPECT_TRUE(has_read("jetmem:clocks omitted"));
+  ASSERT_EQ(clocks_.absent.counts().size(), 1U);
+  EXPECT_EQ(clocks_.absent.counts()[0].reason, "beyond_bound");
+  EXPECT_EQ(clocks_.absent.counts()[0].count, 36U + 1U);
+}
+
+TEST(ClocksOfBoards, AreUnderstood) {
+  struct Board {
+    const char* name;
+    std::size_t clocks;
+    std::optional<double> gpu_load;
+    std::optional<std::uint64_t> memory;
+    std::string mode;
+    bool has_use;
+    std::uint64_t absent;
+  };
+  for (const Board& board : {Board{"nano-4gb", 3, 0.683, 1600000000, "MAXN", false, 0},
+                             Board{"xavier-nx", 6, 0.947, 1600000000, "MODE_15W_6CORE", false, 0},
+                             Board{"orin-nano-8gb", 5, 0.992, 2133000000, "15W", true, 0},
+                             Board{"agx-orin", 5, 0.0, {}, "MAXN", false, 4},
+                             Board{"orin", 5, 0.874, 3199000000, "MODE_50W", true, 0},
+                             Board{"thor", 10, {}, 3200000000, "120W", false, 0},
+                             Board{"raspberry-pi-5", 1, {}, {}, "", false, 0},
+                             Board{"x86-pc", 8, {}, {}, "", false, 0}}) {
+    SCOPED_TRACE(board.name);
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
+    ASSERT_TRUE(root);
+    SnapshotReader reader(ClocksSource::kInfo.paths, ClocksSource::kInfo.limits,
+                          ClocksSource::kInfo.gather);
+    Clocks clocks;
+    const auto ok = parse_clocks(reader.read(*root), clocks);
+    ASSERT_TRUE(ok) << ok.error().message;
+    EXPECT_EQ(clocks.clocks.size(), board.clocks);
+    std::optional<double> load;
+    std::optional<std::uint64_t> memory;
+    for (const Clocks::Clock& clock : clocks.clocks) {
+      EXPECT_TRUE(clock.now) << clock.name;
+      EXPECT_FALSE(clock.governor.empty() && clock.name != "emc") << clock.name;
+      if (clock.load) load = clock.load;
+      if (clock.domain == Clocks::Domain::kMemory) memory = clock.now;
+    }
+    EXPECT_EQ(load, board.gpu_load);
+    EXPECT_EQ(memory, board.memory);
+    EXPECT_EQ(clocks.power_mode_name, board.mode);
+    EXPECT_EQ(clocks.emc.utilization.has_value(), board.has_use);
+    EXPECT_EQ(clocks.cpus_online, clocks.cpus_present);
+    std::uint64_t absent = 0;
+    for (const auto& entry : clocks.absent.counts()) absent += entry.count;
+    EXPECT_EQ(absent, board.absent);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/power.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "base/root/gatherer.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+class PowerTest : public SourceTest<PowerSource> {
+ protected:
+  void hwmon(const std::string& leaf, std::string_view text, int number = 1) {
+    fixture.file("/sys/class/hwmon/hwmon" + std::to_string(number) + "/" + leaf, text);
+  }
+  void hwmon_error(const std::string& leaf, int error) {
+    fixture.error("/sys/class/hwmon/hwmon1/" + leaf, error);
+  }
+  void iio(const std::string& leaf, std::string_view text) {
+    fixture.file("/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/" + leaf, text);
+  }
+  // A chip with one channel that works.
+  void one_channel(std::string_view label = "VDD_IN\n") {
+    hwmon("name", "ina3221\n");
+    hwmon("in1_label", label);
+    hwmon("in1_enable", "1\n");
+    hwmon("in1_input", "5000\n");
+    hwmon("curr1_input", "1500\n");
+  }
+};
+
+TEST_F(PowerTest, FromTextToSamples) {
+  one_channel();
+  hwmon("curr1_max", "4968\n");
+  hwmon("curr1_crit", "32760\n");
+  hwmon("shunt1_resistor", "5000\n");
+  hwmon("in7_label", "sum of shunt voltages\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=VDD_IN}"), 7.5);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_volts{index=0,rail=VDD_IN}"), 5);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_amperes{index=0,rail=VDD_IN}"), 1.5);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_warning_limit_amperes{index=0,rail=VDD_IN}"), 4.968);
+  EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
+  EXPECT_EQ(absent("limit_unset"), 1U);
+  EXPECT_EQ(absent("sum_not_a_rail"), 1U);
+}
+
+TEST_F(PowerTest, NvidiasOldDriverHasItsOwnNamesAndUnits) {
+  iio("rail_name_0", "POM_5V_IN\n");
+  iio("in_voltage0_input", "5064\n");
+  iio("in_current0_input", "872\n");
+  iio("in_power0_input", "4415\n");
+  iio("warn_current_limit_0", "4000 ma\n");
+  iio("crit_current_limit_0", "5000\n");
+  iio("rail_name_2", "POM_5V_CPU\n");
+  iio("in_power2_input", "12\n");
+  iio("in_power2_input_scale", "1\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().rails.size(), 2U);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=POM_5V_IN}"), 4.415);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_volts{index=0,rail=POM_5V_IN}"), 5.064);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_critical_limit_amperes{index=0,rail=POM_5V_IN}"), 5);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_warning_limit_amperes{index=0,rail=POM_5V_IN}"), 4);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=POM_5V_CPU}"), 0.012);
+}
+
+TEST_F(PowerTest, OfTheOldDriverALimitAtTheChipsEndIsUnset) {
+  iio("rail_name_0", "VDD_IN\n");
+  // Over 5, 10, 1, 11 (rounded both ways) and 100 milliohms.
+  for (const char* unset :
+       {"32760 ma\n", "16380 ma\n", "163800\n", "14890 ma\n", "14891 ma\n", "1638 ma\n"}) {
+    SCOPED_TRACE(unset);
+    iio("crit_current_limit_0", unset);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
+    EXPECT_EQ(absent("limit_unset"), 1U);
+    fixture.clear();
+    iio("rail_name_0", "VDD_IN\n");
+  }
+  for (const char* set : {"5000 ma\n", "4000 ma\n", "32758 ma\n", "1637 ma\n", "0 ma\n"}) {
+    SCOPED_TRACE(set);
+    iio("crit_current_limit_0", set);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_NE(reading().rails[0].critical_amperes, std::nullopt);
+    EXPECT_EQ(absent("limit_unset"), 0U);
+    fixture.clear();
+    iio("rail_name_0", "VDD_IN\n");
+  }
+  for (const char* bad : {"5000 ma", " ma\n", "ma\n", "5000 mw\n", "5000 ma ma\n"}) {
+    SCOPED_TRACE(bad);
+    iio("crit_current_limit_0", bad);
+    iio("in_power0_input", "5 ma\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
+    EXPECT_EQ(absent("malformed"), 2U);
+    fixture.clear();
+    iio("rail_name_0", "VDD_IN\n");
+  }
+}
+
+TEST_F(PowerTest, OfTheOldDriverAChannelThatNobodyDescribedIsNotConnected) {
+  iio("rail_name_0", "(null)\n");
+  iio("in_voltage0_input", "8\n");
+  iio("rail_name_1", "VDD_IN\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().rails.size(), 1U);
+  EXPECT_EQ(reading().rails[0].name, "VDD_IN");
+  EXPECT_EQ(absent("not_connected"), 1U);
+}
+
+TEST_F(PowerTest, NegativePowerIsLeftOutAndCounted) {
+  hwmon("name", "ina3221\n");
+  hwmon("in1_label", "VDD_IN\n");
+  hwmon("in1_input", "5000\n");
+  hwmon("curr1_input", "-8\n");
+  iio("rail_name_0", "POM_5V_IN\n");
+  iio("in_power0_input", "-12\n");
+  hwmon("name", "ina226\n", 2);
+  hwmon("power1_input", "-1000\n", 2);
+  hwmon("in1_input", "5000\n", 2);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().rails.size(), 3U);
+  for (const Power::Rail& rail : reading().rails) EXPECT_EQ(rail.watts, std::nullopt);
+  EXPECT_EQ(absent("negative_power"), 3U);
+  EXPECT_EQ(reading().rails[0].amperes, -0.008) << "it may flow back";
+}
+
+TEST_F(PowerTest, OtherMonitorsMeasureOneRailInMicrowatts) {
+  hwmon("name", "ina238\n");
+  hwmon("label", "VIN\n");
+  hwmon("in1_input", "19870\n");
+  hwmon("curr1_input", "2961\n");
+  hwmon("power1_input", "58835000\n");
+  hwmon("in2_input", "7\n");
+  hwmon("name", "ina226\n", 2);
+  hwmon("power1_input", "1000000\n", 2);
+  hwmon("in1_input", "5000\n", 2);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().rails.size(), 2U);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=VIN}"), 58.835);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_volts{index=0,rail=VIN}"), 19.87);
+  EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=ina226}"), 1) << "has no label";
+}
+
+TEST_F(PowerTest, ShuntVoltagesAndSumsAreNoRails) {
+  one_channel();
+  hwmon("in4_input", "7500\n");
+  hwmon("in5_input", "7500\n");
+  hwmon("in7_input", "15000\n");
+  hwmon("curr4_input", "3000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().rails.size(), 1U);
+}
+
+TEST_F(PowerTest, WhatIsNotConnectedIsNoRail) {
+  one_channel("NC\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(reading().rails.empty());
+  EXPECT_EQ(absent("not_connected"), 1U);
+}
+
+TEST_F(PowerTest, RailsOfOneNameKeepTheirIndex) {
+  const auto chips = [&](bool first) {
+    fixture.clear();
+    for (int number : {1, 2}) {
+      if (number == 1 && !first) continue;
+      hwmon("name", "ina3221\n", number);
+      hwmon("in1_label", "VDD\n", number);
+      hwmon("in1_input", number == 1 ? "1000\n" : "2000\n", number);
+    }
+  };
+  chips(true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_rail_volts{index=0,rail=VDD}"), 1);
+  EXPECT_EQ(value("jetmem_rail_volts{index=1,rail=VDD}"), 2);
+  chips(false);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_rail_volts{index=1,rail=VDD}"), 2) << "not the first one's";
+}
+
+TEST_F(PowerTest, AChannelWithoutALabelHasItsNumber) {
+  hwmon("name", "ina3221\n");
+  hwmon("in2_input", "5000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_rail_volts{index=0,rail=channel 2}"), 5);
+}
+
+TEST_F(PowerTest, GatedAndDisabledRailsAreAbsentNotZero) {
+  hwmon("name", "ina3221\n");
+  hwmon("in1_label", "VDD_GPU\n");
+  hwmon("in1_input", "12000\n");
+  hwmon_error("curr1_input", EAGAIN);
+  hwmon("in2_label", "VDD_CPU\n");
+  hwmon("in2_enable", "0\n");
+  hwmon("in2_input", "0\n");
+  hwmon("curr2_input", "0\n");
+  hwmon("in3_label", "VIN\n");
+  hwmon_error("in3_input", ENODATA);
+  hwmon_error("curr3_input", EIO);
+  hwmon_error("curr3_max", EACCES);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().rails.size(), 3U);
+  EXPECT_EQ(reading().rails[0].volts, 12);
+  EXPECT_EQ(reading().rails[0].watts, std::nullopt);
+  EXPECT_EQ(reading().rails[1].volts, std::nullopt);
+  EXPECT_EQ(absent("powered_off"), 1U);
+  EXPECT_EQ(absent("disabled"), 2U);
+  EXPECT_EQ(absent("unreadable"), 1U);
+  EXPECT_EQ(absent("denied"), 1U);
+}
+
+// The ugly ladder.
+TEST_F(PowerTest, ABadFileCostsItsValueOnly) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view("15"),
+        std::string_view("1500 mA\n"), std::string_view("1.5\n"),
+        std::string_view("99999999999999999999\n"), std::string_view("9223372036854775807\n"),
+        std::string_view("\0\xff\n", 3)}) {
+    fixture.clear();
+    hwmon("name", "ina3221\n");
+    hwmon("in1_label", "VDD_IN\n");
+    hwmon("in1_input", "5000\n");
+    hwmon("curr1_input", bad);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().rails[0].volts, 5);
+    EXPECT_EQ(reading().rails[0].amperes, std::nullopt);
+    EXPECT_EQ(reading().rails[0].watts, std::nullopt);
+    EXPECT_EQ(absent("malformed"), 1U);
+  }
+}
+
+TEST_F(PowerTest, ABadNameCostsItsRailOnly) {
+  for (const std::string& bad : {std::string("VDD_I"), std::string("\n"), std::string("a\033[2J\n"),
+                                 std::string(100, 'x') + "\n"}) {
+    fixture.clear();
+    one_channel(bad);
+    hwmon("in2_label", "VDD_SOC\n");
+    hwmon("in2_input", "5000\n");
+    ASSERT_TRUE(fixture.run());
+    ASSERT_EQ(reading().rails.size(), 1U);
+    EXPECT_EQ(reading().rails[0].name, "VDD_SOC");
+    EXPECT_EQ(absent("malformed"), 1U);
+  }
+}
+
+TEST_F(PowerTest, Errors) {
+  EXPECT_EQ(fixture.error_message(),
+            "no chip that measures power (INA3221 or INA2xx) on this machine");
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  fixture.error("/sys/class/hwmon", ENOENT);
+  fixture.error("/sys/bus/i2c/drivers/ina3221x", ENOENT);
+  hwmon("name", "nvme\n");
+  hwmon("in1_input", "1\n");
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  fixture.clear();
+  fixture.error("/sys/class/hwmon", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  hwmon("name", "ina3221\n");
+  hwmon_error("in1_label", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  one_channel("a\033");
+  EXPECT_EQ(fixture.error_message(),
+            "/sys/class/hwmon/hwmon1/in1_label: expected the name of a rail, found 'a?'");
+}
+
+TEST_F(PowerTest, TooManyAreCounted) {
+  for (int chip = 0; chip < 20; ++chip) {
+    hwmon("name", "ina3221\n", chip);
+    for (const char* leaf : {"in1_input", "in2_input", "in3_input"}) hwmon(leaf, "1\n", chip);
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().rails.size(), 32U);
+  EXPECT_EQ(absent("beyond_bound"), 4U + 16 * 3 - 32);
+}
+
+TEST_F(PowerTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  one_channel();
+  hwmon("curr1_max", "4968\n");
+  hwmon("curr1_crit", "4968\n");
+  ASSERT_TRUE(fixture.run());
+  Snapshot bare;
+  bare.add("/sys/class/hwmon/hwmon0/name", "ina3221\n", 0);
+  bare.add("/sys/class/hwmon/hwmon0/in1_label", "A\n", 0);
+  Power reused = reading();
+  Power fresh;
+  ASSERT_TRUE(parse_power(bare, reused));
+  ASSERT_TRUE(parse_power(bare, fresh));
+  EXPECT_EQ(reused.rails, fresh.rails);
+}
+
+TEST_F(PowerTest, ASteadyMachineChangesNoShape) {
+  one_channel();
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
+  TempDir dir;
+  const auto file = [&](const std::string& path, std::string_view text) {
+    dir.write("sys/class/hwmon/" + path, text);
+  };
+  file("hwmon0/name", "nvme\n");
+  file("hwmon0/in1_input", "1\n");
+  file("hwmon1/name", "ina3221\n");
+  file("hwmon1/in1_label", "NC\n");
+  file("hwmon1/in1_input", "1\n");
+  file("hwmon1/in2_label", "VDD\n");
+  file("hwmon1/in2_enable", "0\n");
+  file("hwmon1/in2_input", "1\n");
+  file("hwmon1/in3_label", "VIN\n");
+  file("hwmon1/in3_input", "5000\n");
+  file("hwmon1/curr3_input", "1000\n");
+  file("hwmon1/curr3_max_alarm", "0\n");
+  const auto root = Root::at(dir.path());
+  ASSERT_TRUE(root);
+  SnapshotReader reader(PowerSource::kInfo.paths, PowerSource::kInfo.limits,
+                        PowerSource::kInfo.gather);
+  const Snapshot& snapshot = reader.read(*root);
+  EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon0/in1_input").error, ENOENT);
+  EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon1/in1_input").error, ENOENT) << "not connected";
+  EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon1/in2_input").error, ENOENT) << "off";
+  EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon1/curr3_max_alarm").error, ENOENT);
+  Power power;
+  ASSERT_TRUE(parse_power(snapshot, power));
+  ASSERT_EQ(power.rails.size(), 2U);
+  EXPECT_EQ(power.rails[1].watts, 5);
+}
+
+TEST(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
+  TempDir dir;
+  const std::string folder = "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/";
+  const auto file = [&](const std::string& leaf, std::string_view text) {
+    dir.write(folder.substr(1) + leaf, text);
+  };
+  for (const char* channel : {"0", "1", "2"}) {
+    for (const char* quantity : {"voltage", "current", "power"}) {
+      file("in_" + std::string(quantity) + channel + "_input", "5000\n");
+    }
+    for (const char* limit : {"warn", "crit"}) {
+      file(limit + std::string("_current_limit_") + channel, "4000 ma\n");
+    }
+  }
+  file("rail_name_0", "NC\n");
+  file("rail_name_1", "(null)\n");
+  file("rail_name_2", "VDD_IN\n");
+  dir.write("sys/bus/i2c/drivers/ina3221x/uevent", "");
+  const auto root = Root::at(dir.path());
+  ASSERT_TRUE(root);
+  SnapshotReader reader(PowerSource::kInfo.paths, PowerSource::kInfo.limits,
+                        PowerSource::kInfo.gather);
+  const Snapshot& snapshot = reader.read(*root);
+  for (std::size_t i = 0; i < snapshot.size(); ++i) {
+    const std::string_view path = snapshot[i].path;
+    if (path.substr(0, folder.size()) != folder) continue;
+    const std::string_view leaf = path.substr(folder.size());
+    EXPECT_TRUE(leaf.find("rail_name_") == 0 || leaf.find('2') != leaf.npos) << path;
+  }
+  Power power;
+  ASSERT_TRUE(parse_power(snapshot, power));
+  ASSERT_EQ(power.rails.size(), 1U);
+  EXPECT_EQ(power.rails[0].volts, 5);
+  EXPECT_EQ(power.rails[0].amperes, 5);
+  EXPECT_EQ(power.rails[0].watts, 5);
+  EXPECT_EQ(power.rails[0].warning_amperes, 4);
+  EXPECT_EQ(power.rails[0].critical_amperes, 4);
+}
+
+Result<void> parse_board(const char* board, Power& out) {
+  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
+  EXPECT_TRUE(root);
+  SnapshotReader reader(PowerSource::kInfo.paths, PowerSource::kInfo.limits,
+                        PowerSource::kInfo.gather);
+  return parse_power(reader.read(*root), out);
+}
+
+TEST(PowerOfBoards, RailsByDriver) {
+  Power power;
+  ASSERT_TRUE(parse_board("nano-4gb", power));
+  ASSERT_EQ(power.rails.size(), 3U);
+  EXPECT_EQ(power.rails[0].name, "POM_5V_IN");
+  EXPECT_EQ(power.rails[0].watts, 4.415);
+  EXPECT_EQ(power.rails[0].warning_amperes, 3) << "printed with its unit";
+  EXPECT_EQ(power.rails[2].critical_amperes, 5);
+  ASSERT_TRUE(parse_board("orin-nano-8gb", power));
+  ASSERT_EQ(power.rails.size(), 3U);
+  EXPECT_EQ(power.rails[0].name, "VDD_IN");
+  EXPECT_GT(*power.rails[0].watts, *power.rails[1].watts + *power.rails[2].watts);
+  ASSERT_TRUE(parse_board("agx-orin", power));
+  EXPECT_EQ(power.rails.size(), 4U) << "two chips, two channels not connected";
+  EXPECT_EQ(parse_board("x86-pc", power).error().code, Errc::kAbsent);
+  EXPECT_EQ(parse_board("raspberry-pi-5", power).error().code, Errc::kAbsent);
+}
+
+}  // namespace
+}  // namespace jetmem

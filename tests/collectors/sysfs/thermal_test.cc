@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/thermal.h"
+
+#include <gtest/gtest.h>
+
+#include "base/root/root.h"
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+class ThermalTest : public SourceTest<ThermalSource> {
+ protected:
+  static std::string zone_path(int number, std::string_view leaf) {
+    return "/sys/class/thermal/thermal_zone" + std::to_string(number) + "/" + std::string(leaf);
+  }
+  void zone(int number, std::string_view type, std::string_view temp,
+            std::string_view mode = "enabled\n") {
+    fixture.file(zone_path(number, "type"), std::string(type) + "\n");
+    fixture.file(zone_path(number, "temp"), temp);
+    fixture.file(zone_path(number, "mode"), mode);
+  }
+  void trip(int number, int trip, std::string_view kind, std::string_view temp) {
+    const std::string at = "trip_point_" + std::to_string(trip);
+    fixture.file(zone_path(number, at + "_temp"), temp);
+    fixture.file(zone_path(number, at + "_type"), std::string(kind) + "\n");
+  }
+  void cooling(int number, std::string_view type, std::string_view state, std::string_view max) {
+    const std::string at = "/sys/class/thermal/cooling_device" + std::to_string(number);
+    fixture.file(at + "/type", std::string(type) + "\n");
+    fixture.file(at + "/cur_state", state);
+    fixture.file(at + "/max_state", max);
+  }
+};
+
+TEST_F(ThermalTest, TemperatureLimitsAndDistances) {
+  zone(0, "cpu-thermal", "71218\n");
+  trip(0, 0, "passive", "99000\n");
+  trip(0, 1, "critical", "104500\n");
+  trip(0, 2, "passive", "70000\n");
+  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=0,zone=cpu-thermal}"), 71.218);
+  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_enabled{index=0,zone=cpu-thermal}"), 1);
+  EXPECT_EQ(
+      fixture.sample("jetmem_thermal_trip_celsius{index=0,kind=critical,trip=1,zone=cpu-thermal}"),
+      104.5);
+  // The passive limit at 70 is exceeded: the next one counts.
+  EXPECT_NEAR(
+      fixture.sample("jetmem_thermal_margin_celsius{index=0,kind=passive,zone=cpu-thermal}"),
+      27.782, 1e-9);
+  EXPECT_NEAR(
+      fixture.sample("jetmem_thermal_margin_celsius{index=0,kind=critical,zone=cpu-thermal}"),
+      33.282, 1e-9);
+  EXPECT_TRUE(std::isnan(
+      fixture.sample("jetmem_thermal_margin_celsius{index=0,kind=hot,zone=cpu-thermal}")));
+}
+
+TEST_F(ThermalTest, TheMarginIsThatToTheNextLimitOfItsKind) {
+  struct Case {
+    std::string_view temp;
+    double active;
+    double passive;
+  };
+  for (const Case& c : {Case{"30000\n", 20, 40}, Case{"49999\n", 0.001, 20.001},
+                        Case{"50000\n", 10, 20},  // reached: the fan runs, and the next is at 60
+                        Case{"60000\n", 0, 10},   // the last one is reached
+                        Case{"71218\n", -11.218, -1.218}}) {
+    SCOPED_TRACE(c.temp);
+    fixture.clear();
+    zone(0, "cpu", c.temp);
+    trip(0, 0, "active", "60000\n");
+    trip(0, 1, "passive", "70000\n");
+    trip(0, 2, "active", "50000\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kActive), c.active);
+    EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kPassive), c.passive);
+    EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kHot), std::nullopt);
+    EXPECT_EQ(value("jetmem_thermal_margin_celsius{index=0,kind=active,zone=cpu}"), c.active);
+  }
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+TEST_F(ThermalTest, APoweredOffZoneIsCountedAndTheRestIsRead) {
+  zone(0, "cpu-thermal", "47218\n");
+  fixture.file(zone_path(1, "type"), "gpu-thermal\n");
+  fixture.error(zone_path(1, "temp"), EAGAIN);
+  trip(1, 0, "critical", "104500\n");
+  fixture.file(zone_path(2, "type"), "cv0-thermal\n");
+  fixture.error(zone_path(2, "temp"), EINVAL);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().zones.size(), 3U);
+  EXPECT_EQ(reading().zones[0].celsius, 47.218);
+  EXPECT_EQ(reading().zones[1].celsius, std::nullopt);
+  EXPECT_EQ(reading().zones[1].trips.size(), 1U);
+  EXPECT_EQ(reading().zones[1].margin(Thermal::Kind::kCritical), std::nullopt);
+  EXPECT_EQ(absent("powered_off"), 1U);
+  EXPECT_EQ(absent("unreadable"), 1U);
+}
+
+TEST_F(ThermalTest, FirmwareErrorsAreUnreadableNotZero) {
+  int number = 0;
+  for (const int error : {EIO, ENODATA, ETIME, EREMOTEIO, ETIMEDOUT}) {
+    fixture.file(zone_path(number, "type"), "z\n");
+    fixture.error(zone_path(number++, "temp"), error);
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("unreadable"), 5U);
+  EXPECT_TRUE(fixture.keys().empty());
+}
+
+TEST_F(ThermalTest, ZonesOfOneTypeAreDistinguishedInTheOrderOfTheirNumbers) {
+  // The order of the snapshot is that of names: 10 comes before 2.
+  zone(10, "acpitz", "30000\n");
+  zone(2, "acpitz", "20000\n");
+  zone(3, "x86_pkg_temp", "46000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=acpitz}"), 20);
+  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=1,zone=acpitz}"), 30);
+  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=x86_pkg_temp}"), 46);
+}
+
+// A series never goes on with the values of another zone.
+TEST_F(ThermalTest, AZoneKeepsItsIndexWhenOthersComeAndGo) {
+  const auto celsius = [&](int index) {
+    return value("jetmem_thermal_zone_celsius{index=\"" + std::to_string(index) +
+                 "\",zone=\"cpu\"}");
+  };
+  const auto worst = [&](int index) {
+    return value("jetmem_thermal_zone_max_1m_celsius{index=\"" + std::to_string(index) +
+                 "\",zone=\"cpu\"}");
+  };
+  zone(0, "cpu", "40000\n");
+  zone(1, "cpu", "91000\n");
+  zone(2, "cpu", "42000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(celsius(1), 91);
+
+  fixture.clear();
+  zone(0, "cpu", "40000\n");
+  zone(2, "cpu", "42000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(celsius(1)));
+  EXPECT_EQ(celsius(2), 42);
+  EXPECT_EQ(worst(2), 42);
+
+  // A new number is a new zone, wherever it stands among the others.
+  fixture.clear();
+  zone(0, "cpu", "40000\n");
+  zone(2, "cpu", "42000\n");
+  zone(7, "cpu", "47000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(celsius(1)));
+  EXPECT_EQ(celsius(3), 47);
+
+  // One that returns is the same again; under another type it is another.
+  fixture.clear();
+  zone(0, "gpu", "60000\n");
+  zone(1, "cpu", "41000\n");
+  zone(2, "cpu", "42000\n");
+  zone(7, "cpu", "47000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(celsius(0)));
+  EXPECT_EQ(celsius(1), 41);
+  EXPECT_EQ(worst(1), 41);
+  EXPECT_EQ(celsius(2), 42);
+  EXPECT_EQ(celsius(3), 47);
+  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=gpu}"), 60);
+}
+
+TEST_F(ThermalTest, ATypeThatCannotBeReadShiftsNoOther) {
+  const auto state = [&](int index) {
+    return value("jetmem_cooling_device_state{index=\"" + std::to_string(index) +
+                 "\",type=\"Processor\"}");
+  };
+  const auto cycle = [&](int unreadable) {
+    fixture.clear();
+    for (int i = 0; i < 3; ++i) {
+      const std::string at = "/sys/class/thermal/cooling_device" + std::to_string(i);
+      if (i == unreadable) {
+        fixture.error(at + "/type", EIO);
+      } else {
+        fixture.file(at + "/type", "Processor\n");
+      }
+      fixture.file(at + "/cur_state", std::to_string(10 + i) + "\n");
+      fixture.file(at + "/max_state", "20\n");
+    }
+    ASSERT_TRUE(fixture.run());
+  };
+  cycle(-1);
+  cycle(0);
+  EXPECT_TRUE(std::isnan(state(0)));
+  EXPECT_EQ(state(1), 11);
+  EXPECT_EQ(state(2), 12);
+  EXPECT_EQ(absent("unreadable"), 1U);
+  cycle(-1);
+  EXPECT_EQ(state(0), 10);
+  EXPECT_EQ(state(2), 12);
+}
+
+TEST_F(ThermalTest, PlaceholdersAreNoTemperatures) {
+  zone(0, "off", "-256000\n");
+  zone(1, "broken", "2147483647\n");
+  zone(2, "PMIC-Die", "100000\n");
+  zone(3, "PMIC-Die", "50000\n");
+  zone(4, "cold", "-40000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("placeholder"), 4U);
+  EXPECT_EQ(reading().zones[4].celsius, -40);
+}
+
+TEST_F(ThermalTest, ThePmicsAlarmsAreShown) {
+  zone(0, "PMIC-Die", "120000\n");
+  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=0,zone=PMIC-Die}"), 120);
+}
+
+TEST_F(ThermalTest, LimitsThatAreNotSetAreLeftOut) {
+  zone(0, "x86_pkg_temp", "46000\n");
+  trip(0, 0, "passive", "-2147483648\n");
+  trip(0, 1, "passive", "-274000\n");
+  trip(0, 2, "passive", "0\n");
+  trip(0, 3, "critical", "0\n");
+  trip(0, 4, "hot", "2147483647\n");
+  trip(0, 5, "active", "0\n");
+  trip(0, 6, "active", "-1000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(absent("trip_unset"), 5U);
+  ASSERT_EQ(reading().zones[0].trips.size(), 2U);
+  EXPECT_EQ(reading().zones[0].trips[0].number, 5U);
+}
+
+TEST_F(ThermalTest, ADisabledZoneKeepsItsTemperatureButHasNoDistances) {
+  zone(0, "cpu", "46000\n", "disabled\n");
+  trip(0, 0, "critical", "100000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=cpu}"), 46);
+  EXPECT_EQ(value("jetmem_thermal_zone_enabled{index=0,zone=cpu}"), 0);
+  EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kCritical), std::nullopt);
+  EXPECT_EQ(absent("disabled"), 1U);
+}
+
+TEST_F(ThermalTest, AZoneWithoutModeIsNeitherEnabledNorDisabled) {
+  fixture.file(zone_path(0, "type"), "CPU-therm\n");
+  fixture.file(zone_path(0, "temp"), "48000\n");
+  fixture.error(zone_path(0, "mode"), ENOENT);
+  trip(0, 0, "critical", "100000\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().zones[0].enabled, std::nullopt);
+  EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kCritical), 52);
+}
+
+TEST_F(ThermalTest, CoolingDevicesOfOneTypeAreDistinguished) {
+  cooling(0, "Processor", "0\n", "10\n");
+  cooling(1, "Processor", "3\n", "10\n");
+  cooling(2, "cpufreq-cpu0", "1\n", "21\n");
+  cooling(3, "intel_powerclamp", "-1\n", "50\n");
+  EXPECT_EQ(fixture.sample("jetmem_cooling_device_state{index=1,type=Processor}"), 3);
+  EXPECT_EQ(fixture.sample("jetmem_cooling_device_max_state{index=0,type=cpufreq-cpu0}"), 21);
+  EXPECT_EQ(reading().cooling[3].state, std::nullopt);
+  EXPECT_EQ(absent("placeholder"), 1U);
+}
+
+TEST_F(ThermalTest, NothingThereIsAbsentAndDeniedIsDenied) {
+  fixture.error("/sys/class/thermal", ENOENT);
+  const auto none = fixture.run();
+  EXPECT_EQ(none.error().code, Errc::kAbsent);
+  EXPECT_EQ(none.error().message, "no thermal zone and no cooling device on this machine");
+  fixture.clear();
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  fixture.error("/sys/class/thermal", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.error(zone_path(0, "type"), EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+}
+
+// The ugly ladder: one bad file leaves out one value.
+TEST_F(ThermalTest, ABadFileCostsItsValueOnly) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view("47.2\n"),
+        std::string_view("47000\r\n"), std::string_view("47000 C\n"), std::string_view("-\n"),
+        std::string_view("4700"), std::string_view("47000\n4"),
+        std::string_view("99999999999999999999\n"), std::string_view("\0\x01\xff", 3)}) {
+    fixture.clear();
+    zone(0, "bad", bad);
+    zone(1, "good", "46000\n");
+    trip(1, 0, "critical", bad);
+    trip(1, 1, "critical", "100000\n");
+    cooling(0, "fan", bad, "3\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().zones[0].celsius, std::nullopt);
+    EXPECT_EQ(reading().zones[1].celsius, 46);
+    EXPECT_EQ(reading().zones[1].trips.size(), 1U);
+    EXPECT_EQ(reading().cooling[0].state, std::nullopt);
+    EXPECT_EQ(reading().cooling[0].max_state, 3U);
+    EXPECT_EQ(absent("malformed"), 3U);
+  }
+}
+
+TEST_F(ThermalTest, ATypeThatIsNoNameCostsItsZone) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view(" \n"),
+        std::string_view("cpu\r\n"), std::string_view("cpu"), std::string_view("c\npu\n"),
+        std::string_view("\x1b[2J\n"), std::string_view("cpu\0\n", 5),
+        std::string_view("a-name-of-more-than-sixty-four-bytes-which-no-kernel-has-room-for\n")}) {
+    fixture.clear();
+    zone(0, "good", "46000\n");
+    cooling(0, "fan", "1\n", "3\n");
+    fixture.file(zone_path(1, "type"), bad);
+    fixture.file(zone_path(1, "temp"), "47000\n");
+    fixture.file("/sys/class/thermal/cooling_device1/type", bad);
+    fixture.file("/sys/class/thermal/cooling_device1/cur_state", "2\n");
+    ASSERT_TRUE(fixture.run());
+    ASSERT_EQ(reading().zones.size(), 1U);
+    EXPECT_EQ(reading().zones[0].type, "good");
+    ASSERT_EQ(reading().cooling.size(), 1U);
+    EXPECT_EQ(absent("malformed"), 2U);
+  }
+  // Where it was the only one, the error says what is wrong with it.
+  const auto error_of = [&](std::string_view text) {
+    fixture.clear();
+    fixture.file(zone_path(0, "type"), text);
+    return fixture.error_message();
+  };
+  const std::string at = "/sys/class/thermal/thermal_zone0/type: ";
+  EXPECT_EQ(error_of("\n"), at + "empty");
+  EXPECT_EQ(error_of("cpu"), at + "cut off: no newline at its end");
+  EXPECT_EQ(error_of("cpu\r\n"), at + "control characters in it");
+}
+
+TEST_F(ThermalTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  zone(0, "cpu-thermal-with-a-long-name", "71218\n", "disabled\n");
+  trip(0, 0, "passive", "99000\n");
+  zone(1, "gpu", "50000\n");
+  cooling(0, "fan", "1\n", "3\n");
+  cooling(1, "fan", "2\n", "3\n");
+  ASSERT_TRUE(fixture.run());
+
+  Snapshot bare;
+  bare.add(zone_path(0, "type"), "a\n", 0);
+  bare.add("/sys/class/thermal/cooling_device0/type", "b\n", 0);
+  Thermal reused = reading();
+  Thermal fresh;
+  ASSERT_TRUE(parse_thermal(bare, reused));
+  ASSERT_TRUE(parse_thermal(bare, fresh));
+  EXPECT_EQ(reused.zones, fresh.zones);
+  EXPECT_EQ(reused.cooling, fresh.cooling);
+  EXPECT_EQ(fresh.zones.size(), 1U);
+  EXPECT_EQ(fresh.zones[0].celsius, std::nullopt);
+}
+
+TEST_F(ThermalTest, OddKindsModesAndTypes) {
+  zone(0, "a", "46000\n", "perhaps\n");
+  trip(0, 0, "active[2]", "50000\n");
+  trip(0, 1, "tepid", "50000\n");
+  fixture.file(zone_path(0, "trip_point_2_temp"), "1\n");  // without its type
+  fixture.file(zone_path(0, "trip_point_x_temp"), "1\n");
+  fixture.file("/sys/class/thermal/thermal_zone/type", "nameless\n");
+  fixture.file("/sys/class/thermal/thermal_zone99999999999/type", "far\n");
+  fixture.file(zone_path(1, "type"), "\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().zones.size(), 1U);
+  ASSERT_EQ(reading().zones[0].trips.size(), 1U);
+  EXPECT_EQ(reading().zones[0].trips[0].kind, Thermal::Kind::kActive);
+  EXPECT_EQ(absent("malformed"), 3U);
+  EXPECT_EQ(absent("unreadable"), 1U);
+}
+
+TEST_F(ThermalTest, BeyondTheBoundsIsCountedNotStored) {
+  for (int i = 0; i < 70; ++i) zone(i, "z", "1000\n");
+  for (int i = 0; i < 20; ++i) trip(0, i, "active", "50000\n");
+  for (int i = 0; i < 300; ++i) cooling(i, "Processor", "0\n", "3\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().zones.size(), 64U);
+  EXPECT_EQ(reading().zones[0].trips.size(), 16U);
+  EXPECT_EQ(reading().cooling.size(), 256U);
+  EXPECT_EQ(absent("beyond_bound"), 6U + 4U + 44U);
+}
+
+TEST_F(ThermalTest, ASteadyMachineChangesNoShape) {
+  zone(0, "cpu-thermal", "71218\n");
+  trip(0, 0, "passive", "99000\n");
+  cooling(0, "fan", "1\n", "3\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+TEST(ThermalOfBoards, AreUnderstood) {
+  struct Board {
+    const char* name;
+    std::size_t zones;
+    std::size_t with_temperature;
+    std::size_t cooling;
+  };
+  for (const Board& board :
+       {Board{"orin-nano-8gb", 9, 6, 13}, Board{"agx-orin", 11, 7, 14}, Board{"nano-4gb", 6, 5, 4},
+        Board{"raspberry-pi-5", 1, 1, 1}, Board{"x86-pc", 2, 2, 9}}) {
+    SCOPED_TRACE(board.name);
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
+    ASSERT_TRUE(root);
+    SnapshotReader reader(ThermalSource::kInfo.paths, ThermalSource::kInfo.limits);
+    Thermal thermal;
+    const auto ok = parse_thermal(reader.read(*root), thermal);
+    ASSERT_TRUE(ok) << ok.error().message;
+    EXPECT_EQ(thermal.zones.size(), board.zones);
+    EXPECT_EQ(thermal.cooling.size(), board.cooling);
+    std::size_t with_temperature = 0;
+    for (const Thermal::Zone& zone : thermal.zones) {
+      if (!zone.celsius) continue;
+      ++with_temperature;
+      EXPECT_GT(*zone.celsius, 10);
+      EXPECT_LT(*zone.celsius, 105);
+    }
+    EXPECT_EQ(with_temperature, board.with_temperature);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem

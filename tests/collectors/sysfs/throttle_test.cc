@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/throttle.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "base/root/root.h"
+#include "tests/collectors/source_fixture.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+class ThrottleTest : public SourceTest<ThrottleSource> {
+ protected:
+  void cooling(int number, const std::string& type, std::string_view state) {
+    fixture.file(cooling_path(number, "type"), type + "\n");
+    fixture.file(cooling_path(number, "cur_state"), state);
+  }
+  static std::string cooling_path(int number, const std::string& leaf) {
+    return "/sys/class/thermal/cooling_device" + std::to_string(number) + "/" + leaf;
+  }
+  void oc(const std::string& leaf, std::string_view text) {
+    fixture.file("/sys/class/hwmon/hwmon0/" + leaf, text);
+  }
+};
+
+TEST_F(ThrottleTest, AnAlertThatIsUpThrottles) {
+  cooling(0, "cpu-throttle-alert", "0\n");
+  cooling(1, "gpu-throttle-alert", "1\n");
+  cooling(8, "hot-surface-alert", "0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_throttle_active{cause=cpu-throttle-alert}"), 0);
+  EXPECT_EQ(value("jetmem_throttle_active{cause=gpu-throttle-alert}"), 1);
+  EXPECT_EQ(value("jetmem_throttling"), 1);
+  EXPECT_EQ(value("jetmem_thermal_alert_active{alert=hot-surface-alert}"), 0);
+}
+
+TEST_F(ThrottleTest, ABriefThrottlingIsSeenForAMinute) {
+  cooling(0, "cpu-throttle-alert", "2\n");
+  ASSERT_TRUE(fixture.run());
+  fixture.clear();
+  fixture.now += std::chrono::seconds(5);
+  cooling(0, "cpu-throttle-alert", "0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_throttling"), 0);
+  EXPECT_EQ(value("jetmem_throttling_max_1m"), 1);
+  EXPECT_EQ(value("jetmem_throttle_active_max_1m{cause=cpu-throttle-alert}"), 1);
+}
+
+TEST_F(ThrottleTest, AHotSurfaceIsAWarningAndNoThrottling) {
+  cooling(0, "cpu-throttle-alert", "0\n");
+  cooling(1, "hot-surface-alert", "1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_thermal_alert_active{alert=hot-surface-alert}"), 1);
+  EXPECT_EQ(value("jetmem_throttling"), 0);
+  EXPECT_FALSE(has("jetmem_throttle_active{cause=hot-surface-alert}"));
+}
+
+TEST_F(ThrottleTest, AClockThatIsCutThrottles) {
+  cooling(0, "cpufreq-cpu0", "0\n");
+  cooling(1, "devfreq-17000000.gpu", "3\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_throttle_active{cause=devfreq-17000000.gpu}"), 1);
+  EXPECT_EQ(value("jetmem_throttling"), 1);
+}
+
+TEST(ThrottleKinds, OfEveryGeneration) {
+  for (const std::string_view type :
+       {"cpu-throttle-alert", "soc012-throttle-alert", "soc345-throttle-alert",
+        "bcpu-throttle-alert", "tj-throttle-alert", "cpu-balanced", "gpu-balanced", "tegra-heavy",
+        "heavy", "thermal-cpufreq-0", "thermal-devfreq-0", "cpufreq-cpu8",
+        "devfreq-17000000.gpu"}) {
+    EXPECT_EQ(kind_of_cooling(type), Throttle::Kind::kThrottle) << type;
+  }
+  EXPECT_EQ(kind_of_cooling("hot-surface-alert"), Throttle::Kind::kWarning);
+  // A fan that runs is no throttling.
+  for (const std::string_view type :
+       {"pwm-fan", "Processor", "intel_powerclamp", "", "throttle-alerts", "iwlwifi"}) {
+    EXPECT_EQ(kind_of_cooling(type), Throttle::Kind::kNone) << type;
+  }
+}
+
+TEST_F(ThrottleTest, OfSeveralOfOneTypeOneIsEnough) {
+  cooling(0, "cpufreq-cpu0", "0\n");
+  cooling(1, "cpufreq-cpu0", "1\n");
+  cooling(2, "cpufreq-cpu0", "0\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().causes.size(), 1U);
+  EXPECT_EQ(reading().causes[0].active, true);
+}
+
+// "Nothing slows the chip" takes knowing all of it.
+TEST_F(ThrottleTest, WhatCannotBeReadIsNotNothing) {
+  cooling(0, "cpu-throttle-alert", "0\n");
+  fixture.file(cooling_path(1, "type"), "gpu-throttle-alert\n");
+  fixture.error(cooling_path(1, "cur_state"), EAGAIN);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().throttling, std::nullopt);
+  EXPECT_FALSE(has("jetmem_throttling"));
+  EXPECT_EQ(absent("powered_off"), 1U);
+
+  fixture.clear();
+  cooling(0, "cpu-throttle-alert", "0\n");
+  fixture.error(cooling_path(1, "type"), EIO);
+  fixture.error(cooling_path(1, "cur_state"), EIO);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().throttling, std::nullopt);
+  EXPECT_EQ(absent("unreadable"), 1U);
+
+  // But what is known to slow it does.
+  cooling(2, "soc0-throttle-alert", "1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().throttling, true);
+
+  // Of one type, one that is at rest and one that is unknown.
+  fixture.clear();
+  cooling(0, "cpufreq-cpu0", "0\n");
+  cooling(1, "cpufreq-cpu0", "x\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().causes[0].active, std::nullopt);
+  EXPECT_EQ(reading().throttling, std::nullopt);
+}
+
+TEST_F(ThrottleTest, OrinCountsOverCurrentEvents) {
+  oc("oc1_event_cnt", "0\n");
+  oc("oc1_throt_en", "1\n");
+  oc("oc3_event_cnt", "27390\n");
+  oc("oc3_throt_en", "0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_overcurrent_events_total{event=oc1}"), 0);
+  EXPECT_EQ(value("jetmem_overcurrent_events_total{event=oc3}"), 27390);
+  EXPECT_EQ(value("jetmem_overcurrent_throttle_enabled{event=oc1}"), 1);
+  EXPECT_EQ(value("jetmem_overcurrent_throttle_enabled{event=oc3}"), 0);
+  EXPECT_FALSE(has("jetmem_overcurrent_events_total{event=oc2}"));
+  EXPECT_FALSE(has("jetmem_throttling")) << "events alone are no verdict";
+}
+
+TEST_F(ThrottleTest, XavierCountsThemUnderAnotherName) {
+  oc("oc1_irq_cnt", "0\n");
+  oc("oc6_irq_cnt", "12\n");
+  EXPECT_EQ(fixture.sample("jetmem_overcurrent_events_total{event=oc6}"), 12);
+}
+
+TEST_F(ThrottleTest, FirmwareWithoutAnAnswerCostsItsEventOnly) {
+  fixture.error("/sys/class/hwmon/hwmon0/oc1_event_cnt", EINVAL);
+  fixture.error("/sys/class/hwmon/hwmon0/oc2_event_cnt", ETIMEDOUT);
+  oc("oc3_event_cnt", "3\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().events[0].count, std::nullopt);
+  EXPECT_EQ(reading().events[2].count, 3U);
+  EXPECT_EQ(absent("unreadable"), 2U);
+}
+
+TEST_F(ThrottleTest, NothingThereIsAbsentAndDeniedIsDenied) {
+  const auto none = fixture.run();
+  EXPECT_EQ(none.error().code, Errc::kAbsent);
+  EXPECT_EQ(none.error().message,
+            "no cooling device that cuts clocks and no over-current counter on this machine");
+  fixture.error("/sys/class/thermal", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  cooling(0, "cpu-throttle-alert", "many\n");
+  EXPECT_EQ(fixture.error_message(), "/sys/class/thermal/cooling_device0/cur_state: found 'many?'");
+  fixture.error("/sys/class/hwmon/hwmon0/oc1_event_cnt", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied) << "whoever may not read is told so first";
+  oc("oc2_event_cnt", "1\n");
+  EXPECT_TRUE(fixture.run());
+  EXPECT_EQ(absent("denied"), 1U);
+}
+
+// The ugly ladder.
+TEST_F(ThrottleTest, ABadFileCostsItsValueOnly) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view("1"),
+        std::string_view("1\r\n"), std::string_view("-1\n"), std::string_view("0 1\n"),
+        std::string_view("1\n0"), std::string_view("99999999999999999999\n"),
+        std::string_view("\0\x01\xff", 3)}) {
+    fixture.clear();
+    cooling(0, "cpu-throttle-alert", "0\n");
+    cooling(1, "gpu-throttle-alert", bad);
+    oc("oc1_event_cnt", bad);
+    oc("oc1_throt_en", bad);
+    oc("oc2_event_cnt", "2\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().causes[0].active, false);
+    EXPECT_EQ(reading().causes[1].active, std::nullopt);
+    EXPECT_EQ(reading().events[0], Throttle::Event{});
+    EXPECT_EQ(reading().events[1].count, 2U);
+    EXPECT_EQ(absent("malformed"), 3U);
+  }
+}
+
+TEST_F(ThrottleTest, HostileNames) {
+  cooling(0, "cpu-throttle-alert", "0\n");
+  fixture.file(cooling_path(1, "type"), "x\x1b[2J-throttle-alert\n");
+  fixture.file(cooling_path(2, "type"), std::string(100, 'a') + "-throttle-alert\n");
+  fixture.file(cooling_path(3, "type"), "gpu-throttle-alert");  // cut
+  fixture.file("/sys/class/thermal/cooling_device/type", "cpufreq-cpu0\n");
+  fixture.file("/sys/class/thermal/cooling_device99999999999/type", "cpufreq-cpu0\n");
+  oc("oc_event_cnt", "1\n");
+  oc("oc0_event_cnt", "1\n");
+  oc("oc1_event_cnt_", "1\n");
+  oc("ocean_event_cnt", "1\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().causes.size(), 1U);
+  EXPECT_EQ(reading().causes[0].type, "cpu-throttle-alert");
+  EXPECT_EQ(reading().throttling, std::nullopt);
+  EXPECT_EQ(absent("malformed"), 3U);
+  for (const auto& event : reading().events) EXPECT_EQ(event, Throttle::Event{});
+}
+
+TEST_F(ThrottleTest, BeyondTheBoundsIsCountedNotStored) {
+  for (int i = 0; i < 300; ++i) cooling(i, "cpufreq-cpu0", "0\n");
+  fixture.file("jetmem:cooling devices omitted", "5\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().causes.size(), 1U);
+  EXPECT_EQ(reading().throttling, std::nullopt);
+  EXPECT_EQ(absent("beyond_bound"), 44U + 5U);
+
+  fixture.clear();
+  for (int i = 0; i < 60; ++i) cooling(i, "cpufreq-cpu" + std::to_string(i), "0\n");
+  cooling(60, "devfreq-z", "1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().causes.size(), 48U);
+  EXPECT_EQ(reading().throttling, true) << "by one that has no series of its own";
+  EXPECT_EQ(absent("beyond_bound"), 13U);
+}
+
+TEST_F(ThrottleTest, AnEventThatIsThereTwiceKeepsToTheFirst) {
+  oc("oc8_event_cnt", "1\n");
+  oc("oc9_event_cnt", "1\n");
+  fixture.file("/sys/class/hwmon/hwmon1/oc8_event_cnt", "2\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().events[7].count, 1U) << "a counter does not jump to another's";
+  EXPECT_EQ(absent("duplicate"), 1U);
+  EXPECT_EQ(absent("beyond_bound"), 1U);
+}
+
+TEST_F(ThrottleTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  cooling(0, "cpu-throttle-alert", "1\n");
+  cooling(1, "hot-surface-alert", "1\n");
+  oc("oc1_event_cnt", "1\n");
+  oc("oc1_throt_en", "1\n");
+  ASSERT_TRUE(fixture.run());
+  Snapshot bare;
+  bare.add(cooling_path(0, "type"), "gpu-throttle-alert\n", 0);
+  bare.add("/sys/class/hwmon/hwmon0/oc2_event_cnt", "7\n", 0);
+  Throttle reused = reading();
+  Throttle fresh;
+  ASSERT_TRUE(parse_throttle(bare, reused));
+  ASSERT_TRUE(parse_throttle(bare, fresh));
+  EXPECT_EQ(reused.causes, fresh.causes);
+  EXPECT_EQ(reused.events, fresh.events);
+  EXPECT_EQ(reused.throttling, std::nullopt);
+  ASSERT_EQ(fresh.causes.size(), 1U);
+  EXPECT_EQ(fresh.causes[0].active, std::nullopt);
+}
+
+TEST_F(ThrottleTest, ASteadyMachineChangesNoShape) {
+  cooling(0, "cpu-throttle-alert", "0\n");
+  oc("oc1_event_cnt", "1\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+// What is read at all.
+class ThrottleGather : public testing::Test {
+ protected:
+  void file(const std::string& path, const std::string& text) { dir_.write(path.substr(1), text); }
+  std::vector<std::string> paths() {
+    const auto root = Root::at(dir_.path());
+    EXPECT_TRUE(root);
+    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
+                          ThrottleSource::kInfo.gather);
+    const Snapshot& snapshot = reader.read(*root);
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < snapshot.size(); ++i) out.emplace_back(snapshot[i].path);
+    return out;
+  }
+  TempDir dir_;
+};
+
+TEST_F(ThrottleGather, OpensNoStateOfAFanAndNoAlarmOfARail) {
+  file("/sys/class/thermal/cooling_device0/type", "pwm-fan\n");
+  file("/sys/class/thermal/cooling_device0/cur_state", "3\n");
+  file("/sys/class/thermal/cooling_device1/type", "cpu-throttle-alert\n");
+  file("/sys/class/thermal/cooling_device1/cur_state", "0\n");
+  file("/sys/class/thermal/thermal_zone0/type", "cpu-thermal\n");
+  file("/sys/class/hwmon/hwmon0/name", "soctherm_oc\n");
+  file("/sys/class/hwmon/hwmon0/oc1_event_cnt", "0\n");
+  file("/sys/class/hwmon/hwmon0/oc1_priority", "0\n");
+  file("/sys/class/hwmon/hwmon1/name", "ina3221\n");
+  file("/sys/class/hwmon/hwmon1/curr1_crit_alarm", "0\n");
+  file("/sys/class/hwmon/hwmon1/oc1_event_cnt", "0\n");
+  EXPECT_EQ(paths(), (std::vector<std::string>{"/sys/class/thermal/cooling_device1/type",
+                                               "/sys/class/thermal/cooling_device1/cur_state",
+                                               "/sys/class/hwmon/hwmon0/oc1_event_cnt"}));
+}
+
+TEST_F(ThrottleGather, FindsTheEventsWhereTheClassDoesNotShowThem) {
+  file("/sys/class/hwmon/hwmon1/name", "ina3221\n");
+  const std::string at = "/sys/devices/platform/soctherm-oc-event/hwmon/hwmon3/";
+  file(at + "name", "soctherm_oc\n");
+  file(at + "oc2_event_cnt", "5\n");
+  file(at + "oc2_throt_en", "1\n");
+  EXPECT_EQ(paths(), (std::vector<std::string>{at + "oc2_event_cnt", at + "oc2_throt_en"}));
+}
+
+TEST_F(ThrottleGather, SaysWhatItLeftOut) {
+  for (int i = 0; i < 260; ++i) {
+    file("/sys/class/thermal/cooling_device" + std::to_string(i) + "/type", "Processor\n");
+  }
+  EXPECT_EQ(paths(), (std::vector<std::string>{"jetmem:cooling devices omitted"}));
+}
+
+struct Board {
+  const char* name;
+  std::size_t causes;
+  std::optional<bool> throttling;
+  std::optional<std::uint64_t> oc3;
+};
+
+TEST(ThrottleOfBoards, IsUnderstood) {
+  for (const Board& board : {Board{"orin-nano-8gb", 12, false, 37}, Board{"agx-orin", 13, false, 0},
+                             Board{"nano-4gb", 3, false, {}}}) {
+    SCOPED_TRACE(board.name);
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
+    ASSERT_TRUE(root);
+    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
+                          ThrottleSource::kInfo.gather);
+    Throttle throttle;
+    const auto ok = parse_throttle(reader.read(*root), throttle);
+    ASSERT_TRUE(ok) << ok.error().message;
+    EXPECT_EQ(throttle.causes.size(), board.causes);
+    EXPECT_EQ(throttle.throttling, board.throttling);
+    EXPECT_EQ(throttle.events[2].count, board.oc3);
+  }
+  for (const char* board : {"raspberry-pi-5", "x86-pc"}) {
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
+    ASSERT_TRUE(root);
+    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
+                          ThrottleSource::kInfo.gather);
+    Throttle throttle;
+    const auto none = parse_throttle(reader.read(*root), throttle);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Errc::kAbsent);
+  }
+}
+
+// Counted as on Xavier, by the driver. Its cooling devices are not this test's.
+TEST(ThrottleOfBoards, NewOnesCountEvents) {
+  for (const auto& [board, oc3] : {std::pair{"xavier-nx", 12U}, std::pair{"orin", 4180U}}) {
+    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
+    ASSERT_TRUE(root);
+    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
+                          ThrottleSource::kInfo.gather);
+    Throttle throttle;
+    ASSERT_TRUE(parse_throttle(reader.read(*root), throttle));
+    EXPECT_EQ(throttle.events[2].count, oc3);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem

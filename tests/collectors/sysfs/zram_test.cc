@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/zram.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "tests/collectors/source_fixture.h"
+
+namespace jetmem {
+namespace {
+
+constexpr const char* kHeader = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
+constexpr const char* kNoSwap = kHeader;
+
+class ZramTest : public SourceTest<ZramSource> {
+ protected:
+  void swaps(const std::string& lines) { fixture.file("/proc/swaps", kHeader + lines); }
+  void zram(const std::string& leaf, std::string_view text) {
+    fixture.file("/sys/block/zram0/" + leaf, text);
+  }
+};
+
+TEST_F(ZramTest, FromTextToSamples) {
+  swaps("/dev/zram0                             partition\t650224\t\t145408\t\t5\n");
+  zram("disksize", "665833472\n");
+  zram("initstate", "1\n");
+  zram("comp_algorithm", "lzo [lzo-rle] lz4 lz4hc 842 zstd \n");
+  zram("mm_stat",
+       "148897792 54218379 56119296        0 57696256     1913        7     1038     1065\n");
+  zram("io_stat", "       2        3        0   109056\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_swap_areas"), 1);
+  EXPECT_EQ(value("jetmem_swap_area_bytes{device=/dev/zram0,type=partition}"), 650224 * 1024.0);
+  EXPECT_EQ(value("jetmem_swap_area_used_bytes{device=/dev/zram0,type=partition}"),
+            145408 * 1024.0);
+  EXPECT_EQ(value("jetmem_swap_area_priority{device=/dev/zram0,type=partition}"), 5);
+  EXPECT_EQ(value("jetmem_zram_disk_bytes{device=zram0}"), 665833472);
+  EXPECT_EQ(value("jetmem_zram_initialized{device=zram0}"), 1);
+  EXPECT_EQ(value("jetmem_zram_algorithm_info{algorithm=lzo-rle,device=zram0}"), 1);
+  EXPECT_EQ(value("jetmem_zram_original_bytes{device=zram0}"), 148897792);
+  EXPECT_EQ(value("jetmem_zram_compression_ratio{device=zram0}"),
+            148897792.0 / value("jetmem_zram_used_bytes{device=zram0}"));
+  EXPECT_EQ(value("jetmem_zram_compressed_bytes{device=zram0}"), 54218379);
+  EXPECT_EQ(value("jetmem_zram_used_bytes{device=zram0}"), 56119296);
+  EXPECT_EQ(value("jetmem_zram_limit_bytes{device=zram0}"), 0);
+  EXPECT_EQ(value("jetmem_zram_used_peak_bytes{device=zram0}"), 57696256);
+  EXPECT_EQ(value("jetmem_zram_same_pages{device=zram0}"), 1913);
+  EXPECT_EQ(value("jetmem_zram_huge_pages{device=zram0}"), 1038);
+  EXPECT_EQ(value("jetmem_zram_failed_reads_total{device=zram0}"), 2);
+  EXPECT_EQ(value("jetmem_zram_failed_writes_total{device=zram0}"), 3);
+}
+
+TEST_F(ZramTest, OlderKernelsPrintFewerColumns) {
+  swaps("");
+  zram("mm_stat", "  131072    1280   20480        0   20480       30        0\n");  // 4.9
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().devices[0].same_pages, 30U);
+  EXPECT_EQ(reading().devices[0].huge_pages, std::nullopt) << "not 0";
+  EXPECT_EQ(absent("malformed"), 0U);
+
+  fixture.clear();
+  swaps("");
+  zram("mm_stat", "  131072    1280   20480        0   20480\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().devices[0].same_pages, std::nullopt);
+  EXPECT_EQ(reading().devices[0].max_used_bytes, 20480U);
+}
+
+// As Linux 6.18 prints it, with a constant where invalid_io was.
+TEST_F(ZramTest, NewestKernel) {
+  swaps("");
+  zram("mm_stat",
+       " 5242880  1062656  1064960        0  1064960      768        0      256      256\n");
+  zram("io_stat", "       0        0 0        0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().devices[0].huge_pages, 256U);
+  EXPECT_EQ(reading().devices[0].failed_writes, 0U);
+}
+
+TEST_F(ZramTest, ADeviceThatIsNotSetUpIsNoError) {
+  fixture.file("/proc/swaps", kNoSwap);
+  zram("disksize", "0\n");
+  zram("initstate", "0\n");
+  zram("comp_algorithm", "[lzo-rle] lzo lz4 \n");
+  zram("mm_stat",
+       "       0        0        0        0        0        0        0        0        0\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_swap_areas"), 0) << "measured";
+  EXPECT_EQ(value("jetmem_zram_initialized{device=zram0}"), 0);
+  EXPECT_EQ(value("jetmem_zram_disk_bytes{device=zram0}"), 0);
+}
+
+TEST_F(ZramTest, NamesOfAreasAreUnescaped) {
+  swaps(
+      "/mnt/my\\040swap\\134x                    file\t\t2097136\t\t0\t\t-2\n"
+      "/var/swap\\040(deleted)                  file\t\t16\t\t16\t\t-3\n"
+      "/x\\12 file 16 0 0\n"
+      "/y\\ file 16 0 0\n");
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().areas.size(), 4U);
+  EXPECT_EQ(reading().areas[0].device, "/mnt/my swap\\x");
+  EXPECT_EQ(reading().areas[0].priority, -2);
+  EXPECT_EQ(reading().areas[0].type, "file");
+  EXPECT_EQ(reading().areas[1].device, "/var/swap (deleted)");
+  EXPECT_EQ(reading().areas[2].device, "/x\\12") << "no escape, as it stands";
+  EXPECT_EQ(reading().areas[3].device, "/y\\");
+}
+
+TEST_F(ZramTest, DevicesAreInTheOrderOfTheirNumbers) {
+  swaps("");
+  for (const char* number : {"10", "2", "0"}) {
+    fixture.file("/sys/block/zram" + std::string(number) + "/disksize", "0\n");
+  }
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().devices.size(), 3U);
+  EXPECT_EQ(reading().devices[0].name, "zram0");
+  EXPECT_EQ(reading().devices[1].name, "zram2");
+  EXPECT_EQ(reading().devices[2].name, "zram10");
+}
+
+// The ugly ladder.
+TEST_F(ZramTest, ABadLineCostsItsAreaOnly) {
+  for (const std::string bad :
+       {"/dev/sda1", "/dev/sda1 partition", "/dev/sda1 partition 100 200 1",
+        "/dev/sda1 partition -1 0 1", "/dev/sda1 partition 99999999999999999999 0 1",
+        "/dev/sda1 partition 100 0", "/dev/sda1 partition 100 0 1 x", ""}) {
+    fixture.clear();
+    swaps(bad + "\n/dev/zram0 partition 650224 0 5\n");
+    ASSERT_TRUE(fixture.run()) << bad;
+    ASSERT_EQ(reading().areas.size(), 1U) << bad;
+    EXPECT_EQ(absent("malformed"), 1U) << bad;
+    EXPECT_FALSE(reading().areas_known) << "how many there are is not known";
+  }
+}
+
+TEST_F(ZramTest, ABadFileCostsItsFiguresOnly) {
+  for (const std::string_view bad :
+       {std::string_view(""), std::string_view("\n"), std::string_view("1 2 3\n"),
+        std::string_view("1 2 3 4 5"), std::string_view("1 2 3 4 -5\n"),
+        std::string_view("1 2 3 4 5x\n"), std::string_view("1 2 3 4 99999999999999999999\n"),
+        std::string_view("\0\x01\xff\n", 4)}) {
+    fixture.clear();
+    swaps("");
+    zram("mm_stat", bad);
+    zram("disksize", "4096\n");
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().devices[0].original_bytes, std::nullopt);
+    EXPECT_EQ(reading().devices[0].disksize, 4096U);
+    EXPECT_EQ(absent("malformed"), 1U);
+  }
+}
+
+TEST_F(ZramTest, AlgorithmsWithoutAChoiceAreNone) {
+  for (const char* bad : {"lzo lz4\n", "[lzo", "[]\n", "]lzo[\n", ""}) {
+    fixture.clear();
+    swaps("");
+    zram("comp_algorithm", bad);
+    ASSERT_TRUE(fixture.run());
+    EXPECT_EQ(reading().devices[0].algorithm, "") << bad;
+    EXPECT_EQ(absent("malformed"), 1U) << bad;
+  }
+}
+
+TEST_F(ZramTest, Errors) {
+  EXPECT_EQ(fixture.error_message(),
+            "this kernel has neither swap (/proc/swaps) nor a zram device");
+  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  fixture.file("/proc/swaps", "Filename\tType");
+  EXPECT_EQ(fixture.error_message(),
+            "swaps: line 1: expected 'Filename', and a newline at the end, found 'Filename?Type'");
+  fixture.clear();
+  fixture.file("/proc/swaps", "");
+  EXPECT_EQ(fixture.run().error().code, Errc::kMalformed);
+  zram("mm_stat", "0 0 0 0 0 0 0\n");
+  ASSERT_TRUE(fixture.run()) << "the one device is still told";
+  EXPECT_EQ(absent("malformed"), 1U);
+  EXPECT_FALSE(reading().areas_known);
+
+  fixture.clear();
+  fixture.error("/proc/swaps", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  fixture.error("/sys/block/zram0/mm_stat", EACCES);
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.clear();
+  zram("mm_stat", "x\n");
+  EXPECT_EQ(fixture.error_message(), "/sys/block/zram0/mm_stat: expected numbers, found 'x?'");
+  fixture.clear();
+  fixture.error("/proc/swaps", ENOENT);
+  zram("mm_stat", "0 0 0 0 0 0 0\n");
+  ASSERT_TRUE(fixture.run()) << "zram without swap";
+  EXPECT_FALSE(has("jetmem_swap_areas"));
+}
+
+TEST_F(ZramTest, TooMuchIsCounted) {
+  std::string lines;
+  for (int i = 0; i < 70; ++i) lines += "/swap" + std::to_string(i) + " file 16 0 -2\n";
+  swaps(lines);
+  for (int i = 0; i < 40; ++i) {
+    fixture.file("/sys/block/zram" + std::to_string(i) + "/disksize", "0\n");
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(reading().areas.size(), 64U);
+  EXPECT_EQ(reading().devices.size(), 32U);
+  EXPECT_EQ(absent("beyond_bound"), 6U + 8);
+  EXPECT_FALSE(has("jetmem_swap_areas"));
+}
+
+TEST_F(ZramTest, AReusedReadingHoldsNothingOfTheOneBefore) {
+  swaps("/dev/zram0 partition 650224 0 5\n");
+  zram("disksize", "665833472\n");
+  zram("initstate", "1\n");
+  zram("comp_algorithm", "[lzo] \n");
+  zram("mm_stat", "1 2 3 4 5 6 7 8 9\n");
+  zram("io_stat", "1 2 3 4\n");
+  ASSERT_TRUE(fixture.run());
+  Snapshot bare;
+  bare.add("/sys/block/zram1/disksize", "1\n", 0);
+  Zram reused = reading();
+  Zram fresh;
+  ASSERT_TRUE(parse_zram(bare, reused));
+  ASSERT_TRUE(parse_zram(bare, fresh));
+  EXPECT_EQ(reused.devices, fresh.devices);
+  EXPECT_EQ(reused.areas, fresh.areas);
+  EXPECT_FALSE(reused.areas_known);
+}
+
+TEST_F(ZramTest, ASteadyMachineChangesNoShape) {
+  for (const char* used : {"0", "100"}) {
+    fixture.clear();
+    swaps("/dev/zram0 partition 650224 " + std::string(used) + " 5\n");
+    zram("mm_stat", "1 2 3 4 5 6 7 " + std::string(used) + "\n");
+    ASSERT_TRUE(fixture.run());
+  }
+  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+Result<void> parse_board(const char* board, Zram& out) {
+  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
+  EXPECT_TRUE(root);
+  SnapshotReader reader(ZramSource::kInfo.paths, ZramSource::kInfo.limits);
+  return parse_zram(reader.read(*root), out);
+}
+
+TEST(ZramOfBoards, OrinNanoSwapsIntoSixDevices) {
+  Zram zram;
+  ASSERT_TRUE(parse_board("orin-nano-8gb", zram));
+  ASSERT_EQ(zram.devices.size(), 6U);
+  ASSERT_EQ(zram.areas.size(), 6U);
+  std::uint64_t bytes = 0;
+  std::uint64_t used = 0;
+  for (const Zram::Area& area : zram.areas) {
+    bytes += area.bytes;
+    used += area.used_bytes;
+  }
+  EXPECT_EQ(bytes, 3901344ULL * 1024) << "SwapTotal";
+  EXPECT_EQ(used, (3901344ULL - 3028896) * 1024) << "SwapTotal - SwapFree";
+  for (const Zram::Device& device : zram.devices) {
+    EXPECT_LT(*device.compressed_bytes, *device.original_bytes);
+    EXPECT_LE(*device.compressed_bytes, *device.used_bytes);
+    EXPECT_LE(*device.used_bytes, *device.max_used_bytes);
+    EXPECT_EQ(device.algorithm, "lzo-rle");
+  }
+}
+
+TEST(ZramOfBoards, NanoHasFourAndFewerColumns) {
+  Zram zram;
+  ASSERT_TRUE(parse_board("nano-4gb", zram));
+  ASSERT_EQ(zram.devices.size(), 4U);
+  EXPECT_EQ(zram.devices[0].huge_pages, std::nullopt);
+}
+
+TEST(ZramOfBoards, RaspberryPiHasAFile) {
+  Zram zram;
+  ASSERT_TRUE(parse_board("raspberry-pi-5", zram));
+  EXPECT_TRUE(zram.devices.empty());
+  ASSERT_EQ(zram.areas.size(), 1U);
+  EXPECT_EQ(zram.areas[0].type, "file");
+}
+
+}  // namespace
+}  // namespace jetmem

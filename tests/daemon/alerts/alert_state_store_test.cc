@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/alerts/alert_state_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/root/small_file.h"
+#include "rules/engine/saved.h"
+#include "tests/daemon/recorder.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const std::vector<std::string> kSources{"meminfo"};
+
+RuleSet rule_set() {
+  RuleSet rules;
+  Rule rule;
+  rule.name = "JetmemX";
+  Condition condition;
+  condition.metric = "x";
+  condition.function = Function::kMaximum;
+  condition.window = minutes(5);
+  condition.comparison = Comparison::kAbove;
+  rule.when.push_back(condition);
+  rules.rules.push_back(rule);
+  return rules;
+}
+
+class AlertStateStoreTest : public testing::Test {
+ protected:
+  void step(double value) {
+    now_ += seconds(15);
+    const auto id = engine_.series("x", {{"a", "b"}});
+    engine_.begin(now_);
+    engine_.set(*id, value);
+    engine_.evaluate();
+  }
+  AlertStateStore state_store(const std::string& boot_id = "boot") {
+    return {directory_.path(), boot_id, log_};
+  }
+  std::string text(const char* name) const {
+    return read_small_file(directory_.file(name), 1U << 20).value_or("");
+  }
+
+  TempDir directory_;
+  RecordedLog log_;
+  Nanoseconds now_ = hours(1);
+  RuleEngine engine_{rule_set(), {}};
+};
+
+TEST_F(AlertStateStoreTest, KeepsAlertsAndPast) {
+  AlertStateStore first = state_store();
+  EXPECT_FALSE(first.load(now_).has_value()) << "nothing was kept";
+  step(1);
+  step(-2.5);
+  first.keep(engine_, kSources, now_);
+  AlertStateStore second = state_store();
+  const auto kept = second.load(now_);
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->saved.last_step, now_);
+  ASSERT_EQ(kept->saved.alerts.size(), 1U);
+  EXPECT_EQ(kept->saved.alerts[0].rule, "JetmemX");
+  EXPECT_EQ(kept->saved.alerts[0].instance.state, AlertState::kFiring);
+  ASSERT_EQ(kept->saved.series.size(), 1U);
+  ASSERT_EQ(kept->saved.series[0].values.size(), 2U);
+  EXPECT_EQ(kept->saved.series[0].values[1], -2.5);
+  EXPECT_EQ(kept->sources, kSources);
+  EXPECT_EQ(second.failures() + first.failures(), 0U);
+  EXPECT_TRUE(log_.entries.empty());
+  struct stat status {};
+  ASSERT_EQ(::stat(directory_.file("alerts.json").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST_F(AlertStateStoreTest, WithoutAlertsItWritesOnlyThePastAndThatSeldom) {
+  AlertStateStore kept = state_store();
+  step(0);
+  kept.keep(engine_, kSources, now_);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  std::filesystem::remove(directory_.file("alerts-past.json"));
+  for (int i = 0; i < 19; ++i) {
+    step(0);
+    kept.keep(engine_, kSources, now_);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  step(0);
+  kept.keep(engine_, kSources, now_);
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("alerts.json")));
+  EXPECT_TRUE(std::filesystem::exists(directory_.file("alerts-past.json")));
+}
+
+// What the daemon before this one left must not come back once it has ended.
+TEST_F(AlertStateStoreTest, TheFirstStepReplacesWhatWasLeft) {
+  step(1);
+  state_store().keep(engine_, kSources, now_);
+  RuleEngine healthy(rule_set(), {});
+  now_ += seconds(15);
+  healthy.begin(now_);
+  healthy.evaluate();
+  AlertStateStore second = state_store();
+  ASSERT_EQ(second.load(now_)->saved.alerts.size(), 1U);
+  second.keep(healthy, kSources, now_);
+  EXPECT_TRUE(state_store().load(now_)->saved.alerts.empty());
+}
+
+TEST_F(AlertStateStoreTest, AlertsAreWrittenWhenTheyChangeAndEachMinute) {
+  AlertStateStore kept = state_store();
+  step(1);
+  kept.keep(engine_, kSources, now_);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  const auto written = [&] { return std::filesystem::exists(directory_.file("alerts.json")); };
+  for (int i = 0; i < 3; ++i) {
+    step(2 + i);
+    kept.keep(engine_, kSources, now_);
+  }
+  EXPECT_FALSE(written()) << "only its value is another";
+  step(5);
+  kept.keep(engine_, kSources, now_);
+  EXPECT_TRUE(written()) << "a minute has passed";
+  EXPECT_EQ(state_store().load(now_)->saved.last_step, now_);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  kept.keep(engine_, {"meminfo", "vmstat"}, now_);
+  EXPECT_TRUE(written());
+}
+
+TEST_F(AlertStateStoreTest, APastThatIsTooLargeIsSaidOnceAndNotWritten) {
+  RuleEngine large(rule_set(), {std::chrono::seconds(1), 64U << 20});
+  AlertStateStore kept = state_store();
+  for (int t = 0; t < 310; ++t) {
+    now_ += seconds(1);
+    large.begin(now_);
+    for (int i = 0; i < 500; ++i) {
+      large.set(*large.series("x", {{"a", std::to_string(i)}}), -1.0 / (t + i + 1.5));
+    }
+    large.evaluate();
+    kept.keep(large, kSources, now_);
+  }
+  EXPECT_EQ(kept.failures(), 1U);
+  kept.finish(large, kSources);
+  EXPECT_EQ(kept.failures(), 2U);
+  ASSERT_EQ(log_.entries.size(), 1U);
+  EXPECT_EQ(log_.entries[0].message.find("more than 2 MiB") == std::string::npos, false)
+      << log_.entries[0].message;
+}
+
+TEST_F(AlertStateStoreTest, WithoutDirectoryOrBootIdNothingIsKept) {
+  step(1);
+  AlertStateStore nowhere("", "boot", log_);
+  nowhere.keep(engine_, kSources, now_);
+  nowhere.finish(engine_, kSources);
+  AlertStateStore nobody = state_store("");
+  nobody.keep(engine_, kSources, now_);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  EXPECT_FALSE(nobody.load(now_).has_value());
+  EXPECT_EQ(nowhere.failures() + nobody.failures(), 0U);
+}
+
+TEST_F(AlertStateStoreTest, AnotherBootsAlertsAreNotThisOnes) {
+  step(1);
+  state_store("before").keep(engine_, kSources, now_);
+  AlertStateStore after = state_store("after");
+  EXPECT_FALSE(after.load(now_).has_value());
+  EXPECT_EQ(after.failures(), 0U) << "that is how it should be";
+}
+
+TEST_F(AlertStateStoreTest, WhatCannotBeUnderstoodIsCountedAndSaid) {
+  step(1);
+  state_store().keep(engine_, kSources, now_);
+  const std::string good = text("alerts.json");
+  const std::string bad[]{"",
+                          good.substr(0, good.size() / 2),
+                          std::string(3U << 20, 'x'),
+                          std::string(500'000, '['),
+                          "{\"format\":99}",
+                          "\x1b[2J\n"};
+  for (const std::string& content : bad) {
+    log_.entries.clear();
+    directory_.write("alerts.json", content);
+    AlertStateStore second = state_store();
+    const auto kept = second.load(now_);
+    ASSERT_TRUE(kept.has_value()) << "the past is another file";
+    EXPECT_TRUE(kept->saved.alerts.empty());
+    EXPECT_EQ(second.failures(), 1U);
+    ASSERT_EQ(log_.entries.size(), 1U);
+    EXPECT_EQ(log_.entries[0].message.find('\x1b'), std::string::npos);
+    EXPECT_NE(log_.entries[0].message.find("alerts.json"), std::string::npos);
+    second.keep(engine_, kSources, now_);
+    EXPECT_EQ(text("alerts.json"), good);
+  }
+  directory_.write("alerts.json", good);
+  AlertStateStore early = state_store();
+  EXPECT_FALSE(early.load(now_ - hours(1)).has_value()) << "of a time that is yet to come";
+  EXPECT_EQ(early.failures(), 2U);
+  std::filesystem::remove(directory_.file("alerts.json"));
+  std::filesystem::create_directory(directory_.file("alerts.json"));
+  AlertStateStore folder = state_store();
+  (void)folder.load(now_);
+  EXPECT_EQ(folder.failures(), 1U);
+}
+
+TEST_F(AlertStateStoreTest, AFullDirectoryIsSaidOnceAndRecovers) {
+  const std::string full = directory_.file("full");
+  std::filesystem::create_directory(full);
+  if (::mount("tmpfs", full.c_str(), "tmpfs", 0, "size=16k") != 0) GTEST_SKIP() << "may not mount";
+  {
+    std::ofstream fill(full + "/fill");
+    fill << std::string(64U << 10, 'x');
+  }
+  AlertStateStore kept(full, "boot", log_);
+  for (int i = 0; i < 50; ++i) {
+    step(1);
+    kept.keep(engine_, kSources, now_);
+  }
+  EXPECT_GE(kept.failures(), 50U);
+  EXPECT_EQ(log_.entries.size(), 2U) << "one for each file";
+  EXPECT_FALSE(std::filesystem::exists(full + "/alerts.json.new")) << "nothing is left behind";
+  std::filesystem::remove(full + "/fill");
+  for (int i = 0; i < 25; ++i) {
+    step(1);
+    kept.keep(engine_, kSources, now_);
+  }
+  EXPECT_EQ(log_.entries.size(), 4U);
+  EXPECT_TRUE(AlertStateStore(full, "boot", log_).load(now_).has_value());
+  ::umount(full.c_str());
+}
+
+}  // namespace
+}  // namespace jetmem

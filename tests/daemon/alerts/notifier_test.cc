@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/alerts/notifier.h"
+
+#include <gmock/gmock.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/daemon/running_program.h"
+
+namespace jetmem {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+AlertNotification notification(std::string alert = "JetmemCmaExhausted",
+                               Change change = Change::kFiring) {
+  AlertNotification made;
+  made.alert = std::move(alert);
+  made.severity = "critical";
+  made.change = change;
+  made.value = 0.9625;
+  made.labels = {{"area", "linux,cma"}, {"client", "vi\n$(reboot) \"x\""}};
+  made.summary = "CMA area linux,cma is 96% taken\n";
+  made.cause = "Cameras took it.";
+  made.remedy = "Raise cma=.";
+  made.runbook = "/usr/share/doc/jetmem/runbooks/cma-exhausted.md";
+  made.since = std::chrono::milliseconds(61'500);
+  made.at = std::chrono::seconds(4711);
+  made.wall = std::chrono::seconds(1'760'000'000);
+  return made;
+}
+
+TEST(AlertNotificationTest, AsJson) {
+  const std::string line = alert_json(notification());
+  EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line";
+  const json out = json::parse(line);
+  EXPECT_EQ(out["alert"], "JetmemCmaExhausted");
+  EXPECT_EQ(out["severity"], "critical");
+  EXPECT_EQ(out["state"], "firing");
+  EXPECT_EQ(out["value"], 0.9625);
+  EXPECT_EQ(out["labels"]["area"], "linux,cma");
+  EXPECT_EQ(out["labels"]["client"], "vi?$(reboot) \"x\"") << "untrusted: no control characters";
+  EXPECT_EQ(out["summary"], "CMA area linux,cma is 96% taken");
+  EXPECT_EQ(out["cause"], "Cameras took it.");
+  EXPECT_EQ(out["remedy"], "Raise cma=.");
+  EXPECT_EQ(out["since_seconds"], 61.5);
+  EXPECT_EQ(out["at"], "2025-10-09T08:53:20.000Z");
+  EXPECT_EQ(out["at_boot_seconds"], 4711);
+  EXPECT_FALSE(out.contains("reason"));
+}
+
+TEST(AlertNotificationTest, ValuesThatAreNone) {
+  AlertNotification blind = notification("A", Change::kUnknown);
+  blind.value = std::nan("");
+  blind.reason = "source thermal is denied";
+  const json out = json::parse(alert_json(blind));
+  EXPECT_TRUE(out["value"].is_null());
+  EXPECT_EQ(out["state"], "unknown");
+  EXPECT_EQ(out["reason"], "source thermal is denied");
+  EXPECT_THAT(alert_environment(blind), testing::Contains("JETMEM_VALUE="));
+}
+
+TEST(AlertNotificationTest, LongTextsAreCut) {
+  AlertNotification much = notification();
+  much.summary.assign(100'000, 'x');
+  much.labels.assign(1000, {"l", std::string(10'000, '\xff')});
+  EXPECT_LT(alert_json(much).size(), 32U << 10);
+  EXPECT_LE(alert_environment(much).size(), 7 + AlertNotification::kMaxLabels);
+}
+
+TEST(AlertNotificationTest, OfATransition) {
+  Rule rule;
+  rule.name = "JetmemX";
+  rule.severity = Severity::kWarning;
+  Transition transition;
+  transition.rule = &rule;
+  transition.change = Change::kResolved;
+  transition.value = 3;
+  transition.at = std::chrono::seconds(100);
+  transition.active_since = std::chrono::seconds(40);
+  const AlertNotification made = alert_notification(transition);
+  EXPECT_EQ(made.alert, "JetmemX");
+  EXPECT_EQ(made.severity, "warning");
+  EXPECT_EQ(change_name(made.change), "resolved");
+  EXPECT_EQ(made.since, std::chrono::seconds(60));
+}
+
+class NotifierTest : public ProgramRunning {
+ protected:
+  void SetUp() override {
+    table.add_section("hook");
+    settings.deadline = std::chrono::milliseconds(3000);
+  }
+  void make() { make(options); }
+  void make(const NotifierOptions& how) {
+    hook = std::make_unique<Notifier>(clock, spawner, log, how);
+    ASSERT_TRUE(hook->start(loop));
+    hook->apply(settings);
+  }
+  void use_script(const std::string& body) {
+    settings.program = script(body);
+    make();
+  }
+  double value(const std::string& key) {
+    SampleWriter out(table, 0, clock.boot());
+    hook->write(out);
+    out.finish();
+    return table.value_of(key);
+  }
+  double calls(const std::string& result) {
+    return value("jetmem_notifications_total{result=\"" + result + "\"}");
+  }
+  bool comes_to(const std::string& result, double count = 1) {
+    return run_until([&] { return calls(result) == count; });
+  }
+  std::string read(const std::string& name) {
+    std::ifstream in(directory + "/" + name);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  AlertNotification of(std::string alert, std::string severity, Change change = Change::kFiring) {
+    AlertNotification made = notification(std::move(alert), change);
+    made.severity = std::move(severity);
+    return made;
+  }
+  double drops(const std::string& reason) {
+    return value("jetmem_notifications_dropped_total{reason=\"" + reason + "\"}");
+  }
+
+  NotifierOptions options;
+  AlertsSettings settings;
+  SampleTable table;
+  std::unique_ptr<Notifier> hook;
+};
+
+TEST_F(NotifierTest, OffByDefault) {
+  make();
+  EXPECT_FALSE(hook->on());
+  hook->notify(notification());
+  run_for(50);
+  EXPECT_TRUE(std::isnan(value("jetmem_notification_queue_length"))) << "no samples while disabled";
+  EXPECT_TRUE(log.entries.empty());
+}
+
+TEST_F(NotifierTest, TheProgramGetsItAll) {
+  ::setenv("JETMEM_SECRET", "of the daemon", 1);
+  use_script("cat > in; env > out; pwd > where\n");
+  settings.program = script("cd " + directory + "; cat > in; env > out; echo $# > args\n");
+  hook->apply(settings);
+  hook->notify(notification());
+  EXPECT_EQ(calls("ok"), 0) << "nothing within notify()";
+  ASSERT_TRUE(comes_to("ok"));
+  EXPECT_EQ(read("in"), alert_json(notification()));
+  EXPECT_EQ(read("args"), "0\n");
+  const std::string variables = read("out");
+  for (const char* line :
+       {"JETMEM_ALERT=JetmemCmaExhausted\n", "JETMEM_SEVERITY=critical\n", "JETMEM_STATE=firing\n",
+        "JETMEM_VALUE=0.9625\n", "JETMEM_AT=2025-10-09T08:53:20.000Z\n",
+        "JETMEM_SUMMARY=CMA area linux,cma is 96% taken\n",
+        "JETMEM_RUNBOOK=/usr/share/doc/jetmem/runbooks/cma-exhausted.md\n",
+        "JETMEM_LABEL_AREA=linux,cma\n", "JETMEM_LABEL_CLIENT=vi?$(reboot) \"x\"\n", "PATH="}) {
+    EXPECT_THAT(variables, HasSubstr(line));
+  }
+  EXPECT_THAT(variables, Not(HasSubstr("JETMEM_SECRET"))) << "nothing else of the daemon's own";
+  EXPECT_TRUE(log.entries.empty());
+}
+
+TEST_F(NotifierTest, OnlyFiringAndItsEndAreSent) {
+  use_script("exit 0");
+  for (const Change change : {Change::kPending, Change::kCleared})
+    hook->notify(notification("A", change));
+  for (const Change change : {Change::kFiring, Change::kResolved, Change::kUnknown}) {
+    hook->notify(notification(std::string(change_name(change)), change));
+  }
+  ASSERT_TRUE(comes_to("ok", 3));
+  run_for(100);
+  EXPECT_EQ(calls("ok"), 3);
+}
+
+TEST_F(NotifierTest, OneThatFailsIsLoggedWithItsWords) {
+  use_script("echo 'connecting to pager'; echo 'second line'; echo 'no route' >&2; exit 3");
+  hook->notify(notification());
+  ASSERT_TRUE(comes_to("failed"));
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_THAT(log.entries[0], HasSubstr("JetmemCmaExhausted (firing)"));
+  EXPECT_THAT(log.entries[0], HasSubstr("ended with status 3: no route"));
+  EXPECT_THAT(log.entries[0], HasSubstr("it printed: connecting to pager"));
+  EXPECT_THAT(log.entries[0], Not(HasSubstr("second")));
+}
+
+TEST_F(NotifierTest, MissingProgram) {
+  settings.program = directory + "/nothing";
+  make();
+  hook->notify(notification());
+  ASSERT_TRUE(comes_to("not_started"));
+  EXPECT_TRUE(log.has("nothing"));
+  // And the next is tried.
+  hook->notify(notification());
+  EXPECT_TRUE(comes_to("not_started", 2));
+}
+
+TEST_F(NotifierTest, OneThatHangsIsKilledWithWhatItStarted) {
+  settings.deadline = std::chrono::milliseconds(300);
+  use_script("trap '' TERM; sleep 1000 & echo $! > " + directory +
+             "/pid; echo waiting >&2; while :; do sleep 1000; done");
+  hook->notify(notification());
+  ASSERT_TRUE(comes_to("timeout"));
+  EXPECT_TRUE(log.has("did not end within 300ms and was killed: waiting"));
+  const pid_t grandchild = std::stoi(read("pid"));
+  EXPECT_TRUE(run_until([&] {
+    std::ifstream stat("/proc/" + std::to_string(grandchild) + "/stat");
+    const std::string line(std::istreambuf_iterator<char>(stat), {});
+    return line.empty() || line.find(") Z ") != std::string::npos;
+  }));
+  EXPECT_EQ(value("jetmem_notifier_wedged"), 0);
+  settings.program = script("exit 0");
+  hook->apply(settings);
+  hook->notify(notification());
+  EXPECT_TRUE(comes_to("ok")) << "the next has its turn";
+}
+
+TEST_F(NotifierTest, OneThatPrintsWithoutEndIsKilled) {
+  use_script("yes something");
+  hook->notify(notification());
+  ASSERT_TRUE(comes_to("flood"));
+  EXPECT_TRUE(log.has("printed more than 64KiB and was killed; it printed: something"));
+}
+
+TEST_F(NotifierTest, OneMaySendItsOutputElsewhereAndGoOn) {
+  use_script("exec > " + directory + "/out 2>&1; sleep 0.6; echo done");
+  hook->notify(notification());
+  ASSERT_TRUE(comes_to("ok"));
+  EXPECT_EQ(read("out"), "done\n");
+}
+
+TEST_F(NotifierTest, OneAtATimeAndOfEqualsTheOldestGoesWhenTooManyWait) {
+  use_script("mkdir " + directory + "/alone || echo overlap >> " + directory +
+             "/sent; echo $JETMEM_ALERT >> " + directory + "/sent; sleep 0.02; rmdir " + directory +
+             "/alone");
+  for (int i = 0; i < 20; ++i) hook->notify(notification("Alert" + std::to_string(i)));
+  EXPECT_EQ(value("jetmem_notification_queue_length"), Notifier::kMaxWaiting);
+  EXPECT_EQ(value("jetmem_notifications_dropped_total{reason=\"queue_full\"}"), 4);
+  EXPECT_TRUE(log.has("Alert3 dropped"));
+  ASSERT_TRUE(comes_to("ok", Notifier::kPerWindow));
+  std::string expected;
+  for (int i = 4; i < 14; ++i) expected += "Alert" + std::to_string(i) + "\n";
+  EXPECT_EQ(read("sent"), expected);
+  run_for(150);
+  EXPECT_EQ(calls("ok"), Notifier::kPerWindow) << "the rest has to wait";
+  EXPECT_EQ(value("jetmem_notification_queue_length"), 6);
+  hook->stop();
+  EXPECT_EQ(value("jetmem_notification_queue_length"), 0);
+  EXPECT_EQ(value("jetmem_notifications_dropped_total{reason=\"disabled\"}"), 6);
+}
+
+TEST_F(NotifierTest, TenEachMinute) {
+  settings.program = script("exit 0");
+  make({.window = std::chrono::milliseconds(1500)});
+  const Nanoseconds begin = clock.mono();
+  for (int i = 0; i < 12; ++i) hook->notify(notification(std::to_string(i)));
+  ASSERT_TRUE(comes_to("ok", 12));
+  EXPECT_GE(clock.mono() - begin, std::chrono::milliseconds(1500));
+}
+
+TEST_F(NotifierTest, AStormIsNotAStormInTheLog) {
+  use_script("exit 1");
+  for (int i = 0; i < 200; ++i) hook->notify(notification(std::to_string(i)));
+  ASSERT_TRUE(comes_to("failed", Notifier::kPerWindow));
+  EXPECT_LE(log.entries.size(), 6U);
+  EXPECT_EQ(hook->suppressed() + log.entries.size(), 184 + Notifier::kPerWindow);
+}
+
+// A tracer, itself a process, holds each back on its way out, SIGKILL or not: as one that hangs in
+// the kernel.
+class HoldingSpawner final : public Spawner {
+ public:
+  ~HoldingSpawner() override { let_go(); }
+  Result<Child> spawn(const SpawnRequest& request) override {
+    auto child = spawner_.spawn(request);
+    if (child && hold) hold_back(child->pid);
+    return child;
+  }
+  void let_go() {
+    hold = false;
+    if (tracer_ <= 0) return;
+    ::kill(tracer_, SIGKILL);
+    ::waitpid(tracer_, nullptr, 0);
+    tracer_ = -1;
+  }
+  bool hold = true;
+  pid_t held = -1;
+
+ private:
+  void hold_back(pid_t pid) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    tracer_ = ::fork();
+    if (tracer_ == 0) {
+      const bool may = ::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXIT) == 0;
+      (void)!::write(ends[1], may ? "y" : "n", 1);
+      for (;;) ::pause();
+    }
+    char answer = 'n';
+    EXPECT_EQ(::read(ends[0], &answer, 1), 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    if (answer == 'y') held = pid;
+    hold = false;
+  }
+  pid_t tracer_ = -1;
+  SystemSpawner spawner_;
+};
+
+TEST_F(NotifierTest, OneThatCannotBeKilledIsLeftBehind) {
+  settings.deadline = std::chrono::milliseconds(200);
+  settings.program = script("exec sleep 1000");
+  HoldingSpawner holding;
+  hook = std::make_unique<Notifier>(clock, holding, log);
+  ASSERT_TRUE(hook->start(loop));
+  hook->apply(settings);
+  hook->notify(notification());
+  hook->notify(notification("JetmemOther"));
+  ASSERT_TRUE(comes_to("timeout"));
+  if (holding.held <= 0) GTEST_SKIP() << "no process may be traced here";
+  ASSERT_TRUE(run_until([&] { return log.has("cannot be killed"); }));
+  run_for(300);
+  EXPECT_EQ(value("jetmem_notifier_wedged"), 1);
+  EXPECT_EQ(value("jetmem_notification_queue_length"), 1) << "no other is started beside it";
+  EXPECT_TRUE(exists(holding.held));
+  settings.program = script("exit 0");
+  hook->apply(settings);
+  holding.let_go();
+  EXPECT_TRUE(run_until([&] { return calls("ok") == 1; }, 10'000));
+  EXPECT_EQ(value("jetmem_notifier_wedged"), 0);
+}
+
+TEST_F(NotifierTest, DisabledWhileOneRuns) {
+  use_script("sleep 1000");
+  hook->notify(notification());
+  hook->notify(notification("JetmemOther"));
+  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
+  const pid_t pid = hook->pid();
+  hook->apply({});
+  EXPECT_FALSE(hook->on());
+  EXPECT_TRUE(run_until([&] { return !exists(pid); })) << "killed and reaped";
+  hook->apply(settings);
+  EXPECT_EQ(value("jetmem_notifications_dropped_total{reason=\"disabled\"}"), 2);
+}
+
+TEST_F(NotifierTest, TheMostSevereFirstAndTheLeastSevereGoes) {
+  use_script("echo $JETMEM_ALERT >> " + directory + "/sent");
+  hook->notify(of("Ended", "info", Change::kResolved));
+  hook->notify(of("Info", "info"));
+  hook->notify(of("Critical", "critical"));
+  for (int i = 0; i < 13; ++i) hook->notify(of("Warning" + std::to_string(i), "warning"));
+  EXPECT_EQ(drops("queue_full"), 0);
+  hook->notify(of("Late", "critical"));
+  EXPECT_TRUE(log.has("Ended dropped"));
+  hook->notify(of("Later", "critical", Change::kResolved));
+  EXPECT_TRUE(log.has("Info dropped"));
+  hook->notify(of("Pointless", "info"));
+  EXPECT_TRUE(log.has("Pointless dropped")) << "the new one may be the least";
+  ASSERT_TRUE(comes_to("ok", 10));
+  EXPECT_EQ(read("sent"),
+            "Critical\nLate\nLater\nWarning0\nWarning1\nWarning2\nWarning3\nWarning4\n"
+            "Warning5\nWarning6\n");
+}
+
+TEST_F(NotifierTest, SomeTurnsAreForCriticalOnes) {
+  use_script("exit 0");
+  for (int i = 0; i < 9; ++i) hook->notify(of("Info" + std::to_string(i), "info"));
+  ASSERT_TRUE(comes_to("ok", 7));
+  run_for(100);
+  EXPECT_EQ(calls("ok"), 7);
+  for (int i = 0; i < 4; ++i) hook->notify(of("Critical" + std::to_string(i), "critical"));
+  ASSERT_TRUE(comes_to("ok", 10));
+  run_for(100);
+  EXPECT_EQ(calls("ok"), 10);
+  EXPECT_EQ(value("jetmem_notification_queue_length"), 3);
+}
+
+TEST_F(NotifierTest, ANewerChangeOfTheSameIsReportedInstead) {
+  use_script("echo $JETMEM_ALERT $JETMEM_STATE >> " + directory + "/sent");
+  AlertNotification other = notification("A");
+  other.labels = {{"area", "other"}};
+  hook->notify(notification("A"));
+  hook->notify(notification("B"));
+  hook->notify(notification("A", Change::kResolved));
+  hook->notify(other);
+  EXPECT_EQ(drops("superseded"), 1);
+  ASSERT_TRUE(comes_to("ok", 3));
+  EXPECT_EQ(read("sent"), "A resolved\nB firing\nA firing\n");
+}
+
+TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
+  options.runtime_directory = directory;
+  options.boot_id = "this-boot";
+  use_script("sleep 1000");
+  hook->notify(notification("Runs"));
+  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
+  hook->notify(notification("Waits"));
+  hook->notify(notification("Over", Change::kResolved));
+  run_for(20);
+  // As after a kill, too: it is on file before the end.
+  const std::string file = read("alert-hook.json");
+  EXPECT_THAT(file, testing::AllOf(HasSubstr("Runs"), HasSubstr("Waits"), Not(HasSubstr("Over"))));
+  EXPECT_EQ(std::filesystem::status(directory + "/alert-hook.json").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  hook->finish();
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_THAT(log.entries[0], HasSubstr("3 notifications unsent"));
+  EXPECT_THAT(log.entries[0], HasSubstr("Runs (firing), Waits (firing), Over (resolved)"));
+  EXPECT_EQ(drops("stopping"), 3);
+  EXPECT_EQ(drops("disabled"), 0);
+  EXPECT_EQ(read("alert-hook.json"), file);
+  settings.program = script("echo $JETMEM_ALERT >> " + directory + "/sent");
+  hook = std::make_unique<Notifier>(clock, spawner, log, options);
+  hook->apply(settings);
+  EXPECT_TRUE(hook->was_pending("Runs", notification().labels));
+  EXPECT_TRUE(hook->was_pending("Waits", notification().labels));
+  EXPECT_FALSE(hook->was_pending("Waits", {}));
+  EXPECT_FALSE(hook->was_pending("Over", notification().labels));
+  hook->notify(notification("Waits"));
+  hook->clear_pending();
+  EXPECT_FALSE(hook->was_pending("Waits", notification().labels));
+  ASSERT_TRUE(hook->start(loop)) << "in the daemon's order";
+  ASSERT_TRUE(comes_to("ok"));
+  EXPECT_EQ(read("sent"), "Waits\n");
+  ASSERT_TRUE(
+      run_until([&] { return read("alert-hook.json").find("Waits") == std::string::npos; }));
+}
+
+TEST_F(NotifierTest, AFileThatIsNotOursIsRefused) {
+  options.runtime_directory = directory;
+  options.boot_id = "this-boot";
+  settings.program = script("exit 0");
+  std::ofstream(directory + "/alert-hook.json") << std::string(100'000, '[');
+  make();
+  EXPECT_FALSE(hook->was_pending("A", {}));
+  EXPECT_TRUE(log.has("restart lost unsent notifications"));
+}
+
+TEST(PendingNotificationsTest, HostileContentIsRefused) {
+  const std::string good = R"({"alert":"A","labels":"0123456789abcdef"})";
+  const auto one = parse_pending_notifications("[" + good + "]");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->size(), 1U);
+  std::string many = good;
+  for (int i = 0; i < 32; ++i) many += "," + good;
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("7"), std::string("[7]"), "[" + many + "]",
+        std::string(R"([{"alert":"A"}])"), std::string(R"([{"alert":"A","labels":"xyz"}])"),
+        std::string(R"([{"alert":"A\u001b[2J","labels":"0123456789abcdef"}])"),
+        R"([{"alert":")" + std::string(101, 'A') + R"(","labels":"0123456789abcdef"}])", "[" + good,
+        std::string(8000, '[')}) {
+    EXPECT_FALSE(parse_pending_notifications(text)) << text.substr(0, 100);
+  }
+}
+
+TEST_F(NotifierTest, WhatIsLeftRunningKeepsTheNextFromStarting) {
+  options.snapshot = std::chrono::milliseconds(50);
+  use_script("setsid sleep 1000 > /dev/null 2>&1 < /dev/null &\necho $! > " + directory +
+             "/pid; sleep 0.05");
+  hook->notify(notification("A"));
+  hook->notify(notification("B"));
+  ASSERT_TRUE(comes_to("ok"));
+  ASSERT_TRUE(run_until([&] { return log.has("running (sleep "); }));
+  run_for(200);
+  EXPECT_EQ(calls("ok"), 1);
+  EXPECT_EQ(value("jetmem_notifier_orphan_processes"), 1);
+  EXPECT_EQ(value("jetmem_notification_queue_length"), 1);
+  settings.program = script("exit 0");
+  hook->apply(settings);
+  const pid_t left = std::stoi(read("pid"));
+  EXPECT_TRUE(exists(left));
+  ::kill(left, SIGKILL);
+  EXPECT_TRUE(run_until([&] { return calls("ok") == 2; }, 10'000));
+  EXPECT_TRUE(run_until([&] { return value("jetmem_notifier_orphan_processes") == 0; }));
+}
+
+TEST_F(NotifierTest, TheProgramThatRanIsNamed) {
+  settings.deadline = std::chrono::milliseconds(300);
+  use_script("sleep 1000");
+  const std::string program = settings.program;
+  hook->notify(notification());
+  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
+  settings.program = directory + "/nowhere";
+  hook->apply(settings);
+  ASSERT_TRUE(comes_to("timeout"));
+  EXPECT_TRUE(log.has(program + " did not end"));
+  EXPECT_FALSE(log.has("nowhere did not end"));
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/bundle_count.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+std::optional<BundlesSeen> seen_in(const std::string& folder) {
+  BundleCount count;
+  count.ask(folder);
+  for (int i = 0; i < 1000 && count.is_requested(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const auto snapshot = count.take();
+  return snapshot ? snapshot->seen : std::nullopt;
+}
+
+void write(const std::string& path, std::size_t bytes) {
+  std::ofstream(path) << std::string(bytes, 'x');
+}
+
+TEST(BundleCount, CountsBundlesAndWhatKilledOnesLeft) {
+  const TempDir dir;
+  write(dir.path() + "/jetmem-capture-20260101T000000Z-A.tar.zst", 100);
+  write(dir.path() + "/jetmem-capture-20260102T000000Z-B-n7.tar.gz", 20);
+  write(dir.path() + "/jetmem-capture-20260103T000000Z-C.tar.zst.part", 7);
+  write(dir.path() + "/somebody-elses.tar.zst", 1000);
+  const auto seen = seen_in(dir.path());
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->bundles, 2U);
+  EXPECT_EQ(seen->bytes, 127U);
+  EXPECT_EQ(seen->highest, 7U);
+  ASSERT_EQ(seen->written.size(), 2U);
+  EXPECT_GT(seen->written[0], std::chrono::hours(24 * 365 * 50));
+}
+
+TEST(BundleCount, RemovesWhatAKilledOneLeft) {
+  const TempDir dir;
+  const std::string bundle = dir.path() + "/jetmem-capture-20260101T000000Z-A.tar.zst";
+  write(bundle + ".part", 5);
+  write(bundle + ".db-copy", 5);
+  BundleCount count;
+  count.ask(dir.path(), bundle);
+  for (int i = 0; i < 1000 && count.is_requested(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const auto snapshot = count.take();
+  ASSERT_TRUE(snapshot && snapshot->seen);
+  EXPECT_EQ(snapshot->seen->bytes, 0U);
+  EXPECT_FALSE(std::filesystem::exists(bundle + ".part"));
+}
+
+TEST(BundleCount, AFolderThatIsNotThereHasNone) {
+  const auto seen = seen_in("/nonexistent/captures");
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->bundles, 0U);
+}
+
+TEST(BundleCount, WhatCannotBeReadIsNotKnown) {
+  const TempDir dir;
+  write(dir.path() + "/file", 1);
+  EXPECT_FALSE(seen_in(dir.path() + "/file").has_value());
+}
+
+TEST(BundleCount, NothingWasAsked) {
+  BundleCount count;
+  EXPECT_FALSE(count.is_requested());
+  EXPECT_FALSE(count.take().has_value());
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/incident_capture.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tests/daemon/running_program.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class IncidentCaptureTest : public ProgramRunning {
+ protected:
+  IncidentCaptureTest() {
+    table.add_section("capture");
+    rule.name = "JetmemOomKill";
+    rule.severity = Severity::kCritical;
+    options.state_directory = directory;
+    options.runtime_directory = directory;
+    options.boot_id = "this-boot";
+    options.program = script("echo \"$@\" >> " + directory + "/calls\n");
+    options.delay = milliseconds(10);
+  }
+  void make() {
+    capture = std::make_unique<IncidentCapture>(clock, spawner, log, options);
+    ASSERT_TRUE(capture->start(loop));
+    capture->apply(settings);
+  }
+  void fire(Change change = Change::kFiring) {
+    Transition transition;
+    transition.rule = &rule;
+    transition.change = change;
+    capture->notify(transition);
+  }
+  double value(const std::string& key) {
+    SampleWriter out(table, 0, clock.boot());
+    capture->write(out);
+    out.finish();
+    return table.value_of(key);
+  }
+  double count(const std::string& outcome) {
+    return value("jetmem_captures_total{outcome=\"" + outcome + "\"}");
+  }
+  std::string calls() const { return text_of(directory + "/calls"); }
+
+  IncidentCaptureOptions options;
+  Settings settings;
+  Rule rule;
+  SampleTable table;
+  std::unique_ptr<IncidentCapture> capture;
+};
+
+TEST_F(IncidentCaptureTest, IsWrittenWhenACriticalAlertFires) {
+  make();
+  fire();
+  EXPECT_EQ(value("jetmem_capture_running"), 1);
+  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  EXPECT_EQ(value("jetmem_capture_running"), 0);
+  EXPECT_THAT(calls(), HasSubstr("capture --automatic --alert JetmemOomKill --output " + directory +
+                                 "/captures/jetmem-capture-"));
+  EXPECT_THAT(calls(), HasSubstr("-JetmemOomKill-n1.tar.zst --keep 5 --max-total-size 67108864B "
+                                 "--history 21600s --deadline 120s --history-file " +
+                                 directory + "/history.db"));
+  EXPECT_GT(value("jetmem_capture_last_timestamp_seconds"), 1e9);
+  ASSERT_FALSE(log.whole.empty());
+  EXPECT_EQ(log.whole.back().level, LogLevel::kInfo);
+  EXPECT_TRUE(log.has("/captures/jetmem-capture-"));
+}
+
+TEST_F(IncidentCaptureTest, OnlyThen) {
+  make();
+  fire(Change::kPending);
+  fire(Change::kResolved);
+  rule.severity = Severity::kWarning;
+  fire();
+  settings.capture.enabled = false;
+  rule.severity = Severity::kCritical;
+  capture->apply(settings);
+  fire();
+  run_for(100);
+  EXPECT_EQ(calls(), "");
+}
+
+TEST_F(IncidentCaptureTest, NoMoreOftenThanTheSettingsSayAlsoOverARestart) {
+  make();
+  fire();
+  fire();  // while it is written: no second one
+  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  fire();
+  EXPECT_EQ(count("skipped_interval"), 1);
+  make();
+  fire();
+  run_for(60);
+  EXPECT_EQ(count("skipped_interval"), 1);
+  clock.ahead += hours(1);
+  fire();
+  EXPECT_TRUE(run_until([&] { return count("ok") == 1; }));
+}
+
+TEST_F(IncidentCaptureTest, OfAnotherBootSaysNothing) {
+  make();
+  fire();
+  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  options.boot_id = "next-boot";
+  make();
+  fire();
+  EXPECT_TRUE(run_until([&] { return count("ok") == 1; }));
+}
+
+TEST_F(IncidentCaptureTest, HowItFailedIsSaid) {
+  options.program = script("echo disk full >&2; exit 1\n");
+  make();
+  fire();
+  ASSERT_TRUE(run_until([&] { return count("failed") == 1; }));
+  EXPECT_TRUE(log.has("no bundle was written for JetmemOomKill: ended with status 1: disk full"));
+  EXPECT_TRUE(std::isnan(value("jetmem_capture_last_timestamp_seconds")));
+}
+
+TEST_F(IncidentCaptureTest, OneThatIsNotThereIsSaid) {
+  options.program = directory + "/no-such-program";
+  make();
+  fire();
+  ASSERT_TRUE(run_until([&] { return count("not_started") == 1; }));
+  EXPECT_TRUE(log.has("no-such-program"));
+}
+
+TEST_F(IncidentCaptureTest, ACountUnderWayIsWaitedFor) {
+  for (int i = 0; i < 900; ++i) {
+    temporary.write("captures/jetmem-capture-X-n" + std::to_string(i) + ".tar.zst.part", "1");
+  }
+  make();
+  fire();
+  // Somebody asks for a count, again and again, beyond the moment at which it would begin.
+  std::function<void()> ask = [this] { capture->apply(settings); };
+  const auto call = [](sd_event_source*, void* what) {
+    (*static_cast<std::function<void()>*>(what))();
+    return 0;
+  };
+  sd_event_source* asker = nullptr;
+  ASSERT_GE(sd_event_add_defer(loop.event(), &asker, call, &ask), 0);
+  sd_event_source_set_enabled(asker, SD_EVENT_ON);
+  // The timers come first.
+  sd_event_source_set_priority(asker, SD_EVENT_PRIORITY_IDLE);
+  run_for(150);
+  EXPECT_EQ(count("not_started"), 0);
+  sd_event_source_unref(asker);
+  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  EXPECT_EQ(count("not_started"), 0);
+}
+
+TEST_F(IncidentCaptureTest, StoppingEndsItAndTheNextStartMayBegin) {
+  options.program = script("sleep 60\n");
+  make();
+  fire();
+  ASSERT_TRUE(run_until([&] { return capture->pid() > 0; }));
+  capture->stop();
+  EXPECT_EQ(value("jetmem_capture_running"), 0);
+  options.program = script("true\n");
+  make();  // no need that it fires anew
+  EXPECT_TRUE(run_until([&] { return count("ok") == 1; }));
+}
+
+TEST_F(IncidentCaptureTest, WhatIsKeptIsCounted) {
+  temporary.write("captures/jetmem-capture-20260101T000000Z-X.tar.zst", "12345");
+  temporary.write("captures/jetmem-capture-20260102T000000Z-X.tar.zst.part", "half");
+  temporary.write("captures/notes", "mine");
+  make();
+  ASSERT_TRUE(run_until([&] { return value("jetmem_capture_bundles") == 1; }));
+  EXPECT_EQ(value("jetmem_capture_bundle_bytes"), 9);  // what is left of one, too
+}
+
+TEST_F(IncidentCaptureTest, TheProgramIsReportedWhoseChildItIs) {
+  options.config = {"/etc/a.yaml", "/etc/b.yaml"};
+  options.own_address = [] { return std::string("unix:/run/x/api.socket"); };
+  make();
+  settings.history.directory = directory + "/else";
+  capture->apply(settings);
+  fire();
+  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  EXPECT_THAT(calls(), HasSubstr("--history-file " + directory + "/else/history.db"));
+  EXPECT_THAT(calls(), HasSubstr("--config /etc/a.yaml --config /etc/b.yaml --daemon "
+                                 "unix:/run/x/api.socket"));
+}
+
+TEST_F(IncidentCaptureTest, WhatFiresMeanwhileIsCounted) {
+  make();
+  fire();
+  fire();
+  EXPECT_EQ(count("skipped_running"), 1);
+  EXPECT_TRUE(log.has("no bundle of its own is written for JetmemOomKill"));
+}
+
+TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
+  options.retry = milliseconds(10);
+  options.program = script("echo x >> " + directory +
+                           "/tries; for a; do case $a in "
+                           "*.tar.zst) mkdir -p ${a%/*}; echo half > $a.part; echo half > "
+                           "$a.db-copy;; esac; done; kill -9 $$\n");
+  make();
+  fire();
+  ASSERT_TRUE(run_until([&] { return count("failed") == 3; }));
+  run_for(100);
+  EXPECT_EQ(text_of(directory + "/tries"), "x\nx\nx\n");
+  EXPECT_EQ(value("jetmem_capture_bundle_bytes"), 0);
+  fire();
+  EXPECT_EQ(count("skipped_interval"), 1);
+  clock.ahead += std::chrono::minutes(6);
+  fire();
+  EXPECT_EQ(value("jetmem_capture_running"), 1);
+}
+
+TEST_F(IncidentCaptureTest, TheNumberGrowsWhateverTheClockSays) {
+  temporary.write("captures/jetmem-capture-20991231T000000Z-X-n41.tar.zst", "1");
+  make();
+  fire();
+  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  EXPECT_THAT(calls(), HasSubstr("-JetmemOomKill-n42.tar.zst"));
+}
+
+TEST_F(IncidentCaptureTest, RestartsWithoutEndWriteNoBundlesWithoutEnd) {
+  for (int n = 1; n <= 3; ++n) {
+    temporary.write("captures/jetmem-capture-X-n" + std::to_string(n) + ".tar.zst", "1");
+  }
+  make();
+  fire();
+  EXPECT_TRUE(run_until([&] { return count("skipped_interval") == 1; }));
+  EXPECT_EQ(calls(), "");
+  EXPECT_TRUE(log.has("earlier boots included"));
+}
+
+TEST_F(IncidentCaptureTest, WithoutADirectoryThereIsNothing) {
+  options.state_directory.clear();
+  make();
+  fire();
+  run_for(60);
+  EXPECT_EQ(calls(), "");
+  EXPECT_TRUE(std::isnan(value("jetmem_capture_running")));
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The web configuration in force follows its files, and errors keep the one before.
+#include "daemon/http/access/access_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <mutex>
+
+#include "tests/temp_dir.h"
+#include "tests/test_certificate.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::milliseconds;
+using test::MadeCertificate;
+using test::make_certificate;
+using testing::HasSubstr;
+
+const std::string kUser =
+    "basic_auth_users:\n"
+    "  alice: $2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze\n";
+const std::string kTls = "tls_server_config: {cert_file: a.crt, key_file: a.key}\n";
+
+class AccessFilesTest : public testing::Test {
+ protected:
+  void put(const MadeCertificate& pair) {
+    directory_.write("a.crt", pair.certificate_pem);
+    directory_.write("a.key", pair.key_pem);
+    ::chmod(directory_.file("a.key").c_str(), 0600);
+  }
+  void start(const std::string& text, milliseconds snapshot = milliseconds(20)) {
+    directory_.write("web.yaml", text);
+    files_ = std::make_unique<AccessFiles>(
+        directory_.file("web.yaml"),
+        [this](LogLevel level, std::string message) {
+          const std::lock_guard lock(mutex_);
+          log_ += (level == LogLevel::kInfo ? "info " : "worse ") + message + "\n";
+        },
+        AccessPace{snapshot, milliseconds(20)});
+    EXPECT_TRUE(files_->start());
+  }
+  std::string log() {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+  // Waits until the state is as wanted.
+  template <class Wanted>
+  bool comes(Wanted needed) {
+    for (int i = 0; i < 100; ++i) {
+      if (needed(files_->state())) return true;
+      pollfd news{files_->changes().get(), POLLIN, 0};
+      ::poll(&news, 1, 100);
+      files_->changes().clear();
+    }
+    return false;
+  }
+
+  TempDir directory_;
+  std::mutex mutex_;
+  std::string log_;
+  std::unique_ptr<AccessFiles> files_;
+};
+
+TEST_F(AccessFilesTest, LoadsAValidConfigurationAtStart) {
+  MadeCertificate pair;
+  make_certificate(pair);
+  put(pair);
+  start(kTls + kUser);
+  const auto state = files_->state();
+  ASSERT_TRUE(state.rules);
+  EXPECT_TRUE(state.good);
+  EXPECT_TRUE(state.rules->tls);
+  EXPECT_EQ(state.rules->users.size(), 1U);
+  EXPECT_THAT(log(), HasSubstr("info http: web configuration " + directory_.file("web.yaml") +
+                               ": TLS with the certificate of CN=localhost, valid until 20"));
+  EXPECT_THAT(log(), HasSubstr("1 user with passwords"));
+}
+
+TEST_F(AccessFilesTest, AnErrorAtStartMeansNoRulesUntilItIsFixed) {
+  start("basic_auth_users: {alice: secret}\n");
+  EXPECT_FALSE(files_->state().rules);
+  EXPECT_FALSE(files_->state().good);
+  EXPECT_EQ(files_->state().loads_failed, 1U);
+  EXPECT_THAT(log(), HasSubstr("web.yaml:1:27: the password of 'alice'"));
+  EXPECT_THAT(log(), HasSubstr("no TCP port is opened"));
+  directory_.write("web.yaml", kUser);
+  EXPECT_TRUE(comes([](const auto& state) { return state.rules != nullptr; }));
+  EXPECT_TRUE(files_->state().good);
+}
+
+TEST_F(AccessFilesTest, ALaterErrorKeepsTheRules) {
+  start(kUser);
+  const auto before = files_->state().rules;
+  ASSERT_TRUE(before);
+  directory_.write("web.yaml", "basic_auth_users:\n");
+  // It is logged a little later.
+  EXPECT_TRUE(comes([&](const auto& state) {
+    return !state.good && log().find("is refused; the one in force is kept") != std::string::npos;
+  }));
+  EXPECT_EQ(files_->state().rules, before);
+  // The same error is logged once, however often it is tried.
+  std::this_thread::sleep_for(milliseconds(150));
+  const std::string logged = log();
+  EXPECT_EQ(logged.find("has no value"), logged.rfind("has no value"));
+  // But again at a reload.
+  files_->reload();
+  EXPECT_TRUE(comes([&](const auto&) { return log().size() > logged.size(); }));
+}
+
+// A tool that writes in place leaves half a file for a moment, or for good when the disk is full.
+class AccessFilesLessTest : public AccessFilesTest,
+                            public testing::WithParamInterface<const char*> {};
+
+const std::string kVerified =
+    "tls_server_config:\n"
+    "  cert_file: a.crt\n"
+    "  key_file: a.key\n"
+    "  client_ca_file: a.crt\n"
+    "  client_auth_type: RequireAndVerifyClientCert\n";
+
+TEST_P(AccessFilesLessTest, LessProtectionNeedsAReload) {
+  const std::string lost = GetParam();
+  MadeCertificate pair;
+  make_certificate(pair);
+  put(pair);
+  std::string less = kVerified + kUser;
+  if (lost == "passwords") less = kVerified;
+  if (lost == "TLS, client certificates") less = kUser;
+  if (lost == "client certificates") less = kTls + kUser;
+  start(kVerified + kUser);
+  const auto before = files_->state().rules;
+  ASSERT_TRUE(before) << log();
+  directory_.write("web.yaml", less);
+  // It is tried repeatedly, and refused each time.
+  EXPECT_TRUE(comes([](const auto& state) { return state.loads_failed >= 3; }));
+  EXPECT_EQ(files_->state().rules, before);
+  EXPECT_FALSE(files_->state().good);
+  const std::string logged = "(" + lost + "); ";
+  EXPECT_THAT(log(), HasSubstr(logged + "if that is intended, run systemctl reload jetmemd"));
+  files_->reload();
+  EXPECT_TRUE(comes([](const auto& state) { return state.good; }));
+  EXPECT_NE(files_->state().rules, before);
+  EXPECT_THAT(log(), HasSubstr(logged + "accepted because of the reload"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Protections, AccessFilesLessTest,
+                         testing::Values("passwords", "client certificates",
+                                         "TLS, client certificates"),
+                         [](const auto& each) { return "Lost" + std::to_string(each.index); });
+
+TEST_F(AccessFilesTest, WarnsAboutPermissions) {
+  directory_.write("web.yaml", kUser);
+  ::chmod(directory_.file("web.yaml").c_str(), 0644);
+  start(kUser);
+  EXPECT_TRUE(files_->state().good);
+  EXPECT_THAT(log(), HasSubstr("worse http: " + directory_.file("web.yaml") +
+                               ": holds secrets and can be read by every user"));
+  ::chmod(directory_.file("web.yaml").c_str(), 0646);
+  files_->reload();
+  EXPECT_TRUE(comes([&](const auto&) {
+    return log().find("can be changed by every user") != std::string::npos;
+  }));
+}
+
+TEST_F(AccessFilesTest, NoticesANewPair) {
+  MadeCertificate first;
+  make_certificate(first);
+  put(first);
+  start(kTls);
+  const auto before = files_->state().rules;
+  MadeCertificate second;
+  make_certificate(second, {.name = "renewed"});
+  // One after the other, as tools write them: half of a pair is never used.
+  directory_.write("a.crt", second.certificate_pem);
+  EXPECT_TRUE(comes([](const auto& state) { return !state.good; }));
+  EXPECT_EQ(files_->state().rules, before);
+  directory_.write("a.key", second.key_pem);
+  EXPECT_TRUE(comes([](const auto& state) { return state.good; }));
+  EXPECT_EQ(files_->state().rules->subject, "CN=renewed");
+  EXPECT_EQ(before->subject, "CN=localhost");
+}
+
+TEST_F(AccessFilesTest, AnExpiredCertificateDoesNotReplaceAValidOne) {
+  MadeCertificate good;
+  make_certificate(good);
+  put(good);
+  start(kTls);
+  MadeCertificate expired;
+  make_certificate(expired, {.name = "old", .valid_from = -7200, .valid_until = -3600});
+  put(expired);
+  // Between the two writes the pair does not match, which is another error.
+  EXPECT_TRUE(comes([&](const auto& state) {
+    return !state.good &&
+           log().find("a.crt: the certificate has expired on 20") != std::string::npos;
+  }));
+  EXPECT_EQ(files_->state().rules->subject, "CN=localhost");
+}
+
+// A device without a battery for its clock starts in 1970: that must not close its port.
+TEST_F(AccessFilesTest, AtStartAnExpiredCertificateIsServedWithAWarning) {
+  MadeCertificate expired;
+  make_certificate(expired, {.name = "old", .valid_from = -7200, .valid_until = -3600});
+  put(expired);
+  start(kTls);
+  ASSERT_TRUE(files_->state().rules);
+  EXPECT_TRUE(files_->state().good);
+  EXPECT_THAT(log(),
+              HasSubstr("worse http: " + directory_.file("a.crt") + ": the certificate has"));
+  EXPECT_TRUE(comes([&](const auto&) {
+    return log().find("the certificate of CN=old has expired on") != std::string::npos;
+  }));
+}
+
+TEST_F(AccessFilesTest, AReloadReadsImmediately) {
+  start(kUser, std::chrono::hours(1));
+  directory_.write("web.yaml", kUser +
+                                   "  bob: $2y$10$hLqFl9jSjoAAy95Z/zw8Ye8wkdMBM8c5Bn1ptYqP/"
+                                   "AXyV0.oy0S8m\n");
+  files_->reload();
+  EXPECT_TRUE(comes([](const auto& state) { return state.rules->users.size() == 2; }));
+}
+
+}  // namespace
+}  // namespace jetmem

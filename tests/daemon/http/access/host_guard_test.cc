@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// By which name the web server may be asked: unit, and over real sockets.
+#include "daemon/http/access/host_guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/http/server/web.h"
+#include "tests/daemon/http/http_client.h"
+
+namespace jetmem {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(HostGuardTest, OnLoopbackOnlyWhatIsNobodyElsesName) {
+  const HostGuard guard({});
+  for (const char* host : {"localhost", "localhost:10743", "LOCALHOST.:1", "orin.localhost",
+                           "127.0.0.1", "127.0.0.1:10743", "[::1]", "[::1]:10743",
+                           "[fe80::1%25eth0]:1", "192.0.2.7:80", "::1", ""}) {
+    EXPECT_TRUE(guard.allows_host(host, true)) << host;
+  }
+  for (const char* host :
+       {"evil.example", "evil.example:10743", "orin-7", "127.0.0.1.evil.example",
+        "localhost.evil.example:80", "notlocalhost", "evil.example:127.0.0.1", "[evil.example]:1",
+        "localhost@evil.example", " localhost", "[", "]", ":", "."}) {
+    EXPECT_FALSE(guard.allows_host(host, true)) << host;
+  }
+}
+
+TEST(HostGuardTest, ElsewhereEveryNameUntilSomeAreGiven) {
+  EXPECT_TRUE(HostGuard({}).allows_host("evil.example", false));
+  const HostGuard guard({"Orin-7.Example.org", "orin-7"});
+  for (const bool on_loopback : {false, true}) {
+    EXPECT_TRUE(guard.allows_host("orin-7.example.org:10743", on_loopback));
+    EXPECT_TRUE(guard.allows_host("ORIN-7.EXAMPLE.ORG.", on_loopback));
+    EXPECT_TRUE(guard.allows_host("orin-7", on_loopback));
+    EXPECT_TRUE(guard.allows_host("192.0.2.7:10743", on_loopback));
+    EXPECT_FALSE(guard.allows_host("evil.example", on_loopback));
+    EXPECT_FALSE(guard.allows_host("x.orin-7.example.org", on_loopback));
+  }
+}
+
+TEST(HostGuardTest, WhichAddressesAreLoopback) {
+  const auto is = [](const char* text) { return is_loopback(*parse_listen_address(text)); };
+  EXPECT_TRUE(is("127.0.0.1:1"));
+  EXPECT_TRUE(is("127.1.2.3:1"));
+  EXPECT_TRUE(is("[::1]:1"));
+  EXPECT_TRUE(is("[0:0:0:0:0:0:0:1]:1"));
+  EXPECT_FALSE(is("0.0.0.0:1"));
+  EXPECT_FALSE(is("[::]:1"));
+  EXPECT_FALSE(is("192.0.2.7:1"));
+  EXPECT_FALSE(is("unix:/127.0.0.1"));
+}
+
+class HostGuardWebTest : public ::testing::Test {
+ protected:
+  void start(const char* listen) {
+    options_.listen.push_back(*parse_listen_address(listen));
+    options_.log = [this](LogLevel, const std::string& message) { log_ += message + "\n"; };
+    web_ = std::make_unique<Web>(options_, clock_, buffer_, alerts_, readiness_,
+                                 [](const ListenAddress&, const std::optional<Error>&) {});
+    ASSERT_TRUE(web_->start());
+    ASSERT_EQ(web_->addresses().size(), 1U);
+    address_ = web_->addresses().front();
+  }
+  test::Reply ask(const std::string& host, const std::string& path = "/metrics") {
+    test::HttpClient client(address_);
+    client.send("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    return client.receive();
+  }
+
+  SystemClock clock_;
+  PageBuffer buffer_;
+  AlertsBuffer alerts_;
+  Readiness readiness_;
+  WebOptions options_;
+  std::string log_;  // of the web thread, looked at when that has ended
+  ListenAddress address_;
+  std::unique_ptr<Web> web_;
+};
+
+TEST_F(HostGuardWebTest, APageThatLedABrowserHereReadsNothing) {
+  start("127.0.0.1:0");
+  for (const char* path : {"/", "/metrics", "/api/v1/now", "/api/v1/alerts", "/healthz", "/x"}) {
+    const test::Reply reply = ask("evil.example:10743", path);
+    EXPECT_EQ(reply.code, 421) << path;
+    EXPECT_THAT(reply.body, HasSubstr("http.hosts"));
+    EXPECT_EQ(reply.header("connection"), "close");
+    EXPECT_EQ(reply.header("x-content-type-options"), "nosniff");
+  }
+  const std::string page = ask("localhost").body;
+  EXPECT_THAT(page, HasSubstr("\njetmem_http_refused_total{reason=\"host\"} 6\n"));
+  EXPECT_THAT(page, HasSubstr("jetmem_http_requests_total{code=\"421\",path=\"/metrics\"} 1\n"));
+  web_->stop();
+  EXPECT_THAT(log_, HasSubstr("127.0.0.1 got 421"));
+  EXPECT_EQ(log_.find("evil"), std::string::npos) << "what a stranger wrote is not logged";
+}
+
+TEST_F(HostGuardWebTest, NamesOfTheSettingsAreAnswered) {
+  options_.hosts = {"orin-7.example.org"};
+  start("127.0.0.1:0");
+  EXPECT_EQ(ask("orin-7.example.org").code, 200);
+  EXPECT_EQ(ask("evil.example").code, 421);
+}
+
+TEST_F(HostGuardWebTest, OnOtherAddressesAScraperCallsItAsItLikes) {
+  start("0.0.0.0:0");
+  address_.host = "127.0.0.1";
+  EXPECT_EQ(ask("orin-7.example.org").code, 200);
+}
+
+TEST_F(HostGuardWebTest, ALocalSocketHasNoBrowser) {
+  const std::string path = ::testing::TempDir() + "host_guard_" + std::to_string(::getpid());
+  start(("unix:" + path).c_str());
+  EXPECT_EQ(ask("evil.example").code, 200);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passwords: what a request carries, and how they are checked without holding up anybody.
+#include <crypt.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <chrono>
+#include <thread>
+
+#include "daemon/http/server/gate.h"
+
+namespace jetmem {
+namespace {
+
+using State = PasswordVerifier::State;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+std::string hash_of(const std::string& password, int cost = 4) {
+  char setting[CRYPT_GENSALT_OUTPUT_SIZE];
+  crypt_data data{};
+  crypt_gensalt_rn("$2b$", static_cast<unsigned long>(cost), nullptr, 0, setting, sizeof setting);
+  return crypt_r(password.c_str(), setting, &data);
+}
+
+ClientKey client(std::uint8_t number = 1) {
+  ClientKey out;
+  out.family = ClientKey::Family::kIpv4;
+  out.address[3] = number;
+  return out;
+}
+
+TEST(BasicAuth, WhatARequestCarries) {
+  const auto pair = parse_basic_auth("Basic YWxpY2U6c2Vj OnJldA==");
+  EXPECT_FALSE(pair);
+  const auto good = parse_basic_auth("basic  YWxpY2U6c2VjOnJldA==");
+  ASSERT_TRUE(good);
+  EXPECT_EQ(good->user, "alice");
+  EXPECT_EQ(good->password, "sec:ret");
+  const auto none = parse_basic_auth("Basic YWxpY2U6");
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->password, "");
+  for (const char* text : {"", "Basic", "Basic ", "Bearer YWxpY2U6c2VjOnJldA==", "Basic !!!!",
+                           "Basic YWxpY2U=", "Basic YQBhOmI="}) {  // without a colon; with a NUL
+    EXPECT_FALSE(parse_basic_auth(text)) << text;
+  }
+  EXPECT_FALSE(parse_basic_auth("Basic " + std::string(2000, 'Y')));
+}
+
+class PasswordVerifierTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    verifier_.set_users({{"alice", hash_of("right")}, {"bob", hash_of("also right")}});
+  }
+
+  State settled(const Credentials& credentials, const ClientKey& who = client()) {
+    const auto end = steady_clock::now() + std::chrono::seconds(10);
+    State state = verifier_.check(credentials, who);
+    while (state == State::kRequested && steady_clock::now() < end) {
+      pollfd news{verifier_.changes().get(), POLLIN, 0};
+      ::poll(&news, 1, 1000);
+      verifier_.changes().clear();
+      state = verifier_.check(credentials, who);
+    }
+    return state;
+  }
+
+  PasswordVerifier verifier_;
+};
+
+TEST_F(PasswordVerifierTest, RightAndWrong) {
+  EXPECT_EQ(settled({"alice", "right"}), State::kRight);
+  EXPECT_EQ(settled({"alice", "wrong"}), State::kWrong);
+  EXPECT_EQ(settled({"alice", "also right"}), State::kWrong);
+  EXPECT_EQ(settled({"bob", "also right"}), State::kRight);
+  EXPECT_EQ(settled({"nobody", "right"}), State::kWrong);
+  EXPECT_EQ(settled({"", ""}), State::kWrong);
+  // Remembered: none is checked twice.
+  EXPECT_EQ(verifier_.check({"alice", "right"}, client(9)), State::kRight);
+  EXPECT_EQ(verifier_.check({"nobody", "right"}, client(9)), State::kWrong);
+  const auto stats = verifier_.stats();
+  EXPECT_EQ(stats.right, 2U);
+  EXPECT_EQ(stats.wrong, 4U);
+  EXPECT_GT(stats.seconds, 0);
+}
+
+TEST_F(PasswordVerifierTest, OtherUsersMeanANewCheck) {
+  EXPECT_EQ(settled({"alice", "right"}), State::kRight);
+  verifier_.set_users({{"alice", hash_of("new")}});
+  EXPECT_EQ(verifier_.known({"alice", "right"}), std::nullopt);
+  EXPECT_EQ(settled({"alice", "right"}), State::kWrong);
+  EXPECT_EQ(settled({"alice", "new"}), State::kRight);
+}
+
+TEST_F(PasswordVerifierTest, TheSameUsersAgainMeanNone) {
+  const PasswordVerifier::Users users{{"carol", hash_of("x")}};
+  verifier_.set_users(users);
+  EXPECT_EQ(settled({"carol", "x"}), State::kRight);
+  verifier_.set_users(users);
+  EXPECT_EQ(verifier_.check({"carol", "x"}, client()), State::kRight);
+}
+
+TEST_F(PasswordVerifierTest, TheFirstThatTheUsersChangeUnderIsAskedAgain) {
+  verifier_.set_users({{"alice", hash_of("right", 8)}});
+  EXPECT_EQ(verifier_.check({"alice", "right"}, client()), State::kRequested);
+  verifier_.set_users({{"alice", hash_of("other", 4)}});
+  EXPECT_EQ(settled({"alice", "right"}), State::kWrong);
+}
+
+TEST_F(PasswordVerifierTest, EachClientHasFewPlaces) {
+  verifier_.set_users({{"alice", hash_of("right", 10)}});
+  std::size_t requested = 0;
+  State last = State::kRequested;
+  for (int i = 0; i < 20 && last == State::kRequested; ++i) {
+    last = verifier_.check({"alice", "guess " + std::to_string(i)}, client(1));
+    if (last == State::kRequested) ++requested;
+  }
+  EXPECT_EQ(last, State::kClientFull);
+  EXPECT_LE(requested, PasswordVerifier::kMostOfClient + 1);
+  // Others come in all the same, and are not far behind.
+  EXPECT_EQ(verifier_.check({"alice", "right"}, client(2)), State::kRequested);
+  EXPECT_EQ(settled({"alice", "right"}, client(2)), State::kRight);
+  for (std::uint8_t i = 3; i < 30; ++i) {
+    for (int j = 0; j < 4; ++j) {
+      last = verifier_.check({"alice", std::to_string(i * 10 + j)}, client(i));
+    }
+  }
+  EXPECT_EQ(last, State::kFull);
+  // And who is known does not wait at all.
+  EXPECT_EQ(verifier_.check({"alice", "right"}, client(1)), State::kRight);
+}
+
+TEST_F(PasswordVerifierTest, WrongOnesTakeAQuarterOfTheTime) {
+  verifier_.set_users({{"alice", hash_of("right", 7)}});
+  const auto begin = steady_clock::now();
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(settled({"alice", "guess " + std::to_string(i)}), State::kWrong);
+  }
+  const double elapsed = std::chrono::duration<double>(steady_clock::now() - begin).count();
+  // The last one's rest is still to come.
+  EXPECT_GE(elapsed, verifier_.stats().seconds * 0.9 * (1 + 3.0 * 11 / 12));
+}
+
+TEST_F(PasswordVerifierTest, WrongOnesDoNotPushOutRightOnes) {
+  EXPECT_EQ(settled({"alice", "right"}), State::kRight);
+  for (int i = 0; i < 300; ++i) settled({"alice", std::to_string(i)});
+  EXPECT_EQ(verifier_.known({"alice", "right"}), true);
+  EXPECT_EQ(verifier_.known({"alice", "0"}), std::nullopt);
+  EXPECT_EQ(verifier_.known({"alice", "299"}), false);
+}
+
+TEST_F(PasswordVerifierTest, EndsInTheMiddleOfACheck) {
+  verifier_.set_users({{"alice", hash_of("right", 4)}});
+  // Not made here, as that takes just as long.
+  verifier_.set_users({{"alice", "$2b$14$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"}});
+  EXPECT_EQ(verifier_.check({"alice", "x"}, client()), State::kRequested);
+  std::this_thread::sleep_for(milliseconds(20));
+  const auto begin = steady_clock::now();
+  EXPECT_FALSE(verifier_.stop(milliseconds(50)));
+  EXPECT_LT(steady_clock::now() - begin, milliseconds(500));
+}
+
+TEST(PasswordCheck, UnknownUsersTakeAsLong) {
+  const PasswordVerifier::Users users{{"alice", hash_of("right", 9)}};
+  const auto time_of = [&](const Credentials& credentials) {
+    const auto begin = steady_clock::now();
+    for (int i = 0; i < 3; ++i) password_matches(users, credentials);
+    return std::chrono::duration<double>(steady_clock::now() - begin).count();
+  };
+  const double known = time_of({"alice", "wrong"});
+  const double unknown = time_of({"mallory", "wrong"});
+  EXPECT_GT(unknown, known / 4);  // whatever else the machine does
+  EXPECT_FALSE(password_matches(users, {"mallory", "right"}));
+  EXPECT_FALSE(password_matches({}, {"alice", "right"}));
+}
+
+class GateTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto rules = std::make_shared<AccessRules>();
+    rules->users = {{"alice", hash_of("right")}};
+    gate_.set_rules(rules);
+    request_.method = "GET";
+    request_.path = "/metrics";
+    request_.client = client();
+  }
+
+  ManualClock clock_;
+  WebLog log_;
+  Refusals refusals_{clock_, log_};
+  Gate gate_{refusals_};
+  Request request_;
+};
+
+std::string header(const Answer& answer, std::string_view name) {
+  for (const Answer::Header& each : answer.headers) {
+    if (each.name != nullptr && name == each.name) return each.value;
+  }
+  return {};
+}
+
+TEST_F(GateTest, WithoutAPasswordThereIsNothingToSee) {
+  for (const char* path : {"/", "/metrics", "/healthz", "/readyz", "/api/v1/now", "/none"}) {
+    request_.path = path;
+    const auto answer = gate_.check(request_);
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->code, 401U);
+    EXPECT_EQ(header(*answer, "WWW-Authenticate"), "Basic realm=\"jetmem\", charset=\"UTF-8\"");
+  }
+  EXPECT_EQ(refusals_.stats().auth_failures[0], 6U);
+  request_.authorization = "Basic nonsense";
+  EXPECT_EQ(gate_.check(request_)->code, 401U);
+  EXPECT_EQ(refusals_.stats().auth_failures[1], 1U);
+}
+
+TEST_F(GateTest, ASocketOfThisMachineIsItsOwnProof) {
+  request_.client = {};
+  EXPECT_FALSE(gate_.check(request_));
+}
+
+TEST_F(GateTest, WithoutRulesOrUsersEverybodyMay) {
+  gate_.set_rules(std::make_shared<AccessRules>());
+  EXPECT_FALSE(gate_.check(request_));
+  gate_.set_rules(nullptr);
+  EXPECT_FALSE(gate_.check(request_));
+}
+
+TEST_F(GateTest, TheRightOneWaitsOnceAndComesIn) {
+  request_.authorization = "Basic YWxpY2U6cmlnaHQ=";
+  const auto later = gate_.check(request_);
+  ASSERT_TRUE(later);
+  EXPECT_TRUE(later->later);
+  EXPECT_TRUE(later->at_gate);
+  // One that brings a body cannot wait.
+  request_.has_body = true;
+  EXPECT_EQ(gate_.check(request_)->code, 401U);
+  EXPECT_TRUE(gate_.check(request_)->close);
+  request_.has_body = false;
+  for (int i = 0; i < 1000; ++i) {
+    if (!gate_.check(request_)) break;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_FALSE(gate_.check(request_));
+  request_.has_body = true;
+  EXPECT_FALSE(gate_.check(request_));
+}
+
+TEST_F(GateTest, NobodyWaitsForEver) {
+  gate_.set_rules(nullptr);
+  auto rules = std::make_shared<AccessRules>();
+  rules->users = {{"alice", hash_of("right", 12)}};
+  gate_.set_rules(rules);
+  request_.authorization = "Basic YWxpY2U6cmlnaHQ=";
+  request_.waited_for_gate = std::chrono::seconds(11);
+  const auto answer = gate_.check(request_);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->code, 503U);
+  EXPECT_EQ(header(*answer, "Retry-After"), "2");
+  EXPECT_EQ(refusals_.stats().refused[5], 1U);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits of the web thread over real sockets: slow clients, too many, and passwords.
+#include <crypt.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "daemon/http/server/web.h"
+#include "tests/daemon/http/http_client.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using test::fetch;
+using test::HttpClient;
+using test::Reply;
+using testing::HasSubstr;
+
+constexpr const char* kGet = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+constexpr Descriptor kSeries{.name = "jetmem_series_bytes",
+                             .help = "One of many.",
+                             .labels = {"n", "zone"},
+                             .max_series = 20'000};
+
+class WebLimitsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.log = [this](LogLevel, std::string message) {
+      const std::lock_guard lock(mutex_);
+      log_ += message + "\n";
+    };
+    sample(100);
+  }
+
+  void start(const std::string& listen = "127.0.0.1:0") {
+    options_.listen = {*parse_listen_address(listen)};
+    web_ = std::make_unique<Web>(options_, clock_, buffer_, alerts_, readiness_,
+                                 [](const ListenAddress&, const std::optional<Error>&) {});
+    const auto failures = web_->start();
+    ASSERT_TRUE(failures);
+    for (const Error& error : *failures) failures_ += error.message + "\n";
+    if (!web_->addresses().empty()) address_ = web_->addresses().front();
+  }
+
+  void sample(int series) {
+    {
+      SampleWriter out(table_, section_, Nanoseconds(0));
+      for (int n = 0; n < series; ++n) out.put(kSeries, 4096.0 * n, n, "Normal");
+    }
+    fill_page(table_, clock_.boot(), ++round_, buffer_.back());
+    buffer_.publish();
+    readiness_.beat(clock_.boot());
+    readiness_.set_sources(1, 1);
+  }
+
+  std::string metrics(const std::string& headers = "") {
+    return fetch(address_, "/metrics", headers).body;
+  }
+  bool shows(const std::string& line) {
+    for (int i = 0; i < 100; ++i) {
+      if (metrics().find("\n" + line + "\n") != std::string::npos) return true;
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    return false;
+  }
+  std::string log() {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+
+  std::mutex mutex_;
+  std::string log_;
+  SystemClock clock_;
+  SampleTable table_;
+  std::size_t section_ = table_.add_section("test");
+  std::uint64_t round_ = 0;
+  PageBuffer buffer_;
+  AlertsBuffer alerts_;
+  Readiness readiness_;
+  WebOptions options_;
+  std::string failures_;
+  std::unique_ptr<Web> web_;
+  ListenAddress address_;
+};
+
+TEST_F(WebLimitsTest, ATrickleIsCutThoughItIsNeverSilent) {
+  options_.request_timeout = seconds(1);
+  start();
+  HttpClient slow(address_);
+  const auto begin = steady_clock::now();
+  const std::string request =
+      "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: " + std::string(1000, 'a');
+  std::size_t sent = 0;
+  while (sent < request.size() && slow.send(request.substr(sent, 1)) && !slow.closes_within(50)) {
+    ++sent;
+  }
+  const auto elapsed = steady_clock::now() - begin;
+  EXPECT_GE(elapsed, milliseconds(900));
+  EXPECT_LT(elapsed, milliseconds(3000));
+  EXPECT_TRUE(shows("jetmem_http_refused_total{reason=\"slow_request\"} 1"));
+  EXPECT_THAT(log(), HasSubstr("http: 127.0.0.1 did not complete its request"));
+}
+
+TEST_F(WebLimitsTest, ATrickleOnAKeptConnectionIsCutToo) {
+  options_.request_timeout = seconds(1);
+  options_.idle_timeout = seconds(1);
+  start();
+  HttpClient slow(address_);
+  slow.send(kGet);
+  EXPECT_EQ(slow.receive().code, 200);
+  const auto begin = steady_clock::now();
+  while (slow.send("G") && !slow.closes_within(100)) {
+    ASSERT_LT(steady_clock::now() - begin, seconds(6));
+  }
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(1900));
+}
+
+TEST_F(WebLimitsTest, WhoDoesNotTakeTheAnswerIsCut) {
+  options_.request_timeout = seconds(1);
+  sample(6'000);  // about 300 kB, more than the kernel takes off us
+  start();
+  HttpClient deaf(address_);
+  const int tiny = 1;
+  ::setsockopt(deaf.fd(), SOL_SOCKET, SO_RCVBUF, &tiny, sizeof tiny);
+  deaf.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  // Takes a little all the time, so that it is never idle, and far too little.
+  const auto begin = steady_clock::now();
+  char some[512];
+  bool open = true;
+  while (open && steady_clock::now() - begin < seconds(60)) {
+    std::this_thread::sleep_for(milliseconds(100));
+    const ssize_t n = ::recv(deaf.fd(), some, sizeof some, MSG_DONTWAIT);
+    open = n > 0 || (n < 0 && errno == EAGAIN);
+  }
+  EXPECT_FALSE(open);
+  EXPECT_TRUE(shows("jetmem_http_refused_total{reason=\"slow_reader\"} 1"));
+  EXPECT_TRUE(shows("jetmem_http_response_buffer_bytes 0"));
+}
+
+TEST_F(WebLimitsTest, OneClientHasItsShareOfConnections) {
+  options_.max_connections_per_client = 4;
+  start();
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(address_));
+    clients.back()->send(kGet);
+    EXPECT_EQ(clients.back()->receive().code, 200);
+  }
+  // One that has asked nothing for a while gives way to a new one of the same client.
+  std::this_thread::sleep_for(milliseconds(700));
+  HttpClient fifth(address_);
+  fifth.send(kGet);
+  EXPECT_EQ(fifth.receive().code, 200);
+  // Faster than that they come in vain.
+  for (int i = 0; i < 40 && log().find("max_connections_per_client") == std::string::npos; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(address_));
+  }
+  for (int i = 0; i < 50 && log().find("max_connections_per_client") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_THAT(log(), HasSubstr("http.max_connections_per_client"));
+}
+
+TEST_F(WebLimitsTest, ASocketHasNoSuchShare) {
+  const TempDir directory;
+  options_.max_connections_per_client = 1;
+  start("unix:" + directory.file("api.socket"));
+  HttpClient first(address_);
+  first.send(kGet);
+  EXPECT_EQ(first.receive().code, 200);
+  EXPECT_EQ(fetch(address_, "/healthz").code, 200);
+}
+
+TEST_F(WebLimitsTest, WhenAllAreTakenTheIdleGiveWay) {
+  options_.max_connections = 3;
+  start();
+  std::vector<std::unique_ptr<HttpClient>> idle;
+  for (int i = 0; i < 3; ++i) {
+    idle.push_back(std::make_unique<HttpClient>(address_));
+    idle.back()->send("GET");
+  }
+  std::this_thread::sleep_for(milliseconds(100));
+  // Far sooner than any of their deadlines.
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(fetch(address_, "/healthz").code, 200);
+  EXPECT_LT(steady_clock::now() - begin, seconds(3));
+  EXPECT_THAT(log(), HasSubstr("was idle or slow"));
+}
+
+TEST_F(WebLimitsTest, SlowReadersHoldABoundedAmount) {
+  options_.max_connections_per_client = 64;
+  options_.request_timeout =
+      seconds(300);  // Nobody is cut, however long it takes to make the pages.
+  start();
+  std::vector<std::unique_ptr<HttpClient>> deaf;
+  // Each its own page of about 1.2 MB: eight of them are as much as one client may hold.
+  int refused = 0;
+  for (int i = 0; i < 14; ++i) {
+    sample(20'000 - i);
+    deaf.push_back(std::make_unique<HttpClient>(address_));
+    const int tiny = 1;
+    ::setsockopt(deaf.back()->fd(), SOL_SOCKET, SO_RCVBUF, &tiny, sizeof tiny);
+    deaf.back()->send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    char head[13] = {};
+    ASSERT_EQ(::recv(deaf.back()->fd(), head, 12, MSG_WAITALL), 12);
+    if (std::string(head) == "HTTP/1.1 503") ++refused;
+  }
+  EXPECT_GE(refused, 2);
+  // A scrape that compresses comes through all the same.
+  const Reply scrape = fetch(address_, "/metrics", "Accept-Encoding: gzip\r\n");
+  EXPECT_EQ(scrape.code, 200);
+  const std::string page = test::gunzip(scrape.body);
+  EXPECT_THAT(page, HasSubstr("jetmem_http_requests_total{code=\"503\",path=\"/metrics\"} " +
+                              std::to_string(refused) + "\n"));
+  EXPECT_THAT(page, HasSubstr("jetmem_http_requests_total{code=\"200\",path=\"/metrics\"} " +
+                              std::to_string(14 - refused) + "\n"));
+  deaf.clear();
+  EXPECT_TRUE(shows("jetmem_http_response_buffer_bytes 0"));
+}
+
+TEST_F(WebLimitsTest, AFloodRestsAndOthersAreServed) {
+  start();
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> flood;
+  for (int i = 0; i < 4; ++i) {
+    flood.emplace_back([&] {
+      std::string burst;
+      for (int n = 0; n < 50; ++n) burst += "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+      while (!stop) {
+        HttpClient client(address_);
+        client.send(burst);
+        for (int n = 0; n < 50 && !stop; ++n) {
+          if (client.receive().code != 200) break;
+        }
+      }
+    });
+  }
+  std::this_thread::sleep_for(milliseconds(2500));
+  const auto begin = steady_clock::now();
+  const std::string page = metrics();
+  EXPECT_LT(steady_clock::now() - begin, seconds(2));
+  stop = true;
+  for (std::thread& each : flood) each.join();
+  // Whether it had to rest depends on the machine; tests/daemon/http/access/bounds_test.cc has the
+  // share.
+  EXPECT_THAT(page, HasSubstr("\njetmem_http_throttled_seconds_total "));
+}
+
+class WebPasswordTest : public WebLimitsTest {
+ protected:
+  void SetUp() override {
+    WebLimitsTest::SetUp();
+    char setting[CRYPT_GENSALT_OUTPUT_SIZE];
+    crypt_data data{};
+    crypt_gensalt_rn("$2b$", 4, nullptr, 0, setting, sizeof setting);
+    hash_ = crypt_r("right", setting, &data);
+    options_.web_config = directory_.file("web.yaml");
+  }
+
+  TempDir directory_;
+  std::string hash_;
+};
+
+TEST_F(WebPasswordTest, EverythingOverTcpNeedsOne) {
+  directory_.write("web.yaml", "basic_auth_users: {alice: \"" + hash_ +
+                                   "\"}\nhttp_server_config: {headers: {X-Frame-Options: deny, "
+                                   "Content-Security-Policy: \"sandbox\"}}\n");
+  start();
+  ASSERT_EQ(failures_, "");
+  for (const char* path : {"/", "/metrics", "/healthz", "/api/v1/now", "/nothing"}) {
+    const Reply reply = fetch(address_, path);
+    EXPECT_EQ(reply.code, 401) << path;
+    EXPECT_EQ(reply.header("www-authenticate"), "Basic realm=\"jetmem\", charset=\"UTF-8\"");
+  }
+  const std::string right = "Authorization: Basic YWxpY2U6cmlnaHQ=\r\n";
+  const Reply page = fetch(address_, "/healthz", right);
+  EXPECT_EQ(page.code, 200);
+  EXPECT_EQ(page.body, "ok\n");
+  EXPECT_EQ(page.header("x-frame-options"), "deny");
+  EXPECT_EQ(page.header("content-security-policy"), "sandbox");
+  EXPECT_EQ(fetch(address_, "/healthz", "Authorization: Basic YWxpY2U6d3Jvbmc=\r\n").code, 401);
+  // One that was kept proves itself each time.
+  HttpClient kept(address_);
+  kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + right + "\r\n");
+  EXPECT_EQ(kept.receive().code, 200);
+  kept.send(kGet);
+  EXPECT_EQ(kept.receive().code, 401);
+  kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + right + "\r\n");
+  EXPECT_EQ(kept.receive().code, 200);
+  // Bodies are refused as ever.
+  EXPECT_EQ(fetch(address_, "/", right + "Content-Length: 5\r\n", "POST").code, 405);
+  EXPECT_EQ(fetch(address_, "/", "Content-Length: 5\r\n", "POST").code, 401);
+  const std::string metrics = this->metrics(right);
+  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_auth_failures_total{reason=\"missing\"} 7\n"));
+  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_auth_failures_total{reason=\"invalid\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_password_checks_total{result=\"valid\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_web_config_ok 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("jetmem_http_requests_total{code=\"401\",path=\"/metrics\"} 1\n"));
+  EXPECT_THAT(log(), HasSubstr("http: 127.0.0.1 gave a wrong user or password"));
+}
+
+TEST_F(WebPasswordTest, PipelinedRequestsKeepTheirOrder) {
+  directory_.write("web.yaml", "basic_auth_users: {alice: \"" + hash_ + "\"}\n");
+  start();
+  HttpClient client(address_);
+  std::string burst;
+  for (int i = 0; i < 10; ++i) {
+    burst += "GET " + std::string(i % 2 == 0 ? "/healthz" : "/nothing") +
+             " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YWxpY2U6cmlnaHQ=\r\n\r\n";
+  }
+  client.send(burst);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(client.receive().code, i % 2 == 0 ? 200 : 404) << i;
+}
+
+TEST_F(WebPasswordTest, WithAMistakeThePortStaysClosedAndTheSocketServes) {
+  directory_.write("web.yaml", "basic_auth_users: {alice: right}\n");
+  options_.listen_retry = milliseconds(50);
+  start();
+  EXPECT_TRUE(web_->addresses().empty());
+  EXPECT_THAT(failures_, HasSubstr("listen on 127.0.0.1:0: stays closed, as " +
+                                   options_.web_config + " cannot be used"));
+  EXPECT_THAT(log(), HasSubstr("web.yaml:1:27: the password of 'alice' must be a bcrypt hash"));
+  directory_.write("web.yaml", "basic_auth_users: {alice: \"" + hash_ + "\"}\n");
+  web_->reload_access();
+  for (int i = 0; i < 200 && web_->addresses().empty(); ++i) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  ASSERT_FALSE(web_->addresses().empty());
+  EXPECT_EQ(fetch(web_->addresses().front(), "/healthz").code, 401);
+}
+
+TEST_F(WebPasswordTest, StopsWhileSomebodyWaitsAtTheGate) {
+  directory_.write("web.yaml",
+                   "basic_auth_users: {alice: "
+                   "$2b$14$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234}\n");
+  start();
+  HttpClient waiting(address_);
+  waiting.send(
+      "GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YWxpY2U6cmlnaHQ=\r\n\r\n");
+  std::this_thread::sleep_for(milliseconds(100));
+  const auto begin = steady_clock::now();
+  web_->stop();
+  EXPECT_LT(steady_clock::now() - begin, seconds(1));
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// The web thread over real sockets, on loopback.
+#include "daemon/http/server/web.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/daemon/http/http_client.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using test::fetch;
+using test::HttpClient;
+using test::Reply;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Descriptor kSeries{.name = "jetmem_series_bytes",
+                             .help = "One of many.",
+                             .labels = {"n", "zone"},
+                             .max_series = 1000};
+
+class WebTest : public ::testing::Test {
+ protected:
+  void SetUp() override { sample(); }
+
+  void start(std::vector<std::string> listen = {"127.0.0.1:0"}) {
+    for (const std::string& text : listen) options_.listen.push_back(*parse_listen_address(text));
+    web_ = std::make_unique<Web>(options_, clock_, buffer_, alerts_, readiness_,
+                                 [this](const ListenAddress&, const std::optional<Error>& error) {
+                                   ++(error ? reported_failures_ : reported_successes_);
+                                 });
+    const auto failures = web_->start();
+    ASSERT_TRUE(failures);
+    for (const Error& error : *failures) failures_.push_back(error.message);
+    if (!web_->addresses().empty()) address_ = web_->addresses().front();
+  }
+
+  void sample(Nanoseconds age = Nanoseconds(0)) {
+    {
+      SampleWriter out(table_, section_, Nanoseconds(0));
+      for (int n = 0; n < 600; ++n) out.put(kSeries, 4096.0 * n, n, "Normal");
+    }
+    fill_page(table_, clock_.boot() - age, ++round_, buffer_.back());
+    buffer_.publish();
+    readiness_.beat(clock_.boot());
+    readiness_.set_sources(6, 6);
+  }
+
+  SystemClock clock_;
+  SampleTable table_;
+  std::size_t section_ = table_.add_section("test");
+  std::uint64_t round_ = 0;
+  PageBuffer buffer_;
+  AlertsBuffer alerts_;
+  Readiness readiness_;
+  WebOptions options_;
+  std::vector<std::string> failures_;
+  std::atomic<int> reported_failures_{0};
+  std::atomic<int> reported_successes_{0};
+  std::unique_ptr<Web> web_;
+  ListenAddress address_;
+};
+
+bool wait_for(const std::function<bool()>& condition) {
+  for (int i = 0; i < 500; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+// Voluntary context switches of the web thread: how often it slept and woke.
+long wakeups_of_web_thread() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name != "jetmem-web") continue;
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("voluntary_ctxt_switches:", 0) == 0) return std::atol(line.c_str() + 24);
+    }
+  }
+  return -1;
+}
+
+TEST_F(WebTest, AScrapeIsPrometheusText) {
+  start();
+  const Reply reply = fetch(address_, "/metrics?match=x");
+  EXPECT_EQ(reply.code, 200);
+  EXPECT_EQ(reply.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(reply.header("vary"), "Accept-Encoding");
+  EXPECT_EQ(reply.header("content-encoding"), "");
+  EXPECT_EQ(reply.header("cache-control"), "no-store");
+  EXPECT_EQ(reply.header("x-content-type-options"), "nosniff");
+  EXPECT_EQ(reply.header("cross-origin-resource-policy"), "same-origin");
+  EXPECT_EQ(reply.header("access-control-allow-origin"), "") << "no other site's page reads it";
+  EXPECT_EQ(reply.header("server"), "");
+  EXPECT_EQ(reply.header("set-cookie"), "");
+  EXPECT_THAT(reply.body, HasSubstr("\njetmem_series_bytes{n=\"3\",zone=\"Normal\"} 12288\n"));
+  EXPECT_THAT(reply.body, HasSubstr("\njetmem_http_connections 1\n"));
+}
+
+TEST_F(WebTest, GzipComesOnlyWhenAskedFor) {
+  start();
+  const Reply reply = fetch(address_, "/metrics", "Accept-Encoding: gzip\r\n");
+  EXPECT_EQ(reply.header("content-encoding"), "gzip");
+  EXPECT_LT(reply.body.size(), 10'000U);
+  EXPECT_THAT(test::gunzip(reply.body), HasSubstr("jetmem_series_bytes{n=\"599\""));
+  EXPECT_EQ(fetch(address_, "/metrics", "Accept-Encoding: gzip;q=0\r\n").header("content-encoding"),
+            "");
+}
+
+TEST_F(WebTest, HeadIsGetWithoutTheBody) {
+  start();
+  HttpClient client(address_);
+  client.send("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const Reply head = client.receive(true);
+  EXPECT_EQ(head.code, 200);
+  EXPECT_GT(std::atoi(head.header("content-length").c_str()), 600 * 30);
+  // The connection is still in step.
+  client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(client.receive().body, "ok\n");
+}
+
+TEST_F(WebTest, OtherMethodsAndPathsAreRefused) {
+  start();
+  const Reply posted = fetch(address_, "/metrics", "Content-Length: 0\r\n", "POST");
+  EXPECT_EQ(posted.code, 405);
+  EXPECT_EQ(posted.header("allow"), "GET, HEAD");
+  EXPECT_EQ(fetch(address_, "/nothing").code, 404);
+  EXPECT_EQ(fetch(address_, "/", "", "DELETE").code, 405);
+  EXPECT_EQ(fetch(address_, "/", "", "BREW").code, 405);
+}
+
+TEST_F(WebTest, ABodyIsNeverReadAndNeverTakenForARequest) {
+  start();
+  for (const char* method : {"POST", "GET"}) {
+    HttpClient client(address_);
+    client.send(std::string(method) +
+                " / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
+                "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const Reply reply = client.receive();
+    EXPECT_EQ(reply.code, std::string(method) == "POST" ? 405 : 413);
+    EXPECT_EQ(reply.header("connection"), "close");
+    EXPECT_EQ(client.receive().code, 0) << method;  // no second reply, only the end
+    EXPECT_TRUE(client.closes_within(0)) << method;
+  }
+  HttpClient chunked(address_);
+  chunked.send(
+      "GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+  EXPECT_EQ(chunked.receive().code, 413);
+}
+
+TEST_F(WebTest, OldClientsGetTheirAnswerAndTheEnd) {
+  start();
+  HttpClient client(address_);
+  client.send("GET /healthz HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(client.receive().body, "ok\n");
+  EXPECT_TRUE(client.closes_within(2000));
+}
+
+TEST_F(WebTest, ConnectionsAreKeptAndRequestsMayBePipelined) {
+  start();
+  HttpClient client(address_);
+  for (int i = 0; i < 20; ++i) {
+    client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    ASSERT_EQ(client.receive().body, "ok\n");
+  }
+  std::string burst;
+  for (int i = 0; i < 30; ++i) {
+    burst += i % 2 == 0 ? "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                        : "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  }
+  client.send(burst);
+  for (int i = 0; i < 30; ++i) {
+    const Reply reply = client.receive();
+    ASSERT_EQ(reply.code, 200) << i;
+    ASSERT_EQ(reply.body == "ok\n", i % 2 == 0);
+  }
+}
+
+TEST_F(WebTest, ExcessIsRefused) {
+  start();
+  HttpClient headers(address_);
+  headers.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(100'000, 'x') +
+               "\r\n\r\n");
+  const int header_code = headers.receive().code;
+  // 0: refused and closed so early that the rest of our text met a reset.
+  EXPECT_TRUE(header_code == 431 || header_code == 413 || header_code == 0) << header_code;
+
+  HttpClient url(address_);
+  url.send("GET /" + std::string(100'000, 'x') + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const int url_code = url.receive().code;
+  EXPECT_TRUE(url_code == 414 || url_code == 0) << url_code;
+}
+
+TEST_F(WebTest, GarbageHurtsNobody) {
+  options_.idle_timeout = milliseconds(1000);
+  start();
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (const std::string& garbage :
+       {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + std::string(200, '\0'),
+        std::string("\r\n\r\n\r\n"), std::string("GET\r\n\r\n"), std::string(5000, '\xff'),
+        std::string("GET / HTTP/9.9\r\n\r\n"), std::string("GET / HTTP/1.1\r\nno colon\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n")}) {
+    clients.push_back(std::make_unique<HttpClient>(address_));
+    clients.back()->send(garbage);
+    ::shutdown(clients.back()->fd(), SHUT_WR);
+    EXPECT_EQ(fetch(address_, "/healthz").code, 200);
+  }
+  for (auto& client : clients) {
+    EXPECT_TRUE(client->closes_within(5000));  // perhaps a refusal, in any case the end
+  }
+}
+
+TEST_F(WebTest, SilentClientsChangeNothingForAScrape) {
+  start();
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 8; ++i) {
+    silent.push_back(std::make_unique<HttpClient>(address_));
+    if (i % 2 == 1) silent.back()->send("GET /met");
+  }
+  int slow = 0;
+  for (int i = 0; i < 50; ++i) {
+    const auto begin = steady_clock::now();
+    ASSERT_EQ(fetch(address_, "/metrics").code, 200);
+    if (steady_clock::now() - begin > milliseconds(50)) ++slow;
+  }
+  EXPECT_LE(slow, 2);  // a busy machine may hold up one or two, but no client can hold up all
+}
+
+TEST_F(WebTest, ClientsThatDoNotReadAreCutAndOthersGetTheNewestPage) {
+  options_.idle_timeout = milliseconds(1000);
+  start();
+  HttpClient deaf(address_);
+  const int tiny = 1;
+  ::setsockopt(deaf.fd(), SOL_SOCKET, SO_RCVBUF, &tiny, sizeof tiny);
+  std::string burst;
+  for (int i = 0; i < 500; ++i) burst += "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  ::fcntl(deaf.fd(), F_SETFL, O_NONBLOCK);
+  deaf.send(burst);
+  for (int i = 0; i < 10; ++i) {
+    sample();
+    ASSERT_EQ(fetch(address_, "/metrics").code, 200);
+  }
+  EXPECT_TRUE(wait_for([&] {
+    return fetch(address_, "/metrics").body.find("\njetmem_http_connections 1\n") !=
+           std::string::npos;
+  }));
+}
+
+TEST_F(WebTest, WhenFullClientsWaitForTheirTurn) {
+  options_.max_connections = 2;
+  options_.idle_timeout = milliseconds(1000);
+  start();
+  HttpClient first(address_);
+  HttpClient second(address_);
+  first.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(first.receive().code, 200);
+  second.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(second.receive().code, 200);
+  HttpClient third(address_);
+  third.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(third.receive().code, 200);  // once one of the others has been idle too long
+}
+
+TEST_F(WebTest, AnIdleThreadDoesNotWake) {
+  start();
+  HttpClient kept(address_);
+  kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(kept.receive().code, 200);
+  std::this_thread::sleep_for(milliseconds(50));
+  const long before = wakeups_of_web_thread();
+  ASSERT_GE(before, 0);
+  std::this_thread::sleep_for(milliseconds(1000));
+  EXPECT_EQ(wakeups_of_web_thread(), before);
+}
+
+TEST_F(WebTest, AStuckLoopIsReportedByTheWebThread) {
+  start();
+  sample(std::chrono::seconds(60));
+  const Reply reply = fetch(address_, "/metrics");
+  EXPECT_THAT(reply.body, HasSubstr("\njetmem_sampling_stalled 1\n"));
+  EXPECT_THAT(reply.body, Not(HasSubstr("jetmem_series_bytes")));
+  readiness_.beat(clock_.boot() - std::chrono::seconds(60));
+  EXPECT_EQ(fetch(address_, "/healthz").code, 503);
+  EXPECT_THAT(fetch(address_, "/healthz").body, HasSubstr("last sign of life 60 s ago"));
+}
+
+TEST_F(WebTest, StopIsPromptWithOpenConnections) {
+  start();
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(address_));
+    clients.back()->send(i % 2 == 0 ? "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" : "GE");
+  }
+  std::this_thread::sleep_for(milliseconds(20));
+  const auto begin = steady_clock::now();
+  web_->stop();
+  EXPECT_LT(steady_clock::now() - begin, milliseconds(100));
+  EXPECT_TRUE(web_->addresses().empty());
+  web_->stop();  // twice is once
+}
+
+TEST_F(WebTest, ABusyPortIsReportedAndTakenOnceFree) {
+  auto holder = listen_on(*parse_listen_address("127.0.0.1:0"));
+  ASSERT_TRUE(holder);
+  const ListenAddress needed = holder->address();
+  options_.listen_retry = milliseconds(50);
+  start({"127.0.0.1:0", needed.text()});
+  ASSERT_EQ(failures_.size(), 1U);
+  EXPECT_EQ(failures_[0], "listen on " + needed.text() +
+                              ": Address already in use (is another jetmemd running?)");
+  EXPECT_EQ(web_->addresses().size(), 1U);
+  EXPECT_TRUE(wait_for([&] {
+    return fetch(address_, "/metrics").body.find("listen_failures_total 3") != std::string::npos;
+  }));
+  EXPECT_EQ(reported_failures_, 0);  // start() reported it already
+
+  *holder = Listener();
+  EXPECT_TRUE(wait_for([&] { return reported_successes_ == 1; }));
+  EXPECT_EQ(web_->addresses().size(), 2U);
+  EXPECT_EQ(fetch(needed, "/healthz").code, 200);
+}
+
+TEST_F(WebTest, Ipv6) {
+  start({"[::1]:0"});
+  if (!failures_.empty()) GTEST_SKIP() << "no IPv6 here: " << failures_[0];
+  EXPECT_EQ(fetch(address_, "/healthz").code, 200);
+}
+
+TEST_F(WebTest, UnixSocketsServeWhateverTheClientsOwnAddress) {
+  const TempDir directory;
+  start({"unix:" + directory.file("api.socket")});
+  ASSERT_TRUE(failures_.empty()) << failures_[0];
+  EXPECT_EQ(fetch(address_, "/metrics").code, 200);
+
+  // A client bound to the longest path there can be.
+  sockaddr_un own{};
+  own.sun_family = AF_UNIX;
+  std::string path = directory.file("");
+  path.resize(sizeof own.sun_path - 1, 'x');
+  path.copy(own.sun_path, sizeof own.sun_path - 1);
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  address_.host.copy(to.sun_path, sizeof to.sun_path - 1);
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+  ASSERT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  const std::string request = "GET /healthz HTTP/1.0\r\n\r\n";
+  ASSERT_EQ(::write(fd.get(), request.data(), request.size()),
+            static_cast<ssize_t>(request.size()));
+  char answer[16];
+  ASSERT_GT(::read(fd.get(), answer, sizeof answer), 12);
+  EXPECT_EQ(std::string(answer, 12), "HTTP/1.1 200");
+
+  web_->stop();
+  EXPECT_FALSE(std::filesystem::exists(address_.host));
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe/probe_stats.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "daemon/probe/probe_event_log.h"
+#include "tests/daemon/running_program.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class ProbeStatsTest : public testing::Test {
+ protected:
+  ProbeStatsTest() : section(table.add_section("self")), news(log, clock) {}
+  static ProbeRun::Probe probe(const std::string& kind, ProbeState state,
+                               const std::string& error = "", const std::string& target = "") {
+    ProbeRun::Probe probe;
+    probe.kind = kind;
+    probe.target = target;
+    probe.state = state;
+    probe.error = error;
+    return probe;
+  }
+  void take(const ProbeRun::Probe& probe, const ProbeRun* run = nullptr) {
+    if (const auto change = probe_stats.result(probe, now))
+      news.result(probe, *change, memory, run);
+  }
+  double value(const std::string& key) {
+    SampleWriter out(table, section, now);
+    probe_stats.write(out, now);
+    out.finish();
+    return table.value_of(key);
+  }
+  ProbeStats probe_stats;
+  SampleTable table;
+  std::size_t section;
+  Nanoseconds now = seconds(100);
+  GateInputs memory;
+  ManualClock clock;
+  SavedLogState log;
+  ProbeEventLog news;
+};
+
+TEST_F(ProbeStatsTest, CountsByStateAndError) {
+  take(probe("pinned", ProbeState::kOk));
+  now += seconds(60);
+  take(probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation"));
+  take(probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation"));
+  take(probe("pinned", ProbeState::kFailed));
+  const auto runs = [&](const std::string& state) {
+    return value("jetmem_probe_runs_total{kind=\"pinned\",state=\"" + state + "\",target=\"\"}");
+  };
+  EXPECT_EQ(runs("ok"), 1);
+  EXPECT_EQ(runs("failed"), 3);
+  EXPECT_EQ(runs("mismatch"), 0);
+  EXPECT_TRUE(std::isnan(runs("skipped"))) << "never met";
+  const auto failures = [&](const std::string& error) {
+    return value("jetmem_probe_failures_total{error=\"" + error +
+                 "\",kind=\"pinned\",target=\"\"}");
+  };
+  EXPECT_EQ(failures("cudaErrorMemoryAllocation"), 2);
+  EXPECT_EQ(failures("unknown"), 1);
+  EXPECT_EQ(value("jetmem_probe_since_success_seconds{kind=\"pinned\",target=\"\"}"), 60);
+}
+
+TEST_F(ProbeStatsTest, WithoutASuccessThereIsNoTimeSinceOne) {
+  take(probe("device", ProbeState::kUnsupported));
+  EXPECT_TRUE(std::isnan(value("jetmem_probe_since_success_seconds{kind=\"device\",target=\"\"}")));
+  EXPECT_TRUE(std::isnan(value("jetmem_probe_mismatched_words_total{kind=\"device\",target=\"\"}")))
+      << "nothing was compared";
+}
+
+TEST_F(ProbeStatsTest, MismatchesAddUp) {
+  ProbeRun::Probe bad = probe("managed", ProbeState::kMismatch, "mismatch");
+  ProbeRun::SizeStep warm_up;
+  warm_up.mismatches = 2;
+  bad.warm_up = warm_up;
+  bad.size_steps.emplace_back().mismatches = 3;
+  bad.size_steps.emplace_back();
+  take(bad);
+  take(bad);
+  EXPECT_EQ(value("jetmem_probe_mismatched_words_total{kind=\"managed\",target=\"\"}"), 10);
+}
+
+TEST_F(ProbeStatsTest, ItsSizeIsBoundedWhateverItIsReported) {
+  for (std::size_t i = 0; i < ProbeStats::kNewTargetsPerDay + 5; ++i) {
+    take(probe("dmabuf", ProbeState::kOk, "", "heap" + std::to_string(i)));
+  }
+  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 5);
+  for (std::size_t i = 0; i < ProbeStats::kMaxErrors + 4; ++i) {
+    take(probe("dmabuf", ProbeState::kFailed, "E" + std::to_string(i), "heap0"));
+  }
+  EXPECT_EQ(value("jetmem_probe_failures_total{error=\"other\",kind=\"dmabuf\",target=\"heap0\"}"),
+            4);
+  EXPECT_EQ(table.sections()[section].dropped, 0U) << "the descriptors' bounds hold it all";
+}
+
+// Hostile, and every day of a year.
+TEST_F(ProbeStatsTest, NamesWithoutEndTakeNobodysPlace) {
+  take(probe("dmabuf", ProbeState::kOk, "", "system"));
+  for (int day = 0; day < 365; ++day, now += hours(24)) {
+    for (int i = 0; i < 100; ++i) {
+      take(probe("dmabuf", ProbeState::kOk, "", std::to_string(day) + "-" + std::to_string(i)));
+      take(probe("kind" + std::to_string(i), ProbeState::kOk));
+      if (i % 20 == 0) take(probe("dmabuf", ProbeState::kOk, "", "system"));
+    }
+  }
+  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"system\"}"),
+            1 + 365 * 5);
+  for (const ProbeGroup group : {ProbeGroup::kMemory, ProbeGroup::kCuda}) {
+    for (const std::string_view kind : probe_kinds(group)) {
+      const std::string name(kind);
+      take(probe(name, ProbeState::kOk));
+      EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"" + name + "\",state=\"ok\",target=\"\"}"),
+                1);
+    }
+  }
+  take(probe("dmabuf", ProbeState::kOk, "", "vidmem"));
+  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"vidmem\"}"), 1)
+      << "the day after it has room";
+  EXPECT_TRUE(
+      std::isnan(value("jetmem_probe_runs_total{kind=\"kind1\",state=\"ok\",target=\"\"}")));
+  EXPECT_EQ(table.sections()[section].dropped, 0U);
+  // All kinds that there are not, and of the targets what is beyond a day's; "system" is one.
+  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 365 * (100 + 100 - 32) + 1);
+}
+
+TEST_F(ProbeStatsTest, ItSaysBeforehandWhatItTakes) {
+  ProbeRun run;
+  for (std::size_t i = 0; i < ProbeStats::kNewTargetsPerDay; ++i) {
+    run.probes.push_back(probe("dmabuf", ProbeState::kOk, "", std::to_string(i)));
+  }
+  EXPECT_TRUE(probe_stats.takes(run, now));
+  run.probes.push_back(probe("host", ProbeState::kOk));
+  EXPECT_TRUE(probe_stats.takes(run, now));
+  run.probes.push_back(probe("dmabuf", ProbeState::kOk, "", "one too many"));
+  EXPECT_FALSE(probe_stats.takes(run, now));
+  run.probes.pop_back();
+  for (const auto& each : run.probes) take(each);
+  EXPECT_TRUE(probe_stats.takes(run, now)) << "known by now";
+  run.probes.front().target = "another";
+  EXPECT_FALSE(probe_stats.takes(run, now));
+  EXPECT_TRUE(probe_stats.takes(run, now + hours(25)));
+  run.probes = {probe("hosts", ProbeState::kOk)};
+  EXPECT_FALSE(probe_stats.takes(run, now + hours(25)));
+  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 0);
+}
+
+TEST_F(ProbeStatsTest, WhatIsSwitchedOffHasNoTimeSinceASuccess) {
+  take(probe("host", ProbeState::kOk));
+  take(probe("pinned", ProbeState::kOk));
+  const auto since = [&](const std::string& kind, ProbeStats::SwitchedOn on) {
+    SampleWriter out(table, section, now);
+    probe_stats.write(out, now, on);
+    out.finish();
+    return table.value_of("jetmem_probe_since_success_seconds{kind=\"" + kind + "\",target=\"\"}");
+  };
+  EXPECT_EQ(since("pinned", {true, true}), 0);
+  EXPECT_TRUE(std::isnan(since("pinned", {true, false})));
+  EXPECT_EQ(since("host", {true, false}), 0);
+  EXPECT_TRUE(std::isnan(since("host", {false, false})));
+}
+
+TEST_F(ProbeStatsTest, WritingAllocatesNoNewShape) {
+  take(probe("host", ProbeState::kOk));
+  value("");
+  const std::uint64_t shape = table.shape();
+  take(probe("host", ProbeState::kOk));
+  value("");
+  EXPECT_EQ(table.shape(), shape);
+}
+
+TEST_F(ProbeStatsTest, AChangeOfStateIsReportedWithItsEvidence) {
+  memory.available_bytes = 300U << 20;
+  memory.free_bytes = 20U << 20;
+  memory.largest_runs = {{"a", 1U << 20}, {"linux,cma", 4U << 20}};
+  ProbeRun run;
+  run.after.gpu_hertz = 305e6;
+  run.after.emc_hertz = 2133e6;
+  run.after.temperature_celsius = 45.2;
+  run.after.hottest_zone = "tj\x1b-thermal";
+  take(probe("pinned", ProbeState::kOk), &run);
+  EXPECT_TRUE(log.entries.empty()) << "that it works at first is for the sum";
+  ProbeRun::Probe bad = probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation");
+  bad.failed_step = "allocate";
+  bad.failed_bytes = 65536;
+  bad.reason = "cudaHostAlloc: out of memory";
+  take(bad, &run);
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.entries[0],
+            "probe: pinned is failed, was ok; at allocate of 65536 bytes; "
+            "cudaErrorMemoryAllocation: cudaHostAlloc: out of memory; MemAvailable 300MiB, MemFree "
+            "20MiB, largest CMA run 4MiB in linux,cma, GPU 305MHz, EMC 2133MHz, tj?-thermal 45C");
+  EXPECT_EQ(log.whole[0].level, LogLevel::kError);
+  const std::vector<std::pair<std::string, std::string>> fields{
+      {"JETMEM_PROBE_KIND", "pinned"},
+      {"JETMEM_PROBE_TARGET", ""},
+      {"JETMEM_PROBE_STATE", "failed"},
+      {"JETMEM_PROBE_STEP", "allocate"},
+      {"JETMEM_PROBE_ERROR", "cudaErrorMemoryAllocation"},
+      {"JETMEM_SOURCE", "probe"}};
+  EXPECT_EQ(log.whole[0].fields, fields);
+  take(bad, &run);
+  EXPECT_EQ(log.entries.size(), 1U) << "not each time";
+  take(probe("pinned", ProbeState::kOk), &run);
+  ASSERT_EQ(log.entries.size(), 2U);
+  EXPECT_EQ(log.entries[1].rfind("probe: pinned is ok, was failed; MemAvailable", 0), 0U);
+  EXPECT_EQ(log.whole[1].level, LogLevel::kInfo);
+}
+
+TEST_F(ProbeStatsTest, AFaultAtFirstIsReportedToo) {
+  take(probe("host", ProbeState::kMismatch, "mismatch"));
+  take(probe("managed", ProbeState::kUnsupported));
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.whole[0].level, LogLevel::kError);
+}
+
+// A CMA heap is skipped whenever there is not room for four frames.
+TEST_F(ProbeStatsTest, AHeapThatComesAndGoesIsReportedOnce) {
+  for (int i = 0; i < 10; ++i) {
+    take(probe("dmabuf", i % 2 == 0 ? ProbeState::kOk : ProbeState::kSkipped, "", "linux,cma"));
+    now += minutes(5);
+  }
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.entries[0], "probe: dmabuf linux,cma is skipped, was ok");
+  take(probe("dmabuf", ProbeState::kFailed, "ENOMEM", "linux,cma"));
+  EXPECT_EQ(log.entries.size(), 2U);
+  take(probe("dmabuf", ProbeState::kSkipped, "", "linux,cma"));
+  take(probe("dmabuf", ProbeState::kOk, "", "linux,cma"));
+  ASSERT_EQ(log.entries.size(), 3U);
+  EXPECT_EQ(log.entries[2], "probe: dmabuf linux,cma is ok, was failed");
+}
+
+TEST_F(ProbeStatsTest, TheFirstResultsAreSummedUp) {
+  ProbeRun run;
+  run.probes = {probe("host", ProbeState::kOk), probe("dmabuf", ProbeState::kOk, "", "system"),
+                probe("dmabuf", ProbeState::kUnsupported, "", "bad\n")};
+  run.probes[2].reason = "no such heap";
+  news.first(ProbeGroup::kMemory, run);
+  ASSERT_EQ(log.entries.size(), 1U);
+  EXPECT_EQ(log.entries[0],
+            "probe, first results of memory: host ok, dmabuf system ok, dmabuf bad? unsupported "
+            "(no such heap)");
+}
+
+}  // namespace
+}  // namespace jetmem

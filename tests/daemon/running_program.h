@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// An event loop, and programs in it, for tests of what runs them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/spawn.h"
+#include "daemon/event/sd_event_loop.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+
+class SavedLogState final : public Log {
+ public:
+  void write(LogEntry entry) override {
+    entries.push_back(entry.message);
+    whole.push_back(std::move(entry));
+  }
+  bool has(const std::string& part) const {
+    return std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
+      return entry.find(part) != std::string::npos;
+    });
+  }
+  std::vector<std::string> entries;
+  std::vector<LogEntry> whole;  // the same, with level and fields
+};
+
+// The real clock, and by how much a test puts the boot clock forward.
+class ClockAhead final : public Clock {
+ public:
+  Nanoseconds boot() const override { return clock_.boot() + ahead; }
+  Nanoseconds mono() const override { return clock_.mono(); }
+  Nanoseconds wall() const override { return clock_.wall(); }
+  Nanoseconds ahead{0};
+
+ private:
+  SystemClock clock_;
+};
+
+class ProgramRunning : public testing::Test {
+ protected:
+  // A shell script.
+  std::string script(const std::string& body) {
+    std::string path = directory + "/program";
+    std::ofstream(path) << "#!/bin/sh\n" << body;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+  // Runs the loop until the condition holds; false when it does not within the time.
+  bool run_until(const std::function<bool()>& condition, int milliseconds = 5000) {
+    const Nanoseconds end = clock.mono() + std::chrono::milliseconds(milliseconds);
+    while (!condition()) {
+      if (clock.mono() >= end) return false;
+      sd_event_run(loop.event(), 10'000);
+      ++turns;
+    }
+    return true;
+  }
+  void run_for(int milliseconds) {
+    run_until([] { return false; }, milliseconds);
+  }
+  // A process of this name that only waits; to be killed and reaped.
+  static pid_t start_named(const char* name) {
+    int ends[2];
+    if (::pipe(ends) != 0) return -1;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::prctl(PR_SET_NAME, name);
+      ::close(ends[0]);
+      ::close(ends[1]);
+      ::pause();
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    char byte;
+    EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "it has its name";
+    ::close(ends[0]);
+    return pid;
+  }
+  static bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
+
+  SdEventLoop loop;
+  TempDir temporary;
+  std::string directory = temporary.path();
+  ClockAhead clock;
+  SystemSpawner spawner;
+  SavedLogState log;
+  int turns = 0;
+};
+
+}  // namespace jetmem

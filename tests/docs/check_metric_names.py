@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks each metric that code refers to by name against docs/metrics.md, which a test keeps equal to the descriptors.
+
+check_metric_names.py [ROOT]
+
+A misspelt or renamed metric in a string would read as absent and never fail. Labels are checked where a C++ literal
+is followed by its labels: value("jetmem_x", {{"label", ...}}).
+
+Exits 1 with a line for each unknown name.
+"""
+
+import pathlib
+import re
+import sys
+
+# What refers to metrics by string.
+PLACES = (
+    ("report", "*.cc"),
+    ("report", "*.h"),
+    ("history", "*.cc"),
+    ("history", "*.h"),
+    ("health", "*.cc"),
+    ("cli", "*.cc"),
+    ("page/src", "*.js"),
+    ("dashboards/grafana/generator", "*.py"),
+    ("rules/shipped", "*.yaml"),
+)
+# Names of JSON fields and SQL functions.
+SKIPPED = {"cli/commands/boots.cc", "cli/bundle/history_copy.cc"}
+NAME = re.compile(r"""(?<=["'`(\s{!:])jetmem_[A-Za-z0-9_]+\*?(?=["'`{\s()\[,}])""")
+LITERAL = re.compile(r'"(jetmem_[A-Za-z0-9_]*)"')
+LABELLED = re.compile(r'"(jetmem_\w+)",\s*\{((?:\s*\{"\w+",[^{}]*\},?)+)\s*\}')
+
+
+class Metrics:
+    def __init__(self, text):
+        self.labels, self.patterns = {}, {}
+        for name, labels in re.findall(r"^\| `(jetmem_[\w*]+)` \| \w+ \| ([^|]*) \|", text, re.M):
+            names = set(re.findall(r"`(\w+)`", labels))
+            if "*" in name:
+                self.patterns[re.compile(re.escape(name).replace(r"\*", r"\w+"))] = names
+            else:
+                self.labels[name] = names
+
+    def find(self, name):
+        """Its labels; None where there is no such metric."""
+        if name in self.labels:
+            return self.labels[name]
+        return next((labels for pattern, labels in self.patterns.items() if pattern.fullmatch(name)), None)
+
+    def begins(self, prefix):
+        return any(name.startswith(prefix) for name in self.labels) or any(
+            each.pattern.startswith(prefix) for each in self.patterns
+        )
+
+
+def check(file, text, metrics):
+    code = re.sub(r"^\s*(#include|import|//|#).*$", "", text, flags=re.M)
+    names = LITERAL if file.suffix in (".cc", ".h") else NAME
+    for match in names.finditer(code):
+        name = match.group(1) if names is LITERAL else match.group().rstrip("*")
+        # The beginning of several, as in a search by prefix.
+        known = metrics.begins(name) if name.endswith("_") or match.group().endswith("*") else metrics.find(name)
+        if known is None or known is False:
+            yield f"{file}: there is no metric {name}"
+    for name, labels in LABELLED.findall(code):
+        known = metrics.find(name)
+        for label in re.findall(r'\{"(\w+)",', labels):
+            if known is not None and label not in known:
+                yield f"{file}: {name} has no label {label}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
+    metrics = Metrics((root / "docs" / "metrics.md").read_text())
+    problems, checked = [], 0
+    for folder, pattern in PLACES:
+        for path in sorted((root / folder).rglob(pattern)):
+            if str(path.relative_to(root)) in SKIPPED:
+                continue
+            checked += 1
+            problems += check(path.relative_to(root), path.read_text(), metrics)
+    if checked < 100 or len(metrics.labels) < 300:
+        problems.append(f"only {checked} files and {len(metrics.labels)} metrics were found")
+    print("\n".join(problems) or f"ok: {checked} files")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

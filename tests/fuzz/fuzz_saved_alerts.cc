@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/engine/saved.h"
+#include "rules/model/rules.h"
+
+namespace {
+
+constexpr std::string_view kGood =
+    R"({"last_step":1000000000007,"sources":["throttle"],"alerts":[)"
+    R"({"rule":"JetmemThrottling","labels":{"area":"linux,cma"},"severity":"warning",)"
+    R"("unknown":false,"state":"firing",)"
+    R"("active_since":999000000001,"firing_since":999500000002,"ended":null,"value":0.1},)"
+    R"({"rule":"JetmemThrottling","labels":{},"severity":"warning","unknown":true,)"
+    R"("state":"pending","active_since":0,"firing_since":0,"ended":3,"value":"NaN"}],)"
+    R"("times":[100,15100,30100,45100],"series":[)"
+    R"({"metric":"jetmem_throttling","labels":{},"values":[0,null,false,"+Inf"]}]}
+)";
+
+// A text of its own, or a good one with a piece of it replaced: where, how much, by what.
+std::string text_of(std::string_view input) {
+  if (input.size() < 3 || input[0] == '{') return std::string(input);
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[i]); };
+  std::string text(kGood);
+  const std::size_t at = (byte(0) * 256U + byte(1)) % text.size();
+  return text.replace(at, byte(2) % 64, input.substr(3));
+}
+
+}  // namespace
+
+// What is understood is written so that it is understood again as the same, and an engine may be
+// given it, whatever is in it.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  static const RuleSet rules = parse_rules(shipped_rules()).rules;
+  const auto kept = parse_saved_alerts(text_of({reinterpret_cast<const char*>(data), size}));
+  if (!kept) return 0;
+  const auto text = to_text(*kept);
+  if (!text) return 0;  // longer than it was
+  const auto again = parse_saved_alerts(*text);
+  if (!again || *to_text(*again) != *text) __builtin_trap();
+  RuleEngine engine(rules, {});
+  const Nanoseconds now = kept->saved.last_step + std::chrono::seconds(1);
+  engine.restore(kept->saved, now);
+  engine.begin(now);
+  engine.evaluate();
+  return 0;
+}

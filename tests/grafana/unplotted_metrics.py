@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics whose names sound like a loss or failure, and that Device does not draw: each with the reason."""
+
+NOT_DRAWN = {
+    "jetmem_kernel_log_library_errors_followed": "a setting: whether errors of libraries are followed, not a count of errors",
+    "jetmem_log_suppressed_total": "a flapping source is logged once and shown in Blind",
+    "jetmem_probe_failures_total": "what a probe finds, not a failure of jetmem's own: What failed and Can memory be had?",
+    "jetmem_vmstat_thp_collapse_alloc_failed_total": "the kernel's, and of no harm",
+    "jetmem_zram_failed_reads_total": "the kernel's: see docs/metrics.md",
+    "jetmem_zram_failed_writes_total": "the kernel's: see docs/metrics.md",
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history/recorder/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "history/recorder/urgent_budget.h"
+#include "tests/history/recorder_fixture.h"
+
+namespace jetmem {
+namespace {
+
+TEST_F(RecorderTest, WritesEachHalfHourAndNotBefore) {
+  begin();
+  ASSERT_TRUE(until_up());
+  for (int i = 0; i < 170; ++i) step(i);
+  EXPECT_EQ(writes("full"), 0);
+  EXPECT_EQ(metric("jetmem_history_pending_snapshots"), 171);
+  for (int i = 170; i < 190; ++i) step(i);
+  ASSERT_TRUE(until([&] { return writes("full") == 1; }));
+  EXPECT_EQ(metric("jetmem_history_snapshots_total"), 191);
+  EXPECT_GT(metric("jetmem_history_bytes"), 0);
+  EXPECT_GT(metric("jetmem_history_written_bytes_total"), 0);
+  EXPECT_LT(metric("jetmem_history_pending_snapshots"), 20);
+  // What is on disk and what waits are one past: each step once, in order.
+  const auto all = points();
+  ASSERT_EQ(all.size(), 191U);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].boot_time - all[i - 1].boot_time, seconds(10));
+    EXPECT_EQ(all[i].average, static_cast<double>(i - 1));
+  }
+}
+
+TEST_F(RecorderTest, AStopWritesAllAndANewStartFindsIt) {
+  begin();
+  for (int i = 0; i < 7; ++i) step(i);
+  EventRecord mark;
+  mark.what = EventWhat::kMark;
+  mark.kind = "mark";
+  mark.summary = "a person was here";
+  mark.at = clock.boot();
+  recorder->event(mark);
+  EXPECT_TRUE(recorder->finish(seconds(5)));
+  recorder.reset();
+  begin();
+  clock.advance(seconds(10));
+  ASSERT_TRUE(until_up());
+  EXPECT_EQ(points().size(), 8U);  // and the first round of the new one
+  const auto events = recorder->history().events({});
+  ASSERT_TRUE(events);
+  ASSERT_EQ(events->events.size(), 1U);
+  EXPECT_EQ(events->events[0].summary, "a person was here");
+  EXPECT_TRUE(events->events[0].wall_trusted);
+}
+
+TEST_F(RecorderTest, UrgentWritesAtOnceAndThenLessOften) {
+  begin();
+  ASSERT_TRUE(until_up());
+  step(1);
+  recorder->urgent("alert");
+  ASSERT_TRUE(until([&] { return writes("alert") == 1; }));
+  EXPECT_EQ(metric("jetmem_history_pending_snapshots"), 0);
+  // A flapping alert, for an hour.
+  for (int i = 0; i < 360; ++i) {
+    recorder->urgent("alert");
+    step(i);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_GE(writes("alert"), 3);
+  EXPECT_LE(writes("alert"), 13);
+}
+
+TEST_F(RecorderTest, WithoutADirectoryTheLastHalfHourIsThere) {
+  begin("");
+  for (int i = 0; i < 500; ++i) step(i);
+  EXPECT_EQ(log.with("no directory in this test"), 1U);
+  EXPECT_EQ(metric("jetmem_history_up"), 0);
+  const auto all = points();
+  EXPECT_GE(all.size(), 180U);
+  EXPECT_EQ(all.back().average, 499);
+  EXPECT_TRUE(all.back().wall_trusted);
+  const auto facts = recorder->history().facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->problem, "no directory in this test");
+  EXPECT_EQ(facts->series, 3U);
+  const auto then = recorder->history().at(clock.wall() - minutes(1), seconds(30));
+  ASSERT_TRUE(then);
+  ASSERT_EQ(then->size(), 3U);
+  EXPECT_EQ((*then)[0].second, 493);
+  EXPECT_EQ(metric("jetmem_history_lost_snapshots_total{reason=\"not_written\"}"), 0);
+}
+
+TEST_F(RecorderTest, ADiskThatCannotIsReportedOnceAndItsEndToo) {
+  const std::string missing = directory.file("not-there");
+  begin(missing);
+  ASSERT_TRUE(until([&] { return log.with("cannot write") == 1; }));
+  for (int i = 0; i < 600; ++i) {
+    step(i);
+    if (i % 10 == 0) std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(log.with("cannot write"), 1U);
+  EXPECT_EQ(metric("jetmem_history_up"), 0);
+  EXPECT_GT(metric("jetmem_history_lost_snapshots_total{reason=\"not_written\"}"), 0);
+  EXPECT_EQ(log.with("the oldest are lost"), 1U);
+  EXPECT_LE(metric("jetmem_history_pending_snapshots"), 540);
+  const auto waiting = points();
+  EXPECT_EQ(waiting.back().average, 599);
+  // The disk is well again.
+  ASSERT_TRUE(std::filesystem::create_directory(missing));
+  // A try that was under way as the clock was moved failed by it and waits anew.
+  for (int tries = 0; tries < 5 && metric("jetmem_history_up") != 1; ++tries) {
+    clock.advance(minutes(2));
+    (void)until_up();
+  }
+  ASSERT_EQ(metric("jetmem_history_up"), 1);
+  EXPECT_EQ(log.with("writing again"), 1U);
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") < 180; }));
+  EXPECT_TRUE(recorder->finish(seconds(5)));
+  EXPECT_GT(points().size(), waiting.size());
+  EXPECT_LE(points().size(), waiting.size() + 5);
+}
+
+TEST_F(RecorderTest, ARemovedFileIsBegunAnewAndSaid) {
+  begin();
+  for (int i = 0; i < 200; ++i) step(i);
+  ASSERT_TRUE(until([&] { return writes("full") == 1; }));
+  for (const char* name : {"history.db", "history.db-wal", "history.db-shm"}) {
+    std::filesystem::remove(directory.file(name));
+  }
+  for (int i = 0; i < 200; ++i) step(i);
+  ASSERT_TRUE(until([&] { return writes("full") == 2; }));
+  EXPECT_GE(log.with("history.db"), 1U);
+  EXPECT_TRUE(std::filesystem::exists(directory.file("history.db")));
+  EXPECT_GT(points().size(), 180U);
+  const auto events = recorder->history().events({});
+  ASSERT_TRUE(events);
+  ASSERT_FALSE(events->events.empty());
+  EXPECT_EQ(events->events[0].kind, "loss");
+}
+
+TEST_F(RecorderTest, ADamagedFileIsSetAside) {
+  directory.write("history.db", std::string(100'000, 'x'));
+  begin();
+  ASSERT_TRUE(until_up());
+  EXPECT_EQ(metric("jetmem_history_quarantined_files_total"), 1);
+  EXPECT_GE(log.entries.size(), 1U);
+}
+
+TEST_F(RecorderTest, AStormIsAFewRecords) {
+  begin();
+  ASSERT_TRUE(until_up());
+  std::uint64_t number = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const Nanoseconds at = clock.boot() + milliseconds(1) * i;
+    if (number == 0 || !recorder->again(number, at)) {
+      number = recorder->event(kernel("gpu", at));
+    }
+  }
+  const auto events = recorder->history().events({});
+  ASSERT_TRUE(events);
+  EXPECT_EQ(events->events.size(), 2U);  // a hundred seconds
+  std::uint64_t all = 0;
+  for (const EventRecord& event : events->events) all += event.count;
+  EXPECT_EQ(all, 100'000U);
+  EXPECT_EQ(events->events[1].until, clock.boot() + seconds(60));
+}
+
+TEST_F(RecorderTest, AStormOfDifferentOnesIsBounded) {
+  begin();
+  ASSERT_TRUE(until_up());
+  for (int i = 0; i < 1000; ++i) recorder->event(kernel("c" + std::to_string(i), clock.boot()));
+  cycle(0);
+  EXPECT_GT(metric("jetmem_history_lost_events_total{reason=\"no_room\"}"), 700);
+  EXPECT_EQ(log.with("too many different kernel events"), 1U);
+}
+
+TEST_F(RecorderTest, WhatAnEarlierStartRecordedIsNotRecordedAgain) {
+  begin();
+  recorder->event(kernel("gpu", seconds(100)), true);
+  EXPECT_TRUE(recorder->finish(seconds(5)));
+  recorder.reset();
+  begin();
+  recorder->event(kernel("gpu", seconds(100)), true);
+  recorder->event(kernel("isp", seconds(101)), true);
+  ASSERT_TRUE(until_up());
+  EXPECT_TRUE(recorder->finish(seconds(5)));
+  const auto events = recorder->history().events({});
+  ASSERT_TRUE(events);
+  ASSERT_EQ(events->events.size(), 2U);
+  EXPECT_EQ(events->events[0].subject, "isp");
+}
+
+TEST_F(RecorderTest, AClockThatIsSetLateCorrectsWhatWasBefore) {
+  clock.set_wall(seconds(1000));
+  trust = WallTrust::kUnset;
+  begin();
+  for (int i = 0; i < 200; ++i) step(i);
+  ASSERT_TRUE(until([&] { return writes("full") == 1; }));
+  EXPECT_FALSE(points().front().wall_trusted);
+  clock.set_wall(kYear2026);
+  trust = WallTrust::kSynced;
+  step(200);
+  clock.advance(minutes(2));
+  step(201);
+  EXPECT_TRUE(recorder->finish(seconds(5)));
+  const auto all = points();
+  ASSERT_GE(all.size(), 200U);
+  EXPECT_GT(all.front().wall, kYear2026 - hours(1));
+  EXPECT_TRUE(all.front().wall_trusted);
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GT(all[i].wall, all[i - 1].wall);
+  EventsQuery requested;
+  requested.kinds = {"clock_trusted"};
+  const auto events = recorder->history().events(requested);
+  ASSERT_TRUE(events);
+  EXPECT_EQ(events->events.size(), 1U);
+}
+
+TEST_F(RecorderTest, ASmallWebThreadMayAskAllTheTime) {
+  begin();
+  ASSERT_TRUE(until_up());
+  std::atomic<bool> done{false};
+  std::atomic<int> requested{0};
+  std::atomic<int> wrong{0};
+  std::thread web([&] {
+    while (!done.load()) {
+      const auto past = recorder->history().past({kKey, seconds(0), kYear2026 + hours(999), {}});
+      if (!past) {
+        ++wrong;
+        continue;
+      }
+      for (std::size_t i = 1; i < past->points.size(); ++i) {
+        if (past->points[i].boot_time <= past->points[i - 1].boot_time) ++wrong;
+      }
+      (void)recorder->history().events({});
+      (void)recorder->history().facts();
+      ++requested;
+    }
+  });
+  for (int i = 0; i < 600 || requested.load() < 5; ++i) {
+    step(i);
+    if (i % 20 == 0) recorder->urgent("oom");
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  done = true;
+  web.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(UrgentBudget, ThePauseGrowsAndQuietEndsIt) {
+  UrgentBudget budget;
+  Nanoseconds now = hours(1);
+  ASSERT_TRUE(budget.may("alert", now));
+  budget.began("alert", now);
+  EXPECT_FALSE(budget.may("alert", now + seconds(9)));
+  EXPECT_TRUE(budget.may("alert", now += seconds(10)));
+  budget.began("alert", now);
+  EXPECT_FALSE(budget.may("alert", now + seconds(19)));
+  now += hours(2);
+  EXPECT_TRUE(budget.may("alert", now));
+  budget.began("alert", now);
+  EXPECT_TRUE(budget.may("alert", now + seconds(10)));
+}
+
+TEST(UrgentBudget, BytesRunOutButNotForOom) {
+  UrgentBudget budget;
+  const Nanoseconds now = hours(1);
+  ASSERT_TRUE(budget.may("alert", now));
+  budget.wrote("alert", 2'000'000);
+  EXPECT_FALSE(budget.may("alert", now));
+  EXPECT_TRUE(budget.may("oom", now));
+  EXPECT_TRUE(budget.may("alert", now + hours(9)));
+}
+
+TEST(UrgentBudget, AnOomKillDoesNotWaitForTheAlertsBeforeIt) {
+  UrgentBudget budget;
+  for (const int after : {0, 15, 40, 85, 170}) {
+    ASSERT_TRUE(budget.may("alert", hours(1) + seconds(after)));
+    budget.began("alert", hours(1) + seconds(after));
+  }
+  EXPECT_FALSE(budget.may("alert", hours(1) + seconds(200)));
+  EXPECT_TRUE(budget.may("oom", hours(1) + seconds(200)));
+}
+
+TEST(UrgentBudget, OomKillsAllDayAreBoundedToo) {
+  UrgentBudget budget;
+  double bytes = 0;
+  int writes = 0;
+  for (int second = 0; second < 86'400; second += 10) {
+    for (const char* why : {"oom", "alert"}) {
+      if (!budget.may(why, hours(1) + seconds(second))) continue;
+      budget.began(why, hours(1) + seconds(second));
+      budget.wrote(why, 130'000);
+      bytes += 130'000;
+      ++writes;
+    }
+  }
+  EXPECT_LE(bytes, 6.5e6);
+  EXPECT_GT(writes, 20);
+}
+
+}  // namespace
+}  // namespace jetmem

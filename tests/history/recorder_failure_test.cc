@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorder whose disk hangs, is full, fails; and what it says of it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "history/recorder/recorder_thread.h"
+#include "tests/history/recorder_fixture.h"
+
+namespace jetmem {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RecorderFailureTest : RecorderTest {
+  double errors(const char* reason) const {
+    return metric(std::string("jetmem_history_errors_total{reason=\"") + reason + "\"}");
+  }
+  // A directory stands in place of the file.
+  void break_disk() {
+    fs::remove(directory.file("history.db"));
+    fs::create_directory(directory.file("history.db"));
+  }
+  void mend_disk() { fs::remove(directory.file("history.db")); }
+  void alert(const std::string& summary) {
+    EventRecord record;
+    record.what = EventWhat::kAlert;
+    record.kind = "firing";
+    record.summary = summary;
+    record.at = clock.boot();
+    recorder->event(record);
+  }
+};
+
+TEST_F(RecorderFailureTest, AHangingDiskIsReportedWhileItHangs) {
+  begin();
+  ASSERT_TRUE(until_up());
+  disk->hangs = true;
+  recorder->urgent("oom");
+  step(1);
+  ASSERT_TRUE(until([&] { return errors("hangs") == 1; }));
+  EXPECT_EQ(metric("jetmem_history_up"), 0);
+  EXPECT_EQ(log.with("does not answer"), 1U);
+  for (int i = 0; i < 100; ++i) step(i);
+  EXPECT_EQ(errors("hangs"), 1);
+  EXPECT_EQ(log.with("does not answer"), 1U);
+  // What waits is shown, and that it is not all.
+  const auto past = recorder->history().past({kKey, seconds(0), kYear2026 + hours(9), {}});
+  ASSERT_TRUE(past);
+  EXPECT_GT(past->points.size(), 100U);
+  EXPECT_NE(past->problem.find("does not answer"), std::string::npos);
+  EXPECT_NE(recorder->history().events({})->problem, "");
+  EXPECT_FALSE(recorder->history().at(clock.wall(), minutes(1)));
+  EXPECT_FALSE(recorder->history().series(""));
+  disk->hangs = false;
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_up") == 1; }));
+  EXPECT_EQ(log.with("nothing was lost"), 1U);
+  ASSERT_TRUE(until([&] { return writes("oom") == 1; }));
+  EXPECT_EQ(recorder->history().events({})->problem, "");
+}
+
+TEST_F(RecorderFailureTest, AHangingDiskDoesNotHoldUpTheEnd) {
+  begin();
+  ASSERT_TRUE(until_up());
+  disk->hangs = true;
+  recorder->urgent("oom");
+  step(1);
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_FALSE(recorder->finish(milliseconds(300)));
+  recorder.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, seconds(2));
+  EXPECT_EQ(log.with("did not answer in time"), 1U);
+  disk->hangs = false;
+}
+
+TEST_F(RecorderFailureTest, AFullDiskIsFoundWithinAMinute) {
+  begin();
+  ASSERT_TRUE(until_up());
+  disk->full = true;
+  for (int i = 0; i < 7; ++i) step(i);
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_up") == 0; }));
+  EXPECT_EQ(errors("disk_full"), 1);
+  EXPECT_EQ(log.with("the next write will fail"), 1U);
+  for (int i = 0; i < 30; ++i) {
+    step(i);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(errors("disk_full"), 1);
+  disk->full = false;
+  for (int i = 0; i < 7; ++i) step(i);
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_up") == 1; }));
+  EXPECT_EQ(log.with("writable"), 1U);
+}
+
+TEST_F(RecorderFailureTest, LostEventsAreReported) {
+  begin();
+  ASSERT_TRUE(until_up());
+  step(1);
+  break_disk();
+  recorder->urgent("alert");
+  step(2);
+  ASSERT_TRUE(until([&] { return log.with("cannot write") == 1; }));
+  for (int i = 0; i < 700; ++i) alert("event " + std::to_string(i));
+  EXPECT_EQ(log.with("memory is full of unwritten events"), 1U);
+  mend_disk();
+  clock.advance(minutes(2));
+  ASSERT_TRUE(until_up());
+  EXPECT_EQ(log.with("nothing was lost"), 0U);
+  EXPECT_EQ(log.with("events were lost"), 1U);
+}
+
+TEST_F(RecorderFailureTest, AFailingDiskMakesNoExtraStepsNorShortBlocks) {
+  begin();
+  ASSERT_TRUE(until_up());
+  break_disk();
+  const double before = metric("jetmem_history_snapshots_total");
+  for (int second = 0; second < 3600; ++second) {
+    clock.advance(seconds(1));
+    if (second % 30 == 5) recorder->urgent("alert");
+    cycle(second);
+    if (second % 10 == 0) std::this_thread::sleep_for(milliseconds(2));
+  }
+  // 360 as always, and one for each time that it is tried.
+  EXPECT_LE(metric("jetmem_history_snapshots_total") - before, 360 + 65);
+  EXPECT_EQ(metric("jetmem_history_lost_snapshots_total{reason=\"not_written\"}"), 0);
+}
+
+TEST_F(RecorderFailureTest, WhatIsUrgentIsWrittenAlthoughAnOlderBlockWaits) {
+  begin();
+  ASSERT_TRUE(until_up());
+  for (int i = 0; i < 30; ++i) step(i);
+  break_disk();
+  recorder->urgent("alert");
+  step(30);
+  ASSERT_TRUE(until([&] { return log.with("cannot write") == 1; }));
+  for (int i = 0; i < 170; ++i) step(i);
+  for (int i = 0; i < 4; ++i) {
+    std::this_thread::sleep_for(milliseconds(50));
+    cycle(170);
+  }
+  mend_disk();
+  clock.advance(minutes(2));
+  recorder->urgent("oom");
+  cycle(900);
+  ASSERT_TRUE(until([&] { return writes("oom") >= 1; }));
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") == 0; }));
+}
+
+TEST_F(RecorderFailureTest, ABusyFileIsNoFailingDisk) {
+  EXPECT_EQ(RecorderThread::reason_of({Errc::kUnavailable, "busy"}), RecorderThread::Reason::kBusy);
+  EXPECT_TRUE(RecorderThread::check_disk(directory.file("history.db")));
+  EXPECT_FALSE(RecorderThread::check_disk(directory.file("none/history.db")));
+}
+
+}  // namespace
+}  // namespace jetmem

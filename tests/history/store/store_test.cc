@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history/store/store.h"
+
+#include <sqlite3.h>
+
+#include "history/store/schema.h"
+#include "history/store/sqlite.h"
+#include "tests/history/store_fixture.h"
+
+namespace jetmem {
+namespace {
+
+TEST_F(StoreTest, WhatWasWrittenIsThereAfterClosing) {
+  open();
+  EXPECT_TRUE(logged_.empty());
+  const auto boot = begin("boot-a", checked(seconds(5), kEpoch2026));
+  Steps steps;
+  steps.series("free", {1, 2, std::nan(""), 4}).series("faults_total", {7, 7, 8, 9}, true);
+  const std::vector<EventRecord> events{event_of("oom_kill", "killed", seconds(125))};
+  ASSERT_TRUE(store_->write(boot, steps.at(seconds(100), 4), events));
+  store_.reset();
+
+  auto reader = HistoryStore::open_to_read(file());
+  ASSERT_TRUE(reader) << reader.error().message;
+  const auto past = (*reader)->past(all_of("free"));
+  ASSERT_TRUE(past) << past.error().message;
+  ASSERT_EQ(past->points.size(), 3U);
+  EXPECT_FALSE(past->is_counter);
+  EXPECT_EQ(past->points[2].average, 4);
+  EXPECT_EQ(past->points[2].boot_time, seconds(130));
+  EXPECT_EQ(past->points[2].wall, kEpoch2026 + seconds(130));
+  EXPECT_TRUE(past->points[2].wall_trusted);
+  EXPECT_TRUE((*reader)->past(all_of("faults_total"))->is_counter);
+  EXPECT_TRUE((*reader)->past(all_of("never"))->points.empty());
+
+  const auto happened = (*reader)->events({});
+  ASSERT_TRUE(happened);
+  ASSERT_EQ(happened->events.size(), 1U);
+  EXPECT_EQ(happened->events[0].kind, "oom_kill");
+  EXPECT_EQ(happened->events[0].wall, kEpoch2026 + seconds(125));
+  EXPECT_EQ(happened->events[0].boot, boot);
+
+  const auto known = (*reader)->series("free");
+  ASSERT_TRUE(known);
+  ASSERT_EQ(known->size(), 1U);
+  EXPECT_EQ((*known)[0].last, kEpoch2026 + seconds(130));
+  const auto facts = (*reader)->facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->series, 2U);
+  EXPECT_EQ(facts->events, 1U);
+  EXPECT_EQ(facts->schema, HistoryStore::kSchema);
+  EXPECT_EQ(facts->raw_step, seconds(10));
+  EXPECT_EQ(facts->newest, kEpoch2026 + seconds(130));
+  EXPECT_EQ((*reader)->check(), "ok");
+  EXPECT_FALSE((*reader)->begin_boot("x", {}));
+}
+
+TEST_F(StoreTest, BootsAreKnownByTheirId) {
+  open();
+  const auto first = begin("a", checked({}, kEpoch2026));
+  const auto second = begin("b", checked({}, kEpoch2026));
+  EXPECT_GT(second, first);
+  EXPECT_EQ(begin("a", checked({}, kEpoch2026)), first);
+}
+
+TEST_F(StoreTest, MinutesAndQuartersHaveTheExtremesAndLeaveGapsOpen) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  // 13 hours in half hours, none between 3 h and 5 h.
+  for (int half = 0; half < 26; ++half) {
+    if (half >= 6 && half < 10) continue;
+    ASSERT_TRUE(write_x(*store_, boot, minutes(30 * half), 180, 1000.0 * half));
+  }
+  tidy_all(boot, hours(13));
+  const auto by_minute = points(all_of("x", Resolution::kMinute));
+  ASSERT_EQ(by_minute.size(), 22U * 30);
+  EXPECT_EQ(by_minute[1].boot_time, minutes(1));
+  EXPECT_EQ(by_minute[1].min, 6);
+  EXPECT_EQ(by_minute[1].average, 8.5);
+  EXPECT_EQ(by_minute[1].max, 11);
+  EXPECT_EQ(by_minute[1].count, 6U);
+  EXPECT_EQ(by_minute[180].boot_time, hours(5));
+  // The last hour is no minutes yet: made of raw steps when asked.
+  EXPECT_EQ(by_minute.back().boot_time, hours(13) - minutes(1));
+  EXPECT_EQ(by_minute.back().count, 6U);
+  const auto by_quarter = points(all_of("x", Resolution::kQuarter));
+  ASSERT_EQ(by_quarter.size(), 44U);
+  EXPECT_EQ(by_quarter[0].min, 0);
+  EXPECT_EQ(by_quarter[0].max, 89);
+  EXPECT_EQ(by_quarter[0].average, 44.5);
+  EXPECT_EQ(by_quarter[0].count, 90U);
+  EXPECT_EQ(by_quarter.back().count, 90U);
+  EXPECT_EQ(by_quarter.back().max, 25179);
+  // Raw steps are kept for six hours.
+  const auto raw = points(all_of("x", Resolution::kRaw));
+  EXPECT_GE(raw.size(), 6U * 360);
+  EXPECT_LE(raw.size(), 7U * 360);
+
+  // The finest that reaches back; a coarser one where that is too many.
+  SeriesQuery requested = all_of("x");
+  requested.from = kEpoch2026 + hours(8);
+  requested.to = kEpoch2026 + hours(14);
+  EXPECT_EQ(points(requested).front().resolution, Resolution::kRaw);
+  requested.from = kEpoch2026 + hours(1);
+  EXPECT_EQ(points(requested).front().resolution, Resolution::kMinute);
+  requested.most = 100;
+  EXPECT_EQ(points(requested).front().resolution, Resolution::kQuarter);
+  requested.most = 10;
+  const auto cut = store_->past(requested);
+  ASSERT_TRUE(cut);
+  EXPECT_TRUE(cut->cut);
+  EXPECT_EQ(cut->points.size(), 10U);
+  EXPECT_EQ(cut->points.back().max, 25179);
+}
+
+TEST_F(StoreTest, ValuesOfAMoment) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  Steps steps;
+  steps.series("gone", {1, std::nan(""), std::nan("")}).series("here", {1, 2, 3});
+  ASSERT_TRUE(store_->write(boot, steps.at(seconds(100), 3), {}));
+  const auto both = store_->at(kEpoch2026 + seconds(115), seconds(60));
+  ASSERT_TRUE(both);
+  EXPECT_EQ(*both, (std::vector<std::pair<std::string, double>>{{"gone", 1}, {"here", 2}}));
+  const auto one = store_->at(kEpoch2026 + seconds(122), seconds(15));
+  ASSERT_TRUE(one);
+  EXPECT_EQ(*one, (std::vector<std::pair<std::string, double>>{{"here", 3}}));
+  EXPECT_TRUE(store_->at(kEpoch2026 + seconds(90), seconds(60))->empty());
+}
+
+TEST_F(StoreTest, EventsArePagedAndChosen) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  std::vector<EventRecord> events;
+  for (int i = 0; i < 10; ++i) {
+    events.push_back(event_of(i % 2 == 0 ? "even" : "odd", "", seconds(100 + i)));
+  }
+  events[9].what = EventWhat::kMark;
+  ASSERT_TRUE(store_->write(boot, nullptr, events));
+  EventsQuery requested;
+  requested.most = 4;
+  auto page = store_->events(requested);
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->events.size(), 4U);
+  EXPECT_TRUE(page->more);
+  EXPECT_EQ(page->events[0].what, EventWhat::kMark);
+  requested.before = page->events.back().id;
+  requested.kinds = {"even"};
+  page = store_->events(requested);
+  EXPECT_EQ(page->events.size(), 3U);
+  EXPECT_FALSE(page->more);
+  requested = {};
+  requested.from = kEpoch2026 + seconds(103);
+  requested.to = kEpoch2026 + seconds(105);
+  EXPECT_EQ(store_->events(requested)->events.size(), 3U);
+}
+
+TEST_F(StoreTest, OldGoesByAgeAndNotBeforeItWasRolledUp) {
+  auto with = options();
+  with.keep_events = hours(24);
+  open(with);
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  for (int hour = 0; hour < 24 * 5; ++hour) {
+    ASSERT_TRUE(write_x(*store_, boot, hours(hour), 360));
+    const std::vector<EventRecord> events{event_of("tick", "", hours(hour))};
+    ASSERT_TRUE(store_->write(boot, nullptr, events));
+    tidy_all(boot, hours(hour + 1));
+  }
+  EXPECT_LE(points(all_of("x", Resolution::kRaw)).size(), 7U * 360);
+  EXPECT_LE(points(all_of("x", Resolution::kMinute)).size(), 76U * 60);
+  EXPECT_GE(points(all_of("x", Resolution::kMinute)).size(), 72U * 60);
+  EXPECT_EQ(points(all_of("x", Resolution::kQuarter)).size(), 5U * 96);
+  EXPECT_EQ(store_->events({})->events.size(), 23U);
+  EXPECT_EQ(store_->check(), "ok");
+}
+
+TEST_F(StoreTest, UnusedSeriesAreForgotten) {
+  auto with = options();
+  with.keep_quarters = hours(30);
+  with.keep_minutes = hours(20);
+  open(with);
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  Steps old;
+  old.series("old", {1, 2});
+  ASSERT_TRUE(store_->write(boot, old.at(seconds(0), 2), {}));
+  for (int hour = 0; hour < 72; ++hour) {
+    ASSERT_TRUE(write_x(*store_, boot, hours(hour) + seconds(60), 2));
+    tidy_all(boot, hours(hour + 1));
+  }
+  EXPECT_TRUE(store_->series("old")->empty());
+  EXPECT_EQ(store_->facts()->series, 1U);
+}
+
+TEST_F(StoreTest, WrongChunksAreRefused) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  Steps twice;
+  twice.series("x", {1}).series("x", {2});
+  EXPECT_FALSE(store_->write(boot, twice.at(seconds(1), 1), {}));
+  Steps steps;
+  steps.series("x", {1, 2, 3});
+  EXPECT_FALSE(store_->write(boot, steps.at(seconds(1), 2), {}));
+  EXPECT_FALSE(store_->write(boot, steps.at(seconds(1), 3, seconds(0)), {}));
+  EXPECT_FALSE(store_->write(99, steps.at(seconds(1), 3), {}));
+  EXPECT_TRUE(store_->write(boot, steps.at(seconds(1), 3), {}));
+  EXPECT_EQ(points(all_of("x")).size(), 3U);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// What disks, people and other versions do to the file.
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "history/store/schema.h"
+#include "history/store/sqlite.h"
+#include "tests/history/store_fixture.h"
+
+namespace jetmem {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RecorderFailure : public StoreTest {
+ protected:
+  void fill() {
+    open();
+    boot_ = begin("a", checked({}, kEpoch2026));
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 20; ++i) {
+      std::vector<double> values(180);
+      for (double& value : values) value = static_cast<double>(random()) / 3;
+      Steps steps;
+      steps.series("x", values).series("y", values);
+      ASSERT_TRUE(store_->write(boot_, steps.at(minutes(30 * i), 180), {}));
+    }
+  }
+  void garbage(std::size_t at, std::size_t size) {
+    std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(static_cast<std::streamoff>(at));
+    out << std::string(size, '\x5a');
+  }
+  void expect_begun_anew() {
+    open();
+    EXPECT_TRUE(set_aside_);
+    ASSERT_FALSE(logged_.empty());
+    EXPECT_NE(logged_[0].find("set aside as"), std::string::npos) << logged_[0];
+    EXPECT_TRUE(fs::exists(file() + ".damaged-1"));
+    const auto boot = begin("b", checked({}, kEpoch2026));
+    EXPECT_TRUE(write_x(*store_, boot, seconds(1), 5));
+    EXPECT_EQ(points(all_of("x")).size(), 5U);
+  }
+  std::int64_t boot_ = 0;
+};
+
+TEST_F(RecorderFailure, GarbageInTheHeader) {
+  fill();
+  store_.reset();
+  garbage(0, 100);
+  EXPECT_FALSE(HistoryStore::open_to_read(file()));
+  EXPECT_FALSE(fs::exists(file() + ".damaged-1"));
+  expect_begun_anew();
+}
+
+TEST_F(RecorderFailure, GarbageInTheMiddle) {
+  fill();
+  store_.reset();
+  garbage(4096, fs::file_size(file()) - 8192);
+  expect_begun_anew();
+}
+
+TEST_F(RecorderFailure, Truncated) {
+  fill();
+  store_.reset();
+  fs::resize_file(file(), fs::file_size(file()) / 2);
+  expect_begun_anew();
+}
+
+TEST_F(RecorderFailure, NoDatabaseAtAll) {
+  dir_.write("history.db", "this is a text\n");
+  expect_begun_anew();
+}
+
+TEST_F(RecorderFailure, AtMostTwoAreKept) {
+  for (int i = 0; i < 4; ++i) {
+    dir_.write("history.db", "text " + std::to_string(i) + std::string(1000, '.'));
+    ::unlink((file() + "-wal").c_str());
+    open();
+    EXPECT_TRUE(set_aside_);
+    store_.reset();
+  }
+  EXPECT_TRUE(fs::exists(file() + ".damaged-1"));
+  EXPECT_TRUE(fs::exists(file() + ".damaged-2"));
+  EXPECT_FALSE(fs::exists(file() + ".damaged-3"));
+  std::string newest;
+  std::getline(std::ifstream(file() + ".damaged-2"), newest, '.');
+  EXPECT_EQ(newest, "text 3");
+}
+
+TEST_F(RecorderFailure, DamageFoundInUseIsSetAsideAtTheNextWrite) {
+  fill();
+  const auto size = fs::file_size(file());
+  store_.reset();
+  open();
+  begin("a", checked({}, kEpoch2026));
+  garbage(4096, size - 4096);
+  bool failed = false;
+  for (int i = 0; i < 6; ++i) {
+    if (!write_x(*store_, boot_, hours(11 + i), 180)) failed = true;
+    if (!store_->tidy(boot_, hours(12 + i))) failed = true;
+  }
+  EXPECT_TRUE(failed);
+  EXPECT_EQ(store_->quarantine(), 1U);
+  EXPECT_FALSE(store_->take_messages().empty());
+  EXPECT_TRUE(write_x(*store_, boot_, hours(20), 5));
+  EXPECT_EQ(store_->check(), "ok");
+}
+
+TEST_F(RecorderFailure, NewerSchemaIsSetAsideUntouched) {
+  fill();
+  store_.reset();
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+  ASSERT_TRUE(run_sql(db, "PRAGMA user_version=99"));
+  sqlite3_close(db);
+  const auto size = fs::file_size(file());
+  EXPECT_FALSE(HistoryStore::open_to_read(file()));
+  open();
+  EXPECT_TRUE(set_aside_);
+  EXPECT_EQ(fs::file_size(file() + ".newer-1"), size);
+  EXPECT_FALSE(fs::exists(file() + ".damaged-1"));
+}
+
+TEST_F(RecorderFailure, UpgradeFromSchemaOneKeepsEventsAndDropsSamples) {
+  fill();
+  store_.reset();
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+  ASSERT_TRUE(run_sql(db, "PRAGMA user_version=1"));
+  const auto events = query_number(db, "SELECT count(*) FROM events");
+  sqlite3_close(db);
+  logged_.clear();
+  open();
+  EXPECT_FALSE(set_aside_);
+  EXPECT_EQ(logged_.size(), 1U);
+  EXPECT_TRUE(points(all_of("x")).empty());
+  EXPECT_EQ(store_->events({})->events.size(), static_cast<std::size_t>(*events));
+  const auto boot = begin("new", checked({}, kEpoch2026));
+  EXPECT_TRUE(write_x(*store_, boot, seconds(1), 5));
+  EXPECT_EQ(store_->check(), "ok");
+}
+
+TEST_F(RecorderFailure, TablesWithoutSchemaNumberAreQuarantined) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+  ASSERT_TRUE(run_sql(db, "PRAGMA application_id=" + std::to_string(kApplicationId) +
+                              ";CREATE TABLE events(id INTEGER PRIMARY KEY);"));
+  sqlite3_close(db);
+  open();
+  EXPECT_TRUE(set_aside_);
+}
+
+TEST_F(RecorderFailure, LadderIsClimbedWholeOrNotAtAll) {
+  fill();
+  store_.reset();
+  sqlite3* opened = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &opened), SQLITE_OK);
+  const SqliteHandle db(opened);
+  const SizeStep adds = [](sqlite3* to) {
+    return run_sql(to, "ALTER TABLE boots ADD COLUMN note TEXT");
+  };
+  const SizeStep breaks = [](sqlite3* to) {
+    return run_sql(to, "ALTER TABLE nothing ADD COLUMN a");
+  };
+  const auto ladder = schema_ladder();
+  const auto top = static_cast<std::int64_t>(ladder.size());
+  std::vector<SizeStep> good(ladder.begin(), ladder.end());
+  good.push_back(adds);
+  std::vector<SizeStep> broken = good;
+  broken.push_back(breaks);
+  EXPECT_FALSE(climb(opened, broken));
+  EXPECT_EQ(query_number(opened, "PRAGMA user_version"), top);
+  EXPECT_EQ(climb(opened, good), true);
+  EXPECT_EQ(query_number(opened, "PRAGMA user_version"), top + 1);
+  EXPECT_EQ(query_number(opened, "SELECT count(note) FROM boots"), 0);
+  EXPECT_FALSE(climb(opened, schema_ladder()));
+}
+
+TEST_F(RecorderFailure, DeletedUnderTheOpenFile) {
+  fill();
+  for (const char* end : {"", "-wal", "-shm"}) ::unlink((file() + end).c_str());
+  ASSERT_TRUE(write_x(*store_, boot_, hours(11), 5));
+  const auto messages = store_->take_messages();
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_NE(messages[0].find("deleted"), std::string::npos);
+  store_.reset();
+  auto reader = HistoryStore::open_to_read(file());
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ((*reader)->past(all_of("x"))->points.size(), 5U);
+  EXPECT_EQ((*reader)->facts()->boots[0].boot_id, "a");
+  EXPECT_TRUE((*reader)->past(all_of("x"))->points[0].wall_trusted);
+}
+
+TEST_F(RecorderFailure, ReplacedUnderTheOpenFile) {
+  fill();
+  const std::string kept = dir_.file("kept.db");
+  fs::rename(file(), kept);
+  dir_.write("history.db", "somebody's text");
+  ASSERT_TRUE(write_x(*store_, boot_, hours(11), 5));
+  EXPECT_EQ(store_->quarantine(), 1U);
+  EXPECT_EQ(points(all_of("x")).size(), 5U);
+  EXPECT_EQ(store_->check(), "ok");
+}
+
+TEST_F(RecorderFailure, WalWithoutItsDatabase) {
+  dir_.write("history.db-wal", std::string(5000, 'w'));
+  dir_.write("history.db-shm", std::string(5000, 's'));
+  open();
+  EXPECT_EQ(logged_.size(), 1U);
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  EXPECT_TRUE(write_x(*store_, boot, seconds(1), 5));
+  EXPECT_EQ(store_->check(), "ok");
+}
+
+TEST_F(RecorderFailure, WhatIsNoFileIsLeftAlone) {
+  fs::create_directory(dir_.file("directory"));
+  ASSERT_EQ(::mkfifo(dir_.file("fifo").c_str(), 0600), 0);
+  dir_.write("target", "precious");
+  fs::create_symlink(dir_.file("target"), dir_.file("link"));
+  for (const char* name : {"directory", "fifo", "link"}) {
+    HistoryStore::Options with;
+    with.file = dir_.file(name);
+    const auto opened = HistoryStore::open(with);
+    ASSERT_FALSE(opened) << name;
+    EXPECT_EQ(opened.error().code, Errc::kNotRegular) << name;
+    EXPECT_FALSE(HistoryStore::open_to_read(with.file)) << name;
+    EXPECT_TRUE(fs::exists(fs::symlink_status(with.file))) << name;
+  }
+  EXPECT_EQ(fs::file_size(dir_.file("target")), 8U);
+}
+
+class Mounted : public RecorderFailure {
+ protected:
+  void SetUp() override {
+    location_ = dir_.file("disk");
+    fs::create_directory(location_);
+    if (::mount("none", location_.c_str(), "tmpfs", 0, "size=1536k") != 0) {
+      GTEST_SKIP() << "needs the right to mount a file system";
+    }
+    mounted_ = true;
+  }
+  void TearDown() override {
+    store_.reset();
+    if (mounted_) ::umount2(location_.c_str(), MNT_DETACH);
+  }
+  std::string location_;
+  bool mounted_ = false;
+};
+
+TEST_F(Mounted, FullDiskIsSaidAndGotOver) {
+  HistoryStore::Options with;
+  with.file = location_ + "/history.db";
+  open(with);
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  ASSERT_TRUE(write_x(*store_, boot, seconds(0), 180));
+  const std::string ballast = location_ + "/ballast";
+  std::ofstream(ballast) << std::string(4 << 20, 'b');
+  Result<void> written;
+  std::size_t good = 1;
+  std::mt19937_64 random(3);
+  for (; good < 500; ++good) {
+    std::vector<double> values(180);
+    for (double& value : values) value = static_cast<double>(random()) / 3;
+    Steps steps;
+    steps.series("x", values).series("y", values);
+    written = store_->write(boot, steps.at(minutes(30 * static_cast<int>(good)), 180), {});
+    if (!written) break;
+  }
+  ASSERT_FALSE(written);
+  EXPECT_EQ(store_error(written.error()), StoreError::kDiskFull);
+  EXPECT_NE(written.error().message.find("disk full"), std::string::npos)
+      << written.error().message;
+  EXPECT_EQ(points(all_of("x")).size(), 180 * good);
+  EXPECT_EQ(store_->quarantine(), 0U);
+  ::unlink(ballast.c_str());
+  ASSERT_TRUE(write_x(*store_, boot, minutes(30 * static_cast<int>(good)), 180));
+  EXPECT_EQ(points(all_of("x")).size(), 180 * (good + 1));
+  EXPECT_EQ(store_->check(), "ok");
+}
+
+TEST_F(Mounted, ReadOnlyDiskIsSaidAndCanBeAsked) {
+  HistoryStore::Options with;
+  with.file = location_ + "/history.db";
+  open(with);
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  ASSERT_TRUE(write_x(*store_, boot, seconds(0), 180));
+  store_.reset();
+  ASSERT_EQ(::mount("none", location_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  const auto opened = HistoryStore::open(with);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(store_error(opened.error()), StoreError::kReadOnly) << opened.error().message;
+  auto reader = file_history(with.file);
+  const auto past = reader->past(all_of("x"));
+  ASSERT_TRUE(past) << past.error().message;
+  EXPECT_EQ(past->points.size(), 180U);
+  const auto none = file_history(location_ + "/other.db")->facts();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Errc::kAbsent);
+}
+
+TEST_F(RecorderFailure, AskedWhileItIsWritten) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  auto reader = file_history(file());
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(write_x(*store_, boot, minutes(30 * i), 180));
+    const auto past = reader->past(all_of("x", Resolution::kRaw));
+    ASSERT_TRUE(past) << past.error().message;
+    EXPECT_EQ(past->points.size(), 180U * static_cast<std::size_t>(i + 1));
+  }
+}
+
+TEST_F(RecorderFailure, ReaderMakesNothing) {
+  fill();
+  store_.reset();
+  const std::string copy = dir_.file("copy/history.db");
+  fs::create_directory(dir_.file("copy"));
+  fs::copy(file(), copy);
+  EXPECT_TRUE(file_history(copy)->facts());
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir_.file("copy")), fs::directory_iterator()), 1);
+}
+
+// A file that somebody sent may be anything.
+TEST_F(RecorderFailure, DamagedFilesGiveErrorsToWhoAsks) {
+  fill();
+  tidy_all(boot_, hours(10));
+  store_.reset();
+  std::string good;
+  {
+    std::ifstream in(file(), std::ios::binary);
+    good.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  ASSERT_EQ(fs::file_size(file() + "-wal"), 0U);
+  std::mt19937_64 random(5);
+  int refused = 0;
+  for (int cycle = 0; cycle < 300; ++cycle) {
+    std::string bytes = good;
+    for (std::size_t hits = random() % 200 + 1; hits > 0; --hits) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    if (cycle % 4 == 0) bytes.resize(random() % bytes.size());
+    const std::string bad = dir_.write("bad.db", bytes);
+    auto history = file_history(bad);
+    const bool all = history->facts() && history->series("") && history->events({}) &&
+                     history->past(all_of("x")) && history->at(kEpoch2026 + hours(5), hours(1));
+    if (!all) ++refused;
+  }
+  EXPECT_GT(refused, 100);
+}
+
+// A bundle may come from anybody, and what is reported of it goes to terminals.
+TEST_F(RecorderFailure, TextsThatJetmemNeverWroteAreHarmless) {
+  fill();
+  const std::array events{event_of("oom_kill", "killed", hours(1))};
+  ASSERT_TRUE(store_->write(boot_, nullptr, events));
+  store_.reset();
+  const auto change = [&](const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+    ASSERT_TRUE(run_sql(db, sql));
+    sqlite3_close(db);
+  };
+  change("UPDATE events SET summary=char(27)||'[2J'||char(10)||'x', kind='k'||char(7)");
+  auto reader = HistoryStore::open_to_read(file());
+  ASSERT_TRUE(reader);
+  const auto messages = (*reader)->events({});
+  ASSERT_TRUE(messages);
+  EXPECT_EQ(messages->events.at(0).summary, "?[2J?x");
+  EXPECT_EQ(messages->events.at(0).kind, "k?");
+  change("UPDATE series SET key='a'||char(27) WHERE key='x'");
+  const auto series = (*reader)->series("");
+  ASSERT_FALSE(series);
+  EXPECT_EQ(series.error().code, Errc::kMalformed);
+  EXPECT_FALSE((*reader)->at(kEpoch2026 + hours(5), hours(1)));
+}
+
+TEST_F(RecorderFailure, ViewsInPlaceOfTablesAreRefused) {
+  fill();
+  store_.reset();
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+  ASSERT_TRUE(run_sql(db, "ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT * FROM e"));
+  sqlite3_close(db);
+  const auto reader = HistoryStore::open_to_read(file());
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().code, Errc::kMalformed);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a history file of sixty days that end now, for tests of the page: a device of 8 GB whose
+// contiguous memory wears out over the last day, with a restart two days ago. The further back, the
+// fewer steps, as minutes and quarters of an hour are all that is kept of them.
+//
+//   make_page_history FILE
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "history/store/store.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using jetmem::HistoryStore;
+using jetmem::Nanoseconds;
+
+constexpr double kMiB = 1 << 20;
+constexpr double kDay = 86400;
+constexpr Nanoseconds kPast = 24h * 60;
+constexpr Nanoseconds kRestart = 48h;  // before now
+constexpr Nanoseconds kOutage = 3h;    // nothing was recorded before the restart
+constexpr std::size_t kStepsOfChunk = 1440;
+
+struct Series {
+  std::string key;
+  bool is_counter;
+  double (*value)(double seconds_before_now);
+};
+
+double wave(double seconds, double days) { return std::sin(seconds / kDay / days * 2 * M_PI); }
+
+// The largest run falls from 200 to 8 MiB within the last day.
+double largest_run(double before) { return std::clamp(before / kDay * 192 + 8, 8.0, 200.0) * kMiB; }
+
+// Of the larger blocks there are few by day, and none at the worst time of it.
+constexpr int kMostOrder = 10;
+template <int order>
+double free_blocks(double before) {
+  return std::floor(std::max(0.0, (8000 >> order) * (1 + order / 5.0 * wave(before, 1))));
+}
+template <int... orders>
+constexpr auto free_blocks_of(std::integer_sequence<int, orders...>) {
+  return std::array<double (*)(double), sizeof...(orders)>{free_blocks<orders>...};
+}
+constexpr auto kFreeBlocks = free_blocks_of(std::make_integer_sequence<int, kMostOrder + 1>{});
+
+const std::vector<Series>& all_series() {
+  static const std::vector<Series> series = [] {
+    std::vector<Series> out = {
+        {"jetmem_meminfo_MemTotal_bytes", false, [](double) { return 7620 * kMiB; }},
+        {"jetmem_meminfo_MemAvailable_bytes", false,
+         [](double t) { return (3500 + 900 * wave(t, 1) + 300 * wave(t, 7)) * kMiB; }},
+        {"jetmem_meminfo_MemFree_bytes", false,
+         [](double t) { return (900 + 400 * wave(t, 1)) * kMiB; }},
+        {R"(jetmem_pressure_stall_ratio{kind="some",resource="memory",window="10s"})", false,
+         [](double t) { return std::max(0.0, 0.2 * wave(t, 1) - 0.1); }},
+        {R"(jetmem_cma_area_bytes{area="linux,cma"})", false, [](double) { return 256 * kMiB; }},
+        {R"(jetmem_cma_used_bytes{area="linux,cma"})", false,
+         [](double t) { return (t < kDay ? 150 - 100 * t / kDay : 50) * kMiB; }},
+        {R"(jetmem_cma_available_bytes{area="linux,cma"})", false,
+         [](double t) { return (t < kDay ? 106 + 100 * t / kDay : 206) * kMiB; }},
+        {R"(jetmem_cma_largest_free_run_bytes{area="linux,cma"})", false, largest_run},
+        {R"(jetmem_thermal_zone_celsius{index="0",zone="cpu-thermal"})", false,
+         [](double t) { return 55 + 12 * wave(t, 1); }},
+        {R"(jetmem_buddy_largest_order_outside_cma{node="0",zone="Normal"})", false,
+         [](double t) { return std::round(7 + 2 * wave(t, 1)); }},
+        {R"(jetmem_throttling_level)", false,
+         [](double t) { return wave(t, 1) > 0.9 ? 2.0 : 0.0; }},
+        {R"(jetmem_rail_watts{index="0",rail="VDD_IN"})", false,
+         [](double t) { return 9 + 3 * wave(t, 1); }},
+        {R"(jetmem_probe_allocate_seconds{kind="host",target=""})", false,
+         [](double t) { return 0.012 + 0.004 * wave(t, 2); }},
+        {R"(jetmem_process_group_resident_bytes{command="llama-server",container="",unit=""})",
+         false, [](double t) { return (2100 + 200 * wave(t, 3)) * kMiB; }},
+        {R"(jetmem_vmstat_oom_kill_total)", true, [](double t) { return t < kDay ? 1.0 : 0.0; }},
+        {R"(jetmem_kernel_events_total{kind="cma_alloc_failure",origin="system"})", true,
+         [](double t) { return t < kDay / 4 ? std::floor((kDay / 4 - t) / 600) : 0.0; }},
+    };
+    for (int order = 0; order <= kMostOrder; ++order) {
+      out.push_back({"jetmem_buddy_free_blocks{node=\"0\",order=\"" + std::to_string(order) +
+                         "\",zone=\"Normal\"}",
+                     false, kFreeBlocks[static_cast<std::size_t>(order)]});
+    }
+    return out;
+  }();
+  return series;
+}
+
+Nanoseconds step_at(Nanoseconds before_now) {
+  if (before_now <= 6h) return 10s;
+  return before_now <= 72h ? 60s : 300s;
+}
+
+bool failed(const char* what, const jetmem::Error& why) {
+  std::fprintf(stderr, "%s: %s\n", what, why.message.c_str());
+  return false;
+}
+
+// One boot, from so long before now to so long before now.
+bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds now, Nanoseconds from,
+                Nanoseconds to) {
+  const Nanoseconds offset = now - from;  // the boot's clock begins at 0
+  const auto boot = store.begin_boot(boot_id, {0s, offset, jetmem::WallTrust::kSynced});
+  if (!boot) return failed("begin_boot", boot.error());
+  const auto& series = all_series();
+  Nanoseconds before = from;
+  while (before > to) {
+    jetmem::RawChunk chunk;
+    std::vector<std::vector<double>> values(series.size());
+    const Nanoseconds step = step_at(before);
+    while (before > to && chunk.steps.size() < kStepsOfChunk && step_at(before) == step) {
+      chunk.steps.push_back(from - before);
+      const double seconds = std::chrono::duration<double>(before).count();
+      for (std::size_t i = 0; i < series.size(); ++i) values[i].push_back(series[i].value(seconds));
+      before -= step;
+    }
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      chunk.columns.push_back({series[i].key, series[i].is_counter, values[i]});
+    }
+    if (auto written = store.write(*boot, &chunk, {}); !written)
+      return failed("write", written.error());
+    for (bool more = true; more;) {
+      const auto tidied = store.tidy(*boot, chunk.steps.back());
+      if (!tidied) return failed("tidy", tidied.error());
+      more = *tidied;
+    }
+  }
+  return true;
+}
+
+bool write_event(HistoryStore& store, const char* boot_id, Nanoseconds at, const char* kind,
+                 const char* severity, const char* summary) {
+  const auto boot = store.boot_state(boot_id);
+  if (!boot || !*boot) return false;
+  jetmem::EventRecord event;
+  event.what = jetmem::EventWhat::kKernel;
+  event.kind = kind;
+  event.severity = severity;
+  event.origin = "system";
+  event.summary = summary;
+  event.boot = (*boot)->number;
+  event.at = at;
+  const std::vector<jetmem::EventRecord> events = {event};
+  auto written = store.write((*boot)->number, nullptr, events);
+  return written ? true : failed("write", written.error());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  HistoryStore::Options options;
+  options.file = argv[1];
+  auto opened = HistoryStore::open(options);
+  if (!opened) {
+    failed("open", opened.error());
+    return 1;
+  }
+  constexpr const char* kFirst = "11111111-1111-4111-8111-111111111111";
+  constexpr const char* kSecond = "22222222-2222-4222-8222-222222222222";
+  const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+  HistoryStore& store = *opened->store;
+  const bool good = write_boot(store, kFirst, now, kPast - 1h, kRestart + kOutage) &&
+                    write_event(store, kFirst, kPast - 24h * 30, "oom_kill", "critical",
+                                "camera_app (pid 4711) was killed") &&
+                    write_boot(store, kSecond, now, kRestart, 20s) &&
+                    write_event(store, kSecond, kRestart - 1h, "cma_alloc_failure", "error",
+                                "cma: 3038 pages were refused");
+  return good ? 0 : 1;
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+// The doctor's steps by one look, without a past.
+#include "report/doctor/doctor.h"
+
+#include <gmock/gmock.h>
+
+#include "rules/model/rules.h"
+#include "tests/report/doctor/doctor_past.h"
+
+namespace jetmem {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string all_of(const DoctorAnswer::Step& step) {
+  std::string out = step.summary + "\n";
+  for (const auto& each : step.evidence) out += each.text + "\n";
+  return out;
+}
+
+using enum Verdict;
+using Changes = std::map<std::string, double>;
+
+struct Case {
+  const char* name;
+  Changes changes;
+  const char* step;
+  Verdict verdict;
+  const char* shows;  // names and numbers
+};
+
+// Or ctest shows its bytes.
+void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
+
+const double kGone = NAN;
+const std::string kAvailable = "jetmem_meminfo_MemAvailable_bytes";
+const std::string kCmaUsed = "jetmem_cma_used_ratio{area=\"linux,cma\"}";
+const std::string kThisDevice =
+    "jetmem_device_info{kernel=\"5.15.148-tegra\",l4t=\"36.4.4\",model=\"Orin\",soc=\"tegra234\"}";
+
+std::string events(const std::string& kind, const std::string& origin = "system") {
+  return "jetmem_kernel_events_total{kind=\"" + kind + "\",origin=\"" + origin + "\"}";
+}
+
+std::string last_seen(const std::string& kind) {
+  return "jetmem_kernel_event_last_seen_timestamp_seconds{kind=\"" + kind + "\"}";
+}
+
+std::string stall(const std::string& kind) {
+  return "jetmem_pressure_stall_ratio{kind=\"" + kind + "\",resource=\"memory\",window=\"60s\"}";
+}
+
+std::string lost(const std::string& reason) {
+  return "jetmem_kernel_log_lost_records_total{reason=\"" + reason + "\"}";
+}
+
+Changes unclean(const std::string& key, double value) {
+  return {{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0}, {key, value}};
+}
+
+const Case kCases[] = {
+    {"MemoryLow", {{kAvailable, 200 * kMiB}}, "memory", kCritical, "200 MiB of 8 GiB"},
+    {"MemoryShort", {{kAvailable, 700 * kMiB}}, "memory", kWarning, "700 MiB"},
+    {"Stall", {{stall("full"), 0.5}, {stall("some"), 0.8}}, "memory", kCritical, "50%"},
+    {"UsedUpSoon",
+     {{"jetmem_trend_exhaustion_seconds{of=\"MemAvailable\"}", 7200}},
+     "memory",
+     kWarning,
+     "about 2 h"},
+    {"Fragmented", {{"jetmem_buddy_best_order_outside_cma", 1}}, "fragmentation", kWarning, "1"},
+    {"CmaFragmented",
+     {{"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 0.75}},
+     "cma",
+     kWarning,
+     "linux,cma"},
+    {"CmaTaken", {{kCmaUsed, 0.97}}, "cma", kCritical, "97%"},
+    {"NoCmaOnAJetson",
+     {{"jetmem_meminfo_CmaTotal_bytes", 0}, {kCmaUsed, kGone}},
+     "cma",
+     kWarning,
+     "no CMA area"},
+    {"FaultsWithoutATime",
+     {{events("smmu_context_fault"), 12},
+      {"jetmem_smmu_faults_total{access=\"write\",client=\"gpcdma\",fault=\"context\",origin="
+       "\"system\",smmu=\"a\"}",
+       12}},
+     "smmu",
+     kWarning,
+     "gpcdma: 12 faults"},
+    {"OneAccessIsAFaultAndAControllerError",
+     {{events("smmu_context_fault"), 1}, {events("mc_error"), 1}},
+     "smmu",
+     kWarning,
+     "errors: 1 "},
+    {"ControllerErrorsOnly", {{events("mc_error"), 7}}, "smmu", kWarning, "errors: 7 "},
+    {"AFailureCountedTwiceIsOne",
+     {{events("cma_alloc_failure"), 4}, {events("dma_alloc_failure"), 3}},
+     "cma",
+     kWarning,
+     "at least 4 "},
+    {"OldFaults",
+     {{events("smmu_context_fault"), 12}, {last_seen("smmu_context_fault"), kMorning - 3 * 86400}},
+     "smmu",
+     kOk,
+     "12 "},
+    {"FaultsOfTheProbe", {{events("smmu_context_fault", "probe"), 2}}, "smmu", kOk, "probe"},
+    {"KilledJustNow",
+     {{events("oom_kill"), 1}, {last_seen("oom_kill"), kMorning - 600}},
+     "oom",
+     kCritical,
+     "10 min"},
+    {"KilledAtNight",
+     {{events("oom_kill"), 1}, {last_seen("oom_kill"), kMorning - 6 * kHour}},
+     "oom",
+     kWarning,
+     "6 h"},
+    {"KillsMissingFromTheLog", {{"jetmem_vmstat_oom_kill_total", 3}}, "oom", kWarning, "3 OOM"},
+    {"Throttled",
+     {{"jetmem_throttle_active{cause=\"cpu-throttle-alert\"}", 1}},
+     "thermal",
+     kWarning,
+     "cpu-throttle-alert"},
+    {"NearItsLimit",
+     {{"jetmem_thermal_margin_celsius{index=\"0\",kind=\"critical\",zone=\"tj-thermal\"}", 2}},
+     "thermal",
+     kCritical,
+     "tj-thermal is 2 C"},
+    {"Orphans",
+     {{"jetmem_nvmap_orphan_bytes{heap=\"iovmm\"}", 2 * kGiB}},
+     "gpu_memory",
+     kWarning,
+     "2 GiB"},
+    {"RefusedGpuBuffer", {{events("nvmap"), 1}}, "gpu_memory", kWarning, "failed: 1 "},
+    {"ProbeFailed",
+     {{"jetmem_probe_state{kind=\"pinned\",state=\"failed\",target=\"\"}", 1},
+      {"jetmem_probe_failed_bytes{error=\"ENOMEM\",kind=\"pinned\",step=\"allocate\",target=\"\"}",
+       12 * kMiB}},
+     "probes",
+     kWarning,
+     "pinned, 12 MiB (allocate: ENOMEM)"},
+    {"ProbeMismatch",
+     {{"jetmem_probe_last_mismatched_words{kind=\"device\",target=\"\"}", 4}},
+     "probes",
+     kCritical,
+     "device, 4 "},
+    {"CrashedBefore", unclean("jetmem_boot_crash_recorded", 1), "restart", kWarning, "crashed"},
+    {"ResetByTheWatchdog",
+     unclean("jetmem_boot_reset_reason_info{cause=\"watchdog\",level=\"L0\",reason=\"WDT\"}", 1),
+     "restart", kWarning, "WDT"},
+    {"UnknownEndOfThePreviousBoot", unclean("jetmem_boot_last_shutdown{clean=\"unknown\"}", 1),
+     "restart", kUnknown, "unknown"},
+    {"RecorderDown", {{"jetmem_history_up", 0}}, "daemon", kWarning, "recorder"},
+    {"LogOverrun", {{lost("overrun"), 5}}, "daemon", kWarning, "(overrun): 5"},
+    {"LogFromBeforeTheStart", {{lost("before_start"), 5}}, "daemon", kOk, "(before_start): 5"},
+    {"LoopLag", {{"jetmem_sample_cycle_lag_max_1m_seconds", 12}}, "daemon", kWarning, "12 s"},
+    {"RestartedOften", {{"jetmem_daemon_recent_starts", 9}}, "daemon", kWarning, "9 times"},
+};
+
+class DoctorSteps : public testing::TestWithParam<Case> {};
+
+TEST_P(DoctorSteps, EvaluateOneSnapshot) {
+  const Case& it = GetParam();
+  const DoctorAnswer healthy = examine(healthy_device(), nullptr, "");
+  const DoctorAnswer::Step* const before = healthy.step(it.step);
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(before->verdict, Verdict::kOk) << all_of(*before);
+
+  const DoctorAnswer answer = examine(healthy_device(it.changes), nullptr, "");
+  const DoctorAnswer::Step& step = *answer.step(it.step);
+  EXPECT_EQ(step.verdict, it.verdict) << all_of(step);
+  EXPECT_THAT(all_of(step), HasSubstr(it.shows));
+  EXPECT_GE(answer.verdict, it.verdict);
+  if (it.verdict >= Verdict::kWarning) {
+    EXPECT_FALSE(step.confirm.empty());
+    EXPECT_NE(answer.conclusion, healthy.conclusion);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, DoctorSteps, testing::ValuesIn(kCases),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+TEST(Doctor, AHealthyDeviceIsOk) {
+  const DoctorAnswer answer = examine(healthy_device(), nullptr, "");
+  EXPECT_EQ(answer.verdict, Verdict::kOk);
+  EXPECT_EQ(answer.conclusion, "Nothing is wrong with this device's memory.");
+  for (const auto& step : answer.steps) {
+    EXPECT_FALSE(step.summary.empty()) << step.name;
+    EXPECT_TRUE(step.remedy.empty()) << step.name;
+  }
+}
+
+TEST(Doctor, MissingEventsAreNoted) {
+  MadeUpPast past;
+  DeviceNow now = healthy_device();
+  now.by = SnapshotOrigin::kDaemon;
+  const auto logged = [&] {
+    std::string out;
+    for (const std::string& each : examine(now, &past).notes) out += each + "\n";
+    return out;
+  };
+  EXPECT_EQ(logged(), "");
+  now.no_events = "history.db: Input/output error";
+  EXPECT_THAT(logged(), HasSubstr("history.db: Input/output error"));
+}
+
+TEST(Doctor, AnEmptyDeviceIsUnknown) {
+  const DoctorAnswer answer = examine(DeviceNow(), nullptr, "");
+  EXPECT_EQ(answer.verdict, Verdict::kUnknown);
+  for (const auto& step : answer.steps) {
+    EXPECT_EQ(step.verdict, Verdict::kUnknown) << step.name;
+    EXPECT_FALSE(step.summary.empty()) << step.name;
+  }
+}
+
+// Each source taken away makes at least one step unknown or worse, with its reason.
+TEST(Doctor, DeniedSourcesAreUnknownWithTheMissingRight) {
+  const std::pair<const char*, const char*> kNeeds[] = {
+      {"boot", "restart"},     {"meminfo", "memory"}, {"buddyinfo", "fragmentation"},
+      {"kernel_log", "smmu"},  {"kernel_log", "oom"}, {"thermal", "thermal"},
+      {"nvmap", "gpu_memory"}, {"probe", "probes"},   {"device", "versions"},
+      {"throttle", "thermal"}, {"cma", "cma"}};
+  for (const auto& [source, name] : kNeeds) {
+    DeviceNow now =
+        healthy_device({{kCmaUsed, NAN},
+                        {"jetmem_nvmap_total_bytes", NAN},
+                        {"jetmem_probe_state{kind=\"host\",state=\"ok\",target=\"\"}", NAN}});
+    set_source(now, source, "denied", "Permission denied", "CAP_SYSLOG");
+    const DoctorAnswer answer = examine(now, nullptr, "");
+    const DoctorAnswer::Step& step = *answer.step(name);
+    EXPECT_EQ(step.verdict, Verdict::kUnknown) << source << "\n" << all_of(step);
+    EXPECT_THAT(all_of(step), HasSubstr("Permission denied")) << source;
+    EXPECT_THAT(all_of(step), HasSubstr("CAP_SYSLOG")) << source;
+  }
+}
+
+TEST(Doctor, AKernelWithoutCmaOnAPcDoesNotApply) {
+  DeviceNow now =
+      healthy_device({{"jetmem_meminfo_CmaTotal_bytes", NAN},
+                      {kCmaUsed, NAN},
+                      {kThisDevice, NAN},
+                      {"jetmem_device_info{kernel=\"6.1\",l4t=\"\",model=\"PC\",soc=\"\"}", 1}});
+  set_source(now, "cma", "absent", "this kernel has no CMA");
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.step("cma")->verdict, Verdict::kOk);
+  EXPECT_THAT(answer.step("cma")->summary, HasSubstr("Not applicable"));
+}
+
+TEST(Doctor, ReleasesWithAKnownDefectAreNamed) {
+  for (const auto& [l4t, verdict] :
+       {std::pair("36.4.7", Verdict::kWarning), std::pair("36.4.4", Verdict::kOk),
+        std::pair("36.5.0", Verdict::kOk), std::pair("35.6.3", Verdict::kWarning)}) {
+    const DoctorAnswer answer =
+        examine(healthy_device({{kThisDevice, NAN},
+                                {"jetmem_device_info{kernel=\"5\",l4t=\"" + std::string(l4t) +
+                                     "\",model=\"Orin\",soc=\"\"}",
+                                 1}}),
+                nullptr, "");
+    EXPECT_EQ(answer.step("versions")->verdict, verdict) << l4t;
+  }
+}
+
+AlertsAnswer firing(const std::string& name, const std::string& severity) {
+  AlertsAnswer out;
+  out.evaluated_wall = kMorning;
+  AlertsAnswer::Rule rule;
+  rule.name = name;
+  rule.severity = severity;
+  rule.state = "firing";
+  rule.runbook = "/usr/share/doc/jetmem/runbooks/some-page.md";
+  AlertsAnswer::Alert alert;
+  alert.state = "firing";
+  alert.active_seconds = 600;
+  alert.summary = "It is so";
+  alert.cause = "the cause";
+  alert.remedy = "the remedy";
+  rule.alerts.push_back(alert);
+  out.rules.push_back(rule);
+  return out;
+}
+
+TEST(Doctor, AFiringAlertDecidesItsStep) {
+  DeviceNow now = healthy_device();
+  now.alerts = firing("JetmemSmmuStorm", "critical");
+  DoctorAnswer answer = examine(now, nullptr, "");
+  const DoctorAnswer::Step& step = *answer.step("smmu");
+  EXPECT_EQ(step.verdict, Verdict::kCritical);
+  EXPECT_EQ(step.summary, "It is so.");
+  EXPECT_EQ(step.cause, "the cause");
+  EXPECT_EQ(step.runbook, "some-page");
+  EXPECT_EQ(step.evidence.front().time, kMorning - 600);
+  now.alerts = firing("JetmemGpuFreeHidden", "info");
+  answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.verdict, Verdict::kOk);
+}
+
+// Each shipped rule has its own step; the last step reports the others.
+TEST(Doctor, EachShippedRuleHasItsStep) {
+  const ParsedRules shipped = parse_rules(shipped_rules());
+  ASSERT_GT(shipped.rules.rules.size(), 30U);
+  for (const Rule& rule : shipped.rules.rules) {
+    DeviceNow now = healthy_device();
+    now.alerts = firing(rule.name.c_str(), "critical");
+    const DoctorAnswer answer = examine(now, nullptr, "");
+    EXPECT_EQ(answer.verdict, Verdict::kCritical) << rule.name;
+    EXPECT_EQ(answer.step("alerts")->verdict, Verdict::kOk) << rule.name;
+  }
+}
+
+TEST(Doctor, LocalRulesAreReported) {
+  DeviceNow now = healthy_device();
+  now.alerts = firing("OurOwnRule", "critical");
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.verdict, Verdict::kCritical);
+  EXPECT_EQ(answer.conclusion, "It is so.");
+  EXPECT_EQ(answer.step("alerts")->remedy, "the remedy");
+  EXPECT_THAT(all_of(*answer.step("alerts")), HasSubstr("Alert OurOwnRule is firing"));
+}
+
+// One reading cannot evaluate what needs history: "nothing is wrong" is unknown then.
+TEST(Doctor, UnevaluatedRulesAreUnknown) {
+  DeviceNow now = healthy_device();
+  now.by = SnapshotOrigin::kCapture;
+  now.alerts->local_snapshot = true;
+  AlertsAnswer::Rule& leak = now.alerts->rules.emplace_back();
+  leak.name = "JetmemMemoryLeak";
+  leak.severity = "warning";
+  leak.state = "unknown";
+  DoctorAnswer answer = examine(now, nullptr, "no history");
+  EXPECT_EQ(answer.verdict, Verdict::kUnknown);
+  EXPECT_THAT(answer.step("alerts")->summary, HasSubstr("1 of 2 rules"));
+  now.alerts.reset();
+  now.no_alerts = "the rules cannot be read";
+  answer = examine(now, nullptr, "no history");
+  EXPECT_EQ(answer.verdict, Verdict::kUnknown);
+  EXPECT_THAT(answer.step("alerts")->summary, HasSubstr("the rules cannot be read"));
+  // The recorder of the daemon that judged them tells what fired.
+  MadeUpPast past;
+  past.known.newest = ns(kMorning);
+  EXPECT_EQ(examine(now, &past).verdict, Verdict::kOk);
+  past.known.newest = ns(kMorning - 86400);
+  EXPECT_EQ(examine(now, &past).verdict, Verdict::kUnknown);
+}
+
+// The log says who, also where the SMMU itself says nothing.
+TEST(Doctor, FaultsAreShownWithTheirNames) {
+  for (const char* kind : {"mc_error", "gpu_mmu_fault"}) {
+    DeviceNow now = healthy_device({{events(kind), 1}});
+    now.events.push_back(kernel_event(kind, "tegra-vi", kMorning - 600));
+    EXPECT_THAT(all_of(*examine(now, nullptr, "").step("smmu")),
+                HasSubstr(std::string(kind) + " of tegra-vi"));
+  }
+}
+
+// The area and who asked for DMA memory tell of the same request within a second.
+TEST(Doctor, AFailureLoggedTwiceCountsOnce) {
+  DeviceNow now =
+      healthy_device({{events("cma_alloc_failure"), 3}, {events("dma_alloc_failure"), 2}});
+  for (const double at : {-100.0, -90.0, -80.0}) {
+    now.events.push_back(kernel_event("cma_alloc_failure", "linux,cma", kMorning + at));
+    if (at != -80) {
+      now.events.push_back(kernel_event("dma_alloc_failure", "vi", kMorning + at + 0.1));
+    }
+  }
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_THAT(all_of(*answer.step("cma")), HasSubstr(": 3 since boot"));
+  EXPECT_THAT(answer.conclusion, HasSubstr("3 failures"));
+}
+
+TEST(Doctor, TheOomCommandCoversAllKinds) {
+  const std::string confirm = examine(healthy_device(), nullptr, "").step("oom")->confirm;
+  EXPECT_THAT(confirm, HasSubstr("oom_kill,oom_kill_memcg,oom_no_victim"));
+}
+
+TEST(Doctor, HostileNamesAreMadeSafe) {
+  DeviceNow now = healthy_device({{kAvailable, 100 * kMiB}});
+  now.samples.add({"jetmem_oom_kills_total",
+                   {{"comm", "\x1b[2Jevil\n"}, {"origin", "system"}, {"scope", "machine"}}},
+                  1);
+  now.samples.add({"jetmem_throttle_active", {{"cause", "\x1b]0;x\a"}}}, 1);
+  now.samples.add({"jetmem_smmu_faults_total", {{"client", "\xff\x1b"}, {"origin", "system"}}}, 3);
+  now.samples.add({"jetmem_nvmap_process_bytes", {{"heap", "\x1b"}, {"process", "\x1b[31m"}}}, 3);
+  now.samples.add({"jetmem_process_group_trend_bytes_per_second", {{"command", "\x1b[31mx"}}}, 1e6);
+  now.samples.sort();
+  now.events.push_back(kernel_event("oom_kill", "\x1b[2J\nx", kMorning - 60));
+  now.sources[0].reason = "\x1b";
+  now.notes.push_back("\x1b[2J");
+  const DoctorAnswer answer = examine(now, nullptr, "\x1b");
+  const std::string json = doctor_json(answer);
+  EXPECT_THAT(json, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(json, Not(HasSubstr("\\u001b")));
+  EXPECT_THAT(json, Not(HasSubstr("\\n")));
+}
+
+TEST(Doctor, JsonRoundTrip) {
+  DeviceNow now = healthy_device({{kAvailable, 100 * kMiB}});
+  now.notes.push_back("a note");
+  now.events.push_back(kernel_event("oom_kill", "python3", kMorning - 60));
+  const std::string json = doctor_json(examine(now, nullptr, "no file"));
+  const auto back = parse_doctor(json);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(doctor_json(*back), json);
+}
+
+TEST(Doctor, AnAnswerWithoutVerdictsIsRefused) {
+  const std::string json = doctor_json(examine(healthy_device(), nullptr, ""));
+  EXPECT_FALSE(parse_doctor(""));
+  EXPECT_FALSE(parse_doctor("[]"));
+  EXPECT_FALSE(parse_doctor("{\"schema\":\"jetmem-doctor/1\"}"));
+  EXPECT_FALSE(parse_doctor("{\"schema\":\"jetmem-doctor/1\",\"verdict\":\"ok\"}"));
+  for (const std::string word : {"jetmem-doctor/1", "\"ok\""}) {
+    std::string broken = json;
+    broken.replace(broken.rfind(word), word.size(), "\"?\"");
+    EXPECT_FALSE(parse_doctor(broken)) << word;
+  }
+}
+
+TEST(Doctor, EvidenceIsBounded) {
+  DeviceNow now = healthy_device();
+  for (int i = 0; i < 500; ++i) {
+    now.samples.add(
+        {"jetmem_oom_kills_total",
+         {{"comm", "p" + std::to_string(i)}, {"origin", "system"}, {"scope", "machine"}}},
+        1);
+    now.events.push_back(kernel_event("oom_kill", std::string(5000, 'x'), kMorning - i));
+  }
+  now.samples.sort();
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.step("oom")->evidence.size(), DoctorAnswer::kMaxEvidence);
+  EXPECT_GT(answer.step("oom")->evidence_omitted, 400U);
+  EXPECT_LE(answer.timeline.size(), DoctorAnswer::kMaxTimeline);
+  EXPECT_LT(doctor_json(answer).size(), 100'000U);
+}
+
+}  // namespace
+}  // namespace jetmem

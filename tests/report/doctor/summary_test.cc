@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Culprit and time: what the doctor makes of a past.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "report/doctor/doctor.h"
+#include "tests/report/doctor/doctor_past.h"
+
+namespace jetmem {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string group(const char* what, const char* command, const char* unit = "") {
+  return std::string("jetmem_process_group_") + what + "_bytes{command=\"" + command +
+         "\",container=\"\",unit=\"" + unit + "\"}";
+}
+
+class DoctorSummary : public testing::Test {
+ protected:
+  DoctorSummary() {
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
+    past_.known.location = "/var/lib/jetmem/history.db";
+    past_.known.newest = ns(kMorning);
+    BootKnown boot;
+    boot.boot_id = "b2";
+    boot.wall_trusted = true;
+    past_.known.boots = {boot};
+  }
+
+  // Three groups, of which python3 grows from 00:10 to 02:11 and is killed.
+  void leak(double rate, const char* victim) {
+    const double begin = kMorning - 8 * kHour + 600;
+    const double end = kMorning - 8 * kHour + 2 * kHour + 660;
+    const auto grown = [=](double t) { return t < begin || t >= end ? 0.0 : (t - begin) * rate; };
+    const double from = kMorning - 12 * kHour;
+    past_.series("jetmem_meminfo_MemAvailable_bytes", from, kMorning, 10,
+                 [=](double t) { return 2 * kGiB - grown(t) + std::fmod(t * 7919, 5) * kMiB; });
+    past_.series(group("resident", "python3", "vision.service"), from, kMorning, 60,
+                 [=](double t) { return 300 * kMiB + grown(t) / 4; });
+    past_.series(group("gpu", "python3", "vision.service"), from, kMorning, 60,
+                 [=](double t) { return 200 * kMiB + 3 * grown(t) / 4; });
+    past_.series(group("resident", "gst-launch-1.0"), from, kMorning, 60,
+                 [=](double t) { return 900 * kMiB + std::fmod(t * 7919, 9) * kMiB; });
+    past_.series(group("resident", "other"), from, kMorning, 60, [](double) { return 500 * kMiB; });
+    if (*victim != '\0') past_.event(kernel_event("oom_kill", victim, end));
+  }
+
+  MadeUpPast past_;
+};
+
+TEST_F(DoctorSummary, NamesTheGrowerWithTimesAndRate) {
+  leak(12 * kMiB / 60, "python3");
+  const auto begun = std::chrono::steady_clock::now();
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(500));
+  EXPECT_EQ(answer.verdict, Verdict::kWarning);
+  EXPECT_THAT(answer.conclusion, HasSubstr("python3 (vision.service) grew by 1.4 GiB from 00:"))
+      << answer.conclusion;
+  EXPECT_THAT(answer.conclusion, testing::ContainsRegex("from 00:(0[6-9]|1[0-4]):"));
+  EXPECT_THAT(answer.conclusion, testing::ContainsRegex("to 02:(09|10|11):"));
+  EXPECT_THAT(answer.conclusion, HasSubstr("(12 MiB/min)"));
+  EXPECT_THAT(answer.conclusion, testing::ContainsRegex("(9[5-9]|100)% of the 1\\.4 GiB"));
+  EXPECT_THAT(answer.conclusion, HasSubstr("at 02:11:00 the kernel killed python3"));
+  EXPECT_THAT(answer.conclusion, Not(HasSubstr("another program grew")));
+  EXPECT_LE(answer.history_queries, kMaxQuestions);
+  EXPECT_EQ(answer.history_queries, static_cast<std::uint64_t>(past_.requested));
+  ASSERT_GE(answer.timeline.size(), 3U);
+  EXPECT_TRUE(std::is_sorted(answer.timeline.begin(), answer.timeline.end(),
+                             [](const auto& a, const auto& b) { return a.time < b.time; }));
+}
+
+TEST_F(DoctorSummary, TheVictimIsNotTheCulprit) {
+  leak(12 * kMiB / 60, "gst-launch-1.0");
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_THAT(answer.conclusion, HasSubstr("python3 (vision.service) grew by 1.4 GiB"));
+  EXPECT_THAT(answer.conclusion,
+              HasSubstr("killed gst-launch-1.0 (out of memory), although another program grew"));
+}
+
+TEST_F(DoctorSummary, NoSingleProgramExplainsTheFall) {
+  const double end = kMorning - 6 * kHour;
+  const double from = kMorning - 14 * kHour;
+  past_.series("jetmem_meminfo_MemAvailable_bytes", from, end, 10, [=](double t) {
+    return 3 * kGiB - std::max(0.0, t - (end - 2 * kHour)) / (2 * kHour) * 2.5 * kGiB;
+  });
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    past_.series(group("resident", name), from, end, 60, [=](double t) {
+      return 100 * kMiB + std::max(0.0, t - (end - 2 * kHour)) / (2 * kHour) * 250 * kMiB;
+    });
+  }
+  past_.event(kernel_event("oom_kill", "a", end));
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_THAT(answer.conclusion, HasSubstr("no single program explains it")) << answer.conclusion;
+  EXPECT_THAT(answer.conclusion, testing::ContainsRegex("has (9\\.[0-9]|10)% of it"));
+}
+
+TEST_F(DoctorSummary, OrphanBuffersAreACulprit) {
+  const double from = kMorning - 3 * kHour;
+  past_.series("jetmem_meminfo_MemAvailable_bytes", from, kMorning, 10, [=](double t) {
+    return 1.2 * kGiB - std::max(0.0, t - from - kHour) * 9 * kMiB / 60;
+  });
+  past_.series("jetmem_nvmap_orphan_bytes{heap=\"iovmm\"}", from, kMorning, 60, [=](double t) {
+    return 28 * kMiB + std::max(0.0, t - from - kHour) * 9 * kMiB / 60;
+  });
+  past_.series(group("resident", "camera"), from, kMorning, 60, [](double) { return 100 * kMiB; });
+  const DoctorAnswer answer =
+      examine(healthy_device({{"jetmem_meminfo_MemAvailable_bytes", 160 * kMiB}}), &past_);
+  EXPECT_EQ(answer.verdict, Verdict::kCritical);
+  EXPECT_THAT(answer.conclusion, HasSubstr("(nvmap orphans) grew by 1")) << answer.conclusion;
+  EXPECT_THAT(answer.conclusion,
+              testing::ContainsRegex("by 1(\\.1)? GiB .*\\((8\\.9|9) MiB/min\\)"));
+  EXPECT_THAT(answer.conclusion, testing::ContainsRegex("from 0(5:5[5-9]|6:0[0-5])"));
+}
+
+TEST_F(DoctorSummary, AProgramHiddenInOtherIsNotOverrated) {
+  const double end = kMorning - kHour;
+  const double from = end - 4 * kHour;
+  const double start = end - kHour;
+  past_.series("jetmem_meminfo_MemAvailable_bytes", from, end, 10,
+               [=](double t) { return 2 * kGiB - (t < start ? 0 : 1.5 * kGiB); });
+  past_.series(group("resident", "old"), from, end, 60, [](double) { return 100 * kMiB; });
+  past_.series(group("resident", "other"), from, end, 60, [](double) { return 100 * kMiB; });
+  past_.series(group("resident", "model"), start, end, 60, [](double) { return 1.5 * kGiB; });
+  past_.event(kernel_event("oom_kill", "model", end));
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_THAT(answer.conclusion, HasSubstr("model grew by at least 1.4 GiB")) << answer.conclusion;
+}
+
+TEST_F(DoctorSummary, CmaFellBelowAFrameBeforeTheFirstFailure) {
+  const double failed = kMorning - 5 * kHour;
+  const double fell = failed - 40 * 60;
+  past_.series("jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", failed - 5 * kHour, failed + kHour,
+               10, [=](double t) { return t < fell ? 3.0 : 0.8; });
+  past_.series("jetmem_cma_used_bytes{area=\"linux,cma\"}", failed - 5 * kHour, failed + kHour, 10,
+               [=](double t) { return t < fell - 600 ? 40 * kMiB : 160 * kMiB; });
+  past_.series(group("dmabuf", "nvargus-daemon"), failed - 5 * kHour, failed + kHour, 60,
+               [=](double t) { return t < fell - 600 ? 30 * kMiB : 140 * kMiB; });
+  past_.event(kernel_event("dma_alloc_failure", "tegra-capture-vi", failed));
+  past_.event(kernel_event("dma_alloc_failure", "tegra-capture-vi", failed + 300));
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_EQ(answer.step("cma")->verdict, Verdict::kWarning);
+  EXPECT_THAT(
+      answer.conclusion,
+      HasSubstr("The largest free block of CMA area linux,cma became too small for the largest "
+                "request at 02:20:00, 40 min before the first failed allocation at 03:00:00"))
+      << answer.conclusion;
+  EXPECT_THAT(answer.conclusion, HasSubstr("nvargus-daemon grew by 110 MiB"));
+}
+
+// The refusal tells how much is wanted: what was recorded before is measured by it.
+TEST_F(DoctorSummary, CmaIsMeasuredByTheFailedRequest) {
+  const double failed = kMorning - kHour;
+  const auto run = [=](double t) { return t < failed - 1200 ? 90 * kMiB : 11 * kMiB; };
+  past_.series("jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", failed - kHour, failed + kHour, 10,
+               [=](double t) { return run(t) / ((t < failed ? 3 : 12) * kMiB); });
+  past_.series("jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", failed - kHour,
+               failed + kHour, 10, run);
+  past_.event(kernel_event("dma_alloc_failure", "tegra-capture-vi", failed));
+  const DoctorAnswer answer =
+      examine(healthy_device({{"jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", 11 * kMiB},
+                              {"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 11.0 / 12}}),
+              &past_);
+  EXPECT_THAT(answer.conclusion, HasSubstr("20 min before the first failed allocation"));
+  EXPECT_THAT(answer.conclusion, HasSubstr("shrank from 90 MiB"));
+}
+
+// Processes are read later than the rest: none of them grew from nothing.
+TEST_F(DoctorSummary, ProcessesReadLateDidNotGrowFromZero) {
+  const double killed = kMorning - kHour;
+  const double from = killed - 40;
+  past_.series("jetmem_meminfo_MemAvailable_bytes", from - 300, killed + 60, 5, [=](double t) {
+    return (1500 - 1200 * std::clamp((t - from) / 40, 0.0, 1.0)) * kMiB;
+  });
+  past_.series(group("resident", "bystander"), killed - 3, killed + 60, 5,
+               [](double) { return 3 * kGiB; });
+  past_.event(kernel_event("oom_kill", "python3", killed));
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_THAT(answer.conclusion, testing::Not(HasSubstr("bystander"))) << answer.conclusion;
+  EXPECT_THAT(answer.conclusion, HasSubstr("too fast to attribute"));
+}
+
+// Where the history is of a later day than the capture, its last moment is now, and the recorder
+// has the alerts of then.
+TEST_F(DoctorSummary, AHistoryOfALaterDayThanTheCapture) {
+  past_.series("jetmem_meminfo_MemAvailable_bytes", kMorning - kHour, kMorning, 10,
+               [](double) { return 3 * kGiB; });
+  EventRecord fired;
+  fired.what = EventWhat::kAlert;
+  fired.kind = "firing";
+  fired.severity = "warning";
+  fired.subject = "JetmemMemoryLeak";
+  fired.summary = "Memory falls steadily and is used up in 2h";
+  fired.wall = ns(kMorning - 600);
+  past_.event(fired);
+  DeviceNow now = healthy_device();
+  now.by = SnapshotOrigin::kCapture;
+  now.wall = kMorning - 400 * 86400.0;
+  const DoctorAnswer answer = examine(now, &past_);
+  EXPECT_EQ(answer.step("memory")->verdict, Verdict::kWarning);
+  EXPECT_THAT(answer.conclusion, HasSubstr("Memory falls steadily"));
+  ASSERT_FALSE(answer.notes.empty());
+  EXPECT_THAT(answer.notes.back(), HasSubstr("The history continues after the capture"));
+}
+
+// A history that somebody sent may say anything.
+TEST_F(DoctorSummary, HostileTextOfAHistoryIsMadeSafe) {
+  EventRecord event = kernel_event("smmu_context_fault", "vi\x1b[31m", kMorning - 60, 5);
+  event.summary = "\x1b[2J\nkernel";
+  past_.event(event);
+  for (const char* severity : {"critical", "warning\x1b[31m"}) {
+    event.what = EventWhat::kAlert;
+    event.kind = "firing";
+    event.severity = severity;
+    event.subject = std::string("Own\x1b]0;x\a\n") + severity;
+    past_.event(event);
+  }
+  past_.event(kernel_event("oom_kill", "\x1b[2Jx", kMorning - 50));
+  DeviceNow now = healthy_device();
+  now.by = SnapshotOrigin::kCapture;
+  now.wall = kMorning - 400 * 86400.0;
+  const std::string json = doctor_json(examine(now, &past_));
+  EXPECT_THAT(json, HasSubstr("has been firing since"));
+  EXPECT_THAT(json, Not(HasSubstr("\\u00")));
+  EXPECT_THAT(json, Not(HasSubstr("\\n")));
+}
+
+TEST_F(DoctorSummary, FaultsAfterAProgramEnded) {
+  const double at = kMorning - 2 * kHour;
+  past_.series(group("resident", "nvargus-daemon"), at - kHour, at - 5, 10,
+               [](double) { return 200 * kMiB; });
+  past_.series(group("resident", "stays"), at - kHour, at + kHour, 10,
+               [](double) { return 200 * kMiB; });
+  past_.event(kernel_event("smmu_context_fault", "vi", at, 1));
+  past_.event(kernel_event("smmu_context_fault", "vi", at + 60, 900));
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_THAT(answer.conclusion, HasSubstr("901 SMMU faults from 06:00:00 to "
+                                           "06:01:00; around the first one nvargus-daemon ended"))
+      << answer.conclusion;
+  EXPECT_THAT(answer.conclusion, Not(HasSubstr("stays")));
+}
+
+TEST_F(DoctorSummary, HeatBeforeThrottling) {
+  const double slow = kMorning - kHour;
+  past_.series("jetmem_throttling", slow - 4 * kHour, kMorning, 10,
+               [=](double t) { return t < slow ? 0 : 1; });
+  past_.series("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", slow - 4 * kHour,
+               kMorning, 10,
+               [=](double t) { return 50 + std::clamp((t - slow + 1200) / 1200, 0.0, 1.0) * 49; });
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_THAT(answer.conclusion,
+              testing::ContainsRegex("throttled since 07:00:00, after tj-thermal warmed from "
+                                     "50 to 99 C since 06:(39|40|41)"))
+      << answer.conclusion;
+}
+
+TEST_F(DoctorSummary, TheEarliestCauseComesFirst) {
+  leak(12 * kMiB / 60, "python3");
+  past_.event(kernel_event("smmu_context_fault", "vi", kMorning - 7.99 * kHour, 5));
+  past_.event(kernel_event("dma_alloc_failure", "vi", kMorning - 3 * kHour));
+  const std::string text = examine(healthy_device(), &past_).conclusion;
+  EXPECT_LT(text.find("vi accessed"), text.find("python3 ("));
+  EXPECT_LT(text.find("python3 ("), text.find("allocation failed at"));
+}
+
+TEST_F(DoctorSummary, AQuietDayHasNoIncident) {
+  leak(1 * kMiB / 60, "");
+  const DoctorAnswer answer = examine(healthy_device(), &past_);
+  EXPECT_EQ(answer.verdict, Verdict::kOk);
+  EXPECT_EQ(answer.conclusion, "Nothing is wrong with this device's memory.");
+}
+
+TEST_F(DoctorSummary, WithoutHistoryTheStartIsUnknown) {
+  DeviceNow now = healthy_device();
+  now.events.push_back(kernel_event("oom_kill", "python3", kMorning - 6 * kHour));
+  const DoctorAnswer answer = examine(now, nullptr, "the file is gone");
+  EXPECT_EQ(
+      answer.conclusion,
+      "At 02:00:00 the kernel killed python3 (out of memory). Its start is unknown: the file is "
+      "gone.");
+}
+
+TEST_F(DoctorSummary, AFailingHistoryIsNoted) {
+  leak(12 * kMiB / 60, "python3");
+  past_.broken = true;
+  DeviceNow now = healthy_device();
+  now.events.push_back(kernel_event("oom_kill", "python3", kMorning - 6 * kHour));
+  const DoctorAnswer answer = examine(now, &past_);
+  EXPECT_THAT(answer.conclusion, HasSubstr("the disk is gone."));
+  EXPECT_LE(past_.requested, 60);
+}
+
+TEST_F(DoctorSummary, AnIncompleteHistoryIsNoted) {
+  leak(12 * kMiB / 60, "python3");
+  past_.lacking = "part of the past is missing: disk I/O error";
+  DeviceNow now = healthy_device();
+  now.events.push_back(kernel_event("oom_kill", "python3", kMorning - 6 * kHour));
+  EXPECT_THAT(examine(now, &past_).notes,
+              testing::Contains("The history could not be read completely: part of the past is "
+                                "missing: disk I/O error"));
+}
+
+TEST_F(DoctorSummary, ARestartNamesTheLastEvents) {
+  BootKnown before;
+  before.boot_id = "b1";
+  before.last_wall = ns(kMorning - 6 * kHour);
+  past_.known.boots.insert(past_.known.boots.begin(), before);
+  past_.event(kernel_event("hung_task", "nvargus", kMorning - 6 * kHour - 40));
+  DeviceNow now = healthy_device({{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0},
+                                  {"jetmem_boot_last_shutdown{clean=\"no\"}", 1}});
+  now.since_boot = 5.9 * kHour;
+  const DoctorAnswer answer = examine(now, &past_);
+  EXPECT_THAT(answer.conclusion,
+              HasSubstr("The device went down between 02:00:00 and 02:06:00 without being shut "
+                        "down; shortly before, the kernel logged: hung_task of nvargus"))
+      << answer.conclusion;
+}
+
+// The recorder writes each half hour: what jetmemd notes and the events that it has are later.
+TEST_F(DoctorSummary, ARestartFollowsTheLastRecord) {
+  BootKnown before;
+  before.boot_id = "b1";
+  before.number = 1;
+  before.last_wall = ns(kMorning - 6 * kHour);
+  past_.known.boots.front().number = 2;
+  past_.known.boots.insert(past_.known.boots.begin(), before);
+  DeviceNow now = healthy_device({{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0},
+                                  {"jetmem_boot_last_shutdown{clean=\"no\"}", 1},
+                                  {"jetmem_boot_downtime_seconds", 900}});
+  now.since_boot = 5.5 * kHour;
+  EXPECT_THAT(examine(now, &past_).conclusion,
+              HasSubstr("The device went down between 02:15:00 and 02:30:00 without"));
+  EventRecord event = kernel_event("hung_task", "nvargus", kMorning - 5.6 * kHour);
+  event.boot = 1;
+  past_.event(event);
+  event = kernel_event("thermal", "first of the new boot", kMorning - 5.5 * kHour - 1);
+  event.boot = 2;
+  past_.event(event);
+  const DoctorAnswer answer = examine(now, &past_);
+  EXPECT_THAT(answer.conclusion,
+              HasSubstr("The device went down between 02:24:00 and 02:30:00 without"));
+  for (const auto& each : answer.step("restart")->evidence) {
+    EXPECT_THAT(each.text, Not(HasSubstr("15 minutes")));
+  }
+}
+
+// A kill at night does not hide the leak of the morning.
+TEST_F(DoctorSummary, ALeakAfterAKillIsReported) {
+  leak(12 * kMiB / 60, "python3");
+  const double begin = kMorning - 2 * kHour;
+  const auto grown = [=](double t) { return std::max(0.0, t - begin) * 15 * kMiB / 60; };
+  MadeUpPast day;
+  day.known = past_.known;
+  SeriesQuery requested;
+  requested.key = "jetmem_meminfo_MemAvailable_bytes";
+  requested.to = ns(kMorning);
+  requested.most = 100000;
+  const auto copy = past_.past(requested);
+  std::map<double, double> night;
+  for (const HistoryPoint& each : copy->points) night[to_seconds(each.wall)] = each.average;
+  day.series("jetmem_meminfo_MemAvailable_bytes", kMorning - 12 * kHour, kMorning, 10,
+             [&](double t) { return night.lower_bound(t - 1)->second - grown(t); });
+  const double killed = kMorning - 8 * kHour + 2 * kHour + 660;
+  day.series(group("gpu", "python3", "vision.service"), kMorning - 12 * kHour, kMorning, 60,
+             [=](double t) {
+               const double from = kMorning - 8 * kHour + 600;
+               return 500 * kMiB + (t < from || t >= killed ? 0 : (t - from) * 12 * kMiB / 60);
+             });
+  day.series(group("resident", "recorder"), kMorning - 12 * kHour, kMorning, 60,
+             [=](double t) { return 100 * kMiB + grown(t); });
+  day.event(kernel_event("oom_kill", "python3", killed));
+  const DoctorAnswer answer =
+      examine(healthy_device({{"jetmem_meminfo_MemAvailable_bytes", 200 * kMiB}}), &day);
+  EXPECT_THAT(answer.conclusion, HasSubstr("at 02:11:00 the kernel killed python3"));
+  EXPECT_THAT(answer.conclusion, HasSubstr("python3 (vision.service) grew by 1.4 GiB from 00:"));
+  EXPECT_THAT(answer.conclusion,
+              testing::ContainsRegex("recorder grew by 1\\.[78] GiB from 0[56]:"));
+  EXPECT_LE(answer.history_queries, kMaxQuestions);
+}
+
+// In a capture the recorder's moments are rounded, and the log's own are not.
+TEST_F(DoctorSummary, LogAndHistoryCountAnEventOnce) {
+  past_.known.boots.front().number = 7;
+  DeviceNow now = healthy_device();
+  for (const double ago : {600.0, 300.0, 200.0}) {
+    EventRecord event = kernel_event("smmu_context_fault", "vi", kMorning - ago + 0.7);
+    event.at = ns(now.since_boot - ago + 0.7);
+    now.events.push_back(event);
+    event.boot = 7;
+    event.at = ns(now.since_boot - ago);
+    event.wall = ns(kMorning - ago);
+    if (ago != 200) past_.event(event);
+  }
+  EXPECT_THAT(examine(now, &past_).conclusion, HasSubstr(": 3 SMMU faults from"));
+}
+
+TEST_F(DoctorSummary, SuppressedFaultMessagesAreMentioned) {
+  DeviceNow now = healthy_device(
+      {{"jetmem_kernel_events_suppressed_total{kind=\"smmu_context_fault\"}", 9000}});
+  now.events.push_back(kernel_event("smmu_context_fault", "vi", kMorning - 600, 40));
+  EXPECT_THAT(examine(now, &past_).conclusion,
+              HasSubstr(": at least 40 SMMU faults at 07:50:00 (the kernel suppressed 9,000 more "
+                        "messages since boot)"));
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of an alert, what Prometheus does not know included. That states and values are
+// Prometheus' is for tests/equality.
+#include "rules/engine/engine.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/rules/engine/rule_evaluation.h"
+
+namespace jetmem {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kHeld = R"(
+rules:
+  - alert: Hot
+    severity: warning
+    when: [{metric: jetmem_x_celsius, above: 90}]
+    for: 30s
+    summary: hot
+)";
+const Labels kNone;
+
+TEST(Engine, PendingFiringResolved) {
+  Evaluation j(kHeld);
+  j.step({{"jetmem_x_celsius", kNone, 95}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
+  j.step({{"jetmem_x_celsius", kNone, 96}});
+  EXPECT_THAT(j.reported(), IsEmpty());
+  j.step({{"jetmem_x_celsius", kNone, 97}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot firing"));
+  EXPECT_EQ(j.engine.transitions()[0].value, 97);
+  EXPECT_EQ(j.engine.transitions()[0].active_since, std::chrono::seconds(0));
+  EXPECT_EQ(j.engine.transitions()[0].at, std::chrono::seconds(30));
+  EXPECT_EQ(j.state(0), AlertState::kFiring);
+  j.step({{"jetmem_x_celsius", kNone, 90}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
+  EXPECT_EQ(j.state(0), AlertState::kInactive);
+  j.step({{"jetmem_x_celsius", kNone, 95}});
+  j.step({{"jetmem_x_celsius", kNone, 50}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot cleared"));
+}
+
+class Unknown : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < 3; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
+    ASSERT_EQ(j.state(0), AlertState::kFiring);
+    j.blindness.reasons["jetmem_x_celsius"] = "source thermal is denied";
+    j.step({{"jetmem_x_celsius", kNone, std::nullopt}});
+  }
+  Evaluation j{kHeld};
+};
+
+TEST_F(Unknown, ABlindSourceResolvesNothing) {
+  EXPECT_THAT(j.reported(), ElementsAre("Hot unknown: source thermal is denied"));
+  EXPECT_EQ(j.engine.evaluated(0).blind, "source thermal is denied");
+  EXPECT_EQ(j.engine.evaluated(0).unknown.size(), 1U);
+  EXPECT_EQ(j.state(0), AlertState::kInactive);  // as Prometheus has it
+  j.step({});
+  EXPECT_THAT(j.reported(), IsEmpty());
+}
+
+TEST_F(Unknown, ResolvedIsSaidWhenItIsSeenAgain) {
+  j.blindness.reasons.clear();
+  j.step({{"jetmem_x_celsius", kNone, 50}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved: its source is seen again"));
+  EXPECT_THAT(j.engine.evaluated(0).unknown, IsEmpty());
+  EXPECT_EQ(j.engine.evaluated(0).blind, "");
+}
+
+TEST_F(Unknown, AnAlertAgainIsNotResolved) {
+  j.blindness.reasons.clear();
+  j.step({{"jetmem_x_celsius", kNone, 95}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
+  EXPECT_THAT(j.engine.evaluated(0).unknown, IsEmpty());
+  j.step({{"jetmem_x_celsius", kNone, 50}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot cleared"));
+}
+
+TEST(Engine, BlindButSeenIsResolved) {
+  // A value is there, as when a source went stale only after this round.
+  Evaluation j(kHeld);
+  for (int i = 0; i < 3; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
+  j.blindness.reasons["jetmem_x_celsius"] = "source thermal is stale";
+  j.step({{"jetmem_x_celsius", kNone, 50}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
+}
+
+TEST(Engine, GoneButNotBlindIsResolved) {
+  Evaluation j(kHeld);
+  for (int i = 0; i < 3; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
+  j.step({{"jetmem_x_celsius", kNone, std::nullopt}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
+}
+
+TEST(Engine, ASilencedAlertIsNotResolved) {
+  Evaluation j(R"(
+rules:
+  - alert: Throttling
+    severity: warning
+    when: [{metric: jetmem_level, above: 0}]
+    summary: t
+  - alert: Slow
+    severity: warning
+    when: [{metric: jetmem_slow_ratio, above: 3}]
+    unless: Throttling
+    summary: s
+)");
+  j.step({{"jetmem_level", kNone, 0}, {"jetmem_slow_ratio", kNone, 4}});
+  EXPECT_THAT(j.reported(), ElementsAre("Slow firing"));
+  j.step({{"jetmem_level", kNone, 1}, {"jetmem_slow_ratio", kNone, 4}});
+  EXPECT_THAT(j.reported(), ElementsAre("Throttling firing", "Slow inhibited: Throttling fires"));
+  EXPECT_TRUE(j.engine.evaluated(1).inhibited);
+  j.step({{"jetmem_level", kNone, 0}, {"jetmem_slow_ratio", kNone, 4}});
+  EXPECT_THAT(j.reported(), ElementsAre("Throttling resolved", "Slow firing"));
+}
+
+TEST(Engine, NoMoreInstancesThanItsBound) {
+  Evaluation j(kHeld);
+  std::vector<Evaluation::Given> given;
+  for (int i = 0; i < 70; ++i) {
+    given.push_back({"jetmem_x_celsius", {{"zone", std::to_string(i)}}, 95});
+  }
+  j.step(given);
+  EXPECT_EQ(j.engine.evaluated(0).instances.size(), RuleEngine::kMaxInstances);
+  EXPECT_EQ(j.engine.evaluated(0).dropped, 6U);
+  EXPECT_EQ(j.engine.transitions().size(), RuleEngine::kMaxInstances);
+  EXPECT_EQ(j.engine.evaluated(0).conditions[0].holding, 70U);
+}
+
+TEST(Engine, TheWorstIsTheOneBeyondItsThreshold) {
+  Evaluation j(kHeld);
+  j.step({{"jetmem_x_celsius", {{"zone", "a"}}, std::nan("")},
+          {"jetmem_x_celsius", {{"zone", "b"}}, 70},
+          {"jetmem_x_celsius", {{"zone", "c"}}, 80}});
+  const auto& seen = j.engine.evaluated(0).conditions[0];
+  EXPECT_EQ(seen.worst, 80);
+  EXPECT_EQ(j.engine.labels_of(seen), (Labels{{"zone", "c"}}));
+}
+
+TEST(Engine, RestoredForDoesNotCountTheTimeAway) {
+  Evaluation before(kHeld);
+  before.step({{"jetmem_x_celsius", kNone, 95}});
+  before.step({{"jetmem_x_celsius", kNone, 95}});  // 15 s of 30 s are over
+  const RuleEngine::Saved saved = before.engine.save(true);
+  ASSERT_EQ(saved.alerts.size(), 1U);
+
+  Evaluation after(kHeld);
+  after.time = std::chrono::seconds(115);
+  after.engine.restore(saved, after.time);
+  after.step({{"jetmem_x_celsius", kNone, 95}});
+  EXPECT_THAT(after.reported(), IsEmpty());
+  after.step({{"jetmem_x_celsius", kNone, 95}});
+  EXPECT_THAT(after.reported(), ElementsAre("Hot firing"));
+}
+
+TEST(Engine, RestoredFiringIsNotAnnouncedAgain) {
+  Evaluation before(kHeld);
+  for (int i = 0; i < 3; ++i) before.step({{"jetmem_x_celsius", kNone, 95}});
+  Evaluation after(kHeld);
+  after.time = std::chrono::seconds(60);
+  after.engine.restore(before.engine.save(false), after.time);
+  after.step({{"jetmem_x_celsius", kNone, 95}});
+  EXPECT_THAT(after.reported(), IsEmpty());
+  EXPECT_EQ(after.state(0), AlertState::kFiring);
+  after.step({{"jetmem_x_celsius", kNone, 10}});
+  EXPECT_THAT(after.reported(), ElementsAre("Hot resolved"));
+}
+
+TEST(Engine, WhatAFileHasTwiceIsThereOnce) {
+  Evaluation before(kHeld);
+  for (int i = 0; i < 3; ++i) before.step({{"jetmem_x_celsius", kNone, 95}});
+  RuleEngine::Saved saved = before.engine.save(false);
+  saved.alerts.push_back(saved.alerts[0]);
+  saved.alerts.push_back(saved.alerts[0]);
+  saved.alerts.back().is_unknown = true;
+  saved.alerts.push_back(saved.alerts.back());
+  Evaluation after(kHeld);
+  after.engine.restore(saved, std::chrono::seconds(60));
+  EXPECT_EQ(after.engine.evaluated(0).instances.size(), 1U);
+  EXPECT_EQ(after.engine.evaluated(0).unknown.size(), 1U);
+}
+
+TEST(Engine, RestoredSamplesAreLookedBackAt) {
+  constexpr const char* kRule = R"(
+rules:
+  - alert: Failing
+    severity: critical
+    when: [{metric: jetmem_x_total, function: increase, window: 2m, above: 0}]
+    summary: f
+)";
+  Evaluation before(kRule);
+  before.step({{"jetmem_x_total", kNone, 5}});
+  before.step({{"jetmem_x_total", kNone, std::nullopt}});
+  before.step({{"jetmem_x_total", kNone, 7}});
+  const auto expected = before.engine.values_of(before.engine.rules().rules[0].when[0]);
+  Evaluation after(kRule);
+  after.time = std::chrono::seconds(45);
+  after.engine.restore(before.engine.save(true), after.time);
+  before.step({{"jetmem_x_total", kNone, 7}});
+  after.step({{"jetmem_x_total", kNone, 7}});
+  EXPECT_NE(before.engine.values_of(before.engine.rules().rules[0].when[0]), expected);
+  EXPECT_EQ(after.engine.values_of(after.engine.rules().rules[0].when[0]),
+            before.engine.values_of(before.engine.rules().rules[0].when[0]));
+  EXPECT_EQ(after.state(0), AlertState::kFiring);
+}
+
+TEST(Engine, AProvisionalStepIsSeenAndThenReplaced) {
+  constexpr const char* kRule = R"(
+rules:
+  - alert: Peak
+    severity: critical
+    when: [{metric: jetmem_x_bytes, function: maximum, window: 2m, above: 5}]
+    summary: p
+)";
+  Evaluation j(kRule);
+  const auto& condition = j.engine.rules().rules[0].when[0];
+  j.step({{"jetmem_x_bytes", kNone, 1}});
+  j.engine.begin(std::chrono::seconds(5), true);
+  j.engine.set(*j.engine.series("jetmem_x_bytes", kNone), 9);
+  j.engine.evaluate();
+  EXPECT_THAT(j.reported(), ElementsAre("Peak firing"));
+  j.step({{"jetmem_x_bytes", kNone, 2}});
+  EXPECT_THAT(j.reported(), ElementsAre("Peak resolved"));
+  EXPECT_EQ(j.engine.values_of(condition)[0].second, 2);
+}
+
+TEST(Engine, AlertsOfRulesThatAreNoMoreAreForgotten) {
+  Evaluation before(kHeld);
+  for (int i = 0; i < 3; ++i) before.step({{"jetmem_x_celsius", kNone, 95}});
+  RuleEngine::Saved saved = before.engine.save(true);
+  saved.alerts[0].rule = "Other";
+  Evaluation after(kHeld);
+  after.engine.restore(saved, std::chrono::seconds(60));
+  EXPECT_THAT(after.engine.evaluated(0).instances, IsEmpty());
+}
+
+TEST(EngineMemory, WhatThereIsNoRoomForIsCounted) {
+  Evaluation j(kHeld, 16U << 10);
+  std::size_t refused = 0;
+  for (int i = 0; i < 200; ++i) {
+    if (!j.engine.series("jetmem_x_celsius", {{"zone", std::to_string(i)}})) ++refused;
+  }
+  EXPECT_GT(refused, 100U);
+  EXPECT_EQ(j.engine.refused_series(), refused);
+  EXPECT_EQ(j.engine.series_count(), 200 - refused);
+  EXPECT_LE(j.engine.bytes(), 16U << 10);
+  EXPECT_FALSE(j.engine.series("jetmem_other", {}));
+  EXPECT_EQ(j.engine.refused_series(), refused) << "no rule asks for it";
+}
+
+TEST(EngineMemory, LabelsOfSeriesThatAreGoneAreForgotten) {
+  constexpr std::size_t kMemory = 256U << 10;
+  Evaluation j(R"(
+rules:
+  - alert: Grows
+    severity: warning
+    when:
+      - {metric: jetmem_process_bytes, above: 100}
+      - {metric: jetmem_group_bytes, above: 100, on: command}
+    keep_firing_for: 1h
+    summary: "{{ labels.command }}"
+)",
+               kMemory);
+  // Stays for all the time, and one that ends but keeps firing without a series.
+  const Labels stays{{"command", "stays"}};
+  const Labels kept{{"command", "kept"}};
+  j.step({{"jetmem_process_bytes", stays, 200},
+          {"jetmem_group_bytes", stays, 200},
+          {"jetmem_process_bytes", kept, 200},
+          {"jetmem_group_bytes", kept, 200}});
+  ASSERT_EQ(j.engine.evaluated(0).instances.size(), 2U);
+  j.engine.remove(*j.engine.series("jetmem_process_bytes", kept));
+  j.engine.remove(*j.engine.series("jetmem_group_bytes", kept));
+  for (int i = 0; i < 10'000; ++i) {
+    const Labels labels{
+        {"command", "a program that is started but once, the " + std::to_string(i)}};
+    const auto process = j.engine.series("jetmem_process_bytes", labels);
+    const auto group = j.engine.series("jetmem_group_bytes", labels);
+    ASSERT_TRUE(process && group) << i;
+    ASSERT_LE(j.engine.bytes(), kMemory) << i;
+    if (i % 100 == 0) {
+      j.step({{"jetmem_process_bytes", stays, 200},
+              {"jetmem_group_bytes", stays, 200},
+              {"jetmem_process_bytes", labels, 50}});
+      ASSERT_EQ(j.engine.evaluated(0).instances.size(), 2U) << i;
+    }
+    j.engine.remove(*process);
+    j.engine.remove(*group);
+  }
+  std::vector<Labels> firing;
+  for (const auto& instance : j.engine.evaluated(0).instances) {
+    firing.push_back(j.engine.labels_of(instance));
+  }
+  EXPECT_THAT(firing, ::testing::UnorderedElementsAre(stays, kept));
+  EXPECT_EQ(j.engine.refused_series(), 0U);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes of the memory tell what no counter does: one kind is refused, one got slow, one is corrupt.
+
+jetmem-probe runs every 5 minutes, 8 times without trouble. Then host memory takes five times as long
+at the same clocks, pinned memory is refused, and what the GPU wrote to managed memory is not what the
+CPU reads.
+"""
+
+import json
+
+PATH = "/jetmem/probe"
+PAUSE, GOOD, BAD = 300, 8, 4
+FAILED = ("failed_step", "failed_bytes", "error", "reason")
+
+
+def before(tree):
+    """Omits the fixture's own trouble."""
+    write(tree, [healed(run) for run in runs(tree)])
+
+
+def story(m):
+    found = runs(m.tree)
+    yield "the machine as it was found: every probe is ok" if found else "no probe ever ran here"
+    for at in range(1, GOOD + BAD + 1):
+        yield from m.quiet(PAUSE - 1)
+        bad = at > GOOD
+        write(m.tree, [later(m, run, at * PAUSE, bad) for run in found])
+        yield "probes: host is slow, pinned fails, managed is corrupt" if at == GOOD + 1 else None
+    yield from m.quiet(60)
+
+
+def runs(tree):
+    return [json.loads(line) for line in (tree.text(PATH) or "").splitlines() if line.strip()]
+
+
+def write(tree, lines):
+    if tree.text(PATH):
+        tree.set(PATH, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines) or "\n")
+
+
+def healed(run):
+    for probe in run["probes"]:
+        if probe["state"] in ("failed", "mismatch"):
+            probe["state"] = "ok"
+            for key in FAILED:
+                probe.pop(key, None)
+            good = [rung for rung in probe["rungs"] if "mismatches" in rung]
+            largest = probe["rungs"][-1]["bytes"] if probe["rungs"] else 0
+            probe["rungs"] = good[:-1] + [dict(good[-1], bytes=largest)] if good else []
+    return run
+
+
+def later(m, run, second, bad):
+    """The same run so much later, each of its times a little longer or shorter."""
+    run = json.loads(json.dumps(run))
+    run["pid"] += second
+    for clock in run["started"]:
+        run["started"][clock] += second * 1_000_000
+    for probe in run["probes"]:
+        for rung in probe.get("rungs", []):
+            for step in rung["steps"]:
+                stretch(step, m.rng.uniform(0.95, 1.05))
+        if bad and probe["rungs"]:
+            trouble(probe)
+    return run
+
+
+def stretch(step, by):
+    step["seconds"] = float(f"{step['seconds'] * by:.6g}")
+    if "bytes_per_second" in step:
+        step["bytes_per_second"] = float(f"{step['bytes_per_second'] / by:.6g}")
+
+
+def trouble(probe):
+    largest = probe["rungs"][-1]
+    if probe["kind"] == "host":
+        for rung in probe["rungs"]:
+            for step in rung["steps"]:
+                stretch(step, 5)
+    elif probe["kind"] == "pinned":
+        step = dict(largest["steps"][0], seconds=0.0312, calls=[{"call": "cudaHostAlloc", "result": "cudaErrorMemoryAllocation"}])
+        probe["rungs"][-1] = {"bytes": largest["bytes"], "steps": [step]}
+        probe.update(state="failed", reason="cudaHostAlloc: out of memory (cudaErrorMemoryAllocation)", failed_step="allocate",
+                     failed_bytes=largest["bytes"], error="cudaErrorMemoryAllocation")
+    elif probe["kind"] == "managed":
+        largest["mismatches"] = 16
+        probe.update(state="mismatch", reason="16 words of 64 bits differ from what was written", failed_step="cpu_verify",
+                     failed_bytes=largest["bytes"])
