@@ -17,7 +17,7 @@ import sys
 # What the units must say for the document's claims to hold.
 UNITS = {
     "jetmemd.service.in": ["User=jetmem", "CapabilityBoundingSet=", "AmbientCapabilities=", "NoNewPrivileges=yes",
-                           "ProtectSystem=strict", "ProtectHome=yes", "PrivateDevices=yes", "UMask=0027"],
+                           "ProtectSystem=strict", "ProtectHome=yes", "PrivateDevices=yes", "UMask=0027", "OOMPolicy=continue"],
     "jetmem-reader@.service.in": [
         "User=jetmem-reader", "CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SYSLOG CAP_SYS_PTRACE", "PrivateNetwork=yes",
         "ProtectSystem=strict", "ProtectHome=yes", "ReadOnlyPaths=/proc /sys", "RestrictAddressFamilies=AF_UNIX",

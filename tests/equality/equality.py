@@ -1,45 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of equality share: the replay program, PromQL's spelling, running programs.
 
-    JETMEM_REPLAY   the built program tests/equality/replay, which ctest sets
-
-By hand: JETMEM_REPLAY=build/release/tests/equality/replay python3 tests/equality/test_promtool.py
+    JETMEM_REPLAY   the built program tests/equality/replay, which ctest sets, beside what jetmem_testing.py wants
 """
 
-import ctypes
 import json
 import math
 import os
-import signal
-import subprocess
 import sys
-import unittest
+
+import jetmem_testing as jt
 
 REPLAY = os.environ.get("JETMEM_REPLAY", "")
-EXIT_SKIPPED = 77  # ctest's SKIP_RETURN_CODE
-_LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def die_with_parent():
-    _LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
 def main():
-    """unittest.main, but a file that skipped something is no pass."""
     if not os.path.exists(REPLAY):
         sys.exit(f"JETMEM_REPLAY={REPLAY}: names no file; ctest sets it")
-    result = unittest.main(module="__main__", exit=False, verbosity=2).result
-    for test, reason in result.skipped:
-        print(f"SKIPPED {test}: {reason}", flush=True)
-    if not result.wasSuccessful():
-        sys.exit(1)
-    sys.exit(EXIT_SKIPPED if result.skipped else 0 if result.testsRun else 1)
+    jt.main()
 
 
 def run(arguments, seconds=120):
-    return subprocess.run([str(a) for a in arguments], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=seconds, preexec_fn=die_with_parent)
+    return jt.run(arguments, seconds)
 
 
 def quoted(text):

@@ -6,24 +6,16 @@ What the server stored is read with `promtool tsdb dump`, which shows stale mark
 exporter itself never says NaN. Values are compared with ==.
 """
 
-import http.client
-import http.server
 import json
 import math
-import pathlib
 import random
 import re
-import shutil
-import signal
-import socket
-import subprocess
-import tempfile
-import threading
 import time
 import unittest
-import urllib.parse
 
 import equality as eq
+import jetmem_testing as jt
+import servers
 
 RUN_SECONDS = 24
 CONFIG = """
@@ -93,76 +85,17 @@ RULES = [
 
 
 class Exporter:
-    def __init__(self):
+    def __init__(self, test):
         owner = self
         self.count = 0
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Pages(servers.Handler):
             def do_GET(self):
                 page = exporter_page(owner.count)
                 owner.count += 1
-                body = (page or "broken").encode()
-                self.send_response(200 if page else 500)
-                self.send_header("Content-Type", "text/plain; version=0.0.4")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                self.answer(200 if page else 500, (page or "broken").encode(), "text/plain; version=0.0.4")
 
-            def log_message(self, *_):
-                pass
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-class Prometheus:
-    def __init__(self, directory):
-        self.directory = directory
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        with open(directory / "log", "wb") as log:
-            self.process = subprocess.Popen(
-                ["prometheus", f"--config.file={directory}/prometheus.yml",
-                 f"--storage.tsdb.path={directory}/data",
-                 f"--web.listen-address=127.0.0.1:{self.port}"], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, cwd=directory, preexec_fn=eq.die_with_parent)
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        deadline = time.monotonic() + 60
-        while True:
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError((directory / "log").read_text())
-            try:
-                self.get("/-/ready")
-                return
-            except (OSError, AssertionError, http.client.HTTPException):
-                self.connection.close()
-                time.sleep(0.05)
-
-    def get(self, path):
-        self.connection.request("GET", path)
-        answer = self.connection.getresponse()
-        body = answer.read()
-        if answer.status != 200:
-            raise AssertionError(f"{path}: {answer.status} {body[:300]}")
-        return body
-
-    def api(self, path, **parameters):
-        return json.loads(self.get(f"/api/v1/{path}?" + urllib.parse.urlencode(parameters)))["data"]
-
-    def stop(self):
-        self.connection.close()
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(30)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        self.port = servers.serve(test, Pages)
 
 
 def own(labels):
@@ -191,13 +124,10 @@ def dump(directory):
 class Live(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        for program in ("prometheus", "promtool"):
-            if not shutil.which(program):
-                raise unittest.SkipTest(f"needs the program {program} (Debian package prometheus)")
+        servers.need("prometheus", "promtool")
 
     def setUp(self):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-equality-"))
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.directory = jt.temp_directory(self)
 
     def export(self, rules, metrics):
         play = {"interval_ms": 500, "metrics": metrics, "times": [], "series": []}
@@ -209,12 +139,7 @@ class Live(unittest.TestCase):
         rules = json.loads(eq.prometheus_rules(exported, group))
         # When the server evaluated, as a series.
         rules["groups"][0]["rules"].append({"record": "evaluated", "expr": "vector(1)"})
-        (self.directory / "rules.yml").write_text(json.dumps(rules))
-        exporter = Exporter()
-        self.addCleanup(exporter.stop)
-        (self.directory / "prometheus.yml").write_text(CONFIG % exporter.port)
-        server = Prometheus(self.directory)
-        self.addCleanup(server.stop)
+        server = servers.Prometheus(self, CONFIG % Exporter(self).port, {"rules.yml": json.dumps(rules)})
         time.sleep(RUN_SECONDS)
         expressions = sorted({value for each in exported for value in each["values"]})
         end = time.time()
@@ -225,7 +150,7 @@ class Live(unittest.TestCase):
                 expression: server.api("query", query=expression, time=f"{at:.3f}")["result"]
                 for expression in expressions}
         server.stop()
-        return dump(self.directory), values
+        return dump(server.directory), values
 
     def test_scraped_and_judged(self):
         for attempt in range(4):
@@ -236,7 +161,6 @@ class Live(unittest.TestCase):
             near = min(at - max((s for s in scrapes if s <= at), default=0) for at in evaluated)
             if near >= 40:
                 break
-            shutil.rmtree(self.directory / "data")
         self.compare(stored, values, scrapes, evaluated)
 
     def compare(self, stored, values, scrapes, evaluated):
@@ -338,9 +262,7 @@ class Imported(unittest.TestCase):
         play = {"interval_ms": self.INTERVAL * 1000, "metrics": metrics, "series": series,
                 "times": [at * 1000 for at in times]}
         exported, steps = eq.replay(self.directory, rules, play)
-        (self.directory / "prometheus.yml").write_text("global: {}\n")
-        server = Prometheus(self.directory)
-        self.addCleanup(server.stop)
+        server = servers.Prometheus(self, "global: {}\n", blocks=self.directory / "data")
         compared = 0
         for index, each in enumerate(exported):
             expression, = each["values"]

@@ -5,22 +5,15 @@ A file of packaging/fleet is used as it ships: `configured` replaces what a site
 paths) and, so that a test takes seconds, intervals; text that is not there fails the test.
 """
 
-import base64
 import ctypes
-import http.client
-import json
-import os
 import pathlib
 import re
-import shutil
-import signal
 import ssl
-import subprocess
-import time
 import unittest
-import urllib.parse
 
 import jetmem_testing as jt
+import servers
+from servers import Server
 
 PROJECT = pathlib.Path(__file__).parents[2]
 FLEET = PROJECT / "packaging/fleet"
@@ -29,16 +22,14 @@ RULES = PROJECT / "dashboards/prometheus"
 
 def need(*programs):
     """Skips where one of them is missing, or too old for agents, late samples and keep_firing_for."""
-    for program in programs:
-        if not shutil.which(program):
-            raise unittest.SkipTest(f"needs the program {program}; scripts/bootstrap --test installs it")
-        if program in ("prometheus", "promtool"):
-            shown = jt.run([program, "--version"])
-            version = re.search(r"version (\d+)\.(\d+)", shown.stdout + shown.stderr)
-            if not version or (int(version[1]), int(version[2])) < (2, 42):
-                raise unittest.SkipTest(f"needs {program} 2.42 or later, this is {version and version[0]}")
-            if int(version[1]) > 2:
-                raise unittest.SkipTest(f"{program} {version[0]} wants other flags; jetmem-fleet-agent.service says which")
+    servers.need(*programs)
+    for program in {"prometheus", "promtool"} & set(programs):
+        shown = jt.run([program, "--version"])
+        version = re.search(r"version (\d+)\.(\d+)", shown.stdout + shown.stderr)
+        if not version or (int(version[1]), int(version[2])) < (2, 42):
+            raise unittest.SkipTest(f"needs {program} 2.42 or later, this is {version and version[0]}")
+        if int(version[1]) > 2:
+            raise unittest.SkipTest(f"{program} {version[0]} wants other flags; jetmem-fleet-agent.service says which")
 
 
 def replaced(text, changes):
@@ -74,100 +65,6 @@ def default_arguments(name):
     text = (FLEET / name).read_text().replace("\\\n", " ")
     arguments, = re.findall(r'^ARGS="(.*)"$', text, re.M)
     return arguments.split()
-
-
-class Server:
-    """A program that answers HTTP on a port of 127.0.0.1, with a folder of its own; may die and come back."""
-
-    def __init__(self, test, argv, port, directory, ready="/-/ready", environment=None, tls=None, user=None):
-        self.argv = [str(word) for word in argv]
-        self.port, self.directory, self._ready_path = port, pathlib.Path(directory), ready
-        self._environment = {**os.environ, **(environment or {})}
-        self.tls, self._user = tls, user
-        self.log_file = self.directory / f"{pathlib.Path(self.argv[0]).name}.log"
-        self.process = None
-        jt.at_end(test, self.kill)
-
-    def start(self, wait=True):
-        with open(self.log_file, "ab") as log:
-            self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            cwd=self.directory, env=self._environment,
-                                            preexec_fn=jt.die_with_parent)
-        return self.wait_until_ready() if wait else self
-
-    def wait_until_ready(self, seconds=60):
-        jt.wait_for(f"{self.argv[0]} is ready:\n{self.log()[-3000:]}", self.ready, seconds)
-        return self
-
-    def log(self):
-        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
-
-    def ready(self):
-        if self.process.poll() is not None:
-            raise AssertionError(f"{self.argv[0]} ended:\n{self.log()[-4000:]}")
-        try:
-            return self.request("GET", self._ready_path)[0] == 200
-        except (OSError, http.client.HTTPException):
-            return False
-
-    def request(self, method, path, body=None, headers=None, user=None):
-        """(status, body); `user` is (name, password), or () for nobody."""
-        if self.tls:
-            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=jt.PATIENCE, context=self.tls)
-        else:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=jt.PATIENCE)
-        headers = dict(headers or {})
-        who = self._user if user is None else user
-        if who:
-            headers["Authorization"] = "Basic " + base64.b64encode(":".join(who).encode()).decode()
-        try:
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def get(self, path, **parameters):
-        query = "?" + urllib.parse.urlencode(parameters, doseq=True) if parameters else ""
-        status, body = self.request("GET", path + query)
-        if status != 200:
-            raise AssertionError(f"{path}{query}: {status} {body[:500]!r}")
-        return body
-
-    def api(self, path, **parameters):
-        answer = json.loads(self.get("/api/v1/" + path, **parameters))
-        if answer["status"] != "success":
-            raise AssertionError(f"{path} {parameters}: {answer}")
-        return answer["data"]
-
-    def query(self, expression, **parameters):
-        """[(labels, value)] of an instant query."""
-        data = self.api("query", query=expression, **parameters)
-        return [(series["metric"], float(series["value"][1])) for series in data["result"]]
-
-    def samples(self, selector, window, until):
-        """{labels: [[time, value as text]]} of all series: every sample as it is stored, up to a time."""
-        data = self.api("query", query=f"{selector}[{window}]", time=f"{until:.3f}")
-        return {tuple(sorted(series["metric"].items())): series["values"] for series in data["result"]}
-
-    def metric(self, name, **labels):
-        """The sum of a metric of its own, over the series with these labels; 0 where there is none."""
-        total = 0.0
-        for line in self.get("/metrics").decode().splitlines():
-            match = re.match(rf"{name}(?:\{{(.*)\}})? (\S+)$", line)
-            if match and all(f'{label}="{value}"' in (match[1] or "") for label, value in labels.items()):
-                total += float(match[2])
-        return total
-
-    def stop(self, number=signal.SIGTERM, seconds=60):
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        return self.process.wait(seconds)
-
-    def kill(self):
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(jt.PATIENCE)
 
 
 # A test's seconds for the agents' intervals.

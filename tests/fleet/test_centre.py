@@ -4,10 +4,8 @@ agent keeps over its own restart while the centre is down. Also VictoriaMetrics 
 """
 
 import base64
-import http.server
 import json
 import ssl
-import threading
 import time
 import unittest
 
@@ -16,6 +14,7 @@ import jetmem_testing as jt
 import fleet
 import required_series as needed
 import remote_write
+import servers
 
 DAY = 86400
 
@@ -124,26 +123,15 @@ class Answering:
     """An HTTPS server with a password and one page, made anew for each who asks."""
 
     def __init__(self, test, certificates, name, page, password=None):
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Password(servers.Handler):
             def do_GET(self):
                 wanted = password and "Basic " + base64.b64encode(f"prometheus:{password}".encode()).decode()
                 kind, body = page() if self.headers.get("Authorization") == wanted else ("text/plain", b"")
-                self.send_response(200 if body else 401)
-                self.send_header("Content-Type", kind)
-                self.end_headers()
-                self.wfile.write(body)
+                self.answer(200 if body else 401, body, kind)
 
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificates.issue(name, "IP:127.0.0.1"))
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        self.port = server.server_address[1]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        jt.at_end(test, server.server_close)
-        jt.at_end(test, server.shutdown)
+        self.port = servers.serve(test, Password, context)
 
 
 class Reached(unittest.TestCase):

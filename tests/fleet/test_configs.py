@@ -2,9 +2,7 @@
 """Every file of packaging/fleet, judged by the program that reads it; what agents keep; the fleet's rules."""
 
 import json
-import pathlib
 import re
-import shutil
 import unittest
 
 import jetmem_testing as jt

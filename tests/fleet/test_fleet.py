@@ -12,8 +12,6 @@ the centre is compared with, sample by sample.
 
 import collections
 import os
-import pathlib
-import re
 import shutil
 import sys
 import time

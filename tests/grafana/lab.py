@@ -5,7 +5,6 @@ happens (tests/scenarios), devices that do not answer, one that is no longer scr
 import os
 import pathlib
 import re
-import shutil
 import signal
 import sys
 import threading
@@ -17,7 +16,7 @@ for room in ("integration", "scenarios"):
 
 import jetmem_testing as jt  # noqa: E402
 import player  # noqa: E402  (tests/scenarios)
-import test_prometheus  # noqa: E402
+import servers  # noqa: E402
 
 RULES = jt.FIXTURES.parents[1] / "dashboards" / "prometheus"
 PROBE = os.environ.get("JETMEM_PROBE") or pathlib.Path(jt.JETMEMD).parent.parent / "probes/program/jetmem-probe"
@@ -48,58 +47,37 @@ REMOVED = "removed"
 
 CONFIG = """
 global: {{scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s}}
-rule_files: [rules/*.yml]
+rule_files: ["*.rules.yml"]
 scrape_configs:
   - job_name: jetmem
     static_configs:
 {targets}
   - job_name: {foreign}
     static_configs:
-      - targets: ["127.0.0.1:{port}", "127.0.0.1:{closed}"]
+      - targets: ["127.0.0.1:OWN_PORT", "127.0.0.1:{closed}"]
 """
 
 
-class Prometheus(test_prometheus.Prometheus):
+class Prometheus(servers.Prometheus):
     """With the rules that ship, reported sooner; devices have one more label, as those of a site would."""
 
     def __init__(self, test, ports):
-        directory = jt.temp_directory(test)
-        self.port, self._closed = jt.free_port(), jt.free_port()
-        self._config = directory / "prometheus.yml"
-        self._scrape(ports)
-        (directory / "rules").mkdir()
-        for file in ("jetmem.rules.yml", "dead-man.rules.yml"):
-            rules = re.sub(r"interval: \d+\w", "interval: 1s", (RULES / file).read_text())
-            (directory / "rules" / file).write_text(re.sub(r"\bfor: \d+[mh]", "for: 3s", rules))
-        self.log_file = directory / "log"
-        with open(self.log_file, "wb") as log:
-            self.process = jt.subprocess.Popen(
-                [
-                    shutil.which("prometheus"),
-                    f"--config.file={directory}/prometheus.yml",
-                    f"--storage.tsdb.path={directory}/data",
-                    f"--web.listen-address=127.0.0.1:{self.port}",
-                ],
-                stdin=jt.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=directory,
-                preexec_fn=jt.die_with_parent,
-            )
-        jt.at_end(test, self.stop)
-        jt.wait_for("prometheus is ready", self.ready, 60)
+        self._closed = jt.free_port()
+        rules = {
+            file: re.sub(r"\bfor: \d+[mh]", "for: 3s", re.sub(r"interval: \d+\w", "interval: 1s", (RULES / file).read_text()))
+            for file in ("jetmem.rules.yml", "dead-man.rules.yml")
+        }
+        super().__init__(test, self._scraping(ports), rules)
 
-    def _scrape(self, ports):
+    def _scraping(self, ports):
         targets = "".join(
             f'      - targets: ["127.0.0.1:{port}"]\n        labels: {{site: "lab", device: "{name}"}}\n'
             for name, port in ports.items()
         )
-        self._config.write_text(
-            CONFIG.format(targets=targets, foreign=FOREIGN_JOB, port=self.port, closed=self._closed)
-        )
+        return CONFIG.format(targets=targets, foreign=FOREIGN_JOB, closed=self._closed)
 
     def scrape_from_now_on(self, ports):
-        self._scrape(ports)
+        (self.directory / "prometheus.yml").write_text(self._scraping(ports).replace("OWN_PORT", str(self.port)))
         self.process.send_signal(signal.SIGHUP)
 
 

@@ -18,7 +18,6 @@ import ctypes
 import gzip
 import http.client
 import json
-import math
 import os
 import pathlib
 import re
@@ -31,10 +30,11 @@ import tempfile
 import time
 import unittest
 
-# Limits are generous: they only bound a failing test. What must be fast is measured.
-PATIENCE = 20.0
-# What the specification calls "within a second", on a machine that also does other work.
-ONE_SECOND = 2.0
+# Limits are generous: they only bound a failing test, on a machine that also does other work. What
+# must be fast is measured.
+PATIENCE = 60.0
+# What takes a moment where all is well, and minutes where something waits for what hangs.
+SOON = 15.0
 STATES = ("pending", "ok", "absent", "denied", "failed", "disabled")
 NOBODY = 65534
 
@@ -190,20 +190,19 @@ def process_state(pid):
     return text[text.rindex(")") + 2]
 
 
-def children(pid, name):
-    """The living children of a process that run this program."""
+def children(pid, name=None, zombies=False):
+    """The living children of a process, of those that run this program; or the dead ones that nobody
+    has waited for."""
     found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
+    for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            text = (entry / "stat").read_text()
+            text = entry.read_text()
         except OSError:
             continue
         comm = text[text.index("(") + 1:text.rindex(")")]
         fields = text[text.rindex(")") + 2:].split()
-        if comm == name[:15] and int(fields[1]) == pid and fields[0] != "Z":
-            found.append(int(entry.name))
+        if int(fields[1]) == pid and (fields[0] == "Z") == zombies and (name is None or comm == name[:15]):
+            found.append(int(entry.parent.name))
     return sorted(found)
 
 
@@ -329,12 +328,12 @@ BOARD_SOURCES = CHEAP + ("zram", "cma", "thermal", "clocks", "throttle", "power"
 class Daemon:
     """A jetmemd of its own on a free port of 127.0.0.1; stopped when the test ends.
 
-    `program` may be a copy of jetmemd with other companions beside it.
+    `program` may be a copy of jetmemd with other companions beside it; `prefix` is what runs it.
     `settings` is YAML on top of what the test harness sets; `settings_file` is where it lies.
     """
 
     def __init__(self, test, settings="", root=None, arguments=(), environment=None, user=None,
-                 listen="127.0.0.1:0", wait=True, stderr=None, program=JETMEMD):
+                 listen="127.0.0.1:0", wait=True, stderr=None, program=JETMEMD, prefix=()):
         self.directory = temp_directory(test)
         base = self.directory / "base.yaml"
         base.write_text(f'http:\n  listen: ["{listen}"]\n'
@@ -343,7 +342,7 @@ class Daemon:
         self.settings_file.write_text(settings)
         self.log_file = self.directory / "stderr.log"
         self.port = None
-        argv = [program, "--config", base, "--config", self.settings_file, *arguments]
+        argv = [*prefix, program, "--config", base, "--config", self.settings_file, *arguments]
         if root is not None:
             argv += ["--root", root]
         env = {k: v for k, v in os.environ.items()
@@ -454,6 +453,28 @@ class Daemon:
             self.process.wait(PATIENCE)
 
 
+PLAYER = pathlib.Path(__file__).resolve().parents[1] / "scenarios/player.py"
+
+
+class Story(Daemon):
+    """A scenario that tests/scenarios/player.py plays to a jetmemd which records it and whose clock
+    runs as fast. `process` is the player; it ends with jetmemd's exit status."""
+
+    def __init__(self, test, name, speed, **options):
+        self.name, self.speed = name, speed
+        home = temp_directory(test)
+        self.tree, self.state, runtime = home / "tree", home / "state", home / "run"
+        self.state.mkdir()
+        runtime.mkdir()
+        # Groups of processes are read each minute of the machine: too seldom for two minutes.
+        super().__init__(
+            test, "sources:\n  processes: {interval: 10s}\n  nvmap: {interval: 30s}\n",
+            environment={"STATE_DIRECTORY": str(self.state), "RUNTIME_DIRECTORY": str(runtime), "TZ": "UTC"},
+            prefix=[sys.executable, "-B", PLAYER, name, "--speed", speed, "--quiet",
+                    "--every", max(1, round(speed / 10)), "--out", self.tree, "--run"],
+            **options)
+
+
 def silent_clients(test, port, count):
     """Connections that never say a word."""
     clients = []
@@ -464,122 +485,36 @@ def silent_clients(test, port, count):
     return clients
 
 
+def hang(test, on):
+    """The environment in which reads of files like `on` hang, and the file while which they do."""
+    directory = temp_directory(test)
+    begun = directory / "hang"
+    state = directory / "state"
+    state.mkdir()
+    return begun, {"LD_PRELOAD": os.environ["JETMEM_HANG_ON_FILE"], "HANG_ON": on,
+                   "HANG_WHILE": str(begun), "STATE_DIRECTORY": str(state),
+                   "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-# ------------------------------------------------------- the fixtures' files, read independently
+# ------------------------------------------------------------------------------------ fixtures
 
-def manifest_page_size(root):
-    manifest = json.loads((pathlib.Path(root) / "jetmem/manifest.json").read_text())
-    return manifest["facts"]["page_size"]
+def check_golden(test, board, samples):
+    """What was read of a board's tree is what its golden page has (tests/cli/golden_test.cc), but for
+    what one reading alone cannot tell."""
+    def named(samples):  # Prometheus keeps no label without a value
+        return {(name, frozenset(l for l in labels if l[1])): value for (name, labels), value in samples.items()}
+    golden = Page((pathlib.Path(__file__).parents[1] / "golden" / f"{board}.prom").read_text()).samples
+    found = named(samples)
+    for key, value in named(golden).items():
+        if ("reason", "needs_two_readings") not in key[1]:
+            test.assertEqual(found.get(key), value, key)
 
-
-def expected_values(root):
-    """What a page of this tree must say: {(metric, labels): value}, straight from its files. Not
-    all of it, but something of every file there is."""
-    root = pathlib.Path(root)
-    page_size = manifest_page_size(root)
-    expected = {}
-
-    def expect(name, value, **labels):
-        expected[(name, frozenset(labels.items()))] = value
-
-    for line in (root / "proc/meminfo").read_text().splitlines():
-        field, rest = line.split(":")
-        words = rest.split()
-        if re.fullmatch(r"\w+", field) and words[1:] == ["kB"]:
-            expect(f"jetmem_meminfo_{field}_bytes", int(words[0]) * 1024)
-
-    for line in (root / "proc/buddyinfo").read_text().splitlines():
-        node, zone, counts = re.fullmatch(r"Node (\d+), zone +(\S+) +(.*)", line).groups()
-        for order, count in enumerate(counts.split()):
-            expect("jetmem_buddy_free_blocks", int(count), node=node, zone=zone, order=str(order))
-            expect("jetmem_buddy_free_bytes", (int(count) << order) * page_size, node=node,
-                   zone=zone, order=str(order))
-
-    node = zone = None
-    zones = {}
-    for line in (root / "proc/zoneinfo").read_text().splitlines():
-        header = re.fullmatch(r"Node (\d+), zone +(\S+)", line)
-        if header:
-            node, zone = header.groups()
-        pages = re.fullmatch(r" +(?:pages )?(free|present|managed) +(\d+)", line)
-        if pages:
-            zones.setdefault((node, zone), {})[pages.group(1)] = int(pages.group(2))
-    for (node, zone), pages in zones.items():
-        if pages["present"] == 0:
-            continue  # no memory is no zone
-        for figure, count in pages.items():
-            expect(f"jetmem_zone_{figure}_bytes", count * page_size, node=node, zone=zone)
-
-    for line in (root / "proc/vmstat").read_text().splitlines():
-        name, value = line.split()
-        if name == "oom_kill":
-            expect("jetmem_vmstat_oom_kill_total", int(value))
-
-    for resource in ("memory", "io", "cpu"):
-        path = root / "proc/pressure" / resource
-        if not path.exists():
-            continue
-        some = re.search(r"^some avg10=(\S+) .* total=(\d+)$", path.read_text(), re.M)
-        expect("jetmem_pressure_stall_ratio", float(some.group(1)) / 100, resource=resource,
-               kind="some", window="10s")
-        expect("jetmem_pressure_stall_seconds_total", int(some.group(2)) / 1e6, resource=resource,
-               kind="some")
-
-    for area in sorted((root / "sys/kernel/debug/cma").glob("cma-*")):
-        name = area.name[len("cma-"):]
-        for leaf, metric in (("count", "jetmem_cma_area_bytes"),
-                             ("maxchunk", "jetmem_cma_largest_free_run_bytes"),
-                             ("used", "jetmem_cma_used_bytes")):
-            pages = int((area / leaf).read_text())
-            expect(metric, pages * page_size, area=name)
-
-    pagetypeinfo = root / "proc/pagetypeinfo"
-    if pagetypeinfo.exists():
-        types = None  # of the table of pageblocks; each node has one
-        for line in pagetypeinfo.read_text().splitlines():
-            if line.startswith("Number of blocks type"):
-                types = line.split()[4:]
-            row = re.fullmatch(r"Node (\d+), zone +(\S+) +([\d ]+)", line)
-            if not types or not row:
-                continue
-            node, zone, numbers = row.groups()
-            for migratetype, count in zip(types, numbers.split()):
-                if count != "0":
-                    expect("jetmem_pagetype_pageblocks", int(count), node=node, zone=zone,
-                           migratetype=migratetype)
-
-    by_type = {}
-    for zone_path in sorted((root / "sys/class/thermal").glob("thermal_zone*"),
-                            key=lambda p: int(p.name[len("thermal_zone"):])):
-        kind = (zone_path / "type").read_text().strip()
-        index = by_type.get(kind, 0)
-        by_type[kind] = index + 1
-        temperature = zone_path / "temp"
-        if temperature.exists() and not kind.startswith("PMIC"):
-            milli = int(temperature.read_text())
-            if milli > -200_000:
-                expect("jetmem_thermal_zone_celsius", milli / 1000, zone=kind,
-                       **{TWIN: str(index)})
-    return expected
-
-
-def check_expected(test, expected, page):
-    """Every expected value is on the page."""
-    test.assertGreater(len(expected), 50)
-    for (name, labels), value in expected.items():
-        found = page.samples.get((name, labels))
-        test.assertIsNotNone(found, f"{name}{dict(labels)} is missing")
-        test.assertTrue(math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12),
-                        f"{name}{dict(labels)}: {found}, but the file says {value}")
-
-
-# The label that tells zones of one type apart.
-TWIN = "index"
 
 # The state that each source of a fixture must be in.
 BOARD_STATES = {

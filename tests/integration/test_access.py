@@ -13,6 +13,7 @@ import unittest
 
 import access_testing as at
 import jetmem_testing as jt
+import servers
 
 TLS = "tls_server_config: {cert_file: server.crt, key_file: server.key%s}\n"
 USERS = f"basic_auth_users:\n  alice: {at.ALICE}\n"
@@ -354,39 +355,6 @@ class Reload(unittest.TestCase):
         jt.wait_for("plain HTTP", plain)
 
 
-class BrokenAtStart(unittest.TestCase):
-    def test_the_port_stays_closed_and_the_socket_serves(self):
-        runtime = jt.temp_directory(self)
-        port = jt.free_port()
-        daemon = at.SecureDaemon(self, f"basic_auth_users:\n  alice: {at.PASSWORD}\n", wait=False,
-                                 listen=f"127.0.0.1:{port}",
-                                 environment={"RUNTIME_DIRECTORY": str(runtime)})
-        daemon.wait_for_log(r"error http: \S+web\.yaml:2:10: the password of 'alice' must be a "
-                            "bcrypt hash")
-        daemon.wait_for_log(rf"error listen on 127\.0\.0\.1:{port}: stays closed")
-        self.assertNotIn(at.PASSWORD, daemon.log())
-        daemon.wait_for_log("serving http on unix:")
-        with self.assertRaises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port), jt.PATIENCE)
-        path = runtime / "api.socket"
-        self.assertEqual(os.stat(path).st_mode & 0o777, 0o660)
-        connection = http.client.HTTPConnection("localhost", timeout=jt.PATIENCE)
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.connect(str(path))
-        connection.request("GET", "/metrics")
-        page = jt.Page(connection.getresponse().read().decode())
-        connection.close()
-        self.assertEqual(page.value("jetmem_http_web_config_ok"), 0)
-        self.assertGreaterEqual(page.value("jetmem_http_listen_failures_total"), 1)
-        # Mended, it opens without a restart.
-        daemon.web_file.write_text(USERS)
-        daemon.reload()
-        daemon.wait_for_log(rf"info serving http on 127\.0\.0\.1:{port}")
-        daemon.port = port
-        self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
-        self.assertEqual(daemon.stop()[0], 0)
-
-
 class Command(unittest.TestCase):
     """jetmem asks a daemon behind TLS and a password."""
 
@@ -473,26 +441,6 @@ class Command(unittest.TestCase):
             self.assertEqual(daemon.request("GET", "/healthz",
                                             at.basic("alice", password))[0], status)
 
-    def test_config_check(self):
-        folder = jt.temp_directory(self)
-        web = folder / "web.yaml"
-        settings = folder / "jetmem.yaml"
-        settings.write_text(f"http: {{web_config: {web}}}\n")
-
-        def checked(text):
-            web.write_text(text)
-            said = run([jt.JETMEM, "config", "check", settings])
-            return said.returncode, said.stdout
-        self.assertEqual(checked("rate_limit: {}\n")[0], 2)
-        self.assertIn(f"{web}:1:13: rate_limit is not supported", checked("rate_limit: {}\n")[1])
-        self.assertIn(f"{folder}/server.crt: there is no such file", checked(TLS % "")[1])
-        self.authority.sign(folder, "server")
-        self.assertEqual(checked(TLS % ""), (0, "ok\n"))
-        self.authority.sign(folder, "server", valid="expired")
-        status, said = checked(TLS % "")
-        self.assertEqual(status, 2)
-        self.assertIn("the certificate of CN=localhost has expired on", said)
-
 
 class Scraped(unittest.TestCase):
     CONFIG = """
@@ -506,42 +454,17 @@ scrape_configs:
 """
 
     def test_prometheus_with_tls_password_and_certificate(self):
-        if not shutil.which("prometheus"):
-            self.skipTest("needs the program prometheus (Debian package prometheus)")
         authority = at.Authority(self)
         folder = jt.temp_directory(self)
         client = authority.sign(folder, "client", "prometheus", "DNS:prometheus", client=True)
         web = CLIENTS % "RequireAndVerifyClientCert" + f"  client_ca_file: {authority.certificate}\n"
         daemon = at.SecureDaemon(self, web + USERS, authority, client=client)
         (folder / "password").write_text(at.PASSWORD)
-        (folder / "prometheus.yml").write_text(self.CONFIG % (
-            authority.certificate, f", cert_file: {client[0]}, key_file: {client[1]}",
-            folder / "password", daemon.port))
-        port = jt.free_port()
-        log_file = folder / "log"
-        with open(log_file, "wb") as log:
-            prometheus = subprocess.Popen(
-                [shutil.which("prometheus"), f"--config.file={folder}/prometheus.yml",
-                 f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
-                preexec_fn=jt.die_with_parent)
-        jt.at_end(self, prometheus.wait, jt.PATIENCE)
-        jt.at_end(self, prometheus.kill)
-
-        def query(expression):
-            from urllib.parse import quote
-            from urllib.request import ProxyHandler, build_opener
-            try:
-                with build_opener(ProxyHandler({})).open(
-                        f"http://127.0.0.1:{port}/api/v1/query?query={quote(expression)}",
-                        timeout=jt.PATIENCE) as got:
-                    return json.load(got)["data"]["result"]
-            except OSError:
-                return []
+        server = servers.Prometheus(self, self.CONFIG % (
+            authority.certificate, f", cert_file: {client[0]}, key_file: {client[1]}", folder / "password", daemon.port))
         jt.wait_for("three good scrapes", lambda: [
-            1 for r in query("sum_over_time(up{job='jetmem'}[1m])") if float(r["value"][1]) >= 3],
-            60)
-        self.assertEqual(query("jetmem_http_web_config_ok")[0]["value"][1], "1")
+            1 for _, count in server.query("sum_over_time(up{job='jetmem'}[1m])") if count >= 3])
+        self.assertEqual([value for _, value in server.query("jetmem_http_web_config_ok")], [1])
         page = daemon.scrape()
         # One check, however often it is asked; the daemon's own scrapes are with the same password.
         self.assertEqual(page.value("jetmem_http_password_checks_total", result="valid"), 1)

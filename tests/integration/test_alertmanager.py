@@ -5,17 +5,15 @@ promtool judges the rule files; a real Alertmanager (Debian's prometheus-alertma
 example with its waits shortened, and a webhook counts what arrives.
 """
 
-import http.server
 import json
 import pathlib
 import re
 import shutil
-import threading
 import time
 import unittest
-import urllib.request
 
 import jetmem_testing as jt
+import servers
 
 FOLDER = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
 DEAD_MAN = FOLDER / "dead-man.rules.yml"
@@ -205,24 +203,15 @@ class Webhook:
     """Keeps every message that comes, by path."""
 
     def __init__(self, test):
-        self.messages = []
-        messages = self.messages
+        messages = self.messages = []
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Keep(servers.Handler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 messages.append((self.path.strip("/"), json.loads(body)))
-                self.send_response(200)
-                self.end_headers()
+                self.answer(200)
 
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        jt.at_end(test, self.server.server_close)
-        jt.at_end(test, self.server.shutdown)
+        self.port = servers.serve(test, Keep)
 
     def firing(self, receiver):
         """[(instance, alert names)] of each message that this receiver got."""
@@ -252,37 +241,15 @@ class Alertmanager(unittest.TestCase):
                            ("repeat_interval: 1m", "repeat_interval: 2s")):
             self.assertIn(slow, text)
             text = text.replace(slow, fast)
-        directory = jt.temp_directory(self)
+        directory, port = jt.temp_directory(self), jt.free_port()
         (directory / "alertmanager.yml").write_text(text)
-        port = jt.free_port()
-        log = directory / "log"
-        with open(log, "wb") as out:
-            process = jt.subprocess.Popen(
-                ["prometheus-alertmanager", f"--config.file={directory}/alertmanager.yml",
-                 f"--storage.path={directory}/data", f"--web.listen-address=127.0.0.1:{port}",
-                 "--cluster.listen-address="],
-                stdin=jt.subprocess.DEVNULL, stdout=out, stderr=out, cwd=directory,
-                preexec_fn=jt.die_with_parent)
-        self.addCleanup(process.wait, jt.PATIENCE)
-        self.addCleanup(process.kill)
+        return servers.Server(self, [
+            "prometheus-alertmanager", f"--config.file={directory}/alertmanager.yml", f"--storage.path={directory}/data",
+            f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="], port, directory).start()
 
-        def ready():
-            if process.poll() is not None:
-                raise AssertionError("alertmanager ended:\n" + log.read_text())
-            try:
-                return self.ask(port, "/-/ready") is not None
-            except OSError:
-                return False
-        jt.wait_for("alertmanager is ready", ready)
-        return port
-
-    def ask(self, port, path, body=None):
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}",
-                                         json.dumps(body).encode() if body else None,
-                                         {"Content-Type": "application/json"})
-        with opener.open(request, timeout=jt.PATIENCE) as got:
-            return got.read()
+    def fire(self, server, alerts):
+        status, said = server.request("POST", "/api/v2/alerts", json.dumps(alerts), {"Content-Type": "application/json"})
+        self.assertEqual(status, 200, said)
 
     @staticmethod
     def alert(name, severity, instance=None, **labels):
@@ -293,8 +260,8 @@ class Alertmanager(unittest.TestCase):
 
     def test_one_message_per_device_and_what_follows_is_quiet(self):
         webhook = Webhook(self)
-        port = self.start(webhook)
-        self.ask(port, "/api/v2/alerts", [
+        server = self.start(webhook)
+        self.fire(server, [
             self.alert("JetmemThrottling", "warning", "a"),
             self.alert("JetmemProbeSlow", "warning", "a", kind="host", target="small"),
             self.alert("JetmemSwapThrash", "warning", "a"),
@@ -326,8 +293,8 @@ class Alertmanager(unittest.TestCase):
 
     def test_trouble_of_another_thing_is_reported(self):
         webhook = Webhook(self)
-        port = self.start(webhook)
-        self.ask(port, "/api/v2/alerts", [
+        server = self.start(webhook)
+        self.fire(server, [
             self.alert("JetmemSmmuStorm", "critical", "a", client="unknown", smmu="s"),
             self.alert("JetmemSmmuFault", "warning", "a", client="gpcdma", smmu="s"),
             self.alert("JetmemSmmuFault", "warning", "a", client="unknown", smmu="s"),
@@ -353,14 +320,13 @@ class Alertmanager(unittest.TestCase):
 
     def test_of_a_device_that_hangs_no_alert_is_called_resolved(self):
         webhook = Webhook(self)
-        port = self.start(webhook)
+        server = self.start(webhook)
         burning = self.alert("JetmemSwapThrash", "warning", "a")
-        self.ask(port, "/api/v2/alerts", [burning])
+        self.fire(server, [burning])
         jt.wait_for("the message", lambda: webhook.firing("team"))
         # Its series end, and before the next message of its group the device is known to be down.
         burning["endsAt"] = "2020-01-01T00:00:00Z"
-        self.ask(port, "/api/v2/alerts",
-                 [self.alert("JetmemDeviceDown", "critical", "a"),
+        self.fire(server, [self.alert("JetmemDeviceDown", "critical", "a"),
                   dict(burning, startsAt="2019-01-01T00:00:00Z")])
         jt.wait_for("down", lambda: webhook.firing("pager"))
         time.sleep(5)

@@ -130,12 +130,6 @@ class WithADaemon(unittest.TestCase):
         daemon.stop()
         self.assertFalse(own.exists())
 
-    def test_beside_a_port_that_socket_is_open_to_all(self):
-        self.start()
-        own = self.runtime / "api.socket"
-        jt.wait_for("the socket is there", own.exists)
-        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o666)
-
     def test_another_unix_address_is_enough(self):
         own = self.runtime / "own.socket"
         self.start(f"http: {{listen: ['unix:{own}']}}\n", wait=False)
@@ -171,7 +165,6 @@ class WithADaemon(unittest.TestCase):
         (self.rules / "b.yaml").write_text(RULES.replace("Test", "More").replace("little", "few"))
         daemon.reload()
         jt.wait_for("the new rules", lambda: "MoreLow" in self.states(address))
-
 
     def test_what_the_device_lacks_is_not_called_quiet(self):
         (self.rules / "test.yaml").write_text("""
@@ -283,25 +276,6 @@ class WithoutADaemon(unittest.TestCase):
         self.assertGreater(len(lines), 1)
         for line in lines:
             self.assertTrue(line.endswith("(shipped: add --with-shipped)"), line)
-
-    def test_judged_from_one_look(self):
-        rules = jt.temp_directory(self)
-        (rules / "test.yaml").write_text(RULES)
-        config = rules / "settings.conf"
-        config.write_text(settings(rules))
-        shown = jt.run([jt.JETMEM, "alerts", "--root", jt.FIXTURES / BOARD, "--config", config])
-        self.assertEqual(shown.stderr, "")
-        self.assertIn("needs 1m of history", shown.stdout)
-        self.assertIn("fires after it is true for 1h", shown.stdout)
-        self.assertIn(shown.returncode, (1, 3))
-
-    def test_shipped_rules_on_every_board(self):
-        for board in jt.BOARDS:
-            shown = jt.run([jt.JETMEM, "alerts", "--json", "--root", jt.FIXTURES / board])
-            self.assertIn(shown.returncode, (0, 1, 3), shown.stderr)
-            answer = json.loads(shown.stdout)
-            self.assertEqual(answer["config_errors"], [], board)
-            self.assertEqual(answer["evaluated"]["by"], "local")
 
     def test_documented_field_by_field(self):
         text = (pathlib.Path(__file__).parents[2] / "docs/api.md").read_text()

@@ -3,9 +3,9 @@
 recorders run scenarios fast and side by side, and the command queries them; then the command alone, on the
 recorder's file; and the report at the end of scripts/run."""
 
+import contextlib
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -16,9 +16,6 @@ import unittest
 
 import jetmem_testing as jt
 
-SCENARIOS = pathlib.Path(__file__).parents[1] / "scenarios"
-# Groups of processes are read each minute of the machine, by default: stories of two minutes want more.
-SETTINGS = "sources:\n  processes: {interval: 10s}\n  nvmap: {interval: 30s}\n"
 # Seconds of the machine by which a reported time may be wrong: the recorder's step, and a busy machine.
 WITHIN = 25
 # With the day where midnight lies between.
@@ -29,28 +26,16 @@ def step(answer, name):
     return next(each for each in answer["steps"] if each["step"] == name)
 
 
-class Story:
-    """A scenario with a daemon that records; `until`: the machine's second from which the doctor is queried."""
+class Story(jt.Story):
+    """`until`: the machine's second from which the doctor is queried."""
 
     def __init__(self, test, name, speed, until):
-        self.name, self.speed, self.until = name, speed, until
-        self.state, self.runtime = jt.temp_directory(test), jt.temp_directory(test)
-        self.tree = jt.temp_directory(test) / "tree"
-        self.address = f"unix:{self.runtime}/api.socket"
-        config = jt.temp_directory(test) / "settings.yaml"
-        config.write_text(f'http:\n  listen: []\nreader:\n  socket: ""\n  program: "{jt.READER}"\n' + SETTINGS)
-        self.environment = {"STATE_DIRECTORY": str(self.state), "RUNTIME_DIRECTORY": str(self.runtime), "PATH": "/usr/bin:/bin", "TZ": "UTC"}
-        self.begun = time.time()
-        self.process = subprocess.Popen(
-            [sys.executable, "-B", str(SCENARIOS / "player.py"), name, "--speed", str(speed), "--quiet", "--out", str(self.tree),
-             "--run", jt.JETMEMD, "--config", str(config)],
-            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=jt.die_with_parent)
-        jt.at_end(test, self.end)
+        super().__init__(test, name, speed, wait=False)
+        self.until = until
 
-    def end(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        return self.process.wait(jt.PATIENCE)
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
 
     def jetmem(self, *arguments):
         return jt.run([jt.JETMEM, *arguments])
@@ -59,16 +44,18 @@ class Story:
         shown = self.jetmem(*before, "doctor", "--json", *([] if before else ["--daemon", self.address]))
         return shown.returncode, json.loads(shown.stdout) if shown.stdout else {"conclusion": shown.stderr, "steps": []}
 
-    def asked(self, said):
+    def asked(self, said, status):
         """The answer once its conclusion has `said`, or the last one: the test says what is wrong with it."""
-        time.sleep(max(0.0, self.begun + self.until / self.speed - time.time()))
-        last = None
-        for _ in range(20):
-            last = self.doctor()
-            if re.search(said, last[1]["conclusion"]):
-                break
-            time.sleep(0.5)
-        return last
+        self.wait_until_serving()
+        time.sleep(max(0.0, self.started + self.until / self.speed - time.monotonic()))
+        answers = []
+
+        def asked():
+            answers.append(self.doctor())
+            return answers[-1][0] == status and re.search(said, answers[-1][1]["conclusion"])
+        with contextlib.suppress(AssertionError):
+            jt.wait_for("the conclusion", asked)
+        return answers[-1]
 
     def second(self, wall):
         """Of the story: the daemon's clock runs from the true time, as fast as the story."""
@@ -80,21 +67,45 @@ class Story:
 
     def carried(self, test):
         """The tree with the recorder's file alone, as somebody would carry it away: the daemon ended in order."""
-        test.assertEqual(self.end(), 0)
+        test.assertEqual(self.stop()[0], 0)
         tree = jt.temp_directory(test) / "carried"
         shutil.copytree(self.tree, tree)
         shutil.copy(self.state / "history.db", tree / "jetmem" / "history.db")
         return tree
 
 
+# Of each story: how fast, until when, what the doctor concludes with which status, and what its timeline has: (text,
+# second, within so many).
+INCIDENTS = {
+    "oom": (5, 100, rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|1(\.\d)? GiB) from {AT} to {AT} .*; "
+            rf"at {AT} the kernel killed python3 \(out of memory\)\.", 2,
+            (("^python3 .*begins to grow", 8, WITHIN), ("python3 .* was killed", 62, WITHIN))),
+    # Slow first; buffers are counted each half minute.
+    "leak": (5, 130, rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|[12](\.\d)? GiB) from {AT} to {AT} \([\d.]+ MiB/s\)",
+             2, (("^python3 .*begins to grow", 12, 2 * WITHIN),)),
+    "slow-leak": (120, 5000, r"^GPU and camera buffers without an owner \(nvmap orphans\) grew by \d+ MiB "
+                  rf"from {AT} to {AT} \((8|9)(\.\d)? MiB/min\)", 1, ()),
+    # The area is too small in the second in which a frame is refused: a step of the recorder may lie between.
+    "cma-exhaustion": (5, 95, rf"^(tegra-capture-vi's DMA allocation failed at {AT}( \(\d+ failures in all\))?"
+                       rf"|The largest free block of CMA area linux,cma became too small for the largest request at {AT}, "
+                       rf"\d+ s before the first failed allocation at {AT}, by tegra-capture-vi)"
+                       rf"; the largest free block( of CMA area linux,cma)? shrank from \d+ MiB at {AT} to \S+ MiB at ", 2,
+                       (("the first CMA or DMA allocation fails", 69, WITHIN),)),
+    "smmu-storm": (5, 110, r"^gpcdma accessed memory outside its IOMMU mapping: (at least )?[\d,]+ SMMU faults from ", 2,
+                   (("^first SMMU fault of gpcdma", 10, WITHIN),)),
+    "thermal-throttle": (5, 110, rf"^The chip has throttled since {AT}, after (tj|gpu)-thermal warmed from \d+ to \d+ C since ", 1,
+                         (("^the chip begins to throttle", 34, WITHIN),)),
+}
+# The step of the examination that says so, where it is not the conclusion's own.
+STEPS = {"slow-leak": ("memory", "warning"), "cma-exhaustion": ("cma", "critical")}
+
+
 class TestDoctor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.stories = {name: Story(cls, name, speed, until)
-                    for name, speed, until in (("oom", 5, 100), ("leak", 5, 130), ("cma-exhaustion", 5, 95), ("smmu-storm", 5, 110),
-                                               ("thermal-throttle", 5, 110), ("slow-leak", 120, 5000))}
+        cls.stories = {name: Story(cls, name, speed, until) for name, (speed, until, *_) in INCIDENTS.items()}
 
-    def moment(self, story, answer, text, second, within=WITHIN):
+    def moment(self, story, answer, text, second, within):
         """An entry of the timeline is there, at this second of the story."""
         found = [each for each in answer["timeline"] if re.search(text, each["text"])]
         self.assertEqual(len(found), 1, f"{text}: {answer['timeline']}")
@@ -111,69 +122,24 @@ class TestDoctor(unittest.TestCase):
         for each in both:
             self.assertLess(abs(each["time"] - times[each["text"]]), WITHIN * (40 if story.name == "slow-leak" else 1), each)
 
-    def test_a_kill_names_who_grew_and_when(self):
-        story = self.stories["oom"]
-        said = rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|1(\.\d)? GiB) from {AT} to {AT} .*; at {AT} the kernel killed python3 \(out of memory\)\."
-        status, answer = story.asked(said)
-        self.assertRegex(answer["conclusion"], said)
-        self.assertEqual((status, answer["verdict"]), (2, "critical"))
-        times = [each["time"] for each in answer["timeline"]]
-        self.assertEqual(times, sorted(times))
-        self.moment(story, answer, r"^python3 .*begins to grow", 8)
-        self.moment(story, answer, r"python3 .* was killed", 62)
-        self.assertLessEqual(answer["history"]["queries"], 60)
-        text = story.jetmem("doctor", "--daemon", story.address)
-        self.assertTrue(text.stdout.startswith("CRITICAL\n"), text.stdout)
-        self.assertNotIn("\x1b", text.stdout)
-        self.same_alone(story, answer, said)
-
-    def test_a_leak_names_its_program_and_since_when(self):
-        story = self.stories["leak"]
-        said = rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|[12](\.\d)? GiB) from {AT} to {AT} \([\d.]+ MiB/s\)"
-        status, answer = story.asked(said)
-        self.assertRegex(answer["conclusion"], said)
-        self.assertEqual(status, 2)
-        self.moment(story, answer, r"^python3 .*begins to grow", 12, 2 * WITHIN)  # slow first; buffers are counted each half minute
-        self.same_alone(story, answer, said)
-
-    def test_a_slow_leak_of_nobody_is_named(self):
-        story = self.stories["slow-leak"]
-        said = rf"^GPU and camera buffers without an owner \(nvmap orphans\) grew by \d+ MiB from {AT} to {AT} \((8|9)(\.\d)? MiB/min\)"
-        status, answer = story.asked(said)
-        self.assertRegex(answer["conclusion"], said)
-        self.assertEqual((status, step(answer, "memory")["verdict"]), (1, "warning"))
-        self.same_alone(story, answer, said)
-
-    def test_cma_shrank_until_it_was_refused(self):
-        story = self.stories["cma-exhaustion"]
-        # The area is too small in the second in which a frame is refused: a step of the recorder may lie between.
-        said = (rf"^(tegra-capture-vi's DMA allocation failed at {AT}( \(\d+ failures in all\))?"
-                rf"|The largest free block of CMA area linux,cma became too small for the largest request at {AT}, "
-                rf"\d+ s before the first failed allocation at {AT}, by tegra-capture-vi)"
-                rf"; the largest free block( of CMA area linux,cma)? shrank from \d+ MiB at {AT} to \S+ MiB at ")
-        status, answer = story.asked(said)
-        self.assertRegex(answer["conclusion"], said)
-        self.assertEqual((status, step(answer, "cma")["verdict"]), (2, "critical"))
-        self.moment(story, answer, "the first CMA or DMA allocation fails", 69)
-        self.same_alone(story, answer, said)
-
-    def test_a_storm_names_its_client_and_when(self):
-        story = self.stories["smmu-storm"]
-        said = rf"^gpcdma accessed memory outside its IOMMU mapping: (at least )?[\d,]+ SMMU faults from "
-        status, answer = story.asked(said)
-        self.assertRegex(answer["conclusion"], said)
-        self.assertEqual(status, 2)
-        self.moment(story, answer, "^first SMMU fault of gpcdma", 10)
-        self.same_alone(story, answer, said)
-
-    def test_heat_says_which_zone_and_when(self):
-        story = self.stories["thermal-throttle"]
-        said = rf"^The chip has throttled since {AT}, after (tj|gpu)-thermal warmed from \d+ to \d+ C since "
-        status, answer = story.asked(said)
-        self.assertRegex(answer["conclusion"], said)
-        self.assertEqual(status, 1)
-        self.moment(story, answer, "^the chip begins to throttle", 34)
-        self.same_alone(story, answer, said)
+    def test_each_incident_has_its_culprit_and_its_times(self):
+        for name, (_, _, said, status, moments) in INCIDENTS.items():
+            with self.subTest(name):
+                story = self.stories[name]
+                found, answer = story.asked(said, status)
+                self.assertRegex(answer["conclusion"], said)
+                self.assertEqual((found, answer["verdict"]), (status, {1: "warning", 2: "critical"}[status]))
+                if name in STEPS:
+                    self.assertEqual(step(answer, STEPS[name][0])["verdict"], STEPS[name][1])
+                times = [each["time"] for each in answer["timeline"]]
+                self.assertEqual(times, sorted(times))
+                for text, second, within in moments:
+                    self.moment(story, answer, text, second, within)
+                self.assertLessEqual(answer["history"]["queries"], 60)
+                text = story.jetmem("doctor", "--daemon", story.address)
+                self.assertTrue(text.stdout.startswith(answer["verdict"].upper() + "\n"), text.stdout)
+                self.assertNotIn("\x1b", text.stdout)
+                self.same_alone(story, answer, said)
 
 
 class TestRunEnds(unittest.TestCase):
@@ -182,10 +148,10 @@ class TestRunEnds(unittest.TestCase):
     def test_ctrl_c_ends_both_with_the_report_and_leaves_nothing(self):
         folder, temporary = jt.temp_directory(self), jt.temp_directory(self)
         config, log = folder / "settings.yaml", folder / "log"
-        config.write_text(f'http:\n  listen: []\nreader:\n  socket: ""\n  program: "{jt.READER}"\n' + SETTINGS)
+        config.write_text(f'http:\n  listen: []\nreader:\n  socket: ""\n  program: "{jt.READER}"\n')
         with log.open("w") as stderr:
             process = subprocess.Popen(
-                [sys.executable, "-B", str(SCENARIOS / "player.py"), "smmu-storm", "--speed", "15", "--doctor", jt.JETMEM,
+                [sys.executable, "-B", jt.PLAYER, "smmu-storm", "--speed", "15", "--doctor", jt.JETMEM,
                  "--run", jt.JETMEMD, "--config", str(config)], env={**os.environ, "TMPDIR": str(temporary)},
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True, preexec_fn=jt.die_with_parent)
         jt.at_end(self, lambda: process.poll() is None and process.kill())

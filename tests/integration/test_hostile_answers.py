@@ -3,17 +3,16 @@
 that somebody sent. Field by field, and no byte of it comes through; nor does a command die of it."""
 
 import concurrent.futures
-import http.server
 import json
 import os
 import re
 import subprocess
-import threading
 import unittest
 import urllib.error
 import urllib.request
 
 import jetmem_testing as jt
+import servers
 
 # A title, a colour, C1's CSI, an override of the direction of writing, a line of its own.
 POISON = "\x1b]0;x\x07\x1b[31m\u009b2J\u202e\r\nX"
@@ -58,15 +57,12 @@ def poisoned(value, field):
     return [poisoned(each, field) for each in value] if isinstance(value, list) else value
 
 
-class Liar(http.server.BaseHTTPRequestHandler):
+class Liar(servers.Handler):
     """Answers as a real daemon does, but for one field."""
 
     real = ""
     field = ""
     answers = {}
-
-    def log_message(self, *_):
-        pass
 
     def do_GET(self):
         if self.path not in self.answers:
@@ -80,27 +76,18 @@ class Liar(http.server.BaseHTTPRequestHandler):
             body = json.dumps(poisoned(json.loads(body), self.field)).encode()
         except ValueError:
             pass
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(status, body)
 
 
-class Redirecting(http.server.BaseHTTPRequestHandler):
+class Redirecting(servers.Handler):
     """Sends whoever asks elsewhere."""
 
     to = ""
     asked = []
 
-    def log_message(self, *_):
-        pass
-
     def do_GET(self):
         self.asked.append(self.path)
-        self.send_response(302)
-        self.send_header("Location", self.to)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.answer(302, Location=self.to)
 
 
 class HostileAnswers(unittest.TestCase):
@@ -129,11 +116,7 @@ class HostileAnswers(unittest.TestCase):
 
     def test_a_daemon_that_is_not_what_it_seems(self):
         Liar.real = f"http://127.0.0.1:{self.daemon.port}"
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+        url = f"http://127.0.0.1:{servers.serve(self, Liar)}"
         for command in COMMANDS:
             self.assertGreater(len(self.check([*command, "--daemon", url])), 60)
         names = set().union(*(fields(json.loads(body)) for _, body in Liar.answers.values()))
@@ -146,11 +129,7 @@ class HostileAnswers(unittest.TestCase):
         self.assertTrue(shown, "nothing of it was shown anywhere: this tests nothing")
 
     def test_a_redirect_leads_nowhere(self):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+        url = f"http://127.0.0.1:{servers.serve(self, Redirecting)}"
         for to in (f"{url}/elsewhere", f"http://127.0.0.1:{self.daemon.port}/api/v1/now", "file:///etc/passwd"):
             Redirecting.to, Redirecting.asked[:] = to, []
             said = self.check(["status", "--daemon", url])

@@ -103,13 +103,6 @@ class OnThisMachine(Probe):
             self.assertEqual(found["udmabuf"]["state"], "unsupported")
             self.assertIn("CONFIG_UDMABUF", found["udmabuf"]["reason"])
 
-    def test_what_is_missing_of_the_conditions_has_its_reason(self):
-        for moment in self.probe("--kinds", "host")["conditions"].values():
-            for name in ("cpu_min_hertz", "cpu_max_hertz", "gpu_hertz", "emc_hertz",
-                         "temperature_celsius", "power_mode"):
-                self.assertNotEqual(name in moment, name in moment["absent"], (name, moment))
-            self.assertTrue(all(moment["absent"].values()), moment)
-
     def test_times_are_sane(self):
         before = time.clock_gettime(time.CLOCK_BOOTTIME)
         result = self.probe("--kinds", "host")
@@ -140,10 +133,6 @@ class Asked(Probe):
             self.assertEqual(done.returncode, 2, arguments)
             self.assertEqual(done.stdout, "")
             self.assertRegex(done.stderr, r"\Ajetmem-probe: [ -~]+\n\Z")
-
-    def test_help_and_version(self):
-        self.assertIn("--largest-run", jt.run([PROBE, "--help"]).stdout)
-        self.assertRegex(jt.run([PROBE, "--version"]).stdout, r"\Ajetmem-probe \S+ \(.*\)\n\Z")
 
     def test_progress_says_where_it_is(self):
         done = jt.run([PROBE, "--kinds", "host", "--frame", PAGE, "--progress"])
@@ -216,7 +205,7 @@ class Asked(Probe):
         status, _, error = self.ask(*[b" "] * 16, pause=0.5)
         self.assertEqual(status, 2)
         self.assertIn("no request", error)
-        self.assertLess(time.monotonic() - began, 8 + jt.ONE_SECOND)
+        self.assertLess(time.monotonic() - began, 8 + jt.SOON)
 
 
 class Hostile(Probe):
@@ -348,27 +337,6 @@ class FoldersWithOtherThings(Heaps):
         found = json.loads(done.stdout)["probes"][0]
         self.assertEqual(found["state"], "denied")
         self.assertIn("allowed", found["reason"])
-
-    def test_what_is_no_heap_is_named_and_never_opened(self):
-        os.mkfifo(self.folder / "fifo")
-        (self.folder / "file").write_text("x")
-        (self.folder / "folder").mkdir()
-        (self.folder / "out").symlink_to("/dev/null")
-        (self.folder / "vidbuf_cached").symlink_to("system")
-        (self.folder / "quote\"'\\").write_text("x")
-        (self.folder / "new\nline").write_text("x")
-        (self.folder / "caf\u00e9\u202e").write_text("x")
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(str(self.folder / "socket"))
-            began = time.monotonic()
-            found = self.heaps("--any-heap")
-        self.assertLess(time.monotonic() - began, jt.ONE_SECOND)
-        self.assertEqual(set(found), {"", "udmabuf"})
-        self.assertEqual(found[""]["state"], "skipped")
-        for name in ("fifo (no character device)", "file (", "out (a link)", "new?line (", "socket",
-                     "caf?"):
-            self.assertIn(name, found[""]["reason"])
-        self.assertNotIn("vidbuf_cached", found[""]["reason"])
 
     def test_udmabuf_that_is_something_else(self):
         fifo = self.folder / "fifo"

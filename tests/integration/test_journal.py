@@ -5,35 +5,19 @@ A socket of this test's own stands for journald, in a mount namespace of its own
 """
 
 import os
-import pathlib
 import socket
-import struct
 import threading
 import time
 import unittest
 
 import jetmem_testing as jt
-
-SOCKET = pathlib.Path("/run/systemd/journal/socket")
+from journal_file import SOCKET, parse_entry
 
 
 def setUpModule():
     jt.take_private_mounts()
     jt.mount("tmpfs", "/run", "tmpfs", 0, "size=16m")
     SOCKET.parent.mkdir(parents=True)
-
-
-def parse_entry(data):
-    """journald's own protocol: NAME=value lines, or NAME, its length and bytes."""
-    fields = {}
-    while data:
-        line, _, data = data.partition(b"\n")
-        name, equals, value = line.partition(b"=")
-        if not equals:
-            size = struct.unpack_from("<Q", data)[0]
-            value, data = data[8:8 + size], data[8 + size + 1:]
-        fields[name.decode()] = value.decode("utf-8")
-    return fields
 
 
 class Journal:
@@ -56,7 +40,7 @@ class Journal:
     def _receive(self):
         while not self._stop.is_set():
             try:
-                self.entries.append(parse_entry(self.socket.recv(1 << 18)))
+                self.entries.append({name: value.decode() for name, value in parse_entry(self.socket.recv(1 << 18)).items()})
             except socket.timeout:
                 continue
 
@@ -173,7 +157,7 @@ class UnderSystemd(unittest.TestCase):
         status, seconds = daemon.stop()
         jt.measured("SIGTERM to end with a full journal", seconds)
         self.assertEqual(status, 0)
-        self.assertLess(seconds, jt.ONE_SECOND)
+        self.assertLess(seconds, jt.SOON)
 
     def test_a_journal_that_is_gone(self):
         journal = Journal(self, reads=False)

@@ -5,7 +5,6 @@ rate, restarts within one boot, and logs that cannot be read."""
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import socket
@@ -108,26 +107,12 @@ class Live(Feeding):
         page = daemon.wait_for_page("the kill", lambda page: self.events(page, "oom_kill") == 1)
         daemon.wait_for_log("camera app")
         self.assertLess(jt.measured("record to page and log", time.monotonic() - begin),
-                        jt.ONE_SECOND)
+                        jt.SOON)
         self.assertEqual(page.value("jetmem_oom_kills_total", scope="machine", comm="camera app",
                                     origin="system"), 1)
         self.assertEqual(page.value("jetmem_kernel_incidents_total", group="oom"), 1)
         seen = page.value("jetmem_kernel_event_last_seen_timestamp_seconds", kind="oom_kill")
         self.assertLess(abs(seen - time.time()), 5)
-
-    def test_what_was_there_before_is_marked(self):
-        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
-        daemon = self.daemon()
-        page = daemon.wait_for_page(
-            "the fault", lambda page: self.events(page, "smmu_context_fault") == 1)
-        self.assertEqual(page.value("jetmem_kernel_events_before_start",
-                                    kind="smmu_context_fault"), 1)
-        self.assertRegex(daemon.log(), "before jetmemd came to read it, at .*: .*12000000.iommu")
-        self.kmsg.put(FAULT.format(dev=12000000, iova=0x2000))
-        page = daemon.wait_for_page(
-            "the second", lambda page: self.events(page, "smmu_context_fault") == 2)
-        self.assertEqual(page.value("jetmem_kernel_events_before_start",
-                                    kind="smmu_context_fault"), 1)
 
     def test_only_the_kernel_is_believed(self):
         daemon = self.daemon()
@@ -141,47 +126,6 @@ class Live(Feeding):
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
         daemon.wait_for_page("the fault",
                              lambda page: self.events(page, "smmu_context_fault") == 1)
-
-    def test_the_two_lines_of_a_dma_fault_are_one_incident(self):
-        daemon = self.daemon("kernel_log: {soc: tegra234}\n")
-        self.kmsg.put(FAULT.format(dev=12000000, iova=0x7FFE42000))
-        self.kmsg.put("tegra-mc 2c00000.memory-controller: vicsrd: write @0x00000007ffe42000: "
-                      "EMEM address decode error (EMEM decode error)")
-        page = daemon.wait_for_page("both", lambda page: self.events(page, "mc_error") == 1)
-        self.assertEqual(page.value("jetmem_kernel_incidents_total", group="dma"), 1)
-        (labels, value), = page.series("jetmem_smmu_faults_total")
-        self.assertEqual(labels, {"smmu": "12000000.iommu", "client": "host1x_ctx1",
-                                  "fault": "translation", "access": "write", "origin": "system"})
-        self.assertEqual(value, 1)
-
-    def test_lost_records_are_counted(self):
-        self.kmsg.skip(10)
-        daemon = self.daemon()
-        self.kmsg.put("nothing of note")
-        daemon.wait_for_page("what was overwritten before us", lambda page: page.value(
-            "jetmem_kernel_log_lost_records_total", reason="before_start") == 10)
-        self.kmsg.skip(5)
-        self.kmsg.put("nothing of note")
-        daemon.wait_for_page("an overrun", lambda page: page.value(
-            "jetmem_kernel_log_lost_records_total", reason="overrun") == 5)
-        daemon.wait_for_log("5 records of the kernel log were overwritten before they were read")
-
-    def test_garbage_hurts_nobody(self):
-        daemon = self.daemon()
-        rng = random.Random(7)
-        for _ in range(300):
-            data = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 3000)))
-            self.kmsg.connection.send(data)
-        self.kmsg.put("\\x1b[31mOut of memory: Killed process 1 (\\x1b]0;x\\x07\\x00) total-vm:1kB, "
-                      "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB")
-        self.kmsg.put("Out of memory: Killed process 2 (e\\xff\\x1b[2Jvil) total-vm:1kB, "
-                      "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
-                      "oom_score_adj:0")
-        page = daemon.wait_for_page("the kill", lambda page: self.events(page, "oom_kill") >= 1)
-        self.assertGreater(page.value("jetmem_kernel_log_malformed_records_total"), 200)
-        self.assertNotIn("\x1b", page.text)
-        self.assertNotIn("\x1b", daemon.log())
-        self.assertIsNone(daemon.process.poll())
 
     def test_a_storm_takes_no_memory_and_no_log(self):
         daemon = self.daemon()
@@ -301,27 +245,6 @@ class Restarted(Feeding):
         daemon = self.daemon()
         daemon.wait_for_page("the gap", lambda page: page.value(
             "jetmem_kernel_log_lost_records_total", reason="overrun") == 100)
-
-    def test_another_boot_begins_anew(self):
-        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
-        daemon = self.daemon()
-        daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
-        daemon.stop()
-        file = self.state / "kernel-log.json"
-        head, fields = file.read_text().split("\n", 1)
-        head = json.dumps({**json.loads(head), "boot_id": "00000000-0000-0000-0000-000000000000"},
-                          separators=(",", ":"))
-        file.write_text(f"{head}\n{fields}")
-        daemon = self.daemon()
-        daemon.wait_for_page("one again",
-                             lambda page: self.events(page, "smmu_context_fault") == 1)
-
-    def test_a_damaged_state_is_said_and_does_not_stop_it(self):
-        (self.state / "kernel-log.json").write_text('{"format": 1, "boot_id"')
-        daemon = self.daemon()
-        daemon.wait_for_log("restart lost the counts of the kernel log: .*kernel-log.json")
-        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
-        daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
 
     def test_a_log_that_ends_is_opened_anew(self):
         daemon = self.daemon()
@@ -460,11 +383,7 @@ class Journal(Feeding):
             self.kmsg.accept()
             journal.accept()
             daemon.wait_for_page("on", lambda page: page.state("kernel_log") == "ok")
-        def zombies():
-            return [pid for pid in pathlib.Path("/proc").iterdir() if pid.name.isdigit() and
-                    jt.process_state(pid.name) == "Z" and
-                    f"PPid:\t{daemon.pid}\n" in (pid / "status").read_text()]
-        jt.wait_for("no zombie", lambda: not zombies())
+        jt.wait_for("no zombie", lambda: not jt.children(daemon.pid, zombies=True))
 
 
 @unittest.skipUnless(os.access(KMSG, os.R_OK | os.W_OK), "needs /dev/kmsg, readable and writable")
@@ -482,7 +401,7 @@ class RealDevice(unittest.TestCase):
             "jetmem_oom_kills_total", scope="machine", comm=name, origin="system") == 1)
         daemon.wait_for_log(name)
         self.assertLess(jt.measured("/dev/kmsg to page and log", time.monotonic() - begin),
-                        jt.ONE_SECOND)
+                        jt.SOON)
         self.assertEqual(page.value("jetmem_kernel_log_input", input="kmsg"), 1)
         self.assertEqual(page.value("jetmem_kernel_log_malformed_records_total"), 0)
 

@@ -6,10 +6,8 @@ Needs root (a mount namespace, for journald's socket), systemd-journal-remote an
 """
 
 import os
-import pathlib
 import re
 import struct
-import subprocess
 import sys
 import time
 import unittest
@@ -18,9 +16,6 @@ import journal_file
 import jetmem_testing as jt
 from alert_entries import firing_on, check_complete
 
-SCENARIOS = pathlib.Path(__file__).parents[1] / "scenarios"
-# From a fault to its alert: it need not wait for the next step of judgement.
-SECONDS_AT_MOST = 3.0
 SOON = """
 rules: {interval: 1s}
 sources: {boot: {interval: 10s}}
@@ -33,28 +28,16 @@ class AsAUserRunsIt(unittest.TestCase):
     """scripts/run --scenario smmu-storm, without the build: in real time, on the terminal."""
 
     def test_the_alert_comes_within_seconds(self):
-        directory = jt.temp_directory(self)
-        settings = directory / "settings.yaml"
-        settings.write_text('http: {listen: ["127.0.0.1:0"]}\n')
-        said = directory / "said"
-        with open(said, "wb") as out:
-            process = subprocess.Popen(
-                [sys.executable, "-B", SCENARIOS / "player.py", "smmu-storm", "--run", jt.JETMEMD, "--config", settings],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, preexec_fn=jt.die_with_parent)
-        self.addCleanup(process.wait, jt.PATIENCE)
-        self.addCleanup(process.terminate)
-        jt.wait_for("the first fault", lambda: "one DMA fault" in said.read_text(), 30)
+        story = jt.Daemon(self, prefix=[sys.executable, "-B", jt.PLAYER, "smmu-storm", "--run"], wait=False)
+        story.wait_for_log("one DMA fault")
         begin = time.monotonic()
         alert = re.compile(r" JetmemSmmuFault fires \(warning\): gpcdma .*\n +likely cause: (.+)\n +remedy: (.+)\n +runbook: (.+)\n")
-        try:
-            entry = jt.wait_for("the alert", lambda: alert.search(said.read_text()), SECONDS_AT_MOST)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{said.read_text()}") from None
+        entry = jt.wait_for("the alert", lambda: alert.search(story.log()))
         jt.measured("from the first fault to its alert", time.monotonic() - begin)
         self.assertIn("freed", entry[1])
         self.assertIn("gpcdma", entry[2])
         self.assertTrue(entry[3].endswith("/smmu-fault.md"))
-        jt.wait_for("the other half of it", lambda: "JetmemMemoryControllerError fires (warning)" in said.read_text(), SECONDS_AT_MOST)
+        story.wait_for_log(r"JetmemMemoryControllerError fires \(warning\)")
 
 
 class OnThisMachine(unittest.TestCase):

@@ -54,27 +54,6 @@ class Plan(unittest.TestCase):
         self.assertEqual(shown.returncode, 1)
         self.assertRegex(shown.stdout, r"Memory +does not fit: ")
 
-    def test_a_captured_device(self):
-        total = int((BOARD / "proc/meminfo").read_text().split()[1]) << 10
-        path = self.write("services: [{name: a, memory: 100MiB}]\nreserve: 100MiB\n")
-        alone = self.checked(path, "--device", "this", status=0, root=BOARD)
-        self.assertTrue(alone["device"]["measured"])
-        self.assertEqual(alone["device"]["linux_bytes"], total)
-        self.assertEqual(alone["memory"]["left_bytes"], total - (200 << 20))
-        # What is used now comes on top.
-        answer = self.checked(path, "--device", "this", "--on-top", status=0, root=BOARD)
-        self.assertTrue(answer["on_top"])
-        self.assertLess(answer["memory"]["left_bytes"], total - (200 << 20))
-
-    def test_contiguous_buffers(self):
-        path = self.write("cameras:\n  - {name: front, width: 1920, height: 1080, rate: 30, "
-                          "stages: {capture: {format: nv12, buffers: 400, contiguous: true}}}\n")
-        answer = self.checked(path, "--device", "this", status=1, root=BOARD)
-        self.assertEqual(answer["contiguous"]["planned_bytes"], 1920 * 1080 * 1.5 * 400)
-        self.assertEqual(answer["contiguous"]["largest_piece_bytes"], 1920 * 1080 * 1.5)
-        self.assertTrue(answer["contiguous"]["how_to_set"])
-        self.assertIn("cma=", plan(path, "--device", "this", root=BOARD).stdout)
-
     def test_devices(self):
         done = plan("--list-devices")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

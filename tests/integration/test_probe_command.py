@@ -152,48 +152,6 @@ class Endings(Probe):
                               ("echo '{}'", "invalid output"), ("yes 'all is well'", "512KiB")):
             self.assertIn(words, self.only_error(self.with_stand_in(script)))
 
-    def test_hang(self):
-        begin = time.monotonic()
-        shown = self.with_stand_in("echo 'at pinned - allocate 65536'\nsleep 100\n",
-                                   "--deadline", "1s")
-        error = self.only_error(shown)
-        self.assertIn('did not end within 1s, while at "pinned allocate 65536 bytes"', error)
-        self.assertLess(time.monotonic() - begin, 1 + 2 + jt.ONE_SECOND)
-
-    # A run that finished one kind, and was cut while it reported the next.
-    PIECES = ("echo 'begun {}'\necho 'gpu {}'\n"
-              "echo 'done {}'\necho 'done {{'\necho 'at eglstream - start 0'\n").format(
-        json.dumps({"schema": "jetmem-probe/1", "version": "0.1.0", "pid": 4711,
-                    "started": {"boot_microseconds": 1, "wall_microseconds": 1},
-                    "frame_bytes": 12 << 20, "before": {"absent": {}}}),
-        json.dumps({"state": "ok", "name": "Orin", "start": []}),
-        json.dumps({"kind": "pinned", "target": "", "state": "ok", "ratios": [],
-                    "rungs": [{"bytes": 12 << 20, "mismatches": 0, "steps": [
-                        {"step": "allocate", "seconds": 0.00125}]}]}))
-
-    def test_what_it_was_through_with_is_not_lost(self):
-        for ending, error in (("kill -SEGV $$", "crashed with SIGSEGV"),
-                              ("sleep 100", "did not end within 1s"),
-                              ("exit 3", "ended with status 3")):
-            shown = self.with_stand_in(self.PIECES + ending, "--deadline", "1s",
-                                       kind="pinned,eglstream")
-            self.assertIn(f'{error}, while at "eglstream start"', self.only_error(shown))
-            run, = json.loads(shown.stdout)["runs"]
-            self.assertEqual([(p["kind"], p["state"]) for p in run["probes"]], [("pinned", "ok")])
-            self.assertEqual((run["pid"], run["gpu"]["name"]), (4711, "Orin"))
-            self.assertEqual(run["conditions"]["after"]["absent"]["gpu_hertz"],
-                             "the run did not come to its end")
-            self.assertLess(run["seconds"], 1 + jt.ONE_SECOND)
-            if "within" in error:
-                self.assertGreaterEqual(run["seconds"], 1)
-
-    def test_failures_are_no_success(self):
-        for state, status in (("failed", 1), ("mismatch", 1), ("unsupported", 0), ("denied", 1),
-                              ("skipped", 1)):
-            line = result(("host", state, "so it is"))
-            shown = self.with_stand_in(f"echo '{line}'")
-            self.assertEqual(shown.returncode, status, state)
-
     def test_ctrl_c(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             path = stand_in(self, "echo 'at pinned - allocate 65536'\necho $$ > $0.pid\nsleep 100")
@@ -222,7 +180,7 @@ class Endings(Probe):
                                    kind="host,pinned")
         took = jt.measured("jetmem probe with a probe that hangs for good, 1 s allowed",
                            time.monotonic() - begin)
-        self.assertLess(took, 1 + 2 + jt.ONE_SECOND)
+        self.assertLess(took, 1 + 2 + jt.SOON)
         error = self.only_error(shown)
         self.assertIn('did not end within 1s, while at "pinned allocate 65536 bytes"; it hangs in '
                       "the kernel beyond SIGKILL and is left behind, process ", error)
@@ -259,39 +217,12 @@ class Gates(Probe):
             self.assertIn(f"cuda was skipped ({reason}): ", shown.stderr)
             self.assertEqual(shown.returncode, 0, "the rest is ok")
 
-    def test_all_closed(self):
-        shown, ran = self.with_memory(30, 30)
-        self.assertEqual((shown.returncode, ran), (1, []))
-        out = json.loads(shown.stdout)
-        self.assertEqual([s["group"] for s in out["skipped"]], ["memory", "cuda"])
-        self.assertEqual((out["runs"], out["errors"]), ([], []))
-
     def test_force_goes_over_them_and_says_so(self):
         shown, ran = self.with_memory(30, 30, "--force")
         self.assertEqual((shown.returncode, len(ran)), (0, 2))
         self.assertIn("memory is probed although MemAvailable minus free CMA is 30 MiB", shown.stderr)
         self.assertIn("cuda is probed although", shown.stderr)
         self.assertIn("--any-heap", ran[0])
-
-    def test_a_bisection_leaves_room(self):
-        bisect = ("--kind", "dmabuf", "--bisect")
-        shown, ran = self.with_memory(1024, 1024, *bisect)
-        self.assertIn(f"--bisect {512 << 20} ", ran[0])
-        shown, ran = self.with_memory(1024, 1024, *bisect, "--limit", "2GiB")
-        self.assertIn(f"--bisect {512 << 20} ", ran[0])
-        self.assertIn("--limit: lowered to 512MiB", shown.stderr)
-        shown, ran = self.with_memory(520, 520, *bisect)
-        self.assertEqual((shown.returncode, ran), (1, []))
-        self.assertIn("--bisect: MemAvailable is 520MiB", shown.stderr)
-
-    def test_bisect(self):
-        seen = jt.temp_directory(self) / "seen"
-        path = stand_in(self, f"echo \"$@\" > {seen}\necho '{result(('dmabuf', 'ok', ''))}'")
-        shown = probe("--kind", "dmabuf", "--bisect", "--limit", "64MiB", "--force", "--program",
-                      path)
-        self.assertEqual(shown.returncode, 0, shown.stderr)
-        self.assertIn("up to 64MiB", shown.stderr)
-        self.assertIn("--bisect 67108864", seen.read_text())
 
 
 class CommandLine(unittest.TestCase):
@@ -308,12 +239,6 @@ class CommandLine(unittest.TestCase):
                 shown = probe(*options)
                 self.assertEqual((shown.returncode, shown.stdout), (2, ""), shown.stderr)
                 self.assertIn(words, shown.stderr)
-
-    def test_help(self):
-        shown = probe("--help")
-        self.assertEqual(shown.returncode, 0)
-        for word in (*MEMORY, *CUDA, *STATES, "Exit status:"):
-            self.assertIn(word, shown.stdout)
 
 
 class Captured(Probe):

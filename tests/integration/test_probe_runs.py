@@ -62,19 +62,6 @@ class Running(unittest.TestCase):
         return daemon.wait_for_page(f"a failure: {reason}",
                                     lambda page: self.failures(page, reason) == 1, seconds)
 
-    @staticmethod
-    def group_is_empty(group):
-        try:
-            os.killpg(group, 0)
-            return False
-        except ProcessLookupError:
-            return True
-
-    def assert_others_go_on(self, daemon):
-        before = daemon.scrape().value("jetmem_source_reads_total", source=CHEAP)
-        daemon.wait_for_page("others are read", lambda page: page.value(
-            "jetmem_source_reads_total", source=CHEAP) >= before + 3, 3)
-
 
 @unittest.skipUnless(PROBE.exists(), f"there is no {PROBE}")
 class TheRealOne(Running):
@@ -92,17 +79,6 @@ class TheRealOne(Running):
         daemon.wait_for_log("probe, first results of memory: host ok, dmabuf")
         self.assertEqual(jt.children(daemon.pid, "jetmem-probe"), [])
 
-    def test_cuda_waits_for_five_minutes(self):
-        # No sooner than five minutes after the start, whatever the settings say.
-        settings = self.settings(PROBE).replace("cuda: false", "cuda: true")
-        daemon = self.run_with(settings)
-        page = daemon.wait_for_page("host", lambda page: page.value(
-            "jetmem_probe_runs_total", kind="host", target="", state="ok"))
-        page = daemon.wait_for_cycles(20)
-        self.assertEqual(page.value("jetmem_program_starts_total", program="jetmem-probe"), 1)
-        self.assertEqual(page.value("jetmem_probe_interval_seconds", group="cuda"), 3600)
-        self.assertEqual(page.series("jetmem_probe_runs_total", kind="pinned"), [])
-
     def test_the_daemon_does_not_grow(self):
         daemon = self.run_with(self.settings(PROBE))
 
@@ -115,35 +91,17 @@ class TheRealOne(Running):
         daemon.wait_for_page("second", lambda page: runs(page) == 2)
         daemon.wait_for_cycles(5)
         before = jt.resident_bytes(daemon.pid)
-        for count in range(3, 13):
+        for count in range(3, 8):
             daemon.reload()
             daemon.wait_for_page(f"run {count}", lambda page, c=count: runs(page) == c)
         daemon.wait_for_cycles(5)
         grown = jt.resident_bytes(daemon.pid) - before
-        print(f"\nmeasured: ten probes made the daemon grow by {grown >> 10} KiB from "
+        print(f"\nmeasured: five probes made the daemon grow by {grown >> 10} KiB from "
               f"{before >> 10} KiB", file=sys.stderr, flush=True)
         self.assertLess(grown, 512 << 10)
 
 
 class Failing(Running):
-
-    def test_it_hangs_and_forks(self):
-        self.write("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.fork()\ntime.sleep(1000)\n")
-        daemon = self.run_with(self.settings())
-        daemon.wait_for_page("it runs", lambda page: page.value(
-            "jetmem_probe_running", group="memory") == 1)
-        self.assert_others_go_on(daemon)
-        page = self.wait_for_failure(daemon, "timeout")
-        # What it was at failed, and is shown so.
-        self.assertEqual(page.value("jetmem_probe_success", kind="host", target=""), 0)
-        self.assertEqual(page.value("jetmem_probe_failures_total", kind="host", target="",
-                                    error="timeout"), 1)
-        daemon.wait_for_log("did not end within 5s and was killed; it was at host allocate 65536 "
-                            "bytes")
-        pid, = self.starts()
-        jt.wait_for("it is gone", lambda: jt.process_state(pid) == "", 2)
-        jt.wait_for("its child is gone", lambda: self.group_is_empty(pid), 2)
-
     def test_the_daemon_ends_and_so_does_it(self):
         for number in (signal.SIGTERM, signal.SIGKILL):
             (self.directory / "starts").unlink(missing_ok=True)
@@ -153,16 +111,6 @@ class Failing(Running):
             self.assertEqual(os.getpgid(pid), pid)
             daemon.stop(number)
             jt.wait_for("it is gone", lambda p=pid: jt.process_state(p) in ("", "Z"), 2)
-
-    def test_switched_off_it_is_gone(self):
-        self.write("time.sleep(1000)\n")
-        daemon = self.run_with(self.settings())
-        pid, = jt.wait_for("it runs", self.starts)
-        daemon.reload(self.settings(enabled="false"))
-        jt.wait_for("it is gone", lambda: jt.process_state(pid) == "", 2)
-        page = daemon.wait_for_page("off", lambda page: page.state("probe") == "disabled")
-        for labels, value in page.series("jetmem_program_failures_total", program="jetmem-probe"):
-            self.assertEqual(value, 0, labels)
 
 
 class KernelLog(Running):
@@ -195,17 +143,6 @@ class KernelLog(Running):
 
 
 class Untouched(Running):
-    def test_at_the_start_nothing_runs(self):
-        self.write("time.sleep(1000)\n")
-        daemon = jt.Daemon(self, self.settings())
-        self.assertEqual(daemon.wait_for_cycles(10).state("probe"), "pending")
-        self.assertEqual(self.starts(), [])
-        first, = jt.wait_for("the first run", self.starts, 40)
-        took = time.monotonic() - daemon.started
-        self.assertGreater(took, 19)
-        self.assertLess(took, 60)
-        self.assertEqual(os.getpgid(first), first)
-
     def test_under_another_root_nothing_runs(self):
         self.write("time.sleep(1000)\n")
         daemon = jt.Daemon(self, self.settings(), root=jt.FIXTURES / "orin-nano-8gb")

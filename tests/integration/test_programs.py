@@ -4,11 +4,8 @@ fail; and jetmem-nvml where there is no NVIDIA driver."""
 
 import os
 import pathlib
-import shutil
 import signal
-import socket
 import sys
-import threading
 import time
 import unittest
 
@@ -20,7 +17,6 @@ LINE = ("11-21-2026 12:00:00 RAM 2448/7620MB (lfb 12x4MB) SWAP 0/3810MB (cached 
         "VDD_SOC 1320mW/1320mW")
 # Silent for so long, at an interval of 1 s, and it is ended: three intervals and five seconds.
 SILENCE = 8
-FLOOD = 10
 
 PROLOGUE = f"""#!{sys.executable} -IS
 import os, signal, sys, time
@@ -33,34 +29,6 @@ def say(text):
     sys.stdout.flush()
 """
 PRINTS = "while True:\n    say(line + '\\n')\n    time.sleep(interval)\n"
-
-
-def zombies(pid):
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            text = (entry / "stat").read_text()
-        except OSError:
-            continue
-        fields = text[text.rindex(")") + 2:].split()
-        if int(fields[1]) == pid and fields[0] == "Z":
-            found.append(text)
-    return found
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def context_switches(pid):
-    """Of the loop's thread: how often it was woken."""
-    for line in pathlib.Path(f"/proc/{pid}/task/{pid}/status").read_text().splitlines():
-        if line.startswith("voluntary_ctxt_switches"):
-            return int(line.split()[1])
-    raise AssertionError("no count of context switches")
 
 
 class Running(unittest.TestCase):
@@ -107,7 +75,7 @@ class Running(unittest.TestCase):
             self.assertEqual(value, 0, labels)
 
     def assert_clean(self, daemon):
-        jt.wait_for("no zombie", lambda: not zombies(daemon.pid), 2)
+        jt.wait_for("no zombie", lambda: not jt.children(daemon.pid, zombies=True))
 
 
 class Sound(Running):
@@ -136,7 +104,7 @@ class Sound(Running):
             pid = self.starts()[-1][1]
             begin = time.monotonic()
             daemon.stop(number)
-            jt.wait_for("it is gone", lambda: jt.process_state(pid) in ("", "Z"), 2)
+            jt.wait_for("it is gone", lambda: jt.process_state(pid) in ("", "Z"))
             jt.measured(f"gone after signal {number} to the daemon", time.monotonic() - begin)
 
     def test_switched_off_it_is_gone_and_comes_back(self):
@@ -145,8 +113,8 @@ class Sound(Running):
         daemon.wait_for_page("a line", lambda page: self.of(page, "lines_total") >= 1)
         pid = self.starts()[0][1]
         daemon.reload(self.settings(enabled="false"))
-        jt.wait_for("it is gone", lambda: jt.process_state(pid) == "", 2)
-        jt.wait_for("its child is gone", lambda: self.group_is_empty(pid), 2)
+        jt.wait_for("it is gone", lambda: jt.process_state(pid) == "")
+        jt.wait_for("its child is gone", lambda: self.group_is_empty(pid))
         self.assert_clean(daemon)
         daemon.wait_for_page("off", lambda page: page.state("tegrastats") == "disabled")
         self.no_failures(daemon.wait_for_cycles(3))
@@ -178,58 +146,27 @@ class Sound(Running):
         daemon = self.daemon(PRINTS)
         daemon.wait_for_page("a line", lambda page: self.of(page, "lines_total") >= 1)
         daemon.reload(self.settings("2s"))
-        jt.wait_for("a second start", lambda: len(self.starts()) == 2, 3)
+        jt.wait_for("a second start", lambda: len(self.starts()) == 2)
         self.assertEqual(self.starts()[1][2], "--interval 2000")
-        jt.wait_for("the first is gone", lambda: jt.process_state(self.starts()[0][1]) == "", 2)
+        jt.wait_for("the first is gone", lambda: jt.process_state(self.starts()[0][1]) == "")
         # What does not change its arguments leaves it alone.
         daemon.reload(self.settings("2s") + "log: {level: debug}\n")
         self.no_failures(daemon.wait_for_cycles(2))
         self.assertEqual(len(self.starts()), 2)
         self.assert_clean(daemon)
 
-    def test_the_loop_is_woken_by_lines_and_nothing_else(self):
-        # Everything else is off, so what wakes the loop is the program and each minute's retries.
-        names = daemon_sources()
-        quiet = "".join(f"  {name}: {{enabled: false}}\n" for name in names if name != "tegrastats")
-
-        def woken(enabled):
-            settings = (f'tegrastats: {{program: "{self.program}"}}\nsources:\n{quiet}'
-                        f"  tegrastats: {{enabled: {enabled}, interval: 2s}}\n")
-            daemon = jt.Daemon(self, settings)
-            time.sleep(4)
-            before = context_switches(daemon.pid)
-            time.sleep(8)
-            return context_switches(daemon.pid) - before
-
-        self.write(PRINTS)
-        extra = woken("true") - woken("false")
-        print(f"\nmeasured: {extra} wake-ups in 8 s at a line each 2 s", file=sys.stderr)
-        # A line, and the round that looks whether there is one; each may be some switches.
-        self.assertLess(extra, 40)
-
-
-def daemon_sources():
-    names = []
-    in_sources = False
-    for line in pathlib.Path(jt.SHIPPED_CONFIG).read_text().splitlines():
-        if line == "sources:":
-            in_sources = True
-        elif in_sources and line.startswith("  ") and line.endswith(":") and line[2] not in " #":
-            names.append(line.strip(" :"))
-    return names
-
 
 class Failing(Running):
     def test_it_hangs_silently(self):
         daemon = self.daemon("say(line + '\\n')\nsys.stderr.write('no \\x1b[31msensor\\n')\n"
                              "sys.stderr.flush()\ntime.sleep(1000)\n")
-        page = self.wait_for_failure(daemon, "timeout", SILENCE + 6)
+        page = self.wait_for_failure(daemon, "timeout")
         self.assertEqual(self.of(page, "lines_total"), 1)
         self.assertEqual(page.state("tegrastats"), "failed")
         self.assertRegex(daemon.log(), r"tegrastats printed no line for 8s and was ended: no \?\[31m"
                          r"sensor; it is started again in 1s")
-        jt.wait_for("it is gone", lambda: jt.process_state(self.starts()[0][1]) == "", 2)
-        jt.wait_for("a second start", lambda: len(self.starts()) == 2, 3)
+        jt.wait_for("it is gone", lambda: jt.process_state(self.starts()[0][1]) == "")
+        jt.wait_for("a second start", lambda: len(self.starts()) == 2)
         self.assertGreaterEqual(self.starts()[1][0] - self.starts()[0][0], SILENCE)
         self.assert_clean(daemon)
 
@@ -243,59 +180,25 @@ class Failing(Running):
         self.assertTrue(all(b > 1.5 * a for a, b in zip(pauses, pauses[1:])), pauses)
         self.assertRegex(daemon.log(), "tegrastats ended with status 3: x+ cannot open the sensor")
         self.assertLess(max(map(len, daemon.log().splitlines())), 500)
+        about = [line for line in daemon.log().splitlines() if "tegrastats" in line and " Jetmem" not in line]
+        self.assertLessEqual(len(about), 8, "\n".join(about))
         self.assert_clean(daemon)
         # Mended, it recovers by itself.
         self.write(PRINTS)
         page = daemon.wait_for_page("lines", lambda page: self.of(page, "lines_total") >= 1)
         self.assertNotEqual(page.state("tegrastats"), "failed")
 
-    def test_the_log_does_not_fill(self):
-        daemon = self.daemon("sys.exit(1)\n")
-        self.wait_for_failure(daemon, "exited", count=5, seconds=40)
-        about = [line for line in daemon.log().splitlines()
-                 if "tegrastats" in line and " Jetmem" not in line]
-        self.assertLessEqual(len(about), 8, "\n".join(about))
-        self.assertIn("further entries are suppressed for 10 min", daemon.log())
-
     def test_it_floods(self):
         daemon = self.daemon("lines = (line + '\\n') * 100\nwhile True:\n    say(lines)\n")
         daemon.wait_for_page("lines", lambda page: self.of(page, "lines_total") > 100)
         resident = jt.resident_bytes(daemon.pid)
-        cpu, woken, begin = cpu_seconds(daemon.pid), context_switches(daemon.pid), time.monotonic()
-        time.sleep(6)
-        took = time.monotonic() - begin
-        cpu = (cpu_seconds(daemon.pid) - cpu) / took
-        woken = (context_switches(daemon.pid) - woken) / took
-        print(f"\nmeasured: under a flood {cpu * 100:.1f} % of a CPU, {woken:.1f} wake-ups a second",
-              file=sys.stderr, flush=True)
-        self.assertLess(cpu, 0.05)
-        self.assertLess(woken, 40)
-        self.assertLess(jt.resident_bytes(daemon.pid) - resident, 1 << 20)
         # It is not started again before it was ended, so its lines are looked at now and then.
-        page = self.wait_for_failure(daemon, "flood", FLOOD + 5)
+        page = self.wait_for_failure(daemon, "flood")
         self.assertGreater(self.of(page, "lost_lines_total", reason="superseded"), 100)
         self.assertEqual(page.state("tegrastats"), "failed")
-        daemon.wait_for_log("tegrastats floods: it printed far more than it should for 1[0-9]s")
-        self.assertLess(jt.measured("page while it flooded", self.scrape_time(daemon)),
-                        jt.ONE_SECOND)
-        self.assert_clean(daemon)
-
-    @staticmethod
-    def scrape_time(daemon):
-        begin = time.monotonic()
-        daemon.scrape()
-        return time.monotonic() - begin
-
-    def test_it_never_ends_a_line(self):
-        daemon = self.daemon("say(line + '\\n')\nwhile True:\n    say('RAM 1/2MB ' * 1000)\n")
-        daemon.wait_for_page("a line too long", lambda page: self.of(
-            page, "lost_lines_total", reason="too_long") == 1)
-        resident = jt.resident_bytes(daemon.pid)
-        page = self.wait_for_failure(daemon, "flood", FLOOD + 5)
-        daemon.wait_for_log("tegrastats printed without ending a line for 8s and was ended")
         self.assertLess(jt.resident_bytes(daemon.pid) - resident, 1 << 20)
-        self.assertEqual(self.of(page, "lines_total"), 1)
-        self.assertEqual(self.of(page, "lost_lines_total", reason="too_long"), 1)
+        daemon.wait_for_log("tegrastats floods: it printed far more than it should for 1[0-9]s")
+        self.assert_clean(daemon)
 
 
 class NotThere(Running):
@@ -321,14 +224,6 @@ class NotThere(Running):
         self.assertEqual(self.starts(), [])
 
 
-class Unit(unittest.TestCase):
-    def test_a_program_that_the_kernel_kills_does_not_stop_the_daemon(self):
-        # They run in its unit, and systemd's default would.
-        unit = pathlib.Path(jt.SHIPPED_CONFIG).parent.parent / "systemd/jetmemd.service.in"
-        service = unit.read_text().partition("[Service]")[2].partition("[Install]")[0]
-        self.assertIn("OOMPolicy=continue", service.splitlines())
-
-
 class Nvml(unittest.TestCase):
     @unittest.skipIf(os.path.exists("/proc/driver/nvidia/version"), "there is an NVIDIA driver here")
     def test_without_the_driver_nothing_is_started(self):
@@ -336,65 +231,6 @@ class Nvml(unittest.TestCase):
         page = daemon.wait_for_page("no driver", lambda page: page.state("nvml") == "absent")
         self.assertEqual(page.value("jetmem_program_starts_total", program="jetmem-nvml"), 0)
         daemon.wait_for_log("source nvml: absent: the GPU's driver is not nvidia.ko")
-
-
-class NvmlWithDriver(unittest.TestCase):
-    """A file that says nvidia.ko is there; below it no GPU, so systemd's part is played here."""
-
-    RECORDED = jt.FIXTURES / "thor/jetmem/nvml"
-    PLACE = pathlib.Path("/run/jetmem-nvml")
-
-    def setUp(self):
-        if os.path.exists("/proc/driver/nvidia/version"):
-            self.skipTest("there is an NVIDIA driver here")
-        jt.take_private_mounts()
-        try:
-            jt.mount("none", "/proc/driver", "tmpfs")
-        except OSError as error:
-            self.skipTest(f"needs /proc/driver: {error}")
-        self.addCleanup(jt.umount, "/proc/driver")
-        driver = pathlib.Path("/proc/driver/nvidia")
-        driver.mkdir()
-        (driver / "version").write_text("NVRM version: made up\n")
-
-    def serve(self, text):
-        self.PLACE.mkdir(exist_ok=True)
-        self.addCleanup(shutil.rmtree, self.PLACE)
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.addCleanup(listener.close)
-        listener.bind(str(self.PLACE / "socket"))
-        listener.listen(4)
-        listener.settimeout(jt.PATIENCE)
-
-        def answer():
-            try:
-                while True:
-                    connection, _ = listener.accept()
-                    connection.sendall(text)
-                    connection.close()
-            except OSError:
-                pass
-        threading.Thread(target=answer, daemon=True).start()
-
-    def test_what_the_unit_prints_is_on_the_page(self):
-        if self.PLACE.exists():
-            self.skipTest("jetmem-nvml.socket is in use here")
-        self.serve(self.RECORDED.read_bytes())
-        daemon = jt.Daemon(self, "")
-        page = daemon.wait_for_page("an answer", lambda page: page.state("nvml") == "ok")
-        self.assertEqual(page.value("jetmem_nvml_processes", gpu="0"), 4)
-        self.assertEqual(page.value("jetmem_program_starts_total", program="jetmem-nvml"), 1)
-        self.assertEqual(page.series("jetmem_nvml_memory_used_bytes"), [])
-
-    def test_without_the_socket_it_is_started_and_without_the_library_it_says_so(self):
-        daemon = jt.Daemon(self, "")
-        page = daemon.wait_for_page("an answer", lambda page: page.value(
-            "jetmem_program_lines_total", program="jetmem-nvml"))
-        self.assertEqual(page.state("nvml"), "absent")
-        daemon.wait_for_log("jetmem-nvml runs with the daemon's own rights: connect to "
-                            "/run/jetmem-nvml/socket: No such file")
-        daemon.wait_for_log("source nvml: absent: NVML cannot be loaded: MISSING")
-        jt.wait_for("no zombie", lambda: not zombies(daemon.pid), 2)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ MAGIC = 0x6a6d7231
 REQUEST = struct.Struct("=III36s")
 HEADER = struct.Struct("=IIIIQ")
 RECORD = struct.Struct("=IIi")
-LAST, UNKNOWN, DESCRIPTOR = 1, 4, 8
+LAST, UNKNOWN = 1, 4
 SECRET = b"what only root may read\n"
 
 

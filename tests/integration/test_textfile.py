@@ -4,18 +4,15 @@ nothing once that is no longer so. And the rules of dashboards/prometheus/textfi
 """
 
 import contextlib
-import json
 import os
 import pathlib
 import re
 import shutil
-import socket
 import stat
 import unittest
-import urllib.parse
-import urllib.request
 
 import jetmem_testing as jt
+import servers
 
 RULES = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
 UNITS = pathlib.Path(jt.JETMEMD).parents[1] / "systemd"
@@ -30,40 +27,20 @@ def setUpModule():
         MOUNTS = str(reason)
 
 
-class NodeExporter:
+class NodeExporter(servers.Server):
     def __init__(self, test, directory):
         program = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
         if not program:
             raise unittest.SkipTest("needs node_exporter (Debian package prometheus-node-exporter)")
-        self.port = jt.free_port()
-        log = jt.temp_directory(test) / "log"
-        with open(log, "wb") as out:
-            self.process = jt.subprocess.Popen(
-                [program, "--collector.disable-defaults", "--collector.textfile",
-                 f"--collector.textfile.directory={directory}",
-                 f"--web.listen-address=127.0.0.1:{self.port}"],
-                stdin=jt.subprocess.DEVNULL, stdout=out, stderr=out, cwd="/",
-                preexec_fn=jt.die_with_parent)
-        jt.at_end(test, self.stop)
-        jt.wait_for("node_exporter answers", self.answers)
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait(jt.PATIENCE)
-
-    def answers(self):
-        try:
-            return bool(self.samples())
-        except OSError:
-            return False
+        port = jt.free_port()
+        super().__init__(test, [program, "--collector.disable-defaults", "--collector.textfile",
+                                f"--collector.textfile.directory={directory}", f"--web.listen-address=127.0.0.1:{port}"],
+                         port, jt.temp_directory(test), ready="/metrics")
+        self.start()
 
     def samples(self):
         """{(name, labels): value} of all that it serves."""
-        with socket.create_connection(("127.0.0.1", self.port), jt.PATIENCE):
-            pass
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://127.0.0.1:{self.port}/metrics", timeout=jt.PATIENCE) as got:
-            lines = got.read().decode().splitlines()
+        lines = self.get("/metrics").decode().splitlines()
         # Go's own histograms and summaries are no business of ours.
         own = [line for line in lines if re.match(r"(# \w+ )?(jetmem|node_textfile)_", line)]
         return jt.Page("\n".join(own) + "\n").samples
@@ -232,9 +209,7 @@ scrape_configs:
 
 class Rules(unittest.TestCase):
     def setUp(self):
-        for program in ("prometheus", "promtool"):
-            if not shutil.which(program):
-                self.skipTest(f"needs the program {program} (Debian package prometheus)")
+        servers.need("prometheus", "promtool")
 
     def test_shipped_rules_of_the_text_file(self):
         path = RULES / "textfile.rules.yml"
@@ -256,33 +231,14 @@ class Rules(unittest.TestCase):
             self.assertGreaterEqual(count, 1, change)
         (textfiles / "jetmem.prom").write_text(text)
         exporter = NodeExporter(self, textfiles)
-        directory = jt.temp_directory(self)
         rules = (RULES / "jetmem.rules.yml").read_text()
-        (directory / "rules.yml").write_text(
-            re.sub(r"for: \w+", "for: 1s", rules.replace("interval: 15s", "interval: 1s")))
-        (directory / "prometheus.yml").write_text(PROMETHEUS % exporter.port)
-        port = jt.free_port()
-        with open(directory / "log", "wb") as log:
-            process = jt.subprocess.Popen(
-                ["prometheus", f"--config.file={directory}/prometheus.yml",
-                 f"--storage.tsdb.path={directory}/data", f"--web.listen-address=127.0.0.1:{port}"],
-                stdin=jt.subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory,
-                preexec_fn=jt.die_with_parent)
-        jt.at_end(self, process.wait)
-        jt.at_end(self, process.kill)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        server = servers.Prometheus(self, PROMETHEUS % exporter.port, {
+            "rules.yml": re.sub(r"for: \w+", "for: 1s", rules.replace("interval: 15s", "interval: 1s"))})
 
         def firing():
-            query = urllib.parse.urlencode({"query": 'ALERTS{alertstate="firing"}'})
-            try:
-                with opener.open(f"http://127.0.0.1:{port}/api/v1/query?{query}",
-                                 timeout=jt.PATIENCE) as got:
-                    found = json.loads(got.read())["data"]["result"]
-            except OSError:
-                return {}
-            return {each["metric"]["alertname"]: each["metric"] for each in found}
+            return {labels["alertname"]: labels for labels, _ in server.query('ALERTS{alertstate="firing"}')}
         alerts = jt.wait_for("the rules fire", lambda: (lambda all_: "JetmemCmaExhausted" in all_ and
-                             "JetmemBelowWatermark" in all_ and all_)(firing()), 60)
+                             "JetmemBelowWatermark" in all_ and all_)(firing()))
         for name in ("JetmemCmaExhausted", "JetmemBelowWatermark"):
             self.assertEqual(alerts[name]["job"], "node")
             self.assertEqual(alerts[name]["instance"], f"127.0.0.1:{exporter.port}")

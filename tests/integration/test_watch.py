@@ -202,14 +202,6 @@ class Watch(unittest.TestCase):
         shown.press("p")
         shown.wait_for("now", at)
 
-    def test_a_daemon_that_does_not_answer(self):
-        shown = Terminal(self, ["watch", "--daemon", "127.0.0.1:1"])
-        shown.wait_for("No newer data")
-        shown.press("h")
-        shown.wait_for("Nothing is changed")
-        shown.press("q")
-        self.assertEqual(shown.left(), 0)
-
     def test_keys_while_a_look_takes_long(self):
         silent = socket.create_server(("127.0.0.1", 0))
         at_end(self, silent.close)

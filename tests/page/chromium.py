@@ -43,7 +43,7 @@ FLAGS = (
     "--disable-renderer-backgrounding",
     "--remote-debugging-pipe",
 )
-ANSWER = 30.0
+ANSWER = 60.0
 
 # Asked of the page itself, besides what the browser logs.
 _WATCH = """

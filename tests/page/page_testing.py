@@ -8,14 +8,11 @@ Beside what jetmem_testing.py wants, ctest sets:
 By hand, from this folder, with those set: python3 -B test_appearance.py [-k NAME]
 """
 
-import http.client
 import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
@@ -71,12 +68,12 @@ def open_page(browser, daemon, place="", **look):
     return tab
 
 
-def ask(daemon, what):
+def ask(daemon, what, seconds=90):
     """An answer of /api/v1/, once there is one."""
     def answer():
         code, _, body = daemon.request("GET", "/api/v1/" + what)
         return json.loads(body) if code == 200 else None
-    return jt.wait_for(f"an answer to {what}", answer)
+    return jt.wait_for(f"an answer to {what}", answer, seconds)
 
 
 def live(tab, seconds=jt.PATIENCE):
@@ -88,6 +85,11 @@ def level(tab):
     text = tab.text("#verdict") or ""
     found = re.search(r"\b(OK|WARNING|CRITICAL|UNKNOWN)\b", text)
     return found.group(1) if found else None
+
+
+def wording(text):
+    """A sentence without its figures: those of the page are of another moment than those of an answer."""
+    return " ".join(re.sub(r"\d[\d.,:]*", "N", text).split())
 
 
 def axe(tab, rules=None):
@@ -106,46 +108,3 @@ def esbuild():
     if not path or not os.path.exists(path):
         sys.exit(f"JETMEM_ESBUILD={path or ''}: names no file; ctest sets it")
     return path
-
-
-class Story:
-    """A scenario with a daemon that records and serves; jetmemd's clock runs as fast as the story."""
-
-    def __init__(self, test, name, speed):
-        self.name, self.speed = name, speed
-        directory = jt.temp_directory(test)
-        config = directory / "settings.yaml"
-        config.write_text(f'http:\n  listen: ["127.0.0.1:0"]\nreader:\n  socket: ""\n  program: "{jt.READER}"\n'
-                          "sources:\n  processes: {interval: 10s}\n  nvmap: {interval: 30s}\n")
-        for each in ("state", "run"):
-            (directory / each).mkdir()
-        self._log = directory / "log"
-        self.begun = time.monotonic()
-        with open(self._log, "wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-B", str(pathlib.Path(__file__).parents[1] / "scenarios/player.py"), name, "--speed", str(speed),
-                 "--quiet", "--out", str(directory / "tree"), "--run", jt.JETMEMD, "--config", str(config)],
-                env={"STATE_DIRECTORY": str(directory / "state"), "RUNTIME_DIRECTORY": str(directory / "run"),
-                     "PATH": "/usr/bin:/bin", "TZ": "UTC"},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=jt.die_with_parent)
-        jt.at_end(test, self.end)
-        self.port = int(jt.wait_for("a port", lambda: re.search(
-            r"serving http on \S*:(\d+)", self._log.read_text(errors="replace"))).group(1))
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        return self.process.wait(jt.PATIENCE)
-
-    def request(self, method, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=jt.PATIENCE)
-        try:
-            connection.request(method, path)
-            response = connection.getresponse()
-            return response.status, response.headers, response.read()
-        finally:
-            connection.close()
-
-    def wait_until(self, second):
-        """Until this second of the story."""
-        time.sleep(max(0.0, self.begun + second / self.speed - time.monotonic()))

@@ -64,7 +64,7 @@ class Screenshots(unittest.TestCase):
         self.assertLess(path.stat().st_size, MOST_BYTES, name)
 
     def test_an_incident(self):
-        story = pt.Story(self, "cma-exhaustion", 1)
+        story = jt.Story(self, "cma-exhaustion", 1)
         looks = {"incident-dark": {"width": 1100, "height": 860, "theme": "dark"},
                  "incident-light": {"width": 1000, "height": 760, "theme": "light"},
                  "phone": {"width": 390, "height": 844, "theme": "light", "mobile": True}}
@@ -72,7 +72,9 @@ class Screenshots(unittest.TestCase):
         for name, look in looks.items():
             tabs[name] = self.browser.tab(**look)
             tabs[name].open(f"http://127.0.0.1:{story.port}/#?range=10m")
-        story.wait_until(215)  # JetmemCmaFragmented waits for two minutes
+        jt.wait_for("the alert, which waits for two minutes", lambda: any(
+            rule["alert"] == "JetmemCmaFragmented" and rule["state"] == "firing"
+            for rule in pt.ask(story, "alerts")["rules"]), 400)
         jt.wait_for("the collapse", lambda: pt.level(tabs["phone"]) == "CRITICAL", 40)
         for tab in tabs.values():
             tab.js("document.querySelector('#cma').scrollIntoView()")
