@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "collectors/kernel_log/event/suppressed.h"
-
 namespace jetmem::kernel_log {
 
 KernelLog::KernelLog(const Clock& clock, Options options, OnEvent on_event)

@@ -20,6 +20,16 @@ std::uint64_t hash_bytes(std::string_view text, std::uint64_t hash) {
   return fnv1a("\xff", fnv1a(text, hash));  // the end counts too: "ab","c" is not "a","bc"
 }
 
+std::uint64_t hash_of(const Entry& entry) {
+  const KindInfo& info = info_of(entry.kind);
+  std::uint64_t hash =
+      hash_bytes(origin_name(entry.origin), kFnvBasis + static_cast<std::uint64_t>(entry.kind));
+  for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
+    hash = hash_bytes(entry.parts[i].view(), hash);
+  }
+  return hash;
+}
+
 // A key field's value as text.
 void set_part(Entry::Part& part, const Event& event, std::string_view name) {
   const Field* field = event.find(name);
@@ -156,11 +166,10 @@ Entry& Tally::entry_of(const Event& event, Origin origin) {
   Entry key;
   key.kind = event.kind();
   key.origin = origin;
-  key.hash = hash_bytes(origin_name(origin), kFnvBasis + static_cast<std::uint64_t>(key.kind));
   for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
     set_part(key.parts[i], event, info.key[i]);
-    key.hash = hash_bytes(key.parts[i].view(), key.hash);
   }
+  key.hash = hash_of(key);
   for (Entry& entry : entries_) {
     if (entry.hash != key.hash || entry.kind != key.kind || entry.other) continue;
     const bool same =
@@ -249,12 +258,7 @@ void Tally::restore(Saved saved) {
     std::uint8_t& keys = keys_of_kind_[static_cast<std::size_t>(entry.kind)];
     if (keys >= kMaxKeysPerKind) return true;
     ++keys;
-    const KindInfo& info = info_of(entry.kind);
-    entry.hash =
-        hash_bytes(origin_name(entry.origin), kFnvBasis + static_cast<std::uint64_t>(entry.kind));
-    for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
-      entry.hash = hash_bytes(entry.parts[i].view(), entry.hash);
-    }
+    entry.hash = hash_of(entry);
     return false;
   });
   ++changes_;

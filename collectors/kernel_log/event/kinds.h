@@ -104,4 +104,9 @@ const KindInfo& info_of(EventKind kind);
 std::span<const KindInfo> all_kinds();
 std::optional<EventKind> kind_named(std::string_view name);
 
+// What the kernel's rate limiter suppressed: "arm_smmu_context_fault: 83 callbacks suppressed"
+// names the function. The kind of event that this function's messages are; kNone when it is not
+// known.
+EventKind suppressed_kind(std::string_view function);
+
 }  // namespace jetmem::kernel_log

@@ -96,12 +96,6 @@ void start(Event& event, EventKind kind, std::string_view dev, std::string_view 
   event.set_text("error", error);
 }
 
-bool take_number(Scan& scan, Event& event, std::string_view name) {
-  const auto number = scan.number();
-  if (number) event.set_number(name, *number);
-  return number.has_value();
-}
-
 bool take_hex_number(Scan& scan, Event& event, std::string_view name) {
   const auto digits = scan.hex();
   const auto value = digits ? parse_hex(*digits) : std::nullopt;
@@ -137,13 +131,10 @@ bool take_tail(Tail tail, Scan scan, Event& event) {
       event.set_text("status", *status);
       return true;
     }
-    case Tail::kErrorFrame: {
-      const auto status = scan.hex();
-      if (!status) return false;
-      event.set_text("status", *status);
+    case Tail::kErrorFrame:
+      if (!take_hex(scan, event, "status")) return false;
       if (scan.literal(" frame ")) take_number(scan, event, "frame");
       return true;
-    }
     case Tail::kCapture:
       scan.blanks();
       if (!take_number(scan, event, "code") || !scan.literal(" channel:")) return false;
@@ -166,11 +157,9 @@ Piece csi_status(const DevLine& line, Event& event) {
   if (name.find("STATUS") == std::string_view::npos) return {};
   scan.blanks();
   scan.literal("= ");
-  const auto status = scan.hex();
-  if (!status) return {};
   start(event, kError, line.dev, name);
   event.set_number("port", *port);
-  event.set_text("status", *status);
+  if (!take_hex(scan, event, "status")) return {};
   return {.role = Role::kWhole};
 }
 
@@ -195,11 +184,9 @@ Piece control(const DevLine& line, Event& event) {
   Scan scan(line.text);
   const auto function = scan.until(": control failed, errno ");
   if (!function || function->empty() || function->find(' ') != std::string_view::npos) return {};
-  const auto code = scan.number();
-  if (!code) return {};
   start(event, kError, line.dev, "control failed");
   event.set_text("function", *function);
-  event.set_number("code", *code);
+  if (!take_number(scan, event, "code")) return {};
   return {.role = Role::kWhole};
 }
 
@@ -239,7 +226,7 @@ Piece rce(Scan scan, Event& event) {
   scan.literal("\"");
   std::string_view text = trim(scan.rest());
   if (!text.empty() && text.back() == '"') text.remove_suffix(1);
-  if (!text.empty()) event.set_text("text", text);
+  set_if(event, "text", text);
   return {.role = Role::kWhole};
 }
 
@@ -279,10 +266,6 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kCamera{.name = "camera",
-                     .anchors = kAnchors,
-                     .decode = decode,
-                     .complete = nullptr,
-                     .describe = describe};
+const Family kCamera{.name = "camera", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // ___ratelimit() of lib/ratelimit.c: "cma_alloc: 2 callbacks suppressed".
-#include "collectors/kernel_log/event/suppressed.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/families.h"
@@ -13,16 +12,12 @@ constexpr std::array<std::string_view, 1> kAnchors{" callbacks suppressed"};
 Piece decode(std::string_view text, Event& event) {
   Scan scan(without_vendor_prefix(text));
   const auto function = scan.until_last(": ");
-  if (!function || function->empty()) return {};
-  if (!is_kernel_name(*function)) return {};
-  const auto count = scan.number();
-  if (!count || *count < 0 || !scan.literal(" callbacks suppressed")) return {};
-  scan.blanks();
-  if (!scan.at_end()) return {};
+  if (!function || !is_kernel_name(*function)) return {};
   event.reset(EventKind::kRatelimitSuppressed);
   event.set_text("function", *function);
-  event.set_number("count", *count);
-  return {.role = Role::kWhole};
+  if (!take_natural(scan, event, "count") || !scan.literal(" callbacks suppressed")) return {};
+  scan.blanks();
+  return {.role = scan.at_end() ? Role::kWhole : Role::kNothing};
 }
 
 void describe(const Event& event, std::string& out) {
@@ -40,10 +35,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kRateLimit{.name = "rate_limit",
-                        .anchors = kAnchors,
-                        .decode = decode,
-                        .complete = nullptr,
-                        .describe = describe};
+const Family kRateLimit{
+    .name = "rate_limit", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "collectors/kernel_log/event/suppressed.h"
+#include "collectors/kernel_log/event/kinds.h"
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {

@@ -51,11 +51,11 @@ struct Family {
   // Resets `event` to its kind and fills it, unless it returns kNothing; then `event` is not
   // looked at. Pure, never allocates.
   Piece (*decode)(std::string_view text, Event& event);
-  // Adds to the fields of a finished event. May be null.
-  void (*complete)(Event& event, Soc soc);
   // What happened, in words: "wrote to an unmapped address", without the device's time or count.
   // Appends one sentence without capital and full stop. Its text must not decode to an event.
   void (*describe)(const Event& event, std::string& out);
+  // Adds to the fields of a finished event. May be null.
+  void (*complete)(Event& event, Soc soc) = nullptr;
   // Its lines come from processes, not from the kernel.
   bool user_space = false;
   // Whether a further line can be of an open event, where `join` cannot tell. May be null.

@@ -26,10 +26,51 @@ bool is_kernel_words(std::string_view text) {
   return only_letters_digits_and(" _-.,/()[]", text);
 }
 
+bool contains_any(std::string_view text, std::span<const std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return contains(text, part); });
+}
+
 bool at_word_end(const Scan& scan) {
   if (scan.at_end()) return true;
-  const char c = scan.rest().front();
-  return !is_letter(c) && !is_digit(c) && c != '_';
+  return !is_name_char(scan.rest().front());
+}
+
+bool is_name_char(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+
+bool is_c_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_name_char);
+}
+
+bool take_number(Scan& scan, Event& event, std::string_view name) {
+  const auto number = scan.number();
+  if (number) event.set_number(name, *number);
+  return number.has_value();
+}
+
+bool take_natural(Scan& scan, Event& event, std::string_view name) {
+  const auto number = scan.number();
+  const bool is_natural = number && *number >= 0;
+  if (is_natural) event.set_number(name, *number);
+  return is_natural;
+}
+
+bool take_hex(Scan& scan, Event& event, std::string_view name) {
+  const auto digits = scan.hex();
+  if (digits) event.set_text(name, *digits);
+  return digits.has_value();
+}
+
+void set_if(Event& event, std::string_view name, std::string_view value) {
+  if (!value.empty()) event.set_text(name, value);
+}
+
+Piece first_piece(std::initializer_list<Rule> rules, std::string_view text, Event& event) {
+  for (const Rule rule : rules) {
+    const Piece piece = rule(text, event);
+    if (piece.role != Role::kNothing) return piece;
+  }
+  return {};
 }
 
 bool is_comm(std::string_view text) {

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "collectors/kernel_log/event/event.h"
+#include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log {
@@ -16,6 +19,8 @@ namespace jetmem::kernel_log {
 bool is_kernel_name(std::string_view text);
 // Words of a message: a name of an error, say.
 bool is_kernel_words(std::string_view text);
+// Whether one of `parts` stands anywhere in the text.
+bool contains_any(std::string_view text, std::span<const std::string_view> parts);
 // Nothing that a number or a name would go on with.
 bool at_word_end(const Scan& scan);
 
@@ -25,6 +30,18 @@ bool is_comm(std::string_view text);
 // The same for a name that its line begins with: nor what a log puts in front of a message (a time,
 // a level, a mark of a list), or another message's first words.
 bool is_leading_comm(std::string_view text);
+// Letters, digits and '_', as in C.
+bool is_name_char(char c);
+bool is_c_name(std::string_view text);
+
+// A number right here, as the field `name`. False when there is none.
+bool take_number(Scan& scan, Event& event, std::string_view name);
+// The same; false also where it is below 0.
+bool take_natural(Scan& scan, Event& event, std::string_view name);
+// Hexadecimal digits right here, kept as printed.
+bool take_hex(Scan& scan, Event& event, std::string_view name);
+// Sets the text unless there is none.
+void set_if(Event& event, std::string_view name, std::string_view value);
 // Digits right here, as the number `name`; omitted when it does not fit, or is negative. False
 // when there are no digits.
 bool take_count(Scan& scan, Event& event, std::string_view name);
@@ -37,6 +54,10 @@ std::optional<std::string_view> take_gfp(Scan& scan);
 
 // Without the "[2:   Binder:711_1:  740] " that some vendors' kernels print before each message.
 std::string_view without_vendor_prefix(std::string_view text);
+
+// The first of these that knows the line decodes it.
+using Rule = Piece (*)(std::string_view text, Event& event);
+Piece first_piece(std::initializer_list<Rule> rules, std::string_view text, Event& event);
 
 // "DRIVER DEVICE: message", as dev_err() and its like print it: "tegra-vi4 15700000.vi: ".
 struct DevLine {

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/families/gpu/gpu_text.h"
 #include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log {
@@ -20,15 +20,6 @@ struct Message {
   std::string_view text;
 };
 
-bool is_name(std::string_view text) {
-  if (text.empty()) return false;
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && !is_digit(c) && c != '_') return false;
-  }
-  return true;
-}
-
 // "nvgpu: 17000000.gpu   function:123  [ERR]  text"
 bool take_nvgpu(std::string_view line, Message& out) {
   Scan scan(line);
@@ -37,7 +28,7 @@ bool take_nvgpu(std::string_view line, Message& out) {
   out.dev = scan.up_to(" \t");
   scan.blanks();
   out.function = scan.up_to(": \t");
-  if (!is_name(out.function) || !scan.literal(":") || !scan.number()) return false;
+  if (!is_c_name(out.function) || !scan.literal(":") || !scan.number()) return false;
   scan.blanks();
   if (!scan.literal("[")) return false;
   out.level = scan.up_to("] ");
@@ -53,7 +44,7 @@ bool take_gk20a(std::string_view line, Message& out) {
   if (!head || head->driver.empty()) return false;
   Scan scan(head->text);
   const auto function = scan.until(": ");
-  if (!function || !is_name(*function)) return false;
+  if (!function || !is_c_name(*function)) return false;
   scan.blanks();
   out = {.dev = head->dev, .function = *function, .level = {}, .text = trim(scan.rest())};
   return true;
@@ -69,10 +60,6 @@ std::string_view value_of(std::string_view text, std::string_view label) {
 
 std::optional<std::int64_t> number_of(std::string_view text, std::string_view label) {
   return parse_i64(value_of(text, label));
-}
-
-void set_if(Event& event, std::string_view name, std::string_view value) {
-  if (!value.empty()) event.set_text(name, value);
 }
 
 void start(Event& event, EventKind kind, const Message& message) {
@@ -98,10 +85,8 @@ std::string_view in_brackets(std::string_view value) {
 // gk20a to gp10b: "mmu fault on engine 0, engine subid 0 (gpc), client 1 (t1 0), addr 0x..., ..."
 Piece old_fault(const Message& message, std::string_view text, Event& event) {
   Scan scan(text);
-  const auto engine = scan.number();
-  if (!engine) return {};
   start(event, EventKind::kGpuMmuFault, message);
-  event.set_number("engine", *engine);
+  if (!take_number(scan, event, "engine")) return {};
   set_if(event, "client", in_brackets(value_of(text, ", client ")));
   set_if(event, "client_type", in_brackets(value_of(text, "subid ")));
   // The oldest print both halves: "0x0000007f:0x80001000".
@@ -168,23 +153,17 @@ Piece context_fault(const Message& message, Event& event) {
   Scan scan(message.text);
   const bool tsg = scan.literal("TSG ");
   if (!tsg && !scan.literal("channel ")) return {};
-  const auto id = scan.number();
-  if (!id || !scan.literal(" generated a mmu fault")) return {};
   start(event, EventKind::kGpuMmuFault, message);
-  event.set_number(tsg ? "tsg" : "channel", *id);
-  return kWhole;
+  if (!take_number(scan, event, tsg ? "tsg" : "channel")) return {};
+  return scan.literal(" generated a mmu fault") ? kWhole : Piece{};
 }
 
 // "error notifier set to 13 for ch 44 owned by name"
 Piece notifier(const Message& message, std::string_view text, Event& event) {
   Scan scan(text);
-  const auto number = scan.number();
-  if (!number) return {};
   start(event, EventKind::kGpuError, message);
-  event.set_number("notifier", *number);
-  if (scan.past("ch ")) {
-    if (const auto channel = scan.number()) event.set_number("channel", *channel);
-  }
+  if (!take_number(scan, event, "notifier")) return {};
+  if (scan.past("ch ")) take_number(scan, event, "channel");
   if (scan.past("owned by ")) set_if(event, "comm", trim(scan.rest()));
   return kWhole;
 }
@@ -194,9 +173,7 @@ Piece dma_failure(const Message& message, Event& event) {
   Scan scan(message.text);
   if (scan.past("[")) set_if(event, "aperture", scan.until("]").value_or(""));
   scan = Scan(message.text);
-  if (scan.past(" size=")) {
-    if (const auto size = scan.number()) event.set_number("size", *size);
-  }
+  if (scan.past(" size=")) take_number(scan, event, "size");
   scan = Scan(message.text);
   if (scan.past("flags:")) set_if(event, "flags", trim(scan.rest()));
   return kWhole;
@@ -206,10 +183,7 @@ bool reports_no_memory(std::string_view text) {
   constexpr std::array<std::string_view, 9> kPhrases{
       "ailed to alloc",   "nable to alloc", "ould not alloc",    "annot alloc", "lloc failed",
       "llocation failed", "ut of memory",   "not enough memory", "ENOMEM"};
-  for (const std::string_view phrase : kPhrases) {
-    if (contains(text, phrase)) return true;
-  }
-  return false;
+  return contains_any(text, kPhrases);
 }
 
 Piece known_text(const Message& message, Event& event) {
@@ -276,7 +250,7 @@ std::string_view owner_name(std::string_view text) {
 // "pid=123, name=app, " ; what the driver does not know it prints as '<unknown>'.
 void take_owner(Scan& scan, Event& event) {
   if (scan.literal("pid=")) {
-    if (const auto pid = scan.number()) event.set_number("pid", *pid);
+    take_number(scan, event, "pid");
     scan.up_to(",");
     scan.literal(",");
     scan.blanks();
@@ -320,7 +294,7 @@ Piece decode_nvrm(Scan scan, Event& event) {
   if (scan.literal("Xid (")) return decode_xid(scan, event);
   const std::string_view all = scan.rest();
   const auto function = scan.until(": ");
-  if (!function || !is_name(*function)) return {};
+  if (!function || !is_c_name(*function)) return {};
   if (!contains(all, "[NV_ERR_NO_MEMORY]") && !contains(all, "can't alloc VA space")) return {};
   event.reset(EventKind::kGpuAllocFailure);
   set_if(event, "dev", gpu);
@@ -340,12 +314,112 @@ Piece decode(std::string_view text, Event& event) {
   return {};
 }
 
+struct Meaning {
+  std::int64_t number;
+  std::string_view text;
+};
+
+constexpr std::array kXids{
+    Meaning{8, "the GPU stopped working on it"},
+    Meaning{13, "the graphics engine met an error, usually a fault of the program"},
+    Meaning{31, "MMU fault"},
+    Meaning{32, "damaged command buffer"},
+    Meaning{38, "driver firmware error"},
+    Meaning{43, "the GPU stopped working on it, usually a fault of the program"},
+    Meaning{44, "fault while switching contexts"},
+    Meaning{45, "the program's channels were removed, often after another error"},
+    Meaning{48, "uncorrectable memory error (double-bit ECC)"},
+    Meaning{61, "the GPU's own controller stopped"},
+    Meaning{62, "the GPU's own controller halted"},
+    Meaning{63, "a memory row or page was taken out of use"},
+    Meaning{64, "a memory row or page could not be taken out of use"},
+    Meaning{68, "the video decoder met an error"},
+    Meaning{69, "the graphics engine refused a command"},
+    Meaning{74, "NVLink error"},
+    Meaning{79, "the GPU has fallen off the bus"},
+    Meaning{92, "many corrected memory errors"},
+    Meaning{94, "memory error, contained to one program"},
+    Meaning{95, "memory error that spread: the GPU needs a reset"},
+    Meaning{109, "context switch timed out"},
+    Meaning{119, "the GPU's firmware (GSP) does not answer"},
+    Meaning{120, "the GPU's firmware (GSP) met an error"},
+    Meaning{143, "the GPU could not be started"},
+    Meaning{154, "the GPU needs another recovery action than before"},
+};
+
+constexpr std::array kNotifiers{
+    Meaning{8, "the channel made no progress in time"},
+    Meaning{12, "illegal method"},
+    Meaning{13, "the graphics engine met an error"},
+    Meaning{24, "waited too long for a semaphore"},
+    Meaning{25, "illegal notification"},
+    Meaning{31, "MMU fault"},
+    Meaning{32, "damaged command buffer"},
+};
+
+template <class Table>
+void add_meaning(std::string& out, const Table& table, std::optional<std::int64_t> number) {
+  for (const Meaning& meaning : table) {
+    if (number && meaning.number == *number) out.append(" (").append(meaning.text).append(")");
+  }
+}
+
+void describe_fault(const Event& event, std::string& out) {
+  out += "the GPU";
+  add_name(out, event, "dev", " ");
+  add_name(out, event, "pci", " ");
+  out += " met an MMU fault";
+  add_name(out, event, "addr", " at address ");
+  add_quote(out, event, "fault_type", " (", ")");
+  add_quote(out, event, "access", ", ", " access");
+  add_number(out, event, "tsg", ", channel group ");
+  add_number(out, event, "channel", ", channel ");
+  if (event.has("comm") || event.has("pid")) out += ", in " + process_in_words(event);
+}
+
+void describe_error(const Event& event, std::string& out) {
+  out += "the driver of the GPU";
+  add_name(out, event, "dev", " ");
+  if (const auto number = event.number("notifier")) {
+    out += " gave a channel up with error ";
+    out += std::to_string(*number);
+    add_meaning(out, kNotifiers, number);
+    add_number(out, event, "channel", ", channel ");
+    if (event.has("comm")) out += ", in " + process_in_words(event);
+    return;
+  }
+  out += " reports an error";
+  add_name(out, event, "function", " in ", {}, 60);
+  add_quote(out, event, "text", ", \"", "\"", 160);
+}
+
+void describe_alloc(const Event& event, std::string& out) {
+  out += "the driver of the GPU";
+  add_name(out, event, "dev", " ");
+  out += " could not allocate memory";
+  add_number(out, event, "size", ", ", " bytes wanted");
+  add_name(out, event, "flags", " with ");
+  add_quote(out, event, "text", ", \"", "\"", 160);
+}
+
+void describe_xid(const Event& event, std::string& out) {
+  out += "the GPU";
+  add_name(out, event, "pci", " ");
+  add_number(out, event, "xid", " reports Xid ");
+  add_meaning(out, kXids, event.number("xid"));
+  if (event.has("comm") || event.has("pid")) out += ", in " + process_in_words(event);
+  add_quote(out, event, "text", ", \"", "\"", 160);
+}
+
+void describe(const Event& event, std::string& out) {
+  if (event.kind() == EventKind::kGpuMmuFault) describe_fault(event, out);
+  if (event.kind() == EventKind::kGpuError) describe_error(event, out);
+  if (event.kind() == EventKind::kGpuAllocFailure) describe_alloc(event, out);
+  if (event.kind() == EventKind::kGpuXid) describe_xid(event, out);
+}
+
 }  // namespace
 
-const Family kGpu{.name = "gpu",
-                  .anchors = kAnchors,
-                  .decode = decode,
-                  .complete = nullptr,
-                  .describe = describe_gpu};
+const Family kGpu{.name = "gpu", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

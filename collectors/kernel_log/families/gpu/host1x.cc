@@ -46,9 +46,9 @@ Piece stuck(const DevLine& line, Event& event) {
   }
   event.reset(EventKind::kHost1xTimeout);
   event.set_text("dev", line.dev);
-  if (!comm.empty()) event.set_text("comm", comm);
+  set_if(event, "comm", comm);
   event.set_number("syncpt", *id);
-  if (!name.empty()) event.set_text("syncpt_name", name);
+  set_if(event, "syncpt_name", name);
   set_number_after(event, "thresh", scan.rest(), {}, false);
   set_number_after(event, "timeout", scan.rest(), "timeout=", true);
   return {.role = Role::kWhole};
@@ -99,10 +99,6 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kHost1x{.name = "host1x",
-                     .anchors = kAnchors,
-                     .decode = decode,
-                     .complete = nullptr,
-                     .describe = describe};
+const Family kHost1x{.name = "host1x", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <array>
 
+#include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/families.h"
-#include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -13,10 +12,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kAnchors{"NvMapMem",         "nvbufsurface: ",
                                                    "nvbuf_utils: ",    "NvBufSurf",
                                                    "NvEGLImageFromFd", "NvBufferCreate"};
-
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
-}
 
 std::string_view take_name(Scan& scan) {
   const std::string_view rest = scan.rest();
@@ -31,14 +26,12 @@ bool reports_failure(std::string_view text) {
   constexpr std::array<std::string_view, 14> kPhrases{
       "ailed",  "ailure",   "rror",       "nvalid", "ismatch",  "NOT found",  "not found",
       "No EGL", "ould not", "an not get", "annot ", "nable to", "nsupported", "ot supported"};
-  return std::any_of(kPhrases.begin(), kPhrases.end(), [&](std::string_view phrase) {
-    return text.find(phrase) != std::string_view::npos;
-  });
+  return contains_any(text, kPhrases);
 }
 
 Piece whole(Event& event, EventKind kind, std::string_view function) {
   event.reset(kind);
-  if (!function.empty()) event.set_text("function", function);
+  set_if(event, "function", function);
   return {.role = Role::kWhole};
 }
 
@@ -103,9 +96,7 @@ Piece decode_at(std::size_t anchor, std::string_view text, Event& event) {
 bool quotes_a_device(std::string_view before) {
   constexpr std::array<std::string_view, 4> kQuotes{
       "Product: ", "Manufacturer: ", "SerialNumber: ", "input: "};
-  return std::any_of(kQuotes.begin(), kQuotes.end(), [&](std::string_view quote) {
-    return before.find(quote) != std::string_view::npos;
-  });
+  return contains_any(before, kQuotes);
 }
 
 // Where nvmap's own error lines stand: at the line's start, or behind the name of a program,
@@ -155,7 +146,6 @@ void describe(const Event& event, std::string& out) {
 const Family kUserSpaceNvmap{.name = "user_space_nvmap",
                              .anchors = kAnchors,
                              .decode = decode,
-                             .complete = nullptr,
                              .describe = describe,
                              .user_space = true};
 

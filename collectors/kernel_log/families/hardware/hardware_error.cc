@@ -9,13 +9,6 @@
 namespace jetmem::kernel_log {
 namespace {
 
-void set_hex_after(Event& event, std::string_view name, std::string_view text,
-                   std::string_view key) {
-  Scan scan(text);
-  if (!scan.past(key)) return;
-  if (const auto digits = scan.hex()) event.set_text(name, *digits);
-}
-
 // "mc#0csrow#1 (csrow:1 page:0x1a2b offset:0x80 grain:8 syndrome:0x4)", and the form of 3.4 and
 // older with ", " between and a blank instead of the colon.
 void set_position(Event& event, std::string_view text, std::string_view separator) {
@@ -23,14 +16,13 @@ void set_position(Event& event, std::string_view text, std::string_view separato
   for (const std::string_view name : {"page", "offset", "grain", "syndrome"}) {
     const std::size_t length = name.copy(key.data(), key.size());
     key[length] = separator.front();
-    set_hex_after(event, name, text, {key.data(), length + 1});
+    Scan scan(text);
+    if (scan.past({key.data(), length + 1})) take_hex(scan, event, name);
   }
 }
 
 Piece edac_controller(Scan scan, Event& event) {
-  const auto mc = scan.number();
-  if (!mc || *mc < 0 || !scan.literal(": ")) return {};
-  event.set_number("mc", *mc);
+  if (!take_natural(scan, event, "mc") || !scan.literal(": ")) return {};
   const auto count = scan.number();
   if (count && !scan.literal(" ")) return {};
   const std::string_view severity = scan.rest().substr(0, 2);
@@ -69,16 +61,12 @@ Piece edac_controller(Scan scan, Event& event) {
 
 // "EDAC DEVICE0: CE: l2_cache instance: cpu0 block: L2 count: 1 'single-bit'": caches.
 Piece edac_device(Scan scan, Event& event) {
-  const auto device = scan.number();
-  if (!device || *device < 0 || !scan.literal(": ")) return {};
-  const std::string_view severity = scan.rest().substr(0, 2);
+  if (!take_natural(scan, event, "device") || !scan.literal(": ")) return {};
+  const auto severity = scan.until(": ");
   if (severity != "CE" && severity != "UE") return {};
-  scan = Scan(scan.rest().substr(2));
-  if (!scan.literal(": ")) return {};
   const auto name = scan.until(" instance: ");
   if (!name) return {};
-  event.set_number("device", *device);
-  event.set_text("severity", severity);
+  event.set_text("severity", *severity);
   event.set_text("name", *name);
   if (const auto instance = scan.until(" block")) event.set_text("instance", *instance);
   scan.literal(":");
@@ -108,16 +96,12 @@ Piece ghes(std::string_view text, Event& event) {
   Scan scan(text);
   event.reset(EventKind::kMemoryError);
   if (scan.literal("{")) {
-    const auto number = scan.number();
-    if (!number || !scan.literal("}")) return {};
-    event.set_number("ghes", *number);
+    if (!take_number(scan, event, "ghes") || !scan.literal("}")) return {};
   }
   if (!scan.literal("[Hardware Error]: ")) return {};
   scan.blanks();
   if (scan.literal("Hardware error from APEI Generic Hardware Error Source: ")) {
-    const auto source = scan.number();
-    if (!source || *source < 0) return {};
-    event.set_number("source", *source);
+    if (!take_natural(scan, event, "source")) return {};
     return {.role = Role::kOpens, .join = "ghes"};
   }
   if (scan.literal("event severity: ")) {
@@ -181,13 +165,11 @@ Piece serror(std::string_view text, Event& event) {
       !scan.literal("Bad mode in Error handler detected on CPU")) {
     return {};
   }
-  const auto cpu = scan.number();
-  if (!cpu || *cpu < 0 || !scan.literal(", code 0x")) return {};
-  const auto code = scan.hex();
-  if (!code) return {};
   event.reset(EventKind::kMemoryError);
   event.set_text("error", "SError");
-  event.set_number("cpu", *cpu);
+  if (!take_natural(scan, event, "cpu") || !scan.literal(", code 0x")) return {};
+  const auto code = scan.hex();
+  if (!code) return {};
   event.set_hex("code", parse_hex(*code).value_or(0));
   return {.role = Role::kWhole};
 }
@@ -199,11 +181,7 @@ std::string times(std::int64_t count) {
 }  // namespace
 
 Piece decode_hardware_error(std::string_view text, Event& event) {
-  for (auto* const format : {edac, ghes, ras, serror}) {
-    const Piece piece = format(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
+  return first_piece({edac, ghes, ras, serror}, text, event);
 }
 
 void describe_hardware_error(const Event& event, std::string& out) {

@@ -39,10 +39,8 @@ Piece failure(std::string_view text, Event& event) {
   Scan scan(text);
   if (!scan.literal("Memory failure: ") && !scan.literal("MCE ")) return {};
   if (scan.rest().substr(0, 2) != "0x") return {};
-  const auto pfn = scan.hex();
-  if (!pfn || !scan.literal(": ")) return {};
   event.reset(EventKind::kMemoryError);
-  event.set_text("pfn", *pfn);
+  if (!take_hex(scan, event, "pfn") || !scan.literal(": ")) return {};
   const bool named = scan.literal("recovery action for ");
   if (const auto page = scan.until_last(named ? ": " : " recovery: ")) {
     event.set_text("page_type", *page);
@@ -80,13 +78,11 @@ Piece soft_offline(std::string_view text, Event& event) {
   scan.literal("Memory failure: ");
   if (!scan.literal("Soft offline: ") && !scan.literal("soft offline: ")) return {};
   if (scan.rest().substr(0, 2) != "0x") return {};
-  const auto pfn = scan.hex();
-  if (!pfn) return {};
+  event.reset(EventKind::kMemoryError);
+  if (!take_hex(scan, event, "pfn")) return {};
   scan.literal(":");
   scan.blanks();
   if (scan.at_end()) return {};
-  event.reset(EventKind::kMemoryError);
-  event.set_text("pfn", *pfn);
   event.set_bool("soft_offline", true);
   event.set_text("error", scan.rest());
   return {.role = Role::kWhole};
@@ -102,14 +98,12 @@ Piece bad_page(std::string_view text, Event& event) {
     event.set_text("error", "Bad rss-counter");
     set_sized(event, "idx", text, " idx:", " ");
     Scan value(text);
-    if (value.past(" val:")) {
-      if (const auto n = value.number()) event.set_number("val", *n);
-    }
+    if (value.past(" val:")) take_number(value, event, "val");
     Scan who(text);
     if (who.past(" Comm:")) {
       if (const auto comm = who.until_last(" Pid:"); comm && is_comm(*comm)) {
         event.set_text("comm", *comm);
-        if (const auto pid = who.number()) event.set_number("pid", *pid);
+        take_number(who, event, "pid");
       }
     }
     return {.role = Role::kWhole};
@@ -132,13 +126,9 @@ Piece bad_page(std::string_view text, Event& event) {
   }
   const auto comm = scan.until_last("  pte:");
   if (!comm || !is_comm(*comm)) return {};
-  const auto pte = scan.hex();
-  if (!pte) return {};
   event.set_text("comm", *comm);
-  event.set_text("pte", *pte);
-  if (scan.literal(" pmd:")) {
-    if (const auto pmd = scan.hex()) event.set_text("pmd", *pmd);
-  }
+  if (!take_hex(scan, event, "pte")) return {};
+  if (scan.literal(" pmd:")) take_hex(scan, event, "pmd");
   return {.role = Role::kWhole};
 }
 
@@ -159,21 +149,16 @@ Piece list_damage(std::string_view text, Event& event) {
 Piece kmemleak(std::string_view text, Event& event) {
   Scan scan(text);
   if (!scan.literal("kmemleak: ")) return {};
-  const auto count = scan.number();
-  if (!count || *count < 0 || !scan.literal(" new suspected memory leaks")) return {};
   event.reset(EventKind::kKmemleak);
-  event.set_number("count", *count);
+  if (!take_natural(scan, event, "count")) return {};
+  if (!scan.literal(" new suspected memory leaks")) return {};
   return {.role = Role::kWhole};
 }
 
 Piece decode(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  for (auto* const format :
-       {failure, soft_offline, bad_page, list_damage, kmemleak, decode_hardware_error}) {
-    const Piece piece = format(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
+  return first_piece(
+      {failure, soft_offline, bad_page, list_damage, kmemleak, decode_hardware_error}, text, event);
 }
 
 void describe_failure(const Event& event, std::string& out) {
@@ -215,10 +200,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kMemoryError{.name = "memory_error",
-                          .anchors = kAnchors,
-                          .decode = decode,
-                          .complete = nullptr,
-                          .describe = describe};
+const Family kMemoryError{
+    .name = "memory_error", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

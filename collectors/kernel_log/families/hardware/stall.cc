@@ -13,39 +13,39 @@ constexpr std::array<std::string_view, 5> kAnchors{"INFO: task ", "BUG: soft loc
                                                    "Watchdog detected hard LOCKUP on cpu ",
                                                    "INFO: rcu", "rcu: "};
 
+struct Task {
+  std::string_view comm;
+  std::int64_t pid = 0;
+};
+
 // "comm:pid"; the comm itself may contain colons.
-bool take_task(std::string_view text, std::string_view& comm, std::int64_t& pid) {
+std::optional<Task> task_of(std::string_view text) {
   Scan scan(text);
-  const auto name = scan.until_last(":");
-  if (!name || !is_comm(*name)) return false;
-  const auto number = scan.number();
-  if (!number || !scan.at_end()) return false;
-  comm = *name;
-  pid = *number;
-  return true;
+  const auto comm = scan.until_last(":");
+  if (!comm || !is_comm(*comm)) return std::nullopt;
+  const auto pid = scan.number();
+  return pid && scan.at_end() ? std::optional(Task{*comm, *pid}) : std::nullopt;
 }
 
 // "kworker/0:1:77 is blocked on a mutex likely owned by task dd:81."; tells what the task above
 // waits for.
 Piece blocked_on(Scan scan, Event& event) {
-  std::string_view comm;
-  std::int64_t pid = 0;
-  auto task = scan.until_last(" is blocked on a");
-  if (!task || !take_task(*task, comm, pid)) return {};
+  const auto task = task_of(scan.until_last(" is blocked on a").value_or(""));
+  if (!task) return {};
   event.reset(EventKind::kHungTask);
-  event.set_number("pid", pid);
+  event.set_number("pid", task->pid);
   scan.literal("n");
   scan.blanks();
   const std::string_view lock = scan.up_to(" ,");
-  if (!lock.empty()) event.set_text("lock", lock);
+  set_if(event, "lock", lock);
   if (scan.past(" by task ")) {
     std::string_view owner = trim(scan.rest());
     // A semaphore that is read and written says which: "dd:81 <writer>".
     owner = owner.substr(0, owner.find(" <"));
     if (!owner.empty() && owner.back() == '.') owner.remove_suffix(1);
-    if (take_task(owner, comm, pid)) {
-      event.set_text("owner_comm", comm);
-      event.set_number("owner_pid", pid);
+    if (const auto found = task_of(owner)) {
+      event.set_text("owner_comm", found->comm);
+      event.set_number("owner_pid", found->pid);
     }
   }
   return {.role = Role::kFollows, .step = 1, .last = true, .join = "pid"};
@@ -54,17 +54,16 @@ Piece blocked_on(Scan scan, Event& event) {
 // "kworker/0:1:77 blocked for more than 120 seconds."
 Piece hung_task(Scan scan, Event& event) {
   const std::string_view all = scan.rest();
-  auto task = scan.until_last(" blocked for more than ");
-  const bool io = !task.has_value();
-  if (io) task = scan.until_last(" blocked in I/O wait for more than ");
-  if (!task) return blocked_on(Scan(all), event);
-  std::string_view comm;
-  std::int64_t pid = 0;
+  auto who = scan.until_last(" blocked for more than ");
+  const bool io = !who.has_value();
+  if (io) who = scan.until_last(" blocked in I/O wait for more than ");
+  if (!who) return blocked_on(Scan(all), event);
+  const auto task = task_of(*who);
   const auto seconds = scan.number();
-  if (!seconds || !take_task(*task, comm, pid)) return {};
+  if (!seconds || !task) return {};
   event.reset(EventKind::kHungTask);
-  event.set_text("comm", comm);
-  event.set_number("pid", pid);
+  event.set_text("comm", task->comm);
+  event.set_number("pid", task->pid);
   if (scan.literal(" seconds")) event.set_number("seconds", *seconds);
   if (io) event.set_bool("io_wait", true);
   return {.role = Role::kOpens, .join = "pid"};
@@ -72,28 +71,21 @@ Piece hung_task(Scan scan, Event& event) {
 
 // "CPU#1 stuck for 22s! [dd:81]"
 Piece soft_lockup(Scan scan, Event& event) {
-  const auto cpu = scan.number();
-  if (!cpu || !scan.literal(" stuck for ")) return {};
-  const auto seconds = scan.number();
-  if (!seconds || !scan.literal("s!")) return {};
   event.reset(EventKind::kSoftLockup);
-  event.set_number("cpu", *cpu);
-  event.set_number("seconds", *seconds);
-  std::string_view comm;
-  std::int64_t pid = 0;
+  if (!take_number(scan, event, "cpu") || !scan.literal(" stuck for ")) return {};
+  if (!take_number(scan, event, "seconds") || !scan.literal("s!")) return {};
   scan.blanks();
-  if (scan.literal("[") && take_task(scan.until_last("]").value_or(""), comm, pid)) {
-    event.set_text("comm", comm);
-    event.set_number("pid", pid);
+  if (!scan.literal("[")) return {.role = Role::kWhole};
+  if (const auto task = task_of(scan.until_last("]").value_or(""))) {
+    event.set_text("comm", task->comm);
+    event.set_number("pid", task->pid);
   }
   return {.role = Role::kWhole};
 }
 
 Piece hard_lockup(Scan scan, Event& event) {
-  const auto cpu = scan.number();
-  if (!cpu || !trim(scan.rest()).empty()) return {};
   event.reset(EventKind::kHardLockup);
-  event.set_number("cpu", *cpu);
+  if (!take_number(scan, event, "cpu") || !trim(scan.rest()).empty()) return {};
   return {.role = Role::kWhole};
 }
 
@@ -139,10 +131,8 @@ Piece rcu_detail(Scan scan, Event& event) {
     if (!scan.number() || !scan.literal(", ")) return {};
   }
   if (!scan.literal("t=")) return {};
-  const auto jiffies = scan.number();
-  if (!jiffies || !scan.literal(" jiffies")) return {};
   event.reset(EventKind::kRcuStall);
-  event.set_number("jiffies", *jiffies);
+  if (!take_number(scan, event, "jiffies") || !scan.literal(" jiffies")) return {};
   return {.role = Role::kFollows, .step = 2, .last = true};
 }
 
@@ -197,10 +187,6 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kStall{.name = "stall",
-                    .anchors = kAnchors,
-                    .decode = decode,
-                    .complete = nullptr,
-                    .describe = describe};
+const Family kStall{.name = "stall", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

@@ -16,13 +16,11 @@ constexpr std::array<std::string_view, 6> kAnchors{
 // "thermal thermal_zone0: critical temperature reached (105 C), shutting down", and since 5.16
 // "thermal thermal_zone0: cpu-thermal: critical temperature reached, shutting down"
 Piece critical(const DevLine& line, Event& event) {
-  constexpr std::string_view kWords = "critical temperature reached";
   Scan scan(line.text);
   std::string_view type;
-  if (!scan.literal(kWords)) {
-    const auto before = scan.until_last(": critical temperature reached");
-    if (!before || before->empty()) return {};
-    type = *before;
+  if (!scan.literal("critical temperature reached")) {
+    type = scan.until_last(": critical temperature reached").value_or("");
+    if (type.empty()) return {};
   }
   if (!scan.at_end() && !is_blank(scan.rest().front()) && scan.rest().front() != ',' &&
       scan.rest().front() != '(') {
@@ -30,7 +28,7 @@ Piece critical(const DevLine& line, Event& event) {
   }
   event.reset(EventKind::kThermal);
   event.set_text("zone", line.dev);
-  if (!type.empty()) event.set_text("zone_type", type);
+  set_if(event, "zone_type", type);
   event.set_text("trip", "critical");
   scan.blanks();
   if (scan.literal("(")) {
@@ -48,7 +46,7 @@ Piece protection(Scan scan, Event& event) {
   event.set_text("action", action);
   std::string_view reason;
   if (scan.literal(" (")) reason = scan.until_last(")").value_or("");
-  if (!reason.empty()) event.set_text("reason", reason);
+  set_if(event, "reason", reason);
   // Regulators and batteries ask for it too.
   if (reason != "Temperature too high") return {.role = Role::kWhole};
   event.set_text("trip", "critical");
@@ -68,21 +66,17 @@ Piece over_current(Scan scan, Event& event) {
 // x86: "CPU2: Core temperature above threshold, cpu clock throttled (total events = 7)"; since 5.6
 // "is above" and "is throttled".
 Piece throttled(Scan scan, Event& event) {
-  const auto cpu = scan.number();
-  if (!cpu || !scan.literal(": ")) return {};
+  event.reset(EventKind::kThermal);
+  event.set_text("trip", "throttled");
+  if (!take_number(scan, event, "cpu") || !scan.literal(": ")) return {};
   const std::string_view level = scan.up_to(" ");
   if (level != "Core" && level != "Package") return {};
   if (!scan.literal(" temperature above threshold, cpu clock throttled") &&
       !scan.literal(" temperature is above threshold, cpu clock is throttled")) {
     return {};
   }
-  event.reset(EventKind::kThermal);
-  event.set_text("trip", "throttled");
-  event.set_number("cpu", *cpu);
   event.set_text("level", level);
-  if (scan.literal(" (total events = ")) {
-    if (const auto total = scan.number()) event.set_number("total_events", *total);
-  }
+  if (scan.literal(" (total events = ")) take_number(scan, event, "total_events");
   return {.role = Role::kWhole};
 }
 
@@ -92,11 +86,9 @@ Piece undervoltage(std::string_view dev, Scan scan, Event& event) {
     return {};
   }
   event.reset(EventKind::kThermal);
-  if (!dev.empty()) event.set_text("dev", dev);
+  set_if(event, "dev", dev);
   event.set_text("trip", "undervoltage");
-  if (scan.literal(" (")) {
-    if (const auto status = scan.hex()) event.set_text("status", *status);
-  }
+  if (scan.literal(" (")) take_hex(scan, event, "status");
   return {.role = Role::kWhole};
 }
 
@@ -140,10 +132,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kThermal{.name = "thermal",
-                      .anchors = kAnchors,
-                      .decode = decode,
-                      .complete = nullptr,
-                      .describe = describe};
+const Family kThermal{
+    .name = "thermal", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

@@ -34,7 +34,7 @@ bool set_mode(Scan scan, Event& event, bool bare = false) {
   const std::string_view rest = scan.rest();
   std::string_view nodes = rest.substr(0, rest.find_first_not_of("0123456789-,"));
   while (!nodes.empty() && !is_digit(nodes.back())) nodes.remove_suffix(1);
-  if (!nodes.empty()) event.set_text("nodemask", nodes);
+  set_if(event, "nodemask", nodes);
   return true;
 }
 
@@ -80,16 +80,11 @@ Piece slab(std::string_view text, Event& event) {
   if (!scan.literal(": Unable to allocate memory on ")) return {};
   event.reset(EventKind::kSlabAllocFailure);
   if (scan.literal("CPU ")) {  // from 6.14 on
-    const auto cpu = scan.number();
-    if (!cpu || !scan.past(") on ")) return {};
-    event.set_number("cpu", *cpu);
+    if (!take_number(scan, event, "cpu") || !scan.past(") on ")) return {};
   }
-  if (!scan.literal("node ")) return {};
-  const auto node = scan.number();
-  if (!node) return {};
+  if (!scan.literal("node ") || !take_number(scan, event, "node")) return {};
   if (!scan.literal(", gfp=") && !scan.literal(" (gfp=")) return {};
   if (!Scan(scan).hex()) return {};
-  event.set_number("node", *node);
   if (const auto gfp = take_gfp(scan); gfp && !scan.at_end()) event.set_text("gfp", *gfp);
   return {.role = Role::kOpens};
 }
@@ -179,12 +174,8 @@ Piece vmalloc_old(std::string_view text, Event& event) {
 
 Piece decode(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  for (auto* const format :
-       {page_failure, page_stall, slab, slab_cache, vmap, vmalloc_error, vmalloc_old}) {
-    const Piece piece = format(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
+  return first_piece({page_failure, page_stall, slab, slab_cache, vmap, vmalloc_error, vmalloc_old},
+                     text, event);
 }
 
 void describe(const Event& event, std::string& out) {
@@ -228,7 +219,6 @@ void describe(const Event& event, std::string& out) {
 const Family kAllocation{.name = "allocation",
                          .anchors = kAnchors,
                          .decode = decode,
-                         .complete = nullptr,
                          .describe = describe,
                          .joins = joins};
 

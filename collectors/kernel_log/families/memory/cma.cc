@@ -126,20 +126,16 @@ Piece pages(std::string_view text, Event& event) {
   if (!runs) return {};
   const auto listed = take_runs(trim(*runs));
   scan.blanks();
-  const auto free = scan.number();
-  if (!free || *free < 0) return {};
+  event.reset(EventKind::kCmaAllocFailure);
+  if (!take_natural(scan, event, "free")) return {};
   if (!scan.literal(" free of ")) {
     // A vendor's form: "=>357 pages, total: 2048 pages".
     if (!whole || !scan.literal(" pages, total: ")) return {};
   }
-  const auto total = scan.number();
-  if (!total || *total < 0) return {};
+  if (!take_natural(scan, event, "total")) return {};
   if (!scan.literal(" total pages") && !scan.literal(" pages")) return {};
   const bool list = runs->find_first_not_of("0123456789@+ ") == std::string_view::npos;
   if (!whole && !list) return {};
-  event.reset(EventKind::kCmaAllocFailure);
-  event.set_number("free", *free);
-  event.set_number("total", *total);
   if (whole && listed) event.set_number("largest", listed->largest);
   return {.role = Role::kFollows, .step = 2, .last = true};
 }
@@ -168,11 +164,7 @@ Piece busy(std::string_view text, Event& event) {
 
 Piece decode(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  for (auto* const format : {failure, pages, busy}) {
-    const Piece piece = format(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
+  return first_piece({failure, pages, busy}, text, event);
 }
 
 // The longest run of all ranges, unless one was lost or cut off: then they do not add up.
@@ -220,7 +212,7 @@ void describe(const Event& event, std::string& out) {
 const Family kCma{.name = "cma",
                   .anchors = kAnchors,
                   .decode = decode,
-                  .complete = complete,
-                  .describe = describe};
+                  .describe = describe,
+                  .complete = complete};
 
 }  // namespace jetmem::kernel_log

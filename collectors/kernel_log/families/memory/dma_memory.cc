@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for devices: DMA buffers (kernel/dma, drivers), bounce buffers (swiotlb) and the kernel's
 // part of nvmap. Contiguous areas are in cma.cc.
+#include <array>
+
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/families.h"
@@ -59,7 +61,7 @@ bool ends_a_prefix(std::string_view before) {
 
 Piece dma_event(Event& event, std::string_view dev, std::optional<std::int64_t> size) {
   event.reset(EventKind::kDmaAllocFailure);
-  if (!dev.empty()) event.set_text("dev", dev);
+  set_if(event, "dev", dev);
   if (size) event.set_number("size", *size);
   return {.role = Role::kWhole};
 }
@@ -156,7 +158,7 @@ Piece swiotlb(std::string_view text, Event& event) {
   const auto before = scan.until("swiotlb buffer is full");
   if (!before || !ends_a_prefix(*before)) return {};
   event.reset(EventKind::kSwiotlbFull);
-  if (const std::string_view dev = device_before(*before); !dev.empty()) event.set_text("dev", dev);
+  set_if(event, "dev", device_before(*before));
   if (scan.literal(" (sz: ")) {
     if (!take_count(scan, event, "size") || !scan.literal(" bytes)")) return {};
   }
@@ -170,13 +172,6 @@ Piece swiotlb(std::string_view text, Event& event) {
   if (!used || *used < 0 || (slots && !scan.literal(" (slots)"))) return {.role = Role::kWhole};
   event.set_number("used", *used);
   return {.role = Role::kWhole};
-}
-
-bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words) {
-    if (text.find(word) != std::string_view::npos) return true;
-  }
-  return false;
 }
 
 // "nvmap_heap_init: ..." (the function in front), or "nvmap nvmap: ..." of dev_err(). Its wordings
@@ -194,13 +189,13 @@ Piece nvmap(std::string_view text, Event& event) {
   if (!function.empty() && !scan.literal(":")) return {};
   scan.blanks();
   const std::string_view message = scan.rest();
-  if (!has_any(message, {"alloc", "memory", "Alloc", "Memory"})) return {};
-  if (!has_any(message, {"fail", "Fail", "out of memory", "Out of memory", "no memory", "unable to",
-                         "Unable to", "cannot ", "Cannot ", "insufficient"})) {
-    return {};
-  }
+  constexpr std::array<std::string_view, 4> kMemory{"alloc", "memory", "Alloc", "Memory"};
+  constexpr std::array<std::string_view, 10> kFailure{
+      "fail",      "Fail",      "out of memory", "Out of memory", "no memory",
+      "unable to", "Unable to", "cannot ",       "Cannot ",       "insufficient"};
+  if (!contains_any(message, kMemory) || !contains_any(message, kFailure)) return {};
   event.reset(EventKind::kNvmap);
-  if (!function.empty()) event.set_text("function", function);
+  set_if(event, "function", function);
   event.set_text("error", message);
   return {.role = Role::kWhole};
 }
@@ -217,7 +212,8 @@ Piece worded_by_driver(std::string_view text, Event& event) {
   if (!scan.literal("buffer with size ")) {
     const auto what = scan.until(" of size ");
     if (!what || what->size() > 60 || !is_kernel_words(*what)) return {};
-    if (!has_any(*what, {"buffer", "Buffer", "memory", "DMA", "dma"})) return {};
+    constexpr std::array<std::string_view, 5> kBuffer{"buffer", "Buffer", "memory", "DMA", "dma"};
+    if (!contains_any(*what, kBuffer)) return {};
   }
   std::optional<std::int64_t> size;
   if (!take_size(scan, size) || !at_word_end(scan)) return {};
@@ -240,11 +236,8 @@ Piece nvmap_heap(std::string_view text, Event& event) {
 
 Piece decode(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  for (auto* const format : {driver_dma, core_dma, swiotlb, nvmap, worded_by_driver, nvmap_heap}) {
-    const Piece piece = format(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
+  return first_piece({driver_dma, core_dma, swiotlb, nvmap, worded_by_driver, nvmap_heap}, text,
+                     event);
 }
 
 void describe(const Event& event, std::string& out) {
@@ -285,10 +278,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kDmaMemory{.name = "dma_memory",
-                        .anchors = kAnchors,
-                        .decode = decode,
-                        .complete = nullptr,
-                        .describe = describe};
+const Family kDmaMemory{
+    .name = "dma_memory", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

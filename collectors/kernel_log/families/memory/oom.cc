@@ -44,14 +44,11 @@ Piece invoked(std::string_view text, Event& event) {
   }
   if (scan.past(" order=")) {
     const auto order = scan.number();
-    if (!order) return {};
-    // Somebody asked for it with sysrq: the machine is not short of memory.
-    if (*order < 0) return {};
+    // Below 0 somebody asked for it with sysrq: the machine is not short of memory.
+    if (!order || *order < 0) return {};
     if (scan.literal(",")) event.set_number("order", *order);
   }
-  if (scan.past("oom_score_adj=")) {
-    if (const auto adj = scan.number()) event.set_number("oom_score_adj", *adj);
-  }
+  if (scan.past("oom_score_adj=")) take_number(scan, event, "oom_score_adj");
   return {.role = Role::kWhole};
 }
 
@@ -63,8 +60,7 @@ void set_rss(Event& event, std::string_view text, std::string_view unit) {
 
 // Behind "Killed process ".
 bool killed(Scan scan, Event& event) {
-  const auto pid = scan.number();
-  if (!pid || *pid < 0) return false;
+  if (!take_natural(scan, event, "pid")) return false;
   std::optional<std::int64_t> uid;
   std::optional<std::string_view> comm;
   if (scan.literal(", UID ")) {  // RHEL 6
@@ -81,7 +77,6 @@ bool killed(Scan scan, Event& event) {
     }
   }
   if (!comm || !is_comm(*comm)) return false;
-  event.set_number("pid", *pid);
   event.set_text("comm", *comm);
   if (!take_count(scan, event, "total_vm_kb") || !scan.literal("kB")) return false;
   set_rss(event, scan.rest(), "kB");
@@ -91,9 +86,7 @@ bool killed(Scan scan, Event& event) {
     if (!rest.literal(" ")) uid.reset();
   }
   if (uid) event.set_number("uid", *uid);
-  if (scan.past("oom_score_adj:")) {
-    if (const auto adj = scan.number()) event.set_number("oom_score_adj", *adj);
-  }
+  if (scan.past("oom_score_adj:")) take_number(scan, event, "oom_score_adj");
   return true;
 }
 
@@ -238,13 +231,11 @@ Piece reaper(std::string_view text, Event& event) {
   const bool reaped = scan.literal("reaped process ");
   if (!reaped && !scan.literal("unable to reap pid")) return {};
   scan.literal(":");  // also in the first line of 4.6
-  const auto pid = scan.number();
-  if (!pid || *pid < 0 || !scan.literal(" (")) return {};
+  event.reset(EventKind::kOomReaper);
+  if (!take_natural(scan, event, "pid") || !scan.literal(" (")) return {};
   auto comm = reaped ? scan.until_last("), now ") : scan.until_last(")");
   if (reaped && !comm) comm = scan.until_last(") anon-rss");
   if (!comm || !is_comm(*comm)) return {};
-  event.reset(EventKind::kOomReaper);
-  event.set_number("pid", *pid);
   event.set_text("comm", *comm);
   event.set_bool("reaped", reaped);
   set_rss(event, scan.rest(), "kB");
@@ -264,11 +255,7 @@ Piece no_victim(std::string_view text, Event& event) {
 
 Piece decode(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  for (auto* const format : {kill, kill_info, reaper, no_victim, limit_info, invoked}) {
-    const Piece piece = format(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
+  return first_piece({kill, kill_info, reaper, no_victim, limit_info, invoked}, text, event);
 }
 
 void complete(Event& event, Soc /*soc*/) {
@@ -371,7 +358,7 @@ void describe(const Event& event, std::string& out) {
 const Family kOom{.name = "oom",
                   .anchors = kAnchors,
                   .decode = decode,
-                  .complete = complete,
-                  .describe = describe};
+                  .describe = describe,
+                  .complete = complete};
 
 }  // namespace jetmem::kernel_log

@@ -81,32 +81,22 @@ Piece zram(std::string_view text, Event& event) {
   scan.literal("zram: ");
   event.reset(EventKind::kZramError);
   if (scan.literal("Error allocating memory for compressed page: ")) {
-    const auto page = scan.number();
-    if (!page || !scan.literal(", size=")) return {};
-    event.set_number("page", *page);
-    if (const auto size = scan.number()) event.set_number("size", *size);
+    if (!take_number(scan, event, "page") || !scan.literal(", size=")) return {};
+    take_number(scan, event, "size");
     return {.role = Role::kWhole};
   }
   const bool out = scan.literal("Decompression");
   if (!out && !scan.literal("Compression")) return {};
   if (!scan.literal(" failed! err=")) return {};
-  const auto err = scan.number();
-  if (!err) return {};
   event.set_text("op", out ? "read" : "write");
-  event.set_number("err", *err);
-  if (scan.literal(", page=")) {
-    if (const auto page = scan.number()) event.set_number("page", *page);
-  }
+  if (!take_number(scan, event, "err")) return {};
+  if (scan.literal(", page=")) take_number(scan, event, "page");
   return {.role = Role::kWhole};
 }
 
 Piece decode(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  for (auto* const format : {io_error, file_error, zram, bad_entry}) {
-    const Piece piece = format(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
+  return first_piece({io_error, file_error, zram, bad_entry}, text, event);
 }
 
 void describe(const Event& event, std::string& out) {
@@ -132,10 +122,6 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kSwap{.name = "swap",
-                   .anchors = kAnchors,
-                   .decode = decode,
-                   .complete = nullptr,
-                   .describe = describe};
+const Family kSwap{.name = "swap", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

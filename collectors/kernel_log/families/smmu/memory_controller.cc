@@ -24,10 +24,7 @@ void set_access(Event& event, bool secure, bool write) {
 // "@0x00000003ffffff00: "
 bool take_address(Scan& scan, Event& event) {
   if (!scan.literal("@")) return false;
-  const auto address = scan.hex();
-  if (!address || !scan.literal(": ")) return false;
-  event.set_text("addr", *address);
-  return true;
+  return take_hex(scan, event, "addr") && scan.literal(": ");
 }
 
 // "VPR violation ((null))", "EMEM address decode error (SMMU translation error [--S])"
@@ -55,22 +52,14 @@ bool take_hub_error(std::string_view text, Event& event) {
 }
 
 Piece decode_channel(Scan scan, Event& event) {
-  const auto channel = scan.number();
-  if (!channel || !scan.literal(" status:")) return {};
-  const auto status = scan.number();
-  if (!status) return {};
-  event.set_number("channel", *channel);
-  event.set_number("status", *status);
+  if (!take_number(scan, event, "channel") || !scan.literal(" status:")) return {};
+  if (!take_number(scan, event, "status")) return {};
   return {.role = Role::kWhole, .join = "dev"};
 }
 
 Piece decode_carveout(Scan scan, Event& event) {
-  const auto aperture = scan.number();
-  if (!aperture || !scan.literal(" gsc_co_apr_id=")) return {};
-  const auto carveout = scan.number();
-  if (!carveout) return {};
-  event.set_number("gsc_apr_id", *aperture);
-  event.set_number("gsc_co_apr_id", *carveout);
+  if (!take_number(scan, event, "gsc_apr_id") || !scan.literal(" gsc_co_apr_id=")) return {};
+  if (!take_number(scan, event, "gsc_co_apr_id")) return {};
   return {.role = Role::kFollows, .step = 1, .last = true, .join = "dev"};
 }
 
@@ -120,17 +109,13 @@ bool take_l4t_client(Scan& scan, bool tagged, Event& event) {
 
 // "status = 0x20000015; addr = 0x00000000", also "addr = [0x%08lx -> 0x%08lx]"
 Piece status_line(Scan scan, Event& event) {
-  const auto status = scan.hex();
-  if (!status || !scan.literal("; addr = ")) return {};
-  event.set_text("status", *status);
+  if (!take_hex(scan, event, "status") || !scan.literal("; addr = ")) return {};
   const bool range = scan.literal("[");
   const auto address = scan.hex();
   if (!address) return {};
   // "0x%08llx": with fewer digits it was cut off.
   if (address->size() >= 10) event.set_text("addr", *address);
-  if (range && scan.literal(" -> ")) {
-    if (const auto end = scan.hex()) event.set_text("addr_end", *end);
-  }
+  if (range && scan.literal(" -> ")) take_hex(scan, event, "addr_end");
   return {.role = Role::kFollowsOrOpens, .step = 1};
 }
 
@@ -152,9 +137,7 @@ Piece access_line(Scan scan, bool prefixed, Event& event) {
 // "unknown mcerr fault, int_status=0x00001040, ch_int_status=0x0, ..."
 Piece unknown_fault(Scan scan, Event& event) {
   event.set_text("error", "unknown mcerr fault");
-  if (scan.literal(", int_status=")) {
-    if (const auto status = scan.hex()) event.set_text("status", *status);
-  }
+  if (scan.literal(", int_status=")) take_hex(scan, event, "status");
   return {.role = Role::kWhole};
 }
 
@@ -168,10 +151,8 @@ Piece decode_l4t(Scan scan, Event& event) {
   if (!prefixed) return {};
   if (scan.literal("status = ")) return status_line(scan, event);
   if (scan.literal("status: ")) {
-    const auto status = scan.hex();
-    if (!status || !scan.literal(" status2: ")) return {};
-    event.set_text("status", *status);
-    if (const auto second = scan.hex()) event.set_text("status2", *second);
+    if (!take_hex(scan, event, "status") || !scan.literal(" status2: ")) return {};
+    take_hex(scan, event, "status2");
     return {.role = Role::kFollows, .step = 1, .last = true};
   }
   if (scan.literal("unknown mcerr fault")) return unknown_fault(scan, event);
@@ -227,10 +208,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kMemoryController{.name = "memory_controller",
-                               .anchors = kAnchors,
-                               .decode = decode,
-                               .complete = nullptr,
-                               .describe = describe};
+const Family kMemoryController{
+    .name = "memory_controller", .anchors = kAnchors, .decode = decode, .describe = describe};
 
 }  // namespace jetmem::kernel_log

@@ -32,10 +32,8 @@ constexpr UnitError kUnitErrors[] = {{"TLB sync timed out", 0},
 
 // "TLB sync on cb3 failed for device 17000000.gpu"
 Piece tlb_sync_of_bank(Scan scan, Event& event) {
-  const auto bank = scan.number();
-  if (!bank || !scan.literal(" failed for device ")) return {};
   event.set_text("error", "TLB sync failed");
-  event.set_number("cb", *bank);
+  if (!take_number(scan, event, "cb") || !scan.literal(" failed for device ")) return {};
   const std::string_view client = scan.up_to(" ");
   if (is_kernel_name(client)) event.set_text("client", client);
   return {.role = Role::kWhole, .join = kDev};
@@ -194,7 +192,7 @@ void describe(const Event& event, std::string& out) {
 const Family kSmmu{.name = "smmu",
                    .anchors = kAnchors,
                    .decode = decode,
-                   .complete = complete,
-                   .describe = describe};
+                   .describe = describe,
+                   .complete = complete};
 
 }  // namespace jetmem::kernel_log

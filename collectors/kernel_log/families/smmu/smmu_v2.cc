@@ -39,9 +39,7 @@ std::string_view hex_field(std::string_view key) {
 
 // "17(0x11 - AFI)"
 bool take_sid(Scan& scan, Event& event) {
-  const auto sid = scan.number();
-  if (!sid || *sid < 0) return false;
-  event.set_number("sid", *sid);
+  if (!take_natural(scan, event, "sid")) return false;
   if (!scan.literal("(")) return at_word_end(scan);
   const auto described = scan.until(")");
   if (!described) {  // the end of the line is lost
@@ -59,10 +57,7 @@ bool take_sid(Scan& scan, Event& event) {
 bool take_pair(std::string_view key, Scan& scan, Event& event) {
   if (key == "sid") return take_sid(scan, event);
   if (key == "cb") {
-    const auto bank = scan.number();
-    if (!bank) return false;
-    event.set_number("cb", *bank);
-    return at_word_end(scan);
+    return take_number(scan, event, "cb") && at_word_end(scan);
   }
   const std::string_view field = hex_field(key);
   if (field.empty()) {
@@ -205,7 +200,7 @@ void complete_context_fault(Event& event, Soc soc) {
   if (!sid) return;
   event.set_hex("sid", *sid);
   const std::string_view client = stream_client(soc, event.text("dev"), *raw);
-  if (!client.empty()) event.set_text("client", client);
+  set_if(event, "client", client);
 }
 
 void complete_global_fault(Event& event, Soc soc) {
@@ -222,7 +217,7 @@ void complete_global_fault(Event& event, Soc soc) {
   if (!raw) return;
   if (const auto sid = stream_id(soc, event.text("dev"), *raw)) event.set_hex("sid", *sid);
   const std::string_view client = stream_client(soc, event.text("dev"), *raw);
-  if (!client.empty()) event.set_text("client", client);
+  set_if(event, "client", client);
 }
 
 }  // namespace jetmem::kernel_log::smmu

@@ -229,7 +229,7 @@ void complete_v3_event(Event& event, Soc soc) {
   const auto sid = register_of(event, "sid");
   if (!sid || event.has("client")) return;
   const std::string_view client = stream_client_v3(soc, *sid);
-  if (!client.empty()) event.set_text("client", client);
+  set_if(event, "client", client);
 }
 
 std::string_view v3_problem(const Event& event) {
