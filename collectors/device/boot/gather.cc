@@ -17,11 +17,7 @@ constexpr std::size_t kTail = 16384;
 constexpr std::size_t kMostRecords = 24;
 constexpr std::size_t kMostArchived = 12;
 
-bool is_pmc(std::string_view name) {
-  constexpr std::string_view kEnd = ".pmc";
-  return name == "pmc" ||
-         (name.size() > kEnd.size() && name.substr(name.size() - kEnd.size()) == kEnd);
-}
+bool is_pmc(std::string_view name) { return name == "pmc" || name.ends_with(".pmc"); }
 
 bool gather_reset(Gatherer& gatherer, const std::string& folder, std::string_view prefix,
                   SavedReset* unnamed) {

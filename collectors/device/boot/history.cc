@@ -153,10 +153,6 @@ std::string_view device_end_name(DeviceEnd end) {
 std::string_view what_name(What what) { return kWhatNames[static_cast<std::size_t>(what)]; }
 std::string_view what_text(What what) { return kWhatWords[static_cast<std::size_t>(what)]; }
 
-void Boot::clear() { *this = Boot(); }
-void Change::clear() { *this = Change(); }
-void History::clear() { *this = History(); }
-
 const Boot* History::before() const {
   return boots.size() < 2 ? nullptr : &boots[boots.size() - 2];
 }

@@ -78,7 +78,6 @@ struct Boot {
   // By What. Empty: not known.
   std::array<std::string, kWhats> values;
 
-  void clear();
   bool operator==(const Boot&) const = default;
 };
 
@@ -89,7 +88,6 @@ struct Change {
   std::string from;
   std::string to;
 
-  void clear();
   bool operator==(const Change&) const = default;
 };
 
@@ -112,7 +110,7 @@ struct History {
   std::vector<Change> changes;               // oldest first
   std::vector<std::uint32_t> crash_records;  // digests of the pstore records that are known
 
-  void clear();
+  void clear() { *this = History(); }
   bool operator==(const History&) const = default;
 
   // The boot before the last, and the change that a kind saw last; null: none.

@@ -137,8 +137,6 @@ Result<void> replace_from(int fd, std::size_t offset, std::string_view text,
 
 }  // namespace
 
-void Mark::clear() { *this = Mark(); }
-
 std::string to_line(const Mark& mark) {
   const Json json{{"n", mark.number},
                   {"wall", mark.at.wall},

@@ -31,7 +31,6 @@ struct Mark {
   std::string boot;  // its ID; empty: not known
   std::string text;  // printable
 
-  void clear();
   bool operator==(const Mark&) const = default;
 };
 

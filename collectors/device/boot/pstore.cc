@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/boot/pstore.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text/text.h"
@@ -48,10 +49,8 @@ std::string_view message_of(std::string_view line) {
 }
 
 bool is_end(std::string_view message) {
-  for (const std::string_view phrase : kEnds) {
-    if (message.substr(0, phrase.size()) == phrase) return true;
-  }
-  return false;
+  return std::any_of(kEnds.begin(), kEnds.end(),
+                     [&](std::string_view phrase) { return message.starts_with(phrase); });
 }
 
 struct Best {
@@ -132,18 +131,15 @@ void parse_pstore_record(std::string_view name, std::string_view head, std::stri
   set_printable(out.name, name, PstoreRecord::kMaxName);
   out.digest = static_cast<std::uint32_t>(fnv1a(tail, fnv1a(head)));
   const std::string_view leaf = name.substr(name.rfind('/') + 1);
-  const auto begins = [&](std::string_view prefix) {
-    return leaf.substr(0, prefix.size()) == prefix;
-  };
   std::string_view body = head;
-  if (begins("dmesg")) {
+  if (leaf.starts_with("dmesg")) {
     out.kind = PstoreKind::kDmesg;
     if (take_header(head, out)) body.remove_prefix(head.find('\n') + 1);
-  } else if (begins("console")) {
+  } else if (leaf.starts_with("console")) {
     out.kind = PstoreKind::kConsole;
   } else {
     // What programs wrote (pmsg, the console of user space) tells nothing of the kernel's end.
-    out.kind = begins("pmsg") ? PstoreKind::kPmsg : PstoreKind::kOther;
+    out.kind = leaf.starts_with("pmsg") ? PstoreKind::kPmsg : PstoreKind::kOther;
     return;
   }
   if (leaf.find(".enc.z") != std::string_view::npos) return;  // compressed: the kernel could not

@@ -281,18 +281,12 @@ void Follower::check_entry() {
     const auto comm = field("_COMM");
     if (comm && (*comm == "jetmemd" || *comm == "jetmem-journal" || *comm == "jetmem")) return;
     if (field("JETMEM_EVENT_KIND")) return;
-    if (const auto unit = field("_SYSTEMD_UNIT"))
-      unit_.assign(*unit, 0, kMaxName);
-    else
-      unit_.clear();
+    unit_ = field("_SYSTEMD_UNIT").value_or("").substr(0, kMaxName);
     if (const auto pid = number("_PID")) header.pid = static_cast<std::uint32_t>(*pid);
   } else {
     unit_.clear();
   }
-  if (const auto name = field("SYSLOG_IDENTIFIER"))
-    identifier_.assign(*name, 0, kMaxName);
-  else
-    identifier_.clear();
+  identifier_ = field("SYSLOG_IDENTIFIER").value_or("").substr(0, kMaxName);
   header.kind = PacketKind::kLine;
   header.voice = voice_;
   if (const auto n = number("PRIORITY"); n && *n < 8)
