@@ -6,10 +6,12 @@
 // write.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
@@ -58,6 +60,16 @@ struct SourceInfo {
   // What patterns cannot name; after the paths.
   Gather gather = nullptr;
 };
+
+// The row of a source's table that has this name: a name that is not there does not compile.
+template <std::size_t N>
+consteval const Descriptor& find_metric(const std::array<Descriptor, N>& table,
+                                        std::string_view name) {
+  for (const Descriptor& row : table) {
+    if (row.name == name) return row;
+  }
+  throw "no such metric";
+}
 
 class Source;
 
@@ -158,16 +170,33 @@ class Source {
   virtual const void* reading_address() const = 0;
 };
 
-// The base of every source: owns the typed reading.
-template <class R>
+// The base of every source: owns the typed reading. `Self` is the class itself, which has kInfo.
+template <class Self, class R>
 class SourceOf : public Source {
  public:
+  const SourceInfo& info() const final { return Self::kInfo; }
   const R& reading() const { return reading_; }
   const void* reading_tag() const final { return Readings::tag<R>(); }
   const void* reading_address() const final { return &reading_; }
 
  protected:
   R reading_;
+};
+
+// A source that remembers nothing but its reading: `Parse` makes one of the snapshot, or of the
+// text of the one file that it reads.
+template <class Self, class R, auto Parse>
+class ParsedSource : public SourceOf<Self, R> {
+ public:
+  Result<void> parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) final {
+    if constexpr (std::is_invocable_v<decltype(Parse), const Snapshot&, R&>) {
+      return Parse(snapshot, this->reading_);
+    } else {
+      const auto text = snapshot.text_of(Self::kInfo.paths[0]);
+      if (!text) return tl::unexpected(text.error());
+      return Parse(*text, this->reading_);
+    }
+  }
 };
 
 // Readings put together into something that no single file says (health/). Written after the

@@ -2,6 +2,7 @@
 // Lists for parsers that run on the daemon's loop, where a steady machine allocates nothing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -16,6 +17,22 @@ class BoundedList {
   bool full() const { return size_ == N; }
   // A new item at the end; only while not full.
   Item& add() { return items_[size_++] = Item{}; }
+  // The item whose `key` has this value, made if need be; null at the bound. Items are asked for in
+  // runs.
+  template <class Key, class Value>
+  Item* find_or_add(Key Item::*key, const Value& value) {
+    for (std::size_t i = size_; i-- > 0;) {
+      if (items_[i].*key == value) return &items_[i];
+    }
+    if (full()) return nullptr;
+    Item& item = add();
+    item.*key = value;
+    return &item;
+  }
+  template <class Key>
+  void sort_by(Key Item::*key) {
+    std::sort(begin(), end(), [&](const Item& a, const Item& b) { return a.*key < b.*key; });
+  }
 
   Item* begin() { return items_.data(); }
   Item* end() { return items_.data() + size_; }
@@ -45,6 +62,17 @@ class Refill {
   Refill& operator=(const Refill&) = delete;
   // Items of the reading before that were not filled again go.
   ~Refill() { items_.resize(count_); }
+
+  // Of what was filled so far.
+  std::size_t size() const { return count_; }
+  // The item whose `key` has this value; null.
+  template <class Key, class Value>
+  Item* find(Key Item::*key, const Value& value) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (items_[i].*key == value) return &items_[i];
+    }
+    return nullptr;
+  }
 
   Item& add() {
     if (count_ == items_.size()) items_.emplace_back();

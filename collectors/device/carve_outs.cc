@@ -34,7 +34,7 @@ bool is_carve_out_folder(std::string_view folder) {
   return folder == kReserved || folder == "tegra-carveouts";
 }
 bool is_memory_node(std::string_view name) {
-  return name == "memory" || name.substr(0, 7) == "memory@";
+  return name == "memory" || name.starts_with("memory@");
 }
 
 class Collector {
@@ -48,7 +48,6 @@ class Collector {
     Refill<CarveOut> nodes(out_.nodes);
     std::string_view folder;
     std::string_view node;
-    std::size_t count = 0;
     CarveOut* into = nullptr;
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
       const FileText file = snapshot_[i];
@@ -59,26 +58,22 @@ class Collector {
       if (property->folder != folder || property->node != node) {
         folder = property->folder;
         node = property->node;
-        into = start(nodes, count, node);
+        into = start(nodes, node);
       }
       if (into != nullptr) take(file, property->name, cells_of(folder), *into);
     }
   }
 
  private:
-  CarveOut* start(Refill<CarveOut>& nodes, std::size_t& count, std::string_view name) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (out_.nodes[i].name != name.substr(0, kMaxName)) continue;
-      absent_.add("carveout_twice");
+  CarveOut* start(Refill<CarveOut>& nodes, std::string_view name) {
+    name = name.substr(0, kMaxName);
+    const bool is_twice = nodes.find(&CarveOut::name, name) != nullptr;
+    if (is_twice || nodes.size() == 2 * kMaxNodes) {
+      absent_.add(is_twice ? "carveout_twice" : "too_many_nodes");
       return nullptr;
     }
-    if (count == 2 * kMaxNodes) {
-      absent_.add("too_many_nodes");
-      return nullptr;
-    }
-    ++count;
     CarveOut& node = nodes.add();
-    node.name.assign(name.substr(0, kMaxName));
+    node.name.assign(name);
     return &node;
   }
 

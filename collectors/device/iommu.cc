@@ -5,7 +5,6 @@
 #include <cerrno>
 
 #include "base/text/text.h"
-#include "collectors/storage.h"
 #include "collectors/sysfs/one_value.h"
 
 namespace jetmem::device {
@@ -29,7 +28,6 @@ void parse_iommu(const Snapshot& snapshot, Iommu& out, AbsentValues& absent) {
   out.known = true;
   std::uint64_t malformed = 0;
   std::uint64_t beyond = 0;
-  std::size_t count = 0;
   // A last line without its newline was cut.
   const std::string_view whole = file.text.substr(0, file.text.rfind('\n') + 1);
   if (whole.size() < file.text.size()) ++malformed;
@@ -53,11 +51,10 @@ void parse_iommu(const Snapshot& snapshot, Iommu& out, AbsentValues& absent) {
       at = out.groups.end() - 1;
     }
     if (line.size() < 2) continue;
-    if (count == kMaxIommuDevices) {
+    if (devices.size() == kMaxIommuDevices) {
       ++beyond;
       continue;
     }
-    ++count;
     ++at->devices;
     Iommu::Device& device = devices.add();
     device.group = group;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "collectors/source.h"
+#include "collectors/storage.h"
 
 namespace jetmem::device {
 
@@ -29,10 +30,7 @@ struct Iommu {
     std::uint32_t group = 0;
     std::string name;  // "17000000.gpu", "0000:01:00.0"
 
-    void clear() {
-      group = 0;
-      name.clear();
-    }
+    void clear() { reset_keeping(*this, &Device::name); }
     bool operator==(const Device&) const = default;
   };
   struct Group {

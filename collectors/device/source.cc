@@ -2,10 +2,10 @@
 #include "collectors/device/source.h"
 
 #include <array>
-#include <cerrno>
 
 #include "collectors/device/gather.h"
 #include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
@@ -60,19 +60,7 @@ constexpr std::array kMetrics{
           "Always 1. A device that shares its IOMMU group, and the group's number.",
           {"device", "group"}, kMaxSharedDevices),
 };
-enum Metric : std::size_t {
-  kDeviceInfo,
-  kModule,
-  kPhysical,
-  kBudget,
-  kOptee,
-  kGroups,
-  kDevices,
-  kGroupDevices,
-  kSharedGroup,
-};
-
-bool is_denied(int error) { return error == EACCES || error == EPERM; }
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 template <class Map>
 MapState parse_map(const Snapshot& snapshot, std::string_view path,
@@ -80,7 +68,7 @@ MapState parse_map(const Snapshot& snapshot, std::string_view path,
   const FileText file = snapshot.find(path);
   if (file.ok()) return parse(file.text, out);
   if (is_denied(file.error)) return MapState::kHidden;
-  if (file.error == ENOENT || file.error == ENOTDIR) return MapState::kAbsent;
+  if (is_gone(file.error)) return MapState::kAbsent;
   return file.error == FileText::kTooLarge ? MapState::kTooMany : MapState::kMalformed;
 }
 
@@ -188,17 +176,14 @@ Result<void> parse_device(const Snapshot& snapshot, Device& out) {
   return fail(Errc::kAbsent, "nothing tells of the device: no device tree, no DMI, no meminfo");
 }
 
-Result<void> DeviceSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_device(snapshot, reading_);
-}
-
 void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   const Device& device = reading_;
   context.absent.add(device.absent);
   const device::Identity& identity = device.identity;
   if (identity.model.empty()) context.absent.add("model_unknown");
   if (!identity.model.empty() || !identity.soc.empty() || !identity.kernel.empty()) {
-    out.put(kMetrics[kDeviceInfo], 1, identity.model, identity.soc, identity.l4t, identity.kernel);
+    out.put(metric("jetmem_device_info"), 1, identity.model, identity.soc, identity.l4t,
+            identity.kernel);
   }
 
   const Budget budget = device.budget(context.facts.page_size);
@@ -213,24 +198,24 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   }
   if (budget.unnamed > 0) context.absent.add("carveout_not_named", budget.unnamed);
   if (budget.module) {
-    out.put(kMetrics[kModule], *budget.module);
+    out.put(metric("jetmem_memory_module_bytes"), *budget.module);
   } else if (budget.absence_reason.empty()) {
     context.absent.add("module_size_unknown");
   }
-  out.put(kMetrics[kPhysical], budget.physical, from_name(budget.from));
+  out.put(metric("jetmem_memory_physical_bytes"), budget.physical, from_name(budget.from));
   for (const Budget::Part& part : budget.parts) {
-    out.put(kMetrics[kBudget], part.bytes, kind_name(part.kind), part.name);
+    out.put(metric("jetmem_memory_budget_bytes"), part.bytes, kind_name(part.kind), part.name);
   }
 
-  if (device.optee) out.put(kMetrics[kOptee], *device.optee ? 1 : 0);
+  out.put(metric("jetmem_optee_present"), device.optee);
 
   const device::Iommu& iommu = device.iommu;
   if (!iommu.known) {
     context.absent.add(iommu.why);
     return;
   }
-  out.put(kMetrics[kGroups], iommu.groups.size());
-  out.put(kMetrics[kDevices], iommu.devices.size());
+  out.put(metric("jetmem_iommu_groups"), iommu.groups.size());
+  out.put(metric("jetmem_iommu_devices"), iommu.devices.size());
   std::size_t groups = 0;
   std::size_t devices = 0;
   std::size_t beyond = 0;
@@ -241,7 +226,7 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
       continue;
     }
     ++groups;
-    out.put(kMetrics[kGroupDevices], group.devices, group.number);
+    out.put(metric("jetmem_iommu_group_devices"), group.devices, group.number);
     for (const device::Iommu::Device& one : iommu.devices) {
       if (one.group != group.number) continue;
       if (devices == kMaxSharedDevices) {
@@ -249,7 +234,7 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
         continue;
       }
       ++devices;
-      out.put(kMetrics[kSharedGroup], 1, one.name, group.number);
+      out.put(metric("jetmem_iommu_shared_group_info"), 1, one.name, group.number);
     }
   }
   if (beyond > 0) context.absent.add("iommu_beyond_bound", beyond);

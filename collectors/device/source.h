@@ -52,11 +52,9 @@ struct Device {
 // `out` is reused: its storage, not its content.
 Result<void> parse_device(const Snapshot& snapshot, Device& out);
 
-class DeviceSource final : public SourceOf<Device> {
+class DeviceSource final : public ParsedSource<DeviceSource, Device, parse_device> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -64,50 +64,10 @@ std::optional<Row> row_of(std::string_view line, bool has_inode) {
   return row;
 }
 
-// Finds or makes the item of a name; none at the bound.
-class Shares {
- public:
-  Shares(std::vector<DmabufShare>& items, std::size_t most)
-      : items_(items), refill_(items), most_(most) {}
-
-  void add_or_other(std::string_view name, std::uint64_t bytes) {
-    if (add(name, bytes)) return;
-    ++most_;
-    add(Bufinfo::kOther, bytes);
-    --most_;
-  }
-
-  bool add(std::string_view name, std::uint64_t bytes) {
-    name = name.substr(0, kMaxName);
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (items_[i].name != name) continue;
-      ++items_[i].buffers;
-      items_[i].bytes += bytes;
-      return true;
-    }
-    if (count_ >= most_) return false;
-    ++count_;
-    DmabufShare& item = refill_.add();
-    item.name = name;
-    item.buffers = 1;
-    item.bytes = bytes;
-    return true;
-  }
-
- private:
-  std::vector<DmabufShare>& items_;
-  Refill<DmabufShare> refill_;
-  std::size_t most_;
-  std::size_t count_ = 0;
-};
-
 class Parser {
  public:
   Parser(std::string_view text, Bufinfo& out)
-      : lines_(text),
-        out_(out),
-        exporters_(out.exporters, Bufinfo::kMaxExporters),
-        devices_(out.devices, Bufinfo::kMaxDevices) {}
+      : lines_(text), out_(out), exporters_(out.exporters), devices_(out.devices) {}
 
   Result<void> run() {
     std::string_view line;
@@ -140,7 +100,7 @@ class Parser {
       ++out_.rows;
       out_.row_bytes += row->size;
       out_.largest = std::max(out_.largest, row->size);
-      exporters_.add_or_other(row->exporter, row->size);
+      exporters_.add_exporter(row->exporter, row->size);
       return;
     }
     if (line == kUnlocked && !in_devices_) {
@@ -175,7 +135,8 @@ class Parser {
         // A device that has a buffer attached twice has it once.
         const auto* const end = row_devices_.begin() + i;
         if (std::find(row_devices_.cbegin(), end, row_devices_[i]) != end) continue;
-        if (!devices_.add(row_devices_[i], row_.size)) ++out_.beyond_bound;
+        const bool added = devices_.add(row_devices_[i], row_.size, Bufinfo::kMaxDevices);
+        if (!added) ++out_.beyond_bound;
       }
       out_.beyond_bound += listed_ - kept;
     } else if (in_row_) {
@@ -187,8 +148,8 @@ class Parser {
 
   Lines lines_;
   Bufinfo& out_;
-  Shares exporters_;
-  Shares devices_;
+  DmabufShares exporters_;
+  DmabufShares devices_;
   bool has_inode_ = false;
   bool in_row_ = false;
   bool in_devices_ = false;
@@ -219,6 +180,24 @@ Result<void> parse_totals(std::string_view text, Bufinfo& out) {
 }
 
 }  // namespace
+
+bool DmabufShares::add(std::string_view name, std::uint64_t bytes, std::size_t most) {
+  name = name.substr(0, kMaxName);
+  DmabufShare* share = shares_.find(&DmabufShare::name, name);
+  if (share == nullptr) {
+    if (shares_.size() >= most) return false;
+    share = &shares_.add();
+    share->name = name;
+  }
+  ++share->buffers;
+  share->bytes += bytes;
+  return true;
+}
+
+void DmabufShares::add_exporter(std::string_view name, std::uint64_t bytes) {
+  if (add(name, bytes, Bufinfo::kMaxExporters)) return;
+  add(Bufinfo::kOther, bytes, Bufinfo::kMaxExporters + 1);
+}
 
 Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end,
                            Bufinfo& out) {

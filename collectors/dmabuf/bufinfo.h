@@ -75,6 +75,20 @@ struct Bufinfo {
   bool operator==(const Bufinfo&) const = default;
 };
 
+// Sums buffers by name.
+class DmabufShares {
+ public:
+  explicit DmabufShares(std::vector<DmabufShare>& shares) : shares_(shares) {}
+
+  // False where this would be one more than `most` names.
+  bool add(std::string_view name, std::uint64_t bytes, std::size_t most);
+  // Those beyond the bound are summed up as "other".
+  void add_exporter(std::string_view name, std::uint64_t bytes);
+
+ private:
+  Refill<DmabufShare> shares_;
+};
+
 // `text` is the whole file, or its beginning, cut behind a line, and then `end` is what it ends
 // with. Errors: no heading, no total at the end. `out` is reused: its storage, not its content.
 Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end,

@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "collectors/dmabuf/holders.h"
 #include "collectors/processes/group/pids.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
@@ -20,9 +21,8 @@ constexpr std::size_t kMaxDescriptors = 200'000;
 // Of one process, so that one alone does not take all the room. Beyond it they are only counted.
 constexpr std::size_t kMaxBuffersOfProcess = 4096;
 
-bool is_denied(int error) { return error == EACCES || error == EPERM; }
 // What was there a moment ago ended, or was closed.
-bool is_gone(int error) { return error == ENOENT || error == ESRCH; }
+bool has_ended(int error) { return error == ENOENT || error == ESRCH; }
 
 using Moment = std::chrono::steady_clock::time_point;
 
@@ -89,7 +89,7 @@ class HolderWalk {
       ++denied_;
     } else if (error == 0) {
       ++processes_;
-    } else if (!is_gone(error)) {
+    } else if (!has_ended(error)) {
       ++unreadable_;
     }
     if (beyond_ > 0 && files_.has_room()) {
@@ -114,7 +114,7 @@ class HolderWalk {
       // CAP_DAC_READ_SEARCH alone lists the folder; what its links say is asked for each.
       if (is_denied(error)) return error;
       if (error != 0) {
-        if (!is_gone(error)) ++unreadable_;
+        if (!has_ended(error)) ++unreadable_;
         continue;
       }
       std::string_view target = target_;
@@ -151,7 +151,7 @@ class HolderWalk {
     const int link_error = files_.list(process + "/fd", links);
     if (is_denied(error) || is_denied(link_error)) return EACCES;
     for (const int each : {error, link_error}) {
-      if (each != 0 && !is_gone(each)) return each;
+      if (each != 0 && !has_ended(each)) return each;
     }
     descriptors_.insert(descriptors_.end(), links.begin(), links.end());
     std::sort(descriptors_.begin(), descriptors_.end());

@@ -16,13 +16,11 @@ namespace jetmem {
 namespace {
 
 constexpr std::string_view kNoteBuffers = "jetmem:buffers";
-constexpr std::size_t kMaxName = 64;
 
 // What the kernel lists of all buffers in sysfs, a folder for each.
 class SysfsSum {
  public:
-  explicit SysfsSum(Dmabuf& out)
-      : out_(out), shares_(out.bufinfo.exporters), exporters_(out.bufinfo.exporters) {}
+  explicit SysfsSum(Dmabuf& out) : out_(out), exporters_(out.bufinfo.exporters) {}
 
   void take(const FileText& file) {
     if (file.path == kNoteBuffers) {
@@ -75,30 +73,11 @@ class SysfsSum {
     ++taken_;
     bytes_ += *size;
     largest_ = std::max(largest_, *size);
-    if (add(exporter_.substr(0, kMaxName), *size, Bufinfo::kMaxExporters)) return;
-    add(Bufinfo::kOther, *size, Bufinfo::kMaxExporters + 1);
-  }
-
-  bool add(std::string_view name, std::uint64_t size, std::size_t most) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (shares_[i].name != name) continue;
-      ++shares_[i].buffers;
-      shares_[i].bytes += size;
-      return true;
-    }
-    if (count_ >= most) return false;
-    ++count_;
-    DmabufShare& share = exporters_.add();
-    share.name = name;
-    share.buffers = 1;
-    share.bytes = size;
-    return true;
+    exporters_.add_exporter(exporter_, *size);
   }
 
   Dmabuf& out_;
-  std::vector<DmabufShare>& shares_;
-  Refill<DmabufShare> exporters_;
-  std::size_t count_ = 0;
+  DmabufShares exporters_;
   bool listed_ = false;
   std::uint64_t buffers_ = 0;
   std::uint64_t left_out_ = 0;

@@ -73,27 +73,7 @@ constexpr std::array kMetrics{
           "the holder metrics cover only a part of the processes: jetmem-reader needs "
           "CAP_SYS_PTRACE."),
 };
-enum Metric : std::size_t {
-  kBuffers,
-  kBytes,
-  kLargest,
-  kExporterBuffers,
-  kExporterBytes,
-  kDeviceBuffers,
-  kDeviceBytes,
-  kUnlistedBuffers,
-  kUnlistedBytes,
-  kHolderBuffers,
-  kHolderBytes,
-  kHolderDescriptors,
-  kHeldBack,
-  kHeldBuffers,
-  kHeldBytes,
-  kSharedBuffers,
-  kSharedBytes,
-  kUnsized,
-  kDenied,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 // A buffer without a size is at least a page: enough to tell who has many.
 constexpr std::uint64_t kLeastBuffer = 4096;
@@ -116,10 +96,6 @@ const SourceInfo DmabufSource::kInfo{
 };
 
 DmabufSource::DmabufSource() : DmabufSource(kSystemClock) {}
-
-Result<void> DmabufSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_dmabuf(snapshot, reading_);
-}
 
 void DmabufSource::choose_names() const {
   const std::vector<DmabufName>& names = reading_.held.names;
@@ -145,14 +121,14 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     std::uint64_t beyond = 0;
   };
   const auto put = [&](const Sums& sums, std::string_view name) {
-    out.put(kMetrics[kHolderDescriptors], sums.descriptors, name);
+    out.put(metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
     if (sums.beyond > 0) {
       absent.add("holder_cut");
       return;
     }
     if (sums.unsized > 0 && sums.buffers == 0) return;
-    out.put(kMetrics[kHolderBuffers], sums.buffers, name);
-    out.put(kMetrics[kHolderBytes], sums.bytes, name);
+    out.put(metric("jetmem_dmabuf_holder_buffers"), sums.buffers, name);
+    out.put(metric("jetmem_dmabuf_holder_bytes"), sums.bytes, name);
   };
   Sums rest;
   for (const DmabufName& name : names) {
@@ -173,44 +149,44 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     rest.beyond -= name.beyond;
   }
   if (!reading_.held.is_cut()) put(rest, ShownGroups::kOther);
-  out.put(kMetrics[kHeldBack], shown_.suppressed_count());
+  out.put(metric("jetmem_dmabuf_holders_suppressed"), shown_.suppressed_count());
 }
 
 void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  const auto put = [&](Metric metric, std::uint64_t value, const auto&... labels) {
-    out.put(kMetrics[metric], value, labels...);
+  const auto put = [&](const Descriptor& descriptor, std::uint64_t value, const auto&... labels) {
+    out.put(descriptor, value, labels...);
   };
   const Dmabuf& r = reading_;
-  if (r.buffers) put(kBuffers, *r.buffers, r.origin);
-  if (r.bytes) put(kBytes, *r.bytes, r.origin);
-  if (r.largest) put(kLargest, *r.largest);
+  if (r.buffers) put(metric("jetmem_dmabuf_buffers"), *r.buffers, r.origin);
+  if (r.bytes) put(metric("jetmem_dmabuf_bytes"), *r.bytes, r.origin);
+  if (r.largest) put(metric("jetmem_dmabuf_largest_bytes"), *r.largest);
   if (r.buffers) {
     for (const DmabufShare& exporter : r.bufinfo.exporters) {
-      put(kExporterBuffers, exporter.buffers, exporter.name);
-      put(kExporterBytes, exporter.bytes, exporter.name);
+      put(metric("jetmem_dmabuf_exporter_buffers"), exporter.buffers, exporter.name);
+      put(metric("jetmem_dmabuf_exporter_bytes"), exporter.bytes, exporter.name);
     }
     for (const DmabufShare& device : r.bufinfo.devices) {
-      put(kDeviceBuffers, device.buffers, device.name);
-      put(kDeviceBytes, device.bytes, device.name);
+      put(metric("jetmem_dmabuf_device_buffers"), device.buffers, device.name);
+      put(metric("jetmem_dmabuf_device_bytes"), device.bytes, device.name);
     }
-    put(kUnlistedBuffers, r.unlisted_buffers);
+    put(metric("jetmem_dmabuf_unlisted_buffers"), r.unlisted_buffers);
     // In sysfs the size of each buffer is a file of its own: those not read are of unknown size.
-    if (r.bytes) put(kUnlistedBytes, r.unlisted_bytes);
+    if (r.bytes) put(metric("jetmem_dmabuf_unlisted_bytes"), r.unlisted_bytes);
   }
-  put(kDenied, r.held.processes_denied);
+  put(metric("jetmem_dmabuf_processes_denied"), r.held.processes_denied);
   if (!r.holders_known) return;
-  put(kUnsized, r.unsized);
+  put(metric("jetmem_dmabuf_unsized_descriptors"), r.unsized);
   write_names(out, context.absent);
   // Parts of sums are no sums.
   if (r.held.is_cut()) context.absent.add("walk_cut");
   if (r.held.is_cut() || r.held.beyond > 0) return;
   // A kernel that tells no size tells nothing to add up.
   if (r.unsized > 0 && r.held.buffers == 0) return;
-  put(kHeldBuffers, r.held.buffers);
-  put(kHeldBytes, r.held.bytes);
-  put(kSharedBuffers, r.held.shared_buffers);
-  put(kSharedBytes, r.held.shared_bytes);
+  put(metric("jetmem_dmabuf_held_buffers"), r.held.buffers);
+  put(metric("jetmem_dmabuf_held_bytes"), r.held.bytes);
+  put(metric("jetmem_dmabuf_shared_buffers"), r.held.shared_buffers);
+  put(metric("jetmem_dmabuf_shared_bytes"), r.held.shared_bytes);
 }
 
 }  // namespace jetmem

@@ -59,15 +59,13 @@ struct Dmabuf {
 // its content.
 Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out);
 
-class DmabufSource final : public SourceOf<Dmabuf> {
+class DmabufSource final : public ParsedSource<DmabufSource, Dmabuf, parse_dmabuf> {
  public:
   static const SourceInfo kInfo;
 
   DmabufSource();
   explicit DmabufSource(const Clock& clock) : clock_(clock) {}
 
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 
  private:

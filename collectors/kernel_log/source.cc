@@ -83,26 +83,7 @@ constexpr std::array kMetrics{
     counter("jetmem_kernel_log_other_events_total",
             "Events counted under \"other\" because there were too many distinct causes."),
 };
-enum Metric {
-  kEvents,
-  kSuppressed,
-  kBeforeStart,
-  kLastSeen,
-  kIncidents,
-  kSmmuFaults,
-  kOomKills,
-  kInput,
-  kRecords,
-  kLost,
-  kProcessLines,
-  kJournalLosses,
-  kForeign,
-  kMalformed,
-  kKeys,
-  kOther,
-};
-
-double number(std::uint64_t count) { return static_cast<double>(count); }
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 constexpr std::string_view kLogNotRead = "log_not_read_yet";
 constexpr std::string_view kJournalNotRead = "journal_not_read";
@@ -121,23 +102,25 @@ void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValue
       absent.add(reading.log->is_caught_up() ? kJournalNotRead : kLogNotRead);
       continue;
     }
-    out.put(kMetrics[kEvents], number(tally.events(info.kind, Origin::kSystem)), info.name,
-            origin_name(Origin::kSystem));
+    out.put(metric("jetmem_kernel_events_total"), tally.events(info.kind, Origin::kSystem),
+            info.name, origin_name(Origin::kSystem));
   }
   for (const KindInfo& info : kernel_log::all_kinds()) {
     if (!reading.is_counted(info.kind)) continue;
     const std::uint64_t by_probe = tally.events(info.kind, Origin::kProbe);
     if (by_probe > 0) {
-      out.put(kMetrics[kEvents], number(by_probe), info.name, origin_name(Origin::kProbe));
+      out.put(metric("jetmem_kernel_events_total"), by_probe, info.name,
+              origin_name(Origin::kProbe));
     }
     if (const std::uint64_t count = tally.suppressed(info.kind); count > 0) {
-      out.put(kMetrics[kSuppressed], number(count), info.name);
+      out.put(metric("jetmem_kernel_events_suppressed_total"), count, info.name);
     }
     if (const std::uint64_t count = tally.before_start(info.kind); count > 0) {
-      out.put(kMetrics[kBeforeStart], number(count), info.name);
+      out.put(metric("jetmem_kernel_events_before_start"), count, info.name);
     }
     if (const auto last = tally.last_seen(info.kind); last && wall_offset) {
-      out.put(kMetrics[kLastSeen], to_seconds(*last + *wall_offset), info.name);
+      out.put(metric("jetmem_kernel_event_last_seen_timestamp_seconds"),
+              to_seconds(*last + *wall_offset), info.name);
     }
   }
 }
@@ -153,15 +136,17 @@ void write_entries(SampleWriter& out, const Tally& tally) {
         const bool global = entry.kind == EventKind::kSmmuGlobalFault;
         const std::string_view fault =
             entry.other ? info_of(entry.kind).name : entry.parts[2].view();
-        out.put(kMetrics[kSmmuFaults], number(entry.count), entry.parts[0].view(),
+        out.put(metric("jetmem_smmu_faults_total"), entry.count, entry.parts[0].view(),
                 entry.parts[1].view(), fault, global ? "global" : entry.parts[3].view(), origin);
         break;
       }
       case EventKind::kOomKill:
-        out.put(kMetrics[kOomKills], number(entry.count), "machine", entry.parts[0].view(), origin);
+        out.put(metric("jetmem_oom_kills_total"), entry.count, "machine", entry.parts[0].view(),
+                origin);
         break;
       case EventKind::kOomKillMemcg:
-        out.put(kMetrics[kOomKills], number(entry.count), "memcg", entry.parts[0].view(), origin);
+        out.put(metric("jetmem_oom_kills_total"), entry.count, "memcg", entry.parts[0].view(),
+                origin);
         break;
       default:
         break;
@@ -173,7 +158,7 @@ void write_entries(SampleWriter& out, const Tally& tally) {
     suppressed += tally.suppressed(kind);
   }
   if (suppressed > 0) {
-    out.put(kMetrics[kSmmuFaults], number(suppressed), "unknown", "unknown", "suppressed",
+    out.put(metric("jetmem_smmu_faults_total"), suppressed, "unknown", "unknown", "suppressed",
             "unknown", origin_name(Origin::kSystem));
   }
 }
@@ -216,24 +201,25 @@ void KernelLogSource::write(SampleWriter& out, WriteContext& context) const {
       context.absent.add(reading_.log->is_caught_up() ? kJournalNotRead : kLogNotRead);
       continue;
     }
-    out.put(kMetrics[kIncidents], number(tally.incidents(group)), group_name(group));
+    out.put(metric("jetmem_kernel_incidents_total"), tally.incidents(group), group_name(group));
   }
   if (reading_.log->is_caught_up()) write_entries(out, tally);
   const auto put_input = [&](KernelLogInput input, std::string_view name) {
-    out.put(kMetrics[kInput], reading_.input == input ? 1 : 0, name);
+    out.put(metric("jetmem_kernel_log_input"), reading_.input == input ? 1 : 0, name);
   };
   put_input(KernelLogInput::kKmsg, "kmsg");
   put_input(KernelLogInput::kJournal, "journal");
   put_input(KernelLogInput::kFile, "file");
-  out.put(kMetrics[kRecords], number(counters.records));
-  out.put(kMetrics[kLost], number(counters.lost_before_start), "before_start");
-  out.put(kMetrics[kLost], number(counters.lost), "overrun");
-  if (reading_.library_errors) out.put(kMetrics[kProcessLines], *reading_.library_errors ? 1 : 0);
-  out.put(kMetrics[kJournalLosses], number(counters.journal_losses));
-  out.put(kMetrics[kForeign], number(counters.foreign));
-  out.put(kMetrics[kMalformed], number(counters.malformed));
-  out.put(kMetrics[kKeys], number(tally.entries().size()));
-  out.put(kMetrics[kOther], number(tally.others()));
+  out.put(metric("jetmem_kernel_log_records_total"), counters.records);
+  out.put(metric("jetmem_kernel_log_lost_records_total"), counters.lost_before_start,
+          "before_start");
+  out.put(metric("jetmem_kernel_log_lost_records_total"), counters.lost, "overrun");
+  out.put(metric("jetmem_kernel_log_library_errors_followed"), reading_.library_errors);
+  out.put(metric("jetmem_kernel_log_journal_losses_total"), counters.journal_losses);
+  out.put(metric("jetmem_kernel_log_user_records_total"), counters.foreign);
+  out.put(metric("jetmem_kernel_log_malformed_records_total"), counters.malformed);
+  out.put(metric("jetmem_kernel_log_event_keys"), tally.entries().size());
+  out.put(metric("jetmem_kernel_log_other_events_total"), tally.others());
 }
 
 }  // namespace jetmem

@@ -36,11 +36,10 @@ struct KernelLogReading {
   bool is_counted(kernel_log::Group group) const;
 };
 
-class KernelLogSource final : public SourceOf<KernelLogReading> {
+class KernelLogSource final : public SourceOf<KernelLogSource, KernelLogReading> {
  public:
   static const SourceInfo kInfo;
 
-  const SourceInfo& info() const override { return kInfo; }
   // A stream has no text of its own to parse: the reading is set by whoever follows it.
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;

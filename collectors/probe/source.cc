@@ -100,28 +100,7 @@ constexpr std::array kMetrics{
           "Number of the power mode (nvpmodel) when the run ended. Absent where there are none.",
           {"group"}, kGroups),
 };
-enum Metric : std::size_t {
-  kSuccess,
-  kStateMetric,
-  kFailedBytes,
-  kMismatchedWords,
-  kStepSeconds,
-  kStepBandwidth,
-  kAllocateSeconds,
-  kWarmUpSeconds,
-  kRatio,
-  kWorse,
-  kGpuInfo,
-  kGpuStart,
-  kFrame,
-  kRunSeconds,
-  kCpuMin,
-  kCpuMax,
-  kGpuClock,
-  kEmcClock,
-  kTemperature,
-  kPowerMode,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 using Probe = ProbeRun::Probe;
 using SizeStep = ProbeRun::SizeStep;
@@ -140,8 +119,9 @@ bool has_failed(const Probe& probe, const SizeStep& size_step, const Step& step)
 void write_frame(SampleWriter& out, const Probe& probe, const SizeStep& frame) {
   for (const Step& step : frame.steps) {
     if (has_failed(probe, frame, step)) continue;
-    out.put(kMetrics[kStepSeconds], step.seconds, probe.kind, probe.target, step.step);
-    out.put(kMetrics[kStepBandwidth], step.bytes_per_second, probe.kind, probe.target, step.step);
+    out.put(metric("jetmem_probe_step_seconds"), step.seconds, probe.kind, probe.target, step.step);
+    out.put(metric("jetmem_probe_step_bytes_per_second"), step.bytes_per_second, probe.kind,
+            probe.target, step.step);
   }
 }
 
@@ -149,19 +129,20 @@ void write_ladder(SampleWriter& out, const Probe& probe) {
   for (const SizeStep& size_step : probe.size_steps) {
     for (const Step& step : size_step.steps) {
       if (step.step != "allocate" || has_failed(probe, size_step, step)) continue;
-      out.put(kMetrics[kAllocateSeconds], step.seconds, probe.kind, probe.target, size_step.bytes);
+      out.put(metric("jetmem_probe_allocate_seconds"), step.seconds, probe.kind, probe.target,
+              size_step.bytes);
     }
   }
   // Where the first buffer failed, its time is that of a part.
   if (!probe.warm_up || probe.size_steps.empty()) return;
   double seconds = 0;
   for (const Step& step : probe.warm_up->steps) seconds += step.seconds;
-  out.put(kMetrics[kWarmUpSeconds], seconds, probe.kind, probe.target);
+  out.put(metric("jetmem_probe_warm_up_seconds"), seconds, probe.kind, probe.target);
 }
 
 void write_mismatches(SampleWriter& out, const Probe& probe) {
   const auto words = probe.mismatches();
-  out.put(kMetrics[kMismatchedWords], words, probe.kind, probe.target);
+  out.put(metric("jetmem_probe_last_mismatched_words"), words, probe.kind, probe.target);
 }
 
 void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
@@ -170,10 +151,11 @@ void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
       absent.add("ratio_without_value");
       continue;
     }
-    out.put(kMetrics[kRatio], *ratio.value, probe.kind, probe.target, ratio.ratio);
+    out.put(metric("jetmem_probe_ratio"), *ratio.value, probe.kind, probe.target, ratio.ratio);
     const bool is_worse = ratio.judgement == "worse_than_expected";
     if (is_worse || ratio.judgement == "as_expected") {
-      out.put(kMetrics[kWorse], is_worse ? 1 : 0, probe.kind, probe.target, ratio.ratio);
+      out.put(metric("jetmem_probe_worse_than_expected"), is_worse ? 1 : 0, probe.kind,
+              probe.target, ratio.ratio);
     } else {
       absent.add("ratio_not_judged");
     }
@@ -183,12 +165,13 @@ void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
 void write_probe(SampleWriter& out, AbsentValues& absent, const Probe& probe,
                  std::uint64_t frame_bytes) {
   if (probe.state == ProbeState::kOk || is_broken(probe)) {
-    out.put(kMetrics[kSuccess], probe.state == ProbeState::kOk ? 1 : 0, probe.kind, probe.target);
+    out.put(metric("jetmem_probe_success"), probe.state == ProbeState::kOk ? 1 : 0, probe.kind,
+            probe.target);
   }
-  out.put(kMetrics[kStateMetric], 1, probe.kind, probe.target, probe_state_name(probe.state));
+  out.put(metric("jetmem_probe_state"), 1, probe.kind, probe.target, probe_state_name(probe.state));
   if (is_broken(probe) && probe.failed_bytes > 0) {
-    out.put(kMetrics[kFailedBytes], probe.failed_bytes, probe.kind, probe.target, probe.failed_step,
-            probe.error);
+    out.put(metric("jetmem_probe_failed_bytes"), probe.failed_bytes, probe.kind, probe.target,
+            probe.failed_step, probe.error);
   } else if (is_broken(probe)) {
     absent.add("failed_before_any_size");
   }
@@ -210,27 +193,31 @@ void write_run(SampleWriter& out, AbsentValues& absent, const ProbeRun& run) {
   if (run.gpu) {
     const ProbeRun::Gpu& gpu = *run.gpu;
     if (!gpu.name.empty()) {
-      out.put(kMetrics[kGpuInfo], 1, gpu.name, gpu.compute_capability, gpu.driver, gpu.built_with);
+      out.put(metric("jetmem_probe_gpu_info"), 1, gpu.name, gpu.compute_capability, gpu.driver,
+              gpu.built_with);
     }
     // Of a start that failed the last step is the one that did.
     for (std::size_t i = 0; i < gpu.start.size(); ++i) {
       if (gpu.state != ProbeState::kOk && i + 1 == gpu.start.size()) break;
-      out.put(kMetrics[kGpuStart], gpu.start[i].seconds, gpu.start[i].step);
+      out.put(metric("jetmem_probe_gpu_start_seconds"), gpu.start[i].seconds, gpu.start[i].step);
     }
   }
   const std::string_view group = run.group();
-  out.put(kMetrics[kFrame], run.frame_bytes, group);
-  out.put(kMetrics[kRunSeconds], run.seconds, group);
-  const auto put = [&](Metric metric, const auto& value, std::string_view reason) {
-    out.put(kMetrics[metric], value, group);
+  out.put(metric("jetmem_probe_frame_bytes"), run.frame_bytes, group);
+  out.put(metric("jetmem_probe_run_seconds"), run.seconds, group);
+  const auto put = [&](const Descriptor& descriptor, const auto& value, std::string_view reason) {
+    out.put(descriptor, value, group);
     if (!value) absent.add(reason);
   };
-  put(kCpuMin, run.after.cpu_min_hertz, "cpu_clock_unknown");
-  put(kCpuMax, run.after.cpu_max_hertz, "cpu_clock_unknown");
-  put(kGpuClock, run.after.gpu_hertz, "gpu_clock_unknown");
-  put(kEmcClock, run.after.emc_hertz, "emc_clock_unknown");
-  put(kTemperature, run.after.temperature_celsius, "temperature_unknown");
-  put(kPowerMode, run.after.power_mode, "power_mode_unknown");
+  put(metric("jetmem_probe_conditions_cpu_min_hertz"), run.after.cpu_min_hertz,
+      "cpu_clock_unknown");
+  put(metric("jetmem_probe_conditions_cpu_max_hertz"), run.after.cpu_max_hertz,
+      "cpu_clock_unknown");
+  put(metric("jetmem_probe_conditions_gpu_hertz"), run.after.gpu_hertz, "gpu_clock_unknown");
+  put(metric("jetmem_probe_conditions_emc_hertz"), run.after.emc_hertz, "emc_clock_unknown");
+  put(metric("jetmem_probe_conditions_temperature_celsius"), run.after.temperature_celsius,
+      "temperature_unknown");
+  put(metric("jetmem_probe_conditions_power_mode"), run.after.power_mode, "power_mode_unknown");
 }
 
 // Calls are for people, who look at the line itself; here they would be half of what stays in

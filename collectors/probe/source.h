@@ -151,10 +151,9 @@ struct ProbeReading {
   bool operator==(const ProbeReading&) const = default;
 };
 
-class ProbeSource final : public SourceOf<ProbeReading> {
+class ProbeSource final : public SourceOf<ProbeSource, ProbeReading> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };

@@ -119,12 +119,6 @@ Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out) {
   return ok;
 }
 
-Result<void> BuddyinfoSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const auto text = snapshot.text_of(kPaths[0]);
-  if (!text) return tl::unexpected(text.error());
-  return parse_buddyinfo(*text, reading_);
-}
-
 void BuddyinfoSource::write(SampleWriter& out, WriteContext& context) const {
   const auto page_size = context.facts.page_size;
   for (const Buddyinfo::Zone& zone : reading_.zones) {

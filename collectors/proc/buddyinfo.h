@@ -46,11 +46,9 @@ struct Buddyinfo {
 // reused: its storage, not its content.
 Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out);
 
-class BuddyinfoSource final : public SourceOf<Buddyinfo> {
+class BuddyinfoSource final : public ParsedSource<BuddyinfoSource, Buddyinfo, parse_buddyinfo> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -131,12 +131,6 @@ Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
   return ok;
 }
 
-Result<void> MeminfoSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const auto text = snapshot.text_of(kPaths[0]);
-  if (!text) return tl::unexpected(text.error());
-  return parse_meminfo(*text, reading_);
-}
-
 void MeminfoSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   for (const Meminfo::Field& field : reading_.fields) {
     const auto value = static_cast<double>(field.value);

@@ -35,11 +35,9 @@ struct Meminfo {
 // not its content.
 Result<void> parse_meminfo(std::string_view text, Meminfo& out);
 
-class MeminfoSource final : public SourceOf<Meminfo> {
+class MeminfoSource final : public ParsedSource<MeminfoSource, Meminfo, parse_meminfo> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -80,13 +80,12 @@ std::optional<KernelVersion> parse_osrelease(std::string_view release);
 std::optional<Error> pagetypeinfo_refusal(std::string_view osrelease, const Buddyinfo* buddyinfo,
                                           double measured);
 
-class PagetypeinfoSource final : public SourceOf<Pagetypeinfo> {
+class PagetypeinfoSource final : public SourceOf<PagetypeinfoSource, Pagetypeinfo> {
  public:
   // With an empty `osrelease` the gate asks the running kernel.
   explicit PagetypeinfoSource(std::string osrelease = {}) : osrelease_(std::move(osrelease)) {}
 
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
   std::optional<Error> gate(const Readings& readings) override;
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;

@@ -135,10 +135,6 @@ Result<void> parse_pressure(const Snapshot& snapshot, Pressure& out) {
   return tl::unexpected(std::move(*first_error));
 }
 
-Result<void> PressureSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_pressure(snapshot, reading_);
-}
-
 void PressureSource::write(SampleWriter& out, WriteContext& context) const {
   const std::array<const std::optional<Stall>*, 3> stalls{&reading_.memory, &reading_.io,
                                                           &reading_.cpu};

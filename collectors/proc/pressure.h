@@ -49,11 +49,9 @@ Result<void> parse_stall(std::string_view text, Stall& out);
 // available.
 Result<void> parse_pressure(const Snapshot& snapshot, Pressure& out);
 
-class PressureSource final : public SourceOf<Pressure> {
+class PressureSource final : public ParsedSource<PressureSource, Pressure, parse_pressure> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -255,12 +255,6 @@ Result<void> parse_vmstat(std::string_view text, Vmstat& out) {
   return ok;
 }
 
-Result<void> VmstatSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const auto text = snapshot.text_of(kPaths[0]);
-  if (!text) return tl::unexpected(text.error());
-  return parse_vmstat(*text, reading_);
-}
-
 void VmstatSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   for (std::size_t i = 0; i < reading_.parts.size();) {
     const std::size_t metric = reading_.parts[i].counter;

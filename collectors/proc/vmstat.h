@@ -44,11 +44,9 @@ struct Vmstat {
 // name given twice, no line at all. `out` is reused: its storage, not its content.
 Result<void> parse_vmstat(std::string_view text, Vmstat& out);
 
-class VmstatSource final : public SourceOf<Vmstat> {
+class VmstatSource final : public ParsedSource<VmstatSource, Vmstat, parse_vmstat> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -44,16 +44,7 @@ constexpr std::array kMetrics{
           "Reserves that the zone keeps from requests for higher zones are not subtracted.",
           {"node", "zone", "watermark", "request"}, 6 * kMaxZoneSeries, Worst::kMin),
 };
-enum Metric {
-  kFree,
-  kManaged,
-  kPresent,
-  kCma,
-  kFreeCma,
-  kWatermark,
-  kBoost,
-  kDistance,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 // In the order in which the kernel prints them.
 enum Field : unsigned {
@@ -293,29 +284,35 @@ void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, double page_size)
   const std::uint32_t node = zone.id.node;
   const std::string_view name = zone.id.name;
   const auto bytes = [&](std::uint64_t pages) { return static_cast<double>(pages) * page_size; };
-  constexpr std::string_view kMin = "min";
-  constexpr std::string_view kLow = "low";
-  constexpr std::string_view kHigh = "high";
-  constexpr std::string_view kMovable = "movable";
-  constexpr std::string_view kUnmovable = "unmovable";
+  const auto put = [&](const Descriptor& descriptor, const std::optional<std::uint64_t>& pages,
+                       const auto&... labels) {
+    if (pages) out.put(descriptor, bytes(*pages), node, name, labels...);
+  };
+  struct Watermark {
+    std::string_view name;
+    std::uint64_t pages;
+  };
+  const std::array<Watermark, 3> watermarks{
+      {{"min", zone.min}, {"low", zone.low}, {"high", zone.high}}};
 
-  out.put(kMetrics[kFree], bytes(zone.free), node, name);
-  out.put(kMetrics[kManaged], bytes(zone.managed), node, name);
-  out.put(kMetrics[kPresent], bytes(zone.present), node, name);
-  if (zone.cma) out.put(kMetrics[kCma], bytes(*zone.cma), node, name);
-  if (zone.free_cma) out.put(kMetrics[kFreeCma], bytes(*zone.free_cma), node, name);
-  out.put(kMetrics[kWatermark], bytes(zone.min), node, name, kMin);
-  out.put(kMetrics[kWatermark], bytes(zone.low), node, name, kLow);
-  out.put(kMetrics[kWatermark], bytes(zone.high), node, name, kHigh);
-  if (zone.boost) out.put(kMetrics[kBoost], bytes(*zone.boost), node, name);
+  put(metric("jetmem_zone_free_bytes"), zone.free);
+  put(metric("jetmem_zone_managed_bytes"), zone.managed);
+  put(metric("jetmem_zone_present_bytes"), zone.present);
+  put(metric("jetmem_zone_cma_bytes"), zone.cma);
+  put(metric("jetmem_zone_free_cma_bytes"), zone.free_cma);
+  for (const Watermark& mark : watermarks) {
+    put(metric("jetmem_zone_watermark_bytes"), mark.pages, mark.name);
+  }
+  put(metric("jetmem_zone_watermark_boost_bytes"), zone.boost);
 
   const auto put_distances = [&](double available, std::string_view request) {
-    out.put(kMetrics[kDistance], available - bytes(zone.min), node, name, kMin, request);
-    out.put(kMetrics[kDistance], available - bytes(zone.low), node, name, kLow, request);
-    out.put(kMetrics[kDistance], available - bytes(zone.high), node, name, kHigh, request);
+    for (const Watermark& mark : watermarks) {
+      out.put(metric("jetmem_zone_watermark_distance_bytes"), available - bytes(mark.pages), node,
+              name, mark.name, request);
+    }
   };
-  put_distances(bytes(zone.free), kMovable);
-  if (zone.free_cma) put_distances(bytes(zone.free) - bytes(*zone.free_cma), kUnmovable);
+  put_distances(bytes(zone.free), "movable");
+  if (zone.free_cma) put_distances(bytes(zone.free) - bytes(*zone.free_cma), "unmovable");
 }
 
 }  // namespace
@@ -339,12 +336,6 @@ Result<void> parse_zoneinfo(std::string_view text, Zoneinfo& out) {
   // What a refused text left behind must not be taken for checked zones next time.
   if (!ok) out.zones.clear();
   return ok;
-}
-
-Result<void> ZoneinfoSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const auto text = snapshot.text_of(kPaths[0]);
-  if (!text) return tl::unexpected(text.error());
-  return parse_zoneinfo(*text, reading_);
 }
 
 void ZoneinfoSource::write(SampleWriter& out, WriteContext& context) const {

@@ -75,11 +75,9 @@ struct Zoneinfo {
 // its content.
 Result<void> parse_zoneinfo(std::string_view text, Zoneinfo& out);
 
-class ZoneinfoSource final : public SourceOf<Zoneinfo> {
+class ZoneinfoSource final : public ParsedSource<ZoneinfoSource, Zoneinfo, parse_zoneinfo> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

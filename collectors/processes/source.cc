@@ -7,6 +7,7 @@
 #include "base/text/text.h"
 #include "collectors/dmabuf/source.h"
 #include "collectors/jetson/nvmap/source.h"
+#include "collectors/jetson/nvmap/tables.h"
 #include "collectors/jetson/nvml/source.h"
 #include "collectors/processes/group/process_name.h"
 
@@ -57,27 +58,9 @@ constexpr std::array kMetrics{
           "or not understood.",
           {"reason"}, 3),
 };
-enum Metric : std::size_t {
-  kResident,
-  kShared,
-  kGpu,
-  kDmabuf,
-  kCount,
-  kGrowth,
-  kGroups,
-  kHeldBack,
-  kProcesses,
-  kTotalResident,
-  kLeftOut,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 const SystemClock kSystemClock;
-
-std::string_view trim_blanks(std::string_view text) {
-  skip_blanks(text);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace
 
@@ -115,7 +98,7 @@ const Processes::Process* ProcessesSource::process_of(std::uint32_t pid,
   if (process == nullptr) return nullptr;
   // nvmap's table does not tell blanks around a name from its own.
   const auto& command = reading_.groups[process->group].key.command;
-  return trim_blanks(command) == trim_blanks(name) ? process : nullptr;
+  return nvmap::trim_blanks(command) == nvmap::trim_blanks(name) ? process : nullptr;
 }
 
 void ProcessesSource::join_gpu(WriteContext& context) const {
@@ -205,14 +188,14 @@ void ProcessesSource::join(WriteContext& context) const {
 }
 
 void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
-  const auto put = [&](Metric metric, std::uint64_t value, const auto&... labels) {
-    out.put(kMetrics[metric], value, labels...);
+  const auto put = [&](const Descriptor& descriptor, std::uint64_t value, const auto&... labels) {
+    out.put(descriptor, value, labels...);
   };
-  put(kProcesses, reading_.processes.size());
-  put(kGroups, reading_.groups.size());
-  put(kLeftOut, reading_.denied, "denied");
-  put(kLeftOut, reading_.left_out, "bound");
-  put(kLeftOut, reading_.malformed, "malformed");
+  put(metric("jetmem_processes"), reading_.processes.size());
+  put(metric("jetmem_process_groups"), reading_.groups.size());
+  put(metric("jetmem_processes_omitted"), reading_.denied, "denied");
+  put(metric("jetmem_processes_omitted"), reading_.left_out, "bound");
+  put(metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
   if (reading_.hidden) context.absent.add("processes_hidden");
   if (!context.facts.page_size) {
     context.absent.add("page_size_unknown");
@@ -224,10 +207,10 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   if (is_cut) {
     context.absent.add("walk_cut");
   } else if (!reading_.hidden) {
-    put(kTotalResident, reading_.resident_pages * page);
+    put(metric("jetmem_processes_resident_bytes"), reading_.resident_pages * page);
   }
   join(context);
-  put(kHeldBack, shown_.suppressed_count());
+  put(metric("jetmem_process_groups_suppressed"), shown_.suppressed_count());
 
   struct Sums {
     std::uint64_t processes = 0;
@@ -247,12 +230,18 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   const auto put_group = [&](const Sums& sums, const std::optional<double>& growth,
                              std::string_view command, std::string_view unit,
                              std::string_view container) {
-    put(kCount, sums.processes, command, unit, container);
-    put(kResident, sums.resident * page, command, unit, container);
-    put(kShared, sums.shared * page, command, unit, container);
-    if (extras_.has_gpu) put(kGpu, sums.gpu, command, unit, container);
-    if (extras_.has_dmabuf) put(kDmabuf, sums.dmabuf, command, unit, container);
-    out.put(kMetrics[kGrowth], growth, command, unit, container);
+    put(metric("jetmem_process_group_processes"), sums.processes, command, unit, container);
+    put(metric("jetmem_process_group_resident_bytes"), sums.resident * page, command, unit,
+        container);
+    put(metric("jetmem_process_group_shared_bytes"), sums.shared * page, command, unit, container);
+    if (extras_.has_gpu) {
+      put(metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
+    }
+    if (extras_.has_dmabuf) {
+      put(metric("jetmem_process_group_dmabuf_bytes"), sums.dmabuf, command, unit, container);
+    }
+    out.put(metric("jetmem_process_group_growth_bytes_per_second"), growth, command, unit,
+            container);
   };
   Sums rest;
   for (std::size_t i = 0; i < reading_.groups.size(); ++i) {

@@ -24,14 +24,13 @@
 
 namespace jetmem {
 
-class ProcessesSource final : public SourceOf<Processes> {
+class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
  public:
   static const SourceInfo kInfo;
 
   ProcessesSource();
   explicit ProcessesSource(const Clock& clock) : clock_(clock) {}
 
-  const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 

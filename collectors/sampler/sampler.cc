@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "base/text/units.h"
-#include "collectors/unlisted.h"
 
 namespace jetmem {
 namespace {
@@ -61,20 +61,7 @@ constexpr std::array kMetrics{
           "Age of a source's last good reading, time in suspend included.", {"source"},
           kMaxSources),
 };
-enum Metric {
-  kState,
-  kStale,
-  kBlind,
-  kReads,
-  kErrors,
-  kSkipped,
-  kAbsentValues,
-  kDropped,
-  kShapeChanges,
-  kInterval,
-  kDuration,
-  kAge,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 constexpr std::array kShownStates{SourceState::kPending, SourceState::kOk,
                                   SourceState::kAbsent,  SourceState::kDenied,
@@ -94,6 +81,62 @@ std::optional<bool> is_blind(const SourceStatus& status) {
   const bool on_purpose = status.stale && !status.skipped.empty();
   if (status.state != SourceState::kOk || on_purpose) return std::nullopt;
   return status.stale;
+}
+
+// Folders that a source's patterns look into, and that could not be listed this time.
+//
+// Each pattern lists its folder by itself: where one of them fails (no descriptor left, no memory)
+// a parser sees the other files of the same devices, and cannot tell a file that is not there from
+// one that nobody saw.
+struct Unlisted {
+  std::size_t count = 0;  // lists: one folder may be several patterns'
+  FileText first{};       // valid as long as the snapshot
+};
+
+bool is_of_this_moment(int error) {
+  switch (error) {
+    case 0:
+    case ENOENT:
+    case ENOTDIR:
+    case ENODEV:
+    case EACCES:
+    case EPERM:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// "/sys" of "/sys/class", which is left with "/class".
+std::string_view take_component(std::string_view& path) {
+  const std::size_t end = std::min(path.find('/', 1), path.size());
+  const std::string_view component = path.substr(0, end);
+  path.remove_prefix(end);
+  return component;
+}
+
+// Whether the pattern has a '*' right behind this path.
+bool checks_inside(std::string_view pattern, std::string_view path) {
+  while (!path.empty()) {
+    if (pattern.empty() || !glob_match(take_component(pattern), take_component(path))) return false;
+  }
+  return take_component(pattern).find('*') != std::string_view::npos;
+}
+
+// Not those which there are not, and not those which are not ours to list: what that means each
+// source knows itself.
+Unlisted unlisted_folders(const Snapshot& snapshot, std::span<const std::string_view> patterns) {
+  Unlisted out;
+  for (std::size_t i = 0; i < snapshot.size(); ++i) {
+    const FileText file = snapshot[i];
+    if (!is_of_this_moment(file.error)) continue;
+    if (std::none_of(patterns.begin(), patterns.end(),
+                     [&](std::string_view pattern) { return checks_inside(pattern, file.path); })) {
+      continue;
+    }
+    if (out.count++ == 0) out.first = file;
+  }
+  return out;
 }
 
 }  // namespace
@@ -343,7 +386,7 @@ void Sampler::write_own_series(Nanoseconds now) {
   SampleWriter out(table_, own_section_, now);
   const auto put_absent = [&](std::string_view name, const AbsentValues& values) {
     for (const AbsentValues::Count& absent : values.counts()) {
-      out.put(kMetrics[kAbsentValues], absent.count, name, absent.reason);
+      out.put(metric("jetmem_source_absent_values"), absent.count, name, absent.reason);
     }
   };
   for (const Derived& derived : derived_)
@@ -352,26 +395,29 @@ void Sampler::write_own_series(Nanoseconds now) {
     const std::string_view name = entry.source->info().name;
     const SourceStatus& status = entry.status;
     for (const SourceState state : kShownStates) {
-      out.put(kMetrics[kState], status.state == state ? 1 : 0, name, state_name(state));
+      out.put(metric("jetmem_source_state"), status.state == state ? 1 : 0, name,
+              state_name(state));
     }
     if (status.state == SourceState::kDisabled) continue;
-    out.put(kMetrics[kStale], status.stale ? 1 : 0, name);
-    if (const auto blind = is_blind(status)) out.put(kMetrics[kBlind], *blind ? 1 : 0, name);
+    out.put(metric("jetmem_source_stale"), status.stale ? 1 : 0, name);
+    out.put(metric("jetmem_source_failing"), is_blind(status), name);
     put_absent(name, entry.absent);
     const SampleTable::Section& section = table_.sections()[entry.section];
-    out.put(kMetrics[kDropped], section.dropped + section.duplicates, name);
+    out.put(metric("jetmem_source_dropped_samples"), section.dropped + section.duplicates, name);
     for (std::size_t e = 0; e < status.errors.size(); ++e) {
       if (status.errors[e] == 0) continue;
-      out.put(kMetrics[kErrors], status.errors[e], name, errc_name(static_cast<Errc>(e)));
+      out.put(metric("jetmem_source_errors_total"), status.errors[e], name,
+              errc_name(static_cast<Errc>(e)));
     }
     if (!options_.with_timing) continue;
-    out.put(kMetrics[kReads], status.reads, name);
-    out.put(kMetrics[kSkipped], status.skips, name);
-    out.put(kMetrics[kShapeChanges], section.shape_changes, name);
-    out.put(kMetrics[kInterval], std::chrono::duration<double>(status.interval).count(), name);
+    out.put(metric("jetmem_source_reads_total"), status.reads, name);
+    out.put(metric("jetmem_source_skipped_total"), status.skips, name);
+    out.put(metric("jetmem_source_series_changes_total"), section.shape_changes, name);
+    out.put(metric("jetmem_source_interval_seconds"),
+            std::chrono::duration<double>(status.interval).count(), name);
     if (status.last_success < Nanoseconds(0)) continue;
-    out.put(kMetrics[kDuration], to_seconds(status.work_time), name);
-    out.put(kMetrics[kAge], to_seconds(now - status.last_success), name);
+    out.put(metric("jetmem_source_duration_seconds"), to_seconds(status.work_time), name);
+    out.put(metric("jetmem_source_age_seconds"), to_seconds(now - status.last_success), name);
   }
 }
 

@@ -56,16 +56,7 @@ constexpr std::array kMetrics{
             "Pages returned to the area. Less than alloc_pages_success by what is in use.",
             {"area"}, kMaxAreas),
 };
-enum Metric : std::size_t {
-  kAreas,
-  kArea,
-  kUsed,
-  kAvailable,
-  kLargestRun,
-  kAllocSuccess,
-  kAllocFail,
-  kReleaseSuccess,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 // Why a figure is missing; the larger says more.
 enum class Why : std::uint8_t { kAbsent, kUnreadable, kMalformed, kDenied };
@@ -133,20 +124,16 @@ class Collector {
   explicit Collector(Cma& out) : out_(out) {}
 
   void take(const FileText& file) {
-    if (file.path == kSysfs) {
-      sysfs_.why = reason_for(file);
-    } else if (file.path == kDebugfs) {
-      debugfs_.why = reason_for(file);
-    } else if (file.path.substr(0, kSysfs.size() + 1) == "/sys/kernel/mm/cma/") {
-      take_value(file, file.path.substr(kSysfs.size() + 1), false);
-    } else if (file.path.substr(0, kDebugfs.size() + 1) == "/sys/kernel/debug/cma/") {
-      take_value(file, file.path.substr(kDebugfs.size() + 1), true);
+    for (const bool is_debugfs : {false, true}) {
+      std::string_view rest = file.path;
+      if (!take_prefix(rest, is_debugfs ? kDebugfs : kSysfs)) continue;
+      if (rest.empty()) (is_debugfs ? debugfs_ : sysfs_).why = reason_for(file);
+      if (take_prefix(rest, "/")) take_value(file, rest, is_debugfs);
     }
   }
 
   void finish() {
-    std::sort(areas_.begin(), areas_.end(),
-              [](const RawArea& a, const RawArea& b) { return a.name < b.name; });
+    areas_.sort_by(&RawArea::name);
     {
       Refill<Cma::Area> areas(out_.areas);
       for (const RawArea& raw : areas_) put_together(raw, areas.add());
@@ -206,16 +193,11 @@ class Collector {
     return nullptr;
   }
 
-  RawArea* add(std::string_view name) {
-    if (areas_.full()) return nullptr;
-    RawArea& area = areas_.add();
-    area.name = name;
-    return &area;
-  }
+  // Found, or made if need be; null at the bound.
+  RawArea* add(std::string_view name) { return areas_.find_or_add(&RawArea::name, name); }
 
   RawArea* sysfs_area(std::string_view name) {
-    RawArea* area = find(name);
-    if (area == nullptr) area = add(name);
+    RawArea* area = add(name);
     if (area != nullptr) area->in_sysfs = true;
     return area;
   }
@@ -229,8 +211,7 @@ class Collector {
     if (find(folder) == nullptr && folder.size() > kOldPrefix.size()) {
       take_prefix(name, kOldPrefix);
     }
-    if (RawArea* area = find(name); area != nullptr) return area;
-    if (name.size() < folder.size() && folder.size() == kCutFolder) {
+    if (name.size() < folder.size() && folder.size() == kCutFolder && find(name) == nullptr) {
       RawArea* match = nullptr;
       for (RawArea& area : areas_) {
         if (!area.in_sysfs || area.name.substr(0, name.size()) != name) continue;
@@ -361,38 +342,31 @@ Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
   return {};
 }
 
-Result<void> CmaSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_cma(snapshot, reading_);
-}
-
 void CmaSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  if (reading_.areas_known) out.put(kMetrics[kAreas], reading_.areas.size());
+  if (reading_.areas_known) out.put(metric("jetmem_cma_areas"), reading_.areas.size());
 
   // Sizes are in pages in the kernel's files, and only a fact of the machine says how large one is.
   const auto page_size = context.facts.page_size;
-  const auto put_bytes = [&](Metric metric, const std::optional<std::uint64_t>& pages,
-                             const Cma::Area& area) {
+  const auto put_bytes = [&](const Descriptor& descriptor,
+                             const std::optional<std::uint64_t>& pages, const Cma::Area& area) {
     if (!pages) return;
     if (!page_size) {
       context.absent.add("page_size_unknown");
       return;
     }
     const double bytes = static_cast<double>(*pages) * static_cast<double>(*page_size);
-    out.put(kMetrics[metric], bytes, area.name);
-  };
-  const auto put_pages = [&](Metric metric, const std::optional<std::uint64_t>& pages,
-                             const Cma::Area& area) {
-    out.put(kMetrics[metric], pages, area.name);
+    out.put(descriptor, bytes, area.name);
   };
   for (const Cma::Area& area : reading_.areas) {
-    put_bytes(kArea, area.total, area);
-    put_bytes(kUsed, area.used, area);
-    if (area.total && area.used) put_bytes(kAvailable, *area.total - *area.used, area);
-    put_bytes(kLargestRun, area.largest_run, area);
-    put_pages(kAllocSuccess, area.alloc_success, area);
-    put_pages(kAllocFail, area.alloc_fail, area);
-    put_pages(kReleaseSuccess, area.release_success, area);
+    put_bytes(metric("jetmem_cma_area_bytes"), area.total, area);
+    put_bytes(metric("jetmem_cma_used_bytes"), area.used, area);
+    if (area.total && area.used)
+      put_bytes(metric("jetmem_cma_available_bytes"), *area.total - *area.used, area);
+    put_bytes(metric("jetmem_cma_largest_free_run_bytes"), area.largest_run, area);
+    out.put(metric("jetmem_cma_alloc_pages_success_total"), area.alloc_success, area.name);
+    out.put(metric("jetmem_cma_alloc_pages_fail_total"), area.alloc_fail, area.name);
+    out.put(metric("jetmem_cma_release_pages_success_total"), area.release_success, area.name);
   }
 }
 

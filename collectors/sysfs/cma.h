@@ -77,11 +77,9 @@ struct Cma {
 // why. `out` is reused: its storage, not its content.
 Result<void> parse_cma(const Snapshot& snapshot, Cma& out);
 
-class CmaSource final : public SourceOf<Cma> {
+class CmaSource final : public ParsedSource<CmaSource, Cma, parse_cma> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

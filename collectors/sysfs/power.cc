@@ -2,7 +2,7 @@
 #include "collectors/sysfs/power.h"
 
 #include <array>
-#include <initializer_list>
+#include <cerrno>
 #include <string>
 
 #include "collectors/sysfs/one_value.h"
@@ -41,74 +41,66 @@ enum Metric : std::size_t { kWatts, kVolts, kAmperes, kWarning, kCritical };
 
 using power::is_missing;
 
-// Reads a file that not every chip has; says whether it is there.
-bool gather_file(Gatherer& gatherer, std::string& path, std::string_view leaf) {
-  if (!gatherer.has_room()) return false;
-  const std::size_t folder = path.size();
-  path.append(leaf);
-  const bool is_there = !is_missing(gatherer.read(path));
-  if (!is_there) gatherer.forget();
-  path.resize(folder);
-  return is_there;
-}
-
-bool gathered_is(Gatherer& gatherer, std::string& path, std::string_view leaf,
-                 std::string_view value) {
-  if (!gatherer.has_room()) return false;
-  const std::size_t folder = path.size();
-  path.append(leaf);
-  const FileText file = gatherer.read(path);
-  path.resize(folder);
-  if (!is_missing(file)) return file.text == value;
+// Reads a file that not every chip has. Without a record, and with ENOENT, where it is not there.
+FileText gather_file(Gatherer& gatherer, const std::string& folder, std::string_view leaf) {
+  if (!gatherer.has_room()) return {{}, {}, ENOENT};
+  const FileText file = gatherer.read(folder + std::string(leaf));
+  if (!is_missing(file)) return file;
   gatherer.forget();
-  return false;
+  return {{}, {}, ENOENT};
 }
 
-void gather_ina3221(Gatherer& gatherer, std::string& path) {
-  gather_file(gatherer, path, "in7_label");
-  for (char channel = '1'; channel <= '3'; ++channel) {
-    const auto leaf = [&](std::string_view before, std::string_view after) {
-      return std::string(before) + channel + std::string(after);
-    };
-    // What is not connected or off is not asked: it would answer late, or with noise.
-    if (gathered_is(gatherer, path, leaf("in", "_label"), "NC\n")) continue;
-    if (gathered_is(gatherer, path, leaf("in", "_enable"), "0\n")) continue;
-    gather_file(gatherer, path, leaf("in", "_input"));
-    gather_file(gatherer, path, leaf("curr", "_input"));
-    gather_file(gatherer, path, leaf("curr", "_max"));
-    gather_file(gatherer, path, leaf("curr", "_crit"));
-    gather_file(gatherer, path, leaf("shunt", "_resistor"));
+struct Leaf {
+  std::string_view before;  // the channel's digit
+  std::string_view after;
+};
+template <std::size_t N>
+void gather_channel(Gatherer& gatherer, const std::string& folder, char channel,
+                    const std::array<Leaf, N>& leaves) {
+  for (const Leaf& leaf : leaves) {
+    gather_file(gatherer, folder, std::string(leaf.before) + channel + std::string(leaf.after));
   }
 }
 
-void gather_other(Gatherer& gatherer, std::string& path) {
-  const bool has_label =
-      gather_file(gatherer, path, "power1_label") || gather_file(gatherer, path, "in1_label");
-  if (!has_label) gather_file(gatherer, path, "label");
+void gather_ina3221(Gatherer& gatherer, const std::string& folder) {
+  constexpr std::array<Leaf, 5> kLeaves{{{"in", "_input"},
+                                         {"curr", "_input"},
+                                         {"curr", "_max"},
+                                         {"curr", "_crit"},
+                                         {"shunt", "_resistor"}}};
+  gather_file(gatherer, folder, "in7_label");
+  for (const char channel : {'1', '2', '3'}) {
+    const std::string stem = std::string("in") + channel;
+    // What is not connected or off is not asked: it would answer late, or with noise.
+    if (gather_file(gatherer, folder, stem + "_label").text == "NC\n") continue;
+    if (gather_file(gatherer, folder, stem + "_enable").text == "0\n") continue;
+    gather_channel(gatherer, folder, channel, kLeaves);
+  }
+}
+
+void gather_other(Gatherer& gatherer, const std::string& folder) {
+  const auto is_there = [&](std::string_view leaf) {
+    return gather_file(gatherer, folder, leaf).error != ENOENT;
+  };
+  if (!is_there("power1_label") && !is_there("in1_label")) is_there("label");
   for (const std::string_view leaf :
        {"power1_input", "in1_input", "curr1_input", "curr1_max", "curr1_crit"}) {
-    gather_file(gatherer, path, leaf);
+    gather_file(gatherer, folder, leaf);
   }
 }
 
-void gather_old_driver(Gatherer& gatherer, std::string& path) {
-  for (char channel = '0'; channel <= '2'; ++channel) {
+void gather_old_driver(Gatherer& gatherer, const std::string& folder) {
+  constexpr std::array<Leaf, 5> kLeaves{{{"in_voltage", "_input"},
+                                         {"in_current", "_input"},
+                                         {"in_power", "_input"},
+                                         {"warn_current_limit_", ""},
+                                         {"crit_current_limit_", ""}}};
+  for (const char channel : {'0', '1', '2'}) {
     if (!gatherer.has_room()) return;
-    const std::size_t folder = path.size();
-    path.append("rail_name_").push_back(channel);
-    const bool is_connected =
-        !power::is_not_connected(one_value(gatherer.read(path).text).value_or(""));
+    const FileText name = gatherer.read(folder + "rail_name_" + channel);
+    const bool is_connected = !power::is_not_connected(one_value(name.text).value_or(""));
     gatherer.forget();  // the pattern has it
-    path.resize(folder);
-    if (!is_connected) continue;
-    for (const auto& [before, after] :
-         std::initializer_list<std::array<std::string_view, 2>>{{"in_voltage", "_input"},
-                                                                {"in_current", "_input"},
-                                                                {"in_power", "_input"},
-                                                                {"warn_current_limit_", ""},
-                                                                {"crit_current_limit_", ""}}) {
-      gather_file(gatherer, path, std::string(before) + channel + std::string(after));
-    }
+    if (is_connected) gather_channel(gatherer, folder, channel, kLeaves);
   }
 }
 
@@ -116,19 +108,15 @@ void gather_old_driver(Gatherer& gatherer, std::string& path) {
 void gather_old_drivers(Gatherer& gatherer) {
   std::vector<std::string> chips;
   std::vector<std::string> devices;
-  std::string path;
   gatherer.list(power::kIio, chips);
   for (const std::string& chip : chips) {
     if (!glob_match("*-*", chip)) continue;
-    path.assign(power::kIio).append("/").append(chip);
+    const std::string folder = std::string(power::kIio) + "/" + chip;
     devices.clear();
-    gatherer.list(path, devices);
-    const std::size_t folder = path.size();
+    gatherer.list(folder, devices);
     for (const std::string& device : devices) {
       if (!glob_match("iio:device*", device)) continue;
-      path.append("/").append(device).append("/");
-      gather_old_driver(gatherer, path);
-      path.resize(folder);
+      gather_old_driver(gatherer, folder + "/" + device + "/");
     }
   }
 }
@@ -136,19 +124,15 @@ void gather_old_drivers(Gatherer& gatherer) {
 void gather_hwmon(Gatherer& gatherer) {
   std::vector<std::string> names;
   if (gatherer.list(power::kHwmon, names) != 0) return;  // the record of the pattern has the error
-  std::string path;
   for (const std::string& name : names) {
     if (!gatherer.has_room()) return;
-    path.assign(power::kHwmon).append("/").append(name).append("/");
-    const std::size_t folder = path.size();
-    path.append("name");
-    const std::string_view chip = gatherer.read(path).text;
+    const std::string folder = std::string(power::kHwmon) + "/" + name + "/";
+    const std::string_view chip = gatherer.read(folder + "name").text;
     const bool is_triple = power::is_ina3221(chip);
     const bool is_other = power::is_other_monitor(chip);
     gatherer.forget();  // the pattern has it
-    path.resize(folder);
-    if (is_triple) gather_ina3221(gatherer, path);
-    if (is_other) gather_other(gatherer, path);
+    if (is_triple) gather_ina3221(gatherer, folder);
+    if (is_other) gather_other(gatherer, folder);
   }
 }
 

@@ -76,10 +76,9 @@ struct Power {
 // has a name that can be read, why. `out` is reused: its storage, not its content.
 Result<void> parse_power(const Snapshot& snapshot, Power& out);
 
-class PowerSource final : public SourceOf<Power> {
+class PowerSource final : public SourceOf<PowerSource, Power> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 

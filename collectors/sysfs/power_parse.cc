@@ -36,22 +36,19 @@ constexpr std::string_view kBeyondBound = "beyond_bound";
 constexpr std::string_view kNotConnected = "not_connected";
 constexpr std::string_view kDisabled = "disabled";
 
-using Record = std::int32_t;
-constexpr Record kNone = -1;
-
 enum class Kind : std::uint8_t { kIna3221, kOther, kOldDriver };
 
 struct RawChannel {
-  Record label = kNone;
-  Record enable = kNone;
-  Record watts = kNone;
-  Record volts = kNone;
-  Record amperes = kNone;
-  Record warning = kNone;
-  Record critical = kNone;
-  Record shunt = kNone;
+  Record label = kNoRecord;
+  Record enable = kNoRecord;
+  Record watts = kNoRecord;
+  Record volts = kNoRecord;
+  Record amperes = kNoRecord;
+  Record warning = kNoRecord;
+  Record critical = kNoRecord;
+  Record shunt = kNoRecord;
 
-  bool is_there() const { return label != kNone || volts != kNone || amperes != kNone; }
+  bool is_there() const { return label != kNoRecord || volts != kNoRecord || amperes != kNoRecord; }
 };
 
 struct RawChip {
@@ -118,8 +115,7 @@ Record* record_of(RawChip& chip, std::string_view leaf) {
 std::string_view reason_of(const FileText& file) {
   if (file.ok()) return kMalformed;
   if (file.error == EAGAIN) return "powered_off";
-  if (file.error == ENODATA) return kDisabled;
-  return file.error == EACCES || file.error == EPERM ? "denied" : "unreadable";
+  return file.error == ENODATA ? kDisabled : reason_of_denied(file.error);
 }
 
 class Collector {
@@ -143,15 +139,11 @@ class Collector {
       }
     }
     if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
-    if (count_ > 0 || not_connected_ > 0) return {};
-    if (bad_ != kNone) {
-      const FileText file = this->file(bad_);
-      if (!file.ok()) return tl::unexpected(file.as_error());
-      return fail(Errc::kMalformed, std::string(file.path) +
-                                        ": expected the name of a rail, found '" +
-                                        printable(file.text, 60) + "'");
+    if (!out_.rails.empty() || not_connected_ > 0) return {};
+    if (bad_ != kNoRecord) {
+      return tl::unexpected(error_of(file(bad_), "expected the name of a rail, "));
     }
-    if (list_error_ != kNone) return tl::unexpected(file(list_error_).as_error());
+    if (list_error_ != kNoRecord) return tl::unexpected(file(list_error_).as_error());
     return fail(Errc::kAbsent, "no chip that measures power (INA3221 or INA2xx) on this machine");
   }
 
@@ -172,7 +164,7 @@ class Collector {
     if (!is_hwmon && !is_iio) {
       const bool is_list =
           file.path.substr(0, kHwmon.size()) == kHwmon || file.path.substr(0, kIio.size()) == kIio;
-      if (is_list && !file.ok() && list_error_ == kNone) list_error_ = record;
+      if (is_list && !file.ok() && list_error_ == kNoRecord) list_error_ = record;
       return;
     }
     if (is_hwmon && leaf == "name") {
@@ -183,7 +175,7 @@ class Collector {
     if (chip == nullptr && is_iio) chip = add_iio(folder);
     if (chip == nullptr) return;
     if (leaf == "in7_label" && chip->kind == Kind::kIna3221) out_.absent.add("sum_not_a_rail");
-    if (Record* const into = record_of(*chip, leaf); into != nullptr && *into == kNone) {
+    if (Record* const into = record_of(*chip, leaf); into != nullptr && *into == kNoRecord) {
       *into = record;
     }
   }
@@ -202,9 +194,7 @@ class Collector {
       return nullptr;
     }
     RawChip& chip = chips_.add();
-    chip.folder = folder;
-    chip.kind = kind;
-    chip.number = number;
+    chip = {folder, kind, number, {}, {}};
     return &chip;
   }
 
@@ -229,12 +219,12 @@ class Collector {
     static constexpr std::array<std::string_view, kChannels> kUnnamed{"channel 1", "channel 2",
                                                                       "channel 3"};
     // Nobody named it in the device tree.
-    if (raw.label == kNone) return chip.kind == Kind::kOther ? chip.name : kUnnamed[channel];
+    if (raw.label == kNoRecord) return chip.kind == Kind::kOther ? chip.name : kUnnamed[channel];
     const FileText file = this->file(raw.label);
     const auto name = file.ok() ? one_value(file.text) : std::nullopt;
     if (!name || !is_name(*name)) {
       bad(raw.label);
-      if (bad_ == kNone) bad_ = raw.label;
+      if (bad_ == kNoRecord) bad_ = raw.label;
       return {};
     }
     if (is_not_connected(*name) || *name == "sum of shunt voltages") {
@@ -249,22 +239,21 @@ class Collector {
     const RawChannel& raw = chip.channels[channel];
     const std::string_view name = name_of(chip, raw, channel);
     if (name.empty()) return;
-    if (count_ == kMaxRails) {
+    if (rails.size() == kMaxRails) {
       ++beyond_bound_;
       return;
     }
-    ++count_;
     Power::Rail& rail = rails.add();
     rail.name = name;
     const std::uint32_t family = chip.kind == Kind::kOldDriver ? 1U << 24 : 0;
     rail.number = family + chip.number * 4 + static_cast<std::uint32_t>(channel);
-    if (raw.enable != kNone && one_u64(file(raw.enable).text) == 0U) {
+    if (raw.enable != kNoRecord && one_u64(file(raw.enable).text) == 0U) {
       out_.absent.add(kDisabled);
       return;
     }
     take(raw.volts, 1e-3, rail.volts);
     take(raw.amperes, 1e-3, rail.amperes);
-    if (raw.watts != kNone) {
+    if (raw.watts != kNoRecord) {
       take(raw.watts, chip.kind == Kind::kOldDriver ? 1e-3 : 1e-6, rail.watts);
     } else if (rail.volts && rail.amperes) {
       rail.watts = *rail.volts * *rail.amperes;
@@ -285,7 +274,7 @@ class Collector {
   }
 
   void take(Record record, double unit, std::optional<double>& into, std::string_view behind = {}) {
-    if (record == kNone) return;
+    if (record == kNoRecord) return;
     // A million amperes, volts or watts are none.
     constexpr double kMost = 1e6;
     const FileText file = this->file(record);
@@ -305,7 +294,7 @@ class Collector {
 
   void take_limit(Record record, Record shunt, std::optional<double>& into) {
     take(record, 1e-3, into);
-    const auto ohms = shunt == kNone ? std::nullopt : one_u64(file(shunt).text);
+    const auto ohms = shunt == kNoRecord ? std::nullopt : one_u64(file(shunt).text);
     if (!into || !ohms || *ohms == 0) return;
     const double most = kMostMicrovolts / static_cast<double>(*ohms);
     if (std::abs(*into - most) > 0.0011) return;
@@ -329,9 +318,8 @@ class Collector {
   const Snapshot& snapshot_;
   Power& out_;
   BoundedList<RawChip, kMaxChips> chips_;
-  Record list_error_ = kNone;
-  Record bad_ = kNone;
-  std::size_t count_ = 0;
+  Record list_error_ = kNoRecord;
+  Record bad_ = kNoRecord;
   std::size_t not_connected_ = 0;
   std::uint64_t beyond_bound_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/root/snapshot.h"
@@ -14,6 +15,10 @@
 #include "collectors/sysfs/one_value.h"
 
 namespace jetmem {
+
+// Where in the snapshot a file is; none that the snapshot does not have.
+using Record = std::int32_t;
+inline constexpr Record kNoRecord = -1;
 
 inline bool is_denied(int error) { return error == EACCES || error == EPERM; }
 inline bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
@@ -24,6 +29,18 @@ inline std::string_view reason_of_errno(int error) {
   if (is_denied(error)) return "denied";
   if (error == EAGAIN || error == ENODEV || error == ENXIO) return "powered_off";
   return error == EBUSY ? "offline" : "unreadable";
+}
+
+inline std::string_view reason_of_denied(int error) {
+  return is_denied(error) ? "denied" : "unreadable";
+}
+
+// Why a file gave no value, for a person: its error, or what it holds. `expected`: "expected a
+// number, ".
+inline Error error_of(const FileText& file, std::string_view expected = {}) {
+  if (!file.ok()) return file.as_error();
+  return {Errc::kMalformed, std::string(file.path) + ": " + std::string(expected) + "found '" +
+                                printable(file.text, 60) + "'"};
 }
 
 // The whole text as a number of 32 bits: "7", not "7x".
@@ -37,9 +54,10 @@ inline std::optional<std::uint32_t> small_number(std::string_view text) {
   return value;
 }
 
+inline constexpr std::size_t kMaxLabelBytes = 64;
+
 // Whether this may be a label: the kernel's names are short and steer no terminal.
 inline bool is_name(std::string_view text) {
-  constexpr std::size_t kMaxLabelBytes = 64;
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   return !text.empty() && text.size() <= kMaxLabelBytes &&
          std::none_of(text.begin(), text.end(), is_control);

@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, 8> kPaths{
 constexpr std::size_t kMaxZones = 64;
 constexpr std::size_t kMaxTrips = 16;
 constexpr std::size_t kMaxCooling = 256;
-constexpr std::size_t kMaxName = 64;
 
 constexpr std::array kMetrics{
     gauge("jetmem_thermal_zone_celsius",
@@ -63,63 +62,38 @@ constexpr std::string_view kMalformed = "malformed";
 constexpr std::string_view kPlaceholder = "placeholder";
 constexpr std::string_view kBeyondBound = "beyond_bound";
 
-// Where in the snapshot a file is; none that the snapshot does not have.
-using Record = std::int32_t;
-constexpr Record kNone = -1;
-
 struct RawTrip {
   std::uint32_t number = 0;
-  Record temp = kNone;
-  Record type = kNone;
+  Record temp = kNoRecord;
+  Record type = kNoRecord;
 };
 
 struct RawZone {
   std::uint32_t number = 0;
-  Record type = kNone;
-  Record temp = kNone;
-  Record mode = kNone;
+  Record type = kNoRecord;
+  Record temp = kNoRecord;
+  Record mode = kNoRecord;
   BoundedList<RawTrip, kMaxTrips> trips;
 };
 
 struct RawCooling {
   std::uint32_t number = 0;
-  Record type = kNone;
-  Record cur_state = kNone;
-  Record max_state = kNone;
+  Record type = kNoRecord;
+  Record cur_state = kNoRecord;
+  Record max_state = kNoRecord;
 };
 
 std::string_view reason_of(const FileText& file) {
-  if (file.error == EAGAIN) return "powered_off";
-  return file.error == EACCES || file.error == EPERM ? "denied" : kUnreadable;
+  return file.error == EAGAIN ? "powered_off" : reason_of_denied(file.error);
 }
 
-// The item of this number, made if need be; null at the bound. Few items, asked for in runs.
-template <class Item, std::size_t N>
-Item* item_of(BoundedList<Item, N>& items, std::uint32_t number) {
-  for (Item* item = items.end(); item != items.begin();) {
-    if ((--item)->number == number) return item;
-  }
-  if (items.full()) return nullptr;
-  Item& item = items.add();
-  item.number = number;
-  return &item;
-}
-
-template <class Item, std::size_t N>
-void sort_by_number(BoundedList<Item, N>& items) {
-  std::sort(items.begin(), items.end(),
-            [](const Item& a, const Item& b) { return a.number < b.number; });
-}
-
-// What is wrong with the text of a file "type"; empty when it is a name. The kernel has 19 bytes
-// for it, and none of them steers a terminal.
+// What is wrong with the text of a file "type"; empty when it is a name.
 std::string_view fault_of_name(std::string_view text) {
   const auto name = one_value(text);
   if (!name) return text.empty() ? "empty" : "cut off: no newline at its end";
   if (name->empty()) return "empty";
-  if (name->size() > kMaxName) return "longer than 64 bytes";
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  return std::any_of(name->begin(), name->end(), is_control) ? "control characters in it" : "";
+  if (name->size() > kMaxLabelBytes) return "longer than 64 bytes";
+  return is_name(*name) ? "" : "control characters in it";
 }
 
 // ACPI numbers the active trips in their type: "active[0]" or "active0".
@@ -150,8 +124,8 @@ class Collector {
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
-    sort_by_number(zones_);
-    sort_by_number(cooling_);
+    zones_.sort_by(&RawZone::number);
+    cooling_.sort_by(&RawCooling::number);
     {
       Refill<Thermal::Zone> zones(out_.zones);
       Refill<Thermal::CoolingDevice> cooling(out_.cooling);
@@ -159,8 +133,8 @@ class Collector {
       for (const RawCooling& raw : cooling_) finish_cooling(raw, cooling);
     }
     if (!out_.zones.empty() || !out_.cooling.empty()) return {};
-    if (first_bad_type_ != kNone) return tl::unexpected(error_of_type(file(first_bad_type_)));
-    if (list_error_ != kNone && file(list_error_).as_error().code != Errc::kAbsent) {
+    if (first_bad_type_ != kNoRecord) return tl::unexpected(error_of_type(file(first_bad_type_)));
+    if (list_error_ != kNoRecord && file(list_error_).as_error().code != Errc::kAbsent) {
       return tl::unexpected(file(list_error_).as_error());
     }
     return fail(Errc::kAbsent, "no thermal zone and no cooling device on this machine");
@@ -169,15 +143,15 @@ class Collector {
  private:
   FileText file(Record record) const { return snapshot_[static_cast<std::size_t>(record)]; }
   bool gone(Record record) const {
-    return record == kNone || file(record).error == ENOENT || file(record).error == ENODEV;
+    return record == kNoRecord || file(record).error == ENOENT || file(record).error == ENODEV;
   }
 
   void add_absent(std::string_view reason) { out_.absent.add(reason); }
 
   // The file's text; without it, why is counted.
   std::optional<std::string_view> text_of(Record record) {
-    if (record != kNone && file(record).ok()) return file(record).text;
-    add_absent(record == kNone ? kUnreadable : reason_of(file(record)));
+    if (record != kNoRecord && file(record).ok()) return file(record).text;
+    add_absent(record == kNoRecord ? kUnreadable : reason_of(file(record)));
     return std::nullopt;
   }
 
@@ -203,7 +177,7 @@ class Collector {
   }
 
   void take_zone_file(std::uint32_t number, std::string_view leaf, Record record) {
-    RawZone* zone = item_of(zones_, number);
+    RawZone* zone = zones_.find_or_add(&RawZone::number, number);
     if (zone == nullptr) {
       // Once for each zone: each has one type.
       if (leaf == "type") add_absent(kBeyondBound);
@@ -227,7 +201,7 @@ class Collector {
     const auto number = small_number(leaf.substr(0, underscore));
     const std::string_view what = leaf.substr(underscore + 1);
     if (!number || (what != "temp" && what != "type")) return;
-    RawTrip* trip = item_of(zone.trips, *number);
+    RawTrip* trip = zone.trips.find_or_add(&RawTrip::number, *number);
     if (trip == nullptr) {
       if (what == "temp") add_absent(kBeyondBound);
       return;
@@ -236,7 +210,7 @@ class Collector {
   }
 
   void take_cooling_file(std::uint32_t number, std::string_view leaf, Record record) {
-    RawCooling* device = item_of(cooling_, number);
+    RawCooling* device = cooling_.find_or_add(&RawCooling::number, number);
     if (device == nullptr) {
       if (leaf == "type") add_absent(kBeyondBound);
     } else if (leaf == "type") {
@@ -260,7 +234,7 @@ class Collector {
     const FileText file = this->file(type);
     if (file.ok() && fault_of_name(file.text).empty()) return trim(file.text);
     add_absent(file.ok() ? kMalformed : reason_of(file));
-    if (first_bad_type_ == kNone) first_bad_type_ = type;
+    if (first_bad_type_ == kNoRecord) first_bad_type_ = type;
     return std::nullopt;
   }
 
@@ -268,7 +242,7 @@ class Collector {
     const auto name = name_of(raw.type);
     if (!name) {
       // A zone that went away between two files is no news; a temperature without a name is.
-      if (gone(raw.type) && raw.temp != kNone && file(raw.temp).ok()) add_absent(kUnreadable);
+      if (gone(raw.type) && raw.temp != kNoRecord && file(raw.temp).ok()) add_absent(kUnreadable);
       return;
     }
     Thermal::Zone& zone = zones.add();
@@ -276,7 +250,7 @@ class Collector {
     zone.number = raw.number;
     finish_temperature(raw.temp, zone);
     if (!gone(raw.mode)) finish_mode(raw.mode, zone);
-    sort_by_number(raw.trips);
+    raw.trips.sort_by(&RawTrip::number);
     for (const RawTrip& trip : raw.trips) finish_trip(trip, zone);
   }
 
@@ -343,8 +317,8 @@ class Collector {
   Thermal& out_;
   BoundedList<RawZone, kMaxZones> zones_;
   BoundedList<RawCooling, kMaxCooling> cooling_;
-  Record list_error_ = kNone;
-  Record first_bad_type_ = kNone;
+  Record list_error_ = kNoRecord;
+  Record first_bad_type_ = kNoRecord;
 };
 
 }  // namespace
@@ -405,11 +379,9 @@ void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   for (const Thermal::Zone& zone : reading_.zones) {
     out.put(kMetrics[kZone], zone.celsius, zone.type, zone.index);
-    if (zone.enabled) out.put(kMetrics[kEnabled], *zone.enabled ? 1 : 0, zone.type, zone.index);
+    out.put(kMetrics[kEnabled], zone.enabled, zone.type, zone.index);
     for (const Thermal::Kind kind : kKinds) {
-      if (const auto margin = zone.margin(kind)) {
-        out.put(kMetrics[kMargin], *margin, zone.type, zone.index, kind_name(kind));
-      }
+      out.put(kMetrics[kMargin], zone.margin(kind), zone.type, zone.index, kind_name(kind));
     }
     for (const Thermal::Trip& trip : zone.trips) {
       out.put(kMetrics[kTrip], trip.celsius, zone.type, zone.index, trip.number,

@@ -90,10 +90,9 @@ std::string_view kind_name(Thermal::Kind kind);
 // content.
 Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out);
 
-class ThermalSource final : public SourceOf<Thermal> {
+class ThermalSource final : public SourceOf<ThermalSource, Thermal> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 

@@ -80,7 +80,6 @@ void gather_cooling(Gatherer& files, std::vector<std::string>& names) {
   if (error != 0 && !is_gone(error)) files.add(kThermal, {}, error);
   std::uint64_t left_out = 0;
   std::size_t read = 0;
-  std::string path;
   for (const std::string& name : names) {
     if (!name.starts_with("cooling_device")) continue;
     if (read == kMaxCooling || !files.has_room()) {
@@ -88,16 +87,14 @@ void gather_cooling(Gatherer& files, std::vector<std::string>& names) {
       continue;
     }
     ++read;
-    path.assign(kThermal).append("/").append(name);
-    const std::size_t folder = path.size();
-    const FileText type = files.read(path.append("/type"));
+    const std::string folder = std::string(kThermal) + "/" + name;
+    const FileText type = files.read(folder + "/type");
     const auto text = type.ok() ? one_name(type.text) : std::nullopt;
     if (is_gone(type.error) || (text && kind_of_cooling(*text) == Throttle::Kind::kNone)) {
       files.forget();
       continue;
     }
-    path.resize(folder);
-    files.read(path.append("/cur_state"));
+    files.read(folder + "/cur_state");
   }
   if (left_out > 0) files.note(kLeftOut, left_out);
 }
@@ -110,25 +107,21 @@ bool gather_events(Gatherer& files, std::string_view directory, std::vector<std:
     names.resize(kMaxHwmon);
   }
   bool found = false;
-  std::string path;
   std::vector<std::string> leaves;
   for (const std::string& name : names) {
     if (!name.starts_with("hwmon") || !files.has_room()) continue;
-    path.assign(directory).append("/").append(name);
-    const std::size_t folder = path.size();
-    const FileText chip = files.read(path.append("/name"));
+    const std::string folder = std::string(directory) + "/" + name;
+    const FileText chip = files.read(folder + "/name");
     const bool is_ours = chip.ok() && one_value(chip.text) == kSocthermName;
     if (chip.ok() || is_gone(chip.error)) files.forget();
     if (!is_ours) continue;
     found = true;
-    path.resize(folder);
-    if (const int denied = files.list(path, leaves); denied != 0) files.add(path, {}, denied);
+    if (const int denied = files.list(folder, leaves); denied != 0) files.add(folder, {}, denied);
     for (const std::string& leaf : leaves) {
       bool beyond_bound = false;
       if (!event_of(leaf, beyond_bound) && !beyond_bound) continue;
       if (!files.has_room()) break;
-      path.resize(folder);
-      files.read(path.append("/").append(leaf));
+      files.read(folder + "/" + leaf);
     }
   }
   return found;
@@ -168,12 +161,6 @@ class Collector {
     }
   }
 
-  static Error error_of(const FileText& file) {
-    if (!file.ok()) return file.as_error();
-    return Error{Errc::kMalformed,
-                 std::string(file.path) + ": found '" + printable(file.text, 60) + "'"};
-  }
-
   void take(const FileText& file) {
     std::string_view rest = file.path;
     if (take_prefix(rest, "jetmem:")) {
@@ -198,7 +185,7 @@ class Collector {
     const auto number = small_number(rest.substr(0, slash));
     const std::string_view leaf = rest.substr(slash);
     if (!number || (leaf != "/type" && leaf != "/cur_state")) return;
-    Raw* raw = item_of(*number);
+    Raw* raw = cooling_.find_or_add(&Raw::number, *number);
     if (raw == nullptr) {
       if (leaf == "/type") out_.absent.add("beyond_bound");
       unknown_ = true;
@@ -229,16 +216,6 @@ class Collector {
   void lost_cooling(const FileText& file) {
     add_missing(file.ok() ? "malformed" : reason_of_errno(file.error), file);
     unknown_ = true;
-  }
-
-  Raw* item_of(std::uint32_t number) {
-    for (Raw* raw = cooling_.end(); raw != cooling_.begin();) {
-      if ((--raw)->number == number) return raw;
-    }
-    if (cooling_.full()) return nullptr;
-    Raw& raw = cooling_.add();
-    raw.number = number;
-    return &raw;
   }
 
   void take_hwmon(const FileText& file, std::string_view rest) {
@@ -275,7 +252,6 @@ class Collector {
     bool any_active = false;
     Refill<Throttle::Cause> causes(out_.causes);
     Throttle::Cause* cause = nullptr;
-    std::size_t count = 0;
     for (const Raw& raw : cooling_) {
       if (raw.kind == Throttle::Kind::kNone) continue;
       if (raw.kind == Throttle::Kind::kThrottle) {
@@ -285,11 +261,10 @@ class Collector {
       }
       any_value_ = any_value_ || raw.active;
       if (cause == nullptr || cause->type != raw.type) {
-        if (count == kMaxCauses) {
+        if (causes.size() == kMaxCauses) {
           out_.absent.add("beyond_bound");
           continue;
         }
-        ++count;
         cause = &causes.add();
         cause->type = raw.type;
         cause->kind = raw.kind;
@@ -349,22 +324,17 @@ Result<void> parse_throttle(const Snapshot& snapshot, Throttle& out) {
   return Collector(snapshot, out).run();
 }
 
-Result<void> ThrottleSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_throttle(snapshot, reading_);
-}
-
 void ThrottleSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  if (reading_.throttling) out.put(kMetrics[kThrottling], *reading_.throttling ? 1 : 0);
+  out.put(kMetrics[kThrottling], reading_.throttling);
   for (const Throttle::Cause& cause : reading_.causes) {
-    if (!cause.active) continue;
     const bool is_warning = cause.kind == Throttle::Kind::kWarning;
-    out.put(kMetrics[is_warning ? kAlert : kActive], *cause.active ? 1 : 0, cause.type);
+    out.put(kMetrics[is_warning ? kAlert : kActive], cause.active, cause.type);
   }
   for (std::size_t i = 0; i < reading_.events.size(); ++i) {
     const Throttle::Event& event = reading_.events[i];
     out.put(kMetrics[kEvents], event.count, kEventNames[i]);
-    if (event.throttles) out.put(kMetrics[kEnabled], *event.throttles ? 1 : 0, kEventNames[i]);
+    out.put(kMetrics[kEnabled], event.throttles, kEventNames[i]);
   }
 }
 

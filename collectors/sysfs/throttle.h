@@ -80,11 +80,9 @@ Throttle::Kind kind_of_cooling(std::string_view type);
 // storage, not its content.
 Result<void> parse_throttle(const Snapshot& snapshot, Throttle& out);
 
-class ThrottleSource final : public SourceOf<Throttle> {
+class ThrottleSource final : public ParsedSource<ThrottleSource, Throttle, parse_throttle> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/sysfs/zram.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+
+#include "base/text/text.h"
+#include "collectors/storage.h"
+#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
 
+constexpr std::string_view kSwaps = "/proc/swaps";
 constexpr std::array<std::string_view, 6> kPaths{
-    "/proc/swaps",
+    kSwaps,
     "/sys/block/zram*/disksize",
     "/sys/block/zram*/initstate",
     "/sys/block/zram*/comp_algorithm",
@@ -15,84 +23,306 @@ constexpr std::array<std::string_view, 6> kPaths{
     "/sys/block/zram*/io_stat",
 };
 
+constexpr std::size_t kMaxDevices = Zram::kMaxDevices;
+constexpr std::size_t kMaxAreas = Zram::kMaxAreas;
+
 constexpr std::array kMetrics{
     gauge("jetmem_swap_areas",
           "Swap areas in use. 0: nothing can be swapped out, and a shortage ends in OOM kills."),
     gauge("jetmem_swap_area_bytes",
           "Size of the swap area. Of a zram device it is what may be swapped out, uncompressed, "
           "not memory in use.",
-          {"device", "type"}, Zram::kMaxAreas),
+          {"device", "type"}, kMaxAreas),
     gauge("jetmem_swap_area_used_bytes", "What of the swap area is in use, uncompressed.",
-          {"device", "type"}, Zram::kMaxAreas, Worst::kMax),
+          {"device", "type"}, kMaxAreas, Worst::kMax),
     gauge("jetmem_swap_area_priority",
           "The area with the highest priority is filled first, equal ones in turn.",
-          {"device", "type"}, Zram::kMaxAreas),
+          {"device", "type"}, kMaxAreas),
     gauge("jetmem_zram_disk_bytes",
           "How much the zram device can store, uncompressed. 0: it is not set up.", {"device"},
-          Zram::kMaxDevices),
+          kMaxDevices),
     gauge("jetmem_zram_initialized",
           "1 when the zram device is set up and can be used, otherwise 0.", {"device"},
-          Zram::kMaxDevices),
+          kMaxDevices),
     gauge("jetmem_zram_algorithm_info",
           "Always 1: the compression that the zram device uses is in its label.",
-          {"device", "algorithm"}, Zram::kMaxDevices),
+          {"device", "algorithm"}, kMaxDevices),
     gauge("jetmem_zram_original_bytes",
           "What is stored in the zram device, uncompressed. Divided by jetmem_zram_used_bytes it "
           "is the gain of compression; near 1 it gains nothing.",
-          {"device"}, Zram::kMaxDevices),
+          {"device"}, kMaxDevices),
     gauge("jetmem_zram_compressed_bytes",
           "What is stored in the zram device, compressed, without the allocator's losses.",
-          {"device"}, Zram::kMaxDevices),
+          {"device"}, kMaxDevices),
     gauge("jetmem_zram_used_bytes",
           "Memory that the zram device uses, of the same DRAM that it is meant to relieve.",
-          {"device"}, Zram::kMaxDevices, Worst::kMax),
+          {"device"}, kMaxDevices, Worst::kMax),
     gauge("jetmem_zram_limit_bytes",
           "The most memory that the zram device may use; 0 is no limit. At the limit writes to "
           "it fail, and with them swapping.",
-          {"device"}, Zram::kMaxDevices),
+          {"device"}, kMaxDevices),
     gauge("jetmem_zram_used_peak_bytes",
           "The most memory that the zram device used since it was set up or since somebody reset "
           "this value.",
-          {"device"}, Zram::kMaxDevices),
+          {"device"}, kMaxDevices),
     gauge("jetmem_zram_same_pages",
           "Pages in the zram device that repeat one word, usually zeroes: they use no memory.",
-          {"device"}, Zram::kMaxDevices),
+          {"device"}, kMaxDevices),
     gauge("jetmem_zram_huge_pages",
           "Pages in the zram device that could not be compressed: they use as much memory as "
           "before. Many of them (camera frames, model weights) make zram cost more than it "
           "gives.",
-          {"device"}, Zram::kMaxDevices),
+          {"device"}, kMaxDevices),
     counter("jetmem_zram_failed_reads_total",
             "Reads from the zram device that failed. Any growth means lost data.", {"device"},
-            Zram::kMaxDevices),
+            kMaxDevices),
     counter("jetmem_zram_failed_writes_total",
             "Writes to the zram device that failed: its limit is reached, or there was no memory "
             "left to compress into.",
-            {"device"}, Zram::kMaxDevices),
+            {"device"}, kMaxDevices),
     gauge("jetmem_zram_compression_ratio",
           "What is stored in the zram device, divided by the memory that it uses: 3 means that "
           "three bytes fit in one. Near 1 zram gains nothing and costs time. Absent while "
           "nothing is stored.",
-          {"device"}, Zram::kMaxDevices),
+          {"device"}, kMaxDevices),
 };
-enum Metric : std::size_t {
-  kAreas,
-  kAreaBytes,
-  kAreaUsed,
-  kAreaPriority,
-  kDisk,
-  kInitialized,
-  kAlgorithm,
-  kOriginal,
-  kCompressed,
-  kUsed,
-  kLimit,
-  kPeak,
-  kSame,
-  kHuge,
-  kFailedReads,
-  kFailedWrites,
-  kRatio
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+
+constexpr std::string_view kBlock = "/sys/block/";
+constexpr std::size_t kMaxPath = 4096;
+constexpr std::uint64_t kMostKib = UINT64_MAX >> 10;
+
+constexpr std::string_view kMalformed = "malformed";
+constexpr std::string_view kBeyondBound = "beyond_bound";
+
+struct RawDevice {
+  std::string_view name;
+  std::uint32_t number = 0;
+  Record disksize = kNoRecord;
+  Record initstate = kNoRecord;
+  Record algorithm = kNoRecord;
+  Record mm_stat = kNoRecord;
+  Record io_stat = kNoRecord;
+};
+
+std::string_view reason_of(const FileText& file) {
+  return file.ok() ? kMalformed : reason_of_denied(file.error);
+}
+
+// "zram12": its number.
+std::optional<std::uint32_t> device_number(std::string_view name) {
+  return take_prefix(name, "zram") && name.size() <= 6 ? small_number(name) : std::nullopt;
+}
+
+// Undoes the kernel's escapes: a backslash and three octal digits.
+void unescape(std::string_view text, std::string& out) {
+  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
+        is_octal(text[i + 3])) {
+      const int code = (text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0');
+      out += static_cast<char>(code & 0xff);
+      i += 3;
+    } else {
+      out += text[i];
+    }
+  }
+}
+
+// Up to N numbers of one line. How many; nothing when the text is not numbers to its end.
+template <std::size_t N>
+std::optional<std::size_t> numbers(std::string_view text, std::array<std::uint64_t, N>& out) {
+  const auto line = one_value(text);
+  if (!line) return std::nullopt;
+  std::string_view rest = *line;
+  std::size_t count = 0;
+  while (!rest.empty()) {
+    const auto value = take_u64(rest);
+    if (!value || (!rest.empty() && !is_blank(rest.front()))) return std::nullopt;
+    if (count < N) out[count++] = *value;  // newer kernels may add columns
+  }
+  return count;
+}
+
+class Collector {
+ public:
+  Collector(const Snapshot& snapshot, Zram& out) : snapshot_(snapshot), out_(out) {}
+
+  Result<void> run() {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
+    devices_.sort_by(&RawDevice::number);
+    {
+      Refill<Zram::Device> devices(out_.devices);
+      for (const RawDevice& raw : devices_) finish_device(raw, devices.add());
+    }
+    Result<void> swaps = finish_areas();
+    if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
+    if (swaps || any_value_) {
+      // Without /proc/swaps the kernel cannot swap; any other error means that it is unknown.
+      if (!swaps && swaps.error().code != Errc::kAbsent) out_.absent.add(reason_of(file(swaps_)));
+      return {};
+    }
+    if (swaps.error().code != Errc::kAbsent) return swaps;
+    if (bad_ != kNoRecord) return tl::unexpected(error_of(file(bad_), "expected numbers, "));
+    return fail(Errc::kAbsent, "this kernel has neither swap (/proc/swaps) nor a zram device");
+  }
+
+ private:
+  FileText file(Record record) const { return snapshot_[static_cast<std::size_t>(record)]; }
+
+  void take(Record record) {
+    const FileText file = this->file(record);
+    std::string_view rest = file.path;
+    if (rest == kSwaps) {
+      swaps_ = record;
+      return;
+    }
+    if (!take_prefix(rest, kBlock) || file.error == ENOENT || file.error == ENODEV) return;
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) return;
+    const std::string_view name = rest.substr(0, slash);
+    const std::string_view leaf = rest.substr(slash + 1);
+    const auto number = device_number(name);
+    if (!number) return;
+    RawDevice* const at = devices_.find_or_add(&RawDevice::name, name);
+    if (at == nullptr) {
+      ++beyond_bound_;
+      return;
+    }
+    at->number = *number;
+    if (leaf == "disksize") at->disksize = record;
+    if (leaf == "initstate") at->initstate = record;
+    if (leaf == "comp_algorithm") at->algorithm = record;
+    if (leaf == "mm_stat") at->mm_stat = record;
+    if (leaf == "io_stat") at->io_stat = record;
+  }
+
+  void bad(Record record) {
+    out_.absent.add(reason_of(file(record)));
+    if (bad_ == kNoRecord) bad_ = record;
+  }
+
+  void finish_device(const RawDevice& raw, Zram::Device& device) {
+    device.name = raw.name;
+    if (raw.disksize != kNoRecord) {
+      device.disksize = one_u64(file(raw.disksize).text);
+      device.disksize ? figure() : bad(raw.disksize);
+    }
+    if (raw.initstate != kNoRecord) {
+      const auto state = one_u64(file(raw.initstate).text);
+      if (state && *state <= 1) {
+        device.initialized = *state == 1;
+        figure();
+      } else {
+        bad(raw.initstate);
+      }
+    }
+    if (raw.algorithm != kNoRecord) finish_algorithm(raw.algorithm, device);
+    if (raw.mm_stat != kNoRecord) finish_mm_stat(raw.mm_stat, device);
+    if (raw.io_stat != kNoRecord) finish_io_stat(raw.io_stat, device);
+  }
+
+  void finish_algorithm(Record record, Zram::Device& device) {
+    const auto line = one_value(file(record).text);
+    const std::string_view text = line.value_or("");
+    const std::size_t open = text.find('[');
+    const std::size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
+    constexpr std::size_t kMaxName = 64;
+    if (open == std::string_view::npos || close == std::string_view::npos || close == open + 1 ||
+        close - open > kMaxName) {
+      bad(record);
+      return;
+    }
+    device.algorithm = text.substr(open + 1, close - open - 1);
+  }
+
+  void finish_mm_stat(Record record, Zram::Device& device) {
+    std::array<std::uint64_t, 8> value{};
+    const auto count = numbers(file(record).text, value);
+    if (!count || *count < 5) {
+      bad(record);
+      return;
+    }
+    figure();
+    device.original_bytes = value[0];
+    device.compressed_bytes = value[1];
+    device.used_bytes = value[2];
+    device.limit_bytes = value[3];
+    device.max_used_bytes = value[4];
+    if (*count > 5) device.same_pages = value[5];
+    if (*count > 7) device.huge_pages = value[7];
+  }
+
+  void finish_io_stat(Record record, Zram::Device& device) {
+    std::array<std::uint64_t, 4> value{};
+    const auto count = numbers(file(record).text, value);
+    if (!count || *count < 2) {
+      bad(record);
+      return;
+    }
+    figure();
+    device.failed_reads = value[0];
+    device.failed_writes = value[1];
+  }
+
+  // A line that cannot be understood leaves out its area; a table without its header or its last
+  // newline is none.
+  Result<void> finish_areas() {
+    Refill<Zram::Area> areas(out_.areas);
+    if (swaps_ == kNoRecord) return fail(Errc::kAbsent, "no /proc/swaps");
+    const FileText file = this->file(swaps_);
+    if (!file.ok()) return tl::unexpected(file.as_error());
+    Lines lines(file.text);
+    std::string_view line;
+    lines.next(line);
+    if (line.substr(0, 8) != "Filename" || file.text.back() != '\n') {
+      return fail(Errc::kMalformed,
+                  "swaps: line 1: expected 'Filename', and a newline at the end, "
+                  "found '" +
+                      printable(file.text, 60) + "'");
+    }
+    out_.areas_known = true;
+    while (lines.next(line)) {
+      if (areas.size() == kMaxAreas) {
+        ++beyond_bound_;
+        out_.areas_known = false;
+        continue;
+      }
+      if (!take_area(line, areas)) {
+        out_.absent.add(kMalformed);
+        out_.areas_known = false;
+      }
+    }
+    return {};
+  }
+
+  static bool take_area(std::string_view line, Refill<Zram::Area>& areas) {
+    const std::string_view name = take_word(line);
+    const std::string_view type = take_word(line);
+    const auto size = take_u64(line);
+    const auto used = take_u64(line);
+    const auto priority = take_i64(line);
+    if (!size || !used || !priority || !trim(line).empty()) return false;
+    if (name.size() > kMaxPath || type.size() > 32) return false;
+    if (*size > kMostKib || *used > *size) return false;
+    Zram::Area& area = areas.add();
+    unescape(name, area.device);
+    area.type = type;
+    area.bytes = *size << 10;
+    area.used_bytes = *used << 10;
+    area.priority = *priority;
+    return true;
+  }
+
+  void figure() { any_value_ = true; }
+
+  const Snapshot& snapshot_;
+  Zram& out_;
+  BoundedList<RawDevice, kMaxDevices> devices_;
+  Record swaps_ = kNoRecord;
+  Record bad_ = kNoRecord;
+  std::uint64_t beyond_bound_ = 0;
+  bool any_value_ = false;
 };
 
 }  // namespace
@@ -107,43 +337,43 @@ const SourceInfo ZramSource::kInfo{
     .metrics = kMetrics,
 };
 
-Result<void> ZramSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_zram(snapshot, reading_);
+Result<void> parse_zram(const Snapshot& snapshot, Zram& out) {
+  out.areas_known = false;
+  out.absent.reset();
+  return Collector(snapshot, out).run();
 }
 
 void ZramSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  if (reading_.areas_known) out.put(kMetrics[kAreas], reading_.areas.size());
+  if (reading_.areas_known) out.put(metric("jetmem_swap_areas"), reading_.areas.size());
   for (const Zram::Area& area : reading_.areas) {
-    out.put(kMetrics[kAreaBytes], area.bytes, area.device, area.type);
-    out.put(kMetrics[kAreaUsed], area.used_bytes, area.device, area.type);
-    out.put(kMetrics[kAreaPriority], area.priority, area.device, area.type);
+    out.put(metric("jetmem_swap_area_bytes"), area.bytes, area.device, area.type);
+    out.put(metric("jetmem_swap_area_used_bytes"), area.used_bytes, area.device, area.type);
+    out.put(metric("jetmem_swap_area_priority"), area.priority, area.device, area.type);
   }
   for (const Zram::Device& device : reading_.devices) {
-    const auto put = [&](Metric metric, const std::optional<std::uint64_t>& value) {
-      out.put(kMetrics[metric], value, device.name);
+    const auto put = [&](const Descriptor& descriptor, const auto& value) {
+      out.put(descriptor, value, device.name);
     };
-    put(kDisk, device.disksize);
-    if (device.initialized) {
-      out.put(kMetrics[kInitialized], *device.initialized ? 1 : 0, device.name);
-    }
+    put(metric("jetmem_zram_disk_bytes"), device.disksize);
+    put(metric("jetmem_zram_initialized"), device.initialized);
     if (!device.algorithm.empty()) {
-      out.put(kMetrics[kAlgorithm], 1, device.name, device.algorithm);
+      out.put(metric("jetmem_zram_algorithm_info"), 1, device.name, device.algorithm);
     }
-    put(kOriginal, device.original_bytes);
-    put(kCompressed, device.compressed_bytes);
-    put(kUsed, device.used_bytes);
+    put(metric("jetmem_zram_original_bytes"), device.original_bytes);
+    put(metric("jetmem_zram_compressed_bytes"), device.compressed_bytes);
+    put(metric("jetmem_zram_used_bytes"), device.used_bytes);
     if (device.original_bytes.value_or(0) > 0 && device.used_bytes.value_or(0) > 0) {
-      out.put(kMetrics[kRatio],
+      out.put(metric("jetmem_zram_compression_ratio"),
               static_cast<double>(*device.original_bytes) / static_cast<double>(*device.used_bytes),
               device.name);
     }
-    put(kLimit, device.limit_bytes);
-    put(kPeak, device.max_used_bytes);
-    put(kSame, device.same_pages);
-    put(kHuge, device.huge_pages);
-    put(kFailedReads, device.failed_reads);
-    put(kFailedWrites, device.failed_writes);
+    put(metric("jetmem_zram_limit_bytes"), device.limit_bytes);
+    put(metric("jetmem_zram_used_peak_bytes"), device.max_used_bytes);
+    put(metric("jetmem_zram_same_pages"), device.same_pages);
+    put(metric("jetmem_zram_huge_pages"), device.huge_pages);
+    put(metric("jetmem_zram_failed_reads_total"), device.failed_reads);
+    put(metric("jetmem_zram_failed_writes_total"), device.failed_writes);
   }
 }
 

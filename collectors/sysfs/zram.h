@@ -80,11 +80,9 @@ struct Zram {
 // is could be read or understood, why. `out` is reused: its storage, not its content.
 Result<void> parse_zram(const Snapshot& snapshot, Zram& out);
 
-class ZramSource final : public SourceOf<Zram> {
+class ZramSource final : public ParsedSource<ZramSource, Zram, parse_zram> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -45,12 +45,6 @@ Result<void> parse_file_nr(std::string_view text, FileNr& out) {
   return {};
 }
 
-Result<void> FileNrSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const auto text = snapshot.text_of(kPaths[0]);
-  if (!text) return tl::unexpected(text.error());
-  return parse_file_nr(*text, reading_);
-}
-
 void FileNrSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   out.put(kMetrics[0], reading_.allocated);
   out.put(kMetrics[1], reading_.maximum);

@@ -17,11 +17,9 @@ struct FileNr {
 // Errors: fewer than three numbers, one beyond 64 bits, anything behind the third, no newline.
 Result<void> parse_file_nr(std::string_view text, FileNr& out);
 
-class FileNrSource final : public SourceOf<FileNr> {
+class FileNrSource final : public ParsedSource<FileNrSource, FileNr, parse_file_nr> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

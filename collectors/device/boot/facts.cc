@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include "base/text/text.h"
 #include "collectors/device/boot/gather.h"
+#include "collectors/device/identity.h"
 #include "collectors/storage.h"
+#include "collectors/sysfs/clocks/power_mode.h"
 #include "collectors/sysfs/one_value.h"
 
 namespace jetmem {
@@ -33,44 +34,8 @@ constexpr std::uint64_t kMaxUptime = 100ULL * 365 * 86400;  // seconds
 
 // A name as the kernel prints it: letters, digits and a few signs, of a likely length.
 bool is_word(std::string_view text) {
-  if (text.empty() || text.size() > kMaxWord) return false;
-  for (const char c : text) {
-    if (c <= ' ' || c >= 0x7f) return false;
-  }
-  return true;
-}
-
-// "# R36 (release), REVISION: 4.4, GCID: ..." -> "36.4.4"
-bool take_l4t(std::string_view text, std::string& out) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  if (line.size() == text.size()) return false;
-  const std::size_t major = line.find("# R");
-  const std::size_t minor = line.find("REVISION: ");
-  if (major != 0 || minor == std::string_view::npos) return false;
-  const auto digits = [](std::string_view from, bool dots) {
-    std::size_t n = 0;
-    while (n < from.size() && n < 8 && (is_digit(from[n]) || (dots && from[n] == '.'))) ++n;
-    return from.substr(0, n);
-  };
-  const std::string_view release = digits(line.substr(3), false);
-  const std::string_view revision = digits(line.substr(minor + 10), true);
-  if (release.empty() || revision.empty()) return false;
-  out.assign(release);
-  out.append(".").append(revision);
-  return true;
-}
-
-// "pmode:0002 fmode:quiet" -> "2". Four digits, so that one that was cut is not taken for another.
-bool take_power_mode(std::string_view text, std::string& out) {
-  if (!take_prefix(text, "pmode:") || text.size() < 4) return false;
-  if (text.size() > 4 && is_digit(text[4])) return false;
-  std::string_view digits = text.substr(0, 4);
-  const auto mode = take_u64(digits);
-  if (!mode || !digits.empty()) return false;
-  std::array<char, 8> number{};
-  const auto end = std::to_chars(number.data(), number.data() + number.size(), *mode);
-  out.assign(number.data(), end.ptr);
-  return true;
+  return !text.empty() && text.size() <= kMaxWord &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
 class Parser {
@@ -96,10 +61,15 @@ class Parser {
       }
     }
     if (const auto text = text_of(kPaths[kL4t])) {
-      if (!take_l4t(*text, value(What::kL4t))) out_.absent.add("malformed");
+      device::take_l4t_release(*text, value(What::kL4t));
+      if (value(What::kL4t).empty()) out_.absent.add("malformed");
     }
     if (const auto text = text_of(kPaths[kPowerMode])) {
-      if (!take_power_mode(*text, value(What::kPowerMode))) out_.absent.add("malformed");
+      if (const auto mode = clocks::power_mode_of(*text)) {
+        value(What::kPowerMode).assign(std::to_string(*mode));
+      } else {
+        out_.absent.add("malformed");
+      }
     }
   }
 
@@ -135,7 +105,6 @@ class Parser {
       }
     }
     Refill<PstoreRecord> records(out_.records);
-    std::size_t count = 0;
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
       const FileText file = snapshot_[i];
       std::string_view name = file.path;
@@ -147,11 +116,10 @@ class Parser {
       }
       const bool archived = take_prefix(name, kPstoreArchive);
       if ((!archived && !take_prefix(name, kPstore)) || !take_prefix(name, "/")) continue;
-      if (count == BootFacts::kMaxRecords) {
+      if (records.size() == BootFacts::kMaxRecords) {
         cut(archived, 1);
         continue;
       }
-      ++count;
       std::string_view tail;
       if (i + 1 < snapshot_.size() && is_end_of(snapshot_[i + 1].path, file.path)) {
         tail = snapshot_[i + 1].text;

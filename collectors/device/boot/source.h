@@ -24,10 +24,9 @@ struct BootHistoryView {
   std::uint64_t bad_marks = 0;
 };
 
-class BootSource final : public SourceOf<BootFacts> {
+class BootSource final : public SourceOf<BootSource, BootFacts> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 

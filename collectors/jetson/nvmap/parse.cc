@@ -12,35 +12,29 @@
 #include "collectors/jetson/nvmap/tables.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
 
 using nvmap::kMaxClients;
 using nvmap::kMaxHeaps;
+using nvmap::kMaxNames;
 
 constexpr std::string_view kMalformed = "malformed";
 constexpr std::string_view kBeyondBound = "beyond_bound";
-constexpr std::string_view kDeniedReason = "denied";
-constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kNoOrphanTable = "no_orphan_table";
 // Larger is no amount of memory: usually a count that went below zero.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
 constexpr std::size_t kMostNameBytes = 64;
 
-using Record = std::int32_t;
-constexpr Record kNone = -1;
-
 struct RawHeap {
   std::string_view name;
-  Record clients = kNone;
-  Record orphans = kNone;
-  Record size = kNone;
-  Record free_size = kNone;
+  Record clients = kNoRecord;
+  Record orphans = kNoRecord;
+  Record size = kNoRecord;
+  Record free_size = kNoRecord;
 };
-
-bool is_missing(const FileText& file) { return file.error == ENOENT || file.error == ENOTDIR; }
-bool is_denied(const FileText& file) { return file.error == EACCES || file.error == EPERM; }
 
 // "0x0000000004000000\n", as debugfs prints the sizes of carve-outs, or decimal.
 std::optional<std::uint64_t> hex_value(std::string_view text) {
@@ -62,6 +56,83 @@ std::optional<std::uint64_t> allocatable_value(std::string_view text) {
   return bytes && *value == " bytes" ? bytes : std::nullopt;
 }
 
+using Clients = std::vector<Nvmap::Client>;
+using Group = Nvmap::Group;
+
+// The sums of clients [begin, end), which are of one heap, by name and in the order of names.
+void sum_by_name(const Clients& clients, std::size_t begin, std::size_t end,
+                 std::vector<Group>& groups) {
+  groups.clear();
+  for (std::size_t i = begin; i < end; ++i) groups.push_back({i, clients[i].bytes});
+  std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
+    return clients[a.client].name < clients[b.client].name;
+  });
+  std::size_t count = 0;
+  for (const Group& group : groups) {
+    if (count > 0 && clients[groups[count - 1].client].name == clients[group.client].name) {
+      groups[count - 1].bytes += group.bytes;
+    } else {
+      groups[count++] = group;
+    }
+  }
+  groups.resize(count);
+}
+
+// Leaves the kMaxNames that have most, in the order of names, and returns what the rest has.
+std::uint64_t take_rest(const Clients& clients, std::vector<Group>& groups) {
+  const auto by_name = [&](const Group& a, const Group& b) {
+    return clients[a.client].name < clients[b.client].name;
+  };
+  std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : by_name(a, b);
+  });
+  std::uint64_t rest = 0;
+  for (std::size_t i = kMaxNames; i < groups.size(); ++i) rest += groups[i].bytes;
+  groups.resize(kMaxNames);
+  std::sort(groups.begin(), groups.end(), by_name);
+  return rest;
+}
+
+void sum_heap(Nvmap& out, std::size_t begin, std::size_t end, Refill<Nvmap::Process>& processes) {
+  const Clients& clients = out.clients;
+  sum_by_name(clients, begin, end, out.groups);
+  bool has_rest = out.groups.size() > kMaxNames;
+  std::uint64_t rest = has_rest ? take_rest(clients, out.groups) : 0;
+  for (const Group& group : out.groups) {
+    const Nvmap::Client& client = clients[group.client];
+    // "other" is the name of the rest: a process of that name belongs there.
+    if (client.name == "other") {
+      rest += group.bytes;
+      has_rest = true;
+      continue;
+    }
+    Nvmap::Process& process = processes.add();
+    process.heap = client.heap;
+    process.name = client.name;
+    process.bytes = group.bytes;
+  }
+  if (!has_rest) return;
+  Nvmap::Process& process = processes.add();
+  process.heap = clients[begin].heap;
+  process.is_rest = true;
+  process.bytes = rest;
+}
+
+// Sums out.clients by name into out.processes. A heap of which some clients are not known is
+// omitted: parts of sums are no sums.
+void sum_processes(Nvmap& out) {
+  Refill<Nvmap::Process> processes(out.processes);
+  const Clients& clients = out.clients;
+  for (std::size_t i = 0; i < clients.size();) {
+    const std::size_t begin = i;
+    while (i < clients.size() && clients[i].heap == clients[begin].heap) ++i;
+    const auto heap = std::find_if(out.heaps.begin(), out.heaps.end(), [&](const Nvmap::Heap& h) {
+      return h.name == clients[begin].heap;
+    });
+    if (heap != out.heaps.end() && !heap->is_partial) sum_heap(out, begin, i, processes);
+  }
+}
+
 class Collector {
  public:
   Collector(const Snapshot& snapshot, Nvmap& out) : snapshot_(snapshot), out_(out) {}
@@ -70,15 +141,14 @@ class Collector {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
     // A folder without a table is no heap (stats, pagepool).
     std::size_t heaps = 0;
-    for (const RawHeap& raw : heaps_) heaps += raw.clients != kNone || raw.orphans != kNone;
+    for (const RawHeap& raw : heaps_) heaps += raw.clients != kNoRecord || raw.orphans != kNoRecord;
     if (heaps == 0) return tl::unexpected(no_tables());
-    std::sort(heaps_.begin(), heaps_.end(),
-              [](const RawHeap& a, const RawHeap& b) { return a.name < b.name; });
+    heaps_.sort_by(&RawHeap::name);
     {
       Refill<Nvmap::Heap> filled(out_.heaps);
       Refill<Nvmap::Client> clients(out_.clients);
       for (const RawHeap& raw : heaps_) {
-        if (raw.clients == kNone && raw.orphans == kNone) continue;
+        if (raw.clients == kNoRecord && raw.orphans == kNoRecord) continue;
         Nvmap::Heap& heap = filled.add();
         heap.name = raw.name;
         finish_clients(raw, heap, clients);
@@ -89,7 +159,7 @@ class Collector {
       }
     }
     out_.clients_whole &= beyond_bound_ == 0;
-    nvmap::sum_processes(out_);
+    sum_processes(out_);
     take_number(total_, out_.total_bytes, kMostBytes);
     take_number(available_, out_.pool_pages, kMostBytes >> 12);
     std::optional<std::uint64_t> to_zero;
@@ -117,7 +187,7 @@ class Collector {
       return;
     }
     if (!take_prefix(rest, nvmap::kRoot) || !take_prefix(rest, "/")) return;
-    if (is_missing(file)) return;
+    if (is_gone(file.error)) return;
     const std::size_t slash = rest.find('/');
     if (slash == std::string_view::npos) return;
     const std::string_view folder = rest.substr(0, slash);
@@ -143,29 +213,24 @@ class Collector {
       ++beyond_bound_;
       return;
     }
-    auto at = std::find_if(heaps_.begin(), heaps_.end(),
-                           [&](const RawHeap& heap) { return heap.name == folder; });
-    if (at == heaps_.end()) {
-      if (heaps_.full()) {
-        ++beyond_bound_;
-        return;
-      }
-      at = &heaps_.add();
-      at->name = folder;
+    if (RawHeap* const heap = heaps_.find_or_add(&RawHeap::name, folder)) {
+      heap->*leaf = record;
+    } else {
+      ++beyond_bound_;
     }
-    at->*leaf = record;
   }
 
   Error no_tables() const {
     const std::string_view where =
         "; where nvidia.ko drives the GPU (Thor), see the source nvml for its memory";
-    if (root_error_ == kNone) {
+    if (root_error_ == kNoRecord) {
       return {Errc::kAbsent, "nvmap shows no tables in debugfs" + std::string(where)};
     }
     const FileText root = file(root_error_);
-    if (!is_missing(root) && !(is_denied(root) && has_device_ == false)) {
+    if (!is_gone(root.error) && !(is_denied(root.error) && has_device_ == false)) {
       Error error = root.as_error();
-      if (is_denied(root)) error.message += "; the sum of all may be in meminfo (NvMapMemUsed)";
+      if (is_denied(root.error))
+        error.message += "; the sum of all may be in meminfo (NvMapMemUsed)";
       return error;
     }
     if (has_device_ == true) {
@@ -178,8 +243,8 @@ class Collector {
 
   void failed(const FileText& file, std::string_view fault) {
     if (!file.ok()) {
-      any_denied_ |= is_denied(file);
-      out_.absent.add(is_denied(file) ? kDeniedReason : kUnreadable);
+      any_denied_ |= is_denied(file.error);
+      out_.absent.add(reason_of_denied(file.error));
       if (!first_error_) first_error_ = file.as_error();
       return;
     }
@@ -190,36 +255,37 @@ class Collector {
   }
 
   // The table in this record, and in the next one its end, where its middle was cut out.
-  nvmap::Table table_of(Record record) const {
-    nvmap::Table table{file(record).text, {}, false};
+  std::optional<nvmap::Table> table_of(Record record, std::string_view header_begins) {
+    const FileText file = this->file(record);
+    nvmap::Table table{file.text, {}, false};
     const std::size_t next = static_cast<std::size_t>(record) + 1;
-    if (next >= snapshot_.size()) return table;
-    std::string_view path = snapshot_[next].path;
-    if (!take_prefix(path, "jetmem:end of ") || path != file(record).path) return table;
-    table.end = snapshot_[next].text;
-    table.cut = true;
+    std::string_view path = next < snapshot_.size() ? snapshot_[next].path : std::string_view();
+    if (take_prefix(path, "jetmem:end of ") && path == file.path) {
+      table.end = snapshot_[next].text;
+      table.cut = true;
+    }
+    const std::string_view fault =
+        file.ok() ? nvmap::TableLines::fault(table, header_begins) : std::string_view();
+    if (!file.ok() || !fault.empty()) {
+      failed(file, fault);
+      return std::nullopt;
+    }
+    any_table_ = true;
     return table;
   }
 
   void finish_clients(const RawHeap& raw, Nvmap::Heap& heap, Refill<Nvmap::Client>& clients) {
-    if (raw.clients == kNone) return;
-    const FileText file = this->file(raw.clients);
-    const nvmap::Table table = table_of(raw.clients);
-    const std::string_view fault =
-        file.ok() ? nvmap::TableLines::fault(table, "CLIENT") : std::string_view();
-    if (!file.ok() || !fault.empty()) {
-      failed(file, fault);
-      return;
-    }
-    any_table_ = true;
-    bool all_known = !table.cut;
-    if (table.cut) {
+    if (raw.clients == kNoRecord) return;
+    const auto table = table_of(raw.clients, "CLIENT");
+    if (!table) return;
+    bool all_known = !table->cut;
+    if (table->cut) {
       ++beyond_bound_;
       heap.is_partial = true;
     }
     std::uint64_t count = 0;
     std::uint64_t charged = 0;
-    nvmap::TableLines lines(table);
+    nvmap::TableLines lines(*table);
     std::string_view line;
     while (lines.next(line)) {
       if (line.empty()) continue;
@@ -255,27 +321,20 @@ class Collector {
   }
 
   void finish_orphans(const RawHeap& raw, Nvmap::Heap& heap) {
-    if (raw.orphans == kNone) {
+    if (raw.orphans == kNoRecord) {
       out_.absent.add(kNoOrphanTable);
       return;
     }
-    const FileText file = this->file(raw.orphans);
-    const nvmap::Table table = table_of(raw.orphans);
-    const std::string_view fault =
-        file.ok() ? nvmap::TableLines::fault(table, "BASE") : std::string_view();
-    if (!file.ok() || !fault.empty()) {
-      failed(file, fault);
-      return;
-    }
-    any_table_ = true;
+    const auto table = table_of(raw.orphans, "BASE");
+    if (!table) return;
     // A part of the sum would look as if the leak had shrunk.
-    bool all_known = !table.cut;
-    if (table.cut) ++beyond_bound_;
+    bool all_known = !table->cut;
+    if (table->cut) ++beyond_bound_;
     std::uint64_t handles = 0;
     std::uint64_t bytes = 0;
     std::string_view last_uid;
     std::uint64_t last_bytes = 0;
-    nvmap::TableLines lines(table);
+    nvmap::TableLines lines(*table);
     std::string_view line;
     while (lines.next(line)) {
       if (line.empty()) continue;
@@ -299,49 +358,36 @@ class Collector {
   }
 
   void finish_carveout(const RawHeap& raw, Nvmap::Heap& heap) {
-    const auto take = [&](Record record, std::optional<std::uint64_t>& into) {
-      if (record == kNone) return;
-      const FileText file = this->file(record);
-      const auto value = file.ok() ? hex_value(file.text) : std::nullopt;
-      if (value && *value <= kMostBytes) {
-        into = value;
-      } else {
-        count_bad(file);
-      }
-    };
-    take(raw.size, heap.size);
-    if (raw.free_size == kNone) return;
+    take_number(raw.size, heap.size, kMostBytes, hex_value);
+    if (raw.free_size == kNoRecord) return;
     const FileText file = this->file(raw.free_size);
     const auto allocatable = file.ok() ? allocatable_value(file.text) : std::nullopt;
     if (allocatable && *allocatable <= kMostBytes) {
       out_.allocatable_bytes = allocatable;
     } else {
-      take(raw.free_size, heap.free);
+      take_number(raw.free_size, heap.free, kMostBytes, hex_value);
     }
   }
 
-  void take_number(Record record, std::optional<std::uint64_t>& into, std::uint64_t most) {
-    if (record == kNone) return;
+  void take_number(Record record, std::optional<std::uint64_t>& into, std::uint64_t most,
+                   std::optional<std::uint64_t> (*parse)(std::string_view) = one_u64) {
+    if (record == kNoRecord) return;
     const FileText file = this->file(record);
-    const auto value = file.ok() ? one_u64(file.text) : std::nullopt;
+    const auto value = file.ok() ? parse(file.text) : std::nullopt;
     if (value && *value <= most) {
       into = value;
-    } else {
-      count_bad(file);
+      return;
     }
-  }
-
-  void count_bad(const FileText& file) {
-    out_.absent.add(file.ok() ? kMalformed : is_denied(file) ? kDeniedReason : kUnreadable);
+    out_.absent.add(file.ok() ? kMalformed : reason_of_denied(file.error));
   }
 
   const Snapshot& snapshot_;
   Nvmap& out_;
   BoundedList<RawHeap, kMaxHeaps> heaps_;
-  Record root_error_ = kNone;
-  Record total_ = kNone;
-  Record available_ = kNone;
-  Record to_zero_ = kNone;
+  Record root_error_ = kNoRecord;
+  Record total_ = kNoRecord;
+  Record available_ = kNoRecord;
+  Record to_zero_ = kNoRecord;
   std::optional<bool> has_device_;
   std::uint64_t beyond_bound_ = 0;
   bool any_table_ = false;

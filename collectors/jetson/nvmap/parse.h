@@ -5,11 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace jetmem {
-
-struct Nvmap;
-
-namespace nvmap {
+namespace jetmem::nvmap {
 
 inline constexpr std::string_view kRoot = "/sys/kernel/debug/nvmap";
 inline constexpr std::size_t kMaxHeaps = 16;
@@ -22,9 +18,4 @@ inline constexpr std::size_t kMaxNames = 32;
 inline constexpr std::string_view kDeviceRemark = "nvmap device";
 inline constexpr std::string_view kLeftOutNote = "nvmap folders omitted";
 
-// Sums out.clients by name into out.processes. A heap of which some clients are not known is left
-// out: parts of sums are no sums.
-void sum_processes(Nvmap& out);
-
-}  // namespace nvmap
-}  // namespace jetmem
+}  // namespace jetmem::nvmap

@@ -68,19 +68,7 @@ constexpr std::array kMetrics{
           "Pages that nvmap keeps in stock for its next allocations, neither used nor free to "
           "others until memory runs short."),
 };
-enum Metric : std::size_t {
-  kHeap,
-  kClients,
-  kUnattributed,
-  kOrphanBytes,
-  kOrphanHandles,
-  kCarveout,
-  kCarveoutFree,
-  kProcess,
-  kTotal,
-  kAllocatable,
-  kPagePool,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 // A folder is a heap when it has a table.
 bool gather_table(Gatherer& gatherer, const std::string& path, std::size_t head) {
@@ -136,35 +124,33 @@ const SourceInfo NvmapSource::kInfo{
     .gather = gather,
 };
 
-Result<void> NvmapSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_nvmap(snapshot, reading_);
-}
-
 void NvmapSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  const auto put = [&](Metric metric, const std::optional<std::uint64_t>& value,
-                       const auto&... labels) { out.put(kMetrics[metric], value, labels...); };
+  const auto put = [&](const Descriptor& descriptor, const std::optional<std::uint64_t>& value,
+                       const auto&... labels) { out.put(descriptor, value, labels...); };
   for (const Nvmap::Heap& heap : reading_.heaps) {
-    put(kHeap, heap.bytes, heap.name);
-    put(kClients, heap.clients, heap.name);
+    put(metric("jetmem_nvmap_heap_bytes"), heap.bytes, heap.name);
+    put(metric("jetmem_nvmap_heap_clients"), heap.clients, heap.name);
     if (heap.bytes && heap.charged_bytes) {
       const auto charged = static_cast<double>(*heap.charged_bytes);
-      out.put(kMetrics[kUnattributed], static_cast<double>(*heap.bytes) - charged, heap.name);
+      out.put(metric("jetmem_nvmap_heap_unattributed_bytes"),
+              static_cast<double>(*heap.bytes) - charged, heap.name);
     }
-    put(kOrphanBytes, heap.orphan_bytes, heap.name);
-    put(kOrphanHandles, heap.orphan_handles, heap.name);
-    put(kCarveout, heap.size, heap.name);
-    put(kCarveoutFree, heap.free, heap.name);
+    put(metric("jetmem_nvmap_orphan_bytes"), heap.orphan_bytes, heap.name);
+    put(metric("jetmem_nvmap_orphan_handles"), heap.orphan_handles, heap.name);
+    put(metric("jetmem_nvmap_carveout_bytes"), heap.size, heap.name);
+    put(metric("jetmem_nvmap_carveout_free_bytes"), heap.free, heap.name);
   }
   for (const Nvmap::Process& process : reading_.processes) {
     const std::string_view name = process.is_rest ? "other" : std::string_view(process.name);
-    out.put(kMetrics[kProcess], process.bytes, process.heap, name);
+    out.put(metric("jetmem_nvmap_process_bytes"), process.bytes, process.heap, name);
   }
-  put(kTotal, reading_.total_bytes);
-  put(kAllocatable, reading_.allocatable_bytes);
+  put(metric("jetmem_nvmap_total_bytes"), reading_.total_bytes);
+  put(metric("jetmem_nvmap_allocatable_bytes"), reading_.allocatable_bytes);
   if (reading_.pool_pages && context.facts.page_size) {
-    out.put(kMetrics[kPagePool], static_cast<double>(*reading_.pool_pages) *
-                                     static_cast<double>(*context.facts.page_size));
+    out.put(
+        metric("jetmem_nvmap_page_pool_bytes"),
+        static_cast<double>(*reading_.pool_pages) * static_cast<double>(*context.facts.page_size));
   } else if (reading_.pool_pages) {
     context.absent.add("page_size_unknown");
   }

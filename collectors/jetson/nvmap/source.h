@@ -117,11 +117,9 @@ struct Nvmap {
 // `out` is reused: its storage, not its content.
 Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out);
 
-class NvmapSource final : public SourceOf<Nvmap> {
+class NvmapSource final : public ParsedSource<NvmapSource, Nvmap, parse_nvmap> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

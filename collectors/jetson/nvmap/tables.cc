@@ -29,13 +29,13 @@ bool is_hex(std::string_view word) {
          word.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
+}  // namespace
+
 std::string_view trim_blanks(std::string_view text) {
   skip_blanks(text);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
 }
-
-}  // namespace
 
 std::optional<std::uint64_t> size_of(std::string_view word) {
   const auto number = take_u64(word);

@@ -14,6 +14,9 @@
 
 namespace jetmem::nvmap {
 
+// Without the blanks around it, which a table does not tell from a name's own.
+std::string_view trim_blanks(std::string_view text);
+
 // "23525644K" as bytes. K, M or G; without a unit KiB, as carve-outs of old kernels print it.
 std::optional<std::uint64_t> size_of(std::string_view word);
 

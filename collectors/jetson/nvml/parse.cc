@@ -86,6 +86,10 @@ class Parser {
   }
 
  private:
+  struct Answer {
+    Status status;
+    std::string_view text = "jetmem-nvml says nothing of it";  // of an error
+  };
   struct QueryResult {
     Status memory;
     Status bar1;
@@ -101,11 +105,9 @@ class Parser {
     if (subject == "gpu") {
       take_gpu_line(line);
     } else if (subject == "library") {
-      library_ = take_status(line);
-      if (!library_.ok()) library_text_ = line;
+      library_ = take_answer(line);
     } else if (subject == "init") {
-      init_ = take_status(line);
-      if (!init_.ok()) init_text_ = line;
+      init_ = take_answer(line);
     } else if (subject == "device") {
       take_word(line);
       const std::string_view code = take_word(line);
@@ -115,9 +117,8 @@ class Parser {
       skip_blanks(line);
       out_.driver = line.substr(0, nvml::kMaxName);
     } else if (subject == "gpus") {
-      count_ = take_status(line);
-      if (!count_.ok()) count_text_ = line;
-      if (count_.ok()) listed_gpus_ = take_u64(line).value_or(0);
+      count_ = take_answer(line);
+      if (count_.status.ok()) listed_gpus_ = take_u64(line).value_or(0);
     }
   }
 
@@ -132,6 +133,11 @@ class Parser {
     skip_blanks(line);
     std::string_view rest = line;
     return status_of(take_word(rest));
+  }
+
+  Answer take_answer(std::string_view& line) {
+    const Status status = take_status(line);
+    return {status, line};
   }
 
   void take_gpu_line(std::string_view line) {
@@ -218,14 +224,14 @@ class Parser {
   }
 
   Result<void> finish() {
-    if (!library_.ok()) {
-      const bool missing = library_text_.substr(0, 7) == "MISSING";
+    if (!library_.status.ok()) {
+      const bool missing = library_.text.starts_with("MISSING");
       return fail(missing ? Errc::kAbsent : Errc::kIo,
-                  "NVML cannot be loaded: " + printable(library_text_));
+                  "NVML cannot be loaded: " + printable(library_.text));
     }
-    if (!init_.ok()) return fail(init_code(), "NVML: nvmlInit: " + printable(init_text_));
-    if (!count_.ok()) {
-      return fail(Errc::kIo, "NVML: nvmlDeviceGetCount: " + printable(count_text_));
+    if (!init_.status.ok()) return fail(init_code(), "NVML: nvmlInit: " + printable(init_.text));
+    if (!count_.status.ok()) {
+      return fail(Errc::kIo, "NVML: nvmlDeviceGetCount: " + printable(count_.text));
     }
     if (found_ == 0) return fail(Errc::kAbsent, "NVML lists no GPU");
     bool any = false;
@@ -259,11 +265,11 @@ class Parser {
   }
 
   Errc init_code() const {
-    if (device_denied_ || init_.kind == Status::Kind::kDenied) return Errc::kDenied;
+    if (device_denied_ || init_.status.kind == Status::Kind::kDenied) return Errc::kDenied;
     // NVML is asked only where the driver is there: its device nodes are not, as for a while at
     // boot.
-    if (init_text_.starts_with("DRIVER_NOT_LOADED")) return Errc::kUnavailable;
-    return init_.none() ? Errc::kAbsent : Errc::kIo;
+    if (init_.text.starts_with("DRIVER_NOT_LOADED")) return Errc::kUnavailable;
+    return init_.status.none() ? Errc::kAbsent : Errc::kIo;
   }
 
   void put_together(Gpu& gpu, const QueryResult& requested) {
@@ -356,14 +362,11 @@ class Parser {
   std::uint64_t listed_gpus_ = 0;
   bool lists_understood_ = true;
   std::array<QueryResult, nvml::kMaxGpus> requested_{};
-  Status library_;
-  Status init_;
-  Status count_;
+  Answer library_;
+  Answer init_;
+  Answer count_;
   bool device_denied_ = false;
-  std::string_view library_text_ = "jetmem-nvml says nothing of it";
-  std::string_view init_text_ = "jetmem-nvml says nothing of it";
   std::string_view first_error_;
-  std::string_view count_text_ = "jetmem-nvml says nothing of it";
 };
 
 }  // namespace

@@ -39,16 +39,7 @@ constexpr std::array kMetrics{
           "same is a leak in one of them.",
           {"gpu"}, kMaxGpus),
 };
-enum Metric : std::size_t {
-  kInfoMetric,
-  kIntegrated,
-  kMemory,
-  kUsed,
-  kFree,
-  kUtilization,
-  kProcesses,
-  kProcessMemory,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 }  // namespace
 
@@ -78,20 +69,20 @@ void NvmlSource::write(SampleWriter& out, WriteContext& context) const {
   for (const AbsentValues::Count& absent : reading_.absent.counts()) {
     context.absent.add(absent.reason, absent.count);
   }
-  const auto put = [&](Metric metric, const auto& value, std::uint32_t gpu) {
-    out.put(kMetrics[metric], value, gpu);
+  const auto put = [&](const Descriptor& descriptor, const auto& value, std::uint32_t gpu) {
+    out.put(descriptor, value, gpu);
   };
   for (const Nvml::Gpu& gpu : reading_.gpus) {
-    out.put(kMetrics[kInfoMetric], 1, gpu.index, gpu.name, reading_.driver);
-    put(kIntegrated, gpu.integrated, gpu.index);
-    put(kMemory, gpu.total, gpu.index);
-    put(kUsed, gpu.used, gpu.index);
-    put(kFree, gpu.free, gpu.index);
+    out.put(metric("jetmem_nvml_gpu_info"), 1, gpu.index, gpu.name, reading_.driver);
+    put(metric("jetmem_nvml_gpu_integrated"), gpu.integrated, gpu.index);
+    put(metric("jetmem_nvml_memory_bytes"), gpu.total, gpu.index);
+    put(metric("jetmem_nvml_memory_used_bytes"), gpu.used, gpu.index);
+    put(metric("jetmem_nvml_memory_free_bytes"), gpu.free, gpu.index);
     if (gpu.utilization_percent) {
-      out.put(kMetrics[kUtilization], *gpu.utilization_percent / 100.0, gpu.index);
+      out.put(metric("jetmem_nvml_utilization_ratio"), *gpu.utilization_percent / 100.0, gpu.index);
     }
-    put(kProcesses, gpu.processes, gpu.index);
-    put(kProcessMemory, gpu.process_bytes, gpu.index);
+    put(metric("jetmem_nvml_processes"), gpu.processes, gpu.index);
+    put(metric("jetmem_nvml_process_memory_bytes"), gpu.process_bytes, gpu.index);
   }
 }
 

@@ -92,10 +92,9 @@ struct Nvml {
 // cut or is of another version. `out` is reused: its storage, not its content.
 Result<void> parse_nvml(std::string_view text, Nvml& out);
 
-class NvmlSource final : public SourceOf<Nvml> {
+class NvmlSource final : public SourceOf<NvmlSource, Nvml> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };

@@ -64,12 +64,6 @@ std::uint64_t words_in(std::string_view text) {
   return words;
 }
 
-template <class Item>
-bool has_name(const std::vector<Item>& items, std::size_t count, std::string_view name) {
-  return std::any_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count),
-                     [&](const Item& item) { return item.name == name; });
-}
-
 class Parser {
  public:
   Parser(std::string_view line, TegrastatsLine& out)
@@ -90,11 +84,10 @@ class Parser {
   void take_unknown() {
     const std::string_view word = at_.word();
     at_.skip(word.size());
-    if (unknown_count_ == TegrastatsLine::kMaxUnknown) {
+    if (unknown_.size() == TegrastatsLine::kMaxUnknown) {
       ++out_.unknown_more;
       return;
     }
-    ++unknown_count_;
     unknown_.add() = word.substr(0, TegrastatsLine::kMaxUnknownBytes);
     if (word.size() > TegrastatsLine::kMaxUnknownBytes) ++out_.unknown_cut;
   }
@@ -142,7 +135,7 @@ class Parser {
   }
 
   bool take_zone(std::string_view name, Cursor at) {
-    if (has_name(out_.zones, zone_count_, name)) return false;
+    if (zones_.find(&TegrastatsLine::Zone::name, name) != nullptr) return false;
     const auto celsius = tegrastats::take_celsius(at);
     if (!celsius) return false;
     std::optional<double> highest;
@@ -151,11 +144,10 @@ class Parser {
       if (!highest) return false;
     }
     if (!at.at_word_end()) return false;
-    if (zone_count_ == TegrastatsLine::kMaxZones) {
+    if (zones_.size() == TegrastatsLine::kMaxZones) {
       ++out_.beyond_bound;
       return elapsed(at);
     }
-    ++zone_count_;
     TegrastatsLine::Zone& zone = zones_.add();
     zone.name = name;
     if (*celsius > kNoPower) zone.celsius = celsius;
@@ -253,11 +245,10 @@ class Parser {
     if (!form || !at.at_word_end()) return false;
     // "a/b" behind a word of prose is no power.
     if (!form->has_unit && !is_upper(name)) return false;
-    if (rail_count_ == TegrastatsLine::kMaxRails) {
+    if (rails_.size() == TegrastatsLine::kMaxRails) {
       ++out_.beyond_bound;
       return elapsed(at);
     }
-    ++rail_count_;
     TegrastatsLine::Rail& rail = rails_.add();
     rail.name = name;
     rail.now_mw = form->now_mw;
@@ -277,12 +268,11 @@ class Parser {
     if (load.off && !known && !is_upper(name)) return false;
     if ((form->bare || load.quality_unknown()) && !known) return false;
     const std::string_view engine_name = stem.value_or(name);
-    if (has_name(out_.engines, engine_count_, engine_name)) return false;
-    if (engine_count_ == TegrastatsLine::kMaxEngines) {
+    if (engines_.find(&TegrastatsLine::Engine::name, engine_name) != nullptr) return false;
+    if (engines_.size() == TegrastatsLine::kMaxEngines) {
       ++out_.beyond_bound;
       return elapsed(at);
     }
-    ++engine_count_;
     TegrastatsLine::Engine& engine = engines_.add();
     engine.name = engine_name;
     engine.load = load;
@@ -295,10 +285,6 @@ class Parser {
   Refill<TegrastatsLine::Zone> zones_;
   Refill<TegrastatsLine::Rail> rails_;
   Refill<std::string> unknown_;
-  std::size_t engine_count_ = 0;
-  std::size_t zone_count_ = 0;
-  std::size_t rail_count_ = 0;
-  std::size_t unknown_count_ = 0;
 };
 
 }  // namespace

@@ -65,26 +65,7 @@ constexpr std::array kMetrics{
           "Words of the last line that jetmem does not know. Above 0 tegrastats reports "
           "something that is not shown here: see jetmem decode tegrastats."),
 };
-enum Metric : std::size_t {
-  kRamUsed,
-  kRamTotal,
-  kLfbSize,
-  kLfbCount,
-  kIramUsed,
-  kIramTotal,
-  kEmcUtilization,
-  kEmcClock,
-  kGpuUtilization,
-  kGpuClock,
-  kEngineOn,
-  kEngineClock,
-  kEngineUtilization,
-  kRailNow,
-  kRailAverage,
-  kRailMax,
-  kCoresOff,
-  kUnknown,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 constexpr std::string_view kUnknownQuality = "unknown_quality";
 constexpr double kMib = 1024.0 * 1024;
@@ -105,16 +86,18 @@ class Writer {
   void write(const TegrastatsLine& line) {
     if (line.ram) write_ram(*line.ram);
     if (line.iram) {
-      out_.put(kMetrics[kIramUsed], line.iram->used_kb * 1024.0);
-      out_.put(kMetrics[kIramTotal], line.iram->total_kb * 1024.0);
+      out_.put(metric("jetmem_tegrastats_iram_used_bytes"), line.iram->used_kb * 1024.0);
+      out_.put(metric("jetmem_tegrastats_iram_total_bytes"), line.iram->total_kb * 1024.0);
     }
     if (line.emc) {
       if (line.emc->percent && !line.emc_percent_is_known()) {
         absent_.add(kUnknownQuality);
       } else if (line.emc->percent) {
-        put_percent(kMetrics[kEmcUtilization], *line.emc->percent);
+        put_percent(metric("jetmem_tegrastats_emc_utilization_ratio"), *line.emc->percent);
       }
-      if (line.emc->mhz) out_.put(kMetrics[kEmcClock], *line.emc->mhz * 1e6);
+      if (line.emc->mhz) {
+        out_.put(metric("jetmem_tegrastats_emc_clock_hertz"), *line.emc->mhz * 1e6);
+      }
     }
     write_gpu(line);
     for (const TegrastatsLine::Engine& engine : line.engines) write_engine(engine);
@@ -129,9 +112,9 @@ class Writer {
       }
     }
     if (!line.cores.empty()) {
-      out_.put(kMetrics[kCoresOff], line.cores_off());
+      out_.put(metric("jetmem_tegrastats_cores_off"), line.cores_off());
     }
-    out_.put(kMetrics[kUnknown], line.unknown.size() + line.unknown_more);
+    out_.put(metric("jetmem_tegrastats_unknown_tokens"), line.unknown.size() + line.unknown_more);
     if (line.beyond_bound > 0) absent_.add("beyond_bound", line.beyond_bound);
   }
 
@@ -146,11 +129,11 @@ class Writer {
   }
 
   void write_ram(const TegrastatsLine::Ram& ram) {
-    out_.put(kMetrics[kRamUsed], ram.used_mb * kMib);
-    out_.put(kMetrics[kRamTotal], ram.total_mb * kMib);
+    out_.put(metric("jetmem_tegrastats_ram_used_bytes"), ram.used_mb * kMib);
+    out_.put(metric("jetmem_tegrastats_ram_total_bytes"), ram.total_mb * kMib);
     if (!ram.lfb_blocks || !ram.lfb_block_kb) return;
-    out_.put(kMetrics[kLfbSize], *ram.lfb_block_kb * 1024.0);
-    out_.put(kMetrics[kLfbCount], *ram.lfb_blocks);
+    out_.put(metric("jetmem_tegrastats_largest_free_block_bytes"), *ram.lfb_block_kb * 1024.0);
+    out_.put(metric("jetmem_tegrastats_largest_free_blocks"), *ram.lfb_blocks);
   }
 
   // GR3D2_FREQ is the clock of the second GPC; both print the load of the whole GPU.
@@ -158,13 +141,13 @@ class Writer {
     if (line.gr3d.percent && line.gr3d.quality_unknown() && *line.gr3d.percent == 0) {
       absent_.add(kUnknownQuality);
     } else if (line.gr3d.percent) {
-      put_percent(kMetrics[kGpuUtilization], *line.gr3d.percent);
+      put_percent(metric("jetmem_tegrastats_gpu_utilization_ratio"), *line.gr3d.percent);
     }
     std::uint32_t gpc = 0;
     for (const TegrastatsLine::Gpu* gpu : {&line.gr3d, &line.gr3d2}) {
       for (const std::uint32_t mhz : gpu->mhz) {
         if (gpc == kMaxGpcs) return absent_.add("beyond_bound");
-        out_.put(kMetrics[kGpuClock], mhz * 1e6, gpc++);
+        out_.put(metric("jetmem_tegrastats_gpu_clock_hertz"), mhz * 1e6, gpc++);
       }
     }
   }
@@ -172,18 +155,18 @@ class Writer {
   void write_engine(const TegrastatsLine::Engine& engine) {
     const TegrastatsLine::Load& load = engine.load;
     if (load.off) {
-      out_.put(kMetrics[kEngineOn], 0, engine.name);
+      out_.put(metric("jetmem_tegrastats_engine_on"), 0, engine.name);
       return;
     }
     if (load.mhz) {
-      out_.put(kMetrics[kEngineOn], *load.mhz > 0 ? 1 : 0, engine.name);
-      out_.put(kMetrics[kEngineClock], *load.mhz * 1e6, engine.name);
+      out_.put(metric("jetmem_tegrastats_engine_on"), *load.mhz > 0 ? 1 : 0, engine.name);
+      out_.put(metric("jetmem_tegrastats_engine_clock_hertz"), *load.mhz * 1e6, engine.name);
     }
     if (!load.percent) return;
     if (load.quality_unknown() && *load.percent == 0) {
       absent_.add(kUnknownQuality);
     } else {
-      put_percent(kMetrics[kEngineUtilization], *load.percent, engine.name);
+      put_percent(metric("jetmem_tegrastats_engine_utilization_ratio"), *load.percent, engine.name);
     }
   }
 
@@ -197,9 +180,9 @@ class Writer {
     }
   }
   void write_rail(const TegrastatsLine::Rail& rail) {
-    put_power(kMetrics[kRailNow], rail.now_mw, rail.name);
-    put_power(kMetrics[kRailAverage], rail.average_mw, rail.name);
-    put_power(kMetrics[kRailMax], rail.max_mw, rail.name);
+    put_power(metric("jetmem_tegrastats_rail_watts"), rail.now_mw, rail.name);
+    put_power(metric("jetmem_tegrastats_rail_average_watts"), rail.average_mw, rail.name);
+    put_power(metric("jetmem_tegrastats_rail_max_watts"), rail.max_mw, rail.name);
   }
 
   SampleWriter& out_;

@@ -35,10 +35,9 @@ struct Tegrastats {
 
 Result<void> parse_tegrastats(std::string_view text, Tegrastats& out);
 
-class TegrastatsSource final : public SourceOf<Tegrastats> {
+class TegrastatsSource final : public SourceOf<TegrastatsSource, Tegrastats> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };

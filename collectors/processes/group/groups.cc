@@ -13,6 +13,7 @@
 #include "collectors/processes/group/process_name.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
@@ -24,8 +25,6 @@ constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
 constexpr std::size_t kMaxProcesses = 16384;
 // Longer files of cgroups are cut down to the lines that are of use.
 constexpr std::size_t kShortCgroup = 192;
-
-bool is_denied(int error) { return error == EACCES || error == EPERM; }
 
 class Collector {
  public:
@@ -122,18 +121,16 @@ class Collector {
     out_.processes.clear();
     Refill<Processes::Group> groups(out_.groups);
     Processes::Group* group = nullptr;
-    std::uint32_t count = 0;
     for (const Processes::Row& row : out_.rows) {
       if (group == nullptr || group->key != out_.keys[row.names]) {
         group = &groups.add();
         group->key = out_.keys[row.names];
-        ++count;
       }
       ++group->processes;
       group->resident_pages += row.resident;
       group->shared_pages += row.shared;
       out_.resident_pages += row.resident;
-      out_.processes.push_back({row.pid, count - 1});
+      out_.processes.push_back({row.pid, static_cast<std::uint32_t>(groups.size() - 1)});
     }
     std::sort(out_.processes.begin(), out_.processes.end(),
               [](const Processes::Process& a, const Processes::Process& b) {

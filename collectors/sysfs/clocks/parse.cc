@@ -4,7 +4,6 @@
 
 #include "base/text/text.h"
 #include "collectors/storage.h"
-#include "collectors/sysfs/clocks/emc.h"
 #include "collectors/sysfs/clocks/files.h"
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "collectors/sysfs/clocks/source.h"
@@ -17,7 +16,8 @@ namespace {
 
 using namespace clocks;  // NOLINT(google-build-using-namespace)
 
-constexpr std::array<Record, kLeaves> kNoRecords{kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+constexpr std::array<Record, kLeaves> kNoRecords{kNoRecord, kNoRecord, kNoRecord, kNoRecord,
+                                                 kNoRecord, kNoRecord, kNoRecord};
 
 struct RawPolicy {
   std::uint32_t number = 0;
@@ -29,6 +29,113 @@ struct RawDevice {
   std::string_view name;
   std::array<Record, kLeaves> records = kNoRecords;
 };
+
+// The memory's clock and activity, from whichever files this kernel has.
+class EmcParser {
+ public:
+  EmcParser(Values& values, Clocks::Emc& out) : values_(values), out_(out) {}
+
+  // Whether the file is one of the memory's.
+  bool take(const FileText& file, Record record);
+  // Only a Tegra has an EMC: elsewhere its files are not missed, and debugfs not being readable
+  // says nothing of them.
+  void set_tegra() { is_tegra_ = true; }
+
+  // After all files. Not expected where a devfreq device tells the memory's clock (Thor).
+  struct Rates {
+    std::optional<std::uint64_t> now;
+    std::optional<std::uint64_t> min;
+    std::optional<std::uint64_t> hardware_max;
+  };
+  Rates finish(bool clock_expected);
+
+ private:
+  // The first of a value's files that gave one; else the last that did not.
+  struct Raw {
+    Record record = kNoRecord;
+    std::optional<std::uint64_t> value;
+  };
+  std::optional<std::uint64_t> value(EmcValue which, bool is_expected);
+  void finish_activity(std::uint64_t kilohertz, const std::optional<std::uint64_t>& rate);
+
+  Values& values_;
+  Clocks::Emc& out_;
+  std::array<Raw, 8> raw_{};
+  bool is_tegra_ = false;
+};
+
+bool EmcParser::take(const FileText& file, Record record) {
+  const auto is_it = [&](const EmcFile& emc) { return emc.path == file.path; };
+  const auto* found = std::find_if(kEmcFiles.begin(), kEmcFiles.end(), is_it);
+  if (found == kEmcFiles.end()) found = &kFirmwareActivity;
+  if (!is_it(*found)) return false;
+  if (found->value == EmcValue::kCap) is_tegra_ = true;
+  Raw& raw = raw_[static_cast<std::size_t>(found->value)];
+  if (raw.value) return true;
+  raw.record = record;
+  if (file.ok()) raw.value = one_u64(file.text);
+  return true;
+}
+
+std::optional<std::uint64_t> EmcParser::value(EmcValue which, bool is_expected) {
+  const Raw& raw = raw_[static_cast<std::size_t>(which)];
+  if (raw.value && *raw.value <= kNoClock) {
+    values_.found();
+    return raw.value;
+  }
+  if (raw.value) {
+    values_.missing("placeholder");
+  } else if (raw.record == kNoRecord) {
+    if (is_expected && is_tegra_) values_.missing("debugfs_absent");
+  } else if (const FileText file = values_.file(raw.record); file.ok()) {
+    values_.missing(raw.record);
+  } else if (is_tegra_) {
+    const bool denied_debugfs =
+        is_denied(file.error) && file.path.starts_with("/sys/kernel/debug/");
+    if (!denied_debugfs) {
+      values_.missing(raw.record);
+    } else if (is_expected) {
+      // Where it is not, nobody knows whether it is there.
+      values_.missing("debugfs_denied", raw.record);
+    }
+  }
+  return std::nullopt;
+}
+
+EmcParser::Rates EmcParser::finish(bool clock_expected) {
+  const Rates rates{value(EmcValue::kRate, clock_expected), value(EmcValue::kMin, clock_expected),
+                    value(EmcValue::kMax, clock_expected)};
+  const auto locked = value(EmcValue::kLocked, false);
+  const auto cap = value(EmcValue::kCap, false);
+  out_.raw[0] = value(EmcValue::kRaw0, false);
+  out_.raw[1] = value(EmcValue::kRaw1, false);
+  const auto activity = value(EmcValue::kActivity, !out_.raw[0] && !out_.raw[1]);
+
+  if (locked && *locked <= 1) {
+    out_.locked = *locked == 1;
+  } else if (locked) {
+    values_.missing("malformed");
+  }
+  if (cap && *cap > 0) out_.cap = cap;
+  if (activity) finish_activity(*activity, rates.now);
+  return rates;
+}
+
+void EmcParser::finish_activity(std::uint64_t kilohertz, const std::optional<std::uint64_t>& rate) {
+  if (kilohertz > kNoClock / 1000) {
+    values_.missing("placeholder");
+    return;
+  }
+  const std::uint64_t hertz = kilohertz * 1000;
+  out_.activity = hertz;
+  if (!rate) return;
+  // An average against the clock of this moment: after a step down it may exceed it.
+  if (hertz <= *rate && *rate > 0) {
+    out_.utilization = static_cast<double>(hertz) / static_cast<double>(*rate);
+  } else {
+    values_.missing("inconsistent");
+  }
+}
 
 class Collector {
  public:
@@ -70,7 +177,7 @@ class Collector {
     } else if (const std::size_t at = rest.find("/devfreq"); at != std::string_view::npos) {
       take_device(rest.substr(at + 8), record);
     } else if (rest.starts_with("/sys/devices/") && rest.ends_with("/load")) {
-      if (load_ == kNone || !values_.file(load_).ok()) load_ = record;
+      if (load_ == kNoRecord || !values_.file(load_).ok()) load_ = record;
     }
   }
 
@@ -84,16 +191,12 @@ class Collector {
     const auto leaf =
         std::find(kPolicyLeaves.begin(), kPolicyLeaves.end(), rest.substr(name.size() + 1));
     if (!number || leaf == kPolicyLeaves.end()) return;
-    const auto is_it = [&](const RawPolicy& policy) { return policy.number == *number; };
-    auto* policy = std::find_if(policies_.begin(), policies_.end(), is_it);
-    if (policy == policies_.end()) {
-      if (policies_.full()) {
-        if (leaf == kPolicyLeaves.begin()) values_.missing("beyond_bound");
-        return;
-      }
-      policy = &policies_.add();
-      *policy = {*number, name, kNoRecords};
+    RawPolicy* const policy = policies_.find_or_add(&RawPolicy::number, *number);
+    if (policy == nullptr) {
+      if (leaf == kPolicyLeaves.begin()) values_.missing("beyond_bound");
+      return;
     }
+    policy->name = name;
     policy->records[static_cast<std::size_t>(leaf - kPolicyLeaves.begin())] = record;
   }
 
@@ -110,23 +213,17 @@ class Collector {
       if (is_first) values_.missing("malformed", record);
       return;
     }
-    const auto is_it = [&](const RawDevice& device) { return device.name == name; };
-    auto* device = std::find_if(devices_.begin(), devices_.end(), is_it);
-    if (device == devices_.end()) {
-      if (devices_.full()) {
-        if (is_first) values_.missing("beyond_bound");
-        return;
-      }
-      device = &devices_.add();
-      *device = {name, kNoRecords};
+    RawDevice* const device = devices_.find_or_add(&RawDevice::name, name);
+    if (device == nullptr) {
+      if (is_first) values_.missing("beyond_bound");
+      return;
     }
     device->records[static_cast<std::size_t>(leaf - kDeviceLeaves.begin())] = record;
   }
 
   void finish_policies(Refill<Clocks::Clock>& clocks) {
     constexpr std::uint64_t kKilohertz = 1000;
-    std::sort(policies_.begin(), policies_.end(),
-              [](const RawPolicy& a, const RawPolicy& b) { return a.number < b.number; });
+    policies_.sort_by(&RawPolicy::number);
     for (const RawPolicy& raw : policies_) {
       Clocks::Clock& clock = clocks.add();
       clock.domain = Clocks::Domain::kCpu;
@@ -141,8 +238,7 @@ class Collector {
   }
 
   void finish_devices(Refill<Clocks::Clock>& clocks) {
-    std::sort(devices_.begin(), devices_.end(),
-              [](const RawDevice& a, const RawDevice& b) { return a.name < b.name; });
+    devices_.sort_by(&RawDevice::name);
     std::optional<std::size_t> without_load;
     std::size_t gpus = 0;
     auto index = static_cast<std::size_t>(policies_.end() - policies_.begin());
@@ -160,21 +256,21 @@ class Collector {
           has_memory_clock_ || (clock.domain == Clocks::Domain::kMemory && clock.now.has_value());
       if (clock.domain != Clocks::Domain::kGpu) continue;
       ++gpus;
-      if (raw.records[kLoad] != kNone) {
+      if (raw.records[kLoad] != kNoRecord) {
         clock.load = values_.ratio(raw.records[kLoad]);
       } else {
         without_load = at;
       }
     }
     // The load of a GPU elsewhere is that of the only one there is.
-    if (load_ != kNone && gpus == 1 && without_load) {
+    if (load_ != kNoRecord && gpus == 1 && without_load) {
       out_.clocks[*without_load].load = values_.ratio(load_);
     }
   }
 
   Clocks::Domain domain(const RawDevice& raw) const {
     const Record node = raw.records[kOfName];
-    return domain_of(raw.name, node == kNone ? std::string_view() : values_.file(node).text);
+    return domain_of(raw.name, node == kNoRecord ? std::string_view() : values_.file(node).text);
   }
 
   void finish_memory(Refill<Clocks::Clock>& clocks) {
@@ -199,7 +295,7 @@ class Collector {
 
   void finish_power_mode() {
     const Record status = record_of(kModeStatus);
-    if (status == kNone) return;
+    if (status == kNoRecord) return;
     emc_.set_tegra();
     const FileText file = values_.file(status);
     out_.power_mode = file.ok() ? power_mode_of(file.text) : std::nullopt;
@@ -222,7 +318,7 @@ class Collector {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
       if (snapshot_[i].path == path) return static_cast<Record>(i);
     }
-    return kNone;
+    return kNoRecord;
   }
 
   const Snapshot& snapshot_;
@@ -232,7 +328,7 @@ class Collector {
   Values values_;
   EmcParser emc_;
   // Of a GPU whose devfreq device has none beside it.
-  Record load_ = kNone;
+  Record load_ = kNoRecord;
   bool has_memory_clock_ = false;
 };
 

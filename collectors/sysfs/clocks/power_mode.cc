@@ -11,10 +11,11 @@ std::optional<std::uint64_t> power_mode_of(std::string_view status) {
   // As nvpmodel pads it: fewer were cut.
   constexpr std::size_t kDigits = 4;
   if (!take_prefix(status, "pmode:")) return std::nullopt;
-  const std::size_t size = status.size();
+  const std::string_view digits = status;
   if (status.empty() || !is_digit(status.front())) return std::nullopt;
   const auto mode = take_u64(status);
-  if (!mode || size - status.size() < kDigits) return std::nullopt;
+  const std::size_t count = digits.size() - status.size();
+  if (!mode || count < kDigits || (count > kDigits && digits[0] == '0')) return std::nullopt;
   if (!status.empty() && !is_blank(status.front()) && status.front() != '\n') return std::nullopt;
   return mode;
 }

@@ -62,23 +62,7 @@ constexpr std::array kMetrics{
     gauge("jetmem_power_mode_info",
           "The power mode set, with its name from nvpmodel.conf: always 1.", {"mode", "name"}),
 };
-enum Metric : std::size_t {
-  kNow,
-  kMin,
-  kMax,
-  kHardwareMax,
-  kGovernor,
-  kLoad,
-  kCap,
-  kLocked,
-  kActivity,
-  kUtilization,
-  kRaw,
-  kOnline,
-  kPresent,
-  kMode,
-  kModeInfo,
-};
+consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
 }  // namespace
 
@@ -103,38 +87,34 @@ std::string_view domain_name(Clocks::Domain domain) {
   return kNames[static_cast<std::size_t>(domain)];
 }
 
-Result<void> ClocksSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  return parse_clocks(snapshot, reading_);
-}
-
 void ClocksSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  const auto put = [&](Metric metric, const auto& value, const auto&... labels) {
-    out.put(kMetrics[metric], value, labels...);
+  const auto put = [&](const Descriptor& descriptor, const auto& value, const auto&... labels) {
+    out.put(descriptor, value, labels...);
   };
   for (const Clocks::Clock& clock : reading_.clocks) {
     const std::string_view domain = domain_name(clock.domain);
-    put(kNow, clock.now, domain, clock.name);
-    put(kMin, clock.min, domain, clock.name);
-    put(kMax, clock.max, domain, clock.name);
-    put(kHardwareMax, clock.hardware_max, domain, clock.name);
-    put(kLoad, clock.load, clock.name);
+    put(metric("jetmem_clock_hertz"), clock.now, domain, clock.name);
+    put(metric("jetmem_clock_min_hertz"), clock.min, domain, clock.name);
+    put(metric("jetmem_clock_max_hertz"), clock.max, domain, clock.name);
+    put(metric("jetmem_clock_hardware_max_hertz"), clock.hardware_max, domain, clock.name);
+    put(metric("jetmem_gpu_load_ratio"), clock.load, clock.name);
     if (!clock.governor.empty()) {
-      out.put(kMetrics[kGovernor], 1, domain, clock.name, clock.governor);
+      out.put(metric("jetmem_clock_governor_info"), 1, domain, clock.name, clock.governor);
     }
   }
-  put(kCap, reading_.emc.cap);
-  put(kLocked, reading_.emc.locked);
-  put(kActivity, reading_.emc.activity);
-  put(kUtilization, reading_.emc.utilization);
+  put(metric("jetmem_emc_cap_hertz"), reading_.emc.cap);
+  put(metric("jetmem_emc_locked"), reading_.emc.locked);
+  put(metric("jetmem_emc_activity_hertz"), reading_.emc.activity);
+  put(metric("jetmem_emc_utilization_ratio"), reading_.emc.utilization);
   for (std::size_t i = 0; i < Clocks::kRawCounters.size(); ++i) {
-    put(kRaw, reading_.emc.raw[i], Clocks::kRawCounters[i]);
+    put(metric("jetmem_emc_activity_raw"), reading_.emc.raw[i], Clocks::kRawCounters[i]);
   }
-  put(kOnline, reading_.cpus_online);
-  put(kPresent, reading_.cpus_present);
-  put(kMode, reading_.power_mode);
+  put(metric("jetmem_cpus_online"), reading_.cpus_online);
+  put(metric("jetmem_cpus_present"), reading_.cpus_present);
+  put(metric("jetmem_power_mode"), reading_.power_mode);
   if (reading_.power_mode && !reading_.power_mode_name.empty()) {
-    out.put(kMetrics[kModeInfo], 1, *reading_.power_mode, reading_.power_mode_name);
+    out.put(metric("jetmem_power_mode_info"), 1, *reading_.power_mode, reading_.power_mode_name);
   }
 }
 

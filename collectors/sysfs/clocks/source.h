@@ -91,11 +91,9 @@ std::string_view domain_name(Clocks::Domain domain);
 // reused: its storage, not its content.
 Result<void> parse_clocks(const Snapshot& snapshot, Clocks& out);
 
-class ClocksSource final : public SourceOf<Clocks> {
+class ClocksSource final : public ParsedSource<ClocksSource, Clocks, parse_clocks> {
  public:
   static const SourceInfo kInfo;
-  const SourceInfo& info() const override { return kInfo; }
-  Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 };
 

@@ -11,17 +11,14 @@
 namespace jetmem::clocks {
 
 std::optional<Error> Values::error() const {
-  if (first_error_ == kNone) return std::nullopt;
-  const FileText file = this->file(first_error_);
-  if (!file.ok()) return file.as_error();
-  return Error{Errc::kMalformed,
-               std::string(file.path) + ": found '" + printable(file.text, 60) + "'"};
+  if (first_error_ == kNoRecord) return std::nullopt;
+  return error_of(file(first_error_));
 }
 
 void Values::missing(std::string_view reason, Record record) {
   absent_.add(reason);
   const auto denied = [&](Record r) { return is_denied(file(r).error); };
-  if (first_error_ == kNone || (denied(record) && !denied(first_error_))) first_error_ = record;
+  if (first_error_ == kNoRecord || (denied(record) && !denied(first_error_))) first_error_ = record;
 }
 
 void Values::missing(Record record) {
@@ -30,7 +27,7 @@ void Values::missing(Record record) {
 }
 
 std::optional<std::uint64_t> Values::hertz(Record record, std::uint64_t unit, Zero zero) {
-  if (record == kNone) return std::nullopt;
+  if (record == kNoRecord) return std::nullopt;
   const FileText file = this->file(record);
   const auto value = file.ok() ? one_u64(file.text) : std::nullopt;
   if (!value) {
@@ -46,7 +43,7 @@ std::optional<std::uint64_t> Values::hertz(Record record, std::uint64_t unit, Ze
 }
 
 std::optional<std::uint64_t> Values::highest(Record record) {
-  if (record == kNone) return std::nullopt;
+  if (record == kNoRecord) return std::nullopt;
   const FileText file = this->file(record);
   auto line = file.ok() ? one_value(file.text) : std::nullopt;
   std::uint64_t highest = 0;
@@ -69,7 +66,7 @@ std::optional<std::uint64_t> Values::highest(Record record) {
 }
 
 std::string_view Values::name(Record record) {
-  if (record == kNone) return {};
+  if (record == kNoRecord) return {};
   const FileText file = this->file(record);
   const auto name = file.ok() ? one_name(file.text) : std::nullopt;
   if (!name) missing(record);

@@ -9,12 +9,9 @@
 #include "base/result.h"
 #include "base/root/snapshot.h"
 #include "collectors/source.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem::clocks {
-
-// Where in the snapshot a file is; none that the snapshot does not have, which is not counted.
-using Record = std::int32_t;
-inline constexpr Record kNone = -1;
 
 // No clock of any machine: beyond it is what a driver prints for "no limit".
 inline constexpr std::uint64_t kNoClock = 1'000'000'000'000;
@@ -48,7 +45,7 @@ class Values {
  private:
   const Snapshot& snapshot_;
   AbsentValues& absent_;
-  Record first_error_ = kNone;
+  Record first_error_ = kNoRecord;
   bool any_ = false;
 };
 
