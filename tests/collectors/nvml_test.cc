@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "base/root/root.h"
 #include "collectors/jetson/nvml/source.h"
 #include "tests/collectors/source_fixture.h"
 
@@ -238,19 +237,6 @@ TEST_F(NvmlTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(reused.processes, fresh.processes);
   EXPECT_EQ(reused.integrated, fresh.integrated);
   EXPECT_EQ(reused.driver, "");
-}
-
-TEST(NvmlOfBoards, ThorHasItsProcesses) {
-  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/thor");
-  ASSERT_TRUE(root);
-  SnapshotReader reader(NvmlSource::kInfo.paths, NvmlSource::kInfo.limits);
-  NvmlSource source;
-  const auto ok = source.parse(reader.read(*root), {});
-  ASSERT_TRUE(ok) << ok.error().message;
-  std::vector<std::uint32_t> pids;
-  for (const Nvml::Process& process : source.reading().processes) pids.push_back(process.pid);
-  EXPECT_EQ(pids, (std::vector<std::uint32_t>{1377, 1840, 2215, 2460}));
-  EXPECT_EQ(source.reading().integrated, true);
 }
 
 }  // namespace

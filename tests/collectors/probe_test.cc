@@ -439,47 +439,5 @@ TEST_F(ProbeTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(run, fresh.runs[0]);
 }
 
-TEST_F(ProbeTest, TheTreesTellWhatTheyAreMadeFor) {
-  const auto of_board = [&](const std::string& board) {
-    std::ifstream in(std::string(JETMEM_FIXTURES) + "/" + board + "/jetmem/probe");
-    std::stringstream whole;
-    whole << in.rdbuf();
-    text(whole.str());
-    const auto ok = fixture.run();
-    EXPECT_TRUE(ok) << board << ": " << (ok ? "" : ok.error().message);
-    EXPECT_EQ(fixture.table.sections()[0].dropped, 0U) << board;
-    EXPECT_EQ(fixture.table.sections()[0].duplicates, 0U) << board;
-    EXPECT_EQ(value(R"(jetmem_probe_success{kind="host",target=""})"), 1) << board;
-  };
-  of_board("nano-4gb");
-  EXPECT_EQ(value(R"(jetmem_probe_state{kind="registered",state="unsupported",target=""})"), 1);
-  constexpr auto kUncached = R"({kind="pinned",ratio="cpu_read_pinned_to_pageable",target=""})";
-  EXPECT_GT(value("jetmem_probe_ratio" + std::string(kUncached)), 4);
-  EXPECT_EQ(value("jetmem_probe_worse_than_expected" + std::string(kUncached)), 0);
-  of_board("xavier-nx");
-  EXPECT_EQ(value(R"(jetmem_probe_success{kind="registered",target=""})"), 1);
-  of_board("orin-nano-8gb");
-  EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
-  EXPECT_EQ(value(R"(jetmem_probe_failed_bytes{error="cudaErrorMemoryAllocation",kind="pinned",)"
-                  R"(step="allocate",target=""})"),
-            12582912);
-  EXPECT_TRUE(
-      is_absent(R"(jetmem_probe_allocate_seconds{bytes="12582912",kind="pinned",target=""})"))
-      << "how long it took to get nothing is not how long it takes";
-  of_board("agx-orin");
-  EXPECT_TRUE(is_absent(R"(jetmem_probe_run_seconds{group="cuda"})"));
-  EXPECT_EQ(value(R"(jetmem_probe_state{kind="dmabuf",state="denied",target="system"})"), 1);
-  of_board("orin");
-  EXPECT_EQ(value(R"(jetmem_probe_success{kind="nvbufsurface",target=""})"), 1);
-  of_board("thor");
-  EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf_import",target="system"})"), 1);
-  EXPECT_EQ(value("jetmem_probe_worse_than_expected" + std::string(kUncached)), 1);
-  of_board("raspberry-pi-5");
-  EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})"), 1);
-  EXPECT_EQ(value(R"(jetmem_probe_state{kind="pinned",state="unsupported",target=""})"), 1);
-  of_board("x86-pc");
-  EXPECT_TRUE(is_absent(R"(jetmem_probe_run_seconds{group="cuda"})"));
-}
-
 }  // namespace
 }  // namespace jetmem

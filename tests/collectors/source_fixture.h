@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/root/root.h"
 #include "base/root/snapshot.h"
 #include "collectors/source.h"
 #include "metrics/sample.h"
@@ -85,6 +86,21 @@ class SourceFixture {
 
   Snapshot snapshot_;
   std::size_t section_ = 0;
+};
+
+// What a source reads below a directory, as in the daemon.
+template <class S>
+class TreeReader {
+ public:
+  explicit TreeReader(const std::string& directory)
+      : root(Root::at(directory).value()),
+        reader_(S::kInfo.paths, S::kInfo.limits, S::kInfo.gather) {}
+  const Snapshot& read() { return reader_.read(root); }
+
+  const Root root;
+
+ private:
+  SnapshotReader reader_;
 };
 
 template <class S>

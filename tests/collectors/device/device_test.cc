@@ -3,7 +3,6 @@
 
 #include <cerrno>
 
-#include "base/root/root.h"
 #include "collectors/device/source.h"
 #include "tests/collectors/device/tree_bytes.h"
 #include "tests/collectors/source_fixture.h"
@@ -394,16 +393,6 @@ TEST_F(DeviceTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_FALSE(reused.tree.nodes[0].no_map || reused.tree.nodes[0].size);
 }
 
-TEST_F(DeviceTest, ASteadyMachineChangesNoShape) {
-  orin();
-  fixture.file("/proc/iomem", kIomem);
-  carve_out("a", 0x90000000, 0x1000);
-  fixture.file("jetmem:iommu_groups", "0 a\n0 b\n");
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 // What was gathered from each tree. The meminfo of a tree that has none is its board's MemTotal.
 TEST(DeviceOfBoards, BudgetsAddUp) {
   struct Board {
@@ -427,11 +416,8 @@ TEST(DeviceOfBoards, BudgetsAddUp) {
         Board{"raspberry-pi-5", "bcm2712", "", 8252240, 8, From::kDeviceTree, 1, false},
         Board{"x86-pc", "", "", 16271312, 0, From::kIomem, 0, std::nullopt}}) {
     SCOPED_TRACE(board.name);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
-    ASSERT_TRUE(root);
-    const SourceInfo& info = DeviceSource::kInfo;
-    SnapshotReader reader(info.paths, info.limits, info.gather);
-    const Snapshot& read = reader.read(*root);
+    TreeReader<DeviceSource> reader(std::string(JETMEM_FIXTURES) + "/" + board.name);
+    const Snapshot& read = reader.read();
     ASSERT_FALSE(read.truncated());
     Device device;
     ASSERT_TRUE(parse_device(read, device));
@@ -445,7 +431,7 @@ TEST(DeviceOfBoards, BudgetsAddUp) {
       EXPECT_TRUE(entry.count == 0 || entry.reason == "optee_unknown") << entry.reason;
     }
 
-    const Budget budget = device.budget(root->facts().page_size);
+    const Budget budget = device.budget(reader.root.facts().page_size);
     EXPECT_EQ(budget.absence_reason, "");
     EXPECT_EQ(budget.from, board.from) << from_name(budget.from);
     EXPECT_EQ(budget.module.value_or(0), board.module_gib << 30);
@@ -465,13 +451,10 @@ TEST(DeviceOfBoards, BudgetsAddUp) {
 
 // Its ramoops is a hole of 2 MiB in System RAM, and vpr lies behind it.
 TEST(DeviceOfBoards, AXaviersHoleIsNoneOfTheKernels) {
-  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/xavier-nx");
-  ASSERT_TRUE(root);
-  const SourceInfo& info = DeviceSource::kInfo;
-  SnapshotReader reader(info.paths, info.limits, info.gather);
+  TreeReader<DeviceSource> reader(std::string(JETMEM_FIXTURES) + "/xavier-nx");
   Device device;
-  ASSERT_TRUE(parse_device(reader.read(*root), device));
-  const Budget budget = device.budget(root->facts().page_size);
+  ASSERT_TRUE(parse_device(reader.read(), device));
+  const Budget budget = device.budget(reader.root.facts().page_size);
   ASSERT_EQ(budget.physical, device.iomem.memory.bytes());
   for (const Budget::Part& part : budget.parts) {
     if (part.name == "kernel_reserved") {
@@ -495,13 +478,10 @@ TEST_F(DeviceTest, AJetsonWithAWholeNumberOfGiBHasMore) {
 TEST(DeviceOfBoards, ZoneinfoIomemAndMemblockAgree) {
   for (const char* board : {"orin-nano-8gb", "x86-pc", "raspberry-pi-5", "nano-4gb"}) {
     SCOPED_TRACE(board);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-    ASSERT_TRUE(root);
-    const SourceInfo& info = DeviceSource::kInfo;
-    SnapshotReader reader(info.paths, info.limits, info.gather);
+    TreeReader<DeviceSource> reader(std::string(JETMEM_FIXTURES) + "/" + board);
     Device device;
-    ASSERT_TRUE(parse_device(reader.read(*root), device));
-    const std::uint64_t pages = device.zones.present * *root->facts().page_size;
+    ASSERT_TRUE(parse_device(reader.read(), device));
+    const std::uint64_t pages = device.zones.present * *reader.root.facts().page_size;
     const bool has_tree = device.tree.has_tree;
     const std::uint64_t mapped =
         device.iomem.memory.bytes() + (has_tree ? device.iomem.firmware.bytes() : 0);

@@ -382,16 +382,6 @@ TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_TRUE(reused.bufinfo.exporters.empty());
 }
 
-TEST_F(DmabufTest, ASteadyMachineChangesNoShape) {
-  fixture.file(kBufinfoPath, kBufinfo);
-  comm(5, "a");
-  buffer(5, 3, 7, 1000);
-  scanned(7);
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 // What gather does with a captured tree.
 class DmabufTree : public testing::Test {
  protected:
@@ -401,7 +391,6 @@ class DmabufTree : public testing::Test {
                           DmabufSource::kInfo.gather);
     return parse_dmabuf(reader.read(*root_), out);
   }
-  Result<void> board(const char* name) { return parse(std::string(JETMEM_FIXTURES) + "/" + name); }
 
   TempDir dir;
   Dmabuf out;
@@ -496,34 +485,6 @@ TEST_F(DmabufTree, FoldersThatFailAreNotThoseOfProcessesThatEnded) {
   EXPECT_EQ(out.held.unreadable, 1U);
   EXPECT_TRUE(out.held.is_cut());
   EXPECT_FALSE(out.holders_whole);
-}
-
-TEST_F(DmabufTree, BoardsAgreeWithThemselves) {
-  for (const char* name : {"xavier-nx", "orin-nano-8gb", "orin", "thor", "raspberry-pi-5"}) {
-    ASSERT_TRUE(board(name)) << name;
-    EXPECT_EQ(out.origin, "bufinfo") << name;
-    EXPECT_EQ(out.bufinfo.row_bytes, out.bytes) << name;
-    EXPECT_GT(out.held.buffers, 0U) << name;
-    EXPECT_LT(out.held.bytes, *out.bytes) << name << ": drivers hold some alone";
-    EXPECT_EQ(out.unsized, 0U) << name;
-    EXPECT_GT(out.held.shared_buffers, 0U) << name;
-  }
-}
-
-TEST_F(DmabufTree, NanoTellsNoSizesOfHolders) {
-  ASSERT_TRUE(board("nano-4gb"));
-  EXPECT_EQ(out.buffers, 8U);
-  EXPECT_EQ(out.held.buffers, 0U);
-  EXPECT_EQ(out.unsized, 13U);
-}
-
-TEST_F(DmabufTree, WithoutDebugfsTheHoldersAreKnown) {
-  ASSERT_TRUE(board("x86-pc"));
-  EXPECT_EQ(out.bytes, std::nullopt);
-  EXPECT_EQ(out.held.bytes, 2U * 8294400);
-  ASSERT_TRUE(board("agx-orin"));
-  EXPECT_EQ(out.bytes, std::nullopt);
-  EXPECT_EQ(out.held.bytes, 2U * 8294400);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/collectors/proc/parsing.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -24,18 +25,7 @@ constexpr std::string_view kOrin =
     "Node 0, zone   Normal  14410   9438   4800   1786    413     68     11      2      0      0 "
     "     0      0      0 \n";
 
-Buddyinfo parsed(std::string_view text) {
-  Buddyinfo out;
-  const auto ok = parse_buddyinfo(text, out);
-  EXPECT_TRUE(ok) << ok.error().message;
-  return out;
-}
-
-std::string error_of(std::string_view text) {
-  Buddyinfo out;
-  const auto ok = parse_buddyinfo(text, out);
-  return ok ? "no error" : ok.error().message;
-}
+Buddyinfo parsed(std::string_view text) { return parsed_by(parse_buddyinfo, text); }
 
 TEST(Buddyinfo, OrdersAreTakenFromTheLine) {
   const Buddyinfo pc = parsed(kPc);
@@ -87,40 +77,30 @@ TEST(Buddyinfo, WithoutPageSizeBlocksStayAndBytesAreAbsent) {
   EXPECT_EQ(fixture.absent.counts()[0].count, 26U);
 }
 
-TEST(Buddyinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
-  Buddyinfo b = parsed(kPc);
-  ASSERT_TRUE(parse_buddyinfo("Node 0, zone DMA 5 6\n", b));
-  ASSERT_EQ(b.zones.size(), 1U);
-  EXPECT_EQ(b.zones[0].counts().size(), 2U);
-  EXPECT_EQ(b.total_blocks(), 11U);
-  EXPECT_FALSE(parse_buddyinfo("Node 0, zone A 1\nNode 0, zone A 1\n", b));
-  EXPECT_FALSE(parse_buddyinfo("Node 0, zone A 1\nNode 0, zone A 1\n", b));
-}
-
-// The ugly ladder.
 TEST(Buddyinfo, RefusesWithLineAndFinding) {
-  EXPECT_EQ(error_of(""), "empty");
-  EXPECT_EQ(error_of("\n"), "line 1: expected 'Node N, zone NAME', found ''");
-  EXPECT_EQ(error_of("Node 0, zone A 1 2\ngarbage\n"),
-            "line 2: expected 'Node N, zone NAME', found 'garbage'");
-  EXPECT_EQ(error_of("Node 0, zone A 1 2\nNode 0, zone B 1\n"), "line 2: 1 orders, expected 2");
-  EXPECT_EQ(error_of("Node 0, zone A\n"), "line 1: no counts behind the zone's name");
-  EXPECT_EQ(error_of("Node 0, zone A 1 x\n"),
-            "line 1: expected a number that fits 64 bits, found 'x'");
-  EXPECT_EQ(error_of("Node 0, zone A 1 -2\n"),
-            "line 1: expected a number that fits 64 bits, found '-2'");
-  EXPECT_EQ(error_of("Node 0, zone A 1 2\r\n"),
-            "line 1: expected a number that fits 64 bits, found '?'");
-  EXPECT_EQ(error_of("Node 0, zone A 99999999999999999999\n"),
-            "line 1: expected a number that fits 64 bits, found '99999999999999999999'");
-  EXPECT_EQ(error_of("Node 0, zone A 0 18446744073709551615\n"),
-            "line 1: 18446744073709551615 free blocks of order 1 are more than any machine has");
-  EXPECT_EQ(error_of("Node 0, zone A 1\nNode 1, zone A 1\nNode 0, zone A 1\n"),
-            "line 3: zone A of node 0 twice");
-  EXPECT_EQ(error_of(std::string_view("Node 0, zone \0 1\n", 17)),
-            "line 1: expected 'Node N, zone NAME', found 'Node 0, zone ? 1'");
-  EXPECT_EQ(error_of("Node 99999999999999999999, zone A 1\n"),
-            "line 1: expected 'Node N, zone NAME', found 'Node 99999999999999999999, zone A 1'");
+  std::string wide = "Node 0, zone A";
+  for (int i = 0; i < 40; ++i) wide += " 1";
+  std::string tall;
+  for (int i = 0; i < 300; ++i) tall += "Node " + std::to_string(i) + ", zone A 1\n";
+  expect_refused(parse_buddyinfo, {{0, ""},
+                                   {1, "\n"},
+                                   {2, "Node 0, zone A 1 2\ngarbage\n"},
+                                   {2, "Node 0, zone A 1 2\nNode 0, zone B 1\n"},
+                                   {1, "Node 0, zone A\n"},
+                                   {1, "Node 0, zone A 1 x\n"},
+                                   {1, "Node 0, zone A 1 -2\n"},
+                                   {1, "Node 0, zone A 1 2\r\n"},
+                                   {1, "Node 0, zone A 99999999999999999999\n"},
+                                   {1, "Node 0, zone A 0 18446744073709551615\n"},
+                                   {1, "Node 0, zone A 4503599627370496 1\n"},
+                                   {3, "Node 0, zone A 1\nNode 1, zone A 1\nNode 0, zone A 1\n"},
+                                   {1, {"Node 0, zone \0 1\n", 17}},
+                                   {1, "Node 99999999999999999999, zone A 1\n"},
+                                   {1, "Node 0, zone A 1 2"},
+                                   {1, wide + "\n"},
+                                   {257, tall}});
+  EXPECT_EQ(error_of(parse_buddyinfo, "Node 0, zone A 1 2\nNode 0, zone B 1\n"),
+            "line 2: 1 orders, expected 2");
 }
 
 TEST(Buddyinfo, ATextThatWasCutIsRefusedUnlessWholeLinesAreMissing) {
@@ -129,18 +109,6 @@ TEST(Buddyinfo, ATextThatWasCutIsRefusedUnlessWholeLinesAreMissing) {
     const bool ok = parse_buddyinfo(kPc.substr(0, size), out).has_value();
     EXPECT_EQ(ok, size > 0 && kPc[size - 1] == '\n') << size;
   }
-  EXPECT_EQ(error_of("Node 0, zone A 1 2"), "line 1: cut off: no newline at its end");
-}
-
-TEST(Buddyinfo, AbsurdTextIsRefusedNotStored) {
-  std::string wide = "Node 0, zone A";
-  for (int i = 0; i < 40; ++i) wide += " 1";
-  EXPECT_EQ(error_of(wide + "\n"), "line 1: more than 32 orders");
-  std::string tall;
-  for (int i = 0; i < 300; ++i) tall += "Node " + std::to_string(i) + ", zone A 1\n";
-  EXPECT_EQ(error_of(tall), "line 257: more than 256 zones");
-  EXPECT_EQ(error_of("Node 0, zone A 4503599627370496 1\n"),
-            "line 1: more free pages than any machine has");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/collectors/proc/parsing.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -42,24 +43,7 @@ constexpr std::string_view kMixed =
     "Number of mixed blocks    Unmovable      Movable          CMA      Isolate \n"
     "Node 0, zone      DMA            1            2            3            0 \n";
 
-Pagetypeinfo parsed(std::string_view text) {
-  Pagetypeinfo out;
-  const auto ok = parse_pagetypeinfo(text, out);
-  EXPECT_TRUE(ok) << ok.error().message;
-  return out;
-}
-
-std::string error_of(std::string_view text) {
-  Pagetypeinfo out;
-  const auto ok = parse_pagetypeinfo(text, out);
-  return ok ? "no error" : ok.error().message;
-}
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out(text);
-  out.replace(out.find(from), from.size(), to);
-  return out;
-}
+Pagetypeinfo parsed(std::string_view text) { return parsed_by(parse_pagetypeinfo, text); }
 
 TEST(Pagetypeinfo, BothTables) {
   const Pagetypeinfo p = parsed(kText);
@@ -136,74 +120,56 @@ TEST(Pagetypeinfo, TypesAndZonesWithoutBlocksHaveNoSeries) {
   }
 }
 
-// The ugly ladder.
 TEST(Pagetypeinfo, RefusesWithLineAndFinding) {
-  EXPECT_EQ(error_of(""), "empty");
-  EXPECT_EQ(error_of("\n\n"), "empty");
-  EXPECT_EQ(error_of(std::string_view("\0\xff\n", 3)),
-            "line 1: expected 'Page block order:' and a number, found '?\xef\xbf\xbd'");
-  EXPECT_EQ(error_of("Page block order: 9\r\n"),
-            "line 1: expected 'Page block order:' and a number, found 'Page block order: 9?'");
-  EXPECT_EQ(error_of("Page block order: 9\n"),
-            "line 1: expected 'Pages per block:' and a number, but the text ends");
-  EXPECT_EQ(error_of(replaced(kText, "CMA   1243    917    604", "CMA   1243    917")),
-            "line 7: 2 orders, expected 3");
-  EXPECT_EQ(error_of(replaced(kText, "CMA   1243    917    604", "CMA   1 2 3 4")),
-            "line 7: more orders than the heading's, expected 3");
-  EXPECT_EQ(error_of(replaced(kText, "CMA   1243", "CMA   99999999999999999999")),
-            "line 7: expected numbers that fit 64 bits, found "
-            "'Node    0, zone      DMA, type          CMA   99999999999999'");
-  EXPECT_EQ(error_of(replaced(kText, "CMA   1243", "CMA   18446744073709551615")),
-            "line 7: 18446744073709551615 free blocks of order 0 are more than any machine has");
-  EXPECT_EQ(error_of(replaced(kText, ">100000", ">x")),
-            "line 10: expected a number behind '>', found "
-            "'Node    0, zone   Normal, type      Movable >x  6643   3317 '");
-  EXPECT_EQ(error_of(replaced(kText, "type      Isolate", "type          CMA")),
-            "line 8: zone DMA, type CMA twice");
-  EXPECT_EQ(error_of(replaced(kText, ", type    Unmovable", "")),
-            "line 5: expected 'Node N, zone NAME, type NAME', found "
-            "'Node    0, zone      DMA    212    148     96 '");
-}
-
-TEST(Pagetypeinfo, RefusesTablesThatDoNotAgree) {
-  EXPECT_EQ(error_of(replaced(kText, "          128            0 ", "          128 ")),
-            "line 15: 3 types, expected 4");
-  EXPECT_EQ(error_of(replaced(kText, "          128            0 ", " 128 0 0 ")),
-            "line 15: more types than the heading's, expected 4");
-  EXPECT_EQ(error_of(replaced(kText, "         CMA      Isolate \nNode 0",
-                              "         New      Isolate \nNode 0")),
-            "line 15: zone DMA, type New has no free counts");
-  EXPECT_EQ(error_of(replaced(kText, "Node 0, zone   Normal         1987",
-                              "Node 0, zone      DMA         1987")),
-            "line 16: zone DMA, type Unmovable twice");
-  EXPECT_EQ(error_of(kText.substr(0, kText.find("Node 0, zone   Normal"))),
-            "line 15: no number of blocks for zone Normal, type Unmovable");
-  EXPECT_EQ(error_of(std::string(kText) + replaced(kSecondNode, "order: 9", "order: 8")),
-            "line 17: 'Page block order:' is 8, but 9 for the node before");
-  EXPECT_EQ(error_of(std::string(kText) + "more\n"),
-            "line 17: expected 'Page block order:' and a number, found 'more'");
-}
-
-TEST(Pagetypeinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
-  for (std::size_t size = 0; size < kText.size(); ++size) {
-    EXPECT_NE(error_of(kText.substr(0, size)), "no error") << size;
-  }
-}
-
-TEST(Pagetypeinfo, AbsurdTextIsRefusedNotStored) {
+  const auto with = [](std::string_view from, std::string_view to) {
+    return replaced(kText, from, to);
+  };
   std::string orders;
   for (int i = 0; i < 40; ++i) orders += " " + std::to_string(i);
-  EXPECT_EQ(error_of(replaced(kText, "order       0      1      2", "order" + orders)),
-            "line 4: more than 32 orders");
   std::string types;
   for (int i = 0; i < 20; ++i) types += " T" + std::to_string(i);
-  EXPECT_EQ(error_of(replaced(kText, "type     Unmovable      Movable", "type" + types)),
-            "line 14: more than 16 types");
   std::string rows(kText.substr(0, kText.find("Node")));
   for (int i = 0; i < 2100; ++i) {
     rows += "Node " + std::to_string(i) + ", zone Normal, type Movable 1 2 3\n";
   }
-  EXPECT_EQ(error_of(rows), "line 2053: more than 2048 rows");
+  expect_refused(parse_pagetypeinfo, {{0, ""},
+                                      {0, "\n\n"},
+                                      {1, {"\0\xff\n", 3}},
+                                      {1, "Page block order: 9\r\n"},
+                                      {1, "Page block order: 9\n"},
+                                      {7, with("CMA   1243    917    604", "CMA   1243    917")},
+                                      {7, with("CMA   1243    917    604", "CMA   1 2 3 4")},
+                                      {7, with("CMA   1243", "CMA   99999999999999999999")},
+                                      {7, with("CMA   1243", "CMA   18446744073709551615")},
+                                      {10, with(">100000", ">x")},
+                                      {8, with("type      Isolate", "type          CMA")},
+                                      {5, with(", type    Unmovable", "")},
+                                      {4, with("order       0      1      2", "order" + orders)},
+                                      {14, with("type     Unmovable      Movable", "type" + types)},
+                                      {2053, rows}});
+  EXPECT_EQ(error_of(parse_pagetypeinfo, with("CMA   1243    917    604", "CMA   1243    917")),
+            "line 7: 2 orders, expected 3");
+}
+
+TEST(Pagetypeinfo, RefusesTablesThatDoNotAgree) {
+  const auto with = [](std::string_view from, std::string_view to) {
+    return replaced(kText, from, to);
+  };
+  expect_refused(
+      parse_pagetypeinfo,
+      {{15, with("          128            0 ", "          128 ")},
+       {15, with("          128            0 ", " 128 0 0 ")},
+       {15, with("         CMA      Isolate \nNode 0", "         New      Isolate \nNode 0")},
+       {16, with("Node 0, zone   Normal         1987", "Node 0, zone      DMA         1987")},
+       {15, std::string(kText.substr(0, kText.find("Node 0, zone   Normal")))},
+       {17, std::string(kText) + replaced(kSecondNode, "order: 9", "order: 8")},
+       {17, std::string(kText) + "more\n"}});
+}
+
+TEST(Pagetypeinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
+  for (std::size_t size = 0; size < kText.size(); ++size) {
+    EXPECT_NE(error_of(parse_pagetypeinfo, kText.substr(0, size)), "no error") << size;
+  }
 }
 
 // The gate.

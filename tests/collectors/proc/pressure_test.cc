@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/root/root.h"
+#include "tests/collectors/proc/parsing.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -13,12 +13,6 @@ constexpr std::string_view kBoth =
     "some avg10=0.26 avg60=12.42 avg300=100.00 total=8519428\n"
     "full avg10=0.00 avg60=1.05 avg300=0.03 total=2725137\n";
 constexpr std::string_view kSomeOnly = "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n";
-
-std::string error_of(std::string_view text) {
-  Stall out;
-  const auto ok = parse_stall(text, out);
-  return ok ? "no error" : ok.error().message;
-}
 
 TEST(Pressure, PercentsAreRatiosAndMicrosecondsStay) {
   Stall s;
@@ -96,49 +90,22 @@ TEST(Pressure, NothingReadableFailsWithTheFirstRealReason) {
   EXPECT_EQ(fixture.error_message(), "cpu: empty");
 }
 
-// The ugly ladder.
 TEST(Pressure, RefusesWithLineAndFinding) {
-  EXPECT_EQ(error_of(""), "empty");
-  EXPECT_EQ(error_of("full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"), "no 'some' line");
-  EXPECT_EQ(error_of("most avg10=0.00\n"),
+  expect_refused(parse_stall,
+                 {{0, ""},
+                  {0, "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"},
+                  {1, "most avg10=0.00\n"},
+                  {1, "some avg10=0.26 avg60=0.4"},
+                  {1, "some avg10=100.01 avg60=0.00 avg300=0.00 total=0\n"},
+                  {1, "some avg10=-1.00 avg60=0.00 avg300=0.00 total=0\n"},
+                  {1, "some avg10=0.00 avg60=0.00 avg300=0.00 total=\n"},
+                  {1, "some avg10=0.00 avg60=0.00 avg300=0.00 total=99999999999999999999\n"},
+                  {1, "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\r\n"},
+                  {2, std::string(kSomeOnly) + std::string(kSomeOnly)},
+                  {1, {"\0\x01", 2}},
+                  {1, std::string(1 << 20, 'x')}});
+  EXPECT_EQ(error_of(parse_stall, "most avg10=0.00\n"),
             "line 1: expected 'some ' or 'full ', found 'most avg10=0.00'");
-  EXPECT_EQ(error_of("some avg10=0.26 avg60=0.4"),
-            "line 1: expected 'avg60=N.NN ' of at most 100.00, found 'some avg10=0.26 avg60=0.4'");
-  EXPECT_EQ(error_of("some avg10=100.01 avg60=0.00 avg300=0.00 total=0\n").substr(0, 53),
-            "line 1: expected 'avg10=N.NN ' of at most 100.00, fou");
-  EXPECT_EQ(error_of("some avg10=-1.00 avg60=0.00 avg300=0.00 total=0\n").substr(0, 27),
-            "line 1: expected 'avg10=N.N");
-  EXPECT_EQ(error_of("some avg10=0.00 avg60=0.00 avg300=0.00 total=\n"),
-            "line 1: no 'total=' with a number that fits 64 bits");
-  EXPECT_EQ(error_of("some avg10=0.00 avg60=0.00 avg300=0.00 total=99999999999999999999\n"),
-            "line 1: no 'total=' with a number that fits 64 bits");
-  EXPECT_EQ(error_of("some avg10=0.00 avg60=0.00 avg300=0.00 total=1\r\n"),
-            "line 1: '?' behind the total");
-  EXPECT_EQ(error_of(std::string(kSomeOnly) + std::string(kSomeOnly)), "line 2: 'some' twice");
-  EXPECT_EQ(error_of(std::string_view("\0\x01", 2)),
-            "line 1: expected 'some ' or 'full ', found '?"
-            "?'");
-  EXPECT_EQ(error_of(std::string(1 << 20, 'x')).size(), 105U);
-}
-
-TEST(Pressure, EveryBoardsFilesAreUnderstood) {
-  for (const char* board : {"orin-nano-8gb", "agx-orin", "nano-4gb", "raspberry-pi-5", "x86-pc"}) {
-    SCOPED_TRACE(board);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(PressureSource::kInfo.paths, PressureSource::kInfo.limits);
-    Pressure p;
-    const auto ok = parse_pressure(reader.read(*root), p);
-    // L4T with kernel 4.9 has no PSI, and the Raspberry Pi's is off.
-    const std::string_view name = board;
-    ASSERT_EQ(ok.has_value(), name != "nano-4gb" && name != "raspberry-pi-5");
-    if (!ok) {
-      EXPECT_EQ(ok.error().code, Errc::kAbsent);
-      continue;
-    }
-    EXPECT_TRUE(p.memory && p.io && p.cpu);
-    EXPECT_TRUE(p.memory->full);
-  }
 }
 
 }  // namespace

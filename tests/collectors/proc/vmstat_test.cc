@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/root/root.h"
+#include "tests/collectors/proc/parsing.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -53,12 +53,6 @@ constexpr std::string_view kNew =
     "workingset_refault_anon 20\n"
     "workingset_refault_file 21\n"
     "nr_unstable 0\n";
-
-std::string error_of(std::string_view text) {
-  Vmstat out;
-  const auto ok = parse_vmstat(text, out);
-  return ok ? "no error" : ok.error().message;
-}
 
 double counter(std::string_view text, std::string_view kernel_name) {
   SourceFixture<VmstatSource> fixture;
@@ -126,47 +120,31 @@ TEST(Vmstat, AReusedReadingHoldsNothingOfTheOneBefore) {
 
 TEST(Vmstat, AFailedParseLeavesNothingForTheNext) {
   Vmstat v;
-  EXPECT_FALSE(parse_vmstat("oom_kill 1\noom_kill 2\n", v));
-  EXPECT_FALSE(parse_vmstat("oom_kill 1\noom_kill 2\n", v));
   EXPECT_FALSE(parse_vmstat("pgfault 1\noom_kill 2\nbroken\n", v));
   ASSERT_TRUE(parse_vmstat("pgfault 1\noom_kill 2\n", v));
   EXPECT_EQ(v.parts.size(), 2U);
 }
 
-TEST(Vmstat, ASteadyMachineChangesNoShape) {
-  SourceFixture<VmstatSource> fixture;
-  fixture.file("/proc/vmstat", kNew);
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
-// The ugly ladder.
 TEST(Vmstat, RefusesWithLineAndFinding) {
-  EXPECT_EQ(error_of(""), "empty");
-  EXPECT_EQ(error_of("pgfault 1\n\n"), "line 2: expected 'name number', found ''");
-  EXPECT_EQ(error_of("pgfault 1\ngarbage\n"), "line 2: expected 'name number', found 'garbage'");
-  EXPECT_EQ(error_of(" 1\n"), "line 1: expected 'name number', found ' 1'");
-  EXPECT_EQ(error_of("pgfault \n"), "line 1: no number that fits 64 bits behind 'pgfault'");
-  EXPECT_EQ(error_of("pgfault -1\n"), "line 1: no number that fits 64 bits behind 'pgfault'");
-  EXPECT_EQ(error_of("pgfault 18446744073709551616\n"),
-            "line 1: no number that fits 64 bits behind 'pgfault'");
-  EXPECT_EQ(error_of("pgfault 18446744073709551615\n"), "no error");
-  EXPECT_EQ(error_of("pgfault 1 kB\n"), "line 1: ' kB' behind the number of 'pgfault'");
-  EXPECT_EQ(error_of("pgfault 1\r\n"), "line 1: '?' behind the number of 'pgfault'");
-  EXPECT_EQ(error_of("pgfault 1\npgfault 2\n"), "line 2: name 'pgfault' twice");
-  EXPECT_EQ(error_of(std::string_view("\0\x01 1\n", 5)),
-            "line 1: expected 'name number', found '?? 1'");
-  EXPECT_EQ(error_of(std::string_view("pgfault 1\0\n", 11)),
-            "line 1: '?' behind the number of 'pgfault'");
-}
-
-TEST(Vmstat, AbsurdlyLongTextIsRefusedNotStored) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "f" + std::to_string(i) + " 1\n";
-  EXPECT_EQ(error_of(text), "line 513: more than 512 names");
-  EXPECT_EQ(error_of(std::string(1 << 20, 'x')).substr(0, 43),
-            "line 1: expected 'name number', found 'xxxx");
+  expect_refused(parse_vmstat, {{0, ""},
+                                {2, "pgfault 1\n\n"},
+                                {2, "pgfault 1\ngarbage\n"},
+                                {1, " 1\n"},
+                                {1, "pgfault \n"},
+                                {1, "pgfault -1\n"},
+                                {1, "pgfault 18446744073709551616\n"},
+                                {1, "pgfault 1 kB\n"},
+                                {1, "pgfault 1\r\n"},
+                                {2, "pgfault 1\npgfault 2\n"},
+                                {1, {"\0\x01 1\n", 5}},
+                                {1, {"pgfault 1\0\n", 11}},
+                                {513, text},
+                                {1, std::string(1 << 20, 'x')}});
+  EXPECT_EQ(error_of(parse_vmstat, "pgfault 18446744073709551615\n"), "no error");
+  EXPECT_EQ(error_of(parse_vmstat, "pgfault 1 kB\n"),
+            "line 1: ' kB' behind the number of 'pgfault'");
 }
 
 TEST(Vmstat, AMissingOrDeniedFileIsTheSourcesState) {
@@ -174,24 +152,6 @@ TEST(Vmstat, AMissingOrDeniedFileIsTheSourcesState) {
   EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
   fixture.error("/proc/vmstat", EACCES);
   EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
-}
-
-TEST(Vmstat, EveryBoardsFileIsUnderstood) {
-  for (const char* board : {"orin-nano-8gb", "agx-orin", "nano-4gb", "raspberry-pi-5", "x86-pc"}) {
-    SCOPED_TRACE(board);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(VmstatSource::kInfo.paths, VmstatSource::kInfo.limits);
-    Vmstat v;
-    const auto text = reader.read(*root).text_of("/proc/vmstat");
-    ASSERT_TRUE(text);
-    const auto ok = parse_vmstat(*text, v);
-    ASSERT_TRUE(ok) << ok.error().message;
-    EXPECT_GT(v.fields.size(), 80U);
-    EXPECT_GT(v.parts.size(), 30U);
-    EXPECT_GT(v.find("pgfault"), 0U);
-    EXPECT_EQ(v.find("oom_kill").has_value(), std::string_view(board) != "nano-4gb");
-  }
 }
 
 }  // namespace

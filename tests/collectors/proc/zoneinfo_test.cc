@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/collectors/proc/parsing.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -139,24 +140,7 @@ constexpr std::string_view kMinimal =
     "        present  30\n"
     "        managed  20\n";
 
-Zoneinfo parsed(std::string_view text) {
-  Zoneinfo out;
-  const auto ok = parse_zoneinfo(text, out);
-  EXPECT_TRUE(ok) << ok.error().message;
-  return out;
-}
-
-std::string error_of(std::string_view text) {
-  Zoneinfo out;
-  const auto ok = parse_zoneinfo(text, out);
-  return ok ? "no error" : ok.error().message;
-}
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out(text);
-  out.replace(out.find(from), from.size(), to);
-  return out;
-}
+Zoneinfo parsed(std::string_view text) { return parsed_by(parse_zoneinfo, text); }
 
 TEST(Zoneinfo, Linux49) {
   const Zoneinfo z = parsed(kLinux49);
@@ -255,19 +239,6 @@ TEST(Zoneinfo, NothingBehindPagesetsIsTakenForAField) {
   EXPECT_EQ(z.zones[0].cma, std::nullopt);
 }
 
-TEST(Zoneinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
-  Zoneinfo z = parsed(kLinux618);
-  ASSERT_TRUE(parse_zoneinfo(kMinimal, z));
-  EXPECT_EQ(z.zones[0].boost, std::nullopt);
-  EXPECT_EQ(z.zones[0].free_cma, std::nullopt);
-  ASSERT_TRUE(parse_zoneinfo(kLinux515, z));
-  ASSERT_TRUE(parse_zoneinfo(kMinimal, z));
-  EXPECT_EQ(z.zones.size(), 1U);
-  const std::string twice = std::string(kMinimal) + std::string(kMinimal);
-  EXPECT_FALSE(parse_zoneinfo(twice, z));
-  EXPECT_FALSE(parse_zoneinfo(twice, z));
-}
-
 TEST(Zoneinfo, ZonesAreFoundByNodeAndName) {
   const Zoneinfo z = parsed(kLinux49);
   EXPECT_EQ(z.find({0, "Normal"}), &z.zones[1]);
@@ -343,44 +314,35 @@ TEST(Zoneinfo, WithoutPageSizeEverySampleIsAbsentAndCounted) {
   EXPECT_EQ(fixture.absent.counts()[0].count, samples);
 }
 
-// The ugly ladder.
 TEST(Zoneinfo, RefusesWithLineAndFinding) {
-  EXPECT_EQ(error_of(""), "empty");
-  EXPECT_EQ(error_of("garbage\n"), "line 1: expected 'Node N, zone NAME', found 'garbage'");
-  EXPECT_EQ(error_of("\n" + std::string(kMinimal)),
-            "line 1: expected 'Node N, zone NAME', found ''");
-  EXPECT_EQ(error_of(std::string_view("\0\x01\n", 3)),
-            "line 1: expected 'Node N, zone NAME', found '?"
-            "?'");
-  EXPECT_EQ(error_of("Node 0, per-node stats\n"), "no zone");
-  EXPECT_EQ(error_of("Node 0, zone   Normal\n  pages free     10\n"),
-            "line 1: zone Normal has no 'min'");
-  EXPECT_EQ(error_of(std::string(kMinimal) + replaced(kMinimal, "Node 0", "Node 1") +
-                     "        min      1\n"),
-            "line 17: 'min' twice in one zone");
-  EXPECT_EQ(error_of(std::string(kMinimal) + std::string(kMinimal)),
-            "line 9: zone Normal of node 0 twice");
-}
-
-TEST(Zoneinfo, RefusesNumbersThatAreNone) {
-  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      ")),
-            "line 3: expected one number that fits 64 bits behind 'min', found 'min      '");
-  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      -1")),
-            "line 3: expected one number that fits 64 bits behind 'min', found 'min      -1'");
-  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      99999999999999999999")),
-            "line 3: expected one number that fits 64 bits behind 'min', found "
-            "'min      99999999999999999999'");
-  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      18446744073709551615")),
-            "line 3: 'min': 18446744073709551615 pages are more than any machine has");
-  EXPECT_EQ(error_of(replaced(kMinimal, "min      1", "min      1 2")),
-            "line 3: expected one number that fits 64 bits behind 'min', found 'min      1 2'");
-}
-
-TEST(Zoneinfo, RefusesForeignLineEnds) {
-  EXPECT_EQ(error_of("Node 0, zone   Normal\r\n"),
-            "line 1: unexpected text behind the zone's name: 'Node 0, zone   Normal?'");
-  EXPECT_EQ(error_of(replaced(kMinimal, "min      1\n", "min      1\r\n")),
-            "line 3: expected one number that fits 64 bits behind 'min', found 'min      1?'");
+  const auto with_min = [](std::string_view number) {
+    return replaced(kMinimal, "min      1", "min      " + std::string(number));
+  };
+  std::string zones;
+  for (int i = 0; i < 300; ++i) zones += replaced(kMinimal, "Node 0", "Node " + std::to_string(i));
+  const std::string minimal(kMinimal);
+  expect_refused(parse_zoneinfo,
+                 {{0, ""},
+                  {0, "Node 0, per-node stats\n"},
+                  {1, "garbage\n"},
+                  {1, "\n" + minimal},
+                  {1, {"\0\x01\n", 3}},
+                  {1, "Node 0, zone   Normal\n  pages free     10\n"},
+                  {1, "Node 0, zone   Normal\r\n"},
+                  {1, replaced(kMinimal, "Normal", std::string(16, 'x'))},
+                  {1, replaced(kMinimal, "Node 0", "Node 65536")},
+                  {1, std::string(1 << 20, 'N') + "\n"},
+                  {17, minimal + replaced(kMinimal, "Node 0", "Node 1") + "        min      1\n"},
+                  {9, minimal + minimal},
+                  {2049, zones},
+                  {3, with_min("")},
+                  {3, with_min("-1")},
+                  {3, with_min("99999999999999999999")},
+                  {3, with_min("18446744073709551615")},
+                  {3, with_min("1 2")},
+                  {3, with_min("1\r")}});
+  EXPECT_EQ(error_of(parse_zoneinfo, "garbage\n"),
+            "line 1: expected 'Node N, zone NAME', found 'garbage'");
 }
 
 TEST(Zoneinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
@@ -392,20 +354,7 @@ TEST(Zoneinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
     ASSERT_EQ(cut.back(), '\n');
     EXPECT_EQ(out.zones[0].managed, 65218U);
   }
-  EXPECT_EQ(error_of(kMinimal.substr(0, kMinimal.size() - 1)),
-            "line 8: cut off: no newline at its end");
-}
-
-TEST(Zoneinfo, AbsurdTextIsRefusedNotStored) {
-  std::string text;
-  for (int i = 0; i < 300; ++i) text += replaced(kMinimal, "Node 0", "Node " + std::to_string(i));
-  EXPECT_EQ(error_of(text), "line 2049: more than 256 zones");
-  EXPECT_EQ(error_of(replaced(kMinimal, "Normal", std::string(16, 'x'))),
-            "line 1: expected 'Node N, zone NAME', found 'Node 0, zone   xxxxxxxxxxxxxxxx'");
-  EXPECT_EQ(error_of(replaced(kMinimal, "Node 0", "Node 65536")),
-            "line 1: expected 'Node N, zone NAME', found 'Node 65536, zone   Normal'");
-  EXPECT_EQ(error_of(std::string(1 << 20, 'N') + "\n").substr(0, 43),
-            "line 1: expected 'Node N, zone NAME', found");
+  expect_refused(parse_zoneinfo, {{8, std::string(kMinimal.substr(0, kMinimal.size() - 1))}});
 }
 
 TEST(Zoneinfo, AMissingFileIsAbsent) {

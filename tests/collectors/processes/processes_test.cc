@@ -324,13 +324,6 @@ TEST_F(ProcessesTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(fresh.groups.size(), 1U);
 }
 
-TEST_F(ProcessesTest, ASteadyMachineChangesNoShape) {
-  process(1, "systemd", "/init.scope", 10);
-  process(20, "python3", "/a.service", 100);
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 class ProcessesTree : public testing::Test {
  protected:
   Result<void> parse(const std::string& directory) {
@@ -451,23 +444,6 @@ TEST_F(ProcessesTree, WithoutTimeAllAreLeftOutAndSaidSo) {
   reader_.emplace(ProcessesSource::kInfo.paths, ProcessesSource::kInfo.limits, +gather);
   EXPECT_FALSE(parse_processes(reader_->read(*root_), out));
   EXPECT_EQ(out.left_out, 3U);
-}
-
-TEST_F(ProcessesTree, BoardsHaveTheirProcesses) {
-  for (const char* name : {"nano-4gb", "xavier-nx", "orin-nano-8gb", "agx-orin", "orin", "thor"}) {
-    ASSERT_TRUE(parse(std::string(JETMEM_FIXTURES) + "/" + name)) << name;
-    EXPECT_TRUE(out.whole()) << name;
-    EXPECT_EQ(out.processes.size(), 7U) << name;
-    bool container = false;
-    bool camera = false;
-    for (const auto& group : out.groups) {
-      container = container || group.key.container == "9c0f5e7a41d2";
-      camera =
-          camera || (group.key.command == "gst-launch-1.0" && group.key.unit == "camera.service");
-    }
-    EXPECT_TRUE(container) << name;
-    EXPECT_TRUE(camera) << name;
-  }
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/root/root.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -270,60 +269,6 @@ TEST_F(CmaTest, TooManyAreasAreCountedNotStored) {
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(areas().size(), 64U);
   EXPECT_EQ(absent("too_many_areas"), 36U * 3);
-}
-
-TEST_F(CmaTest, ASteadyMachineChangesNoShape) {
-  fixture.file("/proc/meminfo", kMeminfo);
-  debugfs("cma-linux,cma", "65536\n", "39424\n", "9216\n");
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
-Result<void> parse_board(const char* board, Cma& out) {
-  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-  EXPECT_TRUE(root);
-  SnapshotReader reader(CmaSource::kInfo.paths, CmaSource::kInfo.limits);
-  return parse_cma(reader.read(*root), out);
-}
-
-TEST(CmaOfBoards, OrinNanoHasOneAreaInPieces) {
-  Cma cma;
-  ASSERT_TRUE(parse_board("orin-nano-8gb", cma));
-  ASSERT_EQ(cma.areas.size(), 1U);
-  EXPECT_EQ(cma.areas[0].name, "linux,cma");
-  EXPECT_EQ(*cma.areas[0].total * 4096, *cma.total_bytes);
-  EXPECT_LT(*cma.areas[0].largest_run, *cma.areas[0].total - *cma.areas[0].used);
-}
-
-TEST(CmaOfBoards, AgxOrinWithoutRootIsDeniedItsAreas) {
-  Cma cma;
-  const auto ok = parse_board("agx-orin", cma);
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kDenied);
-  EXPECT_GT(cma.total_bytes, 0U);
-}
-
-TEST(CmaOfBoards, NanoHasTwoNumberedAreas) {
-  Cma cma;
-  ASSERT_TRUE(parse_board("nano-4gb", cma));
-  ASSERT_EQ(cma.areas.size(), 2U);
-  EXPECT_EQ((*cma.areas[0].total + *cma.areas[1].total) * 4096, *cma.total_bytes);
-}
-
-TEST(CmaOfBoards, RaspberryPiHasCountersInSysfs) {
-  Cma cma;
-  ASSERT_TRUE(parse_board("raspberry-pi-5", cma));
-  ASSERT_EQ(cma.areas.size(), 1U);
-  EXPECT_EQ(cma.areas[0].name, "linux,cma");
-  EXPECT_EQ(cma.areas[0].alloc_fail, 1536U);
-}
-
-TEST(CmaOfBoards, APcHasNone) {
-  Cma cma;
-  const auto ok = parse_board("x86-pc", cma);
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kAbsent);
 }
 
 }  // namespace

@@ -294,13 +294,6 @@ TEST_F(PowerTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(reused.rails, fresh.rails);
 }
 
-TEST_F(PowerTest, ASteadyMachineChangesNoShape) {
-  one_channel();
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
   TempDir dir;
   const auto file = [&](const std::string& path, std::string_view text) {
@@ -318,11 +311,8 @@ TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
   file("hwmon1/in3_input", "5000\n");
   file("hwmon1/curr3_input", "1000\n");
   file("hwmon1/curr3_max_alarm", "0\n");
-  const auto root = Root::at(dir.path());
-  ASSERT_TRUE(root);
-  SnapshotReader reader(PowerSource::kInfo.paths, PowerSource::kInfo.limits,
-                        PowerSource::kInfo.gather);
-  const Snapshot& snapshot = reader.read(*root);
+  TreeReader<PowerSource> reader(dir.path());
+  const Snapshot& snapshot = reader.read();
   EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon0/in1_input").error, ENOENT);
   EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon1/in1_input").error, ENOENT) << "not connected";
   EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon1/in2_input").error, ENOENT) << "off";
@@ -351,11 +341,8 @@ TEST(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
   file("rail_name_1", "(null)\n");
   file("rail_name_2", "VDD_IN\n");
   dir.write("sys/bus/i2c/drivers/ina3221x/uevent", "");
-  const auto root = Root::at(dir.path());
-  ASSERT_TRUE(root);
-  SnapshotReader reader(PowerSource::kInfo.paths, PowerSource::kInfo.limits,
-                        PowerSource::kInfo.gather);
-  const Snapshot& snapshot = reader.read(*root);
+  TreeReader<PowerSource> reader(dir.path());
+  const Snapshot& snapshot = reader.read();
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     const std::string_view path = snapshot[i].path;
     if (path.substr(0, folder.size()) != folder) continue;
@@ -370,32 +357,6 @@ TEST(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
   EXPECT_EQ(power.rails[0].watts, 5);
   EXPECT_EQ(power.rails[0].warning_amperes, 4);
   EXPECT_EQ(power.rails[0].critical_amperes, 4);
-}
-
-Result<void> parse_board(const char* board, Power& out) {
-  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-  EXPECT_TRUE(root);
-  SnapshotReader reader(PowerSource::kInfo.paths, PowerSource::kInfo.limits,
-                        PowerSource::kInfo.gather);
-  return parse_power(reader.read(*root), out);
-}
-
-TEST(PowerOfBoards, RailsByDriver) {
-  Power power;
-  ASSERT_TRUE(parse_board("nano-4gb", power));
-  ASSERT_EQ(power.rails.size(), 3U);
-  EXPECT_EQ(power.rails[0].name, "POM_5V_IN");
-  EXPECT_EQ(power.rails[0].watts, 4.415);
-  EXPECT_EQ(power.rails[0].warning_amperes, 3) << "printed with its unit";
-  EXPECT_EQ(power.rails[2].critical_amperes, 5);
-  ASSERT_TRUE(parse_board("orin-nano-8gb", power));
-  ASSERT_EQ(power.rails.size(), 3U);
-  EXPECT_EQ(power.rails[0].name, "VDD_IN");
-  EXPECT_GT(*power.rails[0].watts, *power.rails[1].watts + *power.rails[2].watts);
-  ASSERT_TRUE(parse_board("agx-orin", power));
-  EXPECT_EQ(power.rails.size(), 4U) << "two chips, two channels not connected";
-  EXPECT_EQ(parse_board("x86-pc", power).error().code, Errc::kAbsent);
-  EXPECT_EQ(parse_board("raspberry-pi-5", power).error().code, Errc::kAbsent);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/root/root.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -373,45 +372,6 @@ TEST_F(ThermalTest, BeyondTheBoundsIsCountedNotStored) {
   EXPECT_EQ(reading().zones[0].trips.size(), 16U);
   EXPECT_EQ(reading().cooling.size(), 256U);
   EXPECT_EQ(absent("beyond_bound"), 6U + 4U + 44U);
-}
-
-TEST_F(ThermalTest, ASteadyMachineChangesNoShape) {
-  zone(0, "cpu-thermal", "71218\n");
-  trip(0, 0, "passive", "99000\n");
-  cooling(0, "fan", "1\n", "3\n");
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
-TEST(ThermalOfBoards, AreUnderstood) {
-  struct Board {
-    const char* name;
-    std::size_t zones;
-    std::size_t with_temperature;
-    std::size_t cooling;
-  };
-  for (const Board& board :
-       {Board{"orin-nano-8gb", 9, 6, 13}, Board{"agx-orin", 11, 7, 14}, Board{"nano-4gb", 6, 5, 4},
-        Board{"raspberry-pi-5", 1, 1, 1}, Board{"x86-pc", 2, 2, 9}}) {
-    SCOPED_TRACE(board.name);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(ThermalSource::kInfo.paths, ThermalSource::kInfo.limits);
-    Thermal thermal;
-    const auto ok = parse_thermal(reader.read(*root), thermal);
-    ASSERT_TRUE(ok) << ok.error().message;
-    EXPECT_EQ(thermal.zones.size(), board.zones);
-    EXPECT_EQ(thermal.cooling.size(), board.cooling);
-    std::size_t with_temperature = 0;
-    for (const Thermal::Zone& zone : thermal.zones) {
-      if (!zone.celsius) continue;
-      ++with_temperature;
-      EXPECT_GT(*zone.celsius, 10);
-      EXPECT_LT(*zone.celsius, 105);
-    }
-    EXPECT_EQ(with_temperature, board.with_temperature);
-  }
 }
 
 }  // namespace

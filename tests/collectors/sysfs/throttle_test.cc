@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "base/root/root.h"
 #include "tests/collectors/source_fixture.h"
 #include "tests/temp_dir.h"
 
@@ -258,24 +257,13 @@ TEST_F(ThrottleTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(fresh.causes[0].active, std::nullopt);
 }
 
-TEST_F(ThrottleTest, ASteadyMachineChangesNoShape) {
-  cooling(0, "cpu-throttle-alert", "0\n");
-  oc("oc1_event_cnt", "1\n");
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 // What is read at all.
 class ThrottleGather : public testing::Test {
  protected:
   void file(const std::string& path, const std::string& text) { dir_.write(path.substr(1), text); }
   std::vector<std::string> paths() {
-    const auto root = Root::at(dir_.path());
-    EXPECT_TRUE(root);
-    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
-                          ThrottleSource::kInfo.gather);
-    const Snapshot& snapshot = reader.read(*root);
+    TreeReader<ThrottleSource> reader(dir_.path());
+    const Snapshot& snapshot = reader.read();
     std::vector<std::string> out;
     for (std::size_t i = 0; i < snapshot.size(); ++i) out.emplace_back(snapshot[i].path);
     return out;
@@ -314,53 +302,6 @@ TEST_F(ThrottleGather, SaysWhatItLeftOut) {
     file("/sys/class/thermal/cooling_device" + std::to_string(i) + "/type", "Processor\n");
   }
   EXPECT_EQ(paths(), (std::vector<std::string>{"jetmem:cooling devices omitted"}));
-}
-
-struct Board {
-  const char* name;
-  std::size_t causes;
-  std::optional<bool> throttling;
-  std::optional<std::uint64_t> oc3;
-};
-
-TEST(ThrottleOfBoards, IsUnderstood) {
-  for (const Board& board : {Board{"orin-nano-8gb", 12, false, 37}, Board{"agx-orin", 13, false, 0},
-                             Board{"nano-4gb", 3, false, {}}}) {
-    SCOPED_TRACE(board.name);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
-                          ThrottleSource::kInfo.gather);
-    Throttle throttle;
-    const auto ok = parse_throttle(reader.read(*root), throttle);
-    ASSERT_TRUE(ok) << ok.error().message;
-    EXPECT_EQ(throttle.causes.size(), board.causes);
-    EXPECT_EQ(throttle.throttling, board.throttling);
-    EXPECT_EQ(throttle.events[2].count, board.oc3);
-  }
-  for (const char* board : {"raspberry-pi-5", "x86-pc"}) {
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
-                          ThrottleSource::kInfo.gather);
-    Throttle throttle;
-    const auto none = parse_throttle(reader.read(*root), throttle);
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Errc::kAbsent);
-  }
-}
-
-// Counted as on Xavier, by the driver. Its cooling devices are not this test's.
-TEST(ThrottleOfBoards, NewOnesCountEvents) {
-  for (const auto& [board, oc3] : {std::pair{"xavier-nx", 12U}, std::pair{"orin", 4180U}}) {
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(ThrottleSource::kInfo.paths, ThrottleSource::kInfo.limits,
-                          ThrottleSource::kInfo.gather);
-    Throttle throttle;
-    ASSERT_TRUE(parse_throttle(reader.read(*root), throttle));
-    EXPECT_EQ(throttle.events[2].count, oc3);
-  }
 }
 
 }  // namespace

@@ -226,58 +226,5 @@ TEST_F(ZramTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_FALSE(reused.areas_known);
 }
 
-TEST_F(ZramTest, ASteadyMachineChangesNoShape) {
-  for (const char* used : {"0", "100"}) {
-    fixture.clear();
-    swaps("/dev/zram0 partition 650224 " + std::string(used) + " 5\n");
-    zram("mm_stat", "1 2 3 4 5 6 7 " + std::string(used) + "\n");
-    ASSERT_TRUE(fixture.run());
-  }
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
-Result<void> parse_board(const char* board, Zram& out) {
-  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-  EXPECT_TRUE(root);
-  SnapshotReader reader(ZramSource::kInfo.paths, ZramSource::kInfo.limits);
-  return parse_zram(reader.read(*root), out);
-}
-
-TEST(ZramOfBoards, OrinNanoSwapsIntoSixDevices) {
-  Zram zram;
-  ASSERT_TRUE(parse_board("orin-nano-8gb", zram));
-  ASSERT_EQ(zram.devices.size(), 6U);
-  ASSERT_EQ(zram.areas.size(), 6U);
-  std::uint64_t bytes = 0;
-  std::uint64_t used = 0;
-  for (const Zram::Area& area : zram.areas) {
-    bytes += area.bytes;
-    used += area.used_bytes;
-  }
-  EXPECT_EQ(bytes, 3901344ULL * 1024) << "SwapTotal";
-  EXPECT_EQ(used, (3901344ULL - 3028896) * 1024) << "SwapTotal - SwapFree";
-  for (const Zram::Device& device : zram.devices) {
-    EXPECT_LT(*device.compressed_bytes, *device.original_bytes);
-    EXPECT_LE(*device.compressed_bytes, *device.used_bytes);
-    EXPECT_LE(*device.used_bytes, *device.max_used_bytes);
-    EXPECT_EQ(device.algorithm, "lzo-rle");
-  }
-}
-
-TEST(ZramOfBoards, NanoHasFourAndFewerColumns) {
-  Zram zram;
-  ASSERT_TRUE(parse_board("nano-4gb", zram));
-  ASSERT_EQ(zram.devices.size(), 4U);
-  EXPECT_EQ(zram.devices[0].huge_pages, std::nullopt);
-}
-
-TEST(ZramOfBoards, RaspberryPiHasAFile) {
-  Zram zram;
-  ASSERT_TRUE(parse_board("raspberry-pi-5", zram));
-  EXPECT_TRUE(zram.devices.empty());
-  ASSERT_EQ(zram.areas.size(), 1U);
-  EXPECT_EQ(zram.areas[0].type, "file");
-}
-
 }  // namespace
 }  // namespace jetmem

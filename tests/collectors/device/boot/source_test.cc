@@ -418,30 +418,5 @@ TEST_F(BootSourceTest, RecentStartsOfThisBoot) {
   EXPECT_EQ(reading().wall_offset, std::chrono::seconds(77));
 }
 
-TEST(BootOfBoards, AreUnderstood) {
-  struct Board {
-    const char* name;
-    const char* reason;
-    std::size_t records;
-  };
-  for (const Board& board :
-       {Board{"orin-nano-8gb", "MAINSWRST", 3}, Board{"agx-orin", "SYS_RESET_N", 0},
-        Board{"nano-4gb", "TEGRA_POWER_ON_RESET", 0}, Board{"xavier-nx", "SENSOR", 0},
-        Board{"orin", "BCCPLEXWDT", 0}, Board{"thor", "SW_MAIN", 0}, Board{"raspberry-pi-5", "", 0},
-        Board{"x86-pc", "", 1}}) {
-    SCOPED_TRACE(board.name);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(BootSource::kInfo.paths, BootSource::kInfo.limits,
-                          BootSource::kInfo.gather);
-    BootFacts facts;
-    const auto ok = parse_boot(reader.read(*root), true, facts);
-    ASSERT_TRUE(ok) << ok.error().message;
-    EXPECT_EQ(facts.reset_reason, board.reason);
-    EXPECT_EQ(facts.records.size(), board.records);
-    EXPECT_FALSE(facts.backend.empty());
-  }
-}
-
 }  // namespace
 }  // namespace jetmem

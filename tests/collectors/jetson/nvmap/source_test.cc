@@ -140,19 +140,6 @@ TEST_F(NvmapTest, OfManyNamesTheLargestAndTheRest) {
   EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=worker-9}"), 1009 * 1024.0);
 }
 
-TEST_F(NvmapTest, ASteadyMachineChangesNoShape) {
-  const auto tables = [&](unsigned kib) {
-    fixture.clear();
-    heap("iovmm", header() + row("b", 2, kib) + row("a", 1, 2000 - kib) + total(2000));
-    heap("vpr", header() + row("b", 2, 0) + total(0));
-  };
-  tables(500);
-  ASSERT_TRUE(fixture.run());
-  tables(1500);
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 // Processes choose their names, and the kernel prints them as they are.
 TEST_F(NvmapTest, ANameCannotForgeLines) {
   heap("iovmm", header() + row("x\ntotal 9G\ny", 7979, 100) + row("\nu e 1 9G", 7980, 100) +
@@ -337,11 +324,8 @@ TEST_F(NvmapTest, AReusedReadingHoldsNothingOfTheOneBefore) {
 class NvmapTree : public testing::Test {
  protected:
   Result<void> read(Nvmap& out) {
-    const auto root = Root::at(dir.path());
-    EXPECT_TRUE(root);
-    SnapshotReader reader(NvmapSource::kInfo.paths, NvmapSource::kInfo.limits,
-                          NvmapSource::kInfo.gather);
-    return parse_nvmap(reader.read(*root), out);
+    TreeReader<NvmapSource> reader(dir.path());
+    return parse_nvmap(reader.read(), out);
   }
   void file(const std::string& path, const std::string& text) { dir.write(path.substr(1), text); }
 
@@ -403,35 +387,6 @@ TEST_F(NvmapTree, TheDeviceTellsAbsentFromHidden) {
   file("/sys/kernel/debug/tracing/README", "\n");
   Nvmap nvmap;
   EXPECT_EQ(read(nvmap).error().message.substr(0, 28), "nvmap is here, but nothing o");
-}
-
-Result<void> parse_board(const char* board, Nvmap& out) {
-  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board);
-  EXPECT_TRUE(root);
-  SnapshotReader reader(NvmapSource::kInfo.paths, NvmapSource::kInfo.limits,
-                        NvmapSource::kInfo.gather);
-  return parse_nvmap(reader.read(*root), out);
-}
-
-TEST(NvmapOfBoards, NanosTotalIsThatOfMeminfo) {
-  Nvmap nvmap;
-  ASSERT_TRUE(parse_board("nano-4gb", nvmap));
-  ASSERT_EQ(nvmap.heaps.size(), 2U);
-  EXPECT_EQ(nvmap.heaps[0].name, "iovmm");
-  EXPECT_EQ(nvmap.heaps[0].bytes, 411088 * kKib);
-  EXPECT_EQ(nvmap.heaps[0].orphan_handles, 3U);
-  EXPECT_EQ(*nvmap.heaps[0].bytes - *nvmap.heaps[0].charged_bytes, *nvmap.heaps[0].orphan_bytes);
-  EXPECT_EQ(nvmap.heaps[1].size, 258048U);
-  EXPECT_EQ(nvmap.pool_pages, 352U) << "NvMapMemFree";
-}
-
-TEST(NvmapOfBoards, StatesOfTheOthers) {
-  Nvmap nvmap;
-  EXPECT_TRUE(parse_board("orin-nano-8gb", nvmap));
-  EXPECT_GT(nvmap.allocatable_bytes, 0U);
-  EXPECT_EQ(parse_board("agx-orin", nvmap).error().code, Errc::kDenied);
-  EXPECT_EQ(parse_board("raspberry-pi-5", nvmap).error().code, Errc::kAbsent);
-  EXPECT_EQ(parse_board("x86-pc", nvmap).error().code, Errc::kAbsent);
 }
 
 }  // namespace

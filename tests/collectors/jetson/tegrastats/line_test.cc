@@ -424,19 +424,5 @@ TEST(TegrastatsLine, TimeGrowsWithTheLineOnly) {
   }
 }
 
-TEST(TegrastatsLine, AReusedLineHoldsNothingOfTheOneBefore) {
-  Line reused = parsed(
-      "01-02-2026 03:04:05 RAM 1/2MB (lfb 3x4MB) SWAP 1/2MB (cached 1MB) IRAM 1/2kB(lfb 1kB) CPU "
-      "[1%@2,off] EMC_FREQ 1%@2 GR3D_FREQ 1%@[2,3] GR3D2_FREQ 1%@2 VIC off MTS fg 1% bg 1% EDP "
-      "limit "
-      "5 cpu@1C/2C VDD_IN 1mW/2mW/3mW what " +
-      std::string(200, 'x'));
-  EXPECT_EQ(reused.unknown_cut, 1U);
-  parse_tegrastats_line("APE 5 gpu@2C NC 1/2", reused);
-  EXPECT_EQ(reused, parsed("APE 5 gpu@2C NC 1/2"));
-  parse_tegrastats_line("", reused);
-  EXPECT_EQ(reused, Line());
-}
-
 }  // namespace
 }  // namespace jetmem

@@ -178,19 +178,11 @@ TEST_F(TegrastatsTest, WithoutTegrastatsItIsAbsent) {
   EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
 }
 
-TEST_F(TegrastatsTest, ASteadyMachineChangesNoShape) {
-  line(kOrin);
-  line(kOrin);
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 class TegrastatsOfBoards : public testing::TestWithParam<const char*> {};
 
 TEST_P(TegrastatsOfBoards, EveryLineIsKnownToItsLastWord) {
-  const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + GetParam());
-  ASSERT_TRUE(root);
-  SnapshotReader reader(TegrastatsSource::kInfo.paths, TegrastatsSource::kInfo.limits);
-  const auto text = reader.read(*root).text_of(kPath);
+  TreeReader<TegrastatsSource> reader(std::string(JETMEM_FIXTURES) + "/" + GetParam());
+  const auto text = reader.read().text_of(kPath);
   ASSERT_TRUE(text);
   Lines lines(*text);
   std::string_view one;

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "base/root/root.h"
 #include "collectors/sysfs/clocks/files.h"
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "tests/collectors/source_fixture.h"
@@ -424,24 +423,13 @@ TEST_F(ClocksTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(fresh.clocks[0].governor, "");
 }
 
-TEST_F(ClocksTest, ASteadyMachineChangesNoShape) {
-  policy(0, "1\n");
-  device("17000000.gpu", "1\n");
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
 // What is read at all.
 class ClocksGather : public testing::Test {
  protected:
   void file(const std::string& path, const std::string& text) { dir_.write(path.substr(1), text); }
   Result<void> parse() {
-    const auto root = Root::at(dir_.path());
-    EXPECT_TRUE(root);
-    SnapshotReader reader(ClocksSource::kInfo.paths, ClocksSource::kInfo.limits,
-                          ClocksSource::kInfo.gather);
-    const Snapshot& snapshot = reader.read(*root);
+    TreeReader<ClocksSource> reader(dir_.path());
+    const Snapshot& snapshot = reader.read();
     paths_.clear();
     for (std::size_t i = 0; i < snapshot.size(); ++i) paths_.emplace_back(snapshot[i].path);
     return parse_clocks(snapshot, clocks_);
@@ -507,52 +495,6 @@ TEST_F(ClocksGather, SaysWhatItLeftOut) {
   ASSERT_EQ(clocks_.absent.counts().size(), 1U);
   EXPECT_EQ(clocks_.absent.counts()[0].reason, "beyond_bound");
   EXPECT_EQ(clocks_.absent.counts()[0].count, 36U + 1U);
-}
-
-TEST(ClocksOfBoards, AreUnderstood) {
-  struct Board {
-    const char* name;
-    std::size_t clocks;
-    std::optional<double> gpu_load;
-    std::optional<std::uint64_t> memory;
-    std::string mode;
-    bool has_use;
-    std::uint64_t absent;
-  };
-  for (const Board& board : {Board{"nano-4gb", 3, 0.683, 1600000000, "MAXN", false, 0},
-                             Board{"xavier-nx", 6, 0.947, 1600000000, "MODE_15W_6CORE", false, 0},
-                             Board{"orin-nano-8gb", 5, 0.992, 2133000000, "15W", true, 0},
-                             Board{"agx-orin", 5, 0.0, {}, "MAXN", false, 4},
-                             Board{"orin", 5, 0.874, 3199000000, "MODE_50W", true, 0},
-                             Board{"thor", 10, {}, 3200000000, "120W", false, 0},
-                             Board{"raspberry-pi-5", 1, {}, {}, "", false, 0},
-                             Board{"x86-pc", 8, {}, {}, "", false, 0}}) {
-    SCOPED_TRACE(board.name);
-    const auto root = Root::at(std::string(JETMEM_FIXTURES) + "/" + board.name);
-    ASSERT_TRUE(root);
-    SnapshotReader reader(ClocksSource::kInfo.paths, ClocksSource::kInfo.limits,
-                          ClocksSource::kInfo.gather);
-    Clocks clocks;
-    const auto ok = parse_clocks(reader.read(*root), clocks);
-    ASSERT_TRUE(ok) << ok.error().message;
-    EXPECT_EQ(clocks.clocks.size(), board.clocks);
-    std::optional<double> load;
-    std::optional<std::uint64_t> memory;
-    for (const Clocks::Clock& clock : clocks.clocks) {
-      EXPECT_TRUE(clock.now) << clock.name;
-      EXPECT_FALSE(clock.governor.empty() && clock.name != "emc") << clock.name;
-      if (clock.load) load = clock.load;
-      if (clock.domain == Clocks::Domain::kMemory) memory = clock.now;
-    }
-    EXPECT_EQ(load, board.gpu_load);
-    EXPECT_EQ(memory, board.memory);
-    EXPECT_EQ(clocks.power_mode_name, board.mode);
-    EXPECT_EQ(clocks.emc.utilization.has_value(), board.has_use);
-    EXPECT_EQ(clocks.cpus_online, clocks.cpus_present);
-    std::uint64_t absent = 0;
-    for (const auto& entry : clocks.absent.counts()) absent += entry.count;
-    EXPECT_EQ(absent, board.absent);
-  }
 }
 
 }  // namespace
