@@ -53,10 +53,7 @@ constexpr std::string_view kCuda =
 
 class ProbeTest : public SourceTest<ProbeSource> {
  protected:
-  void text(std::string_view text) {
-    fixture.clear();
-    fixture.file("/jetmem/probe", text);
-  }
+  void text(std::string_view text) { fixture.only("/jetmem/probe", text); }
   static std::string changed(std::string_view line, std::string_view from, std::string_view to) {
     std::string out(line);
     const std::size_t at = out.find(from);
@@ -72,7 +69,7 @@ class ProbeTest : public SourceTest<ProbeSource> {
   std::string outcome_with(std::string_view from, std::string_view to) {
     return outcome(changed(kMemory, from, to));
   }
-  bool is_absent(std::string_view key) const { return std::isnan(value(key)); }
+  bool is_absent(std::string_view key) { return std::isnan(value(key)); }
   ProbeRun run;
 };
 
@@ -119,7 +116,6 @@ TEST_F(ProbeTest, FromTextToSamples) {
 
 TEST_F(ProbeTest, EveryStateAsItIs) {
   text(line(kCuda));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
   EXPECT_EQ(value(R"(jetmem_probe_last_mismatched_words{kind="pinned",target=""})"), 3);
   EXPECT_EQ(value(R"(jetmem_probe_step_seconds{kind="pinned",step="cpu_verify",target=""})"), 0.125)
@@ -180,7 +176,7 @@ TEST_F(ProbeTest, WhatWasReadIsWhole) {
 TEST_F(ProbeTest, CallsAreNotKept) {
   text(line(kMemory));
   ASSERT_TRUE(fixture.run());
-  const auto& size_step = fixture.source.reading().runs.at(0).probes.at(0).size_steps.at(0);
+  const auto& size_step = fixture.reading().runs.at(0).probes.at(0).size_steps.at(0);
   EXPECT_EQ(size_step.steps.at(0).step, "allocate");
   EXPECT_TRUE(size_step.steps.at(0).calls.empty());
 }
@@ -188,7 +184,6 @@ TEST_F(ProbeTest, CallsAreNotKept) {
 TEST_F(ProbeTest, ASmallerBufferIsNoFrame) {
   text(line(changed(changed(kMemory, "\"frame_bytes\":262144", "\"frame_bytes\":12582912"),
                     "\"failed_bytes\":262144", "\"failed_bytes\":1048576")));
-  ASSERT_TRUE(fixture.run());
   EXPECT_TRUE(is_absent(R"(jetmem_probe_step_seconds{kind="host",step="allocate",target=""})"));
   EXPECT_EQ(value(R"(jetmem_probe_allocate_seconds{bytes="262144",kind="host",target=""})"), 0.002);
   EXPECT_EQ(absent("frame_not_reached"), 2U);
@@ -197,7 +192,6 @@ TEST_F(ProbeTest, ASmallerBufferIsNoFrame) {
 TEST_F(ProbeTest, AFailureBeforeAnySizeHasNone) {
   text(line(changed(kMemory, R"("failed_step":"cpu_write","failed_bytes":262144,)",
                     R"("failed_step":"allocate","failed_bytes":0,)")));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})"), 0);
   for (const std::string& key : fixture.keys()) EXPECT_EQ(key.find("failed_bytes"), key.npos);
   EXPECT_EQ(absent("failed_before_any_size"), 1U);
@@ -208,7 +202,6 @@ TEST_F(ProbeTest, AFirstBufferThatFailedHasNoTime) {
       kCuda, R"("state":"mismatch","reason":"3 words","failed_step":"cpu_verify",)",
       R"("state":"failed","reason":"x","warm_up":{"bytes":65536,"steps":[{"step":"allocate",)"
       R"("seconds":3}]},"failed_step":"allocate",)")));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value(R"(jetmem_probe_warm_up_seconds{kind="pinned",target=""})"), 3);
   std::string failed = changed(
       kCuda, R"("state":"mismatch","reason":"3 words","failed_step":"cpu_verify",)",
@@ -217,13 +210,11 @@ TEST_F(ProbeTest, AFirstBufferThatFailedHasNoTime) {
   const std::size_t at = failed.find("\"rungs\":[{");
   failed.replace(at, failed.find("],\"ratios\"", at) - at, "\"rungs\":[");
   text(line(failed));
-  ASSERT_TRUE(fixture.run());
   EXPECT_TRUE(is_absent(R"(jetmem_probe_warm_up_seconds{kind="pinned",target=""})"));
 }
 
 TEST_F(ProbeTest, AGpuThatDidNotStart) {
   text(line(changed(kCuda, R"("gpu":{"state":"ok",)", R"("gpu":{"state":"failed","reason":"x",)")));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value(R"(jetmem_probe_gpu_start_seconds{step="context"})"), 0.3);
   EXPECT_TRUE(is_absent(R"(jetmem_probe_gpu_start_seconds{step="kernels"})"))
       << "the last step is the one that failed";
@@ -234,17 +225,15 @@ TEST_F(ProbeTest, WhatLaterVersionsSayIsPassedOver) {
   text(
       line(changed(kMemory, R"("state":"ok",)", R"("state":"ok","later":[{"x":[1,-2.5,null]}],)")));
   ASSERT_TRUE(fixture.run());
-  const ProbeReading reading = fixture.source.reading();
+  const ProbeReading reading = fixture.reading();
   text(line(kMemory));
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.source.reading(), reading);
+  EXPECT_EQ(fixture.reading(), reading);
   text(line(changed(kMemory, R"("state":"ok",)", R"("state":"recovered",)")));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(absent("state_not_known"), 1U);
   EXPECT_TRUE(is_absent(R"(jetmem_probe_success{kind="host",target=""})")) << "neither 0 nor 1";
   EXPECT_EQ(value(R"(jetmem_probe_success{kind="dmabuf",target="linux,cma"})"), 0);
   text(line(changed(kCuda, R"("gpu":{"state":"ok",)", R"("gpu":{"state":"asleep",)")));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(absent("state_not_known"), 1U);
   EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5) << "it is the run with CUDA";
   EXPECT_EQ(outcome_with("jetmem-probe/1", "jetmem-probe/2"),
@@ -260,20 +249,19 @@ TEST_F(ProbeTest, OneOfTwoThatTellTheSame) {
                     "\"seconds\":0.25,\"frame", "\"seconds\":0.75,\"frame")) +
        line(kCuda));
   ASSERT_TRUE(fixture.run());
-  ASSERT_EQ(fixture.source.reading().runs.size(), 3U);
-  ASSERT_EQ(fixture.source.reading().runs[0].probes.size(), 1U);
-  EXPECT_EQ(fixture.source.reading().runs[0].probes[0].target, "linux,cma");
-  EXPECT_EQ(fixture.source.reading().runs[1].probes.size(), 2U);
+  ASSERT_EQ(fixture.reading().runs.size(), 3U);
+  ASSERT_EQ(fixture.reading().runs[0].probes.size(), 1U);
+  EXPECT_EQ(fixture.reading().runs[0].probes[0].target, "linux,cma");
+  EXPECT_EQ(fixture.reading().runs[1].probes.size(), 2U);
   EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="memory"})"), 0.75);
   EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5);
   EXPECT_EQ(fixture.table.sections()[0].duplicates, 0U);
   // In one: the first, and that is counted.
   text(line(changed(kCuda, R"("kind":"managed","target":"","state":"unsupported")",
                     R"("kind":"pinned","target":"","state":"ok")")));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value(R"(jetmem_probe_success{kind="pinned",target=""})"), 0);
   EXPECT_EQ(absent("reported_twice"), 1U);
-  EXPECT_EQ(fixture.source.reading().runs[0].probes.size(), 3U);
+  EXPECT_EQ(fixture.reading().runs[0].probes.size(), 3U);
 }
 
 // The ugly ladder.
@@ -292,7 +280,7 @@ TEST_F(ProbeTest, WhatWasCutIsRefused) {
   EXPECT_EQ(fixture.error_message(), "expected a line of JSON, found nothing");
   text("\n");
   EXPECT_TRUE(fixture.run()) << "no result holds";
-  EXPECT_TRUE(fixture.source.reading().runs.empty());
+  EXPECT_TRUE(fixture.reading().runs.empty());
   text(line(kMemory) + "\n");
   EXPECT_EQ(fixture.error_message().substr(0, 16), "line 2: not JSON");
   text(line(kMemory) + line(kMemory) + line(kMemory) + line(kMemory) + line(kMemory));
@@ -433,7 +421,7 @@ TEST_F(ProbeTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   ASSERT_TRUE(fixture.run());
   ProbeReading fresh;
   ASSERT_TRUE(parse_probe_run(kCuda, fresh.runs.emplace_back()));
-  EXPECT_EQ(fixture.source.reading(), fresh);
+  EXPECT_EQ(fixture.reading(), fresh);
   ASSERT_EQ(outcome(kMemory), "ok");
   ASSERT_EQ(outcome(kCuda), "ok");
   EXPECT_EQ(run, fresh.runs[0]);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +25,21 @@ class SourceFixture {
     section_ = table.add_section(std::string(S::kInfo.name));
   }
 
-  void file(std::string_view path, std::string_view text) { snapshot_.add(path, text, 0); }
-  void error(std::string_view path, int error) { snapshot_.add(path, {}, error); }
-  void clear() { snapshot_.clear(); }
+  void file(std::string_view path, std::string_view text) { add(path, text, 0); }
+  void error(std::string_view path, int error) { add(path, {}, error); }
+  void clear() {
+    snapshot_.clear();
+    has_run_ = false;
+  }
+  // This file in place of all before.
+  void only(std::string_view path, std::string_view text) {
+    clear();
+    file(path, text);
+  }
 
+  // What is looked at below runs by itself when files were given since it last ran.
   Result<void> run(Nanoseconds read_time = {}) {
+    has_run_ = true;
     auto ok = source.parse(snapshot_, read_time);
     if (!ok) return ok;
     absent.reset();
@@ -40,15 +51,23 @@ class SourceFixture {
 
   // One series' value; NaN when there is no such series. Labels need no quotes:
   // "x_bytes{zone=dma}".
-  double value(std::string_view key) const { return table.value_of(quoted(key)); }
-  bool has(std::string_view key) const { return !std::isnan(value(key)); }
+  double value(std::string_view key) {
+    run_if_needed();
+    return table.value_of(quoted(key));
+  }
+  bool has(std::string_view key) { return !std::isnan(value(key)); }
+  const auto& reading() {
+    run_if_needed();
+    return source.reading();
+  }
   // Runs once before.
   double sample(std::string_view key) {
     const auto ok = run();
     return ok ? value(key) : std::nan("");
   }
   // How many values the last run left out for this reason.
-  std::uint64_t absent_for(std::string_view reason) const {
+  std::uint64_t absent_for(std::string_view reason) {
+    run_if_needed();
     for (const AbsentValues::Count& entry : absent.counts()) {
       if (entry.reason == reason) return entry.count;
     }
@@ -59,7 +78,8 @@ class SourceFixture {
     const auto ok = run();
     return ok ? "no error" : ok.error().message;
   }
-  std::vector<std::string> keys() const {
+  std::vector<std::string> keys() {
+    run_if_needed();
     std::vector<std::string> out;
     for (const auto& slot : table.sections()[section_].slots) out.push_back(slot.key);
     return out;
@@ -73,6 +93,15 @@ class SourceFixture {
   Nanoseconds now{std::chrono::hours(1)};
 
  private:
+  void add(std::string_view path, std::string_view text, int error) {
+    snapshot_.add(path, text, error);
+    has_run_ = false;
+  }
+  void run_if_needed() {
+    if (has_run_) return;
+    const auto ok = run();
+    EXPECT_TRUE(ok) << ok.error().message;
+  }
   static std::string quoted(std::string_view key) {
     std::string out;
     const bool is_bare = key.find('"') == std::string_view::npos;
@@ -86,7 +115,18 @@ class SourceFixture {
 
   Snapshot snapshot_;
   std::size_t section_ = 0;
+  bool has_run_ = true;
 };
+
+// Writes each of "leaf=text leaf=text", files of one line without spaces.
+template <class Write>
+void each_file(const std::string& files, Write write) {
+  std::istringstream words(files);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    write(word.substr(0, equals), word.substr(equals + 1) + "\n");
+  }
+}
 
 // What a source reads below a directory, as in the daemon.
 template <class S>
@@ -106,10 +146,10 @@ class TreeReader {
 template <class S>
 class SourceTest : public testing::Test {
  protected:
-  double value(std::string_view key) const { return fixture.value(key); }
-  bool has(std::string_view key) const { return fixture.has(key); }
-  std::uint64_t absent(std::string_view reason) const { return fixture.absent_for(reason); }
-  const auto& reading() const { return fixture.source.reading(); }
+  double value(std::string_view key) { return fixture.value(key); }
+  bool has(std::string_view key) { return fixture.has(key); }
+  std::uint64_t absent(std::string_view reason) { return fixture.absent_for(reason); }
+  const auto& reading() { return fixture.reading(); }
 
   SourceFixture<S> fixture;
 };

@@ -2,7 +2,6 @@
 #include "base/process/child_process.h"
 
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/process/poll_loop.h"
+#include "tests/named_process.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -84,27 +84,16 @@ class ChildProcessTest : public testing::Test {
     while (clock.mono() < end) wakes += loop.run_once(end - clock.mono()) ? 1 : 0;
     return wakes;
   }
-  // A process of this name that only waits; to be killed and reaped.
-  static pid_t start_named(const char* name) {
-    int ends[2];
-    if (::pipe(ends) != 0) return -1;
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      ::prctl(PR_SET_NAME, name);
-      ::close(ends[0]);
-      ::close(ends[1]);
-      ::pause();
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    char byte;
-    EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "it has its name";
-    ::close(ends[0]);
-    return pid;
-  }
-  static bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
   // Nothing of it is left, not even a zombie.
   static bool is_reaped(pid_t pid) { return !exists(pid); }
+
+  // The other end of a connection that it reads from.
+  UniqueFd connected() {
+    int both[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, both), 0);
+    EXPECT_TRUE(child->read_from(UniqueFd(both[0])));
+    return UniqueFd(both[1]);
+  }
 
   SystemClock clock;
   SystemSpawner spawner;
@@ -272,10 +261,7 @@ TEST_F(ChildProcessTest, OneThatIsNoStrangerStaysInOurGroup) {
 }
 
 TEST_F(ChildProcessTest, FromASocket) {
-  int ends_of_it[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_of_it), 0);
-  ASSERT_TRUE(child->read_from(UniqueFd(ends_of_it[0])));
-  UniqueFd theirs(ends_of_it[1]);
+  UniqueFd theirs = connected();
   ASSERT_EQ(::write(theirs.get(), "one\n", 4), 4);
   ASSERT_TRUE(run_until([this] { return calls > 0; }));
   theirs.reset();
@@ -286,52 +272,43 @@ TEST_F(ChildProcessTest, FromASocket) {
 
 // Systemd's to kill and to reap, and all the same no other is asked for before it is gone.
 TEST_F(ChildProcessTest, FromASocketAProcessThatStaysIsWaitedFor) {
-  const pid_t pid = start_named("jetmem-probe");
-  int ends_of_it[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_of_it), 0);
-  const UniqueFd theirs(ends_of_it[1]);
-  ASSERT_TRUE(child->read_from(UniqueFd(ends_of_it[0])));
-  child->set_peer_process(pid, "jetmem-probe", clock.mono() + std::chrono::milliseconds(400));
+  NamedProcess probe("jetmem-probe");
+  const UniqueFd theirs = connected();
+  child->set_peer_process(probe.pid(), "jetmem-probe", clock.mono() + std::chrono::milliseconds(400));
   child->kill();
   run_for(300);
   EXPECT_TRUE(child->is_terminating());
   EXPECT_FALSE(child->wedged()) << "so long it may live";
   run_for(400);
   EXPECT_TRUE(child->wedged());
-  EXPECT_EQ(child->terminating_pid(), pid);
-  EXPECT_TRUE(exists(pid)) << "it is not ours to kill";
+  EXPECT_EQ(child->terminating_pid(), probe.pid());
+  EXPECT_TRUE(exists(probe.pid())) << "it is not ours to kill";
   EXPECT_FALSE(start("echo one"));
-  ::kill(pid, SIGKILL);
+  probe.kill();
   EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
-  ::waitpid(pid, nullptr, 0);
+  probe.end();
   EXPECT_TRUE(start("echo one"));
   EXPECT_TRUE(ended());
 }
 
 TEST_F(ChildProcessTest, FromASocketOneThatClosesItIsWaitedFor) {
-  const pid_t pid = start_named("jetmem-probe");
-  int ends_of_it[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_of_it), 0);
-  UniqueFd theirs(ends_of_it[1]);
-  ASSERT_TRUE(child->read_from(UniqueFd(ends_of_it[0])));
-  child->set_peer_process(pid, "jetmem-probe", clock.mono() + std::chrono::seconds(60));
+  NamedProcess probe("jetmem-probe");
+  UniqueFd theirs = connected();
+  child->set_peer_process(probe.pid(), "jetmem-probe", clock.mono() + std::chrono::seconds(60));
   theirs.reset();
   ASSERT_TRUE(ended());
   EXPECT_TRUE(well);
   EXPECT_TRUE(child->is_terminating());
   EXPECT_FALSE(child->wedged());
-  ::kill(pid, SIGKILL);
+  probe.kill();
   EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
-  ::waitpid(pid, nullptr, 0);
+  probe.end();
 }
 
 // Whatever a connection says: for a thread of the kernel one would wait for ever.
 TEST_F(ChildProcessTest, FromASocketNotAnyProcessIsWaitedFor) {
   for (const pid_t pid : {::getppid(), ::getpid(), 2}) {
-    int ends_of_it[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_of_it), 0);
-    const UniqueFd theirs(ends_of_it[1]);
-    ASSERT_TRUE(child->read_from(UniqueFd(ends_of_it[0])));
+    const UniqueFd theirs = connected();
     child->set_peer_process(pid, "jetmem-probe", Nanoseconds(0));
     child->kill();
     EXPECT_FALSE(child->is_terminating()) << pid;

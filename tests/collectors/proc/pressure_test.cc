@@ -62,7 +62,7 @@ TEST(Pressure, OneResourceThatCannotBeHadLeavesTheOthersAlone) {
   ASSERT_EQ(fixture.absent.counts().size(), 2U);
   EXPECT_EQ(fixture.absent.counts()[0].reason, "denied");
   EXPECT_EQ(fixture.absent.counts()[1].reason, "malformed");
-  EXPECT_FALSE(fixture.source.reading().io);
+  EXPECT_FALSE(fixture.reading().io);
 }
 
 TEST(Pressure, SwitchedOffAndNotCompiledInAreAbsentAndSayWhatWouldHelp) {
@@ -85,8 +85,7 @@ TEST(Pressure, NothingReadableFailsWithTheFirstRealReason) {
   SourceFixture<PressureSource> fixture;
   fixture.error("/proc/pressure/io", EACCES);
   EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
-  fixture.clear();
-  fixture.file("/proc/pressure/cpu", "");
+  fixture.only("/proc/pressure/cpu", "");
   EXPECT_EQ(fixture.error_message(), "cpu: empty");
 }
 

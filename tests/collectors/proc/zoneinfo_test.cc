@@ -292,7 +292,7 @@ TEST(Zoneinfo, ZonesWithoutMemoryAreReadButNotExported) {
   SourceFixture<ZoneinfoSource> fixture;
   fixture.file("/proc/zoneinfo", kLinux515);
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.source.reading().zones.size(), 2U);
+  EXPECT_EQ(fixture.reading().zones.size(), 2U);
   for (const std::string& key : fixture.keys()) {
     EXPECT_EQ(key.find("DMA32"), std::string::npos) << key;
   }

@@ -78,6 +78,20 @@ class ClientTest : public testing::Test {
   void settle(Client& client) {
     loop_.run_until([&] { return client.idle(); }, std::chrono::seconds(10));
   }
+  // The real program, on a tree.
+  std::unique_ptr<Client> make_real(const TempDir& tree) {
+    ClientOptions options;
+    options.program = JETMEM_READER;
+    options.root = tree.path();
+    return make(system_, options);
+  }
+  // The answer to one request.
+  const Answer& ask(Client& client, std::string_view source) {
+    client.request(source);
+    settle(client);
+    EXPECT_FALSE(answers_.empty());
+    return answers_.back();
+  }
   // Gives readers that were killed the time to be gone.
   void settle_dying() {
     loop_.run_until([] { return false; }, milliseconds(100));
@@ -92,37 +106,42 @@ class ClientTest : public testing::Test {
   // Time stands still unless a test moves it; deadlines run by themselves.
   ManualClock clock_;
   PollLoop loop_;
+  SystemSpawner system_;
   std::vector<Answer> answers_;
 };
 
-void answer_all(int fd) {
+// Hangs where it is asked for `hangs`, answers everything else.
+void answer_all_but(int fd, std::string_view hangs) {
   for (;;) {
     Request request;
     if (::recv(fd, &request, sizeof request, 0) != sizeof request) ::_exit(0);
+    if (std::string_view(request.source) == hangs) ::pause();
     AnswerHeader header;
     header.sequence = request.sequence;
     header.flags = AnswerHeader::kLast;
     ::send(fd, &header, sizeof header, MSG_NOSIGNAL);
   }
 }
+void answer_all(int fd) { answer_all_but(fd, "nothing"); }
+void hang_on_thermal(int fd) { answer_all_but(fd, "thermal"); }
 
-// The real program, on a tree.
+UniqueFd listen_at(const std::string& path) {
+  UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::listen(listener.get(), 8), 0);
+  return listener;
+}
+
 TEST_F(ClientTest, TheRealReaderGivesBytesAndErrors) {
   TempDir tree;
   tree.write("proc/pagetypeinfo", "some text\n");
-  SystemSpawner spawner;
-  ClientOptions options;
-  options.program = JETMEM_READER;
-  options.root = tree.path();
-  auto client = make(spawner, options);
-  client->request("pagetypeinfo");
-  settle(*client);
-  ASSERT_EQ(answers_.size(), 1U);
-  EXPECT_TRUE(answers_[0].ok) << answers_[0].text;
-  EXPECT_EQ(answers_[0].text, "some text\n");
-  client->request("no such source");
-  settle(*client);
-  EXPECT_EQ(answers_.back().text, "jetmem-reader is of another version: it has no such source");
+  auto client = make_real(tree);
+  EXPECT_EQ(ask(*client, "pagetypeinfo").text, "some text\n");
+  EXPECT_EQ(ask(*client, "no such source").text,
+            "jetmem-reader is of another version: it has no such source");
   EXPECT_EQ(client->counters().starts, 1U) << "one reader serves all requests";
 }
 
@@ -130,13 +149,8 @@ TEST_F(ClientTest, AnAnswerMayComeInManyPackets) {
   TempDir tree;
   const std::string large(200'000, 'x');
   tree.write("proc/pagetypeinfo", large);
-  SystemSpawner spawner;
-  ClientOptions options;
-  options.program = JETMEM_READER;
-  options.root = tree.path();
-  auto client = make(spawner, options);
-  client->request("pagetypeinfo");
-  settle(*client);
+  auto client = make_real(tree);
+  ask(*client, "pagetypeinfo");
   ASSERT_EQ(answers_.size(), 1U);
   EXPECT_EQ(answers_[0].text, large);
 }
@@ -144,19 +158,13 @@ TEST_F(ClientTest, AnAnswerMayComeInManyPackets) {
 TEST_F(ClientTest, AReaderKilledBetweenRequestsIsReplacedWithoutAWord) {
   TempDir tree;
   tree.write("proc/pagetypeinfo", "text");
-  SystemSpawner spawner;
-  ClientOptions options;
-  options.program = JETMEM_READER;
-  options.root = tree.path();
-  auto client = make(spawner, options);
-  client->request("pagetypeinfo");
-  settle(*client);
+  auto client = make_real(tree);
+  ask(*client, "pagetypeinfo");
   ::kill(client->pid(), SIGKILL);
-  ::usleep(50'000);
-  client->request("pagetypeinfo");
-  settle(*client);
-  client->request("pagetypeinfo");
-  settle(*client);
+  siginfo_t end;
+  ::waitid(P_PID, static_cast<id_t>(client->pid()), &end, WEXITED | WNOWAIT);
+  ask(*client, "pagetypeinfo");
+  ask(*client, "pagetypeinfo");
   EXPECT_TRUE(answers_.back().ok) << answers_.back().text;
   EXPECT_EQ(client->counters().starts, 2U);
 }
@@ -175,17 +183,7 @@ TEST_F(ClientTest, ProgramThatCannotBeExecuted) {
 }
 
 TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
-  // Hangs on thermal, answers everything else.
-  FakeSpawner spawner([](int fd) {
-    for (;;) {
-      const Request request = receive(fd);
-      if (std::string_view(request.source) == "thermal") ::pause();
-      AnswerHeader header;
-      header.sequence = request.sequence;
-      header.flags = AnswerHeader::kLast;
-      ::send(fd, &header, sizeof header, MSG_NOSIGNAL);
-    }
-  });
+  FakeSpawner spawner(hang_on_thermal);
   ClientOptions options;
   options.deadline = milliseconds(100);
   auto client = make(spawner, options);
@@ -208,36 +206,23 @@ TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
             "in quarantine after a read that did not return; next try in 1m1s");
   EXPECT_EQ(spawner.spawned, 2);
   clock_.advance(std::chrono::seconds(61));
-  client->request("thermal");
-  settle(*client);
-  EXPECT_EQ(answers_.back().text, "no answer within 100ms");
+  EXPECT_EQ(ask(*client, "thermal").text, "no answer within 100ms");
   settle_dying();
   client->request("thermal");
-  EXPECT_EQ(answers_.back().text,
-            "in quarantine after a read that did not return; next try in 2m1s");
+  EXPECT_NE(answers_.back().text.find("2m1s"), std::string::npos);
   EXPECT_EQ(client->counters().timeouts, 2U);
 }
 
 // With one allowed, the next waits for word of the one that was killed: it was only dying, so the
 // other source is served after all.
 TEST_F(ClientTest, ADyingReaderIsWaitedForBeforeItCountsAsWedged) {
-  FakeSpawner spawner([](int fd) {
-    for (;;) {
-      const Request request = receive(fd);
-      if (std::string_view(request.source) == "thermal") ::pause();
-      AnswerHeader header;
-      header.sequence = request.sequence;
-      header.flags = AnswerHeader::kLast;
-      ::send(fd, &header, sizeof header, MSG_NOSIGNAL);
-    }
-  });
+  FakeSpawner spawner(hang_on_thermal);
   ClientOptions options;
   options.deadline = milliseconds(100);
   options.max_wedged = 1;
   auto client = make(spawner, options);
   client->request("thermal");
-  client->request("cma");
-  settle(*client);
+  ask(*client, "cma");
   ASSERT_EQ(answers_.size(), 2U);
   EXPECT_EQ(answers_[0].code, Errc::kTimeout);
   EXPECT_TRUE(answers_[1].ok) << answers_[1].text;
@@ -249,11 +234,8 @@ TEST_F(ClientTest, ADyingReaderIsAnErrorOfThatRequestAlone) {
     ::raise(SIGKILL);
   });
   auto client = make(spawner);
-  client->request("cma");
-  settle(*client);
-  EXPECT_EQ(answers_.back().text, "jetmem-reader was killed by signal 9");
-  client->request("cma");
-  settle(*client);
+  EXPECT_EQ(ask(*client, "cma").text, "jetmem-reader was killed by signal 9");
+  ask(*client, "cma");
   EXPECT_EQ(spawner.spawned, 2);
   EXPECT_EQ(client->counters().failures, 2U);
 }
@@ -268,8 +250,7 @@ TEST_F(ClientTest, AReaderThatEndsItsConnectionButNotItselfIsKilled) {
   });
   auto client = make(spawner);
   const auto begin = std::chrono::steady_clock::now();
-  client->request("cma");
-  settle(*client);
+  ask(*client, "cma");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
   EXPECT_EQ(answers_.back().text, "jetmem-reader ended without an answer");
   settle_dying();
@@ -302,8 +283,7 @@ TEST_F(ClientTest, AReaderEndingAtItsDeadlineIsATimeout) {
   EXPECT_EQ(client->counters().timeouts, 1U);
   settle_dying();
   client->request("thermal");
-  EXPECT_EQ(answers_.back().text,
-            "in quarantine after a read that did not return; next try in 1m1s");
+  EXPECT_NE(answers_.back().text.find("1m1s"), std::string::npos);
 }
 
 TEST_F(ClientTest, AReaderSlowToStartIsNoFaultOfTheSource) {
@@ -311,10 +291,7 @@ TEST_F(ClientTest, AReaderSlowToStartIsNoFaultOfTheSource) {
   ClientOptions options;
   options.deadline = milliseconds(100);
   auto client = make(spawner, options);
-  client->request("thermal");
-  settle(*client);
-  ASSERT_EQ(answers_.size(), 1U);
-  EXPECT_TRUE(answers_[0].ok) << answers_[0].text;
+  EXPECT_TRUE(ask(*client, "thermal").ok) << answers_[0].text;
   EXPECT_EQ(client->counters().timeouts, 0U);
 }
 
@@ -337,21 +314,14 @@ TEST_F(ClientTest, WithoutItsSocketASpawnedReaderStandsInAndSaysSo) {
   ClientOptions options;
   options.socket = directory.file("socket");
   auto client = make(spawner, options);
-  client->request("cma");
-  settle(*client);
+  ask(*client, "cma");
   EXPECT_EQ(client->kind(), ReaderKind::kSpawned);
   EXPECT_EQ(client->fallback_reason(),
             "connect to " + options.socket + ": No such file or directory");
 
   // The socket appears: it is found within a minute, and the stand-in dismissed.
-  const UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  options.socket.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
-  client->request("cma");
-  settle(*client);
+  const UniqueFd listener = listen_at(options.socket);
+  ask(*client, "cma");
   EXPECT_EQ(client->kind(), ReaderKind::kSpawned) << "not asked for at each request";
   clock_.advance(std::chrono::seconds(61));
   const pid_t server = ::fork();
@@ -359,8 +329,7 @@ TEST_F(ClientTest, WithoutItsSocketASpawnedReaderStandsInAndSaysSo) {
     const int fd = ::accept(listener.get(), nullptr, nullptr);
     answer_all(fd);
   }
-  client->request("cma");
-  settle(*client);
+  ask(*client, "cma");
   EXPECT_TRUE(answers_.back().ok) << answers_.back().text;
   EXPECT_EQ(client->kind(), ReaderKind::kSocket);
   EXPECT_EQ(client->fallback_reason(), "");
@@ -375,20 +344,14 @@ TEST_F(ClientTest, ASocketWithoutAReaderBehindItIsNoReader) {
   FakeSpawner spawner(answer_all);
   ClientOptions options;
   options.socket = directory.file("socket");
-  const UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  options.socket.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  const UniqueFd listener = listen_at(options.socket);
   const pid_t server = ::fork();
   if (server == 0) {
     for (;;) ::close(::accept(listener.get(), nullptr, nullptr));
   }
   auto client = make(spawner, options);
   client->request("cma");
-  client->request("thermal");
-  settle(*client);
+  ask(*client, "thermal");
   ASSERT_EQ(answers_.size(), 2U);
   EXPECT_TRUE(answers_[0].ok) << answers_[0].text;
   EXPECT_TRUE(answers_[1].ok) << answers_[1].text;
@@ -411,8 +374,7 @@ TEST_F(ClientTest, NonsenseIsRefused) {
       ::pause();
     });
     auto client = make(spawner);
-    client->request("cma");
-    settle(*client);
+    ask(*client, "cma");
     EXPECT_EQ(answers_.back().text, "protocol error of jetmem-reader");
   }
   FakeSpawner cut([](int fd) {
@@ -428,9 +390,7 @@ TEST_F(ClientTest, NonsenseIsRefused) {
     ::pause();
   });
   auto client = make(cut);
-  client->request("cma");
-  settle(*client);
-  EXPECT_EQ(answers_.back().text, "reader: record longer than its answer");
+  EXPECT_EQ(ask(*client, "cma").text, "reader: record longer than its answer");
 }
 
 TEST(Protocol, WhatIsEncodedDecodes) {

@@ -26,7 +26,7 @@ class CmaTest : public SourceTest<CmaSource> {
   void sysfs(const std::string& area, std::string_view leaf, std::string_view text) {
     fixture.file("/sys/kernel/mm/cma/" + area + "/" + std::string(leaf), text);
   }
-  const std::vector<Cma::Area>& areas() const { return fixture.source.reading().areas; }
+  const std::vector<Cma::Area>& areas() { return fixture.reading().areas; }
 };
 
 // L4T 5.15: no CONFIG_CMA_SYSFS, debugfs with the old prefix.
@@ -34,7 +34,6 @@ TEST_F(CmaTest, DebugfsGivesSizeUseAndTheLargestRunInPages) {
   fixture.file("/proc/meminfo", kMeminfo);
   fixture.error("/sys/kernel/mm/cma", ENOENT);
   debugfs("cma-linux,cma", "65536\n", "39424\n", "9216\n");
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(areas().size(), 1U);
   EXPECT_EQ(areas()[0].name, "linux,cma");
   const auto value = [&](const char* metric) {
@@ -59,7 +58,6 @@ TEST_F(CmaTest, SysfsGivesUseWhereDebugfsIsDenied) {
   sysfs("reserved", "total_pages", "65536\n");
   sysfs("reserved", "available_pages", "64632\n");
   fixture.error("/sys/kernel/debug/cma", EACCES);
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(areas().size(), 1U);
   EXPECT_EQ(areas()[0].used, 904U);
   EXPECT_EQ(areas()[0].largest_run, std::nullopt);
@@ -73,7 +71,6 @@ TEST_F(CmaTest, APlaceThatCouldNotBeListedAgainIsNotAbsent) {
   fixture.file("/proc/meminfo", kMeminfo);
   fixture.error("/sys/kernel/debug/cma", EIO);
   fixture.file("/sys/kernel/debug/cma/cma-reserved/used", "904\n");
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(areas().size(), 1U);
   EXPECT_EQ(areas()[0].total, std::nullopt);
   EXPECT_EQ(absent("debugfs_absent"), 0U);
@@ -89,7 +86,6 @@ TEST_F(CmaTest, OldSysfsHasCountersOnlyAndDeniedOutranksAbsent) {
   fixture.error("/sys/kernel/mm/cma/linux,cma/total_pages", ENOENT);
   fixture.error("/sys/kernel/mm/cma/linux,cma/available_pages", ENOENT);
   fixture.error("/sys/kernel/debug/cma", EACCES);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(areas()[0].alloc_fail, 1536U);
   EXPECT_EQ(areas()[0].total, std::nullopt);
   EXPECT_EQ(absent("debugfs_denied"), 3U);  // size, use and largest run
@@ -100,7 +96,6 @@ TEST_F(CmaTest, AreasOfKernel49HaveNumbersForNames) {
   fixture.file("/proc/meminfo", kMeminfo);
   debugfs("cma-0", "102400\n", "40960\n", "61440\n");
   debugfs("cma-1", "16384\n", "11776\n", "2816\n");
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(areas().size(), 2U);
   EXPECT_EQ(areas()[0].name, "0");
   EXPECT_EQ(areas()[1].name, "1");
@@ -112,7 +107,6 @@ TEST_F(CmaTest, AFolderCutTo15CharactersIsTheAreaOfSysfs) {
   sysfs("linux,cma", "alloc_pages_fail", "2\n");
   debugfs("cma-vpr-carveou", "10\n", "1\n", "9\n");
   debugfs("cma-linux,cma", "20\n", "2\n", "18\n");
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(areas().size(), 2U);
   EXPECT_EQ(areas()[0].name, "linux,cma");
   EXPECT_EQ(areas()[0].total, 20U);
@@ -125,7 +119,6 @@ TEST_F(CmaTest, TwoAreasThatBeginAlikeAreNotGuessed) {
   sysfs("vpr-carveout", "alloc_pages_fail", "1\n");
   sysfs("vpr-carveout2", "alloc_pages_fail", "2\n");
   debugfs("cma-vpr-carveou", "10\n", "1\n", "9\n");
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(areas().size(), 3U);
   EXPECT_EQ(areas()[0].name, "vpr-carveou");
   EXPECT_EQ(areas()[1].total, std::nullopt);
@@ -135,7 +128,6 @@ TEST_F(CmaTest, AnAreaReallyCalledCmaKeepsItsName) {
   fixture.file("/proc/meminfo", kMeminfo);
   sysfs("cma-isp", "alloc_pages_fail", "1\n");
   debugfs("cma-isp", "10\n", "1\n", "9\n");
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(areas().size(), 1U);
   EXPECT_EQ(areas()[0].name, "cma-isp");
 }
@@ -150,8 +142,7 @@ TEST_F(CmaTest, DeniedAndNotMountedAreKeptApart) {
   EXPECT_EQ(denied.error().message,
             "the figures of the areas may not be read; totals are in meminfo");
 
-  fixture.clear();
-  fixture.file("/proc/meminfo", kMeminfo);
+  fixture.only("/proc/meminfo", kMeminfo);
   fixture.error("/sys/kernel/mm/cma", ENOENT);
   fixture.error("/sys/kernel/debug/cma", ENOENT);
   const auto silent = fixture.run();
@@ -166,10 +157,8 @@ TEST_F(CmaTest, AKernelWithoutCmaIsAbsentAndOneWithoutAreasIsNot) {
   EXPECT_EQ(none.error().code, Errc::kAbsent);
   EXPECT_EQ(none.error().message, "this kernel has no CMA: no CmaTotal in /proc/meminfo");
 
-  fixture.clear();
-  fixture.file("/proc/meminfo", "CmaTotal: 0 kB\nCmaFree: 0 kB\n");
+  fixture.only("/proc/meminfo", "CmaTotal: 0 kB\nCmaFree: 0 kB\n");
   fixture.error("/sys/kernel/debug/cma", EACCES);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_cma_areas"), 0);
   EXPECT_EQ(absent("debugfs_denied"), 0U);  // nothing is missing
 }
@@ -179,7 +168,6 @@ TEST_F(CmaTest, WithoutAPageSizePagesDoNotBecomeBytes) {
   fixture.file("/proc/meminfo", kMeminfo);
   sysfs("linux,cma", "alloc_pages_fail", "2\n");
   debugfs("linux,cma", "20\n", "2\n", "18\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(absent("page_size_unknown"), 4U);
   EXPECT_EQ(value("jetmem_cma_alloc_pages_fail_total{area=\"linux,cma\"}"), 2);
 }
@@ -198,10 +186,8 @@ TEST_F(CmaTest, ABadFileCostsItsFigureOnly) {
         std::string_view("12\r\n"), std::string_view("-5\n"), std::string_view("12 13\n"),
         std::string_view("3942"), std::string_view("12\n3"),
         std::string_view("99999999999999999999\n"), std::string_view("\0\x01\xff", 3)}) {
-    fixture.clear();
-    fixture.file("/proc/meminfo", kMeminfo);
+    fixture.only("/proc/meminfo", kMeminfo);
     debugfs("linux,cma", "65536\n", "39424\n", bad);
-    ASSERT_TRUE(fixture.run());
     EXPECT_EQ(areas()[0].used, 39424U);
     EXPECT_EQ(areas()[0].largest_run, std::nullopt);
     EXPECT_EQ(absent("malformed"), 1U);
@@ -219,7 +205,7 @@ TEST_F(CmaTest, AReusedReadingHoldsNothingOfTheOneBefore) {
 
   Snapshot bare;
   bare.add("/sys/kernel/debug/cma/a/count", "10\n", 0);
-  Cma reused = fixture.source.reading();
+  Cma reused = fixture.reading();
   Cma fresh;
   ASSERT_TRUE(parse_cma(bare, reused));
   ASSERT_TRUE(parse_cma(bare, fresh));
@@ -235,7 +221,6 @@ TEST_F(CmaTest, FiguresThatCannotBeAreLeftOut) {
   debugfs("b", "100\n", "100\n", "101\n");
   sysfs("c", "total_pages", "100\n");
   sysfs("c", "available_pages", "101\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(areas()[0].used, std::nullopt);
   EXPECT_EQ(areas()[1].largest_run, std::nullopt);
   EXPECT_EQ(areas()[2].used, std::nullopt);
@@ -244,7 +229,6 @@ TEST_F(CmaTest, FiguresThatCannotBeAreLeftOut) {
 
 TEST_F(CmaTest, WithoutMeminfoTheAreasStillCount) {
   debugfs("linux,cma", "65536\n", "39424\n", "9216\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(areas()[0].total, 65536U);
   EXPECT_EQ(absent("meminfo_unreadable"), 1U);
 }
@@ -253,12 +237,10 @@ TEST_F(CmaTest, NothingAtAllIsAnError) {
   EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
   fixture.file("/proc/meminfo", "rubbish\n");
   EXPECT_EQ(fixture.error_message(), "meminfo: line 1: expected 'Name: number', found 'rubbish'");
-  fixture.clear();
-  fixture.file("/proc/meminfo", kNoCma);
+  fixture.only("/proc/meminfo", kNoCma);
   debugfs("linux,cma", "x", "x", "x");
   EXPECT_EQ(fixture.error_message(), "1 areas, and no figure could be understood");
-  fixture.clear();
-  fixture.file("/proc/meminfo", kNoCma);
+  fixture.only("/proc/meminfo", kNoCma);
   fixture.error("/sys/kernel/debug/cma/linux,cma/count", EPERM);
   EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
 }
@@ -266,7 +248,6 @@ TEST_F(CmaTest, NothingAtAllIsAnError) {
 TEST_F(CmaTest, TooManyAreasAreCountedNotStored) {
   fixture.file("/proc/meminfo", kMeminfo);
   for (int i = 0; i < 100; ++i) debugfs("area" + std::to_string(i), "10\n", "1\n", "9\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(areas().size(), 64U);
   EXPECT_EQ(absent("too_many_areas"), 36U * 3);
 }

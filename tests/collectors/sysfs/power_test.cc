@@ -17,29 +17,30 @@ class PowerTest : public SourceTest<PowerSource> {
   void hwmon(const std::string& leaf, std::string_view text, int number = 1) {
     fixture.file("/sys/class/hwmon/hwmon" + std::to_string(number) + "/" + leaf, text);
   }
+  void hwmon(const std::string& files, int number = 1) {
+    each_file(files, [&](const auto& leaf, const auto& text) { hwmon(leaf, text, number); });
+  }
   void hwmon_error(const std::string& leaf, int error) {
     fixture.error("/sys/class/hwmon/hwmon1/" + leaf, error);
   }
   void iio(const std::string& leaf, std::string_view text) {
     fixture.file("/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/" + leaf, text);
   }
+  void iio(const std::string& files) {
+    each_file(files, [&](const auto& leaf, const auto& text) { iio(leaf, text); });
+  }
   // A chip with one channel that works.
   void one_channel(std::string_view label = "VDD_IN\n") {
     hwmon("name", "ina3221\n");
     hwmon("in1_label", label);
-    hwmon("in1_enable", "1\n");
-    hwmon("in1_input", "5000\n");
-    hwmon("curr1_input", "1500\n");
+    hwmon("in1_enable=1 in1_input=5000 curr1_input=1500");
   }
 };
 
 TEST_F(PowerTest, FromTextToSamples) {
   one_channel();
-  hwmon("curr1_max", "4968\n");
-  hwmon("curr1_crit", "32760\n");
-  hwmon("shunt1_resistor", "5000\n");
+  hwmon("curr1_max=4968 curr1_crit=32760 shunt1_resistor=5000");
   hwmon("in7_label", "sum of shunt voltages\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=VDD_IN}"), 7.5);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_volts{index=0,rail=VDD_IN}"), 5);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_amperes{index=0,rail=VDD_IN}"), 1.5);
@@ -50,16 +51,10 @@ TEST_F(PowerTest, FromTextToSamples) {
 }
 
 TEST_F(PowerTest, NvidiasOldDriverHasItsOwnNamesAndUnits) {
-  iio("rail_name_0", "POM_5V_IN\n");
-  iio("in_voltage0_input", "5064\n");
-  iio("in_current0_input", "872\n");
-  iio("in_power0_input", "4415\n");
+  iio("rail_name_0=POM_5V_IN in_voltage0_input=5064 in_current0_input=872 in_power0_input=4415");
   iio("warn_current_limit_0", "4000 ma\n");
-  iio("crit_current_limit_0", "5000\n");
-  iio("rail_name_2", "POM_5V_CPU\n");
-  iio("in_power2_input", "12\n");
-  iio("in_power2_input_scale", "1\n");
-  ASSERT_TRUE(fixture.run());
+  iio("crit_current_limit_0=5000 rail_name_2=POM_5V_CPU in_power2_input=12 "
+      "in_power2_input_scale=1");
   ASSERT_EQ(reading().rails.size(), 2U);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=POM_5V_IN}"), 4.415);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_volts{index=0,rail=POM_5V_IN}"), 5.064);
@@ -75,7 +70,6 @@ TEST_F(PowerTest, OfTheOldDriverALimitAtTheChipsEndIsUnset) {
        {"32760 ma\n", "16380 ma\n", "163800\n", "14890 ma\n", "14891 ma\n", "1638 ma\n"}) {
     SCOPED_TRACE(unset);
     iio("crit_current_limit_0", unset);
-    ASSERT_TRUE(fixture.run());
     EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
     EXPECT_EQ(absent("limit_unset"), 1U);
     fixture.clear();
@@ -84,7 +78,6 @@ TEST_F(PowerTest, OfTheOldDriverALimitAtTheChipsEndIsUnset) {
   for (const char* set : {"5000 ma\n", "4000 ma\n", "32758 ma\n", "1637 ma\n", "0 ma\n"}) {
     SCOPED_TRACE(set);
     iio("crit_current_limit_0", set);
-    ASSERT_TRUE(fixture.run());
     EXPECT_NE(reading().rails[0].critical_amperes, std::nullopt);
     EXPECT_EQ(absent("limit_unset"), 0U);
     fixture.clear();
@@ -94,7 +87,6 @@ TEST_F(PowerTest, OfTheOldDriverALimitAtTheChipsEndIsUnset) {
     SCOPED_TRACE(bad);
     iio("crit_current_limit_0", bad);
     iio("in_power0_input", "5 ma\n");
-    ASSERT_TRUE(fixture.run());
     EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
     EXPECT_EQ(absent("malformed"), 2U);
     fixture.clear();
@@ -103,26 +95,16 @@ TEST_F(PowerTest, OfTheOldDriverALimitAtTheChipsEndIsUnset) {
 }
 
 TEST_F(PowerTest, OfTheOldDriverAChannelThatNobodyDescribedIsNotConnected) {
-  iio("rail_name_0", "(null)\n");
-  iio("in_voltage0_input", "8\n");
-  iio("rail_name_1", "VDD_IN\n");
-  ASSERT_TRUE(fixture.run());
+  iio("rail_name_0=(null) in_voltage0_input=8 rail_name_1=VDD_IN");
   ASSERT_EQ(reading().rails.size(), 1U);
   EXPECT_EQ(reading().rails[0].name, "VDD_IN");
   EXPECT_EQ(absent("not_connected"), 1U);
 }
 
 TEST_F(PowerTest, NegativePowerIsLeftOutAndCounted) {
-  hwmon("name", "ina3221\n");
-  hwmon("in1_label", "VDD_IN\n");
-  hwmon("in1_input", "5000\n");
-  hwmon("curr1_input", "-8\n");
-  iio("rail_name_0", "POM_5V_IN\n");
-  iio("in_power0_input", "-12\n");
-  hwmon("name", "ina226\n", 2);
-  hwmon("power1_input", "-1000\n", 2);
-  hwmon("in1_input", "5000\n", 2);
-  ASSERT_TRUE(fixture.run());
+  hwmon("name=ina3221 in1_label=VDD_IN in1_input=5000 curr1_input=-8");
+  iio("rail_name_0=POM_5V_IN in_power0_input=-12");
+  hwmon("name=ina226 power1_input=-1000 in1_input=5000", 2);
   ASSERT_EQ(reading().rails.size(), 3U);
   for (const Power::Rail& rail : reading().rails) EXPECT_EQ(rail.watts, std::nullopt);
   EXPECT_EQ(absent("negative_power"), 3U);
@@ -130,16 +112,10 @@ TEST_F(PowerTest, NegativePowerIsLeftOutAndCounted) {
 }
 
 TEST_F(PowerTest, OtherMonitorsMeasureOneRailInMicrowatts) {
-  hwmon("name", "ina238\n");
-  hwmon("label", "VIN\n");
-  hwmon("in1_input", "19870\n");
-  hwmon("curr1_input", "2961\n");
-  hwmon("power1_input", "58835000\n");
-  hwmon("in2_input", "7\n");
-  hwmon("name", "ina226\n", 2);
-  hwmon("power1_input", "1000000\n", 2);
-  hwmon("in1_input", "5000\n", 2);
-  ASSERT_TRUE(fixture.run());
+  hwmon(
+      "name=ina238 label=VIN in1_input=19870 curr1_input=2961 power1_input=58835000 "
+      "in2_input=7");
+  hwmon("name=ina226 power1_input=1000000 in1_input=5000", 2);
   ASSERT_EQ(reading().rails.size(), 2U);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=VIN}"), 58.835);
   EXPECT_DOUBLE_EQ(value("jetmem_rail_volts{index=0,rail=VIN}"), 19.87);
@@ -148,17 +124,12 @@ TEST_F(PowerTest, OtherMonitorsMeasureOneRailInMicrowatts) {
 
 TEST_F(PowerTest, ShuntVoltagesAndSumsAreNoRails) {
   one_channel();
-  hwmon("in4_input", "7500\n");
-  hwmon("in5_input", "7500\n");
-  hwmon("in7_input", "15000\n");
-  hwmon("curr4_input", "3000\n");
-  ASSERT_TRUE(fixture.run());
+  hwmon("in4_input=7500 in5_input=7500 in7_input=15000 curr4_input=3000");
   EXPECT_EQ(reading().rails.size(), 1U);
 }
 
 TEST_F(PowerTest, WhatIsNotConnectedIsNoRail) {
   one_channel("NC\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_TRUE(reading().rails.empty());
   EXPECT_EQ(absent("not_connected"), 1U);
 }
@@ -174,35 +145,24 @@ TEST_F(PowerTest, RailsOfOneNameKeepTheirIndex) {
     }
   };
   chips(true);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_rail_volts{index=0,rail=VDD}"), 1);
   EXPECT_EQ(value("jetmem_rail_volts{index=1,rail=VDD}"), 2);
   chips(false);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_rail_volts{index=1,rail=VDD}"), 2) << "not the first one's";
 }
 
 TEST_F(PowerTest, AChannelWithoutALabelHasItsNumber) {
-  hwmon("name", "ina3221\n");
-  hwmon("in2_input", "5000\n");
-  ASSERT_TRUE(fixture.run());
+  hwmon("name=ina3221 in2_input=5000");
   EXPECT_EQ(value("jetmem_rail_volts{index=0,rail=channel 2}"), 5);
 }
 
 TEST_F(PowerTest, GatedAndDisabledRailsAreAbsentNotZero) {
-  hwmon("name", "ina3221\n");
-  hwmon("in1_label", "VDD_GPU\n");
-  hwmon("in1_input", "12000\n");
+  hwmon("name=ina3221 in1_label=VDD_GPU in1_input=12000");
   hwmon_error("curr1_input", EAGAIN);
-  hwmon("in2_label", "VDD_CPU\n");
-  hwmon("in2_enable", "0\n");
-  hwmon("in2_input", "0\n");
-  hwmon("curr2_input", "0\n");
-  hwmon("in3_label", "VIN\n");
+  hwmon("in2_label=VDD_CPU in2_enable=0 in2_input=0 curr2_input=0 in3_label=VIN");
   hwmon_error("in3_input", ENODATA);
   hwmon_error("curr3_input", EIO);
   hwmon_error("curr3_max", EACCES);
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(reading().rails.size(), 3U);
   EXPECT_EQ(reading().rails[0].volts, 12);
   EXPECT_EQ(reading().rails[0].watts, std::nullopt);
@@ -221,11 +181,8 @@ TEST_F(PowerTest, ABadFileCostsItsValueOnly) {
         std::string_view("99999999999999999999\n"), std::string_view("9223372036854775807\n"),
         std::string_view("\0\xff\n", 3)}) {
     fixture.clear();
-    hwmon("name", "ina3221\n");
-    hwmon("in1_label", "VDD_IN\n");
-    hwmon("in1_input", "5000\n");
+    hwmon("name=ina3221 in1_label=VDD_IN in1_input=5000");
     hwmon("curr1_input", bad);
-    ASSERT_TRUE(fixture.run());
     EXPECT_EQ(reading().rails[0].volts, 5);
     EXPECT_EQ(reading().rails[0].amperes, std::nullopt);
     EXPECT_EQ(reading().rails[0].watts, std::nullopt);
@@ -238,9 +195,7 @@ TEST_F(PowerTest, ABadNameCostsItsRailOnly) {
                                  std::string(100, 'x') + "\n"}) {
     fixture.clear();
     one_channel(bad);
-    hwmon("in2_label", "VDD_SOC\n");
-    hwmon("in2_input", "5000\n");
-    ASSERT_TRUE(fixture.run());
+    hwmon("in2_label=VDD_SOC in2_input=5000");
     ASSERT_EQ(reading().rails.size(), 1U);
     EXPECT_EQ(reading().rails[0].name, "VDD_SOC");
     EXPECT_EQ(absent("malformed"), 1U);
@@ -253,8 +208,7 @@ TEST_F(PowerTest, Errors) {
   EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
   fixture.error("/sys/class/hwmon", ENOENT);
   fixture.error("/sys/bus/i2c/drivers/ina3221x", ENOENT);
-  hwmon("name", "nvme\n");
-  hwmon("in1_input", "1\n");
+  hwmon("name=nvme in1_input=1");
   EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
   fixture.clear();
   fixture.error("/sys/class/hwmon", EACCES);
@@ -274,15 +228,13 @@ TEST_F(PowerTest, TooManyAreCounted) {
     hwmon("name", "ina3221\n", chip);
     for (const char* leaf : {"in1_input", "in2_input", "in3_input"}) hwmon(leaf, "1\n", chip);
   }
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().rails.size(), 32U);
   EXPECT_EQ(absent("beyond_bound"), 4U + 16 * 3 - 32);
 }
 
 TEST_F(PowerTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   one_channel();
-  hwmon("curr1_max", "4968\n");
-  hwmon("curr1_crit", "4968\n");
+  hwmon("curr1_max=4968 curr1_crit=4968");
   ASSERT_TRUE(fixture.run());
   Snapshot bare;
   bare.add("/sys/class/hwmon/hwmon0/name", "ina3221\n", 0);
@@ -299,18 +251,12 @@ TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
   const auto file = [&](const std::string& path, std::string_view text) {
     dir.write("sys/class/hwmon/" + path, text);
   };
-  file("hwmon0/name", "nvme\n");
-  file("hwmon0/in1_input", "1\n");
-  file("hwmon1/name", "ina3221\n");
-  file("hwmon1/in1_label", "NC\n");
-  file("hwmon1/in1_input", "1\n");
-  file("hwmon1/in2_label", "VDD\n");
-  file("hwmon1/in2_enable", "0\n");
-  file("hwmon1/in2_input", "1\n");
-  file("hwmon1/in3_label", "VIN\n");
-  file("hwmon1/in3_input", "5000\n");
-  file("hwmon1/curr3_input", "1000\n");
-  file("hwmon1/curr3_max_alarm", "0\n");
+  each_file(
+      "hwmon0/name=nvme hwmon0/in1_input=1 hwmon1/name=ina3221 hwmon1/in1_label=NC "
+      "hwmon1/in1_input=1 hwmon1/in2_label=VDD hwmon1/in2_enable=0 hwmon1/in2_input=1 "
+      "hwmon1/in3_label=VIN hwmon1/in3_input=5000 hwmon1/curr3_input=1000 "
+      "hwmon1/curr3_max_alarm=0",
+      file);
   TreeReader<PowerSource> reader(dir.path());
   const Snapshot& snapshot = reader.read();
   EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon0/in1_input").error, ENOENT);
@@ -337,9 +283,7 @@ TEST(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
       file(limit + std::string("_current_limit_") + channel, "4000 ma\n");
     }
   }
-  file("rail_name_0", "NC\n");
-  file("rail_name_1", "(null)\n");
-  file("rail_name_2", "VDD_IN\n");
+  each_file("rail_name_0=NC rail_name_1=(null) rail_name_2=VDD_IN", file);
   dir.write("sys/bus/i2c/drivers/ina3221x/uevent", "");
   TreeReader<PowerSource> reader(dir.path());
   const Snapshot& snapshot = reader.read();

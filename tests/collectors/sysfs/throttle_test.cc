@@ -20,6 +20,9 @@ class ThrottleTest : public SourceTest<ThrottleSource> {
   static std::string cooling_path(int number, const std::string& leaf) {
     return "/sys/class/thermal/cooling_device" + std::to_string(number) + "/" + leaf;
   }
+  void oc(const std::string& files) {
+    each_file(files, [&](const auto& leaf, const auto& text) { oc(leaf, text); });
+  }
   void oc(const std::string& leaf, std::string_view text) {
     fixture.file("/sys/class/hwmon/hwmon0/" + leaf, text);
   }
@@ -29,7 +32,6 @@ TEST_F(ThrottleTest, AnAlertThatIsUpThrottles) {
   cooling(0, "cpu-throttle-alert", "0\n");
   cooling(1, "gpu-throttle-alert", "1\n");
   cooling(8, "hot-surface-alert", "0\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_throttle_active{cause=cpu-throttle-alert}"), 0);
   EXPECT_EQ(value("jetmem_throttle_active{cause=gpu-throttle-alert}"), 1);
   EXPECT_EQ(value("jetmem_throttling"), 1);
@@ -42,7 +44,6 @@ TEST_F(ThrottleTest, ABriefThrottlingIsSeenForAMinute) {
   fixture.clear();
   fixture.now += std::chrono::seconds(5);
   cooling(0, "cpu-throttle-alert", "0\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_throttling"), 0);
   EXPECT_EQ(value("jetmem_throttling_max_1m"), 1);
   EXPECT_EQ(value("jetmem_throttle_active_max_1m{cause=cpu-throttle-alert}"), 1);
@@ -51,7 +52,6 @@ TEST_F(ThrottleTest, ABriefThrottlingIsSeenForAMinute) {
 TEST_F(ThrottleTest, AHotSurfaceIsAWarningAndNoThrottling) {
   cooling(0, "cpu-throttle-alert", "0\n");
   cooling(1, "hot-surface-alert", "1\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_thermal_alert_active{alert=hot-surface-alert}"), 1);
   EXPECT_EQ(value("jetmem_throttling"), 0);
   EXPECT_FALSE(has("jetmem_throttle_active{cause=hot-surface-alert}"));
@@ -60,7 +60,6 @@ TEST_F(ThrottleTest, AHotSurfaceIsAWarningAndNoThrottling) {
 TEST_F(ThrottleTest, AClockThatIsCutThrottles) {
   cooling(0, "cpufreq-cpu0", "0\n");
   cooling(1, "devfreq-17000000.gpu", "3\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_throttle_active{cause=devfreq-17000000.gpu}"), 1);
   EXPECT_EQ(value("jetmem_throttling"), 1);
 }
@@ -85,7 +84,6 @@ TEST_F(ThrottleTest, OfSeveralOfOneTypeOneIsEnough) {
   cooling(0, "cpufreq-cpu0", "0\n");
   cooling(1, "cpufreq-cpu0", "1\n");
   cooling(2, "cpufreq-cpu0", "0\n");
-  ASSERT_TRUE(fixture.run());
   ASSERT_EQ(reading().causes.size(), 1U);
   EXPECT_EQ(reading().causes[0].active, true);
 }
@@ -95,7 +93,6 @@ TEST_F(ThrottleTest, WhatCannotBeReadIsNotNothing) {
   cooling(0, "cpu-throttle-alert", "0\n");
   fixture.file(cooling_path(1, "type"), "gpu-throttle-alert\n");
   fixture.error(cooling_path(1, "cur_state"), EAGAIN);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().throttling, std::nullopt);
   EXPECT_FALSE(has("jetmem_throttling"));
   EXPECT_EQ(absent("powered_off"), 1U);
@@ -104,30 +101,23 @@ TEST_F(ThrottleTest, WhatCannotBeReadIsNotNothing) {
   cooling(0, "cpu-throttle-alert", "0\n");
   fixture.error(cooling_path(1, "type"), EIO);
   fixture.error(cooling_path(1, "cur_state"), EIO);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().throttling, std::nullopt);
   EXPECT_EQ(absent("unreadable"), 1U);
 
   // But what is known to slow it does.
   cooling(2, "soc0-throttle-alert", "1\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().throttling, true);
 
   // Of one type, one that is at rest and one that is unknown.
   fixture.clear();
   cooling(0, "cpufreq-cpu0", "0\n");
   cooling(1, "cpufreq-cpu0", "x\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().causes[0].active, std::nullopt);
   EXPECT_EQ(reading().throttling, std::nullopt);
 }
 
 TEST_F(ThrottleTest, OrinCountsOverCurrentEvents) {
-  oc("oc1_event_cnt", "0\n");
-  oc("oc1_throt_en", "1\n");
-  oc("oc3_event_cnt", "27390\n");
-  oc("oc3_throt_en", "0\n");
-  ASSERT_TRUE(fixture.run());
+  oc("oc1_event_cnt=0 oc1_throt_en=1 oc3_event_cnt=27390 oc3_throt_en=0");
   EXPECT_EQ(value("jetmem_overcurrent_events_total{event=oc1}"), 0);
   EXPECT_EQ(value("jetmem_overcurrent_events_total{event=oc3}"), 27390);
   EXPECT_EQ(value("jetmem_overcurrent_throttle_enabled{event=oc1}"), 1);
@@ -137,8 +127,7 @@ TEST_F(ThrottleTest, OrinCountsOverCurrentEvents) {
 }
 
 TEST_F(ThrottleTest, XavierCountsThemUnderAnotherName) {
-  oc("oc1_irq_cnt", "0\n");
-  oc("oc6_irq_cnt", "12\n");
+  oc("oc1_irq_cnt=0 oc6_irq_cnt=12");
   EXPECT_EQ(fixture.sample("jetmem_overcurrent_events_total{event=oc6}"), 12);
 }
 
@@ -146,7 +135,6 @@ TEST_F(ThrottleTest, FirmwareWithoutAnAnswerCostsItsEventOnly) {
   fixture.error("/sys/class/hwmon/hwmon0/oc1_event_cnt", EINVAL);
   fixture.error("/sys/class/hwmon/hwmon0/oc2_event_cnt", ETIMEDOUT);
   oc("oc3_event_cnt", "3\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().events[0].count, std::nullopt);
   EXPECT_EQ(reading().events[2].count, 3U);
   EXPECT_EQ(absent("unreadable"), 2U);
@@ -182,7 +170,6 @@ TEST_F(ThrottleTest, ABadFileCostsItsValueOnly) {
     oc("oc1_event_cnt", bad);
     oc("oc1_throt_en", bad);
     oc("oc2_event_cnt", "2\n");
-    ASSERT_TRUE(fixture.run());
     EXPECT_EQ(reading().causes[0].active, false);
     EXPECT_EQ(reading().causes[1].active, std::nullopt);
     EXPECT_EQ(reading().events[0], Throttle::Event{});
@@ -198,11 +185,7 @@ TEST_F(ThrottleTest, HostileNames) {
   fixture.file(cooling_path(3, "type"), "gpu-throttle-alert");  // cut
   fixture.file("/sys/class/thermal/cooling_device/type", "cpufreq-cpu0\n");
   fixture.file("/sys/class/thermal/cooling_device99999999999/type", "cpufreq-cpu0\n");
-  oc("oc_event_cnt", "1\n");
-  oc("oc0_event_cnt", "1\n");
-  oc("oc1_event_cnt_", "1\n");
-  oc("ocean_event_cnt", "1\n");
-  ASSERT_TRUE(fixture.run());
+  oc("oc_event_cnt=1 oc0_event_cnt=1 oc1_event_cnt_=1 ocean_event_cnt=1");
   ASSERT_EQ(reading().causes.size(), 1U);
   EXPECT_EQ(reading().causes[0].type, "cpu-throttle-alert");
   EXPECT_EQ(reading().throttling, std::nullopt);
@@ -213,7 +196,6 @@ TEST_F(ThrottleTest, HostileNames) {
 TEST_F(ThrottleTest, BeyondTheBoundsIsCountedNotStored) {
   for (int i = 0; i < 300; ++i) cooling(i, "cpufreq-cpu0", "0\n");
   fixture.file("jetmem:cooling devices omitted", "5\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().causes.size(), 1U);
   EXPECT_EQ(reading().throttling, std::nullopt);
   EXPECT_EQ(absent("beyond_bound"), 44U + 5U);
@@ -221,17 +203,14 @@ TEST_F(ThrottleTest, BeyondTheBoundsIsCountedNotStored) {
   fixture.clear();
   for (int i = 0; i < 60; ++i) cooling(i, "cpufreq-cpu" + std::to_string(i), "0\n");
   cooling(60, "devfreq-z", "1\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().causes.size(), 48U);
   EXPECT_EQ(reading().throttling, true) << "by one that has no series of its own";
   EXPECT_EQ(absent("beyond_bound"), 13U);
 }
 
 TEST_F(ThrottleTest, AnEventThatIsThereTwiceKeepsToTheFirst) {
-  oc("oc8_event_cnt", "1\n");
-  oc("oc9_event_cnt", "1\n");
+  oc("oc8_event_cnt=1 oc9_event_cnt=1");
   fixture.file("/sys/class/hwmon/hwmon1/oc8_event_cnt", "2\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().events[7].count, 1U) << "a counter does not jump to another's";
   EXPECT_EQ(absent("duplicate"), 1U);
   EXPECT_EQ(absent("beyond_bound"), 1U);
@@ -240,8 +219,7 @@ TEST_F(ThrottleTest, AnEventThatIsThereTwiceKeepsToTheFirst) {
 TEST_F(ThrottleTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   cooling(0, "cpu-throttle-alert", "1\n");
   cooling(1, "hot-surface-alert", "1\n");
-  oc("oc1_event_cnt", "1\n");
-  oc("oc1_throt_en", "1\n");
+  oc("oc1_event_cnt=1 oc1_throt_en=1");
   ASSERT_TRUE(fixture.run());
   Snapshot bare;
   bare.add(cooling_path(0, "type"), "gpu-throttle-alert\n", 0);

@@ -52,7 +52,6 @@ TEST_F(NvmapTest, FromTablesToSamples) {
   fixture.file(kRoot + "pagepool/page_pool_available_pages", "340\n");
   fixture.file(kRoot + "pagepool/page_pool_pages_to_zero", "12\n");
   fixture.file(kRoot + "iovmm/free_size", "Max allocatable IOVMM memory: 1587323216 bytes\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 269312 * 1024.0);
   EXPECT_EQ(value("jetmem_nvmap_heap_clients{heap=iovmm}"), 3) << "one of four has nothing";
   EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), 4096 * 1024.0);
@@ -73,7 +72,6 @@ TEST_F(NvmapTest, CarveOutsHaveASizeInHex) {
   heap("vpr", header() + total(0));
   fixture.file(kRoot + "vpr/size", "0x0000000004000000\n");
   fixture.file(kRoot + "vpr/free_size", "0x0000000003fff000\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_nvmap_carveout_bytes{heap=vpr}"), 64 << 20);
   EXPECT_EQ(value("jetmem_nvmap_carveout_free_bytes{heap=vpr}"), (64 << 20) - 4096);
   EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=vpr}"), 0) << "measured";
@@ -82,7 +80,6 @@ TEST_F(NvmapTest, CarveOutsHaveASizeInHex) {
 TEST_F(NvmapTest, KernelsBeforeL4t32HaveNoOrphanTable) {
   fixture.file(kRoot + "iovmm/clients", header() + row("Xorg", 2599, 17854) + total(17854));
   fixture.error(kRoot + "iovmm/orphan_handles", ENOENT);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 17854 * 1024.0);
   EXPECT_EQ(reading().heaps[0].orphan_bytes, std::nullopt);
   EXPECT_EQ(absent("no_orphan_table"), 1U);
@@ -91,13 +88,11 @@ TEST_F(NvmapTest, KernelsBeforeL4t32HaveNoOrphanTable) {
 TEST_F(NvmapTest, OldCarveOutsPrintRowsWithoutAUnit) {
   heap("generic-0",
        header() + line("%-18s %18s %8u %10u\n", "user", "Xorg", 2599U, 100U) + total(100));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=generic-0}"), 0);
 }
 
 TEST_F(NvmapTest, WhereSharedBuffersCountInFullTheRestIsBelowZero) {
   heap("iovmm", header() + row("Xorg", 1, 100) + row("gst", 2, 100) + total(100));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), -100 * 1024.0);
 }
 
@@ -106,14 +101,12 @@ TEST_F(NvmapTest, TheRowsOfOneHandleAreOneHandle) {
   heap("vpr", header() + total(12),
        kOrphanHeader + orphan(8, "00000000b7d0c5a2") + orphan(8, "00000000b7d0c5a2") +
            orphan(4, "000000003ce1f9d4"));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().heaps[0].orphan_handles, 2U);
   EXPECT_EQ(reading().heaps[0].orphan_bytes, 12 * kKib);
 
   fixture.clear();
   heap("iovmm", header() + total(16),
        kOrphanHeader + orphan(8, "0000000000000000") + orphan(8, "0000000000000000"));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().heaps[0].orphan_handles, 2U) << "hidden UIDs tell nothing apart";
 }
 
@@ -144,7 +137,6 @@ TEST_F(NvmapTest, OfManyNamesTheLargestAndTheRest) {
 TEST_F(NvmapTest, ANameCannotForgeLines) {
   heap("iovmm", header() + row("x\ntotal 9G\ny", 7979, 100) + row("\nu e 1 9G", 7980, 100) +
                     row("honest", 7981, 50) + total(250));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 250 * 1024.0);
   ASSERT_EQ(reading().clients.size(), 1U);
   EXPECT_EQ(reading().clients[0].name, "honest");
@@ -154,7 +146,6 @@ TEST_F(NvmapTest, ANameCannotForgeLines) {
 
 TEST_F(NvmapTest, RowsBehindTheTotalAreNone) {
   heap("iovmm", header() + row("a", 1, 100) + total(100) + row("b", 2, 100) + total(1));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().heaps[0].bytes, 100 * kKib);
   EXPECT_EQ(reading().clients.size(), 1U);
   EXPECT_EQ(absent("malformed"), 2U);
@@ -162,7 +153,6 @@ TEST_F(NvmapTest, RowsBehindTheTotalAreNone) {
 
 TEST_F(NvmapTest, WithoutATotalThereIsNone) {
   heap("iovmm", header() + row("a", 1, 100));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().heaps[0].bytes, std::nullopt);
   EXPECT_EQ(reading().heaps[0].charged_bytes, 100 * kKib);
   EXPECT_EQ(absent("malformed"), 1U);
@@ -188,40 +178,34 @@ TEST_F(NvmapTest, AllClientsAreKnownOnlyWhenEveryTableIs) {
   const std::string good = header() + row("a", 1, 4) + total(4);
   heap("iovmm", good, "rubbish");
   heap("vpr", good);
-  ASSERT_TRUE(fixture.run());
   EXPECT_TRUE(reading().clients_whole) << "orphans are no clients";
   for (const std::string& bad : {std::string("garbage\n"), std::string(), good + "x\n",
                                  header() + row("a", 1, 4), good.substr(0, good.size() - 1)}) {
     fixture.clear();
     heap("iovmm", good);
     heap("vpr", bad);
-    ASSERT_TRUE(fixture.run());
     EXPECT_FALSE(reading().clients_whole) << bad;
   }
   fixture.clear();
   heap("iovmm", good);
   fixture.error(kRoot + "vpr/clients", EACCES);
-  ASSERT_TRUE(fixture.run());
   EXPECT_FALSE(reading().clients_whole);
 
   std::string many = header();
   for (unsigned i = 0; i < 600; ++i) many += row("w", 100 + i, 4);
   fixture.clear();
   heap("iovmm", many + total(2400));
-  ASSERT_TRUE(fixture.run());
   EXPECT_FALSE(reading().clients_whole);
 
   fixture.clear();
   heap("iovmm", good);
   fixture.file("jetmem:nvmap folders omitted", "1\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_FALSE(reading().clients_whole);
 }
 
 TEST_F(NvmapTest, ABadOrphanRowMakesTheirSumUnknown) {
   heap("iovmm", header() + total(20),
        kOrphanHeader + orphan(8, "00000000b7d0c5a2") + "rubbish\n" + orphan(4, "ff"));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().heaps[0].orphan_bytes, std::nullopt);
   EXPECT_EQ(reading().heaps[0].orphan_handles, std::nullopt);
   EXPECT_EQ(absent("malformed"), 1U);
@@ -231,7 +215,6 @@ TEST_F(NvmapTest, ACountBelowZeroIsNoAmount) {
   heap("iovmm", header() + total(8));
   fixture.file(kRoot + "stats/total_memory", "18446744073709547520\n");
   fixture.file(kRoot + "pagepool/page_pool_available_pages", "3");
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().total_bytes, std::nullopt);
   EXPECT_EQ(reading().pool_pages, std::nullopt);
   EXPECT_EQ(absent("malformed"), 2U);
@@ -241,7 +224,6 @@ TEST_F(NvmapTest, WithoutAPageSizePagesDoNotBecomeBytes) {
   fixture.facts.page_size.reset();
   heap("iovmm", header() + total(8));
   fixture.file(kRoot + "pagepool/page_pool_available_pages", "3\n");
-  ASSERT_TRUE(fixture.run());
   EXPECT_FALSE(has("jetmem_nvmap_page_pool_bytes"));
   EXPECT_EQ(absent("page_size_unknown"), 1U);
 }
@@ -280,8 +262,7 @@ TEST_F(NvmapTest, StatesWithoutTables) {
   fixture.clear();
   fixture.error(kRoot + "iovmm/clients", EIO);
   EXPECT_EQ(fixture.run().error().code, Errc::kIo);
-  fixture.clear();
-  fixture.file(kRoot + "iovmm/clients", "a\033[2Jb");
+  fixture.only(kRoot + "iovmm/clients", "a\033[2Jb");
   EXPECT_EQ(message(),
             "/sys/kernel/debug/nvmap/iovmm/clients: cut off: no newline at its end: 'a?[2Jb'");
 }
@@ -291,7 +272,6 @@ TEST_F(NvmapTest, TooManyClientsAndHeapsAreCounted) {
   for (unsigned i = 0; i < 1100; ++i) table += row("a", i + 1, 1);
   heap("iovmm", table + total(1100));
   for (int i = 0; i < 20; ++i) heap("x" + std::to_string(i), header() + total(1));
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(reading().clients.size(), 512U);
   EXPECT_EQ(reading().heaps.size(), 16U);
   EXPECT_EQ(value("jetmem_nvmap_heap_clients{heap=iovmm}"), 1100);

@@ -31,8 +31,7 @@ constexpr std::string_view kOrin =
 class TegrastatsTest : public SourceTest<TegrastatsSource> {
  protected:
   void line(std::string_view text) {
-    fixture.clear();
-    fixture.file(kPath, text);
+    fixture.only(kPath, text);
     const auto ok = fixture.run();
     ASSERT_TRUE(ok) << ok.error().message;
   }
