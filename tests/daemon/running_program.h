@@ -3,8 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +15,7 @@
 #include "base/log.h"
 #include "base/spawn.h"
 #include "daemon/event/sd_event_loop.h"
+#include "tests/named_process.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -70,26 +69,6 @@ class ProgramRunning : public testing::Test {
   void run_for(int milliseconds) {
     run_until([] { return false; }, milliseconds);
   }
-  // A process of this name that only waits; to be killed and reaped.
-  static pid_t start_named(const char* name) {
-    int ends[2];
-    if (::pipe(ends) != 0) return -1;
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      ::prctl(PR_SET_NAME, name);
-      ::close(ends[0]);
-      ::close(ends[1]);
-      ::pause();
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    char byte;
-    EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "it has its name";
-    ::close(ends[0]);
-    return pid;
-  }
-  static bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
-
   SdEventLoop loop;
   TempDir temporary;
   std::string directory = temporary.path();

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program whose output is a source's text: what it answers, counts and is served with.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "daemon/children/program.h"
+#include "tests/daemon/running_program.h"
+
+namespace jetmem {
+
+class SourceProgramTest : public ProgramRunning {
+ protected:
+  // The source's name; the program's is "jetmem-" and that.
+  explicit SourceProgramTest(std::string source) : source_(std::move(source)) {}
+
+  ProgramContext context() {
+    return {clock, spawner, log,
+            [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds) {
+              EXPECT_EQ(source, source_);
+              ++answers;
+              error = snapshot ? Error{} : snapshot.error();
+              text = snapshot ? (*snapshot)->find("/jetmem/" + source_).text : "";
+            }};
+  }
+  bool answered(int count) {
+    return run_until([&] { return answers >= count; });
+  }
+  double figure(const std::string& key) {
+    SampleWriter out(table, section, clock.boot());
+    program->write(out);
+    out.finish();
+    return table.value_of(key);
+  }
+  // Of jetmem_program_*: "starts_total", "failures_total" with its reason.
+  double program_figure(const std::string& name, const std::string& more_labels = "") {
+    return figure("jetmem_program_" + name + "{program=\"jetmem-" + source_ + "\"" + more_labels +
+                  "}");
+  }
+  double starts() { return program_figure("starts_total"); }
+  double wedged() { return program_figure("wedged"); }
+  double failures(const std::string& reason) {
+    return program_figure("failures_total", ",reason=\"" + reason + "\"");
+  }
+
+  // systemd's socket, behind which this test stands for the program.
+  UniqueFd listen() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(fd.get(), 4), 0);
+    return fd;
+  }
+  // One connection, on which this much was sent.
+  static UniqueFd accept(const UniqueFd& listener, const std::string& sent = "") {
+    UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    send(connection, sent);
+    return connection;
+  }
+  static void send(const UniqueFd& connection, const std::string& what) {
+    EXPECT_EQ(::write(connection.get(), what.data(), what.size()),
+              static_cast<ssize_t>(what.size()));
+  }
+
+  const std::string source_;
+  std::string socket_path = directory + "/socket";
+  std::unique_ptr<Program> program;
+  SampleTable table;
+  std::size_t section = table.add_section("self");
+  int answers = 0;
+  Error error;
+  std::string text;
+};
+
+}  // namespace jetmem
