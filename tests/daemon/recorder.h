@@ -13,6 +13,26 @@ namespace jetmem {
 
 struct RecordedLog final : Log {
   void write(LogEntry entry) override { entries.push_back(std::move(entry)); }
+  // The last entry that holds this; null: none.
+  const LogEntry* find(std::string_view text) const {
+    const LogEntry* found = nullptr;
+    for (const LogEntry& entry : entries) {
+      if (entry.message.find(text) != std::string::npos) found = &entry;
+    }
+    return found;
+  }
+  std::size_t count(std::string_view text) const {
+    std::size_t count = 0;
+    for (const LogEntry& entry : entries) {
+      if (entry.message.find(text) != std::string::npos) ++count;
+    }
+    return count;
+  }
+  std::string all() const {
+    std::string text;
+    for (const LogEntry& entry : entries) text += entry.message + "\n";
+    return text;
+  }
 
   std::vector<LogEntry> entries;
 };

@@ -165,14 +165,6 @@ TEST_F(AlertStateStoreTest, WithoutDirectoryOrBootIdNothingIsKept) {
   EXPECT_EQ(nowhere.failures() + nobody.failures(), 0U);
 }
 
-TEST_F(AlertStateStoreTest, AnotherBootsAlertsAreNotThisOnes) {
-  step(1);
-  state_store("before").keep(engine_, kSources, now_);
-  AlertStateStore after = state_store("after");
-  EXPECT_FALSE(after.load(now_).has_value());
-  EXPECT_EQ(after.failures(), 0U) << "that is how it should be";
-}
-
 TEST_F(AlertStateStoreTest, WhatCannotBeUnderstoodIsCountedAndSaid) {
   step(1);
   state_store().keep(engine_, kSources, now_);

@@ -19,22 +19,26 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr const char* kLowFree = R"(rules:
+// `more`: lines of the rule, such as a "for".
+std::string low_free(const std::string& more = "") {
+  return R"(rules:
   - alert: LowFree
     severity: critical
     when:
       - metric: jetmem_meminfo_MemFree_bytes
         below: 1MiB
     summary: "Free is {{ value }}"
-)";
-constexpr const char* kSlowLowFree = R"(rules:
-  - alert: LowFree
-    severity: critical
+)" + more;
+}
+const std::string kLowFree = low_free();
+const std::string kSlowLowFree = low_free("    for: 1m\n");
+constexpr const char* kKilled = R"(rules:
+  - alert: Killed
+    severity: info
     when:
-      - metric: jetmem_meminfo_MemFree_bytes
-        below: 1MiB
-    for: 1m
-    summary: "Free is {{ value }}"
+      - metric: jetmem_vmstat_oom_kill_total
+        above: 0
+    summary: x
 )";
 constexpr const char* kKills = R"(rules:
   - alert: Kills
@@ -93,6 +97,14 @@ class RuleEvaluatorTest : public testing::Test {
     make_sampler();
     start(runtime_.path());
   }
+  // With too little memory for so many steps of this rule.
+  void start_with_low_memory(const std::string& text, int steps_taken = 1,
+                             const std::string& runtime = {}) {
+    rules(text);
+    start(runtime);
+    free_kib(1);
+    steps(steps_taken);
+  }
   void rules(const std::string& text, const std::string& file = "site.yaml") {
     tree_.write("rules.d/" + file, text);
   }
@@ -148,11 +160,7 @@ class RuleEvaluatorTest : public testing::Test {
     }
     return out;
   }
-  std::size_t count_logged(std::string_view words) const {
-    return static_cast<std::size_t>(std::count_if(
-        log_.entries.begin(), log_.entries.end(),
-        [&](const LogEntry& entry) { return entry.message.find(words) != std::string::npos; }));
-  }
+  std::size_t count_logged(std::string_view words) const { return log_.count(words); }
   using List = std::vector<std::string>;
 
   TempDir tree_;
@@ -220,10 +228,7 @@ TEST_F(RuleEvaluatorTest, ManyMistakesDoNotDrownTheLog) {
 }
 
 TEST_F(RuleEvaluatorTest, ABadReloadKeepsTheRulesInForce) {
-  rules(kLowFree);
-  start();
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kLowFree);
   rules("rules: [\n");
   EXPECT_FALSE(reload());
   EXPECT_GE(metric("jetmem_rule_config_errors"), 1);
@@ -275,10 +280,7 @@ TEST_F(RuleEvaluatorTest, ARuleThatIsNoMoreIsForgotten) {
 }
 
 TEST_F(RuleEvaluatorTest, AnAlertWhoseRuleIsTakenAwayIsNotLeftFiringInTheLog) {
-  rules(kLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kLowFree, 1, runtime_.path());
   rules(kKills);
   EXPECT_TRUE(reload());
   EXPECT_EQ(logged_, (List{"firing", "withdrawn"}));
@@ -304,13 +306,13 @@ TEST_F(RuleEvaluatorTest, NothingIsSaidBeforeTheFirstStep) {
   EXPECT_TRUE(std::isnan(state("LowFree")));
   EXPECT_TRUE(std::isnan(unknown("LowFree")));
   EXPECT_EQ(metric("jetmem_rules"), 1);
+  EXPECT_TRUE(std::isnan(metric("jetmem_rule_evaluation_duration_seconds")));
+  steps(1);
+  EXPECT_FALSE(std::isnan(metric("jetmem_rule_evaluation_duration_seconds")));
 }
 
 TEST_F(RuleEvaluatorTest, AnotherIntervalGoesOn) {
-  rules(kSlowLowFree);
-  start();
-  free_kib(1);
-  steps(2);
+  start_with_low_memory(kSlowLowFree, 2);
   settings_.interval = seconds(5);
   EXPECT_TRUE(reload());
   EXPECT_EQ(rule_evaluator_->interval(), seconds(5));
@@ -336,10 +338,7 @@ TEST_F(RuleEvaluatorTest, TooLittleMemoryIsCountedAndSaidOnce) {
 }
 
 TEST_F(RuleEvaluatorTest, ASourceThatGoesBlindLeavesItsAlertUnknown) {
-  rules(kLowFree);
-  start();
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kLowFree);
   meminfo_denied_ = true;
   steps(3);
   EXPECT_EQ(logged_, (List{"firing", "unknown"})) << "not resolved, and once";
@@ -364,10 +363,7 @@ TEST_F(RuleEvaluatorTest, ASourceThatGoesBlindLeavesItsAlertUnknown) {
 
 TEST_F(RuleEvaluatorTest, ASourceThatIsSwitchedOffOrGoneIsBlindToo) {
   rules(kLowFree, "a.yaml");
-  rules(
-      "rules:\n  - alert: Killed\n    severity: info\n    when:\n"
-      "      - metric: jetmem_vmstat_oom_kill_total\n        above: 0\n    summary: x\n",
-      "b.yaml");
+  rules(kKilled, "b.yaml");
   start();
   free_kib(1);
   kills(1);
@@ -384,9 +380,7 @@ TEST_F(RuleEvaluatorTest, ASourceThatIsSwitchedOffOrGoneIsBlindToo) {
 
 // A board without it has nothing that could be wrong with it.
 TEST_F(RuleEvaluatorTest, ASourceThatWasNeverThereIsNotBlind) {
-  rules(
-      "rules:\n  - alert: Killed\n    severity: info\n    when:\n"
-      "      - metric: jetmem_vmstat_oom_kill_total\n        above: 0\n    summary: x\n");
+  rules(kKilled);
   vmstat_gone_ = true;
   start();
   steps(2);
@@ -394,10 +388,7 @@ TEST_F(RuleEvaluatorTest, ASourceThatWasNeverThereIsNotBlind) {
 }
 
 TEST_F(RuleEvaluatorTest, AFailedSourceIsNotBlindWhileItsValuesAreInTime) {
-  rules(kLowFree);
-  start();
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kLowFree);
   tree_.write("proc/meminfo", "garbage\n");
   steps(2);
   EXPECT_EQ(logged_, (List{"firing"}));
@@ -430,10 +421,7 @@ TEST_F(RuleEvaluatorTest, BlindInItsSecondConditionItIsUnknownToo) {
 }
 
 TEST_F(RuleEvaluatorTest, WhatWasUnknownOverARestartIsResolvedInTheEnd) {
-  rules(kLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kLowFree, 1, runtime_.path());
   meminfo_denied_ = true;
   steps(1);
   restart(seconds(20));
@@ -463,10 +451,7 @@ TEST_F(RuleEvaluatorTest, StepsThatNeverCame) {
 }
 
 TEST_F(RuleEvaluatorTest, WhatFiresOverARestartIsNotReportedAgain) {
-  rules(kLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(3);
+  start_with_low_memory(kLowFree, 3, runtime_.path());
   restart(seconds(20));
   EXPECT_EQ(state("LowFree"), 2) << "also before the first step";
   steps(2);
@@ -483,10 +468,7 @@ TEST_F(RuleEvaluatorTest, WhatFiresOverARestartIsNotReportedAgain) {
 }
 
 TEST_F(RuleEvaluatorTest, OfTheTimeThatAnAlertWasPendingOnlyTheDowntimeIsLost) {
-  rules(kSlowLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(2);  // pending for 15 s
+  start_with_low_memory(kSlowLowFree, 2, runtime_.path());  // pending for 15 s
   restart(seconds(300));
   EXPECT_EQ(state("LowFree"), 1);
   steps(2);
@@ -497,23 +479,29 @@ TEST_F(RuleEvaluatorTest, OfTheTimeThatAnAlertWasPendingOnlyTheDowntimeIsLost) {
 }
 
 TEST_F(RuleEvaluatorTest, ThePastOutlivesAStop) {
-  rules(kKills);
-  start(runtime_.path());
-  steps(2);
-  kills(1);
-  steps(1);
-  rule_evaluator_->finish();
-  restart(seconds(10));
-  steps(1);
-  EXPECT_EQ(state("Kills", "warning"), 2);
-  EXPECT_EQ(logged_, (List{"firing"}));
+  for (const bool reloads : {false, true}) {
+    kills(0);
+    logged_.clear();
+    rules(kKills);
+    start(runtime_.path());
+    steps(2);
+    kills(1);
+    steps(1);
+    if (reloads) {
+      EXPECT_TRUE(reload());
+    }
+    rule_evaluator_->finish();
+    restart(seconds(10));
+    steps(1);
+    EXPECT_EQ(state("Kills", "warning"), 2);
+    EXPECT_EQ(logged_, (List{"firing"}));
+    std::filesystem::remove_all(runtime_.path());
+    std::filesystem::create_directory(runtime_.path());
+  }
 }
 
 TEST_F(RuleEvaluatorTest, AfterARebootAllIsNew) {
-  rules(kLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kLowFree, 1, runtime_.path());
   rule_evaluator_ = std::make_unique<RuleEvaluator>(
       RuleEvaluator::Options{runtime_.path(), "another"}, clock_, log_, *sampler_,
       [this](const Transition& t) { logged_.emplace_back(change_name(t.change)); });
@@ -561,10 +549,7 @@ TEST_F(RuleEvaluatorTest, AStepBeforeItsTimeIsReplacedByTheGridsNextOne) {
 }
 
 TEST_F(RuleEvaluatorTest, WhatIsAbsentAfterARestartIsNotSeenAgain) {
-  rules(kLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kLowFree, 1, runtime_.path());
   meminfo_gone_ = true;
   restart(seconds(20));
   steps(2);
@@ -581,10 +566,7 @@ TEST_F(RuleEvaluatorTest, WhatIsAbsentAfterARestartIsNotSeenAgain) {
 }
 
 TEST_F(RuleEvaluatorTest, WhatWasOnlyPendingWhenItsSourceWentBlindIsDropped) {
-  rules(kSlowLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(1);
+  start_with_low_memory(kSlowLowFree, 1, runtime_.path());
   meminfo_denied_ = true;
   steps(1);
   restart(seconds(20));
@@ -598,10 +580,7 @@ TEST_F(RuleEvaluatorTest, WhatWasOnlyPendingWhenItsSourceWentBlindIsDropped) {
 }
 
 TEST_F(RuleEvaluatorTest, WhileAProgramIsStillToAnswerItsAlertsAreHeld) {
-  rules(kSlowLowFree);
-  start(runtime_.path());
-  free_kib(1);
-  steps(2);  // pending for 15 s
+  start_with_low_memory(kSlowLowFree, 2, runtime_.path());  // pending for 15 s
   meminfo_late_ = true;
   restart(seconds(5));
   clock_.advance(seconds(5));
@@ -625,10 +604,7 @@ TEST_F(RuleEvaluatorTest, WhileAProgramIsStillToAnswerItsAlertsAreHeld) {
 }
 
 TEST_F(RuleEvaluatorTest, AfterAPauseItWaitsForWhatIsReadAnew) {
-  rules(kLowFree);
-  start();
-  free_kib(1);
-  steps(2);
+  start_with_low_memory(kLowFree, 2);
   clock_.suspend(std::chrono::hours(1));
   meminfo_late_ = true;
   EXPECT_FALSE(evaluate()) << "its reader is still to answer";
@@ -664,28 +640,6 @@ TEST_F(RuleEvaluatorTest, ALargerIntervalStillSeesTheWholeWindow) {
   EXPECT_EQ(logged_, (List{"firing"}));
   steps(5);
   EXPECT_EQ(logged_, (List{"firing", "resolved"}));
-}
-
-TEST_F(RuleEvaluatorTest, AStopRightAfterAReloadKeepsThePast) {
-  rules(kKills);
-  start(runtime_.path());
-  steps(2);
-  kills(1);
-  steps(1);
-  EXPECT_TRUE(reload());
-  rule_evaluator_->finish();
-  restart(seconds(10));
-  steps(1);
-  EXPECT_EQ(state("Kills", "warning"), 2);
-  EXPECT_EQ(logged_, (List{"firing"}));
-}
-
-TEST_F(RuleEvaluatorTest, HowLongAStepTookIsNotSaidBeforeThereWasOne) {
-  rules(kLowFree);
-  start();
-  EXPECT_TRUE(std::isnan(metric("jetmem_rule_evaluation_duration_seconds")));
-  steps(1);
-  EXPECT_FALSE(std::isnan(metric("jetmem_rule_evaluation_duration_seconds")));
 }
 
 TEST_F(RuleEvaluatorTest, ADirectoryThatTakesNothingIsSaidOnceAndItsEnd) {

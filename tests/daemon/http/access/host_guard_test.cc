@@ -2,11 +2,7 @@
 // By which name the web server may be asked: unit, and over real sockets.
 #include "daemon/http/access/host_guard.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "daemon/http/server/web.h"
-#include "tests/daemon/http/http_client.h"
+#include "tests/daemon/http/web_fixture.h"
 
 namespace jetmem {
 namespace {
@@ -53,35 +49,15 @@ TEST(HostGuardTest, WhichAddressesAreLoopback) {
   EXPECT_FALSE(is("unix:/127.0.0.1"));
 }
 
-class HostGuardWebTest : public ::testing::Test {
+class HostGuardWebTest : public test::WebServerTest {
  protected:
-  void start(const char* listen) {
-    options_.listen.push_back(*parse_listen_address(listen));
-    options_.log = [this](LogLevel, const std::string& message) { log_ += message + "\n"; };
-    web_ = std::make_unique<Web>(options_, clock_, buffer_, alerts_, readiness_,
-                                 [](const ListenAddress&, const std::optional<Error>&) {});
-    ASSERT_TRUE(web_->start());
-    ASSERT_EQ(web_->addresses().size(), 1U);
-    address_ = web_->addresses().front();
-  }
   test::Reply ask(const std::string& host, const std::string& path = "/metrics") {
-    test::HttpClient client(address_);
-    client.send("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
-    return client.receive();
+    return client("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")->receive();
   }
-
-  SystemClock clock_;
-  PageBuffer buffer_;
-  AlertsBuffer alerts_;
-  Readiness readiness_;
-  WebOptions options_;
-  std::string log_;  // of the web thread, looked at when that has ended
-  ListenAddress address_;
-  std::unique_ptr<Web> web_;
 };
 
 TEST_F(HostGuardWebTest, APageThatLedABrowserHereReadsNothing) {
-  start("127.0.0.1:0");
+  start();
   for (const char* path : {"/", "/metrics", "/api/v1/now", "/api/v1/alerts", "/healthz", "/x"}) {
     const test::Reply reply = ask("evil.example:10743", path);
     EXPECT_EQ(reply.code, 421) << path;
@@ -93,26 +69,26 @@ TEST_F(HostGuardWebTest, APageThatLedABrowserHereReadsNothing) {
   EXPECT_THAT(page, HasSubstr("\njetmem_http_refused_total{reason=\"host\"} 6\n"));
   EXPECT_THAT(page, HasSubstr("jetmem_http_requests_total{code=\"421\",path=\"/metrics\"} 1\n"));
   web_->stop();
-  EXPECT_THAT(log_, HasSubstr("127.0.0.1 got 421"));
-  EXPECT_EQ(log_.find("evil"), std::string::npos) << "what a stranger wrote is not logged";
+  EXPECT_THAT(log(), HasSubstr("127.0.0.1 got 421"));
+  EXPECT_EQ(log().find("evil"), std::string::npos) << "what a stranger wrote is not logged";
 }
 
 TEST_F(HostGuardWebTest, NamesOfTheSettingsAreAnswered) {
   options_.hosts = {"orin-7.example.org"};
-  start("127.0.0.1:0");
+  start();
   EXPECT_EQ(ask("orin-7.example.org").code, 200);
   EXPECT_EQ(ask("evil.example").code, 421);
 }
 
 TEST_F(HostGuardWebTest, OnOtherAddressesAScraperCallsItAsItLikes) {
-  start("0.0.0.0:0");
+  start({"0.0.0.0:0"});
   address_.host = "127.0.0.1";
   EXPECT_EQ(ask("orin-7.example.org").code, 200);
 }
 
 TEST_F(HostGuardWebTest, ALocalSocketHasNoBrowser) {
-  const std::string path = ::testing::TempDir() + "host_guard_" + std::to_string(::getpid());
-  start(("unix:" + path).c_str());
+  const TempDir directory;
+  start({"unix:" + directory.file("api.socket")});
   EXPECT_EQ(ask("evil.example").code, 200);
 }
 

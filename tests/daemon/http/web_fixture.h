@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The web thread over real sockets, with a page that a test fills.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/http/server/web.h"
+#include "tests/daemon/http/http_client.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem::test {
+
+inline constexpr const char* kGet = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+inline constexpr const char* kGetMetrics = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+inline constexpr Descriptor kManySeries{.name = "jetmem_series_bytes",
+                                        .help = "One of many.",
+                                        .labels = {"n", "zone"},
+                                        .max_series = 20'000};
+
+class WebServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.log = [this](LogLevel, std::string message) {
+      const std::lock_guard lock(mutex_);
+      log_ += message + "\n";
+    };
+    sample();
+  }
+  void start(const std::vector<std::string>& listen = {"127.0.0.1:0"}) {
+    for (const std::string& text : listen) options_.listen.push_back(*parse_listen_address(text));
+    web_ = std::make_unique<Web>(options_, clock_, buffer_, alerts_, readiness_,
+                                 [this](const ListenAddress&, const std::optional<Error>& error) {
+                                   ++(error ? reported_failures_ : reported_successes_);
+                                 });
+    const auto failures = web_->start();
+    ASSERT_TRUE(failures);
+    for (const Error& error : *failures) failures_.push_back(error.message);
+    if (!web_->addresses().empty()) address_ = web_->addresses().front();
+  }
+  void sample(int series = 600) {
+    {
+      SampleWriter out(table_, section_, Nanoseconds(0));
+      for (int n = 0; n < series; ++n) out.put(kManySeries, 4096.0 * n, n, "Normal");
+    }
+    fill_page(table_, clock_.boot(), ++round_, buffer_.back());
+    buffer_.publish();
+    readiness_.beat(clock_.boot());
+    readiness_.set_sources(6, 6);
+  }
+  // A client that has sent this.
+  std::unique_ptr<HttpClient> client(std::string_view sent) {
+    auto made = std::make_unique<HttpClient>(address_);
+    made->send(sent);
+    return made;
+  }
+  // One whose kernel takes next to nothing off the server.
+  std::unique_ptr<HttpClient> deaf_client(std::string_view sent) {
+    auto made = std::make_unique<HttpClient>(address_);
+    const int tiny = 1;
+    ::setsockopt(made->fd(), SOL_SOCKET, SO_RCVBUF, &tiny, sizeof tiny);
+    made->send(sent);
+    return made;
+  }
+  std::string metrics(const std::string& headers = "") {
+    return fetch(address_, "/metrics", headers).body;
+  }
+  static bool wait_for(const std::function<bool()>& condition) {
+    for (int i = 0; i < 1500; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+  // The page comes to have this line.
+  bool shows(const std::string& line) {
+    return wait_for([&] { return metrics().find("\n" + line + "\n") != std::string::npos; });
+  }
+  std::string log() {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+
+  SystemClock clock_;
+  SampleTable table_;
+  std::size_t section_ = table_.add_section("test");
+  std::uint64_t round_ = 0;
+  PageBuffer buffer_;
+  AlertsBuffer alerts_;
+  Readiness readiness_;
+  WebOptions options_;
+  std::vector<std::string> failures_;
+  std::atomic<int> reported_failures_{0};
+  std::atomic<int> reported_successes_{0};
+  ListenAddress address_;
+  std::mutex mutex_;
+  std::string log_;
+  std::unique_ptr<Web> web_;
+};
+
+}  // namespace jetmem::test
