@@ -36,6 +36,16 @@ class RecentEventsTest : public testing::Test {
   }
   void follow_log() { fixture.reading(log_reading); }
   void follow_vmstat() { fixture.reading(vmstat); }
+  // The log is followed, and all that was in it has been read.
+  void begin() {
+    follow_log();
+    log.caught_up();
+    write();
+  }
+  void begin_with_vmstat() {
+    follow_vmstat();
+    begin();
+  }
 
   void fault(std::string_view client, Nanoseconds at, int count = 1, bool before = false) {
     Event event;
@@ -86,9 +96,7 @@ class RecentEventsTest : public testing::Test {
 };
 
 TEST_F(RecentEventsTest, FaultsCountForAMinute) {
-  follow_log();
-  log.caught_up();
-  write();
+  begin();
   EXPECT_EQ(fixture.get(kUnknown), 0) << "there from the start: the log is read";
   EXPECT_EQ(faults(), 1U);
   fault("vi", clock.boot(), 3);
@@ -124,9 +132,7 @@ TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
 }
 
 TEST_F(RecentEventsTest, TheProbesAreNot) {
-  follow_log();
-  log.caught_up();
-  write();
+  begin();
   tally().probe_begins(clock.boot());
   fault("vi", clock.boot(), 5);
   tally().add_suppressed(EventKind::kSmmuContextFault, 60, clock.boot());
@@ -153,9 +159,7 @@ TEST_F(RecentEventsTest, WhatTheKernelOnlyCountedIsNobodys) {
 
 // The kernel says so only when the next fault comes.
 TEST_F(RecentEventsTest, WhatWasSuppressedLongAgoIsNoStormOfNow) {
-  follow_log();
-  log.caught_up();
-  write();
+  begin();
   fault("vi", clock.boot(), 10);
   wait(minutes(2));
   tally().add_suppressed(EventKind::kSmmuContextFault, 5000, clock.boot());
@@ -233,9 +237,7 @@ TEST_F(RecentEventsTest, ProcessesLinesWaitForTheJournal) {
 }
 
 TEST_F(RecentEventsTest, ClientsAreBounded) {
-  follow_log();
-  log.caught_up();
-  write();
+  begin();
   for (int i = 0; i < 47; ++i) fault("client" + std::to_string(i), clock.boot(), 2);
   write();
   EXPECT_EQ(faults(), RecentFaults::kMostClients + 2);
@@ -245,9 +247,7 @@ TEST_F(RecentEventsTest, ClientsAreBounded) {
 TEST_F(RecentEventsTest, ACaptureHasNoMomentsOfItsOwn) {
   fixture.facts.live = false;
   fault("vi", seconds(12), 5, true);
-  follow_log();
-  log.caught_up();
-  write();
+  begin();
   EXPECT_EQ(fixture.series(), 0U);
   EXPECT_EQ(fixture.absent_for("needs_two_readings"), 2U);
   // A log that grows while we look (a replay): its clock is another.
@@ -262,9 +262,7 @@ TEST_F(RecentEventsTest, ACaptureHasNoMomentsOfItsOwn) {
 }
 
 TEST_F(RecentEventsTest, AfterALongPauseItBeginsAnew) {
-  follow_log();
-  log.caught_up();
-  write();
+  begin();
   fault("vi", clock.boot(), 100);
   clock.advance(minutes(3));
   fault("vi", clock.boot());
@@ -273,10 +271,7 @@ TEST_F(RecentEventsTest, AfterALongPauseItBeginsAnew) {
 }
 
 TEST_F(RecentEventsTest, EvidenceIsCountedByKind) {
-  follow_log();
-  follow_vmstat();
-  log.caught_up();
-  write();
+  begin_with_vmstat();
   EXPECT_FALSE(fixture.has(kEvidence)) << "counts since boot are no evidence of now";
   EXPECT_EQ(fixture.absent_for("needs_two_readings"), 1U);
   wait(seconds(1));
@@ -312,10 +307,7 @@ TEST_F(RecentEventsTest, CountersThatGoBackBeginAnew) {
 }
 
 TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
-  follow_log();
-  follow_vmstat();
-  log.caught_up();
-  write();
+  begin_with_vmstat();
   tally().probe_begins(clock.boot());
   vmstat.fields[2].value += 3;
   failed_allocation(4, clock.boot());
@@ -366,10 +358,7 @@ TEST(RecentEventsOptions, WhenTheProbeRanIsKnownWithoutTheLog) {
 
 TEST_F(RecentEventsTest, AFailureShortlyBeforeTheStartCounts) {
   failed_allocation(3, clock.boot() - minutes(2));
-  follow_log();
-  follow_vmstat();
-  log.caught_up();
-  write();
+  begin_with_vmstat();
   EXPECT_EQ(fixture.get(kEvidence), 1);
 }
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 
 #include "history/store/schema.h"
@@ -23,59 +24,70 @@ class RecorderFailure : public StoreTest {
   void fill() {
     open();
     boot_ = begin("a", checked({}, kEpoch2026));
-    std::mt19937_64 random(3);
-    for (int i = 0; i < 20; ++i) {
-      std::vector<double> values(180);
-      for (double& value : values) value = static_cast<double>(random()) / 3;
-      Steps steps;
-      steps.series("x", values).series("y", values);
-      ASSERT_TRUE(store_->write(boot_, steps.at(minutes(30 * i), 180), {}));
-    }
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(write_noise(boot_, i));
+  }
+  // Half an hour that hardly compresses.
+  Result<void> write_noise(std::int64_t boot, int half_hour) {
+    std::vector<double> values(180);
+    for (double& value : values) value = static_cast<double>(random_()) / 3;
+    Steps steps;
+    steps.series("x", values).series("y", values);
+    return store_->write(boot, steps.at(minutes(30 * half_hour), 180), {});
   }
   void garbage(std::size_t at, std::size_t size) {
     std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
     out.seekp(static_cast<std::streamoff>(at));
     out << std::string(size, '\x5a');
   }
+  // As somebody with the sqlite3 command may do while nobody has the file open.
+  void change(const std::string& sql) {
+    store_.reset();
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+    EXPECT_TRUE(run_sql(db, sql));
+    sqlite3_close(db);
+  }
+  // A new boot can be written and read.
+  void expect_usable() {
+    const auto boot = begin("new", checked({}, kEpoch2026));
+    EXPECT_TRUE(write_x(*store_, boot, seconds(1), 5));
+    EXPECT_EQ(points(all_of("x")).size(), 5U);
+    EXPECT_EQ(store_->check(), "ok");
+  }
   void expect_begun_anew() {
     open();
     EXPECT_TRUE(set_aside_);
     ASSERT_FALSE(logged_.empty());
-    EXPECT_NE(logged_[0].find("set aside as"), std::string::npos) << logged_[0];
     EXPECT_TRUE(fs::exists(file() + ".damaged-1"));
-    const auto boot = begin("b", checked({}, kEpoch2026));
-    EXPECT_TRUE(write_x(*store_, boot, seconds(1), 5));
-    EXPECT_EQ(points(all_of("x")).size(), 5U);
+    expect_usable();
   }
   std::int64_t boot_ = 0;
+  std::mt19937_64 random_{3};
 };
 
-TEST_F(RecorderFailure, GarbageInTheHeader) {
+TEST_F(RecorderFailure, DamagedFilesAreSetAside) {
+  const std::function<void()> damages[] = {
+      [this] { garbage(0, 100); },
+      [this] { garbage(4096, fs::file_size(file()) - 8192); },
+      [this] { fs::resize_file(file(), fs::file_size(file()) / 2); },
+      [this] { dir_.write("history.db", "this is a text\n"); },
+  };
+  for (const auto& damage : damages) {
+    for (const char* end : {"", "-wal", "-shm", ".damaged-1"}) fs::remove(file() + end);
+    fill();
+    store_.reset();
+    damage();
+    expect_begun_anew();
+    store_.reset();
+  }
+}
+
+TEST_F(RecorderFailure, AReaderSetsNothingAside) {
   fill();
   store_.reset();
   garbage(0, 100);
   EXPECT_FALSE(HistoryStore::open_to_read(file()));
   EXPECT_FALSE(fs::exists(file() + ".damaged-1"));
-  expect_begun_anew();
-}
-
-TEST_F(RecorderFailure, GarbageInTheMiddle) {
-  fill();
-  store_.reset();
-  garbage(4096, fs::file_size(file()) - 8192);
-  expect_begun_anew();
-}
-
-TEST_F(RecorderFailure, Truncated) {
-  fill();
-  store_.reset();
-  fs::resize_file(file(), fs::file_size(file()) / 2);
-  expect_begun_anew();
-}
-
-TEST_F(RecorderFailure, NoDatabaseAtAll) {
-  dir_.write("history.db", "this is a text\n");
-  expect_begun_anew();
 }
 
 TEST_F(RecorderFailure, AtMostTwoAreKept) {
@@ -115,11 +127,7 @@ TEST_F(RecorderFailure, DamageFoundInUseIsSetAsideAtTheNextWrite) {
 
 TEST_F(RecorderFailure, NewerSchemaIsSetAsideUntouched) {
   fill();
-  store_.reset();
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
-  ASSERT_TRUE(run_sql(db, "PRAGMA user_version=99"));
-  sqlite3_close(db);
+  change("PRAGMA user_version=99");
   const auto size = fs::file_size(file());
   EXPECT_FALSE(HistoryStore::open_to_read(file()));
   open();
@@ -130,29 +138,20 @@ TEST_F(RecorderFailure, NewerSchemaIsSetAsideUntouched) {
 
 TEST_F(RecorderFailure, UpgradeFromSchemaOneKeepsEventsAndDropsSamples) {
   fill();
-  store_.reset();
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
-  ASSERT_TRUE(run_sql(db, "PRAGMA user_version=1"));
-  const auto events = query_number(db, "SELECT count(*) FROM events");
-  sqlite3_close(db);
+  const std::size_t events = store_->events({})->events.size();
+  change("PRAGMA user_version=1");
   logged_.clear();
   open();
   EXPECT_FALSE(set_aside_);
   EXPECT_EQ(logged_.size(), 1U);
   EXPECT_TRUE(points(all_of("x")).empty());
-  EXPECT_EQ(store_->events({})->events.size(), static_cast<std::size_t>(*events));
-  const auto boot = begin("new", checked({}, kEpoch2026));
-  EXPECT_TRUE(write_x(*store_, boot, seconds(1), 5));
-  EXPECT_EQ(store_->check(), "ok");
+  EXPECT_EQ(store_->events({})->events.size(), events);
+  expect_usable();
 }
 
 TEST_F(RecorderFailure, TablesWithoutSchemaNumberAreQuarantined) {
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
-  ASSERT_TRUE(run_sql(db, "PRAGMA application_id=" + std::to_string(kApplicationId) +
-                              ";CREATE TABLE events(id INTEGER PRIMARY KEY);"));
-  sqlite3_close(db);
+  change("PRAGMA application_id=" + std::to_string(kApplicationId) +
+         ";CREATE TABLE events(id INTEGER PRIMARY KEY);");
   open();
   EXPECT_TRUE(set_aside_);
 }
@@ -214,9 +213,7 @@ TEST_F(RecorderFailure, WalWithoutItsDatabase) {
   dir_.write("history.db-shm", std::string(5000, 's'));
   open();
   EXPECT_EQ(logged_.size(), 1U);
-  const auto boot = begin("a", checked({}, kEpoch2026));
-  EXPECT_TRUE(write_x(*store_, boot, seconds(1), 5));
-  EXPECT_EQ(store_->check(), "ok");
+  expect_usable();
 }
 
 TEST_F(RecorderFailure, WhatIsNoFileIsLeftAlone) {
@@ -264,19 +261,12 @@ TEST_F(Mounted, FullDiskIsSaidAndGotOver) {
   std::ofstream(ballast) << std::string(4 << 20, 'b');
   Result<void> written;
   std::size_t good = 1;
-  std::mt19937_64 random(3);
   for (; good < 500; ++good) {
-    std::vector<double> values(180);
-    for (double& value : values) value = static_cast<double>(random()) / 3;
-    Steps steps;
-    steps.series("x", values).series("y", values);
-    written = store_->write(boot, steps.at(minutes(30 * static_cast<int>(good)), 180), {});
+    written = write_noise(boot, static_cast<int>(good));
     if (!written) break;
   }
   ASSERT_FALSE(written);
   EXPECT_EQ(store_error(written.error()), StoreError::kDiskFull);
-  EXPECT_NE(written.error().message.find("disk full"), std::string::npos)
-      << written.error().message;
   EXPECT_EQ(points(all_of("x")).size(), 180 * good);
   EXPECT_EQ(store_->quarantine(), 0U);
   ::unlink(ballast.c_str());
@@ -360,13 +350,6 @@ TEST_F(RecorderFailure, TextsThatJetmemNeverWroteAreHarmless) {
   fill();
   const std::array events{event_of("oom_kill", "killed", hours(1))};
   ASSERT_TRUE(store_->write(boot_, nullptr, events));
-  store_.reset();
-  const auto change = [&](const char* sql) {
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
-    ASSERT_TRUE(run_sql(db, sql));
-    sqlite3_close(db);
-  };
   change("UPDATE events SET summary=char(27)||'[2J'||char(10)||'x', kind='k'||char(7)");
   auto reader = HistoryStore::open_to_read(file());
   ASSERT_TRUE(reader);
@@ -383,11 +366,7 @@ TEST_F(RecorderFailure, TextsThatJetmemNeverWroteAreHarmless) {
 
 TEST_F(RecorderFailure, ViewsInPlaceOfTablesAreRefused) {
   fill();
-  store_.reset();
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
-  ASSERT_TRUE(run_sql(db, "ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT * FROM e"));
-  sqlite3_close(db);
+  change("ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT * FROM e");
   const auto reader = HistoryStore::open_to_read(file());
   ASSERT_FALSE(reader);
   EXPECT_EQ(reader.error().code, Errc::kMalformed);

@@ -5,8 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/config/error_places.h"
+#include <sstream>
 
+#include "tests/config/error_places.h"
 
 namespace jetmem {
 namespace {
@@ -42,6 +43,19 @@ std::string errors_of(std::string_view when, std::string_view texts = "summary: 
   const ParsedRules parsed = load_rules(files, catalog, interval);
   EXPECT_EQ(parsed.rules.rules.empty(), !parsed.errors.empty());
   return places_of(parsed.errors);
+}
+
+// The first error's message of a rule with this condition, or "".
+std::string first_error(std::span<const Descriptor> metrics, const std::string& condition,
+                        const std::string& thresholds = "") {
+  MetricCatalog catalog;
+  catalog.add(metrics, kSources);
+  const std::string text = thresholds +
+                           "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - {" +
+                           condition + "}\n";
+  const std::array files{ConfigText{"a.yaml", text}};
+  const ParsedRules parsed = load_rules(files, catalog, 15s);
+  return parsed.errors.empty() ? std::string() : parsed.errors[0].message;
 }
 
 TEST(RulesCheck, WhatMakesSense) {
@@ -103,22 +117,13 @@ TEST(RulesCheck, AMisspellingThatAPatternMatches) {
       Descriptor{
           .name = "jetmem_meminfo_MemAvailable_bytes", .type = MetricType::kGauge, .help = "h"},
       Descriptor{.name = "jetmem_meminfo_*_bytes", .type = MetricType::kGauge, .help = "h"}};
-  MetricCatalog catalog;
-  catalog.add(kExact, kSources);
   const auto errors = [&](const std::string& metric) {
-    const std::string text =
-        "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - "
-        "{metric: " +
-        metric + ", above: 1}\n";
-    const std::array files{ConfigText{"a.yaml", text}};
-    const ParsedRules parsed = load_rules(files, catalog, 15s);
-    return parsed.errors.empty() ? std::string() : parsed.errors[0].message;
+    return first_error(kExact, "metric: " + metric + ", above: 1");
   };
   for (const char* typed :
        {"jetmem_meminfo_MemAvailabel_bytes", "jetmem_meminfo_memavailable_bytes",
         "jetmem_meminfo_MemAvailble_bytes"}) {
-    EXPECT_EQ(errors(typed), std::string("Full: no source is known to have '") + typed +
-                                 "'; did you mean 'jetmem_meminfo_MemAvailable_bytes'?");
+    EXPECT_THAT(errors(typed), HasSubstr("'jetmem_meminfo_MemAvailable_bytes'"));
   }
   EXPECT_EQ(errors("jetmem_meminfo_MemAvailable_bytes"), "");
   EXPECT_EQ(errors("jetmem_meminfo_Zswapped_bytes"), "");
@@ -126,64 +131,20 @@ TEST(RulesCheck, AMisspellingThatAPatternMatches) {
 
 // Whatever a kernel calls a field of its own must not pass for a misspelling.
 TEST(RulesCheck, EveryFieldOfAKernelIsTaken) {
-  for (const char* field : {"Active",
-                            "Active_anon",
-                            "AnonHugePages",
-                            "AnonPages",
-                            "Balloon",
-                            "Bounce",
-                            "Buffers",
-                            "Cached",
-                            "CommitLimit",
-                            "Committed_AS",
-                            "DirectMap1G",
-                            "DirectMap2M",
-                            "DirectMap4k",
-                            "Dirty",
-                            "FileHugePages",
-                            "FilePmdMapped",
-                            "GPUActive",
-                            "GPUReclaim",
-                            "HardwareCorrupted",
-                            "HighFree",
-                            "HighTotal",
-                            "Hugepagesize",
-                            "Hugetlb",
-                            "Inactive",
-                            "Inactive_file",
-                            "KReclaimable",
-                            "KernelStack",
-                            "LowFree",
-                            "LowTotal",
-                            "Mapped",
-                            "Mlocked",
-                            "MmapCopy",
-                            "NFS_Unstable",
-                            "PageTables",
-                            "Percpu",
-                            "Quicklists",
-                            "SReclaimable",
-                            "SUnreclaim",
-                            "SecPageTables",
-                            "Shmem",
-                            "ShmemHugePages",
-                            "ShmemPmdMapped",
-                            "Slab",
-                            "SwapCached",
-                            "SwapTotal",
-                            "Unaccepted",
-                            "Unevictable",
-                            "VmallocChunk",
-                            "VmallocTotal",
-                            "VmallocUsed",
-                            "Writeback",
-                            "WritebackTmp",
-                            "Zswap",
-                            "Zswapped"}) {
+  std::istringstream fields(
+      "Active Active_anon AnonHugePages AnonPages Balloon Bounce Buffers Cached CommitLimit "
+      "Committed_AS DirectMap1G DirectMap2M DirectMap4k Dirty FileHugePages FilePmdMapped "
+      "GPUActive GPUReclaim HardwareCorrupted HighFree HighTotal Hugepagesize Hugetlb "
+      "Inactive Inactive_file KReclaimable KernelStack LowFree LowTotal Mapped Mlocked "
+      "MmapCopy NFS_Unstable PageTables Percpu Quicklists SReclaimable SUnreclaim "
+      "SecPageTables Shmem ShmemHugePages ShmemPmdMapped Slab SwapCached SwapTotal "
+      "Unaccepted Unevictable VmallocChunk VmallocTotal VmallocUsed Writeback WritebackTmp "
+      "Zswap Zswapped");
+  for (std::string field; fields >> field;) {
     const std::string text =
         "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - {metric: "
         "jetmem_meminfo_" +
-        std::string(field) + "_bytes, above: 1MiB}\n";
+        field + "_bytes, above: 1MiB}\n";
     const std::array files{ConfigText{"a.yaml", text}};
     EXPECT_EQ(describe(load_rules(files, MetricCatalog::of_jetmem(), 15s).errors), "");
   }
@@ -199,16 +160,8 @@ TEST(RulesCheck, UnitsThatCannotFit) {
       Descriptor{.name = "jetmem_x_bytes_total", .type = MetricType::kCounter, .help = "h"},
       Descriptor{.name = "jetmem_x_seconds_total", .type = MetricType::kCounter, .help = "h"},
       Descriptor{.name = "jetmem_x_total", .type = MetricType::kCounter, .help = "h"}};
-  MetricCatalog catalog;
-  catalog.add(kUnits, kSources);
   const auto errors = [&](const std::string& condition, const std::string& thresholds = "") {
-    const std::string text = thresholds +
-                             "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - "
-                             "{metric: jetmem_x_" +
-                             condition + "}\n";
-    const std::array files{ConfigText{"a.yaml", text}};
-    const ParsedRules parsed = load_rules(files, catalog, 15s);
-    return parsed.errors.empty() ? std::string() : parsed.errors[0].message;
+    return first_error(kUnits, "metric: jetmem_x_" + condition, thresholds);
   };
   for (const char* right :
        {"bytes, above: 5", "bytes, above: 12MiB", "ratio, above: 5%", "ratio, above: 0.5",
@@ -236,24 +189,22 @@ TEST(RulesCheck, UnitsThatCannotFit) {
   }
   EXPECT_EQ(errors("bytes, above: 5%"),
             "Full: 5% does not fit jetmem_x_bytes; write a plain number or a size such as 12MiB");
-  EXPECT_EQ(errors("ratio, above: $t", "thresholds: {t: {value: 12MiB, description: w}}\n"),
-            "Full: $t (12MiB) does not fit jetmem_x_ratio; write a plain number or a share such as "
-            "95%");
+  EXPECT_THAT(errors("ratio, above: $t", "thresholds: {t: {value: 12MiB, description: w}}\n"),
+              HasSubstr("$t (12MiB)"));
   EXPECT_EQ(errors("ratio, above: $t", "thresholds: {t: {value: 12%, description: w}}\n"), "");
 }
 
 TEST(RulesCheck, AFunctionOfTheOtherKind) {
-  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: rate, window: 5m, above: 1}"),
-            "a.yaml:6:43 Full.function");
-  EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: increase, window: 5m, above: 1}"),
-            "a.yaml:6:43 Full.function");
-  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: slope, window: 5m, above: 1}"),
-            "a.yaml:6:45 Full.function");
-  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: delta, window: 5m, above: 1}"),
-            "a.yaml:6:45 Full.function");
-  EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: predict, ahead: 1h, window: 5m, "
-                      "above: 1}"),
-            "a.yaml:6:45 Full.function");
+  for (const char* function : {"rate", "increase"}) {
+    EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, function: " + std::string(function) +
+                        ", window: 5m, above: 1}"),
+              "a.yaml:6:43 Full.function");
+  }
+  for (const char* function : {"slope", "delta", "predict, ahead: 1h"}) {
+    EXPECT_EQ(errors_of("{metric: jetmem_events_total, function: " + std::string(function) +
+                        ", window: 5m, above: 1}"),
+              "a.yaml:6:45 Full.function");
+  }
 }
 
 TEST(RulesCheck, AWindowThatHoldsTooFewSteps) {
