@@ -27,23 +27,34 @@ class Metrics:
     """{name: labels} of docs/metrics.md; a name there may hold one *."""
 
     def __init__(self, text):
-        self.exact, self.patterns = {}, []
+        self.exact, self.patterns = {}, {}
         for name, labels in re.findall(r"^\| `(jetmem_[\w*]+)` \| \w+ \| ([^|]*) \|", text, re.M):
+            names = set(re.findall(r"`(\w+)`", labels))
             if "*" in name:
-                self.patterns.append(re.compile(re.escape(name).replace(r"\*", r"\w+")))
+                self.patterns[re.compile(re.escape(name).replace(r"\*", r"\w+"))] = names
             else:
-                self.exact[name] = set(re.findall(r"`(\w+)`", labels))
+                self.exact[name] = names
+
+    def find(self, name):
+        """Its labels; None where there is no such metric."""
+        if name in self.exact:
+            return self.exact[name]
+        return next((labels for pattern, labels in self.patterns.items() if pattern.fullmatch(name)), None)
+
+    def begins(self, prefix):
+        return any(name.startswith(prefix) for name in self.exact) or any(
+            each.pattern.startswith(prefix) for each in self.patterns)
 
     def problem_of(self, text):
         name, _, labels = text.partition("{")
         if name.endswith(("_", "*")):
             head = name.rstrip("*")
-            return None if any(each.startswith(head) for each in self.exact) else f"no metric begins with {head}"
-        if name not in self.exact:
-            known = any(each.fullmatch(name) for each in self.patterns)
-            return None if known else f"no metric {name}"
+            return None if self.begins(head) else f"no metric begins with {head}"
+        known = self.find(name)
+        if known is None:
+            return f"no metric {name}"
         for label in re.findall(r"\w+", re.sub(r'"[^"]*"', "", labels)):
-            if label not in self.exact[name]:
+            if label not in known:
                 return f"{name} has no label {label}"
         return None
 

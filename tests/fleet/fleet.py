@@ -11,6 +11,7 @@ import re
 import ssl
 import unittest
 
+import access_testing
 import jetmem_testing as jt
 import servers
 from servers import Server
@@ -127,31 +128,17 @@ class VmAgent(Agent):
         return self.settings.parent
 
 
-class Certificates:
-    """A certificate authority of a minute's life, and the centre's certificate by it."""
+class Certificates(access_testing.Authority):
+    """A certificate authority, and the centre's certificate by it."""
 
     def __init__(self, test):
         need("openssl")
-        self.directory = jt.temp_directory(test)
-        self.ca, self.key = self.directory / "ca.pem", self.directory / "ca.key"
-        self._openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                      "-subj", "/CN=fleet test", "-keyout", self.key, "-out", self.ca)
-
-    def _openssl(self, *words):
-        shown = jt.run(["openssl", *words], 60)
-        if shown.returncode != 0:
-            raise AssertionError(f"openssl {words}: {shown.stderr}")
+        super().__init__(test, "fleet test")
+        self.ca = self.certificate
 
     def issue(self, name, *alternatives):
         """(certificate, key) for a name, with further names such as "IP:127.0.0.1"."""
-        paths = {suffix: self.directory / f"{name}.{suffix}" for suffix in ("key", "csr", "crt", "ext")}
-        names = ",".join((f"DNS:{name}", *alternatives))
-        paths["ext"].write_text(f"subjectAltName={names}\n")
-        self._openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", f"/CN={name}",
-                      "-keyout", paths["key"], "-out", paths["csr"])
-        self._openssl("x509", "-req", "-in", paths["csr"], "-CA", self.ca, "-CAkey", self.key, "-CAcreateserial",
-                      "-days", "2", "-extfile", paths["ext"], "-out", paths["crt"])
-        return paths["crt"], paths["key"]
+        return self.sign(self.folder, name, name, ",".join((f"DNS:{name}", *alternatives)), client=name.startswith("device"))
 
     def trusting(self):
         return ssl.create_default_context(cafile=str(self.ca))

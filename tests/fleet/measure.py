@@ -6,7 +6,6 @@ import base64
 import gzip
 import http.client
 import json
-import os
 import pathlib
 import re
 import socket
@@ -133,11 +132,6 @@ def proc_status(pid, field):
     return int(re.search(rf"^{field}:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)[1]) * 1024
 
 
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def switches(pid):
     """How often its threads have gone to sleep, which is how often they were woken."""
     total = 0
@@ -163,14 +157,14 @@ class Watched:
         self.pid = agent.process.pid
 
     def begin(self):
-        self.at, self.cpu, self.written = time.monotonic(), cpu_seconds(self.pid), written_bytes(self.pid)
+        self.at, self.cpu, self.written = time.monotonic(), jt.cpu_seconds(self.pid), written_bytes(self.pid)
         self.buffer, self.up, self.down = size_of(self.agent.buffer), self.meter.up, self.meter.down
         self.switches = switches(self.pid)
 
     def end(self):
         seconds = time.monotonic() - self.at
         return {"up": (self.meter.up - self.up) / seconds, "down": (self.meter.down - self.down) / seconds,
-                "cpu": (cpu_seconds(self.pid) - self.cpu) / seconds, "rss": proc_status(self.pid, "VmRSS"),
+                "cpu": (jt.cpu_seconds(self.pid) - self.cpu) / seconds, "rss": proc_status(self.pid, "VmRSS"),
                 "anonymous": proc_status(self.pid, "RssAnon"), "peak": proc_status(self.pid, "VmHWM"),
                 "woken": (switches(self.pid) - self.switches) / seconds,
                 "written": (written_bytes(self.pid) - self.written) / seconds,
@@ -233,7 +227,7 @@ def agents(minutes):
                 agent.settings.write_text(at_level(agent.settings.read_text(), level))
                 watched[kind.__name__, level] = Watched(agent.start(), meter)
         time.sleep(10 if QUICK else 120)
-        cpu, woken = cpu_seconds(jetmemd), switches(jetmemd)
+        cpu, woken = jt.cpu_seconds(jetmemd), switches(jetmemd)
         for each in watched.values():
             each.begin()
         time.sleep(60 * minutes)
@@ -241,7 +235,7 @@ def agents(minutes):
             figures[key] = each.end()
         title(f"Agents, each asking a jetmemd every 15 s, {minutes:g} minutes; the centre is up")
         print(f"jetmemd beside them: RSS {proc_status(jetmemd, 'VmRSS') / 2**20:.1f} MiB, anonymous "
-              f"{proc_status(jetmemd, 'RssAnon') / 2**20:.1f} MiB, CPU {1000 * (cpu_seconds(jetmemd) - cpu) / minutes / 60:.2f} ms a second, "
+              f"{proc_status(jetmemd, 'RssAnon') / 2**20:.1f} MiB, CPU {1000 * (jt.cpu_seconds(jetmemd) - cpu) / minutes / 60:.2f} ms a second, "
               f"{(switches(jetmemd) - woken) / minutes / 60:.1f} wake-ups a second, asked by six")
         tell_agents(figures)
         outage(m, centre, watched, minutes)
@@ -425,14 +419,14 @@ def memory(boards, steps, hours):
             series = sum(map(len, all_values))
             scrapes, pusher = round(hours * 240), Pusher(centre)
             end = time.time()
-            begin = cpu_seconds(centre.process.pid)
+            begin = jt.cpu_seconds(centre.process.pid)
             for scrape in range(scrapes):
                 at = round(1000 * (end - 15 * (scrapes - scrape)))
                 for template, base in zip(templates, all_values):
                     # A quarter of the series changes, as much as it did on the played machine or more.
                     changed = [value + scrape if n % 4 == 0 else value for n, value in enumerate(base)]
                     pusher.push(template.filled(at, changed))
-            cpu = (cpu_seconds(centre.process.pid) - begin) / (series * scrapes / 1e6)
+            cpu = (jt.cpu_seconds(centre.process.pid) - begin) / (series * scrapes / 1e6)
             time.sleep(5 if QUICK else 60)
             rss, anonymous = proc_status(centre.process.pid, "VmRSS"), proc_status(centre.process.pid, "RssAnon")
             # Now judged too, with samples of now.

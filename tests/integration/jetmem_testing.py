@@ -213,6 +213,11 @@ def resident_bytes(pid):
     raise AssertionError(f"process {pid} has no VmRSS")
 
 
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 # ------------------------------------------------------------------------------------ exposition
 
 class Page:

@@ -27,57 +27,28 @@ tests:
   - name: a device that answers and judges is quiet
     interval: 15s
     input_series:
-      - series: up{job="jetmem",instance="a"}
-        values: 1x80
-      - series: jetmem_sampling_stalled{job="jetmem",instance="a"}
-        values: 0x80
-      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
-        values: 5+1x80
-      - series: jetmem_rule_config_errors{job="jetmem",instance="a"}
-        values: 0x80
-      - series: jetmem_rules{job="jetmem",instance="a"}
-        values: 32x80
-      - series: jetmem_rules_series_refused{job="jetmem",instance="a"}
-        values: 0x80
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x80}
+      - {series: 'jetmem_sampling_stalled{job="jetmem",instance="a"}', values: 0x80}
+      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x80}
+      - {series: 'jetmem_rule_config_errors{job="jetmem",instance="a"}', values: 0x80}
+      - {series: 'jetmem_rules{job="jetmem",instance="a"}', values: 32x80}
+      - {series: 'jetmem_rules_series_refused{job="jetmem",instance="a"}', values: 0x80}
       # Blind for less than a quarter of an hour.
-      - series: jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}
-        values: 0x10 1x50 0x20
-      - series: jetmem_alerts_dropped_total{job="jetmem",instance="a"}
-        values: 7x80
-      - series: jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}
-        values: 2x80
-    alert_rule_test:
-      - {eval_time: 15m, alertname: JetmemDeviceDown}
-      - {eval_time: 15m, alertname: JetmemNoScrapeTargets}
-      - {eval_time: 15m, alertname: JetmemSamplingStalled}
-      - {eval_time: 15m, alertname: JetmemNoSamples}
-      - {eval_time: 15m, alertname: JetmemRuleEvaluationStalled}
-      - {eval_time: 15m, alertname: JetmemRuleConfigErrors}
-      - {eval_time: 15m, alertname: JetmemNoRules}
-      - {eval_time: 15m, alertname: JetmemRulesSeriesRefused}
-      - {eval_time: 15m, alertname: JetmemAlertUnknown}
-      - {eval_time: 15m, alertname: JetmemAlertsDropped}
-      - {eval_time: 15m, alertname: JetmemAlertStateNotSaved}
+      - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}', values: 0x10 1x50 0x20}
+      - {series: 'jetmem_alerts_dropped_total{job="jetmem",instance="a"}', values: 7x80}
+      - {series: 'jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}', values: 2x80}
     promql_expr_test:
-      - expr: count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})
-        eval_time: 15m
-        exp_samples: [{value: 1}]
+      - {expr: 'ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}', eval_time: 15m, exp_samples: []}
+      - {expr: 'count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})', eval_time: 15m, exp_samples: [{value: 1}]}
   - name: gone, and of two only that one
     interval: 15s
     input_series:
-      - series: up{job="jetmem",instance="a"}
-        values: 1x20 0x60
-      - series: up{job="jetmem",instance="b"}
-        values: 1x80
-      - series: jetmem_rule_evaluations_total{job="jetmem",instance="b"}
-        values: 5+1x80
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x20 0x60}
+      - {series: 'up{job="jetmem",instance="b"}', values: 1x80}
+      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="b"}', values: 5+1x80}
     promql_expr_test:
-      - expr: count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})
-        eval_time: 5m45s
-        exp_samples: []
-      - expr: count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})
-        eval_time: 6m30s
-        exp_samples: [{value: 1}]
+      - {expr: 'count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})', eval_time: 5m45s, exp_samples: []}
+      - {expr: 'count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})', eval_time: 6m30s, exp_samples: [{value: 1}]}
       - expr: ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}
         eval_time: 15m
         exp_samples:
@@ -86,12 +57,9 @@ tests:
   - name: answers, but has stopped sampling
     interval: 15s
     input_series:
-      - series: up{job="jetmem",instance="a"}
-        values: 1x80
-      - series: jetmem_sampling_stalled{job="jetmem",instance="a"}
-        values: 0x20 1x60
-      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
-        values: 5+1x20 stale
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x80}
+      - {series: 'jetmem_sampling_stalled{job="jetmem",instance="a"}', values: 0x20 1x60}
+      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x20 stale}
     promql_expr_test:
       - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 12m
@@ -101,10 +69,8 @@ tests:
   - name: samples, and no longer judges
     interval: 15s
     input_series:
-      - series: up{job="jetmem",instance="a"}
-        values: 1x80
-      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
-        values: 5+1x20 25x60
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x80}
+      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x20 25x60}
     promql_expr_test:
       - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 15m
@@ -113,24 +79,15 @@ tests:
   - name: judges, but not all that it should
     interval: 15s
     input_series:
-      - series: up{job="jetmem",instance="a"}
-        values: 1x120
-      - series: jetmem_rule_evaluations_total{job="jetmem",instance="a"}
-        values: 5+1x120
-      - series: jetmem_rule_config_errors{job="jetmem",instance="a"}
-        values: 0x20 2x100
-      - series: jetmem_rules{job="jetmem",instance="a"}
-        values: 32x20 0x100
-      - series: jetmem_rules_series_refused{job="jetmem",instance="a"}
-        values: 0x20 3x100
-      - series: jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}
-        values: 0x20 1x100
-      - series: jetmem_alert_unknown{job="jetmem",instance="a",alert="B",severity="info"}
-        values: 0x120
-      - series: jetmem_alerts_dropped_total{job="jetmem",instance="a"}
-        values: 7x20 8x100
-      - series: jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}
-        values: 0x20 1x100
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x120}
+      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x120}
+      - {series: 'jetmem_rule_config_errors{job="jetmem",instance="a"}', values: 0x20 2x100}
+      - {series: 'jetmem_rules{job="jetmem",instance="a"}', values: 32x20 0x100}
+      - {series: 'jetmem_rules_series_refused{job="jetmem",instance="a"}', values: 0x20 3x100}
+      - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}', values: 0x20 1x100}
+      - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="B",severity="info"}', values: 0x120}
+      - {series: 'jetmem_alerts_dropped_total{job="jetmem",instance="a"}', values: 7x20 8x100}
+      - {series: 'jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}', values: 0x20 1x100}
     promql_expr_test:
       - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 8m
@@ -150,8 +107,7 @@ tests:
   - name: nothing is scraped at all
     interval: 15s
     input_series:
-      - series: up{job="another"}
-        values: 1x80
+      - {series: 'up{job="another"}', values: 1x80}
     promql_expr_test:
       - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 15m

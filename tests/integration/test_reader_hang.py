@@ -17,7 +17,7 @@ from hanging_file_system import HangingFileSystem
 
 # throttle looks at the cooling devices below /sys/class/thermal too, and would hang beside thermal.
 HURRY = (jt.FAST + "  throttle: {enabled: false}\n" +
-         "reader: {deadline: 300ms, max_wedged: %d}\n")
+         "reader: {deadline: 2s, max_wedged: %d}\n")
 BOARD = "orin-nano-8gb"
 
 
@@ -64,11 +64,11 @@ class Hang(unittest.TestCase):
             for source in jt.CHEAP:
                 self.assertEqual(page.state(source), "ok")
                 self.assertEqual(page.value("jetmem_source_stale", source=source), 0)
-                self.assertLess(page.value("jetmem_source_age_seconds", source=source), 2)
+                self.assertLess(page.value("jetmem_source_age_seconds", source=source), 5)
             time.sleep(0.02)
         jt.measured("latest or longest round while a reader hangs", lag)
-        # The hang itself would be 300 ms and more; 50 ms are the timer's own slack.
-        self.assertLess(lag, 0.29)
+        # The hang itself would be 2 s and more; 100 ms are the timer's own slack.
+        self.assertLess(lag, 1.9)
         return page
 
     def check_hang(self, daemon):
@@ -83,7 +83,7 @@ class Hang(unittest.TestCase):
         self.assertEqual(page.value("jetmem_readers_wedged"), 1)
         self.assertEqual(page.value("jetmem_reader_timeouts_total"), 1)
         self.assertEqual(page.families("jetmem_thermal_"), [])
-        daemon.wait_for_log(r"warning source thermal: failed: no answer within 300ms")
+        daemon.wait_for_log(r"warning source thermal: failed: no answer within 2s")
 
         # Nothing of the daemon is held open by what may hang for ever.
         held = descriptors(pid)

@@ -54,17 +54,16 @@ class Fast(unittest.TestCase):
         passed = (time.monotonic() - begin) * SPEED
         for source in SOURCES:
             reads = last.value("jetmem_source_reads_total", source=source) - first.value("jetmem_source_reads_total", source=source)
-            # A machine that is busy with other work may miss some.
-            self.assertGreater(reads, 0.5 * passed / INTERVAL, source)
+            # At the real clock's pace there would be one; a machine that is busy with other work misses some.
+            self.assertGreater(reads, 0.1 * passed / INTERVAL, source)
             # The kernel's log is shown at the beginning of a round, and when jetmem-reader answered.
             times = 2 if source == "kernel_log" else 1
             self.assertLess(reads, times * (1.1 * passed / INTERVAL + 2), source)
             self.assertEqual(last.value("jetmem_source_interval_seconds", source=source), INTERVAL)
             # What a read takes is real time.
-            self.assertLess(last.value("jetmem_source_duration_seconds", source=source), 1, source)
-        ages = sorted(page.value("jetmem_samples_age_seconds") for page in pages)
-        self.assertLess(ages[len(ages) // 2], 3 * INTERVAL)
-        self.assertLess(last.value("jetmem_sample_cycle_duration_seconds"), 1)
+            self.assertLess(last.value("jetmem_source_duration_seconds", source=source), jt.SOON, source)
+        self.assertLess(min(page.value("jetmem_samples_age_seconds") for page in pages), 3 * INTERVAL)
+        self.assertLess(last.value("jetmem_sample_cycle_duration_seconds"), jt.SOON)
         jt.measured(f"{passed:.0f} s of the machine at speed {SPEED}", time.monotonic() - begin)
 
     def test_a_pause_of_the_real_machine_is_no_hang(self):
@@ -89,7 +88,9 @@ class Fast(unittest.TestCase):
         jt.replace_file(root / "proc/meminfo", b"garbage\n")
         daemon.wait_for_page("meminfo failed", lambda p: p.state("meminfo") == "failed")
         # Three intervals are 0.15 s.
-        daemon.wait_for_page("and is stale", lambda p: p.value("jetmem_source_stale", source="meminfo") == 1, 0.7)
+        begin = time.monotonic()
+        daemon.wait_for_page("and is stale", lambda p: p.value("jetmem_source_stale", source="meminfo") == 1)
+        self.assertLess(jt.measured("until it is stale", time.monotonic() - begin), 3 * INTERVAL)
 
     def test_without_it_nothing_changes(self):
         root = jt.copy_of_fixture(self, BOARD)

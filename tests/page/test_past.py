@@ -3,7 +3,6 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import time
 import unittest
@@ -19,11 +18,6 @@ RANGES = {"10m": ("10 min", 600), "1h": ("1 hour", 3600), "6h": ("6 hours", 2160
 REQUESTS_A_MINUTE = 120
 # Of one processor, on a machine that also runs the browser and other tests.
 SHARE_OF_A_PROCESSOR = 0.10
-
-
-def processor_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Past(unittest.TestCase):
@@ -134,9 +128,9 @@ class Past(unittest.TestCase):
         print(f"in {seconds:.0f} s: {asked}", flush=True)
 
     def rate(self, seconds=4):
-        before, begin = processor_seconds(self.daemon.pid), time.monotonic()
+        before, begin = jt.cpu_seconds(self.daemon.pid), time.monotonic()
         time.sleep(seconds)
-        return (processor_seconds(self.daemon.pid) - before) / (time.monotonic() - begin)
+        return (jt.cpu_seconds(self.daemon.pid) - before) / (time.monotonic() - begin)
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ class EverySecond(Played):
         return root
 
     def test_the_others(self):
-        """Nothing but every second: test_rules.py holds what these are for."""
+        """Nothing but every second: which rules they are for is in rules.py."""
         for name in ("cma-full", "language-model", "power-supply", "probe-failures", "blind"):
             with self.subTest(name):
                 shutil.rmtree(self.play(name))
