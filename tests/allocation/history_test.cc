@@ -5,7 +5,7 @@
 #include "history/recorder/recorder.h"
 #include "history/recorder/waiting.h"
 #include "tests/bench/count_malloc.h"
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {

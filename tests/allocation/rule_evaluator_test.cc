@@ -10,7 +10,7 @@
 #include "collectors/sampler/registry.h"
 #include "health/registry.h"
 #include "tests/bench/count_malloc.h"
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {

@@ -4,36 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/spawn.h"
 #include "daemon/event/sd_event_loop.h"
 #include "tests/named_process.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
-
-class SavedLogState final : public Log {
- public:
-  void write(LogEntry entry) override {
-    entries.push_back(entry.message);
-    whole.push_back(std::move(entry));
-  }
-  bool has(const std::string& part) const {
-    return std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
-      return entry.find(part) != std::string::npos;
-    });
-  }
-  std::vector<std::string> entries;
-  std::vector<LogEntry> whole;  // the same, with level and fields
-};
 
 // The real clock, and by how much a test puts the boot clock forward.
 class ClockAhead final : public Clock {
@@ -74,7 +57,7 @@ class ProgramRunning : public testing::Test {
   std::string directory = temporary.path();
   ClockAhead clock;
   SystemSpawner spawner;
-  SavedLogState log;
+  RecordedLog log;
   int turns = 0;
 };
 

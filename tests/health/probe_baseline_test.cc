@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/health/derived_metric_fixture.h"
+#include "tests/health/sample_cycle.h"
 
 namespace jetmem {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::uint64_t kFrame = 12U << 20;
 class ProbeBaselineTest : public testing::Test {
  protected:
   ProbeBaselineTest() {
-    fixture.reading(reading);
+    fixture.set(&reading);
     after.cpu_max_hertz = 1.5e9;
     after.power_mode = 2;
   }
@@ -54,21 +54,21 @@ class ProbeBaselineTest : public testing::Test {
   std::uint64_t frame = kFrame;
   bool has_gpu = false;
   bool more_steps = false;
-  DerivedMetricFixture<ProbeBaseline> fixture;
+  DerivedCycle<ProbeBaseline> fixture;
 };
 
 TEST_F(ProbeBaselineTest, SlowAgainstItsOwnPast) {
   for (const double seconds : {0.010, 0.011, 0.009, 0.5, 0.010}) {
     run(seconds);
     EXPECT_FALSE(fixture.has(kHost));
-    EXPECT_EQ(fixture.absent_for("too_few_comparable_runs"), 1U);
+    EXPECT_EQ(fixture.left_out("too_few_comparable_runs"), 1U);
   }
   run(0.035);
-  EXPECT_NEAR(fixture.get(kHost), 3.5, 1e-9) << "the median: one that was slow moves nothing";
+  EXPECT_NEAR(fixture.sample(kHost), 3.5, 1e-9) << "the median: one that was slow moves nothing";
   run(0.011);
-  EXPECT_NEAR(fixture.get(kHost), 1.1, 1e-9) << "what was slow is not among them";
+  EXPECT_NEAR(fixture.sample(kHost), 1.1, 1e-9) << "what was slow is not among them";
   run(0.011);
-  EXPECT_NEAR(fixture.get(kHost), 1, 1e-9) << "of an even number the upper middle";
+  EXPECT_NEAR(fixture.sample(kHost), 1, 1e-9) << "of an even number the upper middle";
 }
 
 TEST_F(ProbeBaselineTest, ARunIsTakenOnce) {
@@ -85,7 +85,7 @@ TEST_F(ProbeBaselineTest, OnlyEqualConditionsAreCompared) {
   const auto is_compared = [&] {
     run(0.03);
     const bool was = fixture.has(kHost);
-    EXPECT_EQ(fixture.absent_for("too_few_comparable_runs"), was ? 0U : 1U);
+    EXPECT_EQ(fixture.left_out("too_few_comparable_runs"), was ? 0U : 1U);
     return was;
   };
   const ProbeRun::Conditions usual = after;
@@ -120,39 +120,39 @@ TEST_F(ProbeBaselineTest, OneThatFailedHasNoTime) {
   state = ProbeState::kFailed;
   run(5);
   EXPECT_FALSE(fixture.has(kHost));
-  EXPECT_EQ(fixture.absent_for("no_whole_frame"), 1U);
+  EXPECT_EQ(fixture.left_out("no_whole_frame"), 1U);
   state = ProbeState::kOk;
   frame = kFrame / 2;
   run(0.005);
   EXPECT_FALSE(fixture.has(kHost)) << "half a frame is fast";
-  EXPECT_EQ(fixture.absent_for("no_whole_frame"), 1U);
+  EXPECT_EQ(fixture.left_out("no_whole_frame"), 1U);
   frame = kFrame;
   run(0.01);
-  EXPECT_NEAR(fixture.get(kHost), 1, 1e-9) << "and nothing of either is remembered";
+  EXPECT_NEAR(fixture.sample(kHost), 1, 1e-9) << "and nothing of either is remembered";
   state = ProbeState::kUnsupported;
   run(0);
   EXPECT_FALSE(fixture.has(kHost));
-  EXPECT_EQ(fixture.absent_for("no_whole_frame"), 0U) << "nothing is missing";
+  EXPECT_EQ(fixture.left_out("no_whole_frame"), 0U) << "nothing is missing";
 }
 
 TEST_F(ProbeBaselineTest, WhatIsSlowForLongIsNoBaselineForADay) {
   runs(10, 0.01);
   for (int i = 0; i < 288; ++i) {
     run(0.1);
-    ASSERT_NEAR(fixture.get(kHost), 10, 1e-9) << i;
+    ASSERT_NEAR(fixture.sample(kHost), 10, 1e-9) << i;
   }
   run(0.1);
   EXPECT_FALSE(fixture.has(kHost)) << "a day of nothing else: that is how it is now";
-  EXPECT_EQ(fixture.absent_for("too_few_comparable_runs"), 1U);
+  EXPECT_EQ(fixture.left_out("too_few_comparable_runs"), 1U);
   runs(5, 0.1);
-  EXPECT_NEAR(fixture.get(kHost), 1, 1e-9);
+  EXPECT_NEAR(fixture.sample(kHost), 1, 1e-9);
 }
 
 TEST_F(ProbeBaselineTest, ADayOfSlownessHasNoFastRunInIt) {
   runs(10, 0.01);
   for (int i = 0; i < 300; ++i) {
     run(i % 10 == 0 ? 0.01 : 0.1);
-    ASSERT_NEAR(fixture.get(kHost), i % 10 == 0 ? 1 : 10, 1e-9) << i;
+    ASSERT_NEAR(fixture.sample(kHost), i % 10 == 0 ? 1 : 10, 1e-9) << i;
   }
 }
 
@@ -160,12 +160,12 @@ TEST_F(ProbeBaselineTest, TheOldIsForgotten) {
   runs(40, 0.01);
   runs(17, 0.019);
   run(0.019);
-  EXPECT_NEAR(fixture.get(kHost), 1, 1e-9) << "of the last 32 more than half took so long";
+  EXPECT_NEAR(fixture.sample(kHost), 1, 1e-9) << "of the last 32 more than half took so long";
 }
 
 TEST_F(ProbeBaselineTest, NothingWithoutAReading) {
   runs(6, 0.01);
-  fixture.set_valid(0, false);
+  fixture.lose(0);
   fixture.write();
   EXPECT_EQ(fixture.series(), 0U);
 }
@@ -177,7 +177,7 @@ TEST_F(ProbeBaselineTest, TargetsAreBounded) {
     fixture.write();
   }
   // The usual one was seen each time, and is still known.
-  EXPECT_NEAR((run(0.02), fixture.get(kHost)), 2, 1e-9);
+  EXPECT_NEAR((run(0.02), fixture.sample(kHost)), 2, 1e-9);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "collectors/kernel_log/source.h"
 #include "collectors/proc/vmstat.h"
-#include "tests/health/derived_metric_fixture.h"
+#include "tests/health/sample_cycle.h"
 
 namespace jetmem {
 namespace {
@@ -34,8 +34,8 @@ class RecentEventsTest : public testing::Test {
     log_reading.log = &log;
     vmstat.fields = {{"allocstall_normal", 7}, {"allocstall_movable", 2}, {"compact_fail", 40}};
   }
-  void follow_log() { fixture.reading(log_reading); }
-  void follow_vmstat() { fixture.reading(vmstat); }
+  void follow_log() { fixture.set(&log_reading); }
+  void follow_vmstat() { fixture.set(&vmstat); }
   // The log is followed, and all that was in it has been read.
   void begin() {
     follow_log();
@@ -92,24 +92,24 @@ class RecentEventsTest : public testing::Test {
   KernelLog log{clock, {}, nullptr};
   KernelLogReading log_reading;
   Vmstat vmstat;
-  DerivedMetricFixture<RecentEvents> fixture;
+  DerivedCycle<RecentEvents> fixture;
 };
 
 TEST_F(RecentEventsTest, FaultsCountForAMinute) {
   begin();
-  EXPECT_EQ(fixture.get(kUnknown), 0) << "there from the start: the log is read";
+  EXPECT_EQ(fixture.sample(kUnknown), 0) << "there from the start: the log is read";
   EXPECT_EQ(faults(), 1U);
   fault("vi", clock.boot(), 3);
   write();
-  EXPECT_EQ(fixture.get(kVi), 3);
+  EXPECT_EQ(fixture.sample(kVi), 3);
   wait(seconds(30));
   fault("vi", clock.boot(), 100);
   write();
-  EXPECT_EQ(fixture.get(kVi), 103);
+  EXPECT_EQ(fixture.sample(kVi), 103);
   wait(seconds(31));
-  EXPECT_EQ(fixture.get(kVi), 100);
+  EXPECT_EQ(fixture.sample(kVi), 100);
   wait(seconds(30));
-  EXPECT_EQ(fixture.get(kVi), 0) << "seen once it stays";
+  EXPECT_EQ(fixture.sample(kVi), 0) << "seen once it stays";
 }
 
 TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
@@ -120,15 +120,15 @@ TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
   follow_log();
   write();
   EXPECT_EQ(fixture.series(), 0U) << "what is in the log still comes";
-  EXPECT_EQ(fixture.absent_for("log_not_read_yet"), 2U);
+  EXPECT_EQ(fixture.left_out("log_not_read_yet"), 2U);
   log.caught_up();
   write();
-  EXPECT_EQ(fixture.get("jetmem_smmu_recent_faults{client=\"old\",smmu=\"12000000.iommu\"}"), 0);
-  EXPECT_EQ(fixture.get(kVi), 4);
-  EXPECT_EQ(fixture.get("jetmem_smmu_recent_faults{client=\"both\",smmu=\"12000000.iommu\"}"), 1)
+  EXPECT_EQ(fixture.sample("jetmem_smmu_recent_faults{client=\"old\",smmu=\"12000000.iommu\"}"), 0);
+  EXPECT_EQ(fixture.sample(kVi), 4);
+  EXPECT_EQ(fixture.sample("jetmem_smmu_recent_faults{client=\"both\",smmu=\"12000000.iommu\"}"), 1)
       << "one is known to be recent";
   wait(seconds(45));
-  EXPECT_EQ(fixture.get(kVi), 0) << "a minute from when it was, not from when it was read";
+  EXPECT_EQ(fixture.sample(kVi), 0) << "a minute from when it was, not from when it was read";
 }
 
 TEST_F(RecentEventsTest, TheProbesAreNot) {
@@ -138,7 +138,7 @@ TEST_F(RecentEventsTest, TheProbesAreNot) {
   tally().add_suppressed(EventKind::kSmmuContextFault, 60, clock.boot());
   write();
   EXPECT_FALSE(fixture.has(kVi));
-  EXPECT_EQ(fixture.get(kUnknown), 0);
+  EXPECT_EQ(fixture.sample(kUnknown), 0);
 }
 
 TEST_F(RecentEventsTest, WhatTheKernelOnlyCountedIsNobodys) {
@@ -147,14 +147,14 @@ TEST_F(RecentEventsTest, WhatTheKernelOnlyCountedIsNobodys) {
   fault("vi", clock.boot() - minutes(9), 10);
   tally().add_suppressed(EventKind::kSmmuContextFault, 500, clock.boot() - minutes(9));
   write();
-  EXPECT_EQ(fixture.get(kUnknown), 0);
+  EXPECT_EQ(fixture.sample(kUnknown), 0);
   fault("vi", clock.boot(), 10);
   tally().add_suppressed(EventKind::kSmmuContextFault, 83, clock.boot());
   write();
-  EXPECT_EQ(fixture.get(kVi), 10);
-  EXPECT_EQ(fixture.get(kUnknown), 83);
+  EXPECT_EQ(fixture.sample(kVi), 10);
+  EXPECT_EQ(fixture.sample(kUnknown), 83);
   wait(seconds(61));
-  EXPECT_EQ(fixture.get(kUnknown), 0);
+  EXPECT_EQ(fixture.sample(kUnknown), 0);
 }
 
 // The kernel says so only when the next fault comes.
@@ -165,16 +165,16 @@ TEST_F(RecentEventsTest, WhatWasSuppressedLongAgoIsNoStormOfNow) {
   tally().add_suppressed(EventKind::kSmmuContextFault, 5000, clock.boot());
   fault("vi", clock.boot());
   write();
-  EXPECT_EQ(fixture.get(kUnknown), 0);
-  EXPECT_EQ(fixture.get(kVi), 1);
-  EXPECT_EQ(fixture.get("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 11);
+  EXPECT_EQ(fixture.sample(kUnknown), 0);
+  EXPECT_EQ(fixture.sample(kVi), 1);
+  EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 11);
   EXPECT_EQ(tally().suppressed(EventKind::kSmmuContextFault), 5000U) << "counted all the same";
   wait(seconds(6));
   tally().add_suppressed(EventKind::kSmmuContextFault, 90, clock.boot());
   fault("vi", clock.boot());
   write();
-  EXPECT_EQ(fixture.get(kUnknown), 90);
-  EXPECT_EQ(fixture.get("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 102);
+  EXPECT_EQ(fixture.sample(kUnknown), 90);
+  EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 102);
 }
 
 TEST_F(RecentEventsTest, EventsOfTenMinutesByTheirOwnTimes) {
@@ -186,23 +186,23 @@ TEST_F(RecentEventsTest, EventsOfTenMinutesByTheirOwnTimes) {
   EXPECT_FALSE(fixture.has(kCma));
   log.caught_up();
   write();
-  EXPECT_EQ(fixture.get(kCma), 1);
-  EXPECT_EQ(fixture.get(kNvmap), 0) << "there from the start";
+  EXPECT_EQ(fixture.sample(kCma), 1);
+  EXPECT_EQ(fixture.sample(kNvmap), 0) << "there from the start";
   EXPECT_FALSE(fixture.has("jetmem_kernel_recent_events{kind=\"kmemleak\"}")) << "of no group";
   failed_cma(clock.boot());
   write();
-  EXPECT_EQ(fixture.get(kCma), 2);
+  EXPECT_EQ(fixture.sample(kCma), 2);
   const std::uint64_t shape = fixture.shape_changes();
   wait(minutes(2) + seconds(15));
-  EXPECT_EQ(fixture.get(kCma), 1) << "ten minutes from when it was, not from when it was read";
+  EXPECT_EQ(fixture.sample(kCma), 1) << "ten minutes from when it was, not from when it was read";
   wait(minutes(7));
-  EXPECT_EQ(fixture.get(kCma), 1);
+  EXPECT_EQ(fixture.sample(kCma), 1);
   wait(seconds(45));
-  EXPECT_EQ(fixture.get(kCma), 0);
+  EXPECT_EQ(fixture.sample(kCma), 0);
   tally().probe_begins(clock.boot());
   failed_cma(clock.boot());
   write();
-  EXPECT_EQ(fixture.get(kCma), 0) << "the probe's";
+  EXPECT_EQ(fixture.sample(kCma), 0) << "the probe's";
   EXPECT_EQ(fixture.shape_changes(), shape);
 }
 
@@ -214,7 +214,7 @@ TEST_F(RecentEventsTest, OfBeforeARestartNoMoreThanIsKnown) {
   log_reading.log = &after;
   follow_log();
   write();
-  EXPECT_EQ(fixture.get(kCma), 1);
+  EXPECT_EQ(fixture.sample(kCma), 1);
 }
 
 TEST_F(RecentEventsTest, ProcessesLinesWaitForTheJournal) {
@@ -226,14 +226,14 @@ TEST_F(RecentEventsTest, ProcessesLinesWaitForTheJournal) {
   EXPECT_TRUE(fixture.has(kCma));
   EXPECT_FALSE(fixture.has(kNvmap));
   EXPECT_FALSE(fixture.has(kSurface));
-  EXPECT_EQ(fixture.absent_for("journal_not_read"), 2U);
+  EXPECT_EQ(fixture.left_out("journal_not_read"), 2U);
   log_reading.process_lines_awaited = false;
   write();
-  EXPECT_EQ(fixture.get(kNvmap), 0) << "what the kernel says of it is read";
+  EXPECT_EQ(fixture.sample(kNvmap), 0) << "what the kernel says of it is read";
   EXPECT_FALSE(fixture.has(kSurface));
   log_reading.process_lines_read = true;
   write();
-  EXPECT_EQ(fixture.get(kSurface), 0);
+  EXPECT_EQ(fixture.sample(kSurface), 0);
 }
 
 TEST_F(RecentEventsTest, ClientsAreBounded) {
@@ -241,7 +241,7 @@ TEST_F(RecentEventsTest, ClientsAreBounded) {
   for (int i = 0; i < 47; ++i) fault("client" + std::to_string(i), clock.boot(), 2);
   write();
   EXPECT_EQ(faults(), RecentFaults::kMostClients + 2);
-  EXPECT_EQ(fixture.get("jetmem_smmu_recent_faults{client=\"other\",smmu=\"other\"}"), 30);
+  EXPECT_EQ(fixture.sample("jetmem_smmu_recent_faults{client=\"other\",smmu=\"other\"}"), 30);
 }
 
 TEST_F(RecentEventsTest, ACaptureHasNoMomentsOfItsOwn) {
@@ -249,16 +249,16 @@ TEST_F(RecentEventsTest, ACaptureHasNoMomentsOfItsOwn) {
   fault("vi", seconds(12), 5, true);
   begin();
   EXPECT_EQ(fixture.series(), 0U);
-  EXPECT_EQ(fixture.absent_for("needs_two_readings"), 2U);
+  EXPECT_EQ(fixture.left_out("needs_two_readings"), 2U);
   // A log that grows while we look (a replay): its clock is another.
   clock.advance(seconds(1));
   fault("vi", seconds(90), 7);
   write();
-  EXPECT_EQ(fixture.get(kVi), 7);
-  EXPECT_EQ(fixture.get("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 7);
-  EXPECT_EQ(fixture.get(kCma), 0);
+  EXPECT_EQ(fixture.sample(kVi), 7);
+  EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 7);
+  EXPECT_EQ(fixture.sample(kCma), 0);
   wait(seconds(61));
-  EXPECT_EQ(fixture.get(kVi), 0);
+  EXPECT_EQ(fixture.sample(kVi), 0);
 }
 
 TEST_F(RecentEventsTest, AfterALongPauseItBeginsAnew) {
@@ -267,31 +267,31 @@ TEST_F(RecentEventsTest, AfterALongPauseItBeginsAnew) {
   clock.advance(minutes(3));
   fault("vi", clock.boot());
   write();
-  EXPECT_EQ(fixture.get(kVi), 1) << "of 101 since the last look only one is known to be recent";
+  EXPECT_EQ(fixture.sample(kVi), 1) << "of 101 since the last look only one is known to be recent";
 }
 
 TEST_F(RecentEventsTest, EvidenceIsCountedByKind) {
   begin_with_vmstat();
   EXPECT_FALSE(fixture.has(kEvidence)) << "counts since boot are no evidence of now";
-  EXPECT_EQ(fixture.absent_for("needs_two_readings"), 1U);
+  EXPECT_EQ(fixture.left_out("needs_two_readings"), 1U);
   wait(seconds(1));
-  EXPECT_EQ(fixture.get(kEvidence), 0);
+  EXPECT_EQ(fixture.sample(kEvidence), 0);
   vmstat.fields[2].value += 3;
   wait(seconds(1));
-  EXPECT_EQ(fixture.get(kEvidence), 1);
+  EXPECT_EQ(fixture.sample(kEvidence), 1);
   vmstat.fields[1].value += 1;
   wait(minutes(5));
-  EXPECT_EQ(fixture.get(kEvidence), 2);
+  EXPECT_EQ(fixture.sample(kEvidence), 2);
   failed_allocation(0, clock.boot());
   wait(seconds(1));
-  EXPECT_EQ(fixture.get(kEvidence), 2) << "order 0: there was no memory at all";
+  EXPECT_EQ(fixture.sample(kEvidence), 2) << "order 0: there was no memory at all";
   failed_allocation(4, clock.boot());
   wait(seconds(1));
-  EXPECT_EQ(fixture.get(kEvidence), 3);
+  EXPECT_EQ(fixture.sample(kEvidence), 3);
   wait(minutes(5));
-  EXPECT_EQ(fixture.get(kEvidence), 1);
+  EXPECT_EQ(fixture.sample(kEvidence), 1);
   wait(minutes(5));
-  EXPECT_EQ(fixture.get(kEvidence), 0);
+  EXPECT_EQ(fixture.sample(kEvidence), 0);
 }
 
 TEST_F(RecentEventsTest, CountersThatGoBackBeginAnew) {
@@ -299,11 +299,11 @@ TEST_F(RecentEventsTest, CountersThatGoBackBeginAnew) {
   write();
   vmstat.fields[2].value = 5;
   wait(seconds(1));
-  EXPECT_EQ(fixture.get(kEvidence), 0);
-  EXPECT_EQ(fixture.absent_for("kernel_log_not_read"), 1U);
+  EXPECT_EQ(fixture.sample(kEvidence), 0);
+  EXPECT_EQ(fixture.left_out("kernel_log_not_read"), 1U);
   vmstat.fields[2].value = 6;
   wait(seconds(1));
-  EXPECT_EQ(fixture.get(kEvidence), 1);
+  EXPECT_EQ(fixture.sample(kEvidence), 1);
 }
 
 TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
@@ -312,16 +312,16 @@ TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
   vmstat.fields[2].value += 3;
   failed_allocation(4, clock.boot());
   wait(seconds(2));
-  EXPECT_EQ(fixture.get(kEvidence), 0);
+  EXPECT_EQ(fixture.sample(kEvidence), 0);
   tally().probe_ended(clock.boot());
   wait(seconds(5));
   vmstat.fields[2].value += 3;
   wait(seconds(10));
-  EXPECT_EQ(fixture.get(kEvidence), 0) << "vmstat is read now and then";
+  EXPECT_EQ(fixture.sample(kEvidence), 0) << "vmstat is read now and then";
   wait(seconds(30));
   vmstat.fields[2].value += 3;
   wait(seconds(1));
-  EXPECT_EQ(fixture.get(kEvidence), 1);
+  EXPECT_EQ(fixture.sample(kEvidence), 1);
 }
 
 TEST(RecentEventsOptions, WhenTheProbeRanIsKnownWithoutTheLog) {
@@ -359,7 +359,7 @@ TEST(RecentEventsOptions, WhenTheProbeRanIsKnownWithoutTheLog) {
 TEST_F(RecentEventsTest, AFailureShortlyBeforeTheStartCounts) {
   failed_allocation(3, clock.boot() - minutes(2));
   begin_with_vmstat();
-  EXPECT_EQ(fixture.get(kEvidence), 1);
+  EXPECT_EQ(fixture.sample(kEvidence), 1);
 }
 
 }  // namespace

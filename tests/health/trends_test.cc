@@ -6,7 +6,7 @@
 #include "collectors/jetson/nvmap/source.h"
 #include "collectors/proc/meminfo.h"
 #include "collectors/processes/group/shown_groups.h"
-#include "tests/health/derived_metric_fixture.h"
+#include "tests/health/sample_cycle.h"
 
 namespace jetmem {
 namespace {
@@ -34,9 +34,9 @@ class TrendsTest : public testing::Test {
     nvmap.heaps[0].orphan_bytes = 0;
     nvmap.heaps[1].orphan_bytes = kMiB;
     processes.shown = &shown;
-    fixture.reading(meminfo);
-    fixture.reading(nvmap);
-    fixture.reading(processes);
+    fixture.set(&meminfo);
+    fixture.set(&nvmap);
+    fixture.set(&processes);
   }
 
   void set_groups(const std::vector<std::pair<std::string, std::uint64_t>>& groups) {
@@ -61,7 +61,7 @@ class TrendsTest : public testing::Test {
   Processes processes;
   ShownGroups shown;
   std::vector<std::uint64_t> bytes;
-  DerivedMetricFixture<Trends> fixture;
+  DerivedCycle<Trends> fixture;
 };
 
 TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
@@ -71,21 +71,21 @@ TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
     minute();
   }
   EXPECT_FALSE(fixture.has(kAvailableFit));
-  EXPECT_EQ(fixture.absent_for("too_few_values"), 3U);
+  EXPECT_EQ(fixture.left_out("too_few_values"), 3U);
   for (int i = 0; i < 10; ++i) {
     meminfo.fields[0].value -= 6 * kMiB;
     *nvmap.heaps[1].orphan_bytes += 2 * kMiB;
     minute();
   }
-  EXPECT_NEAR(fixture.get(kAvailable), -0.1 * kMiB, 1);
-  EXPECT_GT(fixture.get(kAvailableFit), 0.95);
+  EXPECT_NEAR(fixture.sample(kAvailable), -0.1 * kMiB, 1);
+  EXPECT_GT(fixture.sample(kAvailableFit), 0.95);
   const double left = static_cast<double>(meminfo.fields[0].value) / (0.1 * kMiB);
-  EXPECT_NEAR(fixture.get(kExhaustion), left, 70);
-  EXPECT_NEAR(fixture.get(kOrphans), 2.0 * kMiB / 60, 1);
+  EXPECT_NEAR(fixture.sample(kExhaustion), left, 70);
+  EXPECT_NEAR(fixture.sample(kOrphans), 2.0 * kMiB / 60, 1);
   // NvMapMemUsed does not move.
-  EXPECT_EQ(fixture.get("jetmem_trend_r_squared{of=\"NvMapMemUsed\"}"), 0);
+  EXPECT_EQ(fixture.sample("jetmem_trend_r_squared{of=\"NvMapMemUsed\"}"), 0);
   EXPECT_FALSE(fixture.has("jetmem_trend_bytes_per_second{of=\"NvMapMemUsed\"}"));
-  EXPECT_EQ(fixture.absent_for("no_steady_trend"), 1U);
+  EXPECT_EQ(fixture.left_out("no_steady_trend"), 1U);
 }
 
 TEST_F(TrendsTest, NoEndThatIsFarOffOrNeverComes) {
@@ -95,12 +95,12 @@ TEST_F(TrendsTest, NoEndThatIsFarOffOrNeverComes) {
   }
   EXPECT_TRUE(fixture.has(kAvailable));
   EXPECT_FALSE(fixture.has(kExhaustion));
-  EXPECT_EQ(fixture.absent_for("no_exhaustion_within_30_days"), 1U);
+  EXPECT_EQ(fixture.left_out("no_exhaustion_within_30_days"), 1U);
   for (int i = 0; i < 125; ++i) {
     meminfo.fields[0].value += kMiB;
     minute();
   }
-  EXPECT_GT(fixture.get(kAvailable), 0);
+  EXPECT_GT(fixture.sample(kAvailable), 0);
   EXPECT_FALSE(fixture.has(kExhaustion));
 }
 
@@ -112,14 +112,14 @@ TEST_F(TrendsTest, NothingOfASourceThatIsBlind) {
   }
   ASSERT_TRUE(fixture.has(kAvailable));
   ASSERT_TRUE(fixture.has(kOrphans));
-  fixture.set_valid(0, false);
+  fixture.lose(0);
   nvmap.heaps[0].orphan_bytes.reset();
   minute();
   EXPECT_FALSE(fixture.has(kAvailable)) << "what was is not what is";
   EXPECT_FALSE(fixture.has(kAvailableFit));
   EXPECT_FALSE(fixture.has(kExhaustion));
   EXPECT_FALSE(fixture.has(kOrphans)) << "a part is not the sum";
-  EXPECT_EQ(fixture.absent_for("orphans_not_known"), 1U);
+  EXPECT_EQ(fixture.left_out("orphans_not_known"), 1U);
 }
 
 TEST_F(TrendsTest, GroupsHaveTheirOwn) {
@@ -128,7 +128,7 @@ TEST_F(TrendsTest, GroupsHaveTheirOwn) {
     read_processes();
     minute();
   }
-  EXPECT_NEAR(fixture.get(group_key("camera")), 3.0 * kMiB / 60, 1);
+  EXPECT_NEAR(fixture.sample(group_key("camera")), 3.0 * kMiB / 60, 1);
   EXPECT_FALSE(fixture.has(group_key("model")));
   // One that is gone has none.
   set_groups({{"model", 900 * kMiB}});
@@ -146,7 +146,7 @@ TEST_F(TrendsTest, AReadingIsTakenOnce) {
     for (int n = 0; n < 10; ++n) minute();
   }
   EXPECT_FALSE(fixture.has(group_key("camera"))) << "12 values, not 120";
-  EXPECT_GE(fixture.absent_for("too_few_values"), 1U);
+  EXPECT_GE(fixture.left_out("too_few_values"), 1U);
 }
 
 TEST_F(TrendsTest, WhatBytesAreMadeOfChanges) {
@@ -165,12 +165,12 @@ TEST_F(TrendsTest, WhatBytesAreMadeOfChanges) {
   minutes_of(20);
   EXPECT_FALSE(fixture.has(group_key("camera")));
   minutes_of(20);
-  EXPECT_NEAR(fixture.get(group_key("camera")), 1.0 * kMiB / 60, 1);
+  EXPECT_NEAR(fixture.sample(group_key("camera")), 1.0 * kMiB / 60, 1);
   // A walk that was cut saw only some of them.
   processes.left_out = 1;
   minute();
   EXPECT_FALSE(fixture.has(group_key("camera")));
-  EXPECT_EQ(fixture.absent_for("walk_cut"), 1U);
+  EXPECT_EQ(fixture.left_out("walk_cut"), 1U);
 }
 
 TEST_F(TrendsTest, GroupsComeAndGoWithoutEnd) {

@@ -33,17 +33,16 @@ struct RecorderFailureTest : RecorderTest {
 };
 
 TEST_F(RecorderFailureTest, AHangingDiskIsReportedWhileItHangs) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   disk->hangs = true;
   recorder->urgent("oom");
   step(1);
   ASSERT_TRUE(until([&] { return errors("hangs") == 1; }));
   EXPECT_EQ(metric("jetmem_history_up"), 0);
-  EXPECT_EQ(log.with("does not answer"), 1U);
+  EXPECT_EQ(log.count("does not answer"), 1U);
   for (int i = 0; i < 100; ++i) step(i);
   EXPECT_EQ(errors("hangs"), 1);
-  EXPECT_EQ(log.with("does not answer"), 1U);
+  EXPECT_EQ(log.count("does not answer"), 1U);
   // What waits is shown, and that it is not all.
   const auto past = recorder->history().past({kKey, seconds(0), kYear2026 + hours(9), {}});
   ASSERT_TRUE(past);
@@ -54,14 +53,13 @@ TEST_F(RecorderFailureTest, AHangingDiskIsReportedWhileItHangs) {
   EXPECT_FALSE(recorder->history().series(""));
   disk->hangs = false;
   ASSERT_TRUE(until([&] { return metric("jetmem_history_up") == 1; }));
-  EXPECT_EQ(log.with("nothing was lost"), 1U);
+  EXPECT_EQ(log.count("nothing was lost"), 1U);
   ASSERT_TRUE(until([&] { return writes("oom") == 1; }));
   EXPECT_EQ(recorder->history().events({})->problem, "");
 }
 
 TEST_F(RecorderFailureTest, AHangingDiskDoesNotHoldUpTheEnd) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   disk->hangs = true;
   recorder->urgent("oom");
   step(1);
@@ -69,18 +67,17 @@ TEST_F(RecorderFailureTest, AHangingDiskDoesNotHoldUpTheEnd) {
   EXPECT_FALSE(recorder->finish(milliseconds(300)));
   recorder.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, seconds(2));
-  EXPECT_EQ(log.with("did not answer in time"), 1U);
+  EXPECT_EQ(log.count("did not answer in time"), 1U);
   disk->hangs = false;
 }
 
 TEST_F(RecorderFailureTest, AFullDiskIsFoundWithinAMinute) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   disk->full = true;
   for (int i = 0; i < 7; ++i) step(i);
   ASSERT_TRUE(until([&] { return metric("jetmem_history_up") == 0; }));
   EXPECT_EQ(errors("disk_full"), 1);
-  EXPECT_EQ(log.with("the next write will fail"), 1U);
+  EXPECT_EQ(log.count("the next write will fail"), 1U);
   for (int i = 0; i < 30; ++i) {
     step(i);
     std::this_thread::sleep_for(milliseconds(1));
@@ -89,29 +86,27 @@ TEST_F(RecorderFailureTest, AFullDiskIsFoundWithinAMinute) {
   disk->full = false;
   for (int i = 0; i < 7; ++i) step(i);
   ASSERT_TRUE(until([&] { return metric("jetmem_history_up") == 1; }));
-  EXPECT_EQ(log.with("writable"), 1U);
+  EXPECT_EQ(log.count("writable"), 1U);
 }
 
 TEST_F(RecorderFailureTest, LostEventsAreReported) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   step(1);
   break_disk();
   recorder->urgent("alert");
   step(2);
-  ASSERT_TRUE(until([&] { return log.with("cannot write") == 1; }));
+  ASSERT_TRUE(until([&] { return log.count("cannot write") == 1; }));
   for (int i = 0; i < 700; ++i) alert("event " + std::to_string(i));
-  EXPECT_EQ(log.with("memory is full of unwritten events"), 1U);
+  EXPECT_EQ(log.count("memory is full of unwritten events"), 1U);
   mend_disk();
   clock.advance(minutes(2));
   ASSERT_TRUE(until_up());
-  EXPECT_EQ(log.with("nothing was lost"), 0U);
-  EXPECT_EQ(log.with("events were lost"), 1U);
+  EXPECT_EQ(log.count("nothing was lost"), 0U);
+  EXPECT_EQ(log.count("events were lost"), 1U);
 }
 
 TEST_F(RecorderFailureTest, AFailingDiskMakesNoExtraStepsNorShortBlocks) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   break_disk();
   const double before = metric("jetmem_history_snapshots_total");
   for (int second = 0; second < 3600; ++second) {
@@ -126,13 +121,12 @@ TEST_F(RecorderFailureTest, AFailingDiskMakesNoExtraStepsNorShortBlocks) {
 }
 
 TEST_F(RecorderFailureTest, WhatIsUrgentIsWrittenAlthoughAnOlderBlockWaits) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 30; ++i) step(i);
   break_disk();
   recorder->urgent("alert");
   step(30);
-  ASSERT_TRUE(until([&] { return log.with("cannot write") == 1; }));
+  ASSERT_TRUE(until([&] { return log.count("cannot write") == 1; }));
   for (int i = 0; i < 170; ++i) step(i);
   for (int i = 0; i < 4; ++i) {
     std::this_thread::sleep_for(milliseconds(50));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "history/recorder/recorder.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -25,18 +26,6 @@ inline constexpr Descriptor kUsed{
     .name = "jetmem_cma_used_bytes", .labels = {"area"}, .max_series = 600};
 inline constexpr const char* kKey = "jetmem_cma_used_bytes{area=\"0\"}";
 inline constexpr Nanoseconds kYear2026 = seconds(1'780'000'000);
-
-struct CapturedLog final : Log {
-  void write(LogEntry entry) override { entries.push_back(std::move(entry)); }
-  std::size_t with(std::string_view words) const {
-    std::size_t count = 0;
-    for (const LogEntry& entry : entries) {
-      if (entry.message.find(words) != std::string::npos) ++count;
-    }
-    return count;
-  }
-  std::vector<LogEntry> entries;
-};
 
 // The disk as the recorder's thread finds it.
 struct Disk {
@@ -91,6 +80,10 @@ struct RecorderTest : testing::Test {
   bool until_up() {
     return until([&] { return metric("jetmem_history_up") == 1; });
   }
+  void begin_up() {
+    begin();
+    ASSERT_TRUE(until_up());
+  }
   double writes(const char* why) const {
     return metric(std::string("jetmem_history_writes_total{reason=\"") + why + "\"}");
   }
@@ -119,7 +112,7 @@ struct RecorderTest : testing::Test {
   std::string boot_id = "boot-a";
   TempDir directory;
   ManualClock clock;
-  CapturedLog log;
+  RecordedLog log;
   WallTrust trust = WallTrust::kSynced;
   SampleTable table;
   std::size_t section = table.add_section("test");

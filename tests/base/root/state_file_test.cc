@@ -6,16 +6,11 @@
 #include <filesystem>
 
 #include "base/root/small_file.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
-
-class RecordedLog final : public Log {
- public:
-  void write(LogEntry entry) override { entries.push_back(std::move(entry)); }
-  std::vector<LogEntry> entries;
-};
 
 Result<std::string> any(std::string_view text) { return std::string(text); }
 

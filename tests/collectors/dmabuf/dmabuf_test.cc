@@ -32,6 +32,11 @@ class DmabufTest : public SourceTest<DmabufSource> {
   void comm(std::uint32_t pid, std::string_view name) {
     fixture.file("/proc/" + std::to_string(pid) + "/comm", std::string(name) + "\n");
   }
+  // A process that holds one buffer.
+  void holder(std::uint32_t pid, std::string_view name, std::uint64_t inode, std::uint64_t size) {
+    comm(pid, name);
+    buffer(pid, 3, inode, size);
+  }
   void scanned(std::uint64_t processes, std::uint64_t denied = 0) {
     note(kNoteProcesses, processes);
     note(kNoteDenied, denied);
@@ -100,8 +105,7 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
 
 // 5.3 to 5.13.
 TEST_F(DmabufTest, TheInodeMayComeFromARecordOfItsOwn) {
-  comm(1, "a");
-  buffer(1, 3, 0, 1000);
+  holder(1, "a", 0, 1000);
   fixture.file("/proc/1/fd/3", "ino:\t77\n");
   buffer(1, 4, 0, 1000);
   fixture.file("/proc/1/fd/4", "ino:\t77\n");
@@ -244,8 +248,7 @@ TEST_F(DmabufTest, ManyNamesBecomeOther) {
          "worker-" + std::string(1, static_cast<char>('a' + i % 26)) + std::string(i / 26, 'x'));
     buffer(100 + i, 3, 1000 + i, 100 * (i + 1));
   }
-  comm(200, "other");
-  buffer(200, 3, 1, 1'000'000);
+  holder(200, "other", 1, 1'000'000);
   scanned(31);
   EXPECT_EQ(reading().held.names.size(), 31U);
   int series = 0;
@@ -260,12 +263,10 @@ TEST_F(DmabufTest, ManyNamesBecomeOther) {
 
 // Names that change all the time get no series each.
 TEST_F(DmabufTest, ANewNameWaitsForItsSeries) {
-  comm(1, "steady");
-  buffer(1, 3, 1, 10);
+  holder(1, "steady", 1, 10);
   scanned(3);
   ASSERT_TRUE(fixture.run());
-  comm(2, "job");
-  buffer(2, 3, 2, 1000);
+  holder(2, "job", 2, 1000);
   ASSERT_TRUE(fixture.run());
   EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=job}"));
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=other}"), 1000);
@@ -277,8 +278,7 @@ TEST_F(DmabufTest, ANewNameWaitsForItsSeries) {
 }
 
 TEST_F(DmabufTest, OfAWalkThatWasCutThereAreNoTotals) {
-  comm(1, "a");
-  buffer(1, 3, 1, 10);
+  holder(1, "a", 1, 10);
   scanned(3);
   note(kNoteProcessesLeftOut, 5);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=a}"), 10);
@@ -289,11 +289,9 @@ TEST_F(DmabufTest, OfAWalkThatWasCutThereAreNoTotals) {
 }
 
 TEST_F(DmabufTest, ALeakGrowsBeyondTheBound) {
-  comm(1, "leak");
-  buffer(1, 3, 1, 10);
+  holder(1, "leak", 1, 10);
   fixture.file("/proc/1/beyond bound", "4904\n");
-  comm(2, "a");
-  buffer(2, 3, 2, 70);
+  holder(2, "a", 2, 70);
   scanned(2);
   note(kNoteDescriptorsLeftOut, 4904);
   EXPECT_EQ(value("jetmem_dmabuf_holder_descriptors{command=leak}"), 4905);
@@ -332,12 +330,9 @@ TEST_F(DmabufTest, ExportersBeyondTheBoundAreOther) {
 }
 
 TEST_F(DmabufTest, NamesOfOneKindAreOne) {
-  comm(1, "job-8231");
-  buffer(1, 3, 1, 10);
-  comm(2, "job-8232");
-  buffer(2, 3, 2, 10);
-  comm(3, "gst-launch-1.0");
-  buffer(3, 3, 3, 5);
+  holder(1, "job-8231", 1, 10);
+  holder(2, "job-8232", 2, 10);
+  holder(3, "gst-launch-1.0", 3, 5);
   scanned(3);
   EXPECT_EQ(fixture.sample("jetmem_dmabuf_holder_bytes{command=job-*}"), 20);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=gst-launch-1.0}"), 5);
@@ -345,8 +340,7 @@ TEST_F(DmabufTest, NamesOfOneKindAreOne) {
 
 TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   fixture.file(kBufinfoPath, kBufinfo);
-  comm(5, "a");
-  buffer(5, 3, 7, 1000);
+  holder(5, "a", 7, 1000);
   fixture.file("/proc/5/fd/9", "anon_inode:dmabuf\n");
   scanned(7, 2);
   ASSERT_TRUE(fixture.run());

@@ -34,6 +34,10 @@ class SamplerTest : public testing::Test {
     sampler_->collect(0);
     sampler_->finish_cycle();
   }
+  void cycle_with(std::string_view meminfo) {
+    tree_.write("proc/meminfo", meminfo);
+    cycle();
+  }
   double value(std::string_view key) const { return table_.value_of(key); }
   double state(std::string_view name) const {
     return value("jetmem_source_state{source=\"meminfo\",state=\"" + std::string(name) + "\"}");
@@ -49,8 +53,7 @@ class SamplerTest : public testing::Test {
 };
 
 TEST_F(SamplerTest, FromTextToSamples) {
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   EXPECT_EQ(value(kFree), 4096);
   EXPECT_EQ(state("ok"), 1);
   EXPECT_EQ(state("failed"), 0);
@@ -58,8 +61,7 @@ TEST_F(SamplerTest, FromTextToSamples) {
 }
 
 TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   tree_.write("proc/meminfo", "garbage\n");
   clock_.advance(seconds(1));
   cycle();
@@ -71,8 +73,7 @@ TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
   EXPECT_TRUE(std::isnan(value(kFree))) << "older than three intervals: dropped, not repeated";
   EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 1);
   EXPECT_EQ(value("jetmem_source_errors_total{reason=\"malformed\",source=\"meminfo\"}"), 2);
-  tree_.write("proc/meminfo", "MemFree: 8 kB\n");
-  cycle();
+  cycle_with("MemFree: 8 kB\n");
   EXPECT_EQ(value(kFree), 8192);
   EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 0);
   EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "failed", "stale", "ok"}));
@@ -93,8 +94,8 @@ TEST_F(SamplerTest, NothingIsStaleInOneShot) {
   EXPECT_FALSE(sampler_->status(0).stale);
 }
 
-// With a fast clock an answer may be under way for many intervals. A failure is reported at once, and
-// what was read before it gets no older than ever.
+// With a fast clock an answer may be under way for many intervals. A failure is reported at once,
+// and what was read before it gets no older than ever.
 TEST_F(SamplerTest, AnAnswerUnderWayMakesNothingStale) {
   std::vector<std::unique_ptr<Source>> sources;
   sources.push_back(std::make_unique<MeminfoSource>());
@@ -135,16 +136,14 @@ TEST_F(SamplerTest, StalenessGoesByTheIntervalTheReadingWasMadeUnder) {
 }
 
 TEST_F(SamplerTest, TimeInSuspendAgesTheData) {
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   clock_.suspend(std::chrono::hours(8));
   sampler_->finish_cycle();
   EXPECT_TRUE(std::isnan(value(kFree)));
 }
 
 TEST_F(SamplerTest, AbsentHasNoLastValue) {
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   ASSERT_EQ(::unlink(tree_.file("proc/meminfo").c_str()), 0);
   cycle();
   EXPECT_EQ(state("absent"), 1);
@@ -155,16 +154,14 @@ TEST_F(SamplerTest, AbsentHasNoLastValue) {
 TEST_F(SamplerTest, OneLogLineForAChangeNotForATick) {
   tree_.write("proc/meminfo", "garbage 1\n");
   for (int i = 0; i < 10; ++i) {
-    tree_.write("proc/meminfo", "garbage " + std::to_string(i) + "\n");
-    cycle();
+    cycle_with("garbage " + std::to_string(i) + "\n");
   }
   EXPECT_EQ(changes_, std::vector<std::string>{"failed"});
   EXPECT_EQ(sampler_->status(0).reason, "line 1: expected 'Name: number', found 'garbage 9'");
 }
 
 TEST_F(SamplerTest, DisabledIsSaidAndSilent) {
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   sampler_->set_enabled(0, false);
   cycle();
   EXPECT_TRUE(std::isnan(value(kFree)));
@@ -309,14 +306,11 @@ TEST_F(SamplerTest, BlindIsWhatFailedOrIsOldAndNothingElse) {
   constexpr const char* kBlind = "jetmem_source_failing{source=\"meminfo\"}";
   sampler_->finish_cycle();
   EXPECT_TRUE(std::isnan(value(kBlind))) << "pending";
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   EXPECT_EQ(value(kBlind), 0);
-  tree_.write("proc/meminfo", "garbage\n");
-  cycle();
+  cycle_with("garbage\n");
   EXPECT_EQ(value(kBlind), 1) << "at once, though its last values still stand";
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   EXPECT_EQ(value(kBlind), 0);
   clock_.advance(seconds(4));
   sampler_->finish_cycle();
@@ -336,8 +330,7 @@ TEST_F(SamplerTest, BlindIsWhatFailedOrIsOldAndNothingElse) {
 
 TEST_F(SamplerTest, OldDataOfWhatIsLeftAloneOnPurposeIsNoBlindness) {
   constexpr const char* kBlind = "jetmem_source_failing{source=\"meminfo\"}";
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   sampler_->skip(0, "it would take too long");
   clock_.advance(seconds(4));
   sampler_->finish_cycle();

@@ -11,7 +11,7 @@
 #include "daemon/log/async_logger.h"
 #include "rules/export/message_catalog.h"
 #include "rules/model/alert_fields.h"
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {

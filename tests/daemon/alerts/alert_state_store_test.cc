@@ -10,7 +10,7 @@
 
 #include "base/root/small_file.h"
 #include "rules/engine/saved.h"
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -44,6 +44,10 @@ class AlertStateStoreTest : public testing::Test {
     engine_.begin(now_);
     engine_.set(*id, value);
     engine_.evaluate();
+  }
+  void step(double value, AlertStateStore& store) {
+    step(value);
+    store.keep(engine_, kSources, now_);
   }
   AlertStateStore state_store(const std::string& boot_id = "boot") {
     return {directory_.path(), boot_id, log_};
@@ -84,17 +88,14 @@ TEST_F(AlertStateStoreTest, KeepsAlertsAndPast) {
 
 TEST_F(AlertStateStoreTest, WithoutAlertsItWritesOnlyThePastAndThatSeldom) {
   AlertStateStore kept = state_store();
-  step(0);
-  kept.keep(engine_, kSources, now_);
+  step(0, kept);
   std::filesystem::remove(directory_.file("alerts.json"));
   std::filesystem::remove(directory_.file("alerts-past.json"));
   for (int i = 0; i < 19; ++i) {
-    step(0);
-    kept.keep(engine_, kSources, now_);
+    step(0, kept);
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
-  step(0);
-  kept.keep(engine_, kSources, now_);
+  step(0, kept);
   EXPECT_FALSE(std::filesystem::exists(directory_.file("alerts.json")));
   EXPECT_TRUE(std::filesystem::exists(directory_.file("alerts-past.json")));
 }
@@ -115,17 +116,14 @@ TEST_F(AlertStateStoreTest, TheFirstStepReplacesWhatWasLeft) {
 
 TEST_F(AlertStateStoreTest, AlertsAreWrittenWhenTheyChangeAndEachMinute) {
   AlertStateStore kept = state_store();
-  step(1);
-  kept.keep(engine_, kSources, now_);
+  step(1, kept);
   std::filesystem::remove(directory_.file("alerts.json"));
   const auto written = [&] { return std::filesystem::exists(directory_.file("alerts.json")); };
   for (int i = 0; i < 3; ++i) {
-    step(2 + i);
-    kept.keep(engine_, kSources, now_);
+    step(2 + i, kept);
   }
   EXPECT_FALSE(written()) << "only its value is another";
-  step(5);
-  kept.keep(engine_, kSources, now_);
+  step(5, kept);
   EXPECT_TRUE(written()) << "a minute has passed";
   EXPECT_EQ(state_store().load(now_)->saved.last_step, now_);
   std::filesystem::remove(directory_.file("alerts.json"));
@@ -210,16 +208,14 @@ TEST_F(AlertStateStoreTest, AFullDirectoryIsSaidOnceAndRecovers) {
   }
   AlertStateStore kept(full, "boot", log_);
   for (int i = 0; i < 50; ++i) {
-    step(1);
-    kept.keep(engine_, kSources, now_);
+    step(1, kept);
   }
   EXPECT_GE(kept.failures(), 50U);
   EXPECT_EQ(log_.entries.size(), 2U) << "one for each file";
   EXPECT_FALSE(std::filesystem::exists(full + "/alerts.json.new")) << "nothing is left behind";
   std::filesystem::remove(full + "/fill");
   for (int i = 0; i < 25; ++i) {
-    step(1);
-    kept.keep(engine_, kSources, now_);
+    step(1, kept);
   }
   EXPECT_EQ(log_.entries.size(), 4U);
   EXPECT_TRUE(AlertStateStore(full, "boot", log_).load(now_).has_value());

@@ -187,10 +187,10 @@ TEST_F(NotifierTest, OneThatFailsIsLoggedWithItsWords) {
   hook->notify(notification());
   ASSERT_TRUE(comes_to("failed"));
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_THAT(log.entries[0], HasSubstr("JetmemCmaExhausted (firing)"));
-  EXPECT_THAT(log.entries[0], HasSubstr("ended with status 3: no route"));
-  EXPECT_THAT(log.entries[0], HasSubstr("it printed: connecting to pager"));
-  EXPECT_THAT(log.entries[0], Not(HasSubstr("second")));
+  EXPECT_THAT(log.entries[0].message, HasSubstr("JetmemCmaExhausted (firing)"));
+  EXPECT_THAT(log.entries[0].message, HasSubstr("ended with status 3: no route"));
+  EXPECT_THAT(log.entries[0].message, HasSubstr("it printed: connecting to pager"));
+  EXPECT_THAT(log.entries[0].message, Not(HasSubstr("second")));
 }
 
 TEST_F(NotifierTest, MissingProgram) {
@@ -405,8 +405,8 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   hook->finish();
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_THAT(log.entries[0], HasSubstr("3 notifications unsent"));
-  EXPECT_THAT(log.entries[0], HasSubstr("Runs (firing), Waits (firing), Over (resolved)"));
+  EXPECT_THAT(log.entries[0].message, HasSubstr("3 notifications unsent"));
+  EXPECT_THAT(log.entries[0].message, HasSubstr("Runs (firing), Waits (firing), Over (resolved)"));
   EXPECT_EQ(drops("stopping"), 3);
   EXPECT_EQ(drops("disabled"), 0);
   EXPECT_EQ(read("alert-hook.json"), file);

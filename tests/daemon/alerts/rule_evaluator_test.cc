@@ -10,7 +10,7 @@
 
 #include "collectors/proc/meminfo.h"
 #include "collectors/proc/vmstat.h"
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -137,6 +137,10 @@ class RuleEvaluatorTest : public testing::Test {
       ASSERT_TRUE(evaluate());
     }
   }
+  void steps_with_free(int kib, int n = 1) {
+    free_kib(kib);
+    steps(n);
+  }
   double metric(const std::string& key) {
     {
       SampleWriter out(table_, section_, clock_.boot());
@@ -185,14 +189,12 @@ TEST_F(RuleEvaluatorTest, JudgesTellsAndShows) {
   start();
   steps(1);
   EXPECT_EQ(state("LowFree"), 0);
-  free_kib(100);
-  steps(1);
+  steps_with_free(100);
   EXPECT_EQ(state("LowFree"), 1);
   steps(4);
   EXPECT_EQ(state("LowFree"), 2);
   EXPECT_EQ(unknown("LowFree"), 0);
-  free_kib(4096);
-  steps(1);
+  steps_with_free(4096);
   EXPECT_EQ(state("LowFree"), 0);
   EXPECT_EQ(logged_, (List{"pending", "firing", "resolved"}));
   EXPECT_EQ(entries(), logged_);
@@ -208,8 +210,7 @@ TEST_F(RuleEvaluatorTest, AMistakeAtTheStartIsReportedAndTheOthersAreJudged) {
       "      - metric: jetmem_meminfi_MemFree_bytes\n        below: 1\n    summary: x\n",
       "typo.yaml");
   start();
-  free_kib(1);
-  steps(1);
+  steps_with_free(1);
   EXPECT_EQ(state("LowFree"), 2);
   EXPECT_GE(metric("jetmem_rule_config_errors"), 1);
   EXPECT_EQ(metric("jetmem_rules"), 1);
@@ -247,8 +248,7 @@ TEST_F(RuleEvaluatorTest, AReloadKeepsStateAndPast) {
   start();
   steps(2);
   kills(3);
-  free_kib(1);
-  steps(3);
+  steps_with_free(1, 3);
   EXPECT_EQ(state("Kills", "warning"), 2);
   EXPECT_EQ(state("LowFree"), 1);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(reload());
@@ -326,8 +326,7 @@ TEST_F(RuleEvaluatorTest, TooLittleMemoryIsCountedAndSaidOnce) {
   rules(kLowFree);
   settings_.memory = 300;
   start();
-  free_kib(1);
-  steps(5);
+  steps_with_free(1, 5);
   EXPECT_EQ(metric("jetmem_rules_series_refused"), 1);
   EXPECT_EQ(count_logged("no room within rules.memory"), 1U);
   settings_.memory = 2U << 20;
@@ -415,8 +414,7 @@ TEST_F(RuleEvaluatorTest, BlindInItsSecondConditionItIsUnknownToo) {
   kills(1);
   steps(1);
   vmstat_gone_ = true;
-  free_kib(4096);
-  steps(1);
+  steps_with_free(4096);
   EXPECT_EQ(logged_.back(), "resolved");
 }
 
@@ -429,8 +427,7 @@ TEST_F(RuleEvaluatorTest, WhatWasUnknownOverARestartIsResolvedInTheEnd) {
   EXPECT_EQ(unknown("LowFree"), 1);
   EXPECT_TRUE(reload());
   meminfo_denied_ = false;
-  free_kib(4096);
-  steps(1);
+  steps_with_free(4096);
   EXPECT_EQ(logged_, (List{"firing", "unknown", "resolved"}));
 }
 
@@ -439,8 +436,7 @@ TEST_F(RuleEvaluatorTest, StepsThatNeverCame) {
   rules(kSlowLowFree, "a.yaml");
   rules(kKills, "b.yaml");
   start();
-  free_kib(1);
-  steps(2);
+  steps_with_free(1, 2);
   clock_.suspend(std::chrono::hours(1));
   kills(1);
   steps(1);
@@ -457,8 +453,7 @@ TEST_F(RuleEvaluatorTest, WhatFiresOverARestartIsNotReportedAgain) {
   steps(2);
   EXPECT_EQ(state("LowFree"), 2);
   EXPECT_EQ(logged_, (List{"firing"}));
-  free_kib(4096);
-  steps(1);
+  steps_with_free(4096);
   EXPECT_EQ(logged_, (List{"firing", "resolved"}));
   EXPECT_EQ(count_logged("is resolved, 1m35s after it began"), 1U) << log_.entries.back().message;
   // And of what has ended nothing comes back.
@@ -559,8 +554,7 @@ TEST_F(RuleEvaluatorTest, WhatIsAbsentAfterARestartIsNotSeenAgain) {
   EXPECT_EQ(unknown("LowFree"), 1);
   EXPECT_EQ(logged_, (List{"firing", "unknown"}));
   meminfo_gone_ = false;
-  free_kib(4096);
-  steps(1);
+  steps_with_free(4096);
   EXPECT_EQ(logged_, (List{"firing", "unknown", "resolved"}));
   EXPECT_EQ(count_logged("it was: Free is 1"), 2U) << "its last value";
 }
@@ -572,8 +566,7 @@ TEST_F(RuleEvaluatorTest, WhatWasOnlyPendingWhenItsSourceWentBlindIsDropped) {
   restart(seconds(20));
   steps(1);
   meminfo_denied_ = false;
-  free_kib(4096);
-  steps(1);
+  steps_with_free(4096);
   EXPECT_EQ(logged_, (List{"pending", "unknown", "cleared"}));
   EXPECT_EQ(count_logged("cleared before firing: Free is 1"), 1U);
   EXPECT_EQ(count_logged("NaN"), 0U);
@@ -646,8 +639,7 @@ TEST_F(RuleEvaluatorTest, ADirectoryThatTakesNothingIsSaidOnceAndItsEnd) {
   rules(kLowFree);
   const std::string missing = runtime_.file("missing");
   start(missing);
-  free_kib(1);
-  steps(3);
+  steps_with_free(1, 3);
   EXPECT_GE(metric("jetmem_alert_state_store_failures_total"), 3);
   EXPECT_EQ(count_logged("a restart will lose the state of alerts"), 1U);
   EXPECT_EQ(count_logged("a restart will lose the samples"), 1U);

@@ -44,6 +44,13 @@ class IncidentCaptureTest : public ProgramRunning {
     transition.change = change;
     capture->notify(transition);
   }
+  void make_and_fire() {
+    make();
+    fire();
+  }
+  bool comes_to(const std::string& outcome, double times = 1) {
+    return run_until([&] { return count(outcome) == times; });
+  }
   double value(const std::string& key) {
     SampleWriter out(table, 0, clock.boot());
     capture->write(out);
@@ -63,10 +70,9 @@ class IncidentCaptureTest : public ProgramRunning {
 };
 
 TEST_F(IncidentCaptureTest, IsWrittenWhenACriticalAlertFires) {
-  make();
-  fire();
+  make_and_fire();
   EXPECT_EQ(value("jetmem_capture_running"), 1);
-  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  ASSERT_TRUE(comes_to("ok"));
   EXPECT_EQ(value("jetmem_capture_running"), 0);
   EXPECT_THAT(calls(), HasSubstr("capture --automatic --alert JetmemOomKill --output " + directory +
                                  "/captures/jetmem-capture-"));
@@ -74,8 +80,8 @@ TEST_F(IncidentCaptureTest, IsWrittenWhenACriticalAlertFires) {
                                  "--history 21600s --deadline 120s --history-file " +
                                  directory + "/history.db"));
   EXPECT_GT(value("jetmem_capture_last_timestamp_seconds"), 1e9);
-  ASSERT_FALSE(log.whole.empty());
-  EXPECT_EQ(log.whole.back().level, LogLevel::kInfo);
+  ASSERT_FALSE(log.entries.empty());
+  EXPECT_EQ(log.entries.back().level, LogLevel::kInfo);
   EXPECT_TRUE(log.has("/captures/jetmem-capture-"));
 }
 
@@ -94,45 +100,39 @@ TEST_F(IncidentCaptureTest, OnlyThen) {
 }
 
 TEST_F(IncidentCaptureTest, NoMoreOftenThanTheSettingsSayAlsoOverARestart) {
-  make();
-  fire();
+  make_and_fire();
   fire();  // while it is written: no second one
-  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  ASSERT_TRUE(comes_to("ok"));
   fire();
   EXPECT_EQ(count("skipped_interval"), 1);
-  make();
-  fire();
+  make_and_fire();
   run_for(60);
   EXPECT_EQ(count("skipped_interval"), 1);
   clock.ahead += hours(1);
   fire();
-  EXPECT_TRUE(run_until([&] { return count("ok") == 1; }));
+  EXPECT_TRUE(comes_to("ok"));
 }
 
 TEST_F(IncidentCaptureTest, OfAnotherBootSaysNothing) {
-  make();
-  fire();
-  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  make_and_fire();
+  ASSERT_TRUE(comes_to("ok"));
   options.boot_id = "next-boot";
-  make();
-  fire();
-  EXPECT_TRUE(run_until([&] { return count("ok") == 1; }));
+  make_and_fire();
+  EXPECT_TRUE(comes_to("ok"));
 }
 
 TEST_F(IncidentCaptureTest, HowItFailedIsSaid) {
   options.program = script("echo disk full >&2; exit 1\n");
-  make();
-  fire();
-  ASSERT_TRUE(run_until([&] { return count("failed") == 1; }));
+  make_and_fire();
+  ASSERT_TRUE(comes_to("failed"));
   EXPECT_TRUE(log.has("no bundle was written for JetmemOomKill: ended with status 1: disk full"));
   EXPECT_TRUE(std::isnan(value("jetmem_capture_last_timestamp_seconds")));
 }
 
 TEST_F(IncidentCaptureTest, OneThatIsNotThereIsSaid) {
   options.program = directory + "/no-such-program";
-  make();
-  fire();
-  ASSERT_TRUE(run_until([&] { return count("not_started") == 1; }));
+  make_and_fire();
+  ASSERT_TRUE(comes_to("not_started"));
   EXPECT_TRUE(log.has("no-such-program"));
 }
 
@@ -140,8 +140,7 @@ TEST_F(IncidentCaptureTest, ACountUnderWayIsWaitedFor) {
   for (int i = 0; i < 900; ++i) {
     temporary.write("captures/jetmem-capture-X-n" + std::to_string(i) + ".tar.zst.part", "1");
   }
-  make();
-  fire();
+  make_and_fire();
   // Somebody asks for a count, again and again, beyond the moment at which it would begin.
   std::function<void()> ask = [this] { capture->apply(settings); };
   const auto call = [](sd_event_source*, void* what) {
@@ -156,20 +155,19 @@ TEST_F(IncidentCaptureTest, ACountUnderWayIsWaitedFor) {
   run_for(150);
   EXPECT_EQ(count("not_started"), 0);
   sd_event_source_unref(asker);
-  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  ASSERT_TRUE(comes_to("ok"));
   EXPECT_EQ(count("not_started"), 0);
 }
 
 TEST_F(IncidentCaptureTest, StoppingEndsItAndTheNextStartMayBegin) {
   options.program = script("sleep 60\n");
-  make();
-  fire();
+  make_and_fire();
   ASSERT_TRUE(run_until([&] { return capture->pid() > 0; }));
   capture->stop();
   EXPECT_EQ(value("jetmem_capture_running"), 0);
   options.program = script("true\n");
   make();  // no need that it fires anew
-  EXPECT_TRUE(run_until([&] { return count("ok") == 1; }));
+  EXPECT_TRUE(comes_to("ok"));
 }
 
 TEST_F(IncidentCaptureTest, WhatIsKeptIsCounted) {
@@ -188,15 +186,14 @@ TEST_F(IncidentCaptureTest, TheProgramIsReportedWhoseChildItIs) {
   settings.history.directory = directory + "/else";
   capture->apply(settings);
   fire();
-  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  ASSERT_TRUE(comes_to("ok"));
   EXPECT_THAT(calls(), HasSubstr("--history-file " + directory + "/else/history.db"));
   EXPECT_THAT(calls(), HasSubstr("--config /etc/a.yaml --config /etc/b.yaml --daemon "
                                  "unix:/run/x/api.socket"));
 }
 
 TEST_F(IncidentCaptureTest, WhatFiresMeanwhileIsCounted) {
-  make();
-  fire();
+  make_and_fire();
   fire();
   EXPECT_EQ(count("skipped_running"), 1);
   EXPECT_TRUE(log.has("no bundle of its own is written for JetmemOomKill"));
@@ -208,9 +205,8 @@ TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
                            "/tries; for a; do case $a in "
                            "*.tar.zst) mkdir -p ${a%/*}; echo half > $a.part; echo half > "
                            "$a.db-copy;; esac; done; kill -9 $$\n");
-  make();
-  fire();
-  ASSERT_TRUE(run_until([&] { return count("failed") == 3; }));
+  make_and_fire();
+  ASSERT_TRUE(comes_to("failed", 3));
   run_for(100);
   EXPECT_EQ(text_of(directory + "/tries"), "x\nx\nx\n");
   EXPECT_EQ(value("jetmem_capture_bundle_bytes"), 0);
@@ -223,9 +219,8 @@ TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
 
 TEST_F(IncidentCaptureTest, TheNumberGrowsWhateverTheClockSays) {
   temporary.write("captures/jetmem-capture-20991231T000000Z-X-n41.tar.zst", "1");
-  make();
-  fire();
-  ASSERT_TRUE(run_until([&] { return count("ok") == 1; }));
+  make_and_fire();
+  ASSERT_TRUE(comes_to("ok"));
   EXPECT_THAT(calls(), HasSubstr("-JetmemOomKill-n42.tar.zst"));
 }
 
@@ -233,17 +228,15 @@ TEST_F(IncidentCaptureTest, RestartsWithoutEndWriteNoBundlesWithoutEnd) {
   for (int n = 1; n <= 3; ++n) {
     temporary.write("captures/jetmem-capture-X-n" + std::to_string(n) + ".tar.zst", "1");
   }
-  make();
-  fire();
-  EXPECT_TRUE(run_until([&] { return count("skipped_interval") == 1; }));
+  make_and_fire();
+  EXPECT_TRUE(comes_to("skipped_interval"));
   EXPECT_EQ(calls(), "");
   EXPECT_TRUE(log.has("earlier boots included"));
 }
 
 TEST_F(IncidentCaptureTest, WithoutADirectoryThereIsNothing) {
   options.state_directory.clear();
-  make();
-  fire();
+  make_and_fire();
   run_for(60);
   EXPECT_EQ(calls(), "");
   EXPECT_TRUE(std::isnan(value("jetmem_capture_running")));

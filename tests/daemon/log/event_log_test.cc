@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {

@@ -20,9 +20,7 @@ class ProbeProgramEnds : public ProbeProgramTest, public testing::WithParamInter
 TEST_P(ProbeProgramEnds, AreFailuresWithAReason) {
   const BadEnd& end = GetParam();
   settings.probe.deadline = seconds(2);
-  make(end.body);
-  program->due();
-  ASSERT_TRUE(answered(1));
+  make_and_run(end.body);
   if (end.kind != nullptr) {
     EXPECT_EQ(lost(end.kind, end.error, end.target), 1);
     EXPECT_NE(text.find("\"state\":\"failed\""), std::string::npos) << text;

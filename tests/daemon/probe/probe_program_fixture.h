@@ -94,6 +94,11 @@ class ProbeProgramTest : public SourceProgramTest {
     write_program(body);
     make_with_program(settings.probe.program);
   }
+  void make_and_run(const std::string& body = kSound) {
+    make(body);
+    program->due();
+    ASSERT_TRUE(answered(1));
+  }
   void make_with_program(const std::string& path) {
     settings.probe.program = path;
     ProgramContext inputs = context();

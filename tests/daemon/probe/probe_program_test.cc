@@ -5,9 +5,7 @@ namespace jetmem {
 namespace {
 
 TEST_F(ProbeProgramTest, ItsLineIsTheSourcesText) {
-  make();
-  program->due();
-  ASSERT_TRUE(answered(1));
+  make_and_run();
   EXPECT_EQ(error.message, "");
   ProbeRun run;
   ASSERT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
@@ -22,9 +20,10 @@ TEST_F(ProbeProgramTest, ItsLineIsTheSourcesText) {
   EXPECT_TRUE(std::isnan(interval("cuda"))) << "switched off";
   EXPECT_EQ(windows, "()");
   ASSERT_EQ(log.entries.size(), 2U);
-  EXPECT_EQ(log.entries[0].rfind("jetmem-probe runs with the daemon's own rights: connect to", 0),
-            0U);
-  EXPECT_EQ(log.entries[1], "probe, first results of memory: host ok, dmabuf ok");
+  EXPECT_EQ(
+      log.entries[0].message.rfind("jetmem-probe runs with the daemon's own rights: connect to", 0),
+      0U);
+  EXPECT_EQ(log.entries[1].message, "probe, first results of memory: host ok, dmabuf ok");
   later();
   ASSERT_TRUE(answered(2));
   EXPECT_EQ(log.entries.size(), 2U) << "no news";
@@ -41,9 +40,7 @@ TEST_F(ProbeProgramTest, ABootIsLeftAlone) {
 }
 
 TEST_F(ProbeProgramTest, AReloadAsksAgain) {
-  make();
-  program->due();
-  ASSERT_TRUE(answered(1));
+  make_and_run();
   program->apply(settings);
   ASSERT_TRUE(answered(2));
 }
@@ -121,7 +118,7 @@ TEST_F(ProbeProgramTest, AClosedGateIsASkipAndSaidOnce) {
   EXPECT_EQ(starts(), 0);
   ASSERT_EQ(log.entries.size(), 1U);
   EXPECT_EQ(
-      log.entries[0],
+      log.entries[0].message,
       "probes of memory are skipped: MemAvailable minus free CMA is 10 MiB; 64 MiB is needed");
   readings.set_valid(0, false);
   later();
@@ -317,9 +314,7 @@ TEST_F(ProbeProgramTest, ARestartProbesNoEarlier) {
 
 TEST_F(ProbeProgramTest, WithoutADirectoryNothingIsKept) {
   runtime_directory.clear();
-  make();
-  program->due();
-  ASSERT_TRUE(answered(1));
+  make_and_run();
   EXPECT_FALSE(std::filesystem::exists("/probe.json"));
   make();
   program->due();

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "daemon/probe/probe_event_log.h"
-#include "tests/daemon/running_program.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {
@@ -43,7 +43,7 @@ class ProbeStatsTest : public testing::Test {
   Nanoseconds now = seconds(100);
   GateInputs memory;
   ManualClock clock;
-  SavedLogState log;
+  RecordedLog log;
   ProbeEventLog news;
 };
 
@@ -193,11 +193,11 @@ TEST_F(ProbeStatsTest, AChangeOfStateIsReportedWithItsEvidence) {
   bad.reason = "cudaHostAlloc: out of memory";
   take(bad, &run);
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_EQ(log.entries[0],
+  EXPECT_EQ(log.entries[0].message,
             "probe: pinned is failed, was ok; at allocate of 65536 bytes; "
             "cudaErrorMemoryAllocation: cudaHostAlloc: out of memory; MemAvailable 300MiB, MemFree "
             "20MiB, largest CMA run 4MiB in linux,cma, GPU 305MHz, EMC 2133MHz, tj?-thermal 45C");
-  EXPECT_EQ(log.whole[0].level, LogLevel::kError);
+  EXPECT_EQ(log.entries[0].level, LogLevel::kError);
   const std::vector<std::pair<std::string, std::string>> fields{
       {"JETMEM_PROBE_KIND", "pinned"},
       {"JETMEM_PROBE_TARGET", ""},
@@ -205,20 +205,20 @@ TEST_F(ProbeStatsTest, AChangeOfStateIsReportedWithItsEvidence) {
       {"JETMEM_PROBE_STEP", "allocate"},
       {"JETMEM_PROBE_ERROR", "cudaErrorMemoryAllocation"},
       {"JETMEM_SOURCE", "probe"}};
-  EXPECT_EQ(log.whole[0].fields, fields);
+  EXPECT_EQ(log.entries[0].fields, fields);
   take(bad, &run);
   EXPECT_EQ(log.entries.size(), 1U) << "not each time";
   take(probe("pinned", ProbeState::kOk), &run);
   ASSERT_EQ(log.entries.size(), 2U);
-  EXPECT_EQ(log.entries[1].rfind("probe: pinned is ok, was failed; MemAvailable", 0), 0U);
-  EXPECT_EQ(log.whole[1].level, LogLevel::kInfo);
+  EXPECT_EQ(log.entries[1].message.rfind("probe: pinned is ok, was failed; MemAvailable", 0), 0U);
+  EXPECT_EQ(log.entries[1].level, LogLevel::kInfo);
 }
 
 TEST_F(ProbeStatsTest, AFaultAtFirstIsReportedToo) {
   take(probe("host", ProbeState::kMismatch, "mismatch"));
   take(probe("managed", ProbeState::kUnsupported));
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_EQ(log.whole[0].level, LogLevel::kError);
+  EXPECT_EQ(log.entries[0].level, LogLevel::kError);
 }
 
 // A CMA heap is skipped whenever there is not room for four frames.
@@ -228,13 +228,13 @@ TEST_F(ProbeStatsTest, AHeapThatComesAndGoesIsReportedOnce) {
     now += minutes(5);
   }
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_EQ(log.entries[0], "probe: dmabuf linux,cma is skipped, was ok");
+  EXPECT_EQ(log.entries[0].message, "probe: dmabuf linux,cma is skipped, was ok");
   take(probe("dmabuf", ProbeState::kFailed, "ENOMEM", "linux,cma"));
   EXPECT_EQ(log.entries.size(), 2U);
   take(probe("dmabuf", ProbeState::kSkipped, "", "linux,cma"));
   take(probe("dmabuf", ProbeState::kOk, "", "linux,cma"));
   ASSERT_EQ(log.entries.size(), 3U);
-  EXPECT_EQ(log.entries[2], "probe: dmabuf linux,cma is ok, was failed");
+  EXPECT_EQ(log.entries[2].message, "probe: dmabuf linux,cma is ok, was failed");
 }
 
 TEST_F(ProbeStatsTest, TheFirstResultsAreSummedUp) {
@@ -244,7 +244,7 @@ TEST_F(ProbeStatsTest, TheFirstResultsAreSummedUp) {
   run.probes[2].reason = "no such heap";
   news.first(ProbeGroup::kMemory, run);
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_EQ(log.entries[0],
+  EXPECT_EQ(log.entries[0].message,
             "probe, first results of memory: host ok, dmabuf system ok, dmabuf bad? unsupported "
             "(no such heap)");
 }

@@ -12,7 +12,7 @@
 #include "base/root/small_file.h"
 #include "collectors/device/boot/restart_summary.h"
 #include "daemon/state/boot_history.h"
-#include "tests/daemon/recorder.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {

@@ -10,6 +10,7 @@
 
 #include "collectors/proc/zoneinfo.h"
 #include "health/registry.h"
+#include "tests/health/sample_cycle.h"
 
 namespace jetmem {
 namespace {
@@ -145,37 +146,26 @@ TEST(WithoutCma, TakesExactlySoManyPagesAndIsTheWorstCaseForEveryOrder) {
   }
 }
 
-// Both readings through the derivation, as in a round of the daemon.
-struct Machine {
+// Both readings through the derivation, as in a cycle of the daemon.
+struct Machine : Cycle {
   Machine(std::string_view buddy_text, std::string_view zone_text) {
     EXPECT_TRUE(parse_buddyinfo(buddy_text, buddyinfo));
-    readings.add(Readings::tag<Buddyinfo>(), &buddyinfo);
-    readings.set_valid(0, true);
-    readings.add(Readings::tag<Zoneinfo>(), &zoneinfo);
-    if (!zone_text.empty()) {
+    set(&buddyinfo);
+    set(&zoneinfo);
+    if (zone_text.empty()) {
+      lose(1);
+    } else {
       EXPECT_TRUE(parse_zoneinfo(zone_text, zoneinfo));
-      readings.set_valid(1, true);
     }
-    section = table.add_section("fragmentation");
     write();
   }
-
   void write() {
-    absent.reset();
-    WriteContext context{facts, readings, absent};
-    SampleWriter writer(table, section, Nanoseconds(0));
-    Fragmentation().write(writer, context);
+    Fragmentation fragmentation;
+    run(fragmentation);
   }
-  double sample(const std::string& key) const { return table.value_of(key); }
-  std::size_t series() const { return table.sections()[section].slots.size(); }
 
   Buddyinfo buddyinfo;
   Zoneinfo zoneinfo;
-  Facts facts;
-  Readings readings;
-  AbsentValues absent;
-  SampleTable table;
-  std::size_t section = 0;
 };
 
 constexpr std::string_view kBuddy =
@@ -216,8 +206,7 @@ TEST(FragmentationSeries, AnEmptyZoneWouldNotSucceed) {
   EXPECT_TRUE(
       std::isnan(m.sample("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}")));
   EXPECT_EQ(m.sample("jetmem_buddy_best_order_outside_cma"), -1) << "the worst that can be";
-  ASSERT_EQ(m.absent.counts().size(), 1U);
-  EXPECT_EQ(m.absent.counts()[0].reason, "no_free_block_outside_cma");
+  EXPECT_EQ(m.left_out("no_free_block_outside_cma"), 1U);
 }
 
 TEST(FragmentationSeries, WhereFreeCmaIsNotKnownNothingIsGuessed) {
@@ -226,15 +215,13 @@ TEST(FragmentationSeries, WhereFreeCmaIsNotKnownNothingIsGuessed) {
     const Machine m("Node 0, zone DMA 1 1\n", text);
     EXPECT_EQ(m.sample("jetmem_buddy_free_cma_known{node=\"0\",zone=\"DMA\"}"), 0);
     EXPECT_EQ(m.series(), 5U);  // two indices at two orders
-    ASSERT_EQ(m.absent.counts().size(), 1U);
-    EXPECT_EQ(m.absent.counts()[0].reason, "free_cma_unknown");
-    EXPECT_EQ(m.absent.counts()[0].count, 6U);
+    EXPECT_EQ(m.left_out("free_cma_unknown"), 6U);
   }
 }
 
 TEST(FragmentationSeries, NothingWithoutBuddyinfo) {
   Machine m(kBuddy, zone("DMA", "0"));
-  m.readings.set_valid(0, false);
+  m.lose(0);
   m.write();
   EXPECT_EQ(m.series(), 0U);
 }
@@ -255,7 +242,7 @@ TEST(FragmentationSeries, IsRegisteredAndWritesOnlyWhatItDeclares) {
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all[0]->name(), "fragmentation");
   const Machine m(kBuddy, zone("DMA", "1"));
-  for (const auto& slot : m.table.sections()[m.section].slots) {
+  for (const auto& slot : m.table.sections()[0].slots) {
     bool declared = false;
     const Fragmentation fragmentation;
     for (const Descriptor& d : fragmentation.metrics()) declared |= slot.descriptor == &d;

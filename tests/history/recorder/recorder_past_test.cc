@@ -44,8 +44,7 @@ struct RecorderPastTest : RecorderTest {
 };
 
 TEST_F(RecorderPastTest, AClockThatIsNotSetKeepsTheOrder) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 10; ++i) step(i);
   restart("boot-b", WallTrust::kUnset, seconds(400));
   for (int i = 0; i < 5; ++i) step(100 + i);
@@ -60,8 +59,7 @@ TEST_F(RecorderPastTest, AClockThatIsNotSetKeepsTheOrder) {
 }
 
 TEST_F(RecorderPastTest, APlausibleClockBehindTheLastBootKeepsTheOrder) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 170; ++i) step(i);
   restart("boot-b", WallTrust::kPlausible, kYear2026 + seconds(600));
   for (int i = 0; i < 5; ++i) step(1000 + i);
@@ -71,8 +69,7 @@ TEST_F(RecorderPastTest, APlausibleClockBehindTheLastBootKeepsTheOrder) {
 }
 
 TEST_F(RecorderPastTest, MinutesHaveEachStepOnceBetweenCommitAndOutcome) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 60; ++i) step(i);
   for (int i = 0; i < 4; ++i) {
     std::this_thread::sleep_for(milliseconds(50));
@@ -95,8 +92,7 @@ TEST_F(RecorderPastTest, MinutesHaveEachStepOnceBetweenCommitAndOutcome) {
 }
 
 TEST_F(RecorderPastTest, PagesGoOnThroughWhatWaits) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 20; ++i) note("old " + std::to_string(i));
   write_all();
   for (int i = 0; i < 20; ++i) note("waiting " + std::to_string(i));
@@ -125,8 +121,7 @@ TEST_F(RecorderPastTest, PagesGoOnThroughWhatWaits) {
 }
 
 TEST_F(RecorderPastTest, EventsWithoutATimeAreKeptAsTheFileKeepsThem) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   step(1);
   note("no time", false);
   EventsQuery requested;
@@ -141,8 +136,7 @@ TEST_F(RecorderPastTest, EventsWithoutATimeAreKeptAsTheFileKeepsThem) {
 }
 
 TEST_F(RecorderPastTest, TooManyPointsOfFileAndMemoryAreTakenCoarser) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 60; ++i) step(i);
   write_all();
   for (int i = 0; i < 60; ++i) step(i);
@@ -168,15 +162,15 @@ TEST_F(RecorderPastTest, AFileThatCannotBeReadIsNotNothing) {
   // Whoever asked knows; so does who looks at the page and at the log, once for all of them.
   step(2);
   EXPECT_EQ(metric("jetmem_history_read_errors_total"), 3);
-  EXPECT_EQ(log.with("history: 3 queries could not read"), 1U);
+  EXPECT_EQ(log.count("history: 3 queries could not read"), 1U);
   (void)recorder->history().events({});
   step(3);
   EXPECT_EQ(metric("jetmem_history_read_errors_total"), 4);
-  EXPECT_EQ(log.with("queries could not read"), 1U);
+  EXPECT_EQ(log.count("queries could not read"), 1U);
   disk->hangs = false;
   clock.advance(minutes(10));
   step(4);
-  EXPECT_EQ(log.with("history: 1 queries could not read"), 1U);
+  EXPECT_EQ(log.count("history: 1 queries could not read"), 1U);
 }
 
 TEST_F(RecorderPastTest, AFileThatIsNotThereYetIsNotOneThatCannotBeRead) {
@@ -199,8 +193,7 @@ TEST_F(RecorderPastTest, AFileThatIsNotThereYetIsNotOneThatCannotBeRead) {
 }
 
 TEST_F(RecorderPastTest, NewFaultsAfterARestartAreRecorded) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   const Nanoseconds fault = clock.boot();
   recorder->event(kernel("camera", fault));
   step(1);

@@ -14,8 +14,7 @@ namespace jetmem {
 namespace {
 
 TEST_F(RecorderTest, WritesEachHalfHourAndNotBefore) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 170; ++i) step(i);
   EXPECT_EQ(writes("full"), 0);
   EXPECT_EQ(metric("jetmem_history_pending_snapshots"), 171);
@@ -57,8 +56,7 @@ TEST_F(RecorderTest, AStopWritesAllAndANewStartFindsIt) {
 }
 
 TEST_F(RecorderTest, UrgentWritesAtOnceAndThenLessOften) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   step(1);
   recorder->urgent("alert");
   ASSERT_TRUE(until([&] { return writes("alert") == 1; }));
@@ -76,7 +74,7 @@ TEST_F(RecorderTest, UrgentWritesAtOnceAndThenLessOften) {
 TEST_F(RecorderTest, WithoutADirectoryTheLastHalfHourIsThere) {
   begin("");
   for (int i = 0; i < 500; ++i) step(i);
-  EXPECT_EQ(log.with("no directory in this test"), 1U);
+  EXPECT_EQ(log.count("no directory in this test"), 1U);
   EXPECT_EQ(metric("jetmem_history_up"), 0);
   const auto all = points();
   EXPECT_GE(all.size(), 180U);
@@ -96,15 +94,15 @@ TEST_F(RecorderTest, WithoutADirectoryTheLastHalfHourIsThere) {
 TEST_F(RecorderTest, ADiskThatCannotIsReportedOnceAndItsEndToo) {
   const std::string missing = directory.file("not-there");
   begin(missing);
-  ASSERT_TRUE(until([&] { return log.with("cannot write") == 1; }));
+  ASSERT_TRUE(until([&] { return log.count("cannot write") == 1; }));
   for (int i = 0; i < 600; ++i) {
     step(i);
     if (i % 10 == 0) std::this_thread::sleep_for(milliseconds(1));
   }
-  EXPECT_EQ(log.with("cannot write"), 1U);
+  EXPECT_EQ(log.count("cannot write"), 1U);
   EXPECT_EQ(metric("jetmem_history_up"), 0);
   EXPECT_GT(metric("jetmem_history_lost_snapshots_total{reason=\"not_written\"}"), 0);
-  EXPECT_EQ(log.with("the oldest are lost"), 1U);
+  EXPECT_EQ(log.count("the oldest are lost"), 1U);
   EXPECT_LE(metric("jetmem_history_pending_snapshots"), 540);
   const auto waiting = points();
   EXPECT_EQ(waiting.back().average, 599);
@@ -116,7 +114,7 @@ TEST_F(RecorderTest, ADiskThatCannotIsReportedOnceAndItsEndToo) {
     (void)until_up();
   }
   ASSERT_EQ(metric("jetmem_history_up"), 1);
-  EXPECT_EQ(log.with("writing again"), 1U);
+  EXPECT_EQ(log.count("writing again"), 1U);
   ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") < 180; }));
   EXPECT_TRUE(recorder->finish(seconds(5)));
   EXPECT_GT(points().size(), waiting.size());
@@ -132,7 +130,7 @@ TEST_F(RecorderTest, ARemovedFileIsBegunAnewAndSaid) {
   }
   for (int i = 0; i < 200; ++i) step(i);
   ASSERT_TRUE(until([&] { return writes("full") == 2; }));
-  EXPECT_GE(log.with("history.db"), 1U);
+  EXPECT_GE(log.count("history.db"), 1U);
   EXPECT_TRUE(std::filesystem::exists(directory.file("history.db")));
   EXPECT_GT(points().size(), 180U);
   const auto events = recorder->history().events({});
@@ -143,15 +141,13 @@ TEST_F(RecorderTest, ARemovedFileIsBegunAnewAndSaid) {
 
 TEST_F(RecorderTest, ADamagedFileIsSetAside) {
   directory.write("history.db", std::string(100'000, 'x'));
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   EXPECT_EQ(metric("jetmem_history_quarantined_files_total"), 1);
   EXPECT_GE(log.entries.size(), 1U);
 }
 
 TEST_F(RecorderTest, AStormIsAFewRecords) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   std::uint64_t number = 0;
   for (int i = 0; i < 100'000; ++i) {
     const Nanoseconds at = clock.boot() + milliseconds(1) * i;
@@ -169,12 +165,11 @@ TEST_F(RecorderTest, AStormIsAFewRecords) {
 }
 
 TEST_F(RecorderTest, AStormOfDifferentOnesIsBounded) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   for (int i = 0; i < 1000; ++i) recorder->event(kernel("c" + std::to_string(i), clock.boot()));
   cycle(0);
   EXPECT_GT(metric("jetmem_history_lost_events_total{reason=\"no_room\"}"), 700);
-  EXPECT_EQ(log.with("too many different kernel events"), 1U);
+  EXPECT_EQ(log.count("too many different kernel events"), 1U);
 }
 
 TEST_F(RecorderTest, WhatAnEarlierStartRecordedIsNotRecordedAgain) {
@@ -219,8 +214,7 @@ TEST_F(RecorderTest, AClockThatIsSetLateCorrectsWhatWasBefore) {
 }
 
 TEST_F(RecorderTest, ASmallWebThreadMayAskAllTheTime) {
-  begin();
-  ASSERT_TRUE(until_up());
+  begin_up();
   std::atomic<bool> done{false};
   std::atomic<int> requested{0};
   std::atomic<int> wrong{0};

@@ -21,6 +21,7 @@ struct RecordedLog final : Log {
     }
     return found;
   }
+  bool has(std::string_view text) const { return find(text) != nullptr; }
   std::size_t count(std::string_view text) const {
     std::size_t count = 0;
     for (const LogEntry& entry : entries) {
