@@ -21,12 +21,15 @@ class Files(unittest.TestCase):
         self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
         self.assertIn(saying, shown.stdout + shown.stderr)
 
-    def test_promtool_accepts_them(self):
-        fleet.need("promtool")
-        self.accepted("promtool", "check", "config", "--agent", fleet.FLEET / "device/agent.yml")
-        for name in ("centre/prometheus.yml", "centre/reach.yml"):
-            self.accepted("promtool", "check", "config", fleet.FLEET / name)
-        self.accepted("promtool", "check", "rules", fleet.FLEET / "centre/fleet.rules.yml")
+    def test_the_program_that_reads_it_accepts_it(self):
+        for command, name in (("promtool check config --agent", "device/agent.yml"),
+                              ("promtool check config", "centre/prometheus.yml"),
+                              ("promtool check config", "centre/reach.yml"),
+                              ("promtool check rules", "centre/fleet.rules.yml"),
+                              ("amtool check-config", "centre/alertmanager.yml")):
+            with self.subTest(name):
+                fleet.need(command.split()[0])
+                self.accepted(*command.split(), fleet.FLEET / name)
 
     def test_what_is_added_to_a_file_fits_there(self):
         """reach.yml and keep-records.yml into prometheus.yml, keep-rules-only.yml into an agent's file."""
@@ -49,10 +52,6 @@ class Files(unittest.TestCase):
         fleet.need("vmagent")
         self.accepted("vmagent", "-dryRun", f"-promscrape.config={fleet.FLEET}/device/vmagent.yml",
                       "-remoteWrite.url=http://127.0.0.1:9", saying="all the configs are ok")
-
-    def test_amtool_accepts_it(self):
-        fleet.need("amtool")
-        self.accepted("amtool", "check-config", fleet.FLEET / "centre/alertmanager.yml")
 
     def test_what_inhibits_what_is_as_without_a_fleet(self):
         def rules(path):

@@ -408,6 +408,17 @@ class Daemon:
             states = last[0].states() if last else {}
             raise AssertionError(f"{error}\nstates: {states}\nlog:\n{self.log()}") from None
 
+    def wait_for_samples(self, port, cycles=1):
+        """For one whose log cannot be read: until it serves on this port, and has sampled so often."""
+        self.port = port
+
+        def sampled():
+            try:
+                return (self.scrape().value("jetmem_sample_cycles_total") or 0) >= cycles
+            except OSError:
+                return False
+        wait_for("it samples", sampled)
+
     def wait_for_cycles(self, count):
         """Until the daemon has sampled so many times more, and returns that page: what it would do
         by itself has happened by then, however busy the machine is."""

@@ -247,16 +247,6 @@ class Strangers(unittest.TestCase):
 
 
 class WithoutADaemon(unittest.TestCase):
-    def test_lost_output_is_said_whatever_was_found(self):
-        for arguments in (["alerts", "--root", jt.FIXTURES / BOARD], ["rules", "export"],
-                          ["--help"], ["rules", "explain", "JetmemMemoryLow", "--root",
-                                       jt.FIXTURES / BOARD]):
-            with open("/dev/full", "wb") as full:
-                shown = jt.subprocess.run([str(a) for a in [jt.JETMEM, *arguments]], stdout=full,
-                                          stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)
-            self.assertEqual(shown.returncode, 1, arguments)
-            self.assertIn(b"jetmem: cannot write: No space left on device", shown.stderr)
-
     def test_the_page_on_rules_word_for_word(self):
         docs = pathlib.Path(__file__).parents[2] / "docs"
         page = (docs / "write-a-rule.md").read_text()

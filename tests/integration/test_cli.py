@@ -87,8 +87,9 @@ class Metrics(unittest.TestCase):
     def test_full_disk(self):
         if not pathlib.Path("/dev/full").exists():
             self.skipTest("needs /dev/full")
-        for command in (["metrics"], ["sources"], ["sources", "--json"], ["config", "show"],
-                        ["decode"]):
+        board = ["--root", jt.FIXTURES / "orin-nano-8gb"]
+        for command in (["metrics"], ["sources"], ["sources", "--json"], ["config", "show"], ["decode"], ["--help"],
+                        ["alerts", *board], ["rules", "export"], ["rules", "explain", "JetmemMemoryLow", *board]):
             with self.subTest(command=command), open("/dev/full", "wb") as full:
                 refused = jt.subprocess.run([jt.JETMEM, *command], stdout=full, check=False,
                                             stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)

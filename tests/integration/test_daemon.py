@@ -170,14 +170,7 @@ class Ending(unittest.TestCase):
         port = jt.free_port()
         with open(write_end, "wb", buffering=0) as stderr:
             daemon = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", stderr=stderr, wait=False)
-        daemon.port = port
-
-        def samples():
-            try:
-                return (daemon.scrape().value("jetmem_sample_cycles_total") or 0) > 5
-            except OSError:
-                return False
-        jt.wait_for("it samples while its log is stuck", samples)
+        daemon.wait_for_samples(port, 6)
         self.check_stops("SIGTERM to end with a stuck log", daemon)
 
 
@@ -203,37 +196,16 @@ class BusyPort(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
-    def test_wrong_flags(self):
-        for arguments in (["--rot", "/"], ["surplus"], ["--config"], ["--root"]):
-            refused = jt.run([jt.JETMEMD, *arguments])
-            self.assertEqual(refused.returncode, 2, arguments)
-            self.assertEqual(refused.stdout, "", arguments)
-            self.assertTrue(refused.stderr, arguments)
-
-    def test_root_that_is_none(self):
-        refused = jt.run([jt.JETMEMD, "--root", "/nowhere/at/all"])
-        self.assertEqual(refused.returncode, 2)
-        self.assertIn("/nowhere/at/all: No such file or directory", refused.stderr)
-
-    def test_wrong_settings(self):
+    def test_what_is_wrong_is_refused(self):
         path = jt.temp_directory(self) / "wrong.yaml"
-        for text, place, words in (
-                ("sources:\n  memifo:\n    interval: 1s\n", "2:3", "'sources.meminfo'"),
-                ("sources:\n  meminfo:\n    interval: 1\n", "3:15", "sources.meminfo.interval"),
-                ("log:\n  level: loud\n", "2:10", "debug"),
-                ("http:\n  listen: [\"127.0.0.1:99999\"]\n", "2:12", "http.listen"),
-                ("log: {level: info\nhttp: 3\n", "2:5", "YAML")):
-            path.write_text(text)
-            refused = jt.run([jt.JETMEMD, "--config", path])
-            self.assertEqual(refused.returncode, 2, text)
-            self.assertIn(f"{path}:{place}: ", refused.stderr)
-            self.assertIn(words, refused.stderr)
-            self.assertIn("not started", refused.stderr)
-
-    def test_settings_that_are_no_file(self):
-        refused = jt.run([jt.JETMEMD, "--config", "/nowhere.yaml"])
-        self.assertEqual(refused.returncode, 2)
-        self.assertIn("/nowhere.yaml: ", refused.stderr)
+        path.write_text("sources:\n  memifo:\n    interval: 1s\n")
+        for arguments, words in ((["--rot", "/"], "--rot"), (["surplus"], "surplus"), (["--config"], "--config"),
+                                 (["--root"], "--root"), (["--root", "/nowhere"], "/nowhere: "),
+                                 (["--config", path], f"{path}:2:3: "), (["--config", "/nowhere.yaml"], "/nowhere.yaml: ")):
+            with self.subTest(arguments=arguments):
+                refused = jt.run([jt.JETMEMD, *arguments])
+                self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                self.assertIn(words, refused.stderr)
 
     def test_verbose(self):
         settings = "log: {level: error}"

@@ -282,14 +282,7 @@ class Hostile(Probe):
             jt.die_with_parent()
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
-        read, write = os.pipe()
-        jt.at_end(self, os.close, read)
-        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
-        os.write(write, b"x" * 4096)
-        process = subprocess.Popen([PROBE, "--progress", "--deadline", "1"], stdout=write,
-                                   preexec_fn=deaf)
-        os.close(write)
-        jt.at_end(self, process.kill)
+        process = self.blocked("--deadline", "1", preexec_fn=deaf)
         self.assertEqual(process.wait(jt.PATIENCE), -signal.SIGALRM)
 
     def test_killed_it_is_gone(self):

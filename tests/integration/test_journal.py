@@ -74,14 +74,7 @@ class UnderSystemd(unittest.TestCase):
                            listen=f"127.0.0.1:{port}", stderr=stderr,
                            environment={"JOURNAL_STREAM": f"{info.st_dev}:{info.st_ino}"}, **options)
         stderr.close()
-        daemon.port = port
-
-        def serves():
-            try:
-                return (daemon.scrape().value("jetmem_sample_cycles_total") or 0) >= 1
-            except OSError:
-                return False
-        jt.wait_for("it serves", serves)
+        daemon.wait_for_samples(port)
         return daemon
 
     def written_to_stderr(self):

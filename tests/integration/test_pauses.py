@@ -67,18 +67,10 @@ class Log(unittest.TestCase):
         port = jt.free_port()
         with open("/dev/full", "wb") as full:
             daemon = jt.Daemon(self, listen=f"127.0.0.1:{port}", stderr=full, wait=False)
-            daemon.port = port
-            jt.wait_for("the port", lambda: self._answers(daemon))
+            daemon.wait_for_samples(port)
             page = daemon.wait_for_page("failures", lambda p: p.value("jetmem_log_failures_total"))
         self.assertEqual(page.value("jetmem_log_entries_total"), 0)
         self.assertEqual(daemon.stop()[0], 0)
-
-    @staticmethod
-    def _answers(daemon):
-        try:
-            return daemon.scrape()
-        except OSError:
-            return None
 
 
 if __name__ == "__main__":
