@@ -16,7 +16,7 @@
 #include "collectors/sampler/sampler.h"
 #include "health/registry.h"
 #include "report/exposition/exposition.h"
-#include "report/exposition/prometheus_model.h"
+#include "tests/report/exposition/prometheus_model.h"
 
 namespace jetmem {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our writer against prometheus-cpp's: both texts must say the same, sample by sample.
-#include "report/exposition/prometheus_model.h"
+#include "tests/report/exposition/prometheus_model.h"
 
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>

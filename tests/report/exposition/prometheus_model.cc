@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/exposition/prometheus_model.h"
+#include "tests/report/exposition/prometheus_model.h"
 
 #include <map>
 #include <set>
