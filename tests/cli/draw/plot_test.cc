@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "tests/time_zone.h"
+
 namespace jetmem {
 namespace {
 
@@ -51,13 +53,7 @@ TEST(ValueScale, RespectsTheTickLimit) {
 }
 
 class PlotTime : public testing::Test {
- protected:
-  void SetUp() override { zone("CET-1CEST,M3.5.0,M10.5.0/3"); }
-  void TearDown() override { zone("UTC"); }
-  static void zone(const char* name) {
-    ::setenv("TZ", name, 1);
-    ::tzset();
-  }
+  const TimeZone zone_{kBerlin};
 };
 
 TEST_F(PlotTime, TicksAreAtLocalHoursAndDatesAppearOnce) {

@@ -8,7 +8,8 @@
 #include <ctime>
 
 #include "cli/text/events/event_text.h"
-#include "tests/cli/fake_history.h"
+#include "tests/fake_history.h"
+#include "tests/time_zone.h"
 
 namespace jetmem {
 namespace {
@@ -39,8 +40,6 @@ EventRecord event(std::int64_t id, EventWhat what, std::string kind, Nanoseconds
 class EventsOfThePast : public testing::Test {
  protected:
   void SetUp() override {
-    ::setenv("TZ", "UTC", 1);
-    ::tzset();
     history_.events_kept = {event(1, EventWhat::kDaemon, "start", 5h),
                             event(2, EventWhat::kKernel, "oom_kill", 4h, "app"),
                             event(3, EventWhat::kAlert, "firing", 3h, "JetmemMemoryLow"),
@@ -61,6 +60,7 @@ class EventsOfThePast : public testing::Test {
     return out;
   }
   FakeHistory history_;
+  const TimeZone zone_{"UTC"};
 };
 
 TEST_F(EventsOfThePast, OldestFirstAndChosen) {

@@ -11,6 +11,7 @@
 #include "cli/text/events/event_text.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
+#include "tests/time_zone.h"
 
 namespace jetmem {
 namespace {
@@ -24,19 +25,8 @@ using testing::Not;
 
 // Times are shown in local time; the tests' is Berlin's.
 class Events : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const char* zone = std::getenv("TZ")) before_ = zone;
-    ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
-    ::tzset();
-  }
-  void TearDown() override {
-    before_.empty() ? ::unsetenv("TZ") : ::setenv("TZ", before_.c_str(), 1);
-    ::tzset();
-  }
-
  private:
-  std::string before_;
+  const TimeZone zone_{kBerlin};
 };
 
 // 2026-11-20 18:00:00 in Berlin.
@@ -74,26 +64,13 @@ TEST_F(Events, SinceIsAgoOrAMoment) {
 }
 
 TEST_F(Events, InvalidSince) {
-  for (const char* text : {"",
-                           "x",
-                           "10",
-                           "@",
-                           "@x",
-                           "25:00",
-                           "2:00",
-                           "02:60",
-                           "02:00:61",
-                           "02:00x",
-                           "2026-13-01",
-                           "2026-02-30",
-                           "2026-11-20x",
-                           "2026-11-20 2",
-                           "-5m",
-                           "tomorrow",
-                           "w",
-                           "1w5",
-                           "101w",
-                           "2026-11-20  02:00"}) {
+  for (const char* text :
+       {// no number, no unit, neither
+        "", "x", "10", "@", "@x", "tomorrow", "w", "1w5", "101w", "-5m",
+        // no such time
+        "25:00", "2:00", "02:60", "02:00:61", "02:00x",
+        // no such date
+        "2026-13-01", "2026-02-30", "2026-11-20x", "2026-11-20 2", "2026-11-20  02:00"}) {
     const auto since = parse_since(text, kNow);
     ASSERT_FALSE(since) << text;
     EXPECT_THAT(since.error().message, HasSubstr("is not a time; write one like 10m")) << text;

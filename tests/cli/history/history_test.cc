@@ -12,7 +12,8 @@
 #include "cli/history/history_text.h"
 #include "cli/text/history_units.h"
 #include "rules/model/metric_catalog.h"
-#include "tests/cli/fake_history.h"
+#include "tests/fake_history.h"
+#include "tests/time_zone.h"
 
 namespace jetmem {
 namespace {
@@ -31,15 +32,6 @@ const std::string kKills = "jetmem_vmstat_oom_kill_total";
 
 class Past : public testing::Test {
  protected:
-  void SetUp() override {
-    if (const char* zone = std::getenv("TZ")) before_ = zone;
-    ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
-    ::tzset();
-  }
-  void TearDown() override {
-    before_.empty() ? ::unsetenv("TZ") : ::setenv("TZ", before_.c_str(), 1);
-    ::tzset();
-  }
   std::string text(const std::string& key, HistoryStyle style = {}) {
     PastShown shown{{history_[key]}, {}, kNow - 1h, kNow, 10s};
     return past_plot_text(shown, style);
@@ -47,7 +39,7 @@ class Past : public testing::Test {
   FakeHistory history_;
 
  private:
-  std::string before_;
+  const TimeZone zone_{kBerlin};
 };
 
 TEST_F(Past, MomentsMayHaveADash) {
@@ -60,9 +52,8 @@ TEST_F(Past, MomentsMayHaveADash) {
   EXPECT_TRUE(is_moment_syntax("-6h"));
   EXPECT_TRUE(is_moment_syntax("now"));
   EXPECT_TRUE(is_moment_syntax("02:11"));
-  for (const char* zone : {"UTC", "CET-1CEST,M3.5.0,M10.5.0/3", "<+14>-14", "<-11>11"}) {
-    ::setenv("TZ", zone, 1);
-    ::tzset();
+  for (const char* zone : {"UTC", kBerlin, "<+14>-14", "<-11>11"}) {
+    const TimeZone there(zone);
     for (const char* time : {"00:00", "09:00", "14:14", "18:02", "23:59", "23:59:59"}) {
       EXPECT_TRUE(is_moment_syntax(time)) << time << " in " << zone;
     }

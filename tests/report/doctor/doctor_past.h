@@ -2,117 +2,18 @@
 // A device and a past made up for the doctor's tests.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "history/history.h"
 #include "report/device/device_now.h"
+#include "tests/fake_history.h"
 
 namespace jetmem {
 
 inline Nanoseconds ns(double seconds) { return Nanoseconds(std::llround(seconds * 1e9)); }
-
-// All in memory; counts what it is asked.
-class MadeUpPast : public History {
- public:
-  // A value every `step` seconds of [from, to).
-  void series(const std::string& key, double from, double to, double step,
-              const std::function<double(double)>& value) {
-    auto& points = series_[key];
-    for (double t = from; t < to; t += step) {
-      const double v = value(t);
-      if (std::isnan(v)) continue;
-      HistoryPoint point;
-      point.wall = ns(t);
-      point.wall_trusted = true;
-      point.min = point.average = point.max = v;
-      points.push_back(point);
-    }
-  }
-  void event(EventRecord record) {
-    record.id = static_cast<std::int64_t>(events_.size()) + 1;
-    events_.push_back(std::move(record));
-  }
-
-  Result<std::vector<SeriesKnown>> series(std::string_view family) override {
-    ++requested;
-    if (broken) return fail(Errc::kIo, "the disk is gone");
-    std::vector<SeriesKnown> out;
-    for (const auto& [key, points] : series_) {
-      if (!family.empty() && key.substr(0, key.find('{')) != family) continue;
-      out.push_back({key, false, points.front().wall, points.back().wall});
-    }
-    return out;
-  }
-  Result<SeriesPast> past(const SeriesQuery& needed) override {
-    ++requested;
-    if (broken) return fail(Errc::kIo, "the disk is gone");
-    SeriesPast out;
-    out.key = needed.key;
-    out.problem = lacking;
-    const auto found = series_.find(needed.key);
-    if (found == series_.end()) return out;
-    for (const HistoryPoint& point : found->second) {
-      if (point.wall >= needed.from && point.wall <= needed.to) out.points.push_back(point);
-    }
-    // Coarser where there are too many, as the recorder does.
-    if (out.points.size() > needed.most) {
-      const std::size_t every = out.points.size() / needed.most + 1;
-      std::vector<HistoryPoint> few;
-      for (std::size_t i = 0; i < out.points.size(); i += every) few.push_back(out.points[i]);
-      out.points = std::move(few);
-    }
-    return out;
-  }
-  Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
-                                                         Nanoseconds timeout) override {
-    ++requested;
-    if (broken) return fail(Errc::kIo, "the disk is gone");
-    std::vector<std::pair<std::string, double>> out;
-    for (const auto& [key, points] : series_) {
-      const HistoryPoint* last = nullptr;
-      for (const HistoryPoint& point : points) {
-        if (point.wall <= wall && point.wall >= wall - timeout) last = &point;
-      }
-      if (last != nullptr) out.emplace_back(key, last->average);
-    }
-    return out;
-  }
-  Result<EventsPast> events(const EventsQuery& needed) override {
-    ++requested;
-    if (broken) return fail(Errc::kIo, "the disk is gone");
-    EventsPast out;
-    for (auto it = events_.rbegin(); it != events_.rend(); ++it) {
-      if (it->wall && needed.from && *it->wall < *needed.from) continue;
-      if (it->wall && needed.to && *it->wall > *needed.to) continue;
-      if (!needed.kinds.empty() &&
-          std::find(needed.kinds.begin(), needed.kinds.end(), it->kind) == needed.kinds.end()) {
-        continue;
-      }
-      if (out.events.size() < needed.most) out.events.push_back(*it);
-    }
-    return out;
-  }
-  Result<HistoryFacts> facts() override {
-    ++requested;
-    if (broken) return fail(Errc::kIo, "the disk is gone");
-    return known;
-  }
-
-  int requested = 0;
-  bool broken = false;
-  std::string lacking;  // why part of each series is missing
-  HistoryFacts known;
-
- private:
-  std::map<std::string, std::vector<HistoryPoint>> series_;
-  std::vector<EventRecord> events_;
-};
 
 // 2026-11-20 08:00:00 UTC: the engineer has come.
 constexpr double kMorning = 1795161600;

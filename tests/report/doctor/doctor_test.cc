@@ -24,10 +24,10 @@ using Changes = std::map<std::string, double>;
 
 struct Case {
   const char* name;
-  Changes changes;
   const char* step;
   Verdict verdict;
   const char* shows;  // names and numbers
+  Changes changes;
 };
 
 // Or ctest shows its bytes.
@@ -55,106 +55,70 @@ std::string lost(const std::string& reason) {
   return "jetmem_kernel_log_lost_records_total{reason=\"" + reason + "\"}";
 }
 
+Changes set(const std::string& key, double value, const std::string& more = "", double its = 0) {
+  Changes out{{key, value}};
+  if (!more.empty()) out[more] = its;
+  return out;
+}
+
 Changes unclean(const std::string& key, double value) {
   return {{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0}, {key, value}};
 }
 
 const Case kCases[] = {
-    {"MemoryLow", {{kAvailable, 200 * kMiB}}, "memory", kCritical, "200 MiB of 8 GiB"},
-    {"MemoryShort", {{kAvailable, 700 * kMiB}}, "memory", kWarning, "700 MiB"},
-    {"Stall", {{stall("full"), 0.5}, {stall("some"), 0.8}}, "memory", kCritical, "50%"},
-    {"UsedUpSoon",
-     {{"jetmem_trend_exhaustion_seconds{of=\"MemAvailable\"}", 7200}},
-     "memory",
-     kWarning,
-     "about 2 h"},
-    {"Fragmented", {{"jetmem_buddy_best_order_outside_cma", 1}}, "fragmentation", kWarning, "1"},
-    {"CmaFragmented",
-     {{"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 0.75}},
-     "cma",
-     kWarning,
-     "linux,cma"},
-    {"CmaTaken", {{kCmaUsed, 0.97}}, "cma", kCritical, "97%"},
-    {"NoCmaOnAJetson",
-     {{"jetmem_meminfo_CmaTotal_bytes", 0}, {kCmaUsed, kGone}},
-     "cma",
-     kWarning,
-     "no CMA area"},
-    {"FaultsWithoutATime",
-     {{events("smmu_context_fault"), 12},
-      {"jetmem_smmu_faults_total{access=\"write\",client=\"gpcdma\",fault=\"context\",origin="
-       "\"system\",smmu=\"a\"}",
-       12}},
-     "smmu",
-     kWarning,
-     "gpcdma: 12 faults"},
-    {"OneAccessIsAFaultAndAControllerError",
-     {{events("smmu_context_fault"), 1}, {events("mc_error"), 1}},
-     "smmu",
-     kWarning,
-     "errors: 1 "},
-    {"ControllerErrorsOnly", {{events("mc_error"), 7}}, "smmu", kWarning, "errors: 7 "},
-    {"AFailureCountedTwiceIsOne",
-     {{events("cma_alloc_failure"), 4}, {events("dma_alloc_failure"), 3}},
-     "cma",
-     kWarning,
-     "at least 4 "},
-    {"OldFaults",
-     {{events("smmu_context_fault"), 12}, {last_seen("smmu_context_fault"), kMorning - 3 * 86400}},
-     "smmu",
-     kOk,
-     "12 "},
-    {"FaultsOfTheProbe", {{events("smmu_context_fault", "probe"), 2}}, "smmu", kOk, "probe"},
-    {"KilledJustNow",
-     {{events("oom_kill"), 1}, {last_seen("oom_kill"), kMorning - 600}},
-     "oom",
-     kCritical,
-     "10 min"},
-    {"KilledAtNight",
-     {{events("oom_kill"), 1}, {last_seen("oom_kill"), kMorning - 6 * kHour}},
-     "oom",
-     kWarning,
-     "6 h"},
-    {"KillsMissingFromTheLog", {{"jetmem_vmstat_oom_kill_total", 3}}, "oom", kWarning, "3 OOM"},
-    {"Throttled",
-     {{"jetmem_throttle_active{cause=\"cpu-throttle-alert\"}", 1}},
-     "thermal",
-     kWarning,
-     "cpu-throttle-alert"},
-    {"NearItsLimit",
-     {{"jetmem_thermal_margin_celsius{index=\"0\",kind=\"critical\",zone=\"tj-thermal\"}", 2}},
-     "thermal",
-     kCritical,
-     "tj-thermal is 2 C"},
-    {"Orphans",
-     {{"jetmem_nvmap_orphan_bytes{heap=\"iovmm\"}", 2 * kGiB}},
-     "gpu_memory",
-     kWarning,
-     "2 GiB"},
-    {"RefusedGpuBuffer", {{events("nvmap"), 1}}, "gpu_memory", kWarning, "failed: 1 "},
-    {"ProbeFailed",
-     {{"jetmem_probe_state{kind=\"pinned\",state=\"failed\",target=\"\"}", 1},
-      {"jetmem_probe_failed_bytes{error=\"ENOMEM\",kind=\"pinned\",step=\"allocate\",target=\"\"}",
-       12 * kMiB}},
-     "probes",
-     kWarning,
-     "pinned, 12 MiB (allocate: ENOMEM)"},
-    {"ProbeMismatch",
-     {{"jetmem_probe_last_mismatched_words{kind=\"device\",target=\"\"}", 4}},
-     "probes",
-     kCritical,
-     "device, 4 "},
-    {"CrashedBefore", unclean("jetmem_boot_crash_recorded", 1), "restart", kWarning, "crashed"},
-    {"ResetByTheWatchdog",
-     unclean("jetmem_boot_reset_reason_info{cause=\"watchdog\",level=\"L0\",reason=\"WDT\"}", 1),
-     "restart", kWarning, "WDT"},
-    {"UnknownEndOfThePreviousBoot", unclean("jetmem_boot_last_shutdown{clean=\"unknown\"}", 1),
-     "restart", kUnknown, "unknown"},
-    {"RecorderDown", {{"jetmem_history_up", 0}}, "daemon", kWarning, "recorder"},
-    {"LogOverrun", {{lost("overrun"), 5}}, "daemon", kWarning, "(overrun): 5"},
-    {"LogFromBeforeTheStart", {{lost("before_start"), 5}}, "daemon", kOk, "(before_start): 5"},
-    {"LoopLag", {{"jetmem_sample_cycle_lag_max_1m_seconds", 12}}, "daemon", kWarning, "12 s"},
-    {"RestartedOften", {{"jetmem_daemon_recent_starts", 9}}, "daemon", kWarning, "9 times"},
+    {"MemoryLow", "memory", kCritical, "200 MiB of 8 GiB", set(kAvailable, 200 * kMiB)},
+    {"MemoryShort", "memory", kWarning, "700 MiB", set(kAvailable, 700 * kMiB)},
+    {"Stall", "memory", kCritical, "50%", set(stall("full"), 0.5, stall("some"), 0.8)},
+    {"UsedUpSoon", "memory", kWarning, "about 2 h",
+     set("jetmem_trend_exhaustion_seconds{of=\"MemAvailable\"}", 7200)},
+    {"Fragmented", "fragmentation", kWarning, "1", set("jetmem_buddy_best_order_outside_cma", 1)},
+    {"CmaFragmented", "cma", kWarning, "linux,cma",
+     set("jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 0.75)},
+    {"CmaTaken", "cma", kCritical, "97%", set(kCmaUsed, 0.97)},
+    {"NoCmaOnAJetson", "cma", kWarning, "no CMA area",
+     set("jetmem_meminfo_CmaTotal_bytes", 0, kCmaUsed, kGone)},
+    {"FaultsWithoutATime", "smmu", kWarning, "gpcdma: 12 faults",
+     set(events("smmu_context_fault"), 12,
+         "jetmem_smmu_faults_total{access=\"write\",client=\"gpcdma\",fault=\"context\",origin="
+         "\"system\",smmu=\"a\"}",
+         12)},
+    {"OneAccessIsAFaultAndAControllerError", "smmu", kWarning, "errors: 1 ",
+     set(events("smmu_context_fault"), 1, events("mc_error"), 1)},
+    {"ControllerErrorsOnly", "smmu", kWarning, "errors: 7 ", set(events("mc_error"), 7)},
+    {"AFailureCountedTwiceIsOne", "cma", kWarning, "at least 4 ",
+     set(events("cma_alloc_failure"), 4, events("dma_alloc_failure"), 3)},
+    {"OldFaults", "smmu", kOk, "12 ",
+     set(events("smmu_context_fault"), 12, last_seen("smmu_context_fault"), kMorning - 3 * 86400)},
+    {"FaultsOfTheProbe", "smmu", kOk, "probe", set(events("smmu_context_fault", "probe"), 2)},
+    {"KilledJustNow", "oom", kCritical, "10 min",
+     set(events("oom_kill"), 1, last_seen("oom_kill"), kMorning - 600)},
+    {"KilledAtNight", "oom", kWarning, "6 h",
+     set(events("oom_kill"), 1, last_seen("oom_kill"), kMorning - 6 * kHour)},
+    {"KillsMissingFromTheLog", "oom", kWarning, "3 OOM", set("jetmem_vmstat_oom_kill_total", 3)},
+    {"Throttled", "thermal", kWarning, "cpu-throttle-alert",
+     set("jetmem_throttle_active{cause=\"cpu-throttle-alert\"}", 1)},
+    {"NearItsLimit", "thermal", kCritical, "tj-thermal is 2 C",
+     set("jetmem_thermal_margin_celsius{index=\"0\",kind=\"critical\",zone=\"tj-thermal\"}", 2)},
+    {"Orphans", "gpu_memory", kWarning, "2 GiB",
+     set("jetmem_nvmap_orphan_bytes{heap=\"iovmm\"}", 2 * kGiB)},
+    {"RefusedGpuBuffer", "gpu_memory", kWarning, "failed: 1 ", set(events("nvmap"), 1)},
+    {"ProbeFailed", "probes", kWarning, "pinned, 12 MiB (allocate: ENOMEM)",
+     set("jetmem_probe_state{kind=\"pinned\",state=\"failed\",target=\"\"}", 1,
+         "jetmem_probe_failed_bytes{error=\"ENOMEM\",kind=\"pinned\",step=\"allocate\",target="
+         "\"\"}",
+         12 * kMiB)},
+    {"ProbeMismatch", "probes", kCritical, "device, 4 ",
+     set("jetmem_probe_last_mismatched_words{kind=\"device\",target=\"\"}", 4)},
+    {"CrashedBefore", "restart", kWarning, "crashed", unclean("jetmem_boot_crash_recorded", 1)},
+    {"ResetByTheWatchdog", "restart", kWarning, "WDT",
+     unclean("jetmem_boot_reset_reason_info{cause=\"watchdog\",level=\"L0\",reason=\"WDT\"}", 1)},
+    {"UnknownEndOfThePreviousBoot", "restart", kUnknown, "unknown",
+     unclean("jetmem_boot_last_shutdown{clean=\"unknown\"}", 1)},
+    {"RecorderDown", "daemon", kWarning, "recorder", set("jetmem_history_up", 0)},
+    {"LogOverrun", "daemon", kWarning, "(overrun): 5", set(lost("overrun"), 5)},
+    {"LogFromBeforeTheStart", "daemon", kOk, "(before_start): 5", set(lost("before_start"), 5)},
+    {"LoopLag", "daemon", kWarning, "12 s", set("jetmem_sample_cycle_lag_max_1m_seconds", 12)},
+    {"RestartedOften", "daemon", kWarning, "9 times", set("jetmem_daemon_recent_starts", 9)},
 };
 
 class DoctorSteps : public testing::TestWithParam<Case> {};
@@ -191,7 +155,7 @@ TEST(Doctor, AHealthyDeviceIsOk) {
 }
 
 TEST(Doctor, MissingEventsAreNoted) {
-  MadeUpPast past;
+  FakeHistory past;
   DeviceNow now = healthy_device();
   now.by = SnapshotOrigin::kDaemon;
   const auto logged = [&] {
@@ -335,7 +299,7 @@ TEST(Doctor, UnevaluatedRulesAreUnknown) {
   EXPECT_EQ(answer.verdict, Verdict::kUnknown);
   EXPECT_THAT(answer.step("alerts")->summary, HasSubstr("the rules cannot be read"));
   // The recorder of the daemon that judged them tells what fired.
-  MadeUpPast past;
+  FakeHistory past;
   past.known.newest = ns(kMorning);
   EXPECT_EQ(examine(now, &past).verdict, Verdict::kOk);
   past.known.newest = ns(kMorning - 86400);

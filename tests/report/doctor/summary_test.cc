@@ -7,6 +7,7 @@
 
 #include "report/doctor/doctor.h"
 #include "tests/report/doctor/doctor_past.h"
+#include "tests/time_zone.h"
 
 namespace jetmem {
 namespace {
@@ -21,9 +22,9 @@ std::string group(const char* what, const char* command, const char* unit = "") 
 
 class DoctorSummary : public testing::Test {
  protected:
+  const TimeZone zone_{"UTC"};
+
   DoctorSummary() {
-    ::setenv("TZ", "UTC", 1);
-    ::tzset();
     past_.known.location = "/var/lib/jetmem/history.db";
     past_.known.newest = ns(kMorning);
     BootKnown boot;
@@ -50,7 +51,7 @@ class DoctorSummary : public testing::Test {
     if (*victim != '\0') past_.event(kernel_event("oom_kill", victim, end));
   }
 
-  MadeUpPast past_;
+  FakeHistory past_;
 };
 
 TEST_F(DoctorSummary, NamesTheGrowerWithTimesAndRate) {
@@ -353,7 +354,7 @@ TEST_F(DoctorSummary, ALeakAfterAKillIsReported) {
   leak(12 * kMiB / 60, "python3");
   const double begin = kMorning - 2 * kHour;
   const auto grown = [=](double t) { return std::max(0.0, t - begin) * 15 * kMiB / 60; };
-  MadeUpPast day;
+  FakeHistory day;
   day.known = past_.known;
   SeriesQuery requested;
   requested.key = "jetmem_meminfo_MemAvailable_bytes";

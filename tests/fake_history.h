@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A history in memory, as the recorder would have written it.
+// A history in memory, as the recorder would have written it; counts what it is asked.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -37,12 +39,29 @@ class FakeHistory final : public History {
       wall += resolution_step(resolution, std::chrono::seconds(10));
     }
   }
+  // A value every `step` seconds of [from, to); none where it is NaN.
+  void series(const std::string& key, double from, double to, double step,
+              const std::function<double(double)>& value) {
+    for (double t = from; t < to; t += step) {
+      if (const double v = value(t); !std::isnan(v)) {
+        add(key, Nanoseconds(std::llround(t * 1e9)), {v});
+      }
+    }
+  }
+  void event(EventRecord record) {
+    record.id = static_cast<std::int64_t>(events_kept.size()) + 1;
+    events_kept.push_back(std::move(record));
+  }
   SeriesPast& operator[](const std::string& key) { return series_[key]; }
 
   std::vector<EventRecord> events_kept;  // oldest first
   HistoryFacts known;
+  int requested = 0;
+  bool broken = false;
+  std::string lacking;  // why part of each series is missing
 
   Result<std::vector<SeriesKnown>> series(std::string_view family) override {
+    if (is_broken()) return fail(Errc::kIo, "the disk is gone");
     std::vector<SeriesKnown> out;
     for (const auto& [key, past] : series_) {
       if (!family.empty() && key.substr(0, key.find('{')) != family) continue;
@@ -50,19 +69,27 @@ class FakeHistory final : public History {
     }
     return out;
   }
-  Result<SeriesPast> past(const SeriesQuery& requested) override {
-    SeriesPast out = series_[requested.key];
-    out.points.erase(
-        std::remove_if(out.points.begin(), out.points.end(),
-                       [&](const HistoryPoint& point) {
-                         return point.wall < requested.from || point.wall > requested.to ||
-                                (requested.resolution && point.resolution != *requested.resolution);
-                       }),
-        out.points.end());
+  Result<SeriesPast> past(const SeriesQuery& needed) override {
+    if (is_broken()) return fail(Errc::kIo, "the disk is gone");
+    const auto found = series_.find(needed.key);
+    SeriesPast out = found == series_.end() ? SeriesPast() : found->second;
+    out.key = needed.key;
+    out.problem = lacking;
+    std::erase_if(out.points, [&](const HistoryPoint& point) {
+      return point.wall < needed.from || point.wall > needed.to ||
+             (needed.resolution && point.resolution != *needed.resolution);
+    });
+    // Coarser where there are too many, as the recorder does.
+    if (out.points.size() > needed.most) {
+      const std::size_t every = out.points.size() / needed.most + 1;
+      std::size_t i = 0;
+      std::erase_if(out.points, [&](const HistoryPoint&) { return i++ % every != 0; });
+    }
     return out;
   }
   Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
                                                          Nanoseconds timeout) override {
+    if (is_broken()) return fail(Errc::kIo, "the disk is gone");
     std::vector<std::pair<std::string, double>> out;
     for (const auto& [key, past] : series_) {
       const HistoryPoint* last = nullptr;
@@ -73,18 +100,19 @@ class FakeHistory final : public History {
     }
     return out;
   }
-  Result<EventsPast> events(const EventsQuery& requested) override {
+  Result<EventsPast> events(const EventsQuery& needed) override {
+    if (is_broken()) return fail(Errc::kIo, "the disk is gone");
     EventsPast out;
     for (auto it = events_kept.rbegin(); it != events_kept.rend(); ++it) {
-      if (requested.before && it->id >= *requested.before) continue;
-      if (requested.what && it->what != *requested.what) continue;
-      if (requested.from && it->wall && *it->wall < *requested.from) continue;
-      if (requested.to && it->wall && *it->wall > *requested.to) continue;
-      if (!requested.kinds.empty() && std::find(requested.kinds.begin(), requested.kinds.end(),
-                                                it->kind) == requested.kinds.end()) {
+      if (needed.before && it->id >= *needed.before) continue;
+      if (needed.what && it->what != *needed.what) continue;
+      if (needed.from && it->wall && *it->wall < *needed.from) continue;
+      if (needed.to && it->wall && *it->wall > *needed.to) continue;
+      if (!needed.kinds.empty() &&
+          std::find(needed.kinds.begin(), needed.kinds.end(), it->kind) == needed.kinds.end()) {
         continue;
       }
-      if (out.events.size() == requested.most) {
+      if (out.events.size() == needed.most) {
         out.more = true;
         break;
       }
@@ -92,9 +120,17 @@ class FakeHistory final : public History {
     }
     return out;
   }
-  Result<HistoryFacts> facts() override { return known; }
+  Result<HistoryFacts> facts() override {
+    if (is_broken()) return fail(Errc::kIo, "the disk is gone");
+    return known;
+  }
 
  private:
+  bool is_broken() {
+    ++requested;
+    return broken;
+  }
+
   std::map<std::string, SeriesPast> series_;
 };
 
