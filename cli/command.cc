@@ -152,9 +152,11 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
   app_->require_subcommand(0, 1);
   app_->fallthrough();
   const Command program(*app_, context_);
-  program.option(
-      "--root", context_.root, "DIR|FILE",
-      "Read below this directory, or from this bundle of `jetmem capture`, instead of /");
+  context_.root_option =
+      app_->add_option("--root", context_.root,
+                       help_column("Read below this directory, or from this bundle of "
+                                   "`jetmem capture`, instead of /"))
+          ->type_name("DIR|FILE");
   add_access_options(program, context_.access);
   add_all_commands(program);
 }

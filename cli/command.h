@@ -32,6 +32,7 @@ struct Target {
 
 struct CommandContext : Target {
   int status = 0;
+  CLI::Option* root_option = nullptr;
 };
 
 class CommandOption {
@@ -70,6 +71,8 @@ class Command {
   template <class Value>
   CommandOption option(const char* name, Value& target, const char* type,
                        const char* help = "") const;
+  // --root of `jetmem` itself.
+  CommandOption root() const { return CommandOption(context_->root_option); }
   // Paragraphs end with a newline; the layer breaks lines, except those that begin with blanks.
   void footer(const std::string& text) const;
 

@@ -11,6 +11,8 @@
 namespace jetmem {
 namespace {
 
+// Where systemd's jetmemd always listens.
+constexpr const char* kApiSocket = "/run/jetmem/api.socket";
 constexpr const char* kPasswordVariable = "JETMEM_PASSWORD";
 constexpr std::size_t kMostHost = 255;
 
@@ -87,7 +89,10 @@ DaemonAddress::DaemonAddress(const ListenAddress& address) : shown(address.text(
   base = "http://" + base + ":" + std::to_string(address.port);
 }
 
-Result<DaemonAddress> parse_daemon_address(std::string_view text, const ClientAccess& access) {
+// What --daemon names: an address as in http.listen, or http(s)://HOST[:PORT]. kInvalid: it is
+// neither, or `access` does not belong to it or cannot be read.
+static Result<DaemonAddress> parse_daemon_address(std::string_view text,
+                                                  const ClientAccess& access) {
   DaemonAddress out;
   if (is_url(text)) {
     auto base = base_of(text);

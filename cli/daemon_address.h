@@ -13,9 +13,6 @@
 
 namespace jetmem {
 
-// Where systemd's jetmemd always listens.
-inline constexpr const char* kApiSocket = "/run/jetmem/api.socket";
-
 // As the command line has it; the password is never there, where `ps` would show it.
 struct ClientAccess {
   std::string ca_file;
@@ -48,10 +45,6 @@ struct DaemonAddress {
   const std::string& text() const { return shown; }
   bool is_https() const { return base.starts_with("https:"); }
 };
-
-// What --daemon names: an address as in http.listen, or http(s)://HOST[:PORT]. kInvalid: it is
-// neither, or `access` does not belong to it or cannot be read.
-Result<DaemonAddress> parse_daemon_address(std::string_view text, const ClientAccess& access);
 
 // Of the daemon that is named; where none is, those of this machine: the socket above, then those
 // that the settings name and that want neither TLS nor a password.

@@ -16,6 +16,7 @@
 #include "cli/bundle/bundle_files.h"
 #include "cli/bundle/redact.h"
 #include "cli/bundle/temporary_folder.h"
+#include "cli/draw/number_text.h"
 #include "history/store/schema.h"
 #include "history/store/sqlite.h"
 #include "history/store/store.h"
@@ -123,7 +124,7 @@ Result<void> check_space(const HistoryCopyOptions& needed, std::uint64_t size) {
   if (::statvfs(folder.empty() ? "." : folder.c_str(), &disk) != 0) return {};
   const std::uint64_t most = std::min(size, needed.max_bytes);
   if (std::uint64_t{disk.f_bavail} * disk.f_frsize >= 2 * most + (8U << 20)) return {};
-  return fail(Errc::kIo, "no room on the disk for a copy of " + format_size(most));
+  return fail(Errc::kIo, "no room on the disk for a copy of " + bytes_text(most));
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
     const bool is_full = (sqlite3_extended_errcode(raw) & 0xff) == SQLITE_FULL;
     if (!is_full) return tl::unexpected(std::move(ok.error()).within("copy the history"));
     return fail(Errc::kTooLarge, "its last " + format_duration(needed.keep) + " exceed the " +
-                                     format_size(needed.max_bytes) +
+                                     bytes_text(needed.max_bytes) +
                                      " of free space, or the disk is full");
   }
   if (::fstat(out.fd.get(), &info) != 0) {
@@ -186,8 +187,8 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
   }
   out.size = static_cast<std::uint64_t>(info.st_size);
   if (out.size > needed.max_bytes) {
-    return fail(Errc::kTooLarge, "the history is " + format_size(out.size) +
-                                     ", more than the remaining " + format_size(needed.max_bytes));
+    return fail(Errc::kTooLarge, "the history is " + bytes_text(out.size) +
+                                     ", more than the remaining " + bytes_text(needed.max_bytes));
   }
   return out;
 }

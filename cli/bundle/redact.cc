@@ -173,54 +173,15 @@ std::size_t typed_at(std::string_view line) {
   return first;
 }
 
-constexpr std::array<std::string_view, 48> kRetainedWords{"cma",
-                                                          "mem",
-                                                          "memmap",
-                                                          "movablecore",
-                                                          "kernelcore",
-                                                          "hugepages",
-                                                          "hugepagesz",
-                                                          "default_hugepagesz",
-                                                          "hugetlb_cma",
-                                                          "transparent_hugepage",
-                                                          "swiotlb",
-                                                          "coherent_pool",
-                                                          "iommu",
-                                                          "iommu.passthrough",
-                                                          "iommu.strict",
-                                                          "arm-smmu.disable_bypass",
-                                                          "arm-smmu-v3",
-                                                          "vmalloc",
-                                                          "psi",
-                                                          "cgroup_disable",
-                                                          "cgroup_enable",
-                                                          "swapaccount",
-                                                          "zswap.enabled",
-                                                          "numa_balancing",
-                                                          "page_owner",
-                                                          "slub_debug",
-                                                          "slab_nomerge",
-                                                          "init_on_alloc",
-                                                          "init_on_free",
-                                                          "debugfs",
-                                                          "log_buf_len",
-                                                          "loglevel",
-                                                          "printk.devkmsg",
-                                                          "panic",
-                                                          "oops",
-                                                          "panic_on_oops",
-                                                          "isolcpus",
-                                                          "nohz_full",
-                                                          "rcu_nocbs",
-                                                          "nvpmodel",
-                                                          "usbcore.usbfs_memory_mb",
-                                                          "pcie_aspm",
-                                                          "video",
-                                                          "nv-auto-config",
-                                                          "bl_prof_dataptr",
-                                                          "sdhci_tegra.en_boot_part_access",
-                                                          "crashkernel",
-                                                          "ramoops.mem_size"};
+// Between blanks.
+constexpr std::string_view kRetainedWords =
+    " cma mem memmap movablecore kernelcore hugepages hugepagesz default_hugepagesz hugetlb_cma "
+    "transparent_hugepage swiotlb coherent_pool iommu iommu.passthrough iommu.strict "
+    "arm-smmu.disable_bypass arm-smmu-v3 vmalloc psi cgroup_disable cgroup_enable swapaccount "
+    "zswap.enabled numa_balancing page_owner slub_debug slab_nomerge init_on_alloc init_on_free "
+    "debugfs log_buf_len loglevel printk.devkmsg panic oops panic_on_oops isolcpus nohz_full "
+    "rcu_nocbs nvpmodel usbcore.usbfs_memory_mb pcie_aspm video nv-auto-config bl_prof_dataptr "
+    "sdhci_tegra.en_boot_part_access crashkernel ramoops.mem_size ";
 
 // Loopback addresses identify nobody, and settings need them.
 bool is_everybodys(std::string_view address) {
@@ -320,8 +281,8 @@ std::string redact_command_line(std::string_view text, Redacted& counts) {
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
-    const std::string_view key = word.substr(0, word.find('='));
-    if (std::find(kRetainedWords.begin(), kRetainedWords.end(), key) == kRetainedWords.end()) {
+    const std::string key(word.substr(0, word.find('=')));
+    if (!contains(kRetainedWords, " " + key + " ")) {
       ++omitted;
       continue;
     }

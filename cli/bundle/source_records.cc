@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "base/root/recorded.h"
-#include "base/text/units.h"
+#include "cli/draw/number_text.h"
 
 namespace jetmem {
 namespace {
@@ -139,8 +139,8 @@ void SourceRecords::take_kernel_log(const SourceInfo& info, int fd) {
     return;
   }
   if (cut) {
-    omitted_.push_back(
-        {std::string(kKernelLog), "all but the newest " + format_size(kKernelLogBytes)});
+    omitted_.push_back({std::string(kKernelLog),
+                        "all but the newest " + bytes_text(std::uint64_t{kKernelLogBytes})});
   }
   keep(bundle_.add(kKernelLog, redact_text(text, redacted_)));
 }

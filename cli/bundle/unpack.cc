@@ -21,8 +21,8 @@
 
 #include "base/spawn.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
 #include "cli/bundle/temporary_folder.h"
+#include "cli/draw/number_text.h"
 
 namespace jetmem {
 namespace {
@@ -84,6 +84,47 @@ std::optional<std::string> safe_path(std::string_view name, const UnpackLimits& 
     out.append(out.empty() ? "" : "/").append(part);
   }
   return out;
+}
+
+constexpr long kTmpfs = 0x01021994;
+constexpr long kRamfs = 0x858458f6;
+constexpr std::uint64_t kFreeDisk = 16U << 20;
+constexpr std::uint64_t kFreeMemory = 256U << 20;
+
+std::optional<std::uint64_t> available_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string line;
+  for (int n = 0; n < 100 && std::getline(in, line); ++n) {
+    std::string_view rest = line;
+    if (!rest.starts_with("MemAvailable:")) continue;
+    rest.remove_prefix(13);
+    skip_blanks(rest);
+    const auto kib = take_u64(rest);
+    if (kib) return *kib * 1024;
+  }
+  return std::nullopt;
+}
+
+// Whether the folder that a bundle is unpacked into can take more without harm to this machine:
+// /tmp is memory on many devices. Something stays free, of a disk and of memory. The error says
+// what to do.
+Result<void> max_unpack_bytes(const std::string& folder, std::uint64_t bytes) {
+  struct statfs disk {};
+  if (::statfs(folder.c_str(), &disk) != 0) return {};  // creating the folder reports the error
+  const std::string advice = "; set TMPDIR to a folder on a disk with more";
+  const auto free =
+      static_cast<std::uint64_t>(disk.f_bavail) * static_cast<std::uint64_t>(disk.f_bsize);
+  if (free < bytes + kFreeDisk) {
+    return fail(Errc::kIo, "no room to unpack in " + printable(folder, 200) + ": " +
+                               bytes_text(free) + " free" + advice);
+  }
+  const auto type = static_cast<long>(disk.f_type);
+  if (type != kTmpfs && type != kRamfs) return {};
+  const auto memory = available_memory();
+  if (!memory || *memory >= bytes + kFreeMemory) return {};
+  return fail(Errc::kIo, "no room to unpack in " + printable(folder, 200) +
+                             ", which lies in memory: " + bytes_text(*memory) + " available" +
+                             advice);
 }
 
 class Unpacker {
@@ -156,7 +197,7 @@ class Unpacker {
     const auto all =
         static_cast<std::uint64_t>(std::max<la_int64_t>(archive_filter_bytes(in_.get(), 0), 0));
     if (all <= limits_.bytes + kHeaders) return {};
-    return wrong("unpacks to more than " + format_size(limits_.bytes) + ", at " +
+    return wrong("unpacks to more than " + bytes_text(limits_.bytes) + ", at " +
                  printable(last_, 200));
   }
 
@@ -227,7 +268,7 @@ class Unpacker {
       if (n < 0) return damaged();
       bytes_ += static_cast<std::uint64_t>(n);
       if (bytes_ > limits_.bytes) {
-        return wrong("unpacks to more than " + format_size(limits_.bytes) + ", at " +
+        return wrong("unpacks to more than " + bytes_text(limits_.bytes) + ", at " +
                      printable(name, 200));
       }
       if (bytes_ >= examined_ + kCheckInterval) {
@@ -334,49 +375,6 @@ UnpackedBundle::~UnpackedBundle() {
   if (folder_.empty()) return;
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
-}
-
-namespace {
-
-constexpr long kTmpfs = 0x01021994;
-constexpr long kRamfs = 0x858458f6;
-constexpr std::uint64_t kFreeDisk = 16U << 20;
-constexpr std::uint64_t kFreeMemory = 256U << 20;
-
-std::optional<std::uint64_t> available(const std::string& meminfo) {
-  std::ifstream in(meminfo);
-  std::string line;
-  for (int n = 0; n < 100 && std::getline(in, line); ++n) {
-    std::string_view rest = line;
-    if (!rest.starts_with("MemAvailable:")) continue;
-    rest.remove_prefix(13);
-    skip_blanks(rest);
-    const auto kib = take_u64(rest);
-    if (kib) return *kib * 1024;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-Result<void> max_unpack_bytes(const std::string& folder, std::uint64_t bytes,
-                              const std::string& meminfo) {
-  struct statfs disk {};
-  if (::statfs(folder.c_str(), &disk) != 0) return {};  // creating the folder reports the error
-  const std::string advice = "; set TMPDIR to a folder on a disk with more";
-  const auto free =
-      static_cast<std::uint64_t>(disk.f_bavail) * static_cast<std::uint64_t>(disk.f_bsize);
-  if (free < bytes + kFreeDisk) {
-    return fail(Errc::kIo, "no room to unpack in " + printable(folder, 200) + ": " +
-                               format_size(free) + " free" + advice);
-  }
-  const auto type = static_cast<long>(disk.f_type);
-  if (type != kTmpfs && type != kRamfs) return {};
-  const auto memory = available(meminfo);
-  if (!memory || *memory >= bytes + kFreeMemory) return {};
-  return fail(Errc::kIo, "no room to unpack in " + printable(folder, 200) +
-                             ", which lies in memory: " + format_size(*memory) + " available" +
-                             advice);
 }
 
 }  // namespace jetmem

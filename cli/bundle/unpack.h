@@ -54,12 +54,4 @@ class UnpackedBundle {
   UniqueFd alive_;  // closed with the process, however that ends
 };
 
-// Whether the folder that a bundle is unpacked into can take more without harm to this machine:
-// /tmp is memory on many devices.
-
-// Of a disk, and of memory where the folder lies in it, something stays free. The error says what
-// to do. `meminfo`: the kernel's, for tests.
-Result<void> max_unpack_bytes(const std::string& folder, std::uint64_t bytes,
-                              const std::string& meminfo = "/proc/meminfo");
-
 }  // namespace jetmem

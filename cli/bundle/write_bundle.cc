@@ -61,14 +61,8 @@ class Bundler {
   void step(std::string_view what) const {
     if (needed_.progress) needed_.progress(what);
   }
-  void leave_out(std::string path, std::string why) {
+  void omit(std::string path, std::string why) {
     omitted_.push_back({std::move(path), std::move(why)});
-  }
-
-  Result<DaemonReply> ask(const std::string& path) const {
-    auto locations = daemon_addresses(needed_.daemon, settings_.http, needed_.access);
-    if (!locations) return tl::unexpected(std::move(locations.error()));
-    return query_daemon(*locations, path);
   }
 
   // What only the daemon has: texts of the programs that it runs.
@@ -76,7 +70,7 @@ class Bundler {
     std::map<std::string, std::string> out;
     if (!is_live()) return out;
     step("asking jetmemd");
-    const auto reply = ask("/api/v1/texts");
+    const auto reply = ask_daemon(needed_, settings_.http, "/api/v1/texts");
     std::string why = reply ? std::string() : reply.error().message;
     if (reply) {
       const auto json = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
@@ -92,8 +86,8 @@ class Bundler {
       if (info->access != Access::kProgram || out.contains(std::string(info->paths.front()))) {
         continue;
       }
-      leave_out(std::string(info->paths.front()),
-                why.empty() ? "jetmemd has no output of it now" : "needs jetmemd: " + why);
+      omit(std::string(info->paths.front()),
+           why.empty() ? "jetmemd has no output of it now" : "needs jetmemd: " + why);
     }
     return out;
   }
@@ -159,7 +153,7 @@ class Bundler {
 
   Result<void> alerts(const LocalSnapshot& shot) {
     if (is_live()) {
-      if (auto reply = ask("/api/v1/alerts")) {
+      if (auto reply = ask_daemon(needed_, settings_.http, "/api/v1/alerts")) {
         return add_alerts(reply->body);
       }
     } else if (auto text = from_tree("/jetmem/alerts.json")) {
@@ -182,7 +176,7 @@ class Bundler {
     step("settings");
     const auto loaded = load_named_or_default(needed_.config, known_sources());
     if (!loaded) {
-      leave_out("/jetmem/config/jetmem.yaml", "invalid settings: `jetmem config check`");
+      omit("/jetmem/config/jetmem.yaml", "invalid settings: `jetmem config check`");
     } else {
       const std::string text = redact_text(show_settings(*loaded), redacted_, /*ids=*/false);
       if (auto ok = bundle_->add("/jetmem/config/jetmem.yaml", text); !ok) return ok;
@@ -247,7 +241,7 @@ class Bundler {
     const std::uint64_t room = needed_.max_bytes > used ? needed_.max_bytes - used : 0;
     const auto file = history_file();
     if (!file) {
-      leave_out(kPath, file.error().message);
+      omit(kPath, file.error().message);
       return {};
     }
     HistoryCopyOptions how;
@@ -259,13 +253,13 @@ class Bundler {
     auto copy = copy_history(how);
     if (!copy) {
       const bool none = copy.error().code == Errc::kAbsent;
-      leave_out(kPath, none ? "missing file " + *file : copy.error().message);
+      omit(kPath, none ? "missing file " + *file : copy.error().message);
       return {};
     }
     add_up(copy->redacted);
     if (copy->events_cut > 0) {
-      leave_out(kPath, std::to_string(copy->events_cut) + " events from before the last " +
-                           format_duration(needed_.history) + " of their boot");
+      omit(kPath, std::to_string(copy->events_cut) + " events from before the last " +
+                      format_duration(needed_.history) + " of their boot");
     }
     return bundle_->add_file(kPath, copy->fd.get(), copy->size);
   }

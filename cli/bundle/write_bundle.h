@@ -13,18 +13,15 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/root/manifest.h"
-#include "cli/daemon_address.h"
+#include "cli/client/device_client.h"
 #include "config/settings.h"
 
 namespace jetmem {
 
-struct BundleOptions {
-  std::string file;                 // "-": stdout
-  std::string folder;               // the one inside that all of it lies in
-  std::string root;                 // of a captured tree; empty: this machine
-  std::vector<std::string> config;  // settings files
-  std::string daemon;               // only this one is queried; empty: the usual addresses
-  ClientAccess access;              // to it
+// `root` is of a captured tree.
+struct BundleOptions : DeviceClientOptions {
+  std::string file;    // "-": stdout
+  std::string folder;  // the one inside that all of it lies in
   std::string reason;
   std::string alert;
   std::chrono::seconds history{0};  // 0: none

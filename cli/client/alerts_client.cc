@@ -25,16 +25,13 @@ namespace jetmem {
 namespace {
 
 Result<AlertsReply> from_daemon(const AlertsRequest& needed, const Settings& settings) {
-  auto locations = daemon_addresses(needed.daemon, settings.http, needed.access);
-  if (!locations) return tl::unexpected(std::move(locations.error()));
-  auto reply = query_daemon(*locations, "/api/v1/alerts");
+  auto reply = ask_daemon(needed, settings.http, "/api/v1/alerts");
   if (!reply) return tl::unexpected(std::move(reply.error()));
   AlertsReply out;
   out.from = reply->from.text();
   auto answer = parse_alerts(reply->body);
   if (!answer) return tl::unexpected(std::move(answer.error()).within(out.from));
   out.answer = std::move(*answer);
-  out.json = alerts_json(out.answer);
   return out;
 }
 
@@ -44,22 +41,18 @@ Result<AlertsReply> from_one_snapshot(const AlertsRequest& needed, const Setting
   AlertsReply out;
   if (!needed.root.empty() && needed.rules.paths.empty()) {
     out.answer = captured_or_evaluated(needed.root, **shot, settings.rules, out.notes);
-    if (!out.answer.local_snapshot) out.from = kCapturedAlerts;
+    if (!out.answer.local_snapshot) out.from = "jetmem/alerts.json of the capture";
   } else {
     std::size_t files = 0;
     out.answer =
         evaluate_now(**shot, read_rules(needed.rules, settings.rules, files), settings.rules);
   }
-  out.json = alerts_json(out.answer);
   return out;
 }
 
 }  // namespace
 
 Result<AlertsReply> request_alerts(const AlertsRequest& needed, const Settings& settings) {
-  if (!needed.root.empty() && !needed.daemon.empty()) {
-    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
-  }
   if (!needed.root.empty()) return from_one_snapshot(needed, settings);
   // No daemon has loaded the rules in these files.
   if (!needed.rules.paths.empty() && needed.daemon.empty())

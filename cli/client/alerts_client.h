@@ -24,7 +24,6 @@ struct AlertsRequest : DeviceClientOptions {
 
 struct AlertsReply {
   AlertsAnswer answer;
-  std::string json;                // of the answer
   std::string from;                // "unix:/run/jetmem/api.socket"; empty: evaluated now
   std::string daemon_error;        // of the daemon, where it was tried; empty otherwise
   std::vector<std::string> notes;  // for a person
@@ -35,9 +34,6 @@ Result<AlertsReply> request_alerts(const AlertsRequest& needed, const Settings& 
 
 // The alerts of a capture: a bundle holds jetmemd's own answer, which is returned unchanged. One
 // captured reading could not give alerts that need history or the site's rules.
-
-// The evaluator, as in AlertsReply::from.
-inline constexpr const char* kCapturedAlerts = "jetmem/alerts.json of the capture";
 
 // Below `root`, jetmemd's answer at that time; if there is none or it is damaged (which `notes`
 // reports), the reading evaluated by the captured rules, or by those in force here. An empty root

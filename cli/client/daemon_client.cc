@@ -16,6 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+constexpr std::size_t kMaxReply = 4U << 20;
+
 struct Free {
   void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
 };

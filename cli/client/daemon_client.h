@@ -17,8 +17,6 @@ struct DaemonReply {
   std::string body;
 };
 
-constexpr std::size_t kMaxReply = 4U << 20;
-
 // GET of `path` at the first address that answers, all within `deadline`. Errors: kUnavailable if
 // none answers, with a remedy; kDenied if it requires a password or certificate; otherwise the
 // daemon's error: kAbsent for an unknown metric, kInvalid for an invalid query.

@@ -100,17 +100,25 @@ Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settin
 }  // namespace
 
 void add_device_options(const Command& command, DeviceClientOptions& options) {
-  command.option("--daemon", options.daemon, "ADDRESS",
-                 "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, "
-                 "https://HOST:PORT)");
+  command
+      .option("--daemon", options.daemon, "ADDRESS",
+              "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, "
+              "https://HOST:PORT)")
+      .check([root = command.root()](const std::string&) {
+        return std::string(root.given() ? "--root and --daemon exclude each other" : "");
+      });
   command.option("--config", options.config, "FILE",
                  "Settings file, for http.listen and the rules (default: those of jetmemd)");
 }
 
+Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
+                               const std::string& path, std::chrono::milliseconds deadline) {
+  auto addresses = daemon_addresses(requested.daemon, http, requested.access);
+  if (!addresses) return tl::unexpected(std::move(addresses.error()));
+  return query_daemon(*addresses, path, deadline);
+}
+
 Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
-  if (!requested.root.empty() && !requested.daemon.empty()) {
-    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
-  }
   const auto settings = settings_of(requested);
   if (!settings) return tl::unexpected(settings.error());
   if (!requested.root.empty()) {
@@ -118,9 +126,8 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
     if (seen && !requested.root_name.empty()) seen->from = requested.root_name;
     return seen;
   }
-  auto addresses = daemon_addresses(requested.daemon, settings->http, requested.access);
-  if (!addresses) return tl::unexpected(std::move(addresses.error()));
-  auto reply = query_daemon(*addresses, "/api/v1/now");
+  auto reply = ask_daemon(requested, settings->http, "/api/v1/now");
+  if (!reply && reply.error().code == Errc::kInvalid) return tl::unexpected(reply.error());
   if (reply) {
     auto now = parse_device_now(reply->body);
     if (now) {
@@ -145,17 +152,14 @@ std::string displayed_path(const DeviceClientOptions& requested, const std::stri
 
 Result<std::unique_ptr<History>> open_device_history(const DeviceClientOptions& requested) {
   if (!requested.root.empty()) {
-    if (!requested.daemon.empty())
-      return fail(Errc::kInvalid, "--root and --daemon exclude each other");
     const std::string file = requested.root + kCapturedHistory;
     return history_in(file, displayed_path(requested, file));
   }
   const auto settings = settings_of(requested);
   if (!settings) return tl::unexpected(settings.error());
-  auto addresses = daemon_addresses(requested.daemon, settings->http, requested.access);
-  if (!addresses) return tl::unexpected(std::move(addresses.error()));
   // A daemon that answers this has a history; it is the smallest query.
-  auto reply = query_daemon(*addresses, "/api/v1/history?limit=1");
+  auto reply = ask_daemon(requested, settings->http, "/api/v1/history?limit=1");
+  if (!reply && reply.error().code == Errc::kInvalid) return tl::unexpected(reply.error());
   if (reply) return remote_history(std::move(reply->from));
   if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
   // Its file is readable without it.

@@ -2,11 +2,13 @@
 // The data of a command: from the daemon, from one reading, or from a captured tree.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/client/daemon_client.h"
 #include "cli/command.h"
 #include "config/settings.h"
 #include "history/history.h"
@@ -28,6 +30,11 @@ inline constexpr const char* kAsksDaemon =
     "Asks jetmemd: at /run/jetmem/api.socket, then at the addresses of http.listen. If none "
     "answers, or with --root, jetmem reads the device once itself. Values that could not be read "
     "are shown as unknown with the reason, never as 0.\n";
+
+// GET of `path` from the daemon that is named, else from the one at the usual addresses.
+Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
+                               const std::string& path,
+                               std::chrono::milliseconds deadline = std::chrono::seconds(3));
 
 // The daemon's answer of /api/v1/now; if none answers, or below a root, one reading. Errors: the
 // named daemon does not answer; the root cannot be read; invalid settings (kInvalid).

@@ -26,7 +26,7 @@ int run_alerts(const AlertsOptions& options) {
   if (!requested) return failed("alerts", requested.error(), kExitUnknown);
   if (!requested->daemon_error.empty()) warn("alerts", requested->daemon_error);
   for (const std::string& note : requested->notes) warn("alerts", note);
-  put(options.json ? requested->json
+  put(options.json ? alerts_json(requested->answer)
                    : alerts_text(requested->answer, {uses_color(), options.all, requested->from}));
   return alerts_status(requested->answer);
 }

@@ -93,7 +93,14 @@ struct Known {
   const BootFacts* facts = nullptr;  // null: unavailable
   const History* history = nullptr;
   const boot::Marks* marks = nullptr;
-  std::string problem;  // why there is no history
+  std::string problem;         // why there is no history
+  bool is_unreadable = false;  // there is one, or may be
+
+  void lacks(const Error& error) {
+    problem = printable(error.message, kMaxTrouble);
+    is_unreadable = error.code != Errc::kAbsent;
+    if (error.code == Errc::kDenied) problem += "; try sudo jetmem boots";
+  }
 };
 
 // How long a boot was seen to run.
@@ -227,22 +234,16 @@ void print_text(const Known& known) {
 }
 
 // Of a directory that was named: as jetmemd left it there.
-Known read_directory(const std::string& directory, History& history, boot::Marks& marks,
-                     bool& is_unreadable) {
+Known read_directory(const std::string& directory, History& history, boot::Marks& marks) {
   Known known;
   const std::string path = directory + "/" + std::string(boot::kHistoryFile);
-  auto text = read_small_file(path, kMaxHistory);
-  Result<void> ok;
-  if (text) {
-    ok = boot::parse_history(*text, history);
-    if (!ok) ok.error().message.insert(0, path + ": ");
+  if (const auto text = read_small_file(path, kMaxHistory); !text) {
+    known.lacks(text.error());
+  } else if (auto ok = boot::parse_history(*text, history); !ok) {
+    known.lacks(std::move(ok.error()).within(path));
   } else {
-    ok = tl::unexpected(std::move(text.error()));
+    known.history = &history;
   }
-  if (ok) known.history = &history;
-  if (!ok) known.problem = printable(ok.error().message, kMaxTrouble);
-  is_unreadable = !ok && ok.error().code != Errc::kAbsent;
-  if (!ok && ok.error().code == Errc::kDenied) known.problem += "; try sudo jetmem boots";
   const auto marks_text = read_small_file(directory + "/" + std::string(boot::kMarksFile));
   if (marks_text) {
     boot::parse_marks(*marks_text, marks);
@@ -255,26 +256,22 @@ int run_boots(const BootsOptions& options) {
   History history;
   boot::Marks marks;
   Known known;
-  bool is_unreadable = false;
   auto shot = LocalSnapshot::read(options.root, {"boot"});
   if (!shot) return failed("boots", shot.error());
   const auto* facts = (*shot)->sampler().readings().get<BootFacts>();
   if (!options.state_directory.empty()) {
-    known = read_directory(options.state_directory, history, marks, is_unreadable);
+    known = read_directory(options.state_directory, history, marks);
   } else if (facts != nullptr) {
     if (!facts->history_error) {
       known.history = &facts->history;
     } else {
-      known.problem = printable(facts->history_error->message, kMaxTrouble);
-      is_unreadable = facts->history_error->code != Errc::kAbsent;
-      if (facts->history_error->code == Errc::kDenied) known.problem += "; try sudo jetmem boots";
-      if (!is_unreadable) known.problem = "jetmemd has not recorded one yet";
+      known.lacks(*facts->history_error);
+      if (!known.is_unreadable) known.problem = "jetmemd has not recorded one yet";
     }
     known.marks = &facts->marks;
   } else {
     const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
-    known.problem = printable(status.reason, kMaxTrouble);
-    is_unreadable = true;
+    known.lacks({Errc::kIo, status.reason});
   }
   known.facts = facts;
   if (options.json) {
@@ -282,8 +279,8 @@ int run_boots(const BootsOptions& options) {
   } else {
     print_text(known);
   }
-  if (is_unreadable) warn("boots", known.problem);
-  return is_unreadable ? kExitFailed : kExitOk;
+  if (known.is_unreadable) warn("boots", known.problem);
+  return known.is_unreadable ? kExitFailed : kExitOk;
 }
 
 }  // namespace

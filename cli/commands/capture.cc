@@ -26,6 +26,7 @@
 #include "cli/client/device_client.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
+#include "cli/draw/number_text.h"
 #include "cli/exit_codes.h"
 #include "collectors/sampler/registry.h"
 
@@ -136,7 +137,7 @@ std::string answer_json(const std::string& file, const BundleDone& done,
 std::string answer_text(const std::string& file, const BundleDone& done,
                         const std::vector<std::string>& removed) {
   std::string out = (file == "-" ? "written" : printable(file, PATH_MAX)) + ": " +
-                    format_size(done.bytes) + ", " + std::to_string(done.files) + " files\n";
+                    bytes_text(done.bytes) + ", " + std::to_string(done.files) + " files\n";
   std::size_t ok = 0;
   for (const Manifest::SourceRemark& note : done.manifest.sources)
     ok += note.state == "ok" ? 1U : 0U;
@@ -169,9 +170,6 @@ bool is_taken(const std::string& file) {
 }
 
 int run_capture(const CaptureOptions& options) {
-  if (!options.root.empty() && !options.daemon.empty()) {
-    return wrong("--root and --daemon exclude each other");
-  }
   auto settings = settings_for("capture", options.config);
   if (!settings && !options.automatic) return kExitUsage;
   if (!settings) {
@@ -180,10 +178,7 @@ int run_capture(const CaptureOptions& options) {
     settings = default_settings(known_sources());
   }
   BundleOptions needed;
-  needed.root = options.root;
-  needed.config = options.config;
-  needed.daemon = options.daemon;
-  needed.access = options.access;
+  static_cast<DeviceClientOptions&>(needed) = options;
   needed.history_file = options.history_file;
   needed.reason = options.automatic ? "alert" : "on request";
   needed.alert = options.alert;

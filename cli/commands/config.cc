@@ -17,25 +17,27 @@
 namespace jetmem {
 namespace {
 
+void complain(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
 // Includes the files that it names, read with the rights of this user, not those of jetmemd.
 bool check_web_config(const std::string& file) {
   if (file.empty()) return true;
   const auto config = load_web_config(file);
   if (!config) {
-    std::fprintf(stderr, "%s\n", describe(config.error()).c_str());
+    complain(describe(config.error()));
     return false;
   }
   for (const ConfigError& warning : permission_warnings(*config)) {
-    std::fprintf(stderr, "%s\n", describe(warning).c_str());
+    complain(describe(warning));
   }
   if (!config->has_tls) return true;
   const auto material = load_tls_material(*config);
   if (!material) {
-    std::fprintf(stderr, "%s\n", describe(material.error()).c_str());
+    complain(describe(material.error()));
     return false;
   }
   for (const ConfigError& warning : material->warnings) {
-    std::fprintf(stderr, "%s\n", describe(warning).c_str());
+    complain(describe(warning));
   }
   const std::string problem = validity_error(*material, std::time(nullptr));
   if (!problem.empty()) {
@@ -50,17 +52,6 @@ struct ConfigOptions {
   std::vector<std::string> files;
   bool json = false;
 };
-
-int run_check(const ConfigOptions& options) {
-  const auto loaded = load_named_or_default(options.files, known_sources());
-  if (!loaded) {
-    std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
-    return kExitUsage;
-  }
-  if (!check_web_config(loaded->values.http.web_config)) return kExitUsage;
-  std::printf("ok\n");
-  return kExitOk;
-}
 
 std::string settings_json(const LoadedSettings& loaded) {
   return json::write_document(1, [&](json::Fields& v) {
@@ -79,14 +70,23 @@ std::string settings_json(const LoadedSettings& loaded) {
   });
 }
 
-int run_show(const ConfigOptions& options) {
-  const auto loaded = load_named_or_default(options.files, known_sources());
-  if (!loaded) {
-    std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
-    return kExitUsage;
-  }
-  std::fputs((options.json ? settings_json(*loaded) : show_settings(*loaded)).c_str(), stdout);
+int run_check(const ConfigOptions&, const LoadedSettings& loaded) {
+  if (!check_web_config(loaded.values.http.web_config)) return kExitUsage;
+  std::printf("ok\n");
   return kExitOk;
+}
+
+int run_show(const ConfigOptions& options, const LoadedSettings& loaded) {
+  std::fputs((options.json ? settings_json(loaded) : show_settings(loaded)).c_str(), stdout);
+  return kExitOk;
+}
+
+template <int (*kRun)(const ConfigOptions&, const LoadedSettings&)>
+int run_config(const ConfigOptions& options) {
+  const auto loaded = load_named_or_default(options.files, known_sources());
+  if (loaded) return kRun(options, *loaded);
+  complain(describe(loaded.error()));
+  return kExitUsage;
 }
 
 ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions&)) {
@@ -103,9 +103,9 @@ ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions
 void add_config_command(const Command& program) {
   const Command command = program.add("config", "Check or show the settings of jetmemd");
   command.require_command();
-  add_config(command.add("check", "Check the settings and show each error"), run_check);
+  add_config(command.add("check", "Check the settings and show each error"), run_config<run_check>);
   const Command show = command.add("show", "Print the settings in force and the origin of each");
-  auto& options = add_config(show, run_show);
+  auto& options = add_config(show, run_config<run_show>);
   show.flag("--json", options.json, "As JSON; values are text, as in a settings file");
 }
 

@@ -10,11 +10,12 @@
 #include "cli/bundle/unpack.h"
 #include "cli/client/device_client.h"
 #include "cli/commands.h"
+#include "cli/draw/since.h"
 #include "cli/draw/terminal.h"
 #include "cli/events/events_past.h"
 #include "cli/exit_codes.h"
 #include "cli/history/history_select.h"
-#include "cli/text/diff_text.h"
+#include "cli/text/answer_text.h"
 
 namespace jetmem {
 namespace {
@@ -72,11 +73,8 @@ class SnapshotPair {
     // One device's events say nothing of another's capture.
     if (captures_ > 0 || !history()) return;
     EventFilter requested;
-    const auto wall = [](double seconds) {
-      return std::chrono::round<Nanoseconds>(std::chrono::duration<double>(seconds));
-    };
-    requested.from = wall(std::min(*answer.before.wall, *answer.after.wall));
-    requested.to = wall(std::max(*answer.before.wall, *answer.after.wall));
+    requested.from = wall_clock(std::min(*answer.before.wall, *answer.after.wall));
+    requested.to = wall_clock(std::max(*answer.before.wall, *answer.after.wall));
     requested.limit = kMostEvents;
     auto events = past_events(*history_, requested);
     if (!events) {

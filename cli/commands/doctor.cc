@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/text/text.h"
-#include "cli/client/daemon_client.h"
 #include "cli/client/device_client.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
@@ -29,9 +28,7 @@ struct DoctorOptions : DeviceClientOptions {
 Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested) {
   auto settings = settings_for("doctor", requested.config);
   if (!settings) return fail(Errc::kInvalid, "invalid settings");
-  auto locations = daemon_addresses(requested.daemon, settings->http, requested.access);
-  if (!locations) return tl::unexpected(std::move(locations.error()));
-  auto reply = query_daemon(*locations, "/api/v1/doctor", std::chrono::seconds(10));
+  auto reply = ask_daemon(requested, settings->http, "/api/v1/doctor", std::chrono::seconds(10));
   if (!reply) return tl::unexpected(std::move(reply.error()));
   auto answer = parse_doctor(reply->body);
   if (!answer) return tl::unexpected(std::move(answer.error()).within(reply->from.text()));
@@ -40,9 +37,6 @@ Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested) {
 }
 
 Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
-  if (!requested.root.empty() && !requested.daemon.empty()) {
-    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
-  }
   if (requested.root.empty()) {
     auto reported = from_daemon(requested);
     if (reported || reported.error().code == Errc::kInvalid) return reported;

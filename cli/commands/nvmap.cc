@@ -53,9 +53,7 @@ struct Options : Target {
 
 using Number = std::optional<std::uint64_t>;
 
-std::optional<double> as_double(const Number& number) {
-  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
-}
+std::string size_or_dash(const Number& bytes) { return bytes ? bytes_text(*bytes) : "-"; }
 
 std::string number_or_dash(const Number& number) { return number ? std::to_string(*number) : "-"; }
 
@@ -72,25 +70,24 @@ std::string nvmap_text(const Nvmap& nvmap) {
   for (const Nvmap::Heap& heap : nvmap.heaps) {
     std::optional<double> rest;
     if (heap.bytes && heap.charged_bytes) {
-      rest = *as_double(heap.bytes) - *as_double(heap.charged_bytes);
+      rest = static_cast<double>(*heap.bytes) - static_cast<double>(*heap.charged_bytes);
     }
-    heaps.row({printable(heap.name, 64), bytes_text(as_double(heap.bytes)),
-               number_or_dash(heap.clients), bytes_text(rest), number_or_dash(heap.orphan_handles),
-               bytes_text(as_double(heap.orphan_bytes)), bytes_text(as_double(heap.size)),
-               bytes_text(as_double(heap.free))});
+    heaps.row({printable(heap.name, 64), size_or_dash(heap.bytes), number_or_dash(heap.clients),
+               bytes_text(rest), number_or_dash(heap.orphan_handles),
+               size_or_dash(heap.orphan_bytes), size_or_dash(heap.size), size_or_dash(heap.free)});
   }
   Table clients{{"BYTES", kRight}, {"PID", kRight}, {"HEAP"}, {"PROCESS"}};
   for (const Nvmap::Client& client : nvmap.clients) {
-    clients.row({bytes_text(static_cast<double>(client.bytes)), std::to_string(client.pid),
-                 printable(client.heap, 64), printable(client.name, 64)});
+    clients.row({bytes_text(client.bytes), std::to_string(client.pid), printable(client.heap, 64),
+                 printable(client.name, 64)});
   }
   std::string out = heaps.text(terminal_width()) + "\n" + clients.text(terminal_width());
   if (nvmap.clients.empty()) out += "no client holds memory\n";
   if (nvmap.total_bytes) {
-    out += "\nall heaps, as counted by nvmap: " + bytes_text(as_double(nvmap.total_bytes)) + "\n";
+    out += "\nall heaps, as counted by nvmap: " + bytes_text(*nvmap.total_bytes) + "\n";
   }
   if (nvmap.allocatable_bytes) {
-    out += "still allocatable: " + bytes_text(as_double(nvmap.allocatable_bytes)) + "\n";
+    out += "still allocatable: " + bytes_text(*nvmap.allocatable_bytes) + "\n";
   }
   return out;
 }

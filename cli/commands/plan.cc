@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
-#include "cli/text/plan_text.h"
+#include "cli/text/answer_text.h"
 #include "config/yaml_fields.h"
 #include "report/answers/plan_answer.h"
 
@@ -71,16 +71,8 @@ int run_plan(const PlanOptions& options) {
   const PlanAnswer answer =
       plan_answer(printable(options.file, 300), read.plan, std::move(*device));
   put(options.json ? plan_json(answer) : plan_text(answer));
-  switch (answer.budget.fit) {
-    case plan::Fit::kFits:
-    case plan::Fit::kTight:
-      return kExitOk;
-    case plan::Fit::kDoesNotFit:
-      return kExitFailed;
-    case plan::Fit::kUnknown:
-      return kExitUnknown;
-  }
-  return kExitUnknown;
+  if (answer.budget.fit == plan::Fit::kUnknown) return kExitUnknown;
+  return answer.budget.fit == plan::Fit::kDoesNotFit ? kExitFailed : kExitOk;
 }
 
 }  // namespace

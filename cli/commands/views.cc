@@ -7,11 +7,7 @@
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
-#include "cli/text/cma_text.h"
-#include "cli/text/fragmentation_text.h"
-#include "cli/text/map_text.h"
-#include "cli/text/thermal_text.h"
-#include "cli/text/top_text.h"
+#include "cli/text/answer_text.h"
 
 namespace jetmem {
 namespace {

@@ -70,9 +70,6 @@ int run_watch(const WatchOptions& options) {
   if (seconds < watch::kShortest || seconds > watch::kLongest) {
     return usage("--interval: from 1s to 60s");
   }
-  if (!options.root.empty() && !options.daemon.empty()) {
-    return usage("--root and --daemon exclude each other");
-  }
   // Print errors in the settings before the screen is taken over.
   if (!settings_for("watch", options.config)) return kExitUsage;
   use_terminal_locale();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem decode: explains text that a machine printed. Here is the list of formats.
 
-#include "cli/decode/decode.h"
-
 #include <array>
 #include <cstdio>
 
 #include "base/text/text.h"
+#include "cli/commands.h"
+#include "cli/decode/log_format.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 #include "config/yaml_fields.h"

@@ -10,7 +10,6 @@
 
 #include "base/text/text.h"
 #include "cli/command.h"
-#include "cli/decode/decode.h"
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
@@ -64,7 +63,7 @@ class Explainer {
   }
 
   void summary(const TextLog::Counts& counts) const {
-    const std::string losses = left_out(counts);
+    const std::string losses = omitted_text(counts);
     if (json_) {
       if (!losses.empty()) warn("decode kernel-log", losses);
       return;

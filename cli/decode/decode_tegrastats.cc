@@ -11,7 +11,6 @@
 
 #include "base/text/text.h"
 #include "cli/command.h"
-#include "cli/decode/decode.h"
 #include "cli/decode/log_format.h"
 #include "cli/decode/tegrastats_text.h"
 #include "cli/exit_codes.h"

@@ -131,7 +131,7 @@ Result<void> LogFormat::finish() {
   return {};
 }
 
-std::string LogFormat::left_out() const {
+std::string LogFormat::omitted() const {
   if (kind_ == Kind::kPlain || kind_ == Kind::kUnknown) return {};
   if (messages_ == 0) {
     return std::string(kind_ == Kind::kJson ? "this is JSON" : "this is output of journalctl") +
@@ -342,7 +342,8 @@ void LogFormat::end_entry() {
 
 using kernel_log::Soc;
 
-std::vector<std::string_view> soc_names() {
+// The names that --soc takes.
+static std::vector<std::string_view> soc_names() {
   std::vector<std::string_view> names;
   for (const Soc soc :
        {Soc::kTegra210, Soc::kTegra186, Soc::kTegra194, Soc::kTegra234, Soc::kTegra264}) {
@@ -384,7 +385,7 @@ Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog
     }
   }
   if (auto end = format.finish(); !end) return not_read(std::move(end.error()));
-  return format.left_out();
+  return format.omitted();
 }
 
 Result<UniqueFd> open_captured(const Root& root, const std::string& directory,

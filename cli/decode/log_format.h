@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/root/root.h"
+#include "cli/command.h"
 #include "collectors/kernel_log/event/soc.h"
 #include "collectors/kernel_log/text_log.h"
 
@@ -27,7 +28,7 @@ class LogFormat {
   Result<void> finish();
 
   // What of the input was not understood; empty when all was.
-  std::string left_out() const;
+  std::string omitted() const;
 
  private:
   enum class Kind : std::uint8_t {
@@ -77,8 +78,6 @@ class LogFormat {
 
 // Where the kernel log of a command comes from, and which SoC it is of.
 
-// The names that --soc takes.
-std::vector<std::string_view> soc_names();
 // Errors name the nearest, and all.
 Result<kernel_log::Soc> soc_option(std::string_view name);
 // Feeds a descriptor to its end, or until standard output fails. After a second without input the
@@ -92,6 +91,10 @@ struct DecodeInput {
 };
 Result<DecodeInput> open_input(const std::string& root, const std::string& file,
                                std::string_view captured, const char* command);
+// The formats of `jetmem decode`: each is a command of its own below it.
+void add_decode_kernel_log(const Command& decode);
+void add_decode_tegrastats(const Command& decode);
+
 // A file of a captured root: DIR/dev/kmsg. Errors name it as the user finds it.
 Result<UniqueFd> open_captured(const Root& root, const std::string& directory,
                                std::string_view path = "/dev/kmsg");

@@ -26,13 +26,11 @@ std::string fixed(double value, int digits) {
   return {buffer.data(), static_cast<std::size_t>(std::max(size, 0))};
 }
 
-struct Scaled {
-  std::string number;
-  std::string_view unit;
-};
+}  // namespace
 
-Scaled scaled_bytes(double bytes) {
-  constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 5> kUnits{" B", " KiB", " MiB", " GiB", " TiB"};
+  if (!std::isfinite(bytes)) return kNothing;
   std::size_t unit = 0;
   // 1023.6 MiB would be written as 1024 MiB: the next unit has it.
   while (unit + 1 < kUnits.size() && std::abs(bytes) >= 1023.5) {
@@ -42,28 +40,9 @@ Scaled scaled_bytes(double bytes) {
   const double size = std::abs(bytes);
   const bool one_digit =
       unit > 0 && bytes != std::floor(bytes) && size < (unit >= 3 ? 99.95 : 9.95);
-  return {fixed(bytes, one_digit ? 1 : 0), kUnits[unit]};
+  return fixed(bytes, one_digit ? 1 : 0) + kUnits[unit];
 }
-
-Nanoseconds wall_ns(double seconds) {
-  return std::chrono::round<Nanoseconds>(
-      std::chrono::duration<double>(std::clamp(seconds, 0.0, 9e9)));
-}
-
-}  // namespace
-
-std::string bytes_text(double bytes) {
-  if (!std::isfinite(bytes)) return kNothing;
-  const Scaled scaled = scaled_bytes(bytes);
-  return (scaled.number + " ").append(scaled.unit);
-}
-
-std::string bytes_tight(double bytes) {
-  if (!std::isfinite(bytes)) return kNothing;
-  Scaled scaled = scaled_bytes(bytes);
-  return scaled.number.append(scaled.unit);
-}
-
+std::string bytes_text(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 std::string bytes_text(const std::optional<double>& bytes) {
   return bytes ? bytes_text(*bytes) : kNothing;
 }
@@ -112,15 +91,15 @@ std::string rate_text(double bytes_per_second) {
 
 std::string moment_text(double wall, const std::optional<double>& now) {
   if (!std::isfinite(wall)) return kNothing;
-  if (!now) return local_time(wall_ns(wall));
-  std::string out = local_time_short(wall_ns(wall), wall_ns(*now));
+  if (!now) return local_time(wall_clock(wall));
+  std::string out = local_time_short(wall_clock(wall), wall_clock(*now));
   if (*now - wall >= 1) return out + " (" + duration_text(*now - wall) + " ago)";
   return out;
 }
 
 std::string celsius_text(double celsius) {
   if (!std::isfinite(celsius)) return kNothing;
-  return fixed(celsius, celsius == std::floor(celsius) ? 0 : 1) + "C";
+  return fixed(celsius, celsius == std::floor(celsius) ? 0 : 1) + " C";
 }
 
 std::string hertz_text(double hertz) {

@@ -2,6 +2,7 @@
 // Numbers as people read them at night.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,8 +10,7 @@ namespace jetmem {
 
 // "1.2 GiB", "340 MiB", "8.5 MiB", "512 B"; "-" if it is not a number.
 std::string bytes_text(double bytes);
-// The same without its blank, for one-line answers: "1.2GiB".
-std::string bytes_tight(double bytes);
+std::string bytes_text(std::uint64_t bytes);
 // "-" where it is not known.
 std::string bytes_text(const std::optional<double>& bytes);
 
@@ -28,7 +28,7 @@ std::string rate_text(double bytes_per_second);
 // `now` is known, how long ago: "02:11:47 (5h49m ago)".
 std::string moment_text(double wall, const std::optional<double>& now);
 
-// "71.5C"
+// "71.5 C"
 std::string celsius_text(double celsius);
 // "1.51 GHz", "408 MHz"
 std::string hertz_text(double hertz);

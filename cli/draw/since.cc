@@ -139,6 +139,11 @@ Result<Since> parse_since(std::string_view text, Nanoseconds now) {
   return since;
 }
 
+Nanoseconds wall_clock(double seconds) {
+  return std::chrono::round<Nanoseconds>(
+      std::chrono::duration<double>(std::clamp(seconds, 0.0, 9e9)));
+}
+
 std::string local_time(Nanoseconds wall) { return formatted(local(wall), "%Y-%m-%d %H:%M:%S"); }
 
 std::string local_time_short(Nanoseconds wall, Nanoseconds of) {

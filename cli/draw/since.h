@@ -24,6 +24,9 @@ struct Since {
 // "@1790000000": seconds since 1970. What lies in the future is refused.
 Result<Since> parse_since(std::string_view text, Nanoseconds now);
 
+// Seconds since 1970; what lies beyond Nanoseconds is cut to them.
+Nanoseconds wall_clock(double seconds);
+
 // Local time: "2026-11-20 02:11:47".
 std::string local_time(Nanoseconds wall);
 // "02:11:47", with the date where it is not that of `of`.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <clocale>
 #include <cstdio>
@@ -50,17 +51,6 @@ bool has_utf8() {
   return std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-namespace {
-
-// What a text takes on a terminal, near enough: bytes that go on a UTF-8 character count nothing.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
-}  // namespace
-
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
   std::string out;
   std::size_t column = 0;
@@ -70,7 +60,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t colum
     text.remove_prefix(begin);
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(word.size());
-    const std::size_t width = width_of(word);
+    const std::size_t width = shown_width(word);
     if (column > 0 && column + 1 + width <= columns) {
       out.append(" ");
       column += 1 + width;
@@ -87,6 +77,11 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t colum
 
 void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+std::string upper_case(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
 std::string counted(std::uint64_t count, std::string_view noun) {
   std::string text = std::to_string(count) + " ";
   return text.append(noun).append(count == 1 ? "" : "s");
@@ -95,23 +90,9 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 namespace {
 
 std::string_view escape_of(Paint paint) {
-  switch (paint) {
-    case Paint::kNone:
-      return {};
-    case Paint::kBold:
-      return "\x1b[1m";
-    case Paint::kDim:
-      return "\x1b[2m";
-    case Paint::kGood:
-      return "\x1b[32m";
-    case Paint::kWarn:
-      return "\x1b[1;33m";
-    case Paint::kBad:
-      return "\x1b[1;31m";
-    case Paint::kUnknown:
-      return "\x1b[1;35m";
-  }
-  return {};
+  constexpr std::array<std::string_view, 7> kEscapes{
+      "", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;33m", "\x1b[1;31m", "\x1b[1;35m"};
+  return kEscapes[static_cast<std::size_t>(paint)];
 }
 
 double wall_now() {

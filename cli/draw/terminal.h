@@ -37,6 +37,9 @@ std::string wrapped(std::string_view text, std::size_t indent,
 // To standard output.
 void put(std::string_view text);
 
+// Of ASCII letters.
+std::string upper_case(std::string text);
+
 // "1 line", "2 lines".
 std::string counted(std::uint64_t count, std::string_view noun);
 

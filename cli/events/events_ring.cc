@@ -29,16 +29,18 @@ using kernel_log::TextLog;
 
 constexpr const char* kRing = "/dev/kmsg";
 
-Nanoseconds seconds_since_1970(std::int64_t seconds) { return std::chrono::seconds(seconds); }
+// On the wall clock where the time of the boot is known, otherwise since boot.
+struct Span {
+  std::optional<Nanoseconds> from;
+  std::optional<Nanoseconds> to;
+};
 
 // Shows events from a moment on.
 class EventPrinter {
  public:
-  // `boot` is the wall time at which the kernel's log clock was 0; `from` is on the wall clock
-  // where that is known, and otherwise since boot.
-  EventPrinter(const RingQuery& needed, std::optional<Nanoseconds> boot,
-               std::optional<Nanoseconds> from, std::optional<Nanoseconds> until)
-      : needed_(needed), json_(needed.json), boot_(boot), from_(from), until_(until), list_(put) {}
+  // `boot` is the wall time at which the kernel's log clock was 0.
+  EventPrinter(const RingQuery& needed, std::optional<Nanoseconds> boot, const Span& span)
+      : needed_(needed), json_(needed.json), boot_(boot), span_(span), list_(put) {}
 
   void event(const Event& event) {
     const std::vector<std::string>& kinds = needed_.kinds;
@@ -50,7 +52,7 @@ class EventPrinter {
     if (boot_ && event.stamp) wall = *boot_ + *event.stamp;
     if (event.stamp) {
       const Nanoseconds at = wall ? *wall : Nanoseconds(*event.stamp);
-      if ((from_ && at < *from_) || (until_ && at > *until_)) return;
+      if ((span_.from && at < *span_.from) || (span_.to && at > *span_.to)) return;
     }
     ++shown_;
     if (!json_) {
@@ -68,7 +70,9 @@ class EventPrinter {
   void summary(const TextLog::Counts& counts, Nanoseconds suspended) {
     list_.finish();
     std::string text = counted(shown_, "event");
-    if (from_) text.append(boot_ ? " since " + local_time(*from_) : std::string(" since then"));
+    if (span_.from) {
+      text.append(boot_ ? " since " + local_time(*span_.from) : std::string(" since then"));
+    }
     const bool records = counts.records > 0;
     text.append(" in ").append(
         counted(records ? counts.records : counts.lines, records ? "record" : "line"));
@@ -81,16 +85,7 @@ class EventPrinter {
       text.append("; the ").append(counted(*counts.first_seq, "record"));
       text.append(" before were overwritten");
     }
-    std::string losses;
-    if (counts.lost > 0) losses = counted(counts.lost, "record") + " lost: overwritten before read";
-    if (counts.cut > 0) {
-      losses.append(losses.empty() ? "" : "; ").append(counted(counts.cut, "line"));
-      losses.append(" longer than 64 KiB, truncated");
-    }
-    if (counts.foreign > 0) {
-      losses.append(losses.empty() ? "" : "; ").append(counted(counts.foreign, "record"));
-      losses.append(" written by processes, ignored");
-    }
+    std::string losses = omitted_text(counts);
     if (suspended > std::chrono::seconds(1)) {
       using std::chrono::milliseconds;
       using std::chrono::seconds;
@@ -114,8 +109,7 @@ class EventPrinter {
   const RingQuery& needed_;
   bool json_;
   std::optional<Nanoseconds> boot_;
-  std::optional<Nanoseconds> from_;
-  std::optional<Nanoseconds> until_;
+  Span span_;
   EventRecordList list_;
   std::uint64_t shown_ = 0;
 };
@@ -156,26 +150,38 @@ Result<void> feed_ring(int fd, std::chrono::microseconds until, TextLog& log) {
   return {};
 }
 
+// What --since and --until name. `now`: where it is not known, all that is said of it is absent.
+Result<Span> span_of(const RingQuery& needed, std::optional<Nanoseconds> boot,
+                     std::optional<Nanoseconds> now) {
+  Span out;
+  for (const bool begin : {true, false}) {
+    const auto& text = begin ? needed.since : needed.until;
+    if (!text) continue;
+    const char* const option = begin ? "--since" : "--until";
+    auto since = parse_since(*text, boot && now ? *now : SystemClock().wall());
+    if (!since) return tl::unexpected(std::move(since.error()).within(option));
+    if (since->at && !boot) {
+      return fail(Errc::kAbsent, std::string(option) +
+                                     ": the capture has no boot time; give the time before its "
+                                     "end, e.g. 10m");
+    }
+    (begin ? out.from : out.to) = since->at;
+    if (since->ago && now) (begin ? out.from : out.to) = *now - *since->ago;
+  }
+  return out;
+}
+
 int run_live(const RingQuery& options) {
   const SystemClock clock;
   const Nanoseconds now = clock.wall();
   const Nanoseconds mono = clock.mono();
-  std::optional<Nanoseconds> from;
-  if (options.since) {
-    const auto since = parse_since(*options.since, now);
-    if (!since) return failed(options.command, std::move(Error(since.error())).within("--since"));
-    from = since->at ? *since->at : now - *since->ago;
-  }
-  std::optional<Nanoseconds> to;
-  if (options.until) {
-    const auto until = parse_since(*options.until, now);
-    if (!until) return failed(options.command, std::move(Error(until.error())).within("--until"));
-    to = until->at ? *until->at : now - *until->ago;
-  }
+  // The log's clock stands still in suspend, as the monotonic one does.
+  const std::optional<Nanoseconds> boot = now - mono;
+  const auto span = span_of(options, boot, now);
+  if (!span) return failed(options.command, span.error());
   const UniqueFd ring(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!ring.valid()) return failed(options.command, ring_error("open", errno));
-  // The log's clock stands still in suspend, as the monotonic one does.
-  EventPrinter printer(options, now - mono, from, to);
+  EventPrinter printer(options, boot, *span);
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(Root::live()),
       [&](const Event& event, std::string_view) { printer.event(event); });
@@ -200,48 +206,23 @@ Result<std::optional<Nanoseconds>> last_stamp(const Root& root, const std::strin
   return stamp;
 }
 
-// On the clock that times are shown in; absent where the capture's log has no time.
-Result<std::optional<Nanoseconds>> captured_moment(const std::string& text,
-                                                   std::optional<Nanoseconds> boot,
-                                                   std::optional<Nanoseconds> now) {
-  auto since = parse_since(text, boot && now ? *now : SystemClock().wall());
-  if (!since) return tl::unexpected(std::move(since.error()));
-  if (since->at && !boot) {
-    return fail(Errc::kAbsent,
-                "the capture has no boot time; give the time before its end, e.g. 10m");
-  }
-  std::optional<Nanoseconds> out = since->at;
-  if (since->ago && now) out = *now - *since->ago;
-  return out;
-}
-
 int run_captured(const std::string& directory, const RingQuery& options) {
   auto root = Root::at(directory);
   if (!root) return failed(options.command, std::move(root.error()).within("--root"));
   std::optional<Nanoseconds> boot;
-  if (root->facts().boot_time) boot = seconds_since_1970(*root->facts().boot_time);
-  std::optional<Nanoseconds> from;
-  std::optional<Nanoseconds> to;
+  if (root->facts().boot_time) boot = std::chrono::seconds(*root->facts().boot_time);
+  std::optional<Nanoseconds> now;  // on the clock that times are shown in
   if (options.since || options.until) {
     const auto last = last_stamp(*root, directory);
     if (!last) return failed(options.command, last.error());
-    std::optional<Nanoseconds> now;  // on the clock that times are shown in
-    if (boot && root->facts().captured_at) now = seconds_since_1970(*root->facts().captured_at);
+    if (boot && root->facts().captured_at) now = std::chrono::seconds(*root->facts().captured_at);
     if (!now && *last) now = boot.value_or(Nanoseconds(0)) + **last;
-    for (const bool begin : {true, false}) {
-      const auto& text = begin ? options.since : options.until;
-      if (!text) continue;
-      auto found = captured_moment(*text, boot, now);
-      if (!found) {
-        return failed(options.command,
-                      std::move(found.error()).within(begin ? "--since" : "--until"));
-      }
-      (begin ? from : to) = *found;
-    }
   }
+  const auto span = span_of(options, boot, now);
+  if (!span) return failed(options.command, span.error());
   auto file = open_captured(*root, directory);
   if (!file) return failed(options.command, file.error());
-  EventPrinter printer(options, boot, from, to);
+  EventPrinter printer(options, boot, *span);
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(*root),
       [&](const Event& event, std::string_view) { printer.event(event); });

@@ -215,17 +215,17 @@ class HistoryCommand {
       out.put(writer.family(pasts));
     }
     out.put(OpenMetricsWriter::end());
-    if (writer.left_out().untrusted > 0) {
-      note(counted(writer.left_out().untrusted, "sample") +
+    if (writer.omitted().untrusted > 0) {
+      note(counted(writer.omitted().untrusted, "sample") +
            " omitted, recorded with an unsynchronised clock: include them with "
            "--untrusted-times");
     }
-    if (writer.left_out().unnamed > 0) {
-      note(std::to_string(writer.left_out().unnamed) +
+    if (writer.omitted().unnamed > 0) {
+      note(std::to_string(writer.omitted().unnamed) +
            " series omitted: Prometheus does not allow their names");
     }
-    if (writer.left_out().backwards > 0) {
-      note(counted(writer.left_out().backwards, "sample") +
+    if (writer.omitted().backwards > 0) {
+      note(counted(writer.omitted().backwards, "sample") +
            " omitted, not later than the previous one: the clock was set back");
     }
     return {};

@@ -95,7 +95,7 @@ std::string OpenMetricsWriter::samples(const std::string& name, const SeriesPast
   std::int64_t last = INT64_MIN;
   for (const HistoryPoint& point : past.points) {
     if (!point.wall_trusted && !needed_.untrusted) {
-      ++left_out_.untrusted;
+      ++omitted_.untrusted;
       continue;
     }
     // Prometheus counts in milliseconds.
@@ -103,7 +103,7 @@ std::string OpenMetricsWriter::samples(const std::string& name, const SeriesPast
                           time_of(point, past.is_counter, needed_.raw_step))
                           .count();
     if (time <= last) {
-      ++left_out_.backwards;
+      ++omitted_.backwards;
       continue;
     }
     last = time;
@@ -116,7 +116,7 @@ std::string OpenMetricsWriter::family(const std::vector<SeriesPast>& series) {
   if (series.empty()) return {};
   // Of a file that jetmem did not write.
   if (!parse_series_key(series.front().key)) {
-    left_out_.unnamed += series.size();
+    omitted_.unnamed += series.size();
     return {};
   }
   const std::string full = series.front().key.substr(0, series.front().key.find('{'));
@@ -132,7 +132,7 @@ std::string OpenMetricsWriter::family(const std::vector<SeriesPast>& series) {
     out += samples(full, each, each.is_counter ? &HistoryPoint::max : &HistoryPoint::average);
   }
   if (!needed_.bands || series.front().is_counter) return out;
-  const OpenMetricsLeftOut reported = left_out_;
+  const OpenMetricsOmitted reported = omitted_;
   // Not "min" and "max" alone: metrics of their own are called so (jetmem_clock_max_hertz).
   for (const auto& [word, value] :
        {std::pair("band_min", &HistoryPoint::min), std::pair("band_max", &HistoryPoint::max)}) {
@@ -140,7 +140,7 @@ std::string OpenMetricsWriter::family(const std::vector<SeriesPast>& series) {
     out += head(name, false, "");
     for (const SeriesPast& each : series) out += samples(name, each, value);
   }
-  left_out_ = reported;  // once is enough
+  omitted_ = reported;  // once is enough
   return out;
 }
 

@@ -22,7 +22,7 @@ struct OpenMetricsOptions {
 };
 
 // Counts of omitted samples, for a note.
-struct OpenMetricsLeftOut {
+struct OpenMetricsOmitted {
   std::uint64_t untrusted = 0;
   std::uint64_t unnamed = 0;    // series whose name no Prometheus takes
   std::uint64_t backwards = 0;  // at or before the sample in front of it: a clock was set back
@@ -39,13 +39,13 @@ class OpenMetricsWriter {
   // value at the end.
   std::string family(const std::vector<SeriesPast>& series);
   static std::string end() { return "# EOF\n"; }
-  const OpenMetricsLeftOut& left_out() const { return left_out_; }
+  const OpenMetricsOmitted& omitted() const { return omitted_; }
 
  private:
   std::string samples(const std::string& name, const SeriesPast& past, double HistoryPoint::*value);
 
   OpenMetricsOptions needed_;
-  OpenMetricsLeftOut left_out_;
+  OpenMetricsOmitted omitted_;
 };
 
 // Recorded points as CSV (RFC 4180): one line a point, with its series.

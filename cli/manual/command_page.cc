@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/version.h"
+#include "cli/draw/terminal.h"
 
 namespace jetmem {
 namespace {
@@ -14,6 +15,12 @@ bool is_path(const std::string& type) {
   constexpr std::array<std::string_view, 9> kTypes{"FILE", "DIR",      "PATH",   "BUNDLE", "TREE",
                                                    "A",    "DIR|FILE", "BEFORE", "AFTER"};
   return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+}
+
+std::string join(std::span<const std::string> words, const char* separator = " ") {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : separator) + word;
+  return out;
 }
 
 CommandPage::Option option_of(const CLI::Option& from) {
@@ -55,11 +62,7 @@ void add(const CLI::App& app, std::vector<std::string> path, std::vector<Command
 
 }  // namespace
 
-std::string CommandPage::name() const {
-  std::string out;
-  for (const std::string& word : path) out += (out.empty() ? "" : "-") + word;
-  return out;
-}
+std::string CommandPage::name() const { return join(path, "-"); }
 
 std::vector<CommandPage> command_pages(const CLI::App& app) {
   std::vector<CommandPage> out;
@@ -88,13 +91,6 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string upper(std::string text) {
-  for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
-}
-
 // Lines that belong together become one: the width is man's.
 std::string filled(std::string_view text) {
   std::string out;
@@ -115,9 +111,7 @@ std::string filled(std::string_view text) {
 }
 
 std::string synopsis(const CommandPage& page) {
-  std::string words;
-  for (const std::string& word : page.path) words += (words.empty() ? "" : " ") + word;
-  std::string out = ".B " + escaped(words) + "\n";
+  std::string out = ".B " + escaped(join(page.path)) + "\n";
   const bool has_options = std::any_of(page.options.begin(), page.options.end(),
                                        [](const auto& each) { return !each.is_positional; });
   if (has_options) out += "[\\fIOPTIONS\\fR]\n";
@@ -152,7 +146,7 @@ std::string man_page(const CommandPage& page, std::span<const CommandPage> all) 
   const std::string name = page.name();
   std::string summary = page.text.substr(0, page.text.find('\n'));
   while (summary.ends_with('.')) summary.pop_back();
-  std::string out = ".TH " + upper(escaped(name)) + " 1 \"\" \"jetmem " + kVersion +
+  std::string out = ".TH " + upper_case(escaped(name)) + " 1 \"\" \"jetmem " + kVersion +
                     "\" \"jetmem\"\n.SH NAME\n" + escaped(name) + " \\- " + escaped(summary) +
                     "\n.SH SYNOPSIS\n" + synopsis(page);
   const std::size_t status = page.footer.find("Exit status:");
@@ -188,19 +182,7 @@ std::string man_page(const CommandPage& page, std::span<const CommandPage> all) 
 namespace {
 
 // Behind the program's name: "rules check"; empty: the program itself.
-std::string words_of(const CommandPage& page) {
-  std::string out;
-  for (std::size_t i = 1; i < page.path.size(); ++i) {
-    out += (out.empty() ? "" : " ") + page.path[i];
-  }
-  return out;
-}
-
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
+std::string words_of(const CommandPage& page) { return join(std::span(page.path).subspan(1)); }
 
 // Those of the program hold for its commands too (--root).
 std::vector<std::string> options_of(const CommandPage& page, const CommandPage& program) {
@@ -236,9 +218,7 @@ void values_of(std::span<const CommandPage> pages, std::vector<std::string>& pat
 }
 
 std::string alternatives(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : "|") + name;
-  return out.empty() ? "--" : out;
+  return names.empty() ? "--" : join(names, "|");
 }
 
 bool takes_paths(const CommandPage& page) {
@@ -272,147 +252,130 @@ std::string cases(std::span<const CommandPage> pages) {
   return out;
 }
 
-// Options that take a value: the next word is not a command.
-std::vector<std::string> all_values(std::span<const CommandPage> pages) {
-  std::vector<std::string> out;
+// A shell's script, with what is between '@' replaced.
+std::string completion(std::string script, std::span<const CommandPage> pages) {
+  std::vector<std::string> paths;
   std::vector<std::string> others;
-  values_of(pages, out, others);
-  out.insert(out.end(), others.begin(), others.end());
-  return out;
-}
-
-std::string all_paths(std::span<const CommandPage> pages) {
-  std::string out;
+  values_of(pages, paths, others);
+  std::vector<std::string> both = paths;
+  both.insert(both.end(), others.begin(), others.end());
+  std::string commands;
+  std::string words;
   for (const CommandPage& page : pages) {
-    if (page.path.size() > 1) out += (out.empty() ? "'" : "|'") + words_of(page) + "'";
+    if (page.path.size() < 2) continue;
+    const std::string quoted = in_single_quotes(words_of(page));
+    commands += (commands.empty() ? "" : "|") + quoted;
+    words += (words.empty() ? "" : " ") + quoted;
   }
-  return out;
+  for (const auto& [name, text] :
+       {std::pair("@PATHS@", alternatives(paths)), std::pair("@OTHERS@", alternatives(others)),
+        std::pair("@VALUES@", alternatives(both)), std::pair("@VALUE_WORDS@", join(both)),
+        std::pair("@COMMANDS@", commands), std::pair("@COMMAND_WORDS@", words),
+        std::pair("@CASES@", cases(pages))}) {
+    if (const std::size_t at = script.find(name); at != std::string::npos) {
+      script.replace(at, std::string_view(name).size(), text);
+    }
+  }
+  return script;
 }
 
 }  // namespace
 
 std::string bash_completion(std::span<const CommandPage> pages) {
-  std::vector<std::string> paths;
-  std::vector<std::string> others;
-  values_of(pages, paths, others);
-  return "# bash completion of jetmem\n"
-         "_jetmem() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  local path='' longer word i commands='' options='' files=0\n"
-         "  # --root=DIR is three words.\n"
-         "  if [[ $current == = ]]; then current='' before=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-         "  case $before in\n"
-         "    " +
-         alternatives(paths) +
-         ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;\n"
-         "    " +
-         alternatives(others) +
-         ") COMPREPLY=(); return ;;\n"
-         "  esac\n"
-         "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-         "    word=${COMP_WORDS[i]}\n"
-         "    case $word in\n"
-         "      " +
-         alternatives(all_values(pages)) +
-         ") i=$((i + 1)); [[ ${COMP_WORDS[i]} != = ]] || i=$((i + 1)); continue ;;\n"
-         "    esac\n"
-         "    longer=${path:+$path }$word\n"
-         "    case $longer in " +
-         all_paths(pages) +
-         ") path=$longer ;; esac\n"
-         "  done\n"
-         "  case $path in\n" +
-         cases(pages) +
-         "  esac\n"
-         "  if [[ $current == -* ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
-         "  elif [[ -n $commands ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$commands\" -- \"$current\")\n"
-         "  elif [[ $files == 1 ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-         "  fi\n"
-         "}\n"
-         "complete -o filenames -F _jetmem jetmem\n";
+  return completion(R"(# bash completion of jetmem
+_jetmem() {
+  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  local path='' longer word i commands='' options='' files=0
+  # --root=DIR is three words.
+  if [[ $current == = ]]; then current='' before=${COMP_WORDS[COMP_CWORD-1]}
+  elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi
+  case $before in
+    @PATHS@) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    @OTHERS@) COMPREPLY=(); return ;;
+  esac
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    case $word in
+      @VALUES@) i=$((i + 1)); [[ ${COMP_WORDS[i]} != = ]] || i=$((i + 1)); continue ;;
+    esac
+    longer=${path:+$path }$word
+    case $longer in @COMMANDS@) path=$longer ;; esac
+  done
+  case $path in
+@CASES@  esac
+  if [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+  elif [[ -n $commands ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
+  elif [[ $files == 1 ]]; then
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -o filenames -F _jetmem jetmem
+)",
+                    pages);
 }
 
 std::string zsh_completion(std::span<const CommandPage> pages) {
-  std::vector<std::string> paths;
-  std::vector<std::string> others;
-  values_of(pages, paths, others);
-  return "#compdef jetmem\n"
-         "_jetmem() {\n"
-         "  local path_= longer word commands options files=0 before=${words[CURRENT-1]}\n"
-         "  local -i i\n"
-         "  case $before in\n"
-         "    " +
-         alternatives(paths) +
-         ") _files; return ;;\n"
-         "    " +
-         alternatives(others) +
-         ") return ;;\n"
-         "  esac\n"
-         "  for ((i = 2; i < CURRENT; i++)); do\n"
-         "    case ${words[i]} in\n"
-         "      " +
-         alternatives(all_values(pages)) +
-         ") i=$((i + 1)); continue ;;\n"
-         "    esac\n"
-         "    longer=${path_:+$path_ }${words[i]}\n"
-         "    case $longer in " +
-         all_paths(pages) +
-         ") path_=$longer ;; esac\n"
-         "  done\n"
-         "  case $path_ in\n" +
-         cases(pages) +
-         "  esac\n"
-         "  if [[ $PREFIX == -* ]]; then\n"
-         "    compadd -- ${=options}\n"
-         "  elif [[ -n $commands ]]; then\n"
-         "    compadd -- ${=commands}\n"
-         "  elif [[ $files == 1 ]]; then\n"
-         "    _files\n"
-         "  fi\n"
-         "}\n"
-         "_jetmem \"$@\"\n";
+  return completion(R"(#compdef jetmem
+_jetmem() {
+  local path_= longer word commands options files=0 before=${words[CURRENT-1]}
+  local -i i
+  case $before in
+    @PATHS@) _files; return ;;
+    @OTHERS@) return ;;
+  esac
+  for ((i = 2; i < CURRENT; i++)); do
+    case ${words[i]} in
+      @VALUES@) i=$((i + 1)); continue ;;
+    esac
+    longer=${path_:+$path_ }${words[i]}
+    case $longer in @COMMANDS@) path_=$longer ;; esac
+  done
+  case $path_ in
+@CASES@  esac
+  if [[ $PREFIX == -* ]]; then
+    compadd -- ${=options}
+  elif [[ -n $commands ]]; then
+    compadd -- ${=commands}
+  elif [[ $files == 1 ]]; then
+    _files
+  fi
+}
+_jetmem "$@"
+)",
+                    pages);
 }
 
 std::string fish_completion(std::span<const CommandPage> pages) {
-  std::string cases;
-  for (const CommandPage& page : pages) {
-    if (page.path.size() > 1) cases += " " + in_single_quotes(words_of(page));
-  }
   // fish's own __fish_use_subcommand takes an option's value for a command.
-  std::string out =
-      "# fish completion of jetmem\n"
-      "function __jetmem_at --description 'Whether this command of jetmem is being written'\n"
-      "  set -l words (commandline -opc)\n"
-      "  set -e words[1]\n"
-      "  set -l path ''\n"
-      "  set -l value 0\n"
-      "  for word in $words\n"
-      "    if test $value = 1\n"
-      "      set value 0\n"
-      "      continue\n"
-      "    end\n"
-      "    switch $word\n"
-      "      case " +
-      join(all_values(pages)) +
-      "\n"
-      "        set value 1\n"
-      "        continue\n"
-      "    end\n"
-      "    set -l longer (string trim -- \"$path $word\")\n"
-      "    switch $longer\n"
-      "      case" +
-      cases +
-      "\n"
-      "        set path $longer\n"
-      "    end\n"
-      "  end\n"
-      "  test \"$path\" = \"$argv\"\n"
-      "end\n"
-      "complete -c jetmem -f\n";
+  std::string out = completion(R"(# fish completion of jetmem
+function __jetmem_at --description 'Whether this command of jetmem is being written'
+  set -l words (commandline -opc)
+  set -e words[1]
+  set -l path ''
+  set -l value 0
+  for word in $words
+    if test $value = 1
+      set value 0
+      continue
+    end
+    switch $word
+      case @VALUE_WORDS@
+        set value 1
+        continue
+    end
+    set -l longer (string trim -- "$path $word")
+    switch $longer
+      case @COMMAND_WORDS@
+        set path $longer
+    end
+  end
+  test "$path" = "$argv"
+end
+complete -c jetmem -f
+)",
+                               pages);
   for (const CommandPage& page : pages) {
     const std::string seen =
         page.path.size() > 1 ? "__jetmem_at " + words_of(page) : std::string("__jetmem_at");

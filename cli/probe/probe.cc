@@ -13,6 +13,7 @@
 #include "base/text/units.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
+#include "cli/draw/number_text.h"
 #include "cli/exit_codes.h"
 #include "cli/probe/probe_report.h"
 #include "cli/probe/probe_selection.h"
@@ -108,8 +109,8 @@ Result<void> run_all(const ProbeOptions& options, const ProbeSelection& needed,
     if (!limit) return tl::unexpected(limit.error());
     if (!limit->warning.empty()) log_message(limit->warning);
     request.bisect_limit = limit->bytes;
-    log_message("--bisect takes up to " + std::to_string(limit->bytes >> 20) +
-                "MiB briefly: a camera that starts meanwhile may find nothing");
+    log_message("--bisect takes up to " + bytes_text(limit->bytes) +
+                " briefly: a camera that starts meanwhile may find nothing");
   }
   if (options.force) log_message("--force: safety gates are ignored, and every DMA heap is tried");
 

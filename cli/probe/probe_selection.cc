@@ -6,6 +6,7 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "cli/draw/number_text.h"
 #include "config/yaml_fields.h"
 
 namespace jetmem {
@@ -85,14 +86,14 @@ Result<BisectLimit> bisect_limit(const ProbeSelection& needed, const GateInputs&
   }
   const std::uint64_t room = *available > kLeftToOthers ? *available - kLeftToOthers : 0;
   if (room < needed.frame_bytes) {
-    return fail(Errc::kUnavailable,
-                "--bisect: " + name + " is " + std::to_string(*available >> 20) + "MiB, and " +
-                    format_size(kLeftToOthers) + " of it are reserved for other programs" + hint);
+    return fail(Errc::kUnavailable, "--bisect: " + name + " is " + bytes_text(*available) +
+                                        ", and " + bytes_text(kLeftToOthers) +
+                                        " of it are reserved for other programs" + hint);
   }
   BisectLimit limit;
   if (needed.limit && *needed.limit > room) {
-    limit.warning = "--limit: lowered to " + std::to_string(room >> 20) + "MiB, " + name +
-                    " minus " + format_size(kLeftToOthers) + hint;
+    limit.warning = "--limit: lowered to " + bytes_text(room) + ", " + name + " minus " +
+                    bytes_text(kLeftToOthers) + hint;
   }
   // Whole pages, of whatever size.
   limit.bytes = std::min(needed.limit.value_or(room), room) & ~std::uint64_t{0xffff};

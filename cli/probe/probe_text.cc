@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/text/text.h"
-#include "base/text/units.h"
+#include "cli/draw/number_text.h"
 #include "cli/draw/since.h"
 #include "cli/text/events/event_text.h"
 
@@ -22,7 +22,7 @@ using Probe = ProbeRun::Probe;
 using SizeStep = ProbeRun::SizeStep;
 using Conditions = ProbeRun::Conditions;
 
-constexpr std::size_t kNameWidth = 21;  // with more, 80 columns would not do
+constexpr std::size_t kNameWidth = 20;  // with more, 80 columns would not do
 constexpr std::size_t kMostGroups = 64;
 
 struct Column {
@@ -61,18 +61,6 @@ std::string spelled(std::string_view name) {
   return text;
 }
 
-// To the mebibyte's tenth: what was found by bisection is rarely round.
-std::string about(std::uint64_t bytes) {
-  return format("%.1fMiB", static_cast<double>(bytes) / (1 << 20));
-}
-
-std::string short_size(std::uint64_t bytes) {
-  const std::string exact = format_size(bytes);
-  if (exact.size() <= 7) return exact;
-  const double mebibytes = static_cast<double>(bytes) / (1 << 20);
-  return format(mebibytes < 9.95 ? "~%.1fMiB" : "~%.0fMiB", mebibytes);
-}
-
 // The largest that was tried; where not even the first round went well, that.
 const SizeStep* last_size_step(const Probe& probe) {
   if (!probe.size_steps.empty()) return &probe.size_steps.back();
@@ -86,13 +74,18 @@ const ProbeRun::Step* find_step(const SizeStep& size_step, std::string_view name
   return nullptr;
 }
 
+// Empty where there are no lines.
+std::string section(std::string_view title, const std::string& lines) {
+  return lines.empty() ? lines : "\n" + std::string(title) + ":\n" + lines;
+}
+
 std::string table(const std::vector<const Probe*>& probes) {
   std::size_t width = std::string_view("KIND TARGET").size();
   for (const Probe* probe : probes) {
     const std::size_t size = name_of(*probe).size();
     if (size <= kNameWidth) width = std::max(width, size);
   }
-  std::string out = padded("KIND TARGET", width) + format(" %-8s %7s", "STATE", "SIZE");
+  std::string out = padded("KIND TARGET", width) + format(" %-8s %8s", "STATE", "SIZE");
   for (const Column& column : kColumns) out += format(" %6s", column.title);
   out += "\n";
   std::string others;
@@ -103,7 +96,7 @@ std::string table(const std::vector<const Probe*>& probes) {
     out += padded(name.size() > width ? "" : name, width) + " ";
     out += padded(std::string(probe_state_name(probe->state)), 8);
     if (size_step != nullptr) {
-      out += format(" %7s", short_size(size_step->bytes).c_str());
+      out += format(" %8s", bytes_text(size_step->bytes).c_str());
       for (const Column& column : kColumns) {
         const auto* step = find_step(*size_step, column.step);
         out += format(" %6s", step == nullptr ? "-" : latency_text(step->seconds).c_str());
@@ -122,7 +115,7 @@ std::string table(const std::vector<const Probe*>& probes) {
     out.erase(out.find_last_not_of(' ') + 1);
     out += "\n";
   }
-  return others.empty() ? out : out + "\nother steps:\n" + others;
+  return out + section("other steps", others);
 }
 
 // Failures with the driver's message, and what could not be obtained.
@@ -133,7 +126,7 @@ std::string problems(const std::vector<const Probe*>& probes, ProbeState state) 
     std::string text = name_of(*probe) + ":";
     if (!probe->failed_step.empty()) {
       text += " " + spelled(probe->failed_step);
-      if (probe->failed_bytes > 0) text += " of " + format_size(probe->failed_bytes);
+      if (probe->failed_bytes > 0) text += " of " + bytes_text(probe->failed_bytes);
       text += ":";
     }
     text += " " + (probe->reason.empty() ? std::string("no reason given") : probe->reason);
@@ -143,7 +136,7 @@ std::string problems(const std::vector<const Probe*>& probes, ProbeState state) 
     }
     out += wrapped(text, 2);
   }
-  return out.empty() ? out : "\n" + std::string(probe_state_name(state)) + ":\n" + out;
+  return section(probe_state_name(state), out);
 }
 
 // Kinds that share a reason are listed together.
@@ -163,9 +156,8 @@ std::string left_alone(const std::vector<const Probe*>& probes, ProbeState state
   }
   std::string out;
   for (const auto& [reason, names] : groups) out += wrapped(names + ": " + reason, 2);
-  if (out.empty()) return out;
-  if (!grant.empty()) out += wrapped("to allow it: " + grant, 2);
-  return "\n" + std::string(probe_state_name(state)) + ":\n" + out;
+  if (!out.empty() && !grant.empty()) out += wrapped("to allow it: " + grant, 2);
+  return section(probe_state_name(state), out);
 }
 
 std::string ratios(const std::vector<const Probe*>& probes) {
@@ -179,7 +171,7 @@ std::string ratios(const std::vector<const Probe*>& probes) {
       out += wrapped(text, 2);
     }
   }
-  return out.empty() ? out : "\nratios:\n" + out;
+  return section("ratios", out);
 }
 
 std::string bisections(const std::vector<const Probe*>& probes) {
@@ -191,9 +183,9 @@ std::string bisections(const std::vector<const Probe*>& probes) {
     if (found.largest_bytes == 0) {
       text += "not even the smallest size could be allocated";
     } else {
-      text += about(found.largest_bytes) + " could be allocated";
+      text += bytes_text(found.largest_bytes) + " could be allocated";
     }
-    text += ", maximum tried " + about(found.limit_bytes) + ", " +
+    text += ", maximum tried " + bytes_text(found.limit_bytes) + ", " +
             (found.tries == 1 ? "1 try" : std::to_string(found.tries) + " tries");
     if (found.error == "ETIMEDOUT") {
       text += "; ran out of time";
@@ -202,7 +194,7 @@ std::string bisections(const std::vector<const Probe*>& probes) {
     }
     out += wrapped(text, 2);
   }
-  return out.empty() ? out : "\nlargest size:\n" + out;
+  return section("largest size", out);
 }
 
 std::string megahertz(const std::optional<double>& hertz) {

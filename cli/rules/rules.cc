@@ -1,74 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem rules check|export|explain|list|catalog: the rules by which alerts fire.
 
+#include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "cli/client/alerts_client.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/rules/rules_explain.h"
+#include "cli/text/alerts_text.h"
 #include "cli/text/events/event_text.h"
+#include "config/yaml_fields.h"
 #include "report/answers/answer_head.h"
+#include "rules/export/condition_text.h"
 #include "rules/export/message_catalog.h"
 #include "rules/export/prometheus_rules.h"
+#include "rules/export/promql.h"
 
 namespace jetmem {
 namespace {
 
+struct RulesCommand;
+
 struct Selection {
+  const RulesCommand* command = nullptr;
   NamedRules named;
   std::vector<std::string> config;
   std::string runbooks{kDefaultRunbooks};
   bool json = false;
 };
 
-void print_config_errors(const std::vector<ConfigError>& errors) {
-  if (!errors.empty()) std::fprintf(stderr, "%s\n", describe(errors).c_str());
-}
-
-int run_check(const Selection& needed) {
-  const auto settings = settings_for("rules check", needed.config);
-  if (!settings) return kExitUsage;
+// What each of these commands starts from.
+struct Loaded {
+  Settings settings;
+  ParsedRules rules;
   std::size_t files = 0;
-  const ParsedRules parsed = read_rules(needed.named, settings->rules, files);
-  print_config_errors(parsed.errors);
+};
+
+int run_check(const Selection&, const Loaded& loaded) {
+  const std::size_t errors = loaded.rules.errors.size();
   const std::string count =
-      counted(parsed.rules.rules.size(), "rule") + " in " + counted(files, "file");
-  if (!parsed.errors.empty()) {
-    std::fprintf(stderr, "%s; valid: %s\n", counted(parsed.errors.size(), "error").c_str(),
-                 count.c_str());
-    return kExitFailed;
+      counted(loaded.rules.rules.rules.size(), "rule") + " in " + counted(loaded.files, "file");
+  if (errors == 0) {
+    std::printf("ok: %s\n", count.c_str());
+  } else {
+    std::fprintf(stderr, "%s; valid: %s\n", counted(errors, "error").c_str(), count.c_str());
   }
-  std::printf("ok: %s\n", count.c_str());
-  return kExitOk;
+  return errors == 0 ? kExitOk : kExitFailed;
 }
 
 // A part of the rules would pass for all of them: it is all or nothing.
-int run_export(const Selection& needed) {
-  const auto settings = settings_for("rules export", needed.config);
-  if (!settings) return kExitUsage;
-  std::size_t files = 0;
-  const ParsedRules parsed = read_rules(needed.named, settings->rules, files);
-  if (!parsed.errors.empty()) {
-    print_config_errors(parsed.errors);
-    std::fprintf(stderr, "jetmem rules export: nothing written: %s\n",
-                 counted(parsed.errors.size(), "error").c_str());
+int run_export(const Selection& needed, const Loaded& loaded) {
+  if (const std::size_t errors = loaded.rules.errors.size(); errors > 0) {
+    warn("rules export", "nothing written: " + counted(errors, "error"));
     return kExitFailed;
   }
-  put(prometheus_rules(parsed.rules, settings->rules.interval, needed.runbooks));
+  put(prometheus_rules(loaded.rules.rules, loaded.settings.rules.interval, needed.runbooks));
   return kExitOk;
 }
 
-int run_catalog(const Selection& needed) {
-  const auto settings = settings_for("rules catalog", needed.config);
-  if (!settings) return kExitUsage;
-  std::size_t files = 0;
-  const ParsedRules parsed = read_rules(needed.named, settings->rules, files);
-  print_config_errors(parsed.errors);
-  put(message_catalog(parsed.rules));
-  return parsed.errors.empty() ? kExitOk : kExitFailed;
+int run_catalog(const Selection&, const Loaded& loaded) {
+  put(message_catalog(loaded.rules.rules));
+  return loaded.rules.errors.empty() ? kExitOk : kExitFailed;
 }
 
 std::string list_json(const ParsedRules& parsed) {
@@ -89,35 +85,29 @@ std::string list_json(const ParsedRules& parsed) {
   });
 }
 
-int run_list(const Selection& needed) {
-  const auto settings = settings_for("rules list", needed.config);
-  if (!settings) return kExitUsage;
-  std::size_t files = 0;
-  const ParsedRules parsed = read_rules(needed.named, settings->rules, files);
+int run_list(const Selection& needed, const Loaded& loaded) {
   if (needed.json) {
-    put(list_json(parsed));
-    print_config_errors(parsed.errors);
-    return parsed.errors.empty() ? kExitOk : kExitFailed;
+    put(list_json(loaded.rules));
+  } else {
+    std::printf("%-30s %-8s %6s  %s\n", "ALERT", "SEVERITY", "FOR", "WHERE");
+    for (const Rule& rule : loaded.rules.rules.rules) {
+      std::printf("%-30s %-8s %6s  %s:%d\n", rule.name.c_str(),
+                  std::string(severity_name(rule.severity)).c_str(),
+                  format_duration(rule.hold).c_str(), printable(rule.file, 1000).c_str(),
+                  rule.at.line);
+    }
+    for (const std::string& name : loaded.rules.rules.disabled) {
+      std::printf("%-30s %-8s\n", printable(name).c_str(), "disabled");
+    }
   }
-  std::printf("%-30s %-8s %6s  %s\n", "ALERT", "SEVERITY", "FOR", "WHERE");
-  for (const Rule& rule : parsed.rules.rules) {
-    std::printf("%-30s %-8s %6s  %s:%d\n", rule.name.c_str(),
-                std::string(severity_name(rule.severity)).c_str(),
-                format_duration(rule.hold).c_str(), printable(rule.file, 1000).c_str(),
-                rule.at.line);
-  }
-  for (const std::string& name : parsed.rules.disabled) {
-    std::printf("%-30s %-8s\n", printable(name).c_str(), "disabled");
-  }
-  print_config_errors(parsed.errors);
-  return parsed.errors.empty() ? kExitOk : kExitFailed;
+  return loaded.rules.errors.empty() ? kExitOk : kExitFailed;
 }
 
 struct RulesCommand {
   const char* name;
   const char* help;
   const char* footer;
-  int (*run)(const Selection& needed);
+  int (*run)(const Selection& needed, const Loaded& loaded);
 };
 
 constexpr RulesCommand kCommands[] = {
@@ -139,6 +129,159 @@ constexpr RulesCommand kCommands[] = {
      run_catalog},
 };
 
+int run_rules(const Selection& needed) {
+  const std::string name = std::string("rules ") + needed.command->name;
+  auto settings = settings_for(name.c_str(), needed.config);
+  if (!settings) return kExitUsage;
+  Loaded loaded;
+  loaded.settings = std::move(*settings);
+  loaded.rules = read_rules(needed.named, loaded.settings.rules, loaded.files);
+  const auto& errors = loaded.rules.errors;
+  if (!errors.empty()) std::fprintf(stderr, "%s\n", describe(errors).c_str());
+  return needed.command->run(needed, loaded);
+}
+
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kDeeper = 5;
+
+struct ExplainOptions : AlertsRequest {
+  std::string name;
+};
+
+std::string location(const std::string& file, Position at) {
+  return printable(file, 1000) + ":" + std::to_string(at.line);
+}
+
+// Of the answer, where it is about the same rule: the daemon's rules may be other ones.
+const AlertsAnswer::Rule* find_rule(const AlertsAnswer& answer, const Rule& rule) {
+  for (const AlertsAnswer::Rule& each : answer.rules) {
+    if (each.name != rule.name || each.conditions.size() != rule.when.size()) continue;
+    for (std::size_t c = 0; c < rule.when.size(); ++c) {
+      if (each.conditions[c].text != printable(condition_text(rule.when[c]), 4096)) return nullptr;
+    }
+    return &each;
+  }
+  return nullptr;
+}
+
+void put_conditions(const Rule& rule, const AlertsAnswer::Rule* now) {
+  std::string intro = "Fires for each series for which";
+  if (rule.when.size() > 1) intro += " all of these are true";
+  if (rule.when.size() == 1) intro += " this is true";
+  if (rule.hold.count() > 0) intro += " for " + format_duration(rule.hold);
+  put(wrapped(intro + ":", 0));
+  for (std::size_t c = 0; c < rule.when.size(); ++c) {
+    put(wrapped(std::to_string(c + 1) + ". " + condition_text(rule.when[c]), kIndent));
+    if (now != nullptr) put(wrapped(standing(now->conditions[c]), kDeeper));
+  }
+  if (rule.keep_firing_for.count() > 0) {
+    put(wrapped("Keeps firing for " + format_duration(rule.keep_firing_for) + " after its end.",
+                0));
+  }
+  for (const std::string& other : rule.unless) {
+    put(wrapped("Inhibited while " + other + " fires.", 0));
+  }
+}
+
+void put_thresholds(const Rule& rule, const RuleSet& rules) {
+  std::set<std::string> names;
+  for (const Condition& condition : rule.when) {
+    if (condition.comparison) names.insert(condition.threshold.name);
+    if (condition.clear) names.insert(condition.clear->name);
+  }
+  names.erase("");
+  if (names.empty()) return;
+  put("\nThresholds (files in rules.directory can override them):\n");
+  for (const NamedThreshold& threshold : rules.thresholds) {
+    if (names.count(threshold.name) == 0) continue;
+    put(wrapped(threshold.name + " = " + printable(threshold.written) + ", set in " +
+                    location(threshold.file, threshold.at),
+                kIndent));
+    if (!threshold.description.empty()) put(wrapped(threshold.description, kDeeper));
+  }
+}
+
+void put_texts(const Rule& rule, const std::string& runbook) {
+  put("\n" + wrapped(rule.texts.summary, 0));
+  if (!rule.texts.cause.empty()) put(wrapped("Cause: " + rule.texts.cause, 0));
+  if (!rule.texts.remedy.empty()) put(wrapped("Remedy: " + rule.texts.remedy, 0));
+  if (!runbook.empty()) put(wrapped("Runbook: " + runbook, 0));
+}
+
+void put_state(const AlertsReply& requested, const AlertsAnswer::Rule* now) {
+  std::string text = "Now: ";
+  if (now == nullptr) {
+    text += requested.from.empty()
+                ? "not evaluated"
+                : "the jetmemd at " + requested.from + " uses other rules; reload it";
+    put("\n" + wrapped(text + ".", 0));
+    return;
+  }
+  text += now->state;
+  if (now->inhibited) text += ", inhibited";
+  if (!now->blind.empty()) text += ": " + now->blind;
+  if (!now->needs_history.empty()) text += ": " + now->needs_history;
+  put("\n" + wrapped(text + "; " + evaluator_name(requested.answer, requested.from) + ".", 0));
+}
+
+int no_such_rule(const std::string& name, const NamedRules& named, const ParsedRules& parsed) {
+  const RuleSet& rules = parsed.rules;
+  std::string message = "unknown rule '" + printable(name, 60) + "'";
+  std::vector<std::string_view> names;
+  for (const Rule& rule : rules.rules) names.push_back(rule.name);
+  const bool is_disabled =
+      std::find(rules.disabled.begin(), rules.disabled.end(), name) != rules.disabled.end();
+  message += is_disabled ? ": it is disabled" : did_you_mean(name, names);
+  if (!named.paths.empty() && !parsed.errors.empty()) {
+    std::fprintf(stderr, "%s\n", describe(parsed.errors).c_str());
+  } else if (!parsed.errors.empty()) {
+    message +=
+        "; " + counted(parsed.errors.size(), "error") + " in the rules, see `jetmem rules check`";
+  }
+  std::fprintf(stderr, "jetmem rules explain: %s; `jetmem rules list` lists them\n",
+               message.c_str());
+  return kExitUsage;
+}
+
+int run_rules_explain(const ExplainOptions& options) {
+  const auto settings = settings_for("rules explain", options.config);
+  if (!settings) return kExitUsage;
+  std::size_t files = 0;
+  const ParsedRules parsed = read_rules(options.rules, settings->rules, files);
+  const Rule* rule = parsed.rules.find(options.name);
+  if (rule == nullptr) return no_such_rule(options.name, options.rules, parsed);
+  const auto requested = request_alerts(options, *settings);
+  const AlertsAnswer::Rule* now = requested ? find_rule(requested->answer, *rule) : nullptr;
+
+  put(rule->name + ": " + std::string(severity_name(rule->severity)) + ", " +
+      location(rule->file, rule->at) + "\n\n");
+  put_conditions(*rule, now);
+  put_thresholds(*rule, parsed.rules);
+  put_texts(*rule, runbook_page(settings->rules.runbook_directory(), *rule));
+  // To be copied: on one line, however long.
+  put("\nPromQL:\n  " + promql_expression(*rule) + "\n");
+  if (requested) {
+    put_state(*requested, now);
+    return kExitOk;
+  }
+  std::fprintf(stderr, "jetmem rules explain: no values: %s\n", requested.error().message.c_str());
+  return requested.error().code == Errc::kInvalid ? kExitUsage : kExitFailed;
+}
+
+void add_rules_explain(const Command& rules) {
+  const Command command =
+      rules.add("explain", "What a rule means, its PromQL, and the values of its conditions now");
+  auto& options = command.runs(run_rules_explain);
+  command.option("NAME", options.name, "", "The alert").required();
+  add_rule_paths(command, options.rules);
+  add_device_options(command, options);
+  command.footer(
+      "The values come from jetmemd, or from one reading if none answers (like jetmem alerts). For "
+      "rules in PATH they come from one reading, as no daemon has loaded them.\n"
+      "Exit status: 0; 1 if there are no values; 2 if there is no such rule or the command line is "
+      "wrong.");
+}
+
 }  // namespace
 
 void add_rules_command(const Command& program) {
@@ -146,7 +289,8 @@ void add_rules_command(const Command& program) {
   rules.require_command();
   for (const RulesCommand& each : kCommands) {
     const Command command = rules.add(each.name, each.help);
-    auto& options = command.runs(each.run);
+    auto& options = command.runs(run_rules);
+    options.command = &each;
     add_rule_paths(command, options.named);
     command.option("--config", options.config, "FILE", "Settings file (default: those of jetmemd)");
     if (each.run == run_list) command.flag("--json", options.json, "As JSON");

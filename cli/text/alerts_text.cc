@@ -23,11 +23,6 @@ std::string span_text(double seconds) {
   return format_duration(std::chrono::seconds(static_cast<std::int64_t>(whole)));
 }
 
-Nanoseconds wall_ns(double seconds) {
-  return std::chrono::round<Nanoseconds>(
-      std::chrono::duration<double>(std::clamp(seconds, 0.0, 9e9)));
-}
-
 std::string labels_text(const Labels& labels) {
   std::string out;
   for (const auto& [name, value] : labels) {
@@ -49,8 +44,7 @@ std::string head(const Answer::Rule& rule, std::string_view state, const Labels&
                  const AlertsTextOptions& options) {
   std::string word(state);
   if (state == "firing" || state == "unknown") {
-    std::transform(word.begin(), word.end(), word.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    word = upper_case(std::move(word));
   }
   const std::string_view color = options.color ? color_of(rule, state) : "";
   std::string out(color);
@@ -64,7 +58,7 @@ std::string head(const Answer::Rule& rule, std::string_view state, const Labels&
 
 std::string since_text(const Answer& answer, double seconds) {
   std::string out;
-  if (answer.evaluated_wall) out = local_time(wall_ns(*answer.evaluated_wall - seconds)) + ", ";
+  if (answer.evaluated_wall) out = local_time(wall_clock(*answer.evaluated_wall - seconds)) + ", ";
   return out + "for " + span_text(seconds);
 }
 
@@ -124,17 +118,15 @@ std::string quiet_rule(const Answer::Rule& rule, const AlertsTextOptions& option
 
 std::string summary(const Answer& answer) {
   std::string text;
-  const auto add = [&](std::uint64_t count, const char* one, const char* many) {
-    if (count == 0) return;
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? one : many);
-  };
-  add(answer.count("firing"), " firing", " firing");
-  add(answer.count("pending"), " pending", " pending");
-  add(answer.count("unknown"), " unknown", " unknown");
   const std::uint64_t idle = answer.count_without_series();
-  add(answer.count("inactive") - idle, " inactive", " inactive");
-  add(idle, " not applicable here", " not applicable here");
-  const std::uint64_t all = answer.rules.size() + answer.rules_left_out;
+  for (const auto& [state, count] :
+       {std::pair("firing", answer.count("firing")), std::pair("pending", answer.count("pending")),
+        std::pair("unknown", answer.count("unknown")),
+        std::pair("inactive", answer.count("inactive") - idle),
+        std::pair("not applicable here", idle)}) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + state;
+  }
+  const std::uint64_t all = answer.rules.size() + answer.rules_omitted;
   if (all == 0) return "There are no rules: no alert will ever fire.";
   return counted(all, "rule") + ": " + text + ".";
 }
@@ -174,7 +166,7 @@ std::string standing(const Answer::Condition& condition) {
 std::string evaluator_name(const Answer& answer, const std::string& from) {
   if (answer.local_snapshot) return "evaluated on one reading, without jetmemd";
   std::string out = "evaluated by jetmemd (" + from + ")";
-  if (answer.evaluated_wall) out += " at " + local_time(wall_ns(*answer.evaluated_wall));
+  if (answer.evaluated_wall) out += " at " + local_time(wall_clock(*answer.evaluated_wall));
   return out + ", every " + span_text(answer.interval_seconds);
 }
 
@@ -194,9 +186,9 @@ std::string alerts_text(const Answer& answer, const AlertsTextOptions& options) 
     if (!text.empty()) out += text + "\n";
   }
   out += config_errors_text(answer);
-  if (answer.alerts_left_out + answer.rules_left_out > 0) {
-    out += wrapped("Not shown: " + counted(answer.alerts_left_out, "alert") + ", " +
-                       counted(answer.rules_left_out, "rule") + ".",
+  if (answer.alerts_omitted + answer.rules_omitted > 0) {
+    out += wrapped("Not shown: " + counted(answer.alerts_omitted, "alert") + ", " +
+                       counted(answer.rules_omitted, "rule") + ".",
                    0);
   }
   std::string last = summary(answer) + " " + evaluator_name(answer, options.from) + ".";
@@ -214,7 +206,7 @@ int alerts_status(const Answer& answer) {
   const bool all_known = !answer.rules.empty() &&
                          answer.count("inactive") + answer.count("pending") == answer.rules.size();
   const bool all_reported =
-      all_known && !needs_history && answer.config_errors.empty() && answer.rules_left_out == 0;
+      all_known && !needs_history && answer.config_errors.empty() && answer.rules_omitted == 0;
   return all_reported ? kExitOk : kExitUnknown;
 }
 

@@ -24,11 +24,6 @@ constexpr std::array<PartStyle, 9> kParts{{{"firmware", 'F', 244},
                                            {"cache", 'P', 152},
                                            {"free", '.', 255}}};
 
-void join(std::string& text, const std::string& more) {
-  if (!text.empty()) text += ", ";
-  text += more;
-}
-
 PartStyle look_of(const MemoryBudget::Part& part) {
   for (const PartStyle& known : kParts) {
     if (known.name == part.name) return known;
@@ -44,6 +39,12 @@ std::string unknown_text(const MemoryBudget::Part& part) {
 }
 
 }  // namespace
+
+void join(std::string& text, const std::string& more, const char* with) {
+  if (more.empty()) return;
+  if (!text.empty()) text += with;
+  text += more;
+}
 
 std::string plain_reason(const std::string& why) {
   for (const std::string_view state : {" is absent: ", " is pending: "}) {

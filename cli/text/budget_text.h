@@ -19,6 +19,9 @@ struct BudgetShown {
 };
 BudgetShown budget_shown(const MemoryBudget& budget);
 
+// Adds to a list: "a, b". What is empty adds nothing.
+void join(std::string& text, const std::string& more, const char* with = ", ");
+
 // "module", "physical memory", "Linux's memory".
 std::string budget_of_text(const MemoryBudget& budget);
 std::string overlap_text(const MemoryBudget& budget);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/text/cma_text.h"
-
 #include "cli/draw/bars.h"
 #include "cli/draw/number_text.h"
+#include "cli/text/answer_text.h"
 #include "cli/text/events/event_text.h"
 #include "cli/text/status_text.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/text/diff_text.h"
-
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
 #include "cli/draw/number_text.h"
 #include "cli/draw/since.h"
 #include "cli/draw/table.h"
+#include "cli/text/answer_text.h"
 #include "cli/text/events/event_text.h"
 #include "cli/text/history_units.h"
 
@@ -90,7 +89,7 @@ std::string diff_text(const DiffAnswer& answer, std::size_t width) {
   std::string last = counted(shown, "change");
   if (answer.small > 0)
     last += "; " + counted(answer.small, "small change") + " omitted: --all shows them";
-  if (answer.left_out > 0) last += "; " + counted(answer.left_out, "change") + " beyond the limit";
+  if (answer.omitted > 0) last += "; " + counted(answer.omitted, "change") + " beyond the limit";
   for (const std::string& text : answer.unknown) last += "; not compared: " + printable(text, 300);
   return out + "\n" + wrapped(last + ".", 0);
 }

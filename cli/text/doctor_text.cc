@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text/doctor_text.h"
 
+#include <array>
+
 #include "base/text/text.h"
 #include "cli/draw/since.h"
 #include "cli/exit_codes.h"
@@ -16,24 +18,14 @@ constexpr int kExitWarning = 1;
 constexpr int kExitCritical = 2;
 
 std::string_view color_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kCritical:
-      return "\x1b[1;31m";
-    case Verdict::kWarning:
-      return "\x1b[1;33m";
-    case Verdict::kUnknown:
-      return "\x1b[35m";
-    case Verdict::kOk:
-      break;
-  }
-  return "\x1b[32m";
+  constexpr std::array<std::string_view, 4> kColors{"\x1b[32m", "\x1b[35m", "\x1b[1;33m",
+                                                    "\x1b[1;31m"};
+  return kColors[static_cast<std::size_t>(verdict)];
 }
 
 std::string word(Verdict verdict, bool color) {
   std::string out(verdict_name(verdict));
-  if (verdict != Verdict::kOk) {
-    for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-  }
+  if (verdict != Verdict::kOk) out = upper_case(std::move(out));
   if (!color) return out;
   return std::string(color_of(verdict)) + out + "\x1b[0m";
 }
@@ -73,8 +65,7 @@ std::string footer(const DoctorAnswer& answer) {
                                                   : "Examined from one reading, without jetmemd";
   if (!answer.from.from.empty()) out += " (" + answer.from.from + ")";
   if (answer.from.wall) {
-    out += " of " +
-           local_time(Nanoseconds(static_cast<std::int64_t>(*answer.from.wall) * 1'000'000'000));
+    out += " of " + local_time(wall_clock(*answer.from.wall));
   }
   if (!answer.zone.empty()) out += "; times are " + answer.zone;
   out += "; " + (answer.history.empty() ? answer.no_history : "history: " + answer.history);
@@ -84,17 +75,8 @@ std::string footer(const DoctorAnswer& answer) {
 }  // namespace
 
 int doctor_status(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kOk:
-      return kExitOk;
-    case Verdict::kWarning:
-      return kExitWarning;
-    case Verdict::kCritical:
-      return kExitCritical;
-    case Verdict::kUnknown:
-      break;
-  }
-  return kExitUnknown;
+  constexpr std::array kStatuses{kExitOk, kExitUnknown, kExitWarning, kExitCritical};
+  return kStatuses[static_cast<std::size_t>(verdict)];
 }
 
 std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& options) {
@@ -108,8 +90,7 @@ std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& opt
     for (const DoctorAnswer::Evidence& each : answer.timeline) {
       std::string line = each.text;
       if (each.time) {
-        line = local_time(Nanoseconds(static_cast<std::int64_t>(*each.time) * 1'000'000'000)) +
-               "  " + line;
+        line = local_time(wall_clock(*each.time)) + "  " + line;
       }
       out += wrapped(line, 2);
     }

@@ -121,7 +121,7 @@ std::string MetricUnit::tick(double value, double step) const {
     case Kind::kRatio:
       return fixed(value * 100, digits_of(step * 100)) + "%" + tail;
     case Kind::kCelsius:
-      return fixed(value, digits_of(step)) + "C" + tail;
+      return fixed(value, digits_of(step)) + " C" + tail;
     case Kind::kMoment:
     case Kind::kSeconds:
       return step < 1 && !is_rate_ ? fixed(value, digits_of(step)) + "s" : text(value);

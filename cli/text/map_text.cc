@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/text/map_text.h"
-
 #include <cmath>
 
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
+#include "cli/text/answer_text.h"
 #include "cli/text/events/event_text.h"
 
 namespace jetmem {

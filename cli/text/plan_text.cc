@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/text/plan_text.h"
-
 #include <algorithm>
 #include <cstdio>
 
@@ -8,6 +6,7 @@
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
 #include "cli/draw/terminal.h"
+#include "cli/text/answer_text.h"
 #include "cli/text/events/event_text.h"
 
 namespace jetmem {

@@ -27,23 +27,13 @@ constexpr std::size_t kBlind = 5;
 constexpr std::size_t kGpuNames = 5;
 
 Paint paint_of(StatusLevel level) {
-  switch (level) {
-    case StatusLevel::kOk:
-      return Paint::kGood;
-    case StatusLevel::kWarning:
-      return Paint::kWarn;
-    case StatusLevel::kCritical:
-      return Paint::kBad;
-    case StatusLevel::kUnknown:
-      return Paint::kUnknown;
-  }
-  return Paint::kUnknown;
+  constexpr std::array kPaints{Paint::kGood, Paint::kWarn, Paint::kBad, Paint::kUnknown};
+  return kPaints[static_cast<std::size_t>(level)];
 }
 
-void join(std::string& text, const std::string& more, const char* with = ", ") {
-  if (more.empty()) return;
-  if (!text.empty()) text += with;
-  text += more;
+// "OK", "WARNING", ...
+std::string level_word(StatusLevel level) {
+  return upper_case(std::string(status_level_name(level)));
 }
 
 std::string head(const Answer& answer, const ScreenStyle& style) {
@@ -98,6 +88,20 @@ std::string available(const Answer& answer, const ScreenStyle& style) {
          painted(style, Paint::kWarn, "exhausted in " + duration_text(*answer.exhaustion_seconds)));
   }
   return labelled(style, "", text);
+}
+
+std::string cma_area_line(const CmaAnswer::Area& area, const ScreenStyle& style) {
+  Paint paint = Paint::kNone;
+  if (area.frame_fit_ratio) paint = *area.frame_fit_ratio < 1 ? Paint::kBad : Paint::kGood;
+  std::string out = padded(area.name, 12) + bar(style, area.used_ratio, 14, paint) + " " +
+                    ratio_text(area.used_ratio) + " of " + bytes_text(area.bytes) +
+                    ", largest free " + bytes_text(area.largest_run_bytes);
+  if (area.frame_fit_ratio && area.required_bytes) {
+    const bool fits = *area.frame_fit_ratio >= 1;
+    out +=
+        ", " + painted(style, paint, fits ? "fits " : "below ") + bytes_text(*area.required_bytes);
+  }
+  return out;
 }
 
 std::string cma_text(const CmaAnswer& cma, const ScreenStyle& style) {
@@ -244,7 +248,7 @@ std::string alerts_part(const Answer& answer, const ScreenStyle& style) {
     const std::string name = alert.runbook.substr(alert.runbook.rfind('/') + 1);
     if (!name.empty() && alert.state == "firing") out += labelled(style, "", "runbook " + name);
   }
-  const std::uint64_t all = answer.alerts.size() + answer.alerts_left_out;
+  const std::uint64_t all = answer.alerts.size() + answer.alerts_omitted;
   if (all > kAlerts) {
     out += labelled(style, "", std::to_string(all - kAlerts) + " more: jetmem alerts");
   }
@@ -329,26 +333,8 @@ std::string health_text(const Answer& answer, const ScreenStyle& style) {
 
 }  // namespace
 
-std::string level_word(StatusLevel level) {
-  std::string word(status_level_name(level));
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return word;
-}
-
-int status_exit(StatusLevel level) {
-  switch (level) {
-    case StatusLevel::kOk:
-      return kExitOk;
-    case StatusLevel::kWarning:
-      return 1;
-    case StatusLevel::kCritical:
-      return 2;
-    case StatusLevel::kUnknown:
-      return kExitUnknown;
-  }
-  return kExitUnknown;
-}
+// The levels have the order of the exit statuses.
+int status_exit(StatusLevel level) { return static_cast<int>(level); }
 
 std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string out = head(answer, style);
@@ -373,8 +359,7 @@ std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
 std::string status_brief(const StatusAnswer& answer, const std::string& host) {
   std::string out = level_word(answer.level) + " " + (host.empty() ? "-" : host) + ": mem ";
   out += answer.available_ratio ? ratio_text(1 - *answer.available_ratio) : "?";
-  out +=
-      " used " + (answer.available_bytes ? bytes_tight(*answer.available_bytes) : "?") + " avail";
+  out += " used " + (answer.available_bytes ? bytes_text(*answer.available_bytes) : "?") + " avail";
   const CmaAnswer::Area* tightest = nullptr;
   for (const CmaAnswer::Area& area : answer.cma.areas) {
     const auto fit = [](const CmaAnswer::Area& each) { return each.frame_fit_ratio.value_or(1e9); };
@@ -387,12 +372,12 @@ std::string status_brief(const StatusAnswer& answer, const std::string& host) {
     out += tightest != nullptr && tightest->used_ratio ? ratio_text(*tightest->used_ratio) : "?";
     out += " largest ";
     out += tightest != nullptr && tightest->largest_run_bytes
-               ? bytes_tight(*tightest->largest_run_bytes)
+               ? bytes_text(*tightest->largest_run_bytes)
                : "?";
   }
   out += ", " + (answer.firing ? counted(*answer.firing, "alert") : "? alerts");
   if (!answer.thermal.zones.empty() && answer.thermal.zones.front().celsius) {
-    out += ", " + std::to_string(std::lround(*answer.thermal.zones.front().celsius)) + "C";
+    out += ", " + std::to_string(std::lround(*answer.thermal.zones.front().celsius)) + " C";
   }
   if (answer.level != StatusLevel::kOk) out += ": " + cut_to(answer.reason, 160);
   return out + "\n";
@@ -472,20 +457,6 @@ std::string heat_map_text(const FragmentationAnswer& answer, const ScreenStyle& 
   if (answer.zones.size() > max_zones) {
     out += labelled_as_is(
         "", std::to_string(answer.zones.size() - max_zones) + " more: jetmem fragmentation");
-  }
-  return out;
-}
-
-std::string cma_area_line(const CmaAnswer::Area& area, const ScreenStyle& style) {
-  Paint paint = Paint::kNone;
-  if (area.frame_fit_ratio) paint = *area.frame_fit_ratio < 1 ? Paint::kBad : Paint::kGood;
-  std::string out = padded(area.name, 12) + bar(style, area.used_ratio, 14, paint) + " " +
-                    ratio_text(area.used_ratio) + " of " + bytes_text(area.bytes) +
-                    ", largest free " + bytes_text(area.largest_run_bytes);
-  if (area.frame_fit_ratio && area.required_bytes) {
-    const bool fits = *area.frame_fit_ratio >= 1;
-    out +=
-        ", " + painted(style, paint, fits ? "fits " : "below ") + bytes_text(*area.required_bytes);
   }
   return out;
 }

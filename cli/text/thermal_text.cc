@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/text/thermal_text.h"
-
 #include <algorithm>
 
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
+#include "cli/text/answer_text.h"
 #include "cli/text/events/event_text.h"
 
 namespace jetmem {
@@ -124,7 +123,7 @@ std::string thermal_text(const ThermalAnswer& answer, const ScreenStyle& style) 
   if (!answer.clocks.empty()) out += "\n" + clocks_text(answer, style);
   if (!answer.rails.empty()) out += "\n" + rails_text(answer, style);
   out += missing(answer, style, "rails", "power");
-  if (answer.left_out > 0) out += counted(answer.left_out, "more value") + " not shown\n";
+  if (answer.omitted > 0) out += counted(answer.omitted, "more value") + " not shown\n";
   for (const std::string& note : answer.from.notes) out += labelled(style, "note", note, 2);
   return out;
 }

@@ -61,13 +61,6 @@ void add_bar(Line& line, const std::vector<Share>& shares, std::size_t cells) {
   line.add("]");
 }
 
-std::string shade(double ratio, Glyphs glyphs) {
-  static constexpr std::array<const char*, 5> kShades{" ", "░", "▒", "▓", "█"};
-  static constexpr std::array<const char*, 5> kAscii{" ", ".", ":", "+", "#"};
-  const auto step = static_cast<std::size_t>(std::clamp(std::ceil(ratio * 4), 0.0, 4.0));
-  return glyphs.utf8 ? kShades.at(step) : kAscii.at(step);
-}
-
 Style grade(double value, double warning, double critical) {
   if (value >= critical) return Style::kCritical;
   return value >= warning ? Style::kWarning : Style::kGood;
@@ -211,6 +204,39 @@ void Line::cut(std::size_t cells) {
 std::string Line::text() const {
   std::string out;
   for (const Piece& piece : pieces_) out += piece.text;
+  return out;
+}
+
+namespace {
+
+Style style_of_escape(std::string_view codes) {
+  if (codes == "0") return Style::kPlain;
+  if (codes == "1") return Style::kBold;
+  if (codes == "2") return Style::kDim;
+  if (codes == "32") return Style::kGood;
+  return codes == "1;31" ? Style::kCritical : Style::kWarning;
+}
+
+}  // namespace
+
+std::vector<Line> page_lines(std::string_view page, Glyphs glyphs) {
+  constexpr std::string_view kEscape = "\x1b[";
+  std::vector<Line> out;
+  Lines rows(page);
+  std::string_view row;
+  while (rows.next(row)) {
+    Line& line = out.emplace_back(glyphs);
+    Style style = Style::kPlain;
+    while (!row.empty()) {
+      const std::size_t escape = std::min(row.find(kEscape), row.size());
+      line.add(row.substr(0, escape), style);
+      row.remove_prefix(escape);
+      if (!take_prefix(row, kEscape)) break;
+      const std::size_t end = std::min(row.find('m'), row.size());
+      style = style_of_escape(row.substr(0, end));
+      row.remove_prefix(std::min(end + 1, row.size()));
+    }
+  }
   return out;
 }
 

@@ -72,7 +72,7 @@ std::size_t cells_of(std::string_view safe);
 // As many characters of a safe text as fit.
 std::string cut_text(std::string_view safe, std::size_t cells);
 
-// Bars, sparklines and shades, in block characters or ASCII.
+// Bars and sparklines, in block characters or ASCII.
 
 // The last `cells` points between their least and their greatest value; ' ' where there was none.
 std::string sparkline(const Model::Past& past, std::size_t cells, Glyphs glyphs);
@@ -85,13 +85,14 @@ struct Share {
 };
 void add_bar(Line& line, const std::vector<Share>& shares, std::size_t cells);
 
-// How dark: ' ' for 0 up to the darkest for 1.
-std::string shade(double ratio, Glyphs glyphs);
 // Good below the first, warning below the second, else critical.
 Style grade(double value, double warning, double critical);
 
 // A text over as many lines as it takes, broken at blanks.
 void add_wrapped(std::vector<Line>& to, std::string_view text, std::size_t indent,
                  std::size_t columns, Glyphs glyphs, Style style = Style::kPlain);
+
+// A page of cli/text as lines: its colours become styles.
+std::vector<Line> page_lines(std::string_view page, Glyphs glyphs);
 
 }  // namespace jetmem::watch

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/draw/number_text.h"
+#include "cli/text/answer_text.h"
 #include "cli/watch/draw.h"
 
 namespace jetmem::watch {
@@ -44,15 +45,17 @@ Body body_of(const Model& model, const Shown& shown, std::size_t columns, Glyphs
     out.push_back(Line(glyphs).add(model.error().empty() ? "Reading ..." : "No data yet."));
     return out;
   }
+  // The same pages as of the commands.
+  const ScreenStyle style{static_cast<int>(columns), true, glyphs.utf8};
   switch (shown.view) {
     case View::kHolders:
-      return holders_body(model, shown.sort, columns, glyphs);
+      return page_lines(top_text(top_answer(*now, {shown.sort, 40}), style), glyphs);
     case View::kFragmentation:
-      return fragmentation_body(*now, columns, glyphs);
+      return page_lines(fragmentation_text(fragmentation_answer(*now), style), glyphs);
     case View::kCma:
-      return cma_body(*now, columns, glyphs);
+      return page_lines(cma_text(cma_answer(*now), style), glyphs);
     case View::kThermal:
-      return thermal_body(*now, columns, glyphs);
+      return page_lines(thermal_text(thermal_answer(*now), style), glyphs);
     case View::kEvents:
       return events_body(*now, columns, glyphs);
     case View::kOverview:

@@ -43,10 +43,6 @@ Screenful screenful(const Model& model, const Shown& shown, Size size, Glyphs gl
 // What each view shows below the title.
 using Body = std::vector<Line>;
 Body overview_body(const Model& model, std::size_t columns, Glyphs glyphs);
-Body holders_body(const Model& model, TopSort sort, std::size_t columns, Glyphs glyphs);
-Body fragmentation_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs);
-Body cma_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs);
-Body thermal_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs);
 Body events_body(const DeviceNow& now, std::size_t columns, Glyphs glyphs);
 Body help_body(Glyphs glyphs);
 

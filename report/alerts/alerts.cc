@@ -167,16 +167,16 @@ void describe(Fields& v, Answer& answer) {
   }
   v.required("config_errors", answer.config_errors);
   std::uint64_t rules_omitted =
-      answer.rules_left_out +
+      answer.rules_omitted +
       v.list_within("rules", answer.rules, kMaxAlertsJson - kFrame,
                     [&](Fields& w, Answer::Rule& rule) { describe(w, rule, answer); });
   v.object("omitted", [&](Fields& w) {
     w.required("rules", rules_omitted);
-    w.required("alerts", answer.alerts_left_out);
+    w.required("alerts", answer.alerts_omitted);
     w.required("config_errors", answer.config_errors_omitted);
   });
   if (!v.reading()) return;
-  answer.rules_left_out = rules_omitted;
+  answer.rules_omitted = rules_omitted;
   answer.not_understood = v.newer();
 }
 

@@ -82,8 +82,8 @@ struct AlertsAnswer {
   std::vector<Rule> rules;  // those that fire first, then pending, unknown, inactive
   std::vector<RuleConfigError> config_errors;
   std::uint64_t config_errors_omitted = 0;
-  std::uint64_t alerts_left_out = 0;
-  std::uint64_t rules_left_out = 0;
+  std::uint64_t alerts_omitted = 0;
+  std::uint64_t rules_omitted = 0;
   // Of an answer that was read: words that only a newer jetmem knows. What they are of is there,
   // and never taken for quiet.
   std::uint64_t not_understood = 0;

@@ -18,7 +18,7 @@ constexpr Nanoseconds kPlausible = std::chrono::seconds(1'577'836'800);
 // The next alert, in the place of an earlier one, whose memory is used again.
 AlertsNow::Alert* next_alert(AlertsNow& out) {
   if (out.alert_count == AlertsNow::kMaxAlerts) {
-    ++out.alerts_left_out;
+    ++out.alerts_omitted;
     return nullptr;
   }
   if (out.alert_count == out.alerts.size()) out.alerts.emplace_back();
@@ -92,7 +92,7 @@ void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTex
   const std::size_t n = engine.rules().rules.size();
   out.rules.resize(n);
   out.alert_count = 0;
-  out.alerts_left_out = 0;
+  out.alerts_omitted = 0;
   std::size_t condition = 0;
   for (std::size_t r = 0; r < n; ++r) {
     const RuleEngine::Evaluation& evaluated = engine.evaluated(r);
@@ -144,7 +144,7 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
   if (wall >= kPlausible) out.evaluated_wall = to_seconds(wall);
   out.interval_seconds = seconds_of(texts.interval);
   out.steps = now.steps;
-  out.alerts_left_out = now.alerts_left_out;
+  out.alerts_omitted = now.alerts_omitted;
   for (const ConfigError& error : texts.config_errors) {
     if (out.config_errors.size() == kMaxConfigErrors) {
       ++out.config_errors_omitted;

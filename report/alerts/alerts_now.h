@@ -54,7 +54,7 @@ struct AlertsNow {
   std::vector<Condition> conditions;  // of all rules, in order
   std::vector<Alert> alerts;          // the first alert_count are in use
   std::size_t alert_count = 0;
-  std::uint64_t alerts_left_out = 0;
+  std::uint64_t alerts_omitted = 0;
 };
 
 // `texts` are of the engine's rules.

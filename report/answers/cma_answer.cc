@@ -41,9 +41,9 @@ Answer::Area area_of(const DeviceNow& now, const std::string& name) {
   }
   area.pages_allocated = value("jetmem_cma_alloc_pages_success_total");
   area.pages_refused = value("jetmem_cma_alloc_pages_fail_total");
-  const std::string why = now.absence_reason("cma");
   const std::string debugfs =
-      why.empty() ? "the area's directory in debugfs lacks it, or is not readable" : why;
+      now.absence_reason("cma", "the area's directory in debugfs lacks it, or is not readable");
+  const std::string pages = now.absence_reason("cma", "this kernel does not count pages by area");
   explain(area.absent, "bytes", area.bytes, debugfs);
   explain(area.absent, "used_bytes", area.used_bytes, debugfs);
   explain(area.absent, "available_bytes", area.available_bytes, debugfs);
@@ -51,10 +51,8 @@ Answer::Area area_of(const DeviceNow& now, const std::string& name) {
   explain(area.absent, "largest_run_bytes", area.largest_run_bytes, debugfs);
   explain(area.absent, "frame_fit_ratio", area.frame_fit_ratio,
           area.largest_run_bytes ? "the area is smaller than a frame" : debugfs);
-  explain(area.absent, "pages_allocated", area.pages_allocated,
-          why.empty() ? "this kernel does not count pages by area" : why);
-  explain(area.absent, "pages_refused", area.pages_refused,
-          why.empty() ? "this kernel does not count pages by area" : why);
+  explain(area.absent, "pages_allocated", area.pages_allocated, pages);
+  explain(area.absent, "pages_refused", area.pages_refused, pages);
   return area;
 }
 
@@ -155,19 +153,16 @@ CmaAnswer cma_answer(const DeviceNow& now) {
     }
   }
   const auto count = samples.value("jetmem_cma_areas");
-  const std::string why = now.absence_reason("cma");
   print_whether(answer, now, count);
   if (answer.has_cma.value_or(false) && answer.areas.empty()) {
-    answer.absent.emplace_back("areas", why.empty() ? "not reported by this device" : why);
+    explain(answer.absent, "areas", std::nullopt, now.absence_reason("cma"));
   }
   explain(answer.absent, "total_bytes", answer.total_bytes, now.absence_reason("meminfo"));
   explain(answer.absent, "free_bytes", answer.free_bytes, now.absence_reason("meminfo"));
   explain(answer.absent, "calls_succeeded", answer.calls_succeeded,
-          now.absence_reason("vmstat").empty() ? "/proc/vmstat of this kernel does not count them"
-                                               : now.absence_reason("vmstat"));
+          now.absence_reason("vmstat", "/proc/vmstat of this kernel does not count them"));
   explain(answer.absent, "calls_failed", answer.calls_failed,
-          now.absence_reason("vmstat").empty() ? "/proc/vmstat of this kernel does not count them"
-                                               : now.absence_reason("vmstat"));
+          now.absence_reason("vmstat", "/proc/vmstat of this kernel does not count them"));
   add_failures(answer, now);
   if (!now.no_events.empty()) answer.absent.emplace_back("failures", now.no_events);
   advise(answer);

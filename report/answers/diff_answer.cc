@@ -107,7 +107,7 @@ class Comparing {
       if (change.weight < 1 && !all_) {
         ++out_.small;
       } else if (++kept > DiffAnswer::kMostChanges) {
-        ++out_.left_out;
+        ++out_.omitted;
       } else {
         families[family].push_back(std::move(change));
       }
@@ -265,7 +265,7 @@ static void describe(json::Fields& v, DiffAnswer& answer) {
   }
   v("changes", changes);
   v("small_changes", answer.small);
-  v("changes_omitted", answer.left_out);
+  v("changes_omitted", answer.omitted);
   v("facts", answer.facts);
   v("sources", answer.sources);
   v("alerts", answer.alerts);

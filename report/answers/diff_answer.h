@@ -46,7 +46,7 @@ struct DiffAnswer {
   std::optional<double> seconds;     // between them, where both say when
   std::vector<Section> sections;     // the weightiest first
   std::uint64_t small = 0;           // changes too small to list
-  std::uint64_t left_out = 0;        // beyond kMostChanges
+  std::uint64_t omitted = 0;         // beyond kMostChanges
   std::vector<Named> facts;          // labels of ..._info metrics, and jetmem's version
   std::vector<Named> sources;        // whose state changed
   std::vector<Named> alerts;         // whose state changed

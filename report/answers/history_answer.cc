@@ -139,7 +139,7 @@ static void describe(json::Fields& v, HistoryList& list) {
 
 static void describe(json::Fields& v, MetricPast& past) {
   if (past.step > Nanoseconds(0)) v("step_seconds", past.step);
-  std::uint64_t omitted = past.left_out + v.list_within("all_series", past.series, kRoom);
+  std::uint64_t omitted = past.omitted + v.list_within("all_series", past.series, kRoom);
   v.unless_empty("series_omitted", omitted);
 }
 

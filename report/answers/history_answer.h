@@ -31,7 +31,7 @@ struct HistoryList {
 struct MetricPast {
   Nanoseconds step{0};  // points were merged to one in each; 0: they are as they are kept
   std::vector<SeriesPast> series;
-  std::uint64_t left_out = 0;  // series there was no room for
+  std::uint64_t omitted = 0;  // series there was no room for
 };
 
 struct HistoryMoment {

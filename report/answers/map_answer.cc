@@ -65,9 +65,7 @@ void take_zones(const SampleSet& samples, MapAnswer& out) {
 void append_absences(const DeviceNow& now, MapAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source,
                        const std::string& otherwise) {
-    if (there) return;
-    const std::string why = now.absence_reason(source);
-    out.absent.emplace_back(key, why.empty() ? otherwise : why);
+    if (!there) out.absent.emplace_back(key, now.absence_reason(source, otherwise));
   };
   add("parts", !out.parts.empty(), "device", "the device source reports no memory budget");
   add("module_bytes", out.module.has_value(), "device",

@@ -14,8 +14,7 @@ namespace {
 using Part = MemoryBudget::Part;
 
 std::string reason(const DeviceNow& now, std::string_view source) {
-  const std::string why = now.absence_reason(source);
-  return why.empty() ? "source " + std::string(source) + " does not report it" : why;
+  return now.absence_reason(source, "source " + std::string(source) + " does not report it");
 }
 
 Part named(const char* name, const char* what) {
@@ -28,6 +27,18 @@ Part named(const char* name, const char* what) {
 void add(Part& part, const char* name, double bytes, const char* what) {
   part.bytes = part.bytes.value_or(0) + bytes;
   part.components.push_back({name, bytes, what});
+}
+
+struct Field {
+  const char* field;  // of /proc/meminfo
+  const char* name;
+  const char* what;
+};
+// Older kernels lack some; their memory is in the unaccounted rest.
+void add_fields(Part& part, const SampleSet& samples, std::initializer_list<Field> fields) {
+  for (const auto& [field, name, what] : fields) {
+    if (const auto bytes = samples.meminfo(field)) add(part, name, *bytes, what);
+  }
 }
 
 bool is_absent(const DeviceNow& now, std::string_view source) {
@@ -62,19 +73,11 @@ Part kernel(const DeviceNow& now, bool whole) {
       samples.value("jetmem_memory_budget_bytes", {{"kind", "linux"}, {"part", "kernel_reserved"}});
   if (whole && reserved) add(part, "kernel_reserved", *reserved, "its image and page structures");
   add(part, "slab", *slab, "unreclaimable slab");
-  struct Field {
-    const char* field;
-    const char* name;
-    const char* what;
-  };
-  // Older kernels lack some of these; their memory is in the unaccounted rest.
-  for (const auto& [field, name, what] :
-       {Field{"PageTables", "page_tables", "page tables"},
-        Field{"SecPageTables", "iommu_page_tables", "page tables of IOMMU and KVM"},
-        Field{"Percpu", "percpu", "per-CPU memory"},
-        Field{"KernelStack", "kernel_stacks", "stacks of threads in the kernel"}}) {
-    if (const auto bytes = samples.meminfo(field)) add(part, name, *bytes, what);
-  }
+  add_fields(part, samples,
+             {{"PageTables", "page_tables", "page tables"},
+              {"SecPageTables", "iommu_page_tables", "page tables of IOMMU and KVM"},
+              {"Percpu", "percpu", "per-CPU memory"},
+              {"KernelStack", "kernel_stacks", "stacks of threads in the kernel"}});
   if (const auto vmalloc = samples.meminfo("VmallocUsed")) {
     // On all supported kernels stacks are part of vmalloc.
     const double stacks = samples.meminfo("KernelStack").value_or(0);
@@ -86,17 +89,14 @@ Part kernel(const DeviceNow& now, bool whole) {
 
 Part applications(const DeviceNow& now) {
   Part part = named("applications", "applications");
-  const auto anonymous = now.samples.meminfo("AnonPages");
-  const auto shared = now.samples.meminfo("Shmem");
-  if (!anonymous || !shared) {
+  if (!now.samples.meminfo("AnonPages") || !now.samples.meminfo("Shmem")) {
     part.why = reason(now, "meminfo");
     return part;
   }
-  add(part, "anonymous", *anonymous, "programs' own memory");
-  add(part, "shared_memory", *shared, "shared memory and tmpfs");
-  if (const auto huge = now.samples.meminfo("Hugetlb")) {
-    add(part, "huge_pages", *huge, "reserved huge pages, used or not");
-  }
+  add_fields(part, now.samples,
+             {{"AnonPages", "anonymous", "programs' own memory"},
+              {"Shmem", "shared_memory", "shared memory and tmpfs"},
+              {"Hugetlb", "huge_pages", "reserved huge pages, used or not"}});
   return part;
 }
 
@@ -205,12 +205,9 @@ Part cache(const DeviceNow& now) {
   }
   // The kernel counts shared memory as cached, although it is not reclaimable.
   add(part, "files", std::max(*cached - *shared, 0.0), "files, reclaimable");
-  if (const auto buffers = now.samples.meminfo("Buffers")) {
-    add(part, "buffers", *buffers, "file systems' own blocks");
-  }
-  if (const auto slab = now.samples.meminfo("SReclaimable")) {
-    add(part, "reclaimable_slab", *slab, "reclaimable slab");
-  }
+  add_fields(part, now.samples,
+             {{"Buffers", "buffers", "file systems' own blocks"},
+              {"SReclaimable", "reclaimable_slab", "reclaimable slab"}});
   return part;
 }
 

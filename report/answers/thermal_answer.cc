@@ -18,7 +18,7 @@ std::string label_of(const Sample& sample, std::string_view name) {
 std::span<const Sample> some_of(Answer& answer, const SampleSet& samples, std::string_view family) {
   auto found = samples.family(family);
   if (found.size() > Answer::kMaxEach) {
-    answer.left_out += found.size() - Answer::kMaxEach;
+    answer.omitted += found.size() - Answer::kMaxEach;
     found = found.first(Answer::kMaxEach);
   }
   return found;
@@ -183,15 +183,12 @@ ThermalAnswer thermal_answer(const DeviceNow& now) {
     explain(answer.absent, "zones", std::nullopt, now.absence_reason("thermal"));
   }
   explain(answer.absent, "throttling", answer.throttling,
-          now.absence_reason("throttle").empty() ? "not every throttle cause is readable"
-                                                 : now.absence_reason("throttle"));
+          now.absence_reason("throttle", "not every throttle cause is readable"));
   explain(answer.absent, "throttling_level", answer.level,
-          now.absence_reason("throttle").empty() ? "no source reports how hard it is throttled"
-                                                 : now.absence_reason("throttle"));
+          now.absence_reason("throttle", "no source reports how hard it is throttled"));
   if (answer.power_mode.empty()) {
     explain(answer.absent, "power_mode", std::nullopt,
-            now.absence_reason("power").empty() ? "no source reports a power mode"
-                                                : now.absence_reason("power"));
+            now.absence_reason("power", "no source reports a power mode"));
   }
   for (const auto& [key, value] : {std::pair{"cpus_online", &answer.cpus_online},
                                    std::pair{"cpus_present", &answer.cpus_present}}) {
@@ -288,7 +285,7 @@ static void describe(json::Fields& v, Answer& answer) {
   v("rails", answer.rails);
   v("over_current", answer.over_current);
   v("slows", answer.slows);
-  v("omitted", answer.left_out);
+  v("omitted", answer.omitted);
   v.absent(answer.absent);
 }
 

@@ -71,7 +71,7 @@ struct ThermalAnswer {
   std::vector<Rail> rails;
   std::vector<OverCurrent> over_current;
   std::vector<std::string> slows;  // sentences: what slows the device now
-  std::uint64_t left_out = 0;
+  std::uint64_t omitted = 0;
   Absences absent;
 };
 

@@ -137,14 +137,9 @@ TopAnswer::Dmabuf dmabuf_of(const SampleSet& samples, std::size_t limit) {
   return out;
 }
 
-std::string why(const DeviceNow& now, std::string_view source, std::string_view otherwise) {
-  std::string out = now.absence_reason(source);
-  return out.empty() ? std::string(otherwise) : out;
-}
-
 void append_absences(const DeviceNow& now, TopAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source, const char* otherwise) {
-    if (!there) out.absent.emplace_back(key, why(now, source, otherwise));
+    if (!there) out.absent.emplace_back(key, now.absence_reason(source, otherwise));
   };
   add("groups", !out.groups.empty(), "processes", "no process was found");
   add("nvmap", !out.heaps.empty(), "nvmap", "nvmap reports no heap");

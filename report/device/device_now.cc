@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/device/device_now.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
 #include "report/events/event_json.h"
 
 namespace jetmem {
 
+namespace {
+
+constexpr std::array<std::string_view, 4> kOrigins{"daemon", "command", "capture", "history"};
+
+}  // namespace
+
 std::string_view snapshot_origin_name(SnapshotOrigin by) {
-  switch (by) {
-    case SnapshotOrigin::kDaemon:
-      return "daemon";
-    case SnapshotOrigin::kCommand:
-      return "command";
-    case SnapshotOrigin::kCapture:
-      return "capture";
-    case SnapshotOrigin::kHistory:
-      return "history";
-  }
-  return "command";
+  return kOrigins[static_cast<std::size_t>(by)];
 }
 
 const SourceNow* DeviceNow::source(std::string_view name) const {
@@ -49,11 +48,9 @@ constexpr std::size_t kMaxSampleBytes = 3U << 20;
 constexpr std::size_t kMaxSourceName = 100;
 
 SnapshotOrigin snapshot_origin_named(std::string_view name) {
-  for (const SnapshotOrigin by :
-       {SnapshotOrigin::kDaemon, SnapshotOrigin::kCapture, SnapshotOrigin::kHistory}) {
-    if (snapshot_origin_name(by) == name) return by;
-  }
-  return SnapshotOrigin::kCommand;
+  const auto found = std::find(kOrigins.begin(), kOrigins.end(), name);
+  if (found == kOrigins.end()) return SnapshotOrigin::kCommand;
+  return static_cast<SnapshotOrigin>(found - kOrigins.begin());
 }
 
 json::Fields::Map<double> pairs_of(const SampleSet& samples) {

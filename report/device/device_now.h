@@ -65,6 +65,11 @@ struct DeviceNow {
   const SourceNow* source(std::string_view name) const;
   // Why a metric of this source is absent: "source cma is denied: ..."; empty where it is ok.
   std::string absence_reason(std::string_view source) const;
+  // The same, or this where the source is ok and yet has no such value.
+  std::string absence_reason(std::string_view source, std::string_view otherwise) const {
+    std::string why = absence_reason(source);
+    return why.empty() ? std::string(otherwise) : why;
+  }
 };
 
 // At most kMaxDeviceNowJson bytes; what does not fit is omitted and noted.

@@ -26,30 +26,15 @@ constexpr double kOtherDay = 600;
 constexpr double kStep = 10;
 
 // The kinds of events that the correlations need.
-const std::vector<std::string> kKinds{"oom_kill",
-                                      "oom_kill_memcg",
-                                      "oom_no_victim",
-                                      "cma_alloc_failure",
-                                      "dma_alloc_failure",
-                                      "gpu_alloc_failure",
-                                      "page_alloc_failure",
-                                      "nvmap",
-                                      "nvbufsurface",
-                                      "smmu_context_fault",
-                                      "smmu_global_fault",
-                                      "smmu_v3_event",
-                                      "smmu_error",
-                                      "mc_error",
-                                      "thermal",
-                                      "hung_task",
-                                      "soft_lockup",
-                                      "hard_lockup",
-                                      "rcu_stall",
-                                      "gpu_error",
-                                      "gpu_xid",
-                                      "camera_error",
-                                      "camera_timeout",
-                                      "memory_error"};
+const std::vector<std::string> kKinds{
+    // memory
+    "oom_kill", "oom_kill_memcg", "oom_no_victim", "cma_alloc_failure", "dma_alloc_failure",
+    "gpu_alloc_failure", "page_alloc_failure", "nvmap", "nvbufsurface",
+    // faults
+    "smmu_context_fault", "smmu_global_fault", "smmu_v3_event", "smmu_error", "mc_error",
+    "memory_error", "gpu_error", "gpu_xid", "camera_error", "camera_timeout",
+    // hangs and heat
+    "hung_task", "soft_lockup", "hard_lockup", "rcu_stall", "thermal"};
 
 bool is_kind(const EventRecord& event, std::initializer_list<std::string_view> kinds) {
   return event.what == EventWhat::kKernel &&

@@ -89,6 +89,11 @@ struct Counted {
 Counted count_events(const DeviceView& view, std::initializer_list<std::string_view> kinds);
 // "3 since boot, the last at 02:11:47".
 std::string counted_text(const DeviceView& view, const Counted& counted);
+// Failures in the kernel log: "Failed page allocations: 3 since boot" and the newest ones as
+// evidence; a warning with `headline` where the last is at most a day old.
+Counted examine_failures(const DeviceView& view, Step& step,
+                         std::initializer_list<std::string_view> kinds, std::string_view noted,
+                         std::string_view headline, const Advice& advice = {});
 // The newest events of these kinds, as evidence, at most `most`.
 void note_events(const DeviceView& view, Step& step, std::initializer_list<std::string_view> kinds,
                  std::size_t most = 3);

@@ -2,6 +2,7 @@
 #include "report/status/status_answer.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -174,7 +175,7 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
     return;
   }
   const AlertsAnswer& alerts = *now.alerts;
-  answer.rules = alerts.rules.size() + alerts.rules_left_out;
+  answer.rules = alerts.rules.size() + alerts.rules_omitted;
   answer.firing = alerts.count("firing");
   answer.pending = alerts.count("pending");
   answer.unknown = alerts.count("unknown");
@@ -202,7 +203,7 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
   std::stable_sort(answer.alerts.begin(), answer.alerts.end(),
                    [](const auto& a, const auto& b) { return worth(a) > worth(b); });
   if (answer.alerts.size() > Answer::kMaxAlerts) {
-    answer.alerts_left_out = answer.alerts.size() - Answer::kMaxAlerts;
+    answer.alerts_omitted = answer.alerts.size() - Answer::kMaxAlerts;
     answer.alerts.resize(Answer::kMaxAlerts);
   }
 }
@@ -266,17 +267,8 @@ void add_health(Answer& answer, const DeviceNow& now) {
 }  // namespace
 
 std::string_view status_level_name(StatusLevel level) {
-  switch (level) {
-    case StatusLevel::kOk:
-      return "ok";
-    case StatusLevel::kWarning:
-      return "warning";
-    case StatusLevel::kCritical:
-      return "critical";
-    case StatusLevel::kUnknown:
-      return "unknown";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 4> kNames{"ok", "warning", "critical", "unknown"};
+  return kNames[static_cast<std::size_t>(level)];
 }
 
 StatusAnswer status_answer(const DeviceNow& now) {
@@ -504,7 +496,7 @@ static void describe(json::Fields& v, StatusAnswer& answer) {
     w("unknown", answer.unknown);
     w("rules", answer.rules);
     w("alerts", answer.alerts);
-    w("omitted", answer.alerts_left_out);
+    w("omitted", answer.alerts_omitted);
   });
   v("probes", answer.probes);
   v("probe_age_seconds", answer.probe_age_seconds);

@@ -98,7 +98,7 @@ struct StatusAnswer {
   std::optional<std::uint64_t> unknown;  // rules that could not be judged
   std::uint64_t rules = 0;
   std::vector<Alert> alerts;  // firing before pending, the worst first
-  std::uint64_t alerts_left_out = 0;
+  std::uint64_t alerts_omitted = 0;
 
   std::vector<Probe> probes;
   std::optional<double> probe_age_seconds;  // the oldest group's

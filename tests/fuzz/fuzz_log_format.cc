@@ -8,7 +8,7 @@ namespace {
 
 // In one piece, or byte by byte.
 bool read(std::string_view text, std::size_t step, jetmem::kernel_log::TextLog::Counts& counts,
-          std::string& left_out) {
+          std::string& omitted) {
   using namespace jetmem::kernel_log;
   const auto log = std::make_unique<TextLog>(
       Soc::kTegra234, [](const Event& event, std::string_view) { describe(event); });
@@ -21,8 +21,8 @@ bool read(std::string_view text, std::size_t step, jetmem::kernel_log::TextLog::
   ok = ok && format.finish().has_value();
   log->finish();
   counts = log->counts();
-  left_out = format.left_out();
-  if (jetmem::printable(left_out, 1000) != left_out) __builtin_trap();
+  omitted = format.omitted();
+  if (jetmem::printable(omitted, 1000) != omitted) __builtin_trap();
   return ok;
 }
 

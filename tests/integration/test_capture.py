@@ -269,7 +269,7 @@ class Hostile(Bundles):
         self.no_leftovers()
 
     def test_a_bomb_is_bounded(self):
-        self.refused(self.bundle({"name": "top/bomb", "data": bytes(520 << 20)}), "unpacks to more than 512MiB")
+        self.refused(self.bundle({"name": "top/bomb", "data": bytes(520 << 20)}), "unpacks to more than 512 MiB")
         self.refused(self.bundle(*({"name": f"top/f{i}"} for i in range(20_001)), name="many.tar.gz"),
                      "more than 20000 entries")
 
@@ -277,7 +277,7 @@ class Hostile(Bundles):
         deep = "/".join("d" * 2 for _ in range(28))
         self.refused(self.bundle(*({"name": f"top/{i}/{deep}", "type": tarfile.DIRTYPE} for i in range(3000)),
                                  name="deep.tar.gz"), "more than 20000 folders")
-        self.refused(self.bundle({"name": "../evil", "data": bytes(700 << 20)}), "unpacks to more than 512MiB")
+        self.refused(self.bundle({"name": "../evil", "data": bytes(700 << 20)}), "unpacks to more than 512 MiB")
 
     def test_devices_and_names_for_terminals_are_passed_over_or_defused(self):
         bundle = self.bundle(
@@ -318,7 +318,7 @@ class Hostile(Bundles):
                             "GNU.sparse.name": "top/hole", "GNU.sparse.size": str(1 << 40),
                             "GNU.sparse.numblocks": "1", "GNU.sparse.map": f"{(1 << 40) - 1},1"}
         hole.size = 1
-        for info, data, message in ((huge, b"", "truncated"), (hole, b"x", "more than 512MiB")):
+        for info, data, message in ((huge, b"", "truncated"), (hole, b"x", "more than 512 MiB")):
             bundle = self.bundle(name="sizes.tar.gz")
             with gzip.open(bundle) as packed:
                 whole = packed.read().rstrip(b"\0")

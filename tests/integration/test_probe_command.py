@@ -96,7 +96,7 @@ class ThisMachine(Probe):
     def test_text(self):
         shown = probe("--force", "--kind", "host", "--size", "1MiB")
         self.assertEqual(shown.returncode, 0, shown.stderr)
-        self.assertRegex(shown.stdout, r"(?m)^host +ok +1MiB +\d")
+        self.assertRegex(shown.stdout, r"(?m)^host +ok +1 MiB +\d")
         self.assertRegex(shown.stdout, "(?i)\nconditions")
         self.assertNotIn("GPU:", shown.stdout)
         for line in shown.stdout.splitlines():

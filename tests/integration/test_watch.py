@@ -88,7 +88,7 @@ class Watch(unittest.TestCase):
 
     def test_views_and_leaving(self):
         shown = self.watch()
-        for key, text in (("2", "llama-server"), ("3", "too small"), ("4", "largest block"),
+        for key, text in (("2", "llama-server"), ("3", "UNUSABLE"), ("4", "largest block"),
                           ("5", "soc1-thermal"), ("6", "Events"), ("h", "Nothing is changed")):
             at = len(shown.sent)
             shown.press(key)

@@ -15,7 +15,7 @@ std::string seconds_text(std::chrono::microseconds stamp) {
   return std::to_string(us / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
 }
 
-std::string left_out(const kernel_log::TextLog::Counts& counts) {
+std::string omitted_text(const kernel_log::TextLog::Counts& counts) {
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view noun, std::string_view why) {
     if (count == 0) return;
@@ -59,6 +59,13 @@ bool same(const EventRecord& a, const EventRecord& b) {
 // Alert changes and the daemon's own events are shown one by one.
 bool folds(const EventRecord& record) { return record.what == EventWhat::kKernel; }
 
+// "2026-11-20 02:11:47", followed by "~" if the clock was never synchronised; the time since boot
+// if the date is unknown, "[12.345678]".
+std::string event_time_text(const EventRecord& record) {
+  if (record.wall) return local_time(*record.wall) + (record.wall_trusted ? "" : "~");
+  return record.at ? since_boot(*record.at) : std::string();
+}
+
 std::string head_of(const EventRecord& record) {
   std::string out = event_time_text(record);
   if (!out.empty()) out += " ";
@@ -81,11 +88,6 @@ std::string head_of(const EventRecord& record) {
 }
 
 }  // namespace
-
-std::string event_time_text(const EventRecord& record) {
-  if (record.wall) return local_time(*record.wall) + (record.wall_trusted ? "" : "~");
-  return record.at ? since_boot(*record.at) : std::string();
-}
 
 EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanoseconds> wall) {
   const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());

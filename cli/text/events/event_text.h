@@ -22,7 +22,7 @@ namespace jetmem {
 std::string seconds_text(std::chrono::microseconds stamp);
 
 // What of a log was not taken into account, "3 records missing; ..."; empty when all was.
-std::string left_out(const kernel_log::TextLog::Counts& counts);
+std::string omitted_text(const kernel_log::TextLog::Counts& counts);
 
 // A head line, what happened, and what that usually means.
 std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning);
@@ -58,9 +58,5 @@ class EventRecordList {
 // An event of a log that has no history: those of one kind that agree in the kind's key fields
 // fold. `wall` is its moment if that is known; otherwise the time since boot is shown.
 EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanoseconds> wall);
-
-// "2026-11-20 02:11:47", followed by "~" if the clock was never synchronised; the time since boot
-// if the date is unknown, "[12.345678]".
-std::string event_time_text(const EventRecord& record);
 
 }  // namespace jetmem

@@ -196,7 +196,7 @@ ApiAnswer metric_of(History& history, const SeriesName& needed, PointsQuery requ
   MetricPast out;
   out.step = requested.step;
   if (known->size() > kSeriesMost) {
-    out.left_out = known->size() - kSeriesMost;
+    out.omitted = known->size() - kSeriesMost;
     known->resize(kSeriesMost);
   }
   if (known->empty()) return api_text(metric_past_json(from, out));

@@ -37,20 +37,12 @@ void examine_fragmentation(const DeviceView& view, Step& step) {
                    " of failure showed that large blocks are missing: failed compactions, stalls, "
                    "failed allocations.");
   }
-  const auto failures =
-      count_events(view, {"page_alloc_failure", "vmalloc_failure", "slab_alloc_failure"});
-  if (failures.total > 0 || failures.recent > 0) {
-    note(step, "Failed page allocations: " + counted_text(view, failures) + ".", failures.last);
-    note_events(view, step, {"page_alloc_failure", "vmalloc_failure", "slab_alloc_failure"}, 2);
-    if (failures.is_recent) {
-      found(step, Verdict::kWarning,
-            "Page allocations failed: " + counted_text(view, failures) + ".",
-            {"Memory was short or fragmented at that moment.",
-             "Find the caller with jetmem events; if it is a driver in an interrupt, raise "
-             "vm.min_free_kbytes.",
-             "page-allocation-failure"});
-    }
-  }
+  examine_failures(view, step, {"page_alloc_failure", "vmalloc_failure", "slab_alloc_failure"},
+                   "Failed page allocations", "Page allocations failed",
+                   {"Memory was short or fragmented at that moment.",
+                    "Find the caller with jetmem events; if it is a driver in an interrupt, raise "
+                    "vm.min_free_kbytes.",
+                    "page-allocation-failure"});
   if (best && *best < kCostlyOrder) {
     found(step, Verdict::kWarning, stands + ": even small contiguous requests can fail.",
           {"Unmovable pages are spread over memory, or memory is nearly exhausted.",

@@ -70,19 +70,11 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
   }
   if (const auto buffers = view.value("jetmem_dmabuf_bytes", {{"origin", "system"}}))
     note(step, "DMA-BUFs take " + bytes(*buffers) + ".");
-  const Counted refused = count_events(view, kRefused);
-  if (refused.total > 0 || refused.recent > 0) {
-    note(step, "Failed GPU or camera allocations: " + counted_text(view, refused) + ".",
-         refused.last);
-    note_events(view, step, kRefused, 2);
-    if (refused.is_recent) {
-      found(step, Verdict::kWarning,
-            "GPU or camera allocations failed: " + counted_text(view, refused) + ".",
-            {"Memory was short or fragmented, or this L4T release limits a single request (see the "
-             "step versions).",
-             "Free memory before loading the model; jetmem plan", "nvmap-cap"});
-    }
-  }
+  examine_failures(view, step, kRefused, "Failed GPU or camera allocations",
+                   "GPU or camera allocations failed",
+                   {"Memory was short or fragmented, or this L4T release limits a single request "
+                    "(see the step versions).",
+                    "Free memory before loading the model; jetmem plan", "nvmap-cap"});
   if (!stands.empty() || nvmap == Seeing::kSeen || nvml == Seeing::kSeen) {
     if (nvmap == Seeing::kBlind) {
       conclude(step, (stands.empty() ? std::string() : stands + ", but ") +

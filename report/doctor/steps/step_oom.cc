@@ -22,7 +22,6 @@ void examine_oom(const DeviceView& view, Step& step) {
   const Seeing log = see(view, step, "kernel_log");
   take_alerts(view, step, {"JetmemOomKill"});
   const Counted machine = count_events(view, kMachine);
-  const Counted group = count_events(view, kGroup);
   for (const Sample& each : view.now.samples.family("jetmem_oom_kills_total")) {
     if (each.value > 0 && each.label("origin") != "probe") {
       note(step,
@@ -60,19 +59,12 @@ void examine_oom(const DeviceView& view, Step& step) {
       conclude(step, "No OOM kill in the last 24 h; " + counted_text(view, machine) + ".");
     }
   }
-  if (group.total > 0 || group.recent > 0) {
-    note(step, "OOM kills at a cgroup limit: " + counted_text(view, group) + ".", group.last);
-    note_events(view, step, kGroup, 2);
-    if (group.is_recent) {
-      found(step, Verdict::kWarning,
-            "A cgroup reached its memory limit: " + counted_text(view, group) + ".",
-            {"The limit is lower than the service needs, or the service leaks.",
-             "Raise the unit's MemoryMax= or the container's limit; the machine itself had memory.",
-             "oom-kill"});
-    } else {
-      conclude(step, "No OOM kill in the last 24 h.");
-    }
-  }
+  const Counted group = examine_failures(
+      view, step, kGroup, "OOM kills at a cgroup limit", "A cgroup reached its memory limit",
+      {"The limit is lower than the service needs, or the service leaks.",
+       "Raise the unit's MemoryMax= or the container's limit; the machine itself had memory.",
+       "oom-kill"});
+  if (group.total > 0 || group.recent > 0) conclude(step, "No OOM kill in the last 24 h.");
   const auto kills = view.value("jetmem_vmstat_oom_kill_total");
   const double known = machine.total + group.total;
   if (kills && *kills > known) {

@@ -57,13 +57,8 @@ void examine_thermal(const DeviceView& view, Step& step) {
           {"Heat, or a power limit.",
            "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling"});
   }
-  const Counted heat = count_events(view, {"thermal"});
-  if (heat.total > 0 || heat.recent > 0) {
-    note(step, "Thermal messages in the kernel log: " + counted_text(view, heat) + ".", heat.last);
-    if (heat.is_recent) raise(step, Verdict::kWarning);
-    if (heat.is_recent)
-      conclude(step, "The kernel logged thermal warnings: " + counted_text(view, heat) + ".");
-  }
+  examine_failures(view, step, {"thermal"}, "Thermal messages in the kernel log",
+                   "The kernel logged thermal warnings");
   if (zones == Seeing::kAbsent && throttle == Seeing::kAbsent) {
     conclude(step, "Not applicable: this machine reports neither temperatures nor throttling.");
     return;

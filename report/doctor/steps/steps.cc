@@ -202,6 +202,18 @@ std::string counted_text(const DeviceView& view, const Counted& counted) {
   return out;
 }
 
+Counted examine_failures(const DeviceView& view, Step& step,
+                         std::initializer_list<std::string_view> kinds, std::string_view noted,
+                         std::string_view headline, const Advice& advice) {
+  const Counted out = count_events(view, kinds);
+  if (out.total <= 0 && out.recent <= 0) return out;
+  const std::string text = ": " + counted_text(view, out) + ".";
+  note(step, std::string(noted) + text, out.last);
+  note_events(view, step, kinds, 2);
+  if (out.is_recent) found(step, Verdict::kWarning, std::string(headline) + text, advice);
+  return out;
+}
+
 void note_events(const DeviceView& view, Step& step, std::initializer_list<std::string_view> kinds,
                  std::size_t most) {
   std::size_t n = 0;

@@ -47,18 +47,18 @@ TEST(Figures, NumberTexts) {
   EXPECT_EQ(duration_text(3 * 86400 + 4 * 3600 + 59), "3d4h");
   EXPECT_EQ(duration_text(0.003), "3ms");
   EXPECT_EQ(rate_text(12.0 * (1 << 20) / 60), "12 MiB/min");
-  EXPECT_EQ(celsius_text(71.52), "71.5C");
+  EXPECT_EQ(celsius_text(71.52), "71.5 C");
   EXPECT_EQ(number_text(0.5), "0.5");
 }
 
 TEST(StatusBrief, RoundsTemperaturesBelowZeroToo) {
   StatusAnswer answer;
   answer.thermal.zones.emplace_back().celsius = -5.2;
-  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", -5C"));
+  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", -5 C"));
   answer.thermal.zones.front().celsius = -0.4;
-  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", 0C"));
+  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", 0 C"));
   answer.thermal.zones.front().celsius = 71.5;
-  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", 72C"));
+  EXPECT_THAT(status_brief(answer, "orin"), HasSubstr(", 72 C"));
 }
 
 TEST(Bars, ShowSmallAndNearlyFullShares) {
@@ -138,8 +138,8 @@ TEST(StatusCommand, BriefOfAFixture) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
   const CommandRun run = run_command({"--root", root, "status", "--brief"});
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.out, StartsWith("WARNING orin-nano-8gb: mem 79% used 1.5GiB avail, "
-                                  "cma 60% largest 36MiB"));
+  EXPECT_THAT(run.out, StartsWith("WARNING orin-nano-8gb: mem 79% used 1.5 GiB avail, "
+                                  "cma 60% largest 36 MiB"));
 }
 
 TEST(StatusText, CutsNamesAndKeepsToItsWidth) {

@@ -227,7 +227,7 @@ TEST_F(Past, OpenMetricsOmitsInvalidNames) {
   bad.key = "bad name{x=\"y\"}";
   bad.points.resize(2);
   EXPECT_EQ(writer.family({bad}), "");
-  EXPECT_EQ(writer.left_out().unnamed, 1U);
+  EXPECT_EQ(writer.omitted().unnamed, 1U);
 }
 
 TEST_F(Past, OpenMetricsOmitsUntrustedAndBackwardSamples) {
@@ -239,8 +239,8 @@ TEST_F(Past, OpenMetricsOmitsUntrustedAndBackwardSamples) {
   EXPECT_THAT(text, Not(HasSubstr("_bytes 1 ")));
   EXPECT_THAT(text, Not(HasSubstr("_bytes 3 ")));
   EXPECT_THAT(text, HasSubstr("_bytes 4 "));
-  EXPECT_EQ(writer.left_out().untrusted, 1U);
-  EXPECT_EQ(writer.left_out().backwards, 1U);
+  EXPECT_EQ(writer.omitted().untrusted, 1U);
+  EXPECT_EQ(writer.omitted().backwards, 1U);
   OpenMetricsWriter all({{}, false, true, 10s});
   EXPECT_THAT(all.family({history_[kFree]}), HasSubstr("_bytes 1 "));
 }
@@ -325,7 +325,7 @@ TEST_F(Past, Units) {
   EXPECT_EQ(MetricUnit("a_ratio").text(0.125), "12.5%");
   EXPECT_EQ(MetricUnit("a_total", true).text(12.5), "12.5/s");
   EXPECT_EQ(MetricUnit("a_bytes").tick(1.25 * (1 << 30), 256 << 20), "1.25 GiB");
-  EXPECT_EQ(MetricUnit("a_celsius").tick(42, 2), "42C");
+  EXPECT_EQ(MetricUnit("a_celsius").tick(42, 2), "42 C");
   EXPECT_EQ(MetricUnit("a_total", true).per_hour(2), "+2/s/h");
   EXPECT_EQ(short_number(0.012345), "0.0123");
   EXPECT_EQ(short_number(1234567), "1234567");

@@ -69,7 +69,7 @@ TEST(BisectLimit, LeavesRoomToOthers) {
   EXPECT_EQ(bisect_limit(needed, now, false)->bytes, 100 * kMiB);
   needed.limit = 4096 * kMiB;
   EXPECT_EQ(bisect_limit(needed, now, false)->bytes, 1536 * kMiB);
-  EXPECT_THAT(bisect_limit(needed, now, false)->warning, HasSubstr("lowered to 1536MiB"));
+  EXPECT_THAT(bisect_limit(needed, now, false)->warning, HasSubstr("lowered to 1.5 GiB"));
   EXPECT_EQ(bisect_limit(needed, now, true)->bytes, 4096 * kMiB);
   EXPECT_EQ(bisect_limit(needed, now, true)->warning, "");
 }
@@ -83,7 +83,7 @@ TEST(BisectLimit, FreeCmaIsRoomForDmaHeapsOnly) {
   needed = *understand({.kinds = {"pinned"}, .bisect = true});
   EXPECT_EQ(bisect_limit(needed, now, false)->bytes, 88 * kMiB);
   now.available_bytes = 500 * kMiB;
-  EXPECT_THAT(bisect_limit(needed, now, false).error().message, HasSubstr("500MiB"));
+  EXPECT_THAT(bisect_limit(needed, now, false).error().message, HasSubstr("500 MiB"));
 }
 
 TEST(BisectLimit, IsRefusedWithoutRoom) {

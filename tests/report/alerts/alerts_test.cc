@@ -260,7 +260,7 @@ TEST(AlertsJson, LongAnswersAreTruncated) {
   const auto read = parse_alerts(json);
   ASSERT_TRUE(read.has_value());
   EXPECT_GT(read->rules.size(), 100U);
-  EXPECT_EQ(read->rules.size() + read->rules_left_out, 1000U);
+  EXPECT_EQ(read->rules.size() + read->rules_omitted, 1000U);
 }
 
 }  // namespace
