@@ -105,19 +105,17 @@ void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValue
     out.put(metric("jetmem_kernel_events_total"), tally.events(info.kind, Origin::kSystem),
             info.name, origin_name(Origin::kSystem));
   }
+  const auto put_any = [&](const Descriptor& descriptor, std::uint64_t count,
+                           const auto&... labels) {
+    if (count > 0) out.put(descriptor, count, labels...);
+  };
   for (const KindInfo& info : kernel_log::all_kinds()) {
     if (!reading.is_counted(info.kind)) continue;
-    const std::uint64_t by_probe = tally.events(info.kind, Origin::kProbe);
-    if (by_probe > 0) {
-      out.put(metric("jetmem_kernel_events_total"), by_probe, info.name,
-              origin_name(Origin::kProbe));
-    }
-    if (const std::uint64_t count = tally.suppressed(info.kind); count > 0) {
-      out.put(metric("jetmem_kernel_events_suppressed_total"), count, info.name);
-    }
-    if (const std::uint64_t count = tally.before_start(info.kind); count > 0) {
-      out.put(metric("jetmem_kernel_events_before_start"), count, info.name);
-    }
+    put_any(metric("jetmem_kernel_events_total"), tally.events(info.kind, Origin::kProbe),
+            info.name, origin_name(Origin::kProbe));
+    put_any(metric("jetmem_kernel_events_suppressed_total"), tally.suppressed(info.kind),
+            info.name);
+    put_any(metric("jetmem_kernel_events_before_start"), tally.before_start(info.kind), info.name);
     if (const auto last = tally.last_seen(info.kind); last && wall_offset) {
       out.put(metric("jetmem_kernel_event_last_seen_timestamp_seconds"),
               to_seconds(*last + *wall_offset), info.name);

@@ -6,7 +6,7 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/decode/assembler.h"
-#include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/families/common/family.h"
 
 namespace jetmem::kernel_log {
 namespace {

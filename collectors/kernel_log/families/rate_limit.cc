@@ -2,7 +2,6 @@
 // ___ratelimit() of lib/ratelimit.c: "cma_alloc: 2 callbacks suppressed".
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
-#include "collectors/kernel_log/families/families.h"
 
 namespace jetmem::kernel_log {
 namespace {

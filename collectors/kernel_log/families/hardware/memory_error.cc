@@ -3,7 +3,6 @@
 // lib/list_debug.c); kmemleak. What hardware and firmware report is in hardware_error.cc.
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
-#include "collectors/kernel_log/families/families.h"
 #include "collectors/kernel_log/families/hardware/memory_error_parts.h"
 
 namespace jetmem::kernel_log {

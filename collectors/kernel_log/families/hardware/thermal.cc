@@ -3,7 +3,6 @@
 
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
-#include "collectors/kernel_log/families/families.h"
 #include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log {

@@ -2,7 +2,6 @@
 // The kernel's own allocators: pages (mm/page_alloc.c), slabs (mm/slub.c, mm/slab.c) and vmalloc.
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
-#include "collectors/kernel_log/families/families.h"
 
 namespace jetmem::kernel_log {
 namespace {

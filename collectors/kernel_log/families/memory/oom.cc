@@ -6,7 +6,6 @@
 
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
-#include "collectors/kernel_log/families/families.h"
 
 namespace jetmem::kernel_log {
 namespace {

@@ -2,7 +2,6 @@
 // Swap devices (mm/page_io.c, mm/swapfile.c) and compressed RAM as one (drivers/block/zram).
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
-#include "collectors/kernel_log/families/families.h"
 
 namespace jetmem::kernel_log {
 namespace {

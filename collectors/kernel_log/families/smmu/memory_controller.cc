@@ -9,7 +9,6 @@
 //     status = 0x%08x; addr = 0x%08llx
 //     secure: yes|no, access-type: read|write[, SMMU fault: TEXT]
 #include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/families.h"
 
 namespace jetmem::kernel_log {
 namespace {

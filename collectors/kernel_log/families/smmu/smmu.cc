@@ -2,7 +2,6 @@
 // Faults and errors that the system MMUs report: arm-smmu (v2: smmu_v2.cc), arm-smmu-v3
 // (smmu_v3.cc), and troubles of the units themselves, of both.
 #include "collectors/kernel_log/event/registers.h"
-#include "collectors/kernel_log/families/families.h"
 #include "collectors/kernel_log/families/smmu/smmu_parts.h"
 
 namespace jetmem::kernel_log {

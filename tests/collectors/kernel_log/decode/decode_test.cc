@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "collectors/kernel_log/families/families.h"
+#include "collectors/kernel_log/families/common/family.h"
 #include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
