@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -85,5 +87,16 @@ class Refill {
   std::vector<Item>& items_;
   std::size_t count_ = 0;
 };
+
+// The first of `items` whose key an earlier one has too.
+template <class Items, class Key>
+std::optional<std::size_t> find_twin(const Items& items, Key key) {
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (std::invoke(key, items[i]) == std::invoke(key, items[j])) return i;
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace jetmem

@@ -5,7 +5,7 @@
 
 #include "base/text/text.h"
 #include "collectors/device/device_tree.h"
-#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem::device {
 namespace {
@@ -37,13 +37,6 @@ class Reader {
     if (file.error != ENOENT && file.error != ENOTDIR) absent_.add("identity_unreadable");
     return std::nullopt;
   }
-  std::optional<std::string_view> property(std::string_view name) {
-    for (std::size_t i = 0; i < snapshot_.size(); ++i) {
-      const FileText file = snapshot_[i];
-      if (in_tree(file.path) == name) return text(file.path);
-    }
-    return std::nullopt;
-  }
   void one_line(std::string_view path, std::size_t most, std::string& out) {
     const auto text = this->text(path);
     if (!text) return;
@@ -52,6 +45,21 @@ class Reader {
       out.assign(value->substr(0, most));
     } else {
       malformed();
+    }
+  }
+  // What `parse` finds in a property of the device tree.
+  void property(std::string_view name,
+                std::optional<std::string_view> (*parse)(std::string_view property),
+                std::string& out) {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) {
+      const FileText file = snapshot_[i];
+      if (in_tree(file.path) != name) continue;
+      const auto text = this->text(file.path);
+      if (!text) return;
+      const auto found = parse(*text);
+      if (!found) return malformed();
+      out.assign(found->substr(0, kMaxText));
+      return;
     }
   }
   void malformed() { absent_.add("identity_malformed"); }
@@ -118,22 +126,8 @@ void parse_identity(const Snapshot& snapshot, Identity& out, AbsentValues& absen
     text->clear();
   }
   Reader reader(snapshot, absent);
-  if (const auto property = reader.property("model")) {
-    const auto model = first_string(*property);
-    if (model) {
-      out.model.assign(model->substr(0, kMaxText));
-    } else {
-      reader.malformed();
-    }
-  }
-  if (const auto property = reader.property("compatible")) {
-    const auto soc = soc_among(*property);
-    if (soc) {
-      out.soc.assign(soc->substr(0, kMaxText));
-    } else {
-      reader.malformed();
-    }
-  }
+  reader.property("model", first_string, out.model);
+  reader.property("compatible", soc_among, out.soc);
   if (out.model.empty()) dmi_model(reader, out.model);
   reader.one_line("/proc/sys/kernel/osrelease", kMaxText, out.kernel);
   reader.one_line("/proc/sys/kernel/version", kMaxVersion, out.kernel_version);

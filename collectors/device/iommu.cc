@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "base/text/text.h"
-#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem::device {
 namespace {

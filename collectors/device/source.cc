@@ -4,7 +4,6 @@
 #include <array>
 
 #include "collectors/device/gather.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {

@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "base/text/text.h"
-#include "collectors/processes/group/process_name.h"
+#include "collectors/processes/group/pids.h"
 #include "collectors/storage.h"
-#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {

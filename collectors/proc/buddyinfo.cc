@@ -2,7 +2,7 @@
 #include "collectors/proc/buddyinfo.h"
 
 #include "base/text/text.h"
-#include "collectors/proc/twins.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {

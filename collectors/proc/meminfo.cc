@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "collectors/proc/twins.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/text/text.h"
-#include "collectors/proc/twins.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {

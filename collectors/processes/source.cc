@@ -9,7 +9,7 @@
 #include "collectors/jetson/nvmap/source.h"
 #include "collectors/jetson/nvmap/tables.h"
 #include "collectors/jetson/nvml/source.h"
-#include "collectors/processes/group/process_name.h"
+#include "collectors/processes/group/pids.h"
 
 namespace jetmem {
 namespace {
@@ -188,14 +188,11 @@ void ProcessesSource::join(WriteContext& context) const {
 }
 
 void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
-  const auto put = [&](const Descriptor& descriptor, std::uint64_t value, const auto&... labels) {
-    out.put(descriptor, value, labels...);
-  };
-  put(metric("jetmem_processes"), reading_.processes.size());
-  put(metric("jetmem_process_groups"), reading_.groups.size());
-  put(metric("jetmem_processes_omitted"), reading_.denied, "denied");
-  put(metric("jetmem_processes_omitted"), reading_.left_out, "bound");
-  put(metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
+  out.put(metric("jetmem_processes"), reading_.processes.size());
+  out.put(metric("jetmem_process_groups"), reading_.groups.size());
+  out.put(metric("jetmem_processes_omitted"), reading_.denied, "denied");
+  out.put(metric("jetmem_processes_omitted"), reading_.left_out, "bound");
+  out.put(metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
   if (reading_.hidden) context.absent.add("processes_hidden");
   if (!context.facts.page_size) {
     context.absent.add("page_size_unknown");
@@ -207,10 +204,10 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   if (is_cut) {
     context.absent.add("walk_cut");
   } else if (!reading_.hidden) {
-    put(metric("jetmem_processes_resident_bytes"), reading_.resident_pages * page);
+    out.put(metric("jetmem_processes_resident_bytes"), reading_.resident_pages * page);
   }
   join(context);
-  put(metric("jetmem_process_groups_suppressed"), shown_.suppressed_count());
+  out.put(metric("jetmem_process_groups_suppressed"), shown_.suppressed_count());
 
   struct Sums {
     std::uint64_t processes = 0;
@@ -230,15 +227,16 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   const auto put_group = [&](const Sums& sums, const std::optional<double>& growth,
                              std::string_view command, std::string_view unit,
                              std::string_view container) {
-    put(metric("jetmem_process_group_processes"), sums.processes, command, unit, container);
-    put(metric("jetmem_process_group_resident_bytes"), sums.resident * page, command, unit,
-        container);
-    put(metric("jetmem_process_group_shared_bytes"), sums.shared * page, command, unit, container);
+    out.put(metric("jetmem_process_group_processes"), sums.processes, command, unit, container);
+    out.put(metric("jetmem_process_group_resident_bytes"), sums.resident * page, command, unit,
+            container);
+    out.put(metric("jetmem_process_group_shared_bytes"), sums.shared * page, command, unit,
+            container);
     if (extras_.has_gpu) {
-      put(metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
+      out.put(metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
     }
     if (extras_.has_dmabuf) {
-      put(metric("jetmem_process_group_dmabuf_bytes"), sums.dmabuf, command, unit, container);
+      out.put(metric("jetmem_process_group_dmabuf_bytes"), sums.dmabuf, command, unit, container);
     }
     out.put(metric("jetmem_process_group_growth_bytes_per_second"), growth, command, unit,
             container);

@@ -123,8 +123,7 @@ bool checks_inside(std::string_view pattern, std::string_view path) {
   return take_component(pattern).find('*') != std::string_view::npos;
 }
 
-// Not those which there are not, and not those which are not ours to list: what that means each
-// source knows itself.
+// Folders that are absent or may not be listed do not count: each source knows what that means.
 Unlisted unlisted_folders(const Snapshot& snapshot, std::span<const std::string_view> patterns) {
   Unlisted out;
   for (std::size_t i = 0; i < snapshot.size(); ++i) {

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <string>
 
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/power_parse.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {

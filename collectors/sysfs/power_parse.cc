@@ -10,7 +10,6 @@
 
 #include "base/text/text.h"
 #include "collectors/storage.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/power.h"
 #include "collectors/sysfs/sysfs_text.h"
 

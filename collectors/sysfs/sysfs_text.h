@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sources of many one-value files (sysfs, debugfs) share: why a file gave no value, names that
-// become labels, numbers within file names.
+// Files that hold one value, as sysfs and debugfs have them ("42000\n"): the value, why a file gave
+// none, names that become labels, numbers within file names.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,25 @@
 
 #include "base/root/snapshot.h"
 #include "base/text/text.h"
-#include "collectors/sysfs/one_value.h"
 
 namespace jetmem {
+
+// The kernel ends each with a newline. Without one the text was cut ("3942" of "39420"), and what
+// is left of it is not the value.
+inline std::optional<std::string_view> one_value(std::string_view text) {
+  if (text.empty() || text.back() != '\n') return std::nullopt;
+  return trim(text);
+}
+
+inline std::optional<std::uint64_t> one_u64(std::string_view text) {
+  const auto value = one_value(text);
+  return value ? parse_u64(*value) : std::nullopt;
+}
+
+inline std::optional<std::int64_t> one_i64(std::string_view text) {
+  const auto value = one_value(text);
+  return value ? parse_i64(*value) : std::nullopt;
+}
 
 // Where in the snapshot a file is; none that the snapshot does not have.
 using Record = std::int32_t;

@@ -5,7 +5,6 @@
 
 #include "base/text/text.h"
 #include "collectors/storage.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {

@@ -9,7 +9,7 @@
 #include "collectors/device/identity.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/clocks/power_mode.h"
-#include "collectors/sysfs/one_value.h"
+#include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
@@ -43,15 +43,7 @@ class Parser {
   Parser(const Snapshot& snapshot, BootFacts& out) : snapshot_(snapshot), out_(out) {}
 
   void values() {
-    std::string& kernel = value(What::kKernel);
-    if (const auto text = text_of(kPaths[kOsrelease])) {
-      const auto release = one_value(*text);
-      if (release && is_word(*release)) {
-        kernel.assign(*release);
-      } else {
-        out_.absent.add("malformed");
-      }
-    }
+    take_word_of(kPaths[kOsrelease], value(What::kKernel));
     if (const auto text = text_of(kPaths[kCommandLine])) {
       const auto line = one_value(*text);
       if (line) {
@@ -96,14 +88,8 @@ class Parser {
   }
 
   void pstore() {
-    if (const auto text = text_of(kPaths[kBackend])) {
-      const auto word = one_value(*text);
-      if (word && is_word(*word)) {
-        out_.backend.assign(*word == "(null)" ? "none" : *word);
-      } else {
-        out_.absent.add("malformed");
-      }
-    }
+    take_word_of(kPaths[kBackend], out_.backend);
+    if (out_.backend == "(null)") out_.backend = "none";
     Refill<PstoreRecord> records(out_.records);
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
       const FileText file = snapshot_[i];
@@ -199,6 +185,17 @@ class Parser {
     if (records == 0) return;
     (archived ? out_.archive_cut : out_.pstore_cut) = true;
     out_.absent.add("too_many_records", records);
+  }
+
+  void take_word_of(std::string_view path, std::string& out) {
+    const auto text = text_of(path);
+    if (!text) return;
+    const auto word = one_value(*text);
+    if (word && is_word(*word)) {
+      out.assign(*word);
+    } else {
+      out_.absent.add("malformed");
+    }
   }
 
   std::string& value(What what) { return out_.values[static_cast<std::size_t>(what)]; }

@@ -11,7 +11,6 @@
 #include "collectors/jetson/nvmap/source.h"
 #include "collectors/jetson/nvmap/tables.h"
 #include "collectors/storage.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {

@@ -126,27 +126,25 @@ const SourceInfo NvmapSource::kInfo{
 
 void NvmapSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  const auto put = [&](const Descriptor& descriptor, const std::optional<std::uint64_t>& value,
-                       const auto&... labels) { out.put(descriptor, value, labels...); };
   for (const Nvmap::Heap& heap : reading_.heaps) {
-    put(metric("jetmem_nvmap_heap_bytes"), heap.bytes, heap.name);
-    put(metric("jetmem_nvmap_heap_clients"), heap.clients, heap.name);
+    out.put(metric("jetmem_nvmap_heap_bytes"), heap.bytes, heap.name);
+    out.put(metric("jetmem_nvmap_heap_clients"), heap.clients, heap.name);
     if (heap.bytes && heap.charged_bytes) {
       const auto charged = static_cast<double>(*heap.charged_bytes);
       out.put(metric("jetmem_nvmap_heap_unattributed_bytes"),
               static_cast<double>(*heap.bytes) - charged, heap.name);
     }
-    put(metric("jetmem_nvmap_orphan_bytes"), heap.orphan_bytes, heap.name);
-    put(metric("jetmem_nvmap_orphan_handles"), heap.orphan_handles, heap.name);
-    put(metric("jetmem_nvmap_carveout_bytes"), heap.size, heap.name);
-    put(metric("jetmem_nvmap_carveout_free_bytes"), heap.free, heap.name);
+    out.put(metric("jetmem_nvmap_orphan_bytes"), heap.orphan_bytes, heap.name);
+    out.put(metric("jetmem_nvmap_orphan_handles"), heap.orphan_handles, heap.name);
+    out.put(metric("jetmem_nvmap_carveout_bytes"), heap.size, heap.name);
+    out.put(metric("jetmem_nvmap_carveout_free_bytes"), heap.free, heap.name);
   }
   for (const Nvmap::Process& process : reading_.processes) {
     const std::string_view name = process.is_rest ? "other" : std::string_view(process.name);
     out.put(metric("jetmem_nvmap_process_bytes"), process.bytes, process.heap, name);
   }
-  put(metric("jetmem_nvmap_total_bytes"), reading_.total_bytes);
-  put(metric("jetmem_nvmap_allocatable_bytes"), reading_.allocatable_bytes);
+  out.put(metric("jetmem_nvmap_total_bytes"), reading_.total_bytes);
+  out.put(metric("jetmem_nvmap_allocatable_bytes"), reading_.allocatable_bytes);
   if (reading_.pool_pages && context.facts.page_size) {
     out.put(
         metric("jetmem_nvmap_page_pool_bytes"),

@@ -66,23 +66,18 @@ Result<void> NvmlSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time
 }
 
 void NvmlSource::write(SampleWriter& out, WriteContext& context) const {
-  for (const AbsentValues::Count& absent : reading_.absent.counts()) {
-    context.absent.add(absent.reason, absent.count);
-  }
-  const auto put = [&](const Descriptor& descriptor, const auto& value, std::uint32_t gpu) {
-    out.put(descriptor, value, gpu);
-  };
+  context.absent.add(reading_.absent);
   for (const Nvml::Gpu& gpu : reading_.gpus) {
     out.put(metric("jetmem_nvml_gpu_info"), 1, gpu.index, gpu.name, reading_.driver);
-    put(metric("jetmem_nvml_gpu_integrated"), gpu.integrated, gpu.index);
-    put(metric("jetmem_nvml_memory_bytes"), gpu.total, gpu.index);
-    put(metric("jetmem_nvml_memory_used_bytes"), gpu.used, gpu.index);
-    put(metric("jetmem_nvml_memory_free_bytes"), gpu.free, gpu.index);
+    out.put(metric("jetmem_nvml_gpu_integrated"), gpu.integrated, gpu.index);
+    out.put(metric("jetmem_nvml_memory_bytes"), gpu.total, gpu.index);
+    out.put(metric("jetmem_nvml_memory_used_bytes"), gpu.used, gpu.index);
+    out.put(metric("jetmem_nvml_memory_free_bytes"), gpu.free, gpu.index);
     if (gpu.utilization_percent) {
       out.put(metric("jetmem_nvml_utilization_ratio"), *gpu.utilization_percent / 100.0, gpu.index);
     }
-    put(metric("jetmem_nvml_processes"), gpu.processes, gpu.index);
-    put(metric("jetmem_nvml_process_memory_bytes"), gpu.process_bytes, gpu.index);
+    out.put(metric("jetmem_nvml_processes"), gpu.processes, gpu.index);
+    out.put(metric("jetmem_nvml_process_memory_bytes"), gpu.process_bytes, gpu.index);
   }
 }
 

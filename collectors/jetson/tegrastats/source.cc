@@ -189,10 +189,6 @@ class Writer {
   AbsentValues& absent_;
 };
 
-}  // namespace
-
-namespace {
-
 // A recorded log may be of any length, and only its last line counts. Gatherer::end_of(kPaths[0]):
 constexpr std::string_view kEnd = "jetmem:end of /jetmem/tegrastats";
 void gather_end(Gatherer& files) { files.read_ends(kPaths[0], 0, 64U << 10); }

@@ -10,9 +10,7 @@
 #include "base/text/text.h"
 #include "collectors/processes/group/cgroup.h"
 #include "collectors/processes/group/pids.h"
-#include "collectors/processes/group/process_name.h"
 #include "collectors/storage.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes among the names in /proc, for gatherers that walk over them.
+// The processes among the names in /proc, for gatherers that walk over them; and what each is
+// called in a label: its comm (/proc/<pid>/comm), made safe and of bounded kinds.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/root/root.h"
@@ -16,5 +19,15 @@ void keep_pids(std::vector<std::string>& names);
 // Whether these, so sorted, are not all: process 1 is always there, but hidden with hidepid; and a
 // container has a first process of its own and sees none but its own.
 bool hides_processes(const Root& root, const std::vector<std::string>& pids);
+
+// The text of a comm file without its last newline. A comm may hold any byte, newlines too: only
+// the last one is the kernel's. None when that is missing.
+std::optional<std::string_view> comm_of(std::string_view text);
+
+// Names that differ only in a number at their end are of one kind: "job-8231" becomes "job-*", and
+// one that is all number "*". Four digits or more, so that "python3", "gst-launch-1.0" and "x265"
+// stay as they are. Without this a batch that names its processes by pid would bring a new name
+// with each.
+void assign_kind(std::string& out, std::string_view name);
 
 }  // namespace jetmem

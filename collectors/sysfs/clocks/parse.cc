@@ -8,7 +8,6 @@
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "collectors/sysfs/clocks/source.h"
 #include "collectors/sysfs/clocks/values.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {

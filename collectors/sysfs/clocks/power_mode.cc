@@ -2,7 +2,6 @@
 #include "collectors/sysfs/clocks/power_mode.h"
 
 #include "base/text/text.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem::clocks {

@@ -89,30 +89,27 @@ std::string_view domain_name(Clocks::Domain domain) {
 
 void ClocksSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  const auto put = [&](const Descriptor& descriptor, const auto& value, const auto&... labels) {
-    out.put(descriptor, value, labels...);
-  };
   for (const Clocks::Clock& clock : reading_.clocks) {
     const std::string_view domain = domain_name(clock.domain);
-    put(metric("jetmem_clock_hertz"), clock.now, domain, clock.name);
-    put(metric("jetmem_clock_min_hertz"), clock.min, domain, clock.name);
-    put(metric("jetmem_clock_max_hertz"), clock.max, domain, clock.name);
-    put(metric("jetmem_clock_hardware_max_hertz"), clock.hardware_max, domain, clock.name);
-    put(metric("jetmem_gpu_load_ratio"), clock.load, clock.name);
+    out.put(metric("jetmem_clock_hertz"), clock.now, domain, clock.name);
+    out.put(metric("jetmem_clock_min_hertz"), clock.min, domain, clock.name);
+    out.put(metric("jetmem_clock_max_hertz"), clock.max, domain, clock.name);
+    out.put(metric("jetmem_clock_hardware_max_hertz"), clock.hardware_max, domain, clock.name);
+    out.put(metric("jetmem_gpu_load_ratio"), clock.load, clock.name);
     if (!clock.governor.empty()) {
       out.put(metric("jetmem_clock_governor_info"), 1, domain, clock.name, clock.governor);
     }
   }
-  put(metric("jetmem_emc_cap_hertz"), reading_.emc.cap);
-  put(metric("jetmem_emc_locked"), reading_.emc.locked);
-  put(metric("jetmem_emc_activity_hertz"), reading_.emc.activity);
-  put(metric("jetmem_emc_utilization_ratio"), reading_.emc.utilization);
+  out.put(metric("jetmem_emc_cap_hertz"), reading_.emc.cap);
+  out.put(metric("jetmem_emc_locked"), reading_.emc.locked);
+  out.put(metric("jetmem_emc_activity_hertz"), reading_.emc.activity);
+  out.put(metric("jetmem_emc_utilization_ratio"), reading_.emc.utilization);
   for (std::size_t i = 0; i < Clocks::kRawCounters.size(); ++i) {
-    put(metric("jetmem_emc_activity_raw"), reading_.emc.raw[i], Clocks::kRawCounters[i]);
+    out.put(metric("jetmem_emc_activity_raw"), reading_.emc.raw[i], Clocks::kRawCounters[i]);
   }
-  put(metric("jetmem_cpus_online"), reading_.cpus_online);
-  put(metric("jetmem_cpus_present"), reading_.cpus_present);
-  put(metric("jetmem_power_mode"), reading_.power_mode);
+  out.put(metric("jetmem_cpus_online"), reading_.cpus_online);
+  out.put(metric("jetmem_cpus_present"), reading_.cpus_present);
+  out.put(metric("jetmem_power_mode"), reading_.power_mode);
   if (reading_.power_mode && !reading_.power_mode_name.empty()) {
     out.put(metric("jetmem_power_mode_info"), 1, *reading_.power_mode, reading_.power_mode_name);
   }

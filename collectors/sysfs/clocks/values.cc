@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/text/text.h"
-#include "collectors/sysfs/one_value.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem::clocks {
@@ -26,20 +25,23 @@ void Values::missing(Record record) {
   missing(error == 0 ? "malformed" : reason_of_errno(error), record);
 }
 
-std::optional<std::uint64_t> Values::hertz(Record record, std::uint64_t unit, Zero zero) {
+std::optional<std::uint64_t> Values::number(Record record, std::uint64_t least, std::uint64_t most,
+                                            std::string_view reason) {
   if (record == kNoRecord) return std::nullopt;
   const FileText file = this->file(record);
   const auto value = file.ok() ? one_u64(file.text) : std::nullopt;
-  if (!value) {
-    missing(record);
-    return std::nullopt;
+  if (value && *value >= least && *value <= most) {
+    found();
+    return value;
   }
-  if (*value > kNoClock / unit || (zero == Zero::kIsNoLimit && *value == 0)) {
-    missing("placeholder");
-    return std::nullopt;
-  }
-  found();
-  return *value * unit;
+  value ? missing(reason) : missing(record);
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> Values::hertz(Record record, std::uint64_t unit, Zero zero) {
+  const std::uint64_t least = zero == Zero::kIsNoLimit ? 1 : 0;
+  const auto value = number(record, least, kNoClock / unit, "placeholder");
+  return value ? std::optional(*value * unit) : std::nullopt;
 }
 
 std::optional<std::uint64_t> Values::highest(Record record) {
@@ -75,17 +77,8 @@ std::string_view Values::name(Record record) {
 
 std::optional<double> Values::ratio(Record record) {
   constexpr std::uint64_t kFull = 1000;
-  const FileText file = this->file(record);
-  const auto value = file.ok() ? one_u64(file.text) : std::nullopt;
-  if (!value) {
-    missing(record);
-    return std::nullopt;
-  }
-  if (*value > kFull) {
-    missing("inconsistent");
-    return std::nullopt;
-  }
-  found();
+  const auto value = number(record, 0, kFull, "inconsistent");
+  if (!value) return std::nullopt;
   return static_cast<double>(*value) / static_cast<double>(kFull);
 }
 

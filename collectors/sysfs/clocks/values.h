@@ -43,6 +43,10 @@ class Values {
   std::optional<double> ratio(Record record);
 
  private:
+  // One that is out of these bounds is missing for this reason.
+  std::optional<std::uint64_t> number(Record record, std::uint64_t least, std::uint64_t most,
+                                      std::string_view reason);
+
   const Snapshot& snapshot_;
   AbsentValues& absent_;
   Record first_error_ = kNoRecord;
