@@ -8,11 +8,10 @@ namespace jetmem {
 namespace {
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_emc_saturation_ratio",
-               .type = MetricType::kGauge,
-               .help = "Memory bandwidth in use, as a share of the bandwidth at the highest clock "
-                       "that the power mode allows. Near 1, CPU, GPU and cameras wait for each "
-                       "other: use a higher power mode, or copy less."},
+    gauge("jetmem_emc_saturation_ratio",
+          "Memory bandwidth in use, as a share of the bandwidth at the highest clock that the "
+          "power mode allows. Near 1, CPU, GPU and cameras wait for each other: use a higher power "
+          "mode, or copy less."),
 };
 
 constexpr std::array<std::string_view, 2> kSources{"clocks", "tegrastats"};

@@ -9,12 +9,10 @@ namespace jetmem {
 namespace {
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_clock_step_seconds",
-               .type = MetricType::kGauge,
-               .help = "Largest step of the wall clock, forward or back, in the last 10 min; 0: "
-                       "none of 2 s or more. Earlier times in logs and recordings are wrong by "
-                       "that much. The first setting of a clock that was before 2020 does not "
-                       "count."},
+    gauge("jetmem_clock_step_seconds",
+          "Largest step of the wall clock, forward or back, in the last 10 min; 0: none of 2 s or "
+          "more. Earlier times in logs and recordings are wrong by that much. The first setting of "
+          "a clock that was before 2020 does not count."),
 };
 
 constexpr std::array<std::string_view, 1> kSources{"boot"};

@@ -10,16 +10,13 @@ namespace jetmem {
 namespace {
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_probe_slowness_ratio",
-               .type = MetricType::kGauge,
-               .help = "Duration of the last probe of this kind, all steps with a whole frame, as "
-                       "a multiple of the median of earlier ones at the same clocks and power "
-                       "mode. 3: allocating takes three times as long as before, because the "
-                       "kernel has to reclaim or move memory first, or because memory is busy. "
-                       "Absent until jetmemd has five runs to compare with, and after a failed "
-                       "probe.",
-               .labels = {"kind", "target"},
-               .max_series = ProbeBaseline::kTargets},
+    gauge("jetmem_probe_slowness_ratio",
+          "Duration of the last probe of this kind, all steps with a whole frame, as a multiple of "
+          "the median of earlier ones at the same clocks and power mode. 3: allocating takes three "
+          "times as long as before, because the kernel has to reclaim or move memory first, or "
+          "because memory is busy. Absent until jetmemd has five runs to compare with, and after a "
+          "failed probe.",
+          {"kind", "target"}, ProbeBaseline::kTargets),
 };
 
 constexpr std::array<std::string_view, 1> kSources{"probe"};

@@ -14,57 +14,40 @@ using kernel_log::EventKind;
 using kernel_log::Origin;
 using kernel_log::Tally;
 
-constexpr auto kGauge = MetricType::kGauge;
-
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_smmu_recent_faults",
-               .type = kGauge,
-               .help = "Faults of this client's memory accesses in the last minute, without those "
-                       "during jetmem's probe; 0 for a client that had faults earlier. "
-                       "client=unknown: the kernel did not print the client, or only counted the "
-                       "faults (its rate limit); client=other: beyond the limit of series. "
-                       "Usually a buffer freed while a device still used it; thousands per minute "
-                       "are a storm that costs CPU.",
-               .labels = {"smmu", "client"},
-               .max_series = RecentFaults::kMostClients + 2},
-    Descriptor{.name = "jetmem_kernel_recent_events",
-               .type = kGauge,
-               .help = "Events of this kind in the last 10 min, by the time stamps of the kernel "
-                       "log, whether or not jetmem ran then. Without those during jetmem's probe, "
-                       "and those without a time stamp.",
-               .labels = {"kind"},
-               .max_series = kernel_log::kKindCount},
-    Descriptor{.name = "jetmem_fragmentation_evidence",
-               .type = kGauge,
-               .help = "Kinds of evidence of fragmented memory in the last 10 min: failed "
-                       "compactions, direct-reclaim stalls, failed allocations of more than one "
-                       "page (the last only where the kernel log is read). 0: no failures from "
-                       "fragmentation."},
+    gauge("jetmem_smmu_recent_faults",
+          "Faults of this client's memory accesses in the last minute, without those during "
+          "jetmem's probe; 0 for a client that had faults earlier. client=unknown: the kernel did "
+          "not print the client, or only counted the faults (its rate limit); client=other: beyond "
+          "the limit of series. Usually a buffer freed while a device still used it; thousands per "
+          "minute are a storm that costs CPU.",
+          {"smmu", "client"}, RecentCulprits::kMost + 2),
+    gauge(
+        "jetmem_kernel_recent_events",
+        "Events of this kind in the last 10 min, by the time stamps of the kernel log, whether or "
+        "not jetmem ran then. Without those during jetmem's probe, and those without a time stamp.",
+        {"kind"}, kernel_log::kKindCount),
+    gauge("jetmem_fragmentation_evidence",
+          "Kinds of evidence of fragmented memory in the last 10 min: failed compactions, "
+          "direct-reclaim stalls, failed allocations of more than one page (the last only where "
+          "the kernel log is read). 0: no failures from fragmentation."),
+    gauge("jetmem_dma_recent_refusals",
+          "Times in the last 10 min that this device was refused DMA memory, by the kernel log, "
+          "without those during jetmem's probe; 0 for a device that was refused earlier. The "
+          "device (a camera, say) does not start without it.",
+          {"device"}, RecentCulprits::kMost + 2),
 };
-enum Metric : std::size_t { kFaults, kRecentEvents, kEvidence };
+enum Metric : std::size_t { kFaults, kRecentEvents, kEvidence, kRefusals };
 
 constexpr std::array<std::string_view, 2> kSources{"kernel_log", "vmstat"};
 
-constexpr Nanoseconds kBucket = std::chrono::seconds(5);
-constexpr Nanoseconds kRecent = std::chrono::minutes(1);
 constexpr Nanoseconds kEvidenceLasts = std::chrono::minutes(10);
 constexpr Nanoseconds kVmstatAge = std::chrono::seconds(30);
 constexpr std::array kFaultKinds{EventKind::kSmmuContextFault, EventKind::kSmmuGlobalFault,
                                  EventKind::kSmmuV3Event};
+constexpr std::array kRefusalKinds{EventKind::kDmaAllocFailure};
 enum Reserved : std::size_t { kUnknown, kOther };
 enum Evidence : std::size_t { kCompactFail, kAllocStall, kAllocFailure };
-
-bool is_fault(const Entry& entry) {
-  return std::find(kFaultKinds.begin(), kFaultKinds.end(), entry.kind) != kFaultKinds.end() &&
-         entry.origin == Origin::kSystem;
-}
-
-// Faults that the kernel suppressed just now.
-std::uint64_t suppressed(const Tally& tally) {
-  std::uint64_t all = 0;
-  for (const EventKind kind : kFaultKinds) all += tally.suppressed_at_once(kind);
-  return all;
-}
 
 // Of more than one page: how many, and when the last was.
 struct FailedAllocations {
@@ -99,18 +82,25 @@ std::optional<std::uint64_t> stalls(const Vmstat& vmstat) {
 
 }  // namespace
 
-RecentFaults::RecentFaults() {
-  clients_.reserve(kMostClients + 2);
+void RecentCulprits::Culprit::add(Nanoseconds when, std::uint64_t count) {
+  minute.add(when, count);
+  ten_minutes.add(when, count);
+  has_events = true;
+}
+
+RecentCulprits::RecentCulprits(std::span<const EventKind> kinds, std::size_t parts,
+                               Nanoseconds recent)
+    : kinds_(kinds), parts_(parts), recent_(recent) {
+  all_.reserve(kMost + 2);
   seen_.reserve(Tally::kMaxKeys + kernel_log::kOrigins * kernel_log::kKindCount);
   for (const std::string_view name : {"unknown", "other"}) {
-    Client& client = clients_.emplace_back();
-    client.smmu.set(name);
-    client.client.set(name);
+    Culprit& culprit = all_.emplace_back();
+    for (std::size_t i = 0; i < parts_; ++i) culprit.parts[i].set(name);
   }
 }
 
 // Whether the tally is the one of the last snapshot: else what was counted since may not be recent.
-bool RecentFaults::is_continued(const Tally& tally) const {
+bool RecentCulprits::is_continued(const Tally& tally) const {
   const std::vector<Entry>& entries = tally.entries();
   if (entries.size() < seen_.size()) return false;
   for (std::size_t i = 0; i < seen_.size(); ++i) {
@@ -119,47 +109,33 @@ bool RecentFaults::is_continued(const Tally& tally) const {
   return true;
 }
 
-RecentFaults::Client& RecentFaults::client_of(const Entry& entry) {
-  for (Client& client : clients_) {
-    if (client.smmu.view() == entry.parts[0].view() &&
-        client.client.view() == entry.parts[1].view()) {
-      return client;
+bool RecentCulprits::is_counted(const Entry& entry) const {
+  return std::find(kinds_.begin(), kinds_.end(), entry.kind) != kinds_.end() &&
+         entry.origin == Origin::kSystem;
+}
+
+RecentCulprits::Culprit& RecentCulprits::culprit_of(const Entry& entry) {
+  const auto is_same = [&](const Culprit& culprit) {
+    for (std::size_t i = 0; i < parts_; ++i) {
+      if (culprit.parts[i].view() != entry.parts[i].view()) return false;
     }
-  }
-  if (clients_.size() == kMostClients + 2) return clients_[kOther];
-  Client& client = clients_.emplace_back();
-  client.smmu = entry.parts[0];
-  client.client = entry.parts[1];
-  return client;
+    return true;
+  };
+  const auto known = std::find_if(all_.begin(), all_.end(), is_same);
+  if (known != all_.end()) return *known;
+  if (all_.size() == kMost + 2) return all_[kOther];
+  Culprit& culprit = all_.emplace_back();
+  std::copy_n(entry.parts.begin(), parts_, culprit.parts.begin());
+  return culprit;
 }
 
-void RecentFaults::add(Client& client, Nanoseconds when, std::uint64_t count) {
-  const std::int64_t id = when / kBucket;
-  auto& bucket = client.buckets[static_cast<std::size_t>(id) % client.buckets.size()];
-  // The bucket holds a newer minute: this event is not recent.
-  if (bucket.id > id) return;
-  if (bucket.id != id) bucket = {id, 0};
-  bucket.count += count;
-}
-
-std::uint64_t RecentFaults::recent(const Client& client, Nanoseconds now) {
-  const std::int64_t id = now / kBucket;
-  std::uint64_t sum = 0;
-  for (const Client::Bucket& bucket : client.buckets) {
-    const auto kept = static_cast<std::int64_t>(client.buckets.size());
-    if (bucket.id > id - kept && bucket.id <= id) sum += bucket.count;
-  }
-  return sum;
-}
-
-void RecentFaults::snapshot(const Tally& tally, bool live, Nanoseconds now) {
-  const bool continued = looked_ && now - *looked_ <= kRecent && is_continued(tally);
+void RecentCulprits::snapshot(const Tally& tally, bool live, Nanoseconds now) {
+  const bool continued = looked_ && now - *looked_ <= recent_ && is_continued(tally);
   looked_ = now;
-  const std::uint64_t suppressed_now = suppressed(tally);
-  if (continued && suppressed_now > suppressed_) {
-    add(clients_[kUnknown], now, suppressed_now - suppressed_);
-  }
-  suppressed_ = suppressed_now;
+  std::uint64_t suppressed = 0;
+  for (const EventKind kind : kinds_) suppressed += tally.suppressed_at_once(kind);
+  if (continued && suppressed > suppressed_) all_[kUnknown].add(now, suppressed - suppressed_);
+  suppressed_ = suppressed;
   const std::vector<Entry>& entries = tally.entries();
   const std::size_t known = continued ? seen_.size() : 0;
   seen_.resize(entries.size());
@@ -167,23 +143,28 @@ void RecentFaults::snapshot(const Tally& tally, bool live, Nanoseconds now) {
     const Entry& entry = entries[i];
     const std::uint64_t before = i < known ? seen_[i].count : 0;
     seen_[i] = {entry.hash, entry.count};
-    if (!is_fault(entry) || (i < known && entry.count == before)) continue;
-    // A client seen once stays.
-    Client& client = client_of(entry);
+    if (!is_counted(entry) || (i < known && entry.count == before)) continue;
+    // One seen once stays.
+    Culprit& culprit = culprit_of(entry);
     const auto is_recent = [&](const std::optional<Nanoseconds>& at) {
-      return at && now - *at < kRecent;
+      return at && now - *at < recent_;
     };
     if (!live) {
       // A captured log has a clock of its own: what is added between two readings is recent.
-      if (continued) add(client, now, entry.count - before);
+      if (continued) culprit.add(now, entry.count - before);
       continue;
     }
     if (!is_recent(entry.last)) continue;
     // Of those before the start only the last is known to be recent, unless the first is too.
     const bool all = continued || is_recent(entry.first);
-    add(client, std::min(*entry.last, now), all ? entry.count - before : 1);
+    culprit.add(std::min(*entry.last, now), all ? entry.count - before : 1);
   }
 }
+
+RecentEvents::RecentEvents(const HealthOptions& options)
+    : options_(options),
+      faults_(kFaultKinds, 2, std::chrono::minutes(1)),
+      refusals_(kRefusalKinds, 1, std::chrono::minutes(10)) {}
 
 std::span<const std::string_view> RecentEvents::sources() const { return kSources; }
 
@@ -196,26 +177,38 @@ void RecentEvents::Watched::see(std::optional<std::uint64_t> now_count, Nanoseco
   count = now_count;
 }
 
-void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
+bool RecentEvents::see(RecentCulprits& culprits, WriteContext& context, Nanoseconds& now) {
   const auto* reading = context.readings.get<KernelLogReading>();
-  if (reading == nullptr) return;
-  const bool is_first = faults_.is_first();
+  if (reading == nullptr) return false;
+  const bool is_first = culprits.is_first();
   // Older lines of the log are still being read.
   if (is_first && !reading->log->is_caught_up()) {
     context.absent.add("log_not_read_yet");
-    return;
+    return false;
   }
   const bool dated = context.facts.live || reading->captured_at;
-  const Nanoseconds now = reading->captured_at.value_or(context.now);
-  faults_.snapshot(reading->log->tally(), dated, now);
-  if (is_first && !dated) {
-    context.absent.add("needs_two_readings");
-    return;
+  now = reading->captured_at.value_or(context.now);
+  culprits.snapshot(reading->log->tally(), dated, now);
+  if (is_first && !dated) context.absent.add("needs_two_readings");
+  return !is_first || dated;
+}
+
+void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
+  Nanoseconds now{0};
+  if (!see(faults_, context, now)) return;
+  for (const RecentCulprits::Culprit& client : faults_.all()) {
+    if (&client == &faults_.all()[kOther] && !client.has_events) continue;
+    out.put(kMetrics[kFaults], client.minute.sum(now), client.parts[0].view(),
+            client.parts[1].view());
   }
-  for (const RecentFaults::Client& client : faults_.clients()) {
-    if (&client == &faults_.clients()[kOther] && !RecentFaults::has_recent(client)) continue;
-    const std::uint64_t count = RecentFaults::recent(client, now);
-    out.put(kMetrics[kFaults], count, client.smmu.view(), client.client.view());
+}
+
+void RecentEvents::write_refusals(SampleWriter& out, WriteContext& context) {
+  Nanoseconds now{0};
+  if (!see(refusals_, context, now)) return;
+  for (const RecentCulprits::Culprit& device : refusals_.all()) {
+    if (!device.has_events) continue;
+    out.put(kMetrics[kRefusals], device.ten_minutes.sum(now), device.parts[0].view());
   }
 }
 
@@ -300,6 +293,7 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
 
 void RecentEvents::write(SampleWriter& out, WriteContext& context) {
   write_faults(out, context);
+  write_refusals(out, context);
   write_kinds(out, context);
   write_evidence(out, context);
 }

@@ -5,6 +5,8 @@
 // the metric sums the last minute. Faults that the kernel log held before jetmem started are recent
 // by their time stamps: all of an entry if its first was within the minute, else one.
 //
+// Refused DMA memory: likewise by device, for ten minutes.
+//
 // The kernel reports suppressed faults ("callbacks suppressed") only with the next fault, possibly
 // days later: they are recent only if a fault was printed within ten seconds before.
 //
@@ -25,10 +27,10 @@
 // A restart forgets all of it except what is in the log.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,32 +41,29 @@
 
 namespace jetmem {
 
-// Faults of each client within the last minute.
-class RecentFaults {
+// Events of some kinds, by the device that they name.
+class RecentCulprits {
  public:
-  static constexpr std::size_t kMostClients = 32;
+  static constexpr std::size_t kMost = 32;
 
-  struct Client {
-    kernel_log::Entry::Part smmu;
-    kernel_log::Entry::Part client;
-    struct Bucket {
-      std::int64_t id = -1;
-      std::uint64_t count = 0;
-    };
-    std::array<Bucket, 12> buckets{};
+  struct Culprit {
+    // The first key fields of the kind: an SMMU and its client, or a device.
+    std::array<kernel_log::Entry::Part, 2> parts;
+    kernel_log::RecentBuckets<5, 12> minute;
+    kernel_log::RecentCount ten_minutes;
+    bool has_events = false;
+
+    void add(Nanoseconds when, std::uint64_t count);
   };
 
-  RecentFaults();
+  // `recent`: how long events count, one minute or ten.
+  RecentCulprits(std::span<const kernel_log::EventKind> kinds, std::size_t parts,
+                 Nanoseconds recent);
   // `live`: whether the tally's times are on the same clock as `now`.
   void snapshot(const kernel_log::Tally& tally, bool live, Nanoseconds now);
   bool is_first() const { return !looked_; }
-  // The first is for faults that the kernel only counted, the second for clients beyond the limit.
-  const std::vector<Client>& clients() const { return clients_; }
-  static std::uint64_t recent(const Client& client, Nanoseconds now);
-  static bool has_recent(const Client& client) {
-    return std::any_of(client.buckets.begin(), client.buckets.end(),
-                       [](const Client::Bucket& bucket) { return bucket.id >= 0; });
-  }
+  // The first is for events that the kernel only counted, the second for culprits beyond the limit.
+  const std::vector<Culprit>& all() const { return all_; }
 
  private:
   // The last count of an entry of the tally, by its index.
@@ -73,10 +72,13 @@ class RecentFaults {
     std::uint64_t count = 0;
   };
   bool is_continued(const kernel_log::Tally& tally) const;
-  Client& client_of(const kernel_log::Entry& entry);
-  static void add(Client& client, Nanoseconds when, std::uint64_t count);
+  bool is_counted(const kernel_log::Entry& entry) const;
+  Culprit& culprit_of(const kernel_log::Entry& entry);
 
-  std::vector<Client> clients_;
+  const std::span<const kernel_log::EventKind> kinds_;
+  const std::size_t parts_;
+  const Nanoseconds recent_;
+  std::vector<Culprit> all_;
   std::vector<Seen> seen_;
   std::uint64_t suppressed_ = 0;
   std::optional<Nanoseconds> looked_;
@@ -84,7 +86,7 @@ class RecentFaults {
 
 class RecentEvents final : public DerivedMetric {
  public:
-  explicit RecentEvents(const HealthOptions& options = kDefaultHealthOptions) : options_(options) {}
+  explicit RecentEvents(const HealthOptions& options = kDefaultHealthOptions);
 
   std::string_view name() const override { return "recent_events"; }
   std::span<const std::string_view> sources() const override;
@@ -100,13 +102,17 @@ class RecentEvents final : public DerivedMetric {
     void see(std::optional<std::uint64_t> now_count, Nanoseconds now, bool counts);
   };
 
+  // Takes in what is new. False: nothing can be written yet.
+  static bool see(RecentCulprits& culprits, WriteContext& context, Nanoseconds& now);
   void write_faults(SampleWriter& out, WriteContext& context);
+  void write_refusals(SampleWriter& out, WriteContext& context);
   void write_kinds(SampleWriter& out, WriteContext& context);
   bool see_captured(const kernel_log::Tally& tally, Nanoseconds now);
   void write_evidence(SampleWriter& out, WriteContext& context);
 
   const HealthOptions& options_;
-  RecentFaults faults_;
+  RecentCulprits faults_;    // of memory accesses, by client
+  RecentCulprits refusals_;  // of DMA memory, by device
   // Of a captured log: the count at the last reading, and what was added since the first.
   struct Growth {
     std::uint64_t count = 0;

@@ -10,11 +10,10 @@ namespace jetmem {
 namespace {
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_throttling_level",
-               .type = MetricType::kGauge,
-               .help = "How much the chip is throttled now: 0 not at all; 1 slowed; 2 slowed "
-                       "hard: a clock cut by more than half of its steps, or a throttle alert at "
-                       "its deepest state. jetmem_throttle_active shows the reason."},
+    gauge("jetmem_throttling_level",
+          "How much the chip is throttled now: 0 not at all; 1 slowed; 2 slowed hard: a clock cut "
+          "by more than half of its steps, or a throttle alert at its deepest state. "
+          "jetmem_throttle_active shows the reason."),
 };
 
 constexpr std::array<std::string_view, 2> kSources{"throttle", "thermal"};

@@ -10,39 +10,27 @@
 namespace jetmem {
 namespace {
 
-constexpr auto kGauge = MetricType::kGauge;
-
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_trend_bytes_per_second",
-               .type = kGauge,
-               .help = "Growth per second (negative: shrinks) over the last two hours, from one "
-                       "value per minute; steps and short peaks do not count. Absent until jetmem "
-                       "has half an hour of values and a line explains them well "
-                       "(jetmem_trend_r_squared of 0.7 and above): then something leaks, or is "
-                       "still filling up.",
-               .labels = {"of"},
-               .max_series = 3},
-    Descriptor{.name = "jetmem_trend_r_squared",
-               .type = kGauge,
-               .help = "How well a line explains the last two hours: 1 steady growth or "
-                       "shrinking; 0 none, only noise, steps or fluctuation. Below 0.7 the slope "
-                       "is omitted.",
-               .labels = {"of"},
-               .max_series = 3},
-    Descriptor{.name = "jetmem_trend_exhaustion_seconds",
-               .type = kGauge,
-               .help = "Time until MemAvailable reaches 0 if it continues to shrink as in the "
-                       "last two hours. Absent when it does not shrink steadily, or not within 30 "
-                       "days. jetmem_process_group_trend_bytes_per_second and the nvmap trends "
-                       "show what grows.",
-               .labels = {"of"}},
-    Descriptor{.name = "jetmem_process_group_trend_bytes_per_second",
-               .type = kGauge,
-               .help = "Growth per second of the memory of these processes (resident, GPU and "
-                       "DMA-BUFs together) over the last two hours; absent unless a line explains "
-                       "it well. What grows for hours leaks, or fills an unbounded cache.",
-               .labels = {"command", "unit", "container"},
-               .max_series = ShownGroups::kMost},
+    gauge("jetmem_trend_bytes_per_second",
+          "Growth per second (negative: shrinks) over the last two hours, from one value per "
+          "minute; steps and short peaks do not count. Absent until jetmem has half an hour of "
+          "values and a line explains them well (jetmem_trend_r_squared of 0.7 and above): then "
+          "something leaks, or is still filling up.",
+          {"of"}, 3),
+    gauge("jetmem_trend_r_squared",
+          "How well a line explains the last two hours: 1 steady growth or shrinking; 0 none, only "
+          "noise, steps or fluctuation. Below 0.7 the slope is omitted.",
+          {"of"}, 3),
+    gauge("jetmem_trend_exhaustion_seconds",
+          "Time until MemAvailable reaches 0 if it continues to shrink as in the last two hours. "
+          "Absent when it does not shrink steadily, or not within 30 days. "
+          "jetmem_process_group_trend_bytes_per_second and the nvmap trends show what grows.",
+          {"of"}),
+    gauge("jetmem_process_group_trend_bytes_per_second",
+          "Growth per second of the memory of these processes (resident, GPU and DMA-BUFs "
+          "together) over the last two hours; absent unless a line explains it well. What grows "
+          "for hours leaks, or fills an unbounded cache.",
+          {"command", "unit", "container"}, ShownGroups::kMost),
 };
 enum Metric : std::size_t { kSlope, kFit, kExhaustion, kGroupSlope };
 

@@ -18,7 +18,8 @@ std::string format_of(int format) {
 }  // namespace
 
 StateFile::StateFile(const StateFileOptions& options, Log& log)
-    : path_(options.directory.empty() || options.boot_id.empty()
+    : name_(options.name),
+      path_(options.directory.empty() || options.boot_id.empty()
                 ? std::string()
                 : options.directory + "/" + std::string(options.name)),
       head_(format_of(options.format) + options.boot_id + "\"}\n"),

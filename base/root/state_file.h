@@ -19,7 +19,7 @@ namespace jetmem {
 
 struct StateFileOptions {
   std::string directory;  // or boot_id empty: nothing is kept
-  std::string_view name;
+  std::string_view name;  // a literal
   std::string boot_id;
   std::string_view what;  // for the log: "alerts"
   int format = 1;
@@ -31,6 +31,7 @@ class StateFile {
   StateFile(const StateFileOptions& options, Log& log);
 
   bool is_enabled() const { return !path_.empty(); }
+  std::string_view name() const { return name_; }
 
   // What a daemon of this boot stored last, as `parse` (std::string_view to Result<T>) reads it.
   // Nothing if there is none; logs why a file that exists cannot be used.
@@ -53,12 +54,13 @@ class StateFile {
   void log_unusable(const std::string& why);
 
   bool last_store_failed() const { return store_failed_; }
-  // Files that could not be written, read or understood.
+  // Times that it could not be written, read or understood.
   std::uint64_t failures() const { return failures_; }
 
  private:
   std::optional<std::string> read();
 
+  const std::string_view name_;
   const std::string path_;
   const std::string head_;
   const std::string what_;

@@ -31,11 +31,11 @@ enum class Origin : std::uint8_t { kSystem, kProbe };
 inline constexpr std::size_t kOrigins = 2;
 std::string_view origin_name(Origin origin);
 
-// How many events of the last ten minutes, by when they were: fixed memory, whatever their number.
-class RecentCount {
+// How many events there were lately, by their own times: fixed memory, whatever their number.
+template <int kSeconds, std::size_t kBuckets>
+class RecentBuckets {
  public:
-  static constexpr Nanoseconds kBucket = std::chrono::seconds(15);
-  static constexpr std::size_t kBuckets = 40;
+  static constexpr Nanoseconds kBucket = std::chrono::seconds(kSeconds);
   static constexpr Nanoseconds kRecent = kBucket * static_cast<std::int64_t>(kBuckets);
 
   // Times may come in any order: what is too old for the newest known is ignored.
@@ -48,7 +48,8 @@ class RecentCount {
     bucket.count += std::min(count, std::numeric_limits<std::uint64_t>::max() - bucket.count);
   }
 
-  // A bucket counts as a whole: an event does for 9:45 to 10:00 minutes.
+  // A bucket counts as a whole: of ten minutes in buckets of 15 s an event counts for 9:45 to
+  // 10:00.
   std::uint64_t sum(Nanoseconds now) const {
     const std::int64_t id = now / kBucket;
     std::uint64_t sum = 0;
@@ -67,6 +68,9 @@ class RecentCount {
   };
   std::array<Bucket, kBuckets> buckets_{};
 };
+
+// Of the last ten minutes.
+using RecentCount = RecentBuckets<15, 40>;
 
 struct Entry {
   static constexpr std::size_t kMaxPart = 64;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/state_file_metrics.h"
+
 namespace jetmem {
 namespace {
 
@@ -64,7 +66,7 @@ std::optional<SavedAlerts> AlertStateStore::load(Nanoseconds now) {
   return alerts;
 }
 
-void AlertStateStore::write(StateFile& file, const SavedAlerts& kept, const RuleEngine* past) {
+void AlertStateStore::store(StateFile& file, const SavedAlerts& kept, const RuleEngine* past) {
   const auto written = write_saved_alerts(kept, past, text_);
   if (past != nullptr) past_bytes_ = text_.size();
   if (!written) return file.cannot_store(written.error().message);
@@ -73,7 +75,7 @@ void AlertStateStore::write(StateFile& file, const SavedAlerts& kept, const Rule
 
 void AlertStateStore::write_alerts(const RuleEngine& engine,
                                    const std::vector<std::string>& sources) {
-  write(alerts_, {sources, engine.save(false)}, nullptr);
+  store(alerts_, {sources, engine.save(false)}, nullptr);
 }
 
 void AlertStateStore::write_past(const RuleEngine& engine) {
@@ -88,7 +90,7 @@ void AlertStateStore::write_past(const RuleEngine& engine) {
   SavedAlerts head;
   head.saved.last_step = engine.last_step();
   past_values_ = values;
-  write(past_, head, &engine);
+  store(past_, head, &engine);
 }
 
 void AlertStateStore::keep(const RuleEngine& engine, const std::vector<std::string>& sources,
@@ -124,6 +126,11 @@ void AlertStateStore::finish(const RuleEngine& engine, const std::vector<std::st
   if (!is_enabled()) return;
   write_alerts(engine, sources);
   write_past(engine);
+}
+
+void AlertStateStore::write(SampleWriter& out) const {
+  write_state_file_failures(out, alerts_);
+  write_state_file_failures(out, past_);
 }
 
 }  // namespace jetmem

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/root/state_file.h"
+#include "metrics/sample.h"
 #include "rules/engine/engine.h"
 #include "rules/engine/saved.h"
 
@@ -33,14 +34,14 @@ class AlertStateStore {
   // At the end, after at least one step.
   void finish(const RuleEngine& engine, const std::vector<std::string>& sources);
 
-  // Files that could not be written or understood since the start.
-  std::uint64_t failures() const { return alerts_.failures() + past_.failures(); }
+  // The failures of its files.
+  void write(SampleWriter& out) const;
 
  private:
   bool is_enabled() const { return alerts_.is_enabled(); }
   void write_alerts(const RuleEngine& engine, const std::vector<std::string>& sources);
   void write_past(const RuleEngine& engine);
-  void write(StateFile& file, const SavedAlerts& kept, const RuleEngine* past);
+  void store(StateFile& file, const SavedAlerts& kept, const RuleEngine* past);
   std::optional<SavedAlerts> read(StateFile& file, Nanoseconds now);
 
   StateFile alerts_;

@@ -10,6 +10,7 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "daemon/state_file_metrics.h"
 #include "rules/model/texts.h"
 
 namespace jetmem {
@@ -21,39 +22,27 @@ constexpr std::size_t kFirstLine = 200;
 constexpr Nanoseconds kWedgedPollInterval = std::chrono::seconds(5);
 
 constexpr std::array kMetrics{
-    Descriptor{
-        .name = "jetmem_notifications_total",
-        .type = MetricType::kCounter,
-        .help = "Notifications sent by running alerts.program, by result: ok; not_started (no such "
-                "program), failed (it exited with an error), timeout (killed at "
-                "alerts.deadline), flood (it printed too much). Each notification is sent "
-                "once; journalctl -u jetmemd shows why one failed.",
-        .labels = {"result"},
-        .max_series = 5},
-    Descriptor{
-        .name = "jetmem_notifications_dropped_total",
-        .type = MetricType::kCounter,
-        .help =
+    counter("jetmem_notifications_total",
+            "Notifications sent by running alerts.program, by result: ok; not_started (no such "
+            "program), failed (it exited with an error), timeout (killed at alerts.deadline), "
+            "flood (it printed too much). Each notification is sent once; journalctl -u jetmemd "
+            "shows why one failed.",
+            {"result"}, 5),
+    counter("jetmem_notifications_dropped_total",
             "Notifications that alerts.program never received, by reason: queue_full (the least "
-            "severe are dropped first), superseded (a newer change of the same alert "
-            "replaced it), disabled (alerts.program was removed), stopping (jetmemd "
-            "ended; its next start sends those still firing). The journal has them all.",
-        .labels = {"reason"},
-        .max_series = 4},
-    Descriptor{
-        .name = "jetmem_notification_queue_length",
-        .help = "Notifications waiting for alerts.program: one is sent at a time, the most severe "
-                "first, at most ten per minute, three of these for critical alerts only."},
-    Descriptor{
-        .name = "jetmem_notifier_wedged",
-        .help =
-            "1 while alerts.program hangs in the kernel although it was killed: no notification "
-            "is sent until it is gone."},
-    Descriptor{
-        .name = "jetmem_notifier_orphan_processes",
-        .help = "Processes that alerts.program left running when it ended. They count towards the "
-                "limits of the daemon's unit, so it is not started again until they are "
-                "gone."},
+            "severe are dropped first), superseded (a newer change of the same alert replaced it), "
+            "disabled (alerts.program was removed), stopping (jetmemd ended; its next start sends "
+            "those still firing). The journal has them all.",
+            {"reason"}, 4),
+    gauge("jetmem_notification_queue_length",
+          "Notifications waiting for alerts.program: one is sent at a time, the most severe first, "
+          "at most ten per minute, three of these for critical alerts only."),
+    gauge("jetmem_notifier_wedged",
+          "1 while alerts.program hangs in the kernel although it was killed: no notification is "
+          "sent until it is gone."),
+    gauge("jetmem_notifier_orphan_processes",
+          "Processes that alerts.program left running when it ended. They count towards the limits "
+          "of the daemon's unit, so it is not started again until they are gone."),
 };
 enum Metric : std::size_t { kCalled, kDropped, kWaiting, kWedged, kOrphanProcesses };
 
@@ -372,6 +361,7 @@ void Notifier::write(SampleWriter& out) const {
   out.put(kMetrics[kWaiting], static_cast<double>(waiting_.size()));
   out.put(kMetrics[kWedged], child_.wedged() ? 1 : 0);
   if (orphan_count_) out.put(kMetrics[kOrphanProcesses], static_cast<double>(*orphan_count_));
+  write_state_file_failures(out, state_file_);
 }
 
 std::span<const Descriptor> notifier_metrics() { return kMetrics; }

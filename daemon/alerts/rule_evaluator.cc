@@ -14,62 +14,38 @@ namespace {
 // Else a broken file could drown the rest of the log.
 constexpr std::size_t kMaxConfigErrorsShown = 50;
 
-constexpr auto kGauge = MetricType::kGauge;
 // A step later than this after its moment of the grid counts as of when it was.
 constexpr Nanoseconds kGridLateness = std::chrono::seconds(1);
-constexpr auto kCounter = MetricType::kCounter;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_alert_state",
-               .type = kGauge,
-               .help = "State of the alert on this device: 0 inactive, 1 pending, 2 firing; the "
-                       "worst of its series. jetmem alerts says which.",
-               .labels = {"alert", "severity"},
-               .max_series = kMaxRules},
-    Descriptor{.name = "jetmem_alert_unknown",
-               .type = kGauge,
-               .help =
-                   "1 while nobody can say whether the alert should fire: a source that it needs "
-                   "is denied, failed, stale or switched off. 0 otherwise.",
-               .labels = {"alert", "severity"},
-               .max_series = kMaxRules},
-    Descriptor{.name = "jetmem_alert_transitions_total",
-               .type = kCounter,
-               .help = "Alerts that became pending or firing, or ended. Fast growth means that a "
-                       "threshold lies where the value moves anyway: give it a clear."},
-    Descriptor{.name = "jetmem_alerts_dropped_total",
-               .type = kCounter,
-               .help = "Alerts not followed because their rule had too many at a time."},
-    Descriptor{.name = "jetmem_rules",
-               .type = kGauge,
-               .help = "Rules that are evaluated. 0: no alert can fire."},
-    Descriptor{.name = "jetmem_rule_config_errors",
-               .type = kGauge,
-               .help = "Mistakes in the rules as they were read last; the journal of jetmemd and "
-                       "jetmem rules check have them. Above 0 not all that was written is judged."},
-    Descriptor{.name = "jetmem_rules_series",
-               .type = kGauge,
-               .help = "Series that rules mention and whose past is kept."},
-    Descriptor{.name = "jetmem_rules_series_refused",
-               .type = kGauge,
-               .help = "Series that rules mention and that had no room within rules.memory: they "
-                       "are not judged."},
-    Descriptor{.name = "jetmem_rules_memory_bytes",
-               .type = kGauge,
-               .help =
-                   "Memory that the series' past and labels take, as counted against rules.memory; "
-                   "the lists that point to them take some more."},
-    Descriptor{.name = "jetmem_rule_evaluations_total",
-               .type = kCounter,
-               .help = "Times that all rules were judged. Must grow steadily: standing still, no "
-                       "alert is to be expected from this device."},
-    Descriptor{.name = "jetmem_rule_evaluation_duration_seconds",
-               .type = kGauge,
-               .help = "How long the last judgement of all rules took."},
-    Descriptor{.name = "jetmem_alert_state_store_failures_total",
-               .type = kCounter,
-               .help = "Times that alerts could not be written to, or read from, the file in which "
-                       "they outlive a restart of jetmemd: after one they would begin anew."},
+    gauge("jetmem_alert_state",
+          "State of the alert on this device: 0 inactive, 1 pending, 2 firing; the worst of its "
+          "series. jetmem alerts lists them.",
+          {"alert", "severity"}, kMaxRules),
+    gauge("jetmem_alert_unknown",
+          "1 while it is unknown whether the alert should fire: a source that it needs is denied, "
+          "failed, stale or disabled. 0 otherwise.",
+          {"alert", "severity"}, kMaxRules),
+    counter("jetmem_alert_transitions_total",
+            "Alerts that became pending or firing, or ended. Fast growth: a threshold lies within "
+            "the value's normal range; give the rule a clear."),
+    counter("jetmem_alerts_dropped_total",
+            "Alerts not followed because their rule had too many at a time."),
+    gauge("jetmem_rules", "Rules that are evaluated. 0: no alert can fire."),
+    gauge("jetmem_rule_config_errors",
+          "Errors in the rules when they were last read; the journal of jetmemd and jetmem rules "
+          "check list them. Above 0, rules with errors are not evaluated."),
+    gauge("jetmem_rules_series", "Series that rules use and whose samples are kept."),
+    gauge("jetmem_rules_series_refused",
+          "Series that rules use and that did not fit into rules.memory: they are not evaluated."),
+    gauge("jetmem_rules_memory_bytes",
+          "Memory of the kept samples and labels, as limited by rules.memory; the lists that point "
+          "to them need some more."),
+    counter("jetmem_rule_evaluations_total",
+            "Evaluations of all rules. Must grow steadily: while it does not, this device sends no "
+            "alert."),
+    gauge("jetmem_rule_evaluation_duration_seconds",
+          "Duration of the last evaluation of all rules."),
 };
 enum Metric {
   kState,
@@ -83,7 +59,6 @@ enum Metric {
   kMemory,
   kSteps,
   kStepSeconds,
-  kKeepFailures,
 };
 
 std::uint64_t dropped_of(const RuleEngine& engine) {
@@ -124,13 +99,13 @@ bool RuleEvaluator::apply(const RulesSettings& settings) {
   }
   if (on_transition < config_error_count_) {
     log_.error("rules: and " + std::to_string(config_error_count_ - on_transition) +
-               " more mistakes: jetmem rules check names them all");
+               " more errors: jetmem rules check lists them all");
   }
   if (!parsed.errors.empty() && loaded_) {
-    log_.error("the rules have mistakes: those in force are kept");
+    log_.error("the rules have errors: those in force are kept");
     return false;
   }
-  if (!parsed.errors.empty()) log_.error("the rules have mistakes: the others are judged");
+  if (!parsed.errors.empty()) log_.error("the rules have errors: those without are evaluated");
   const bool is_first = !std::exchange(loaded_, true);
   settings_ = settings;
   alert_log_.set_runbooks(settings.runbook_directory());
@@ -295,7 +270,7 @@ void RuleEvaluator::log_dropped_series() {
   if (const std::size_t refused = engine_->refused_series(); refused > logged_refused_series_) {
     logged_refused_series_ = refused;
     log_.warning("rules: " + std::to_string(refused) +
-                     " series had no room within rules.memory and are not judged: raise it, or "
+                     " series did not fit into rules.memory and are not evaluated: raise it, or "
                      "shorten the windows of rules",
                  {{"JETMEM_CONFIG_KEY", "rules.memory"}});
   }
@@ -370,7 +345,7 @@ void RuleEvaluator::write(SampleWriter& out) const {
   put(kMemory, engine_->bytes());
   put(kSteps, steps());
   if (steps() > 0) out.put(kMetrics[kStepSeconds], to_seconds(last_duration_));
-  put(kKeepFailures, state_store_.failures());
+  state_store_.write(out);
 }
 
 }  // namespace jetmem

@@ -11,6 +11,7 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "base/text/utc_time.h"
+#include "daemon/state_file_metrics.h"
 
 namespace jetmem {
 namespace {
@@ -33,28 +34,25 @@ constexpr Nanoseconds kDiskWait = std::chrono::milliseconds(250);
 constexpr std::uint32_t kMostDiskWaits = 20;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_captures_total",
-               .type = MetricType::kCounter,
-               .help = "Bundles that jetmem wanted to write because a critical alert fired, by "
-                       "outcome: ok; failed, the journal says why (a full disk as a rule); "
-                       "timeout, killed at capture.deadline; not_started, the journal says why "
-                       "(no jetmem beside jetmemd, a disk that does not answer); skipped_interval, "
-                       "the last one was less than capture.interval "
-                       "ago; skipped_running, one for another alert was just being written.",
-               .labels = {"outcome"},
-               .max_series = 6},
-    Descriptor{.name = "jetmem_capture_running",
-               .help = "1 while a bundle is written because a critical alert fired, or waits the "
-                       "few seconds until the history is on the disk."},
-    Descriptor{.name = "jetmem_capture_bundles",
-               .help = "Bundles of critical alerts that are kept on the device (capture.keep). "
-                       "Missing when their folder cannot be looked at."},
-    Descriptor{.name = "jetmem_capture_bundle_bytes",
-               .help = "Size of the bundles that are kept on the device (capture.max_size), with "
-                       "what captures that were killed left of theirs."},
-    Descriptor{.name = "jetmem_capture_last_timestamp_seconds",
-               .help = "When the newest bundle of an alert was written. Missing before the first "
-                       "since jetmemd started."},
+    counter("jetmem_captures_total",
+            "Bundles that jetmem wanted to write because a critical alert fired, by outcome: ok; "
+            "failed, the journal has the reason (usually a full disk); timeout, killed at "
+            "capture.deadline; not_started, the journal has the reason (no jetmem beside jetmemd, "
+            "a disk that does not answer); skipped_interval, the last one was less than "
+            "capture.interval ago; skipped_running, one for another alert was just being written.",
+            {"outcome"}, 6),
+    gauge("jetmem_capture_running",
+          "1 while a bundle is written because a critical alert fired, or waits the few seconds "
+          "until the history is on the disk."),
+    gauge("jetmem_capture_bundles",
+          "Bundles of critical alerts that are kept on the device (capture.keep). Absent when "
+          "their directory cannot be read."),
+    gauge("jetmem_capture_bundle_bytes",
+          "Size of the bundles that are kept on the device (capture.max_size), incomplete ones of "
+          "killed captures included."),
+    gauge("jetmem_capture_last_timestamp_seconds",
+          "When the newest bundle of an alert was written. Absent before the first since jetmemd "
+          "started."),
 };
 enum Metric : std::size_t { kTotal, kRunning, kBundles, kBytes, kLast };
 
@@ -387,6 +385,7 @@ void IncidentCapture::write(SampleWriter& out) {
     out.put(kMetrics[kBytes], static_cast<double>(seen_->bytes));
   }
   if (last_wall_) out.put(kMetrics[kLast], to_seconds(*last_wall_));
+  write_state_file_failures(out, state_file_);
 }
 
 std::span<const Descriptor> incident_capture_metrics() { return kMetrics; }

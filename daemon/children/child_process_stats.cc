@@ -11,42 +11,29 @@ constexpr std::array<std::string_view, kChildProcessFailures> kFailureNames{
     "not_started", "exited", "timeout", "flood", "wedged", "invalid_output"};
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_program_starts_total",
-               .type = MetricType::kCounter,
-               .help = "Times that the daemon started a program whose output it reads. tegrastats "
-                       "runs on, so growth means that it keeps ending; jetmem-nvml is started for "
-                       "each reading, jetmem-probe for each probe.",
-               .labels = {"program"},
-               .max_series = kMaxPrograms},
-    Descriptor{.name = "jetmem_program_failures_total",
-               .type = MetricType::kCounter,
-               .help = "Times that such a program failed, by reason: not_started; exited by itself; "
-                       "timeout: no output for too long; flood of output; wedged in the kernel "
-                       "beyond any signal; invalid_output. The journal has the end of its output. "
-                       "It is retried at growing intervals.",
-               .labels = {"program", "reason"},
-               .max_series = kMaxPrograms * kChildProcessFailures},
-    Descriptor{.name = "jetmem_program_lines_total",
-               .type = MetricType::kCounter,
-               .help = "Whole lines that such a program printed. When it stands still the source "
-                       "goes stale.",
-               .labels = {"program"},
-               .max_series = kMaxPrograms},
-    Descriptor{.name = "jetmem_program_lost_lines_total",
-               .type = MetricType::kCounter,
-               .help = "Lines of such a program that were not looked at: superseded by a newer one "
-                       "before it was their turn, or too_long. It prints more than it was asked "
-                       "for.",
-               .labels = {"program", "reason"},
-               .max_series = kMaxPrograms * 2},
-    Descriptor{.name = "jetmem_program_wedged",
-               .type = MetricType::kGauge,
-               .help =
-                   "1 while such a program hangs in the kernel although it was killed, or should "
-                   "long have ended by itself: a driver "
-                   "is stuck. No other is started until it is gone.",
-               .labels = {"program"},
-               .max_series = kMaxPrograms},
+    counter("jetmem_program_starts_total",
+            "Times that the daemon started a program whose output it reads. tegrastats runs "
+            "permanently, so growth means that it keeps exiting; jetmem-nvml is started for each "
+            "reading, jetmem-probe for each probe.",
+            {"program"}, kMaxPrograms),
+    counter("jetmem_program_failures_total",
+            "Times that such a program failed, by reason: not_started; exited by itself; timeout: "
+            "no output for too long; flood of output; wedged in the kernel beyond any signal; "
+            "invalid_output. The journal has the end of its output. It is retried at growing "
+            "intervals.",
+            {"program", "reason"}, kMaxPrograms* kChildProcessFailures),
+    counter("jetmem_program_lines_total",
+            "Complete lines that such a program printed. When it stops growing, the source becomes "
+            "stale.",
+            {"program"}, kMaxPrograms),
+    counter("jetmem_program_lost_lines_total",
+            "Lines of such a program that were not parsed: superseded by a newer one, or too_long. "
+            "The program prints more than expected.",
+            {"program", "reason"}, kMaxPrograms * 2),
+    gauge("jetmem_program_wedged",
+          "1 while such a program hangs in the kernel although it was killed, or should long have "
+          "ended by itself: a driver is stuck. No other is started until it is gone.",
+          {"program"}, kMaxPrograms),
 };
 enum Metric : std::size_t { kStarts, kFailures, kLines, kLostLines, kWedged };
 

@@ -142,7 +142,7 @@ void EventLog::caught_up(kernel_log::Tally& tally) {
     }
     ++written;
     ++written_;
-    std::string message = "before jetmemd came to read it";
+    std::string message = "before jetmemd started";
     if (about.count > 1) message += ", " + std::to_string(about.count) + " times";
     message += from_to(about) + ": " + earlier.words.message;
     message.append("; ").append(info.meaning);

@@ -71,6 +71,7 @@ class KernelLogFeed {
 
   void set_accept_user_records(bool accept) { log_.set_accept_user_records(accept); }
   std::uint64_t suppressed() const { return events_.suppressed(); }
+  const StateFile& state_file() const { return state_file_; }
   pid_t journal_pid() const { return journal_.pid(); }
   // Before the process ends: counts the lines that still wait, and writes the file.
   void finish();

@@ -10,6 +10,7 @@
 #include "config/restart.h"
 #include "daemon/loop/settings_digest.h"
 #include "daemon/loop/system_state.h"
+#include "daemon/state_file_metrics.h"
 
 namespace jetmem {
 namespace {
@@ -292,6 +293,7 @@ void Daemon::publish(Nanoseconds now) {
   {
     SampleWriter out(sampling_.table, sampling_.daemon_section, now);
     write_daemon_metrics(out, counters_);
+    write_state_file_failures(out, kernel_log_.feed().state_file());
     children_.write(out);
   }
   if (alerts_.evaluate(now)) publisher_.publish_alerts(alerts_.evaluator());

@@ -19,103 +19,64 @@
 namespace jetmem {
 namespace {
 
-constexpr auto kGauge = MetricType::kGauge;
-constexpr auto kCounter = MetricType::kCounter;
 constexpr std::uint16_t kMaxProcesses = 8;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_build_info",
-               .type = kGauge,
-               .help = "Always 1; the version of jetmem is a label.",
-               .labels = {"version"}},
-    Descriptor{.name = "jetmem_process_cpu_seconds_total",
-               .type = kCounter,
-               .help = "CPU time that a process of jetmem has used. Starts again when the process "
-                       "does.",
-               .labels = {"process"},
-               .max_series = kMaxProcesses},
-    Descriptor{.name = "jetmem_process_resident_memory_bytes",
-               .type = kGauge,
-               .help = "Memory that a process of jetmem holds, shared libraries included.",
-               .labels = {"process"},
-               .max_series = kMaxProcesses},
-    Descriptor{.name = "jetmem_process_threads",
-               .type = kGauge,
-               .help = "Threads of a process of jetmem.",
-               .labels = {"process"},
-               .max_series = kMaxProcesses},
-    Descriptor{.name = "jetmem_process_open_fds",
-               .type = kGauge,
-               .help = "Open file descriptors of a process of jetmem; absent where it may not be "
-                       "looked into.",
-               .labels = {"process"},
-               .max_series = kMaxProcesses},
-    Descriptor{.name = "jetmem_process_start_time_seconds",
-               .type = kGauge,
-               .help = "When a process of jetmem started, in seconds since 1970 by the clock of "
-                       "jetmemd's start.",
-               .labels = {"process"},
-               .max_series = kMaxProcesses},
-    Descriptor{.name = "jetmem_sample_cycles_total",
-               .type = kCounter,
-               .help = "Sampling rounds since the daemon started. When this stands still, so does "
-                       "everything else here."},
-    Descriptor{.name = "jetmem_sample_cycle_duration_seconds",
-               .type = kGauge,
-               .help = "How long the work of the last sampling round took.",
-               .worst = Worst::kMax},
-    Descriptor{.name = "jetmem_sample_cycle_lag_seconds",
-               .type = kGauge,
-               .help = "How late the last sampling round began. High values mean the machine is "
-                       "too busy or too short of memory to run even this.",
-               .worst = Worst::kMax},
-    Descriptor{.name = "jetmem_sample_cycles_missed_total",
-               .type = kCounter,
-               .help = "Due times of sources that passed without a round: the machine was "
-                       "suspended, or the daemon did not get to run."},
-    Descriptor{.name = "jetmem_reader",
-               .type = kGauge,
-               .help = "1 for the kind of reader in use: socket is systemd's, with its privilege; "
-                       "spawned has only the daemon's own rights, so sources that need more are "
-                       "denied. Both 0: none is running.",
-               .labels = {"kind"},
-               .max_series = 2},
-    Descriptor{.name = "jetmem_reader_starts_total",
-               .type = kCounter,
-               .help = "Times a jetmem-reader was started or connected to. Climbs when readers "
-                       "die or hang."},
-    Descriptor{.name = "jetmem_reader_timeouts_total",
-               .type = kCounter,
-               .help = "Reads that did not return in time. The source named in the journal hangs "
-                       "in the kernel, a driver or firmware."},
-    Descriptor{.name = "jetmem_reader_failures_total",
-               .type = kCounter,
-               .help = "Times a jetmem-reader could not be had, died or answered nonsense."},
-    Descriptor{.name = "jetmem_readers_wedged",
-               .type = kGauge,
-               .help = "Readers given up on that the kernel has not let go of yet. At "
-                       "reader.max_wedged no further one is started."},
-    Descriptor{
-        .name = "jetmem_log_entries_total", .type = kCounter, .help = "Log entries written."},
-    Descriptor{.name = "jetmem_log_dropped_total",
-               .type = kCounter,
-               .help = "Log entries dropped because the journal or terminal was too slow."},
-    Descriptor{.name = "jetmem_log_failures_total",
-               .type = kCounter,
-               .help = "Log entries that the journal or terminal refused."},
-    Descriptor{.name = "jetmem_log_suppressed_total",
-               .type = kCounter,
-               .help = "Changes of a source's state that were not logged one by one because it "
-                       "changed too often."},
-    Descriptor{.name = "jetmem_duplicate_series",
-               .type = kGauge,
-               .help = "Series left off the page because another has the same name and labels. "
-                       "Not 0 is a mistake in jetmem: please report it."},
-    Descriptor{.name = "jetmem_config_reloads_total",
-               .type = kCounter,
-               .help = "Reloads of the settings, by whether the new ones were taken or refused.",
-               .labels = {"result"},
-               .max_series = 2},
+    gauge("jetmem_build_info", "Always 1; the version of jetmem is a label.", {"version"}),
+    counter("jetmem_process_cpu_seconds_total",
+            "CPU time that a process of jetmem has used. Restarts at 0 with the process.",
+            {"process"}, kMaxProcesses),
+    gauge("jetmem_process_resident_memory_bytes",
+          "Memory that a process of jetmem holds, shared libraries included.", {"process"},
+          kMaxProcesses),
+    gauge("jetmem_process_threads", "Threads of a process of jetmem.", {"process"}, kMaxProcesses),
+    gauge("jetmem_process_open_fds",
+          "Open file descriptors of a process of jetmem; absent where permission is denied.",
+          {"process"}, kMaxProcesses),
+    gauge(
+        "jetmem_process_start_time_seconds",
+        "When a process of jetmem started, in seconds since 1970 by the clock of jetmemd's start.",
+        {"process"}, kMaxProcesses),
+    counter("jetmem_sample_cycles_total",
+            "Sample cycles since the daemon started. When this stops growing, every sampled value "
+            "is stale."),
+    gauge("jetmem_sample_cycle_duration_seconds", "Duration of the last sample cycle.", {}, 1,
+          Worst::kMax),
+    gauge("jetmem_sample_cycle_lag_seconds",
+          "How late the last sample cycle began. High values mean that the machine is overloaded "
+          "or short of memory.",
+          {}, 1, Worst::kMax),
+    counter("jetmem_sample_cycles_missed_total",
+            "Due times of sources that passed without a sample cycle: the machine was suspended, "
+            "or the daemon did not get to run."),
+    gauge("jetmem_reader",
+          "1 for the kind of reader in use: socket is systemd's, with its privilege; spawned has "
+          "only the daemon's own rights, so sources that need more are denied. Both 0: none is "
+          "running.",
+          {"kind"}, 2),
+    counter("jetmem_reader_starts_total",
+            "Times a jetmem-reader was started or connected to. Grows when readers exit or hang."),
+    counter("jetmem_reader_timeouts_total",
+            "Reads that did not return in time. The source named in the journal hangs in the "
+            "kernel, a driver or firmware."),
+    counter("jetmem_reader_failures_total",
+            "Times that jetmem-reader could not be started, exited unexpectedly or broke its "
+            "protocol."),
+    gauge("jetmem_readers_wedged",
+          "Readers that hang in the kernel although they were killed. At reader.max_wedged no "
+          "further one is started."),
+    counter("jetmem_log_entries_total", "Log entries written."),
+    counter("jetmem_log_dropped_total",
+            "Log entries dropped because the journal or terminal was too slow."),
+    counter("jetmem_log_failures_total", "Log entries that the journal or terminal refused."),
+    counter("jetmem_log_suppressed_total",
+            "Log entries suppressed by a rate limit, those about events, alerts and programs "
+            "included."),
+    gauge("jetmem_duplicate_series",
+          "Series omitted because another has the same name and labels. Above 0 it is an internal "
+          "error, please report it."),
+    counter("jetmem_config_reloads_total", "Reloads of the settings, by result (taken, refused).",
+            {"result"}, 2),
 };
 enum Metric {
   kBuildInfo,

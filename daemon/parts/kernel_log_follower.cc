@@ -15,8 +15,9 @@ constexpr Nanoseconds kLongestPause = std::chrono::minutes(1);
 
 }  // namespace
 
-KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& settings, Sampling& sampling,
-                               HistoryFeed* history, std::function<void()> on_new_events)
+KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& settings,
+                                     Sampling& sampling, HistoryFeed* history,
+                                     std::function<void()> on_new_events)
     : context_(context), sampling_(sampling) {
   const bool is_live = context.is_live();
   KernelLogFeedOptions options;
@@ -91,7 +92,7 @@ void KernelLogFollower::on_answer(Result<const Snapshot*> snapshot, reader::Clie
   Error error{Errc::kIo, "the kernel log can no longer be read"};
   if (!opened) error = std::move(opened.error());
   const std::string& journal = feed_->journal_error();
-  if (!journal.empty()) error.message += "; nor is the journal of use: " + printable(journal);
+  if (!journal.empty()) error.message += "; nor can the journal be read: " + printable(journal);
   sampler.reject(sampling_.kernel_log_index, std::move(error));
 }
 

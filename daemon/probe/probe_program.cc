@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "collectors/probe/source.h"
+#include "daemon/state_file_metrics.h"
 #include "probes/partial.h"
 
 namespace jetmem {
@@ -26,43 +27,27 @@ constexpr std::uint16_t kMaxSkips = kProbeGroups * ProbeSkips::kReasons;
 constexpr Nanoseconds kIntroduction = std::chrono::seconds(1);
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_probe_skips_total",
-               .type = MetricType::kCounter,
-               .help = "Times that a group of probes was skipped, by reason. "
-                       "previous_run_unfinished: the previous run is still there; backoff: "
-                       "jetmem-probe failed and is retried at growing intervals; "
-                       "cgroup_headroom: without jetmem-probe.socket it would run within "
-                       "jetmemd's own memory limit, which is too tight; throttling_unknown, "
-                       "pressure_unknown: that source is failing; disabled: a reload disabled the "
-                       "group while it ran.",
-               .labels = {"group", "reason"},
-               .max_series = kMaxSkips},
-    Descriptor{.name = "jetmem_probe_running",
-               .type = MetricType::kGauge,
-               .help = "1 while jetmem-probe runs for this group.",
-               .labels = {"group"},
-               .max_series = kProbeGroups},
-    Descriptor{.name = "jetmem_probe_interval_seconds",
-               .type = MetricType::kGauge,
-               .help = "Time between two probes of this group as it is in force: longer than the "
-                       "settings say after failures, and for CUDA where a probe makes the GPU's "
-                       "driver print errors. Missing where the group is switched off.",
-               .labels = {"group"},
-               .max_series = kProbeGroups},
-    Descriptor{.name = "jetmem_probe_age_seconds",
-               .type = MetricType::kGauge,
-               .help = "Time since what is shown of this group was measured, suspend included. "
-                       "Missing while nothing is shown of it.",
-               .labels = {"group"},
-               .max_series = kProbeGroups},
-    Descriptor{.name = "jetmem_probe_side_effects_total",
-               .type = MetricType::kCounter,
-               .help =
-                   "Events in the kernel's log since boot while a probe ran, so probably its "
-                   "doing. They are in jetmem_kernel_events_total as origin=probe; when a probe "
-                   "with CUDA causes some, the next ones come at twice the interval. Missing while "
-                   "nobody follows that log: then nothing is known of it, and no interval "
-                   "changes for it."},
+    counter("jetmem_probe_skips_total",
+            "Times that a group of probes was skipped, by reason. previous_run_unfinished: the "
+            "previous run is still there; backoff: jetmem-probe failed and is retried at growing "
+            "intervals; cgroup_headroom: without jetmem-probe.socket it would run within jetmemd's "
+            "own memory limit, which is too tight; throttling_unknown, pressure_unknown: that "
+            "source is failing; disabled: a reload disabled the group while it ran.",
+            {"group", "reason"}, kMaxSkips),
+    gauge("jetmem_probe_running", "1 while jetmem-probe runs for this group.", {"group"},
+          kProbeGroups),
+    gauge("jetmem_probe_interval_seconds",
+          "Current time between two probes of this group: longer than in the settings after "
+          "failures, and for CUDA where a probe makes the GPU's driver print errors. Absent where "
+          "the group is disabled.",
+          {"group"}, kProbeGroups),
+    gauge("jetmem_probe_age_seconds",
+          "Age of the group's results, suspend included. Absent while it has none.", {"group"},
+          kProbeGroups),
+    counter("jetmem_probe_side_effects_total",
+            "Events in the kernel log since boot while a probe ran, so probably caused by it. They "
+            "are in jetmem_kernel_events_total as origin=probe; when a probe with CUDA causes "
+            "some, its interval doubles. Absent while the kernel log is not followed."),
 };
 enum Metric : std::size_t { kSkips, kRunning, kInterval, kAge, kSideEffects };
 
@@ -458,6 +443,7 @@ void ProbeProgram::write(SampleWriter& out) const {
     out.put(kMetrics[kInterval], to_seconds(schedule_.interval(group)), group_name);
   }
   if (const auto all = window_.events()) out.put(kMetrics[kSideEffects], static_cast<double>(*all));
+  write_state_file_failures(out, state_file_);
 }
 
 std::span<const Descriptor> probe_program_metrics() { return kMetrics; }

@@ -15,41 +15,28 @@ constexpr Nanoseconds kDay = std::chrono::hours(24);
 constexpr std::uint16_t kMax = ProbeStats::kMaxEntries;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_probe_runs_total",
-               .type = MetricType::kCounter,
-               .help =
-                   "Probes of this kind of memory since the daemon started, by how they ended. "
-                   "failed: it could not be had or used, or jetmem-probe did not come back from "
-                   "it; mismatch: CPU and GPU did not see the same bytes.",
-               .labels = {"kind", "target", "state"},
-               .max_series = kMax * kProbeStates},
-    Descriptor{.name = "jetmem_probe_failures_total",
-               .type = MetricType::kCounter,
-               .help = "Probes of this kind that failed, by the error's name as the API has it. Of "
-                       "jetmem-probe itself, while it probed this kind: timeout, killed (the OOM "
-                       "killer picks it first), exited, flood.",
-               .labels = {"kind", "target", "error"},
-               .max_series = kMax * (ProbeStats::kMaxErrors + 1)},
-    Descriptor{.name = "jetmem_probe_since_success_seconds",
-               .type = MetricType::kGauge,
-               .help =
-                   "Time since memory of this kind could last be had and used, suspend "
-                   "included. Missing before the first success since the daemon started, and while "
-                   "its group is switched off.",
-               .labels = {"kind", "target"},
-               .max_series = kMax},
-    Descriptor{.name = "jetmem_probe_mismatched_words_total",
-               .type = MetricType::kCounter,
-               .help = "64-bit words that were not what had been written, of all probes of this "
-                       "kind. Any at all is a fault of memory, caches or driver: do not trust what "
-                       "the GPU computes. Missing where nothing was ever compared.",
-               .labels = {"kind", "target"},
-               .max_series = kMax},
-    Descriptor{.name = "jetmem_probe_results_dropped_total",
-               .type = MetricType::kCounter,
-               .help =
-                   "Results not counted because their kind is none that jetmem-probe has, or there "
-                   "were more new targets within a day than jetmem takes."},
+    counter("jetmem_probe_runs_total",
+            "Probes of this kind of memory since the daemon started, by how they ended. failed: "
+            "the test allocation failed, or jetmem-probe hung or exited during it; mismatch: CPU "
+            "and GPU did not see the same bytes.",
+            {"kind", "target", "state"}, kMax* kProbeStates),
+    counter("jetmem_probe_failures_total",
+            "Probes of this kind that failed, by the error's name as the API has it. Of "
+            "jetmem-probe itself, while it probed this kind: timeout, killed (the OOM killer picks "
+            "it first), exited, flood.",
+            {"kind", "target", "error"}, kMax*(ProbeStats::kMaxErrors + 1)),
+    gauge("jetmem_probe_since_success_seconds",
+          "Time since the last successful test allocation of this kind, suspend included. Missing "
+          "before the first success since the daemon started, and while its group is switched off.",
+          {"kind", "target"}, kMax),
+    counter("jetmem_probe_mismatched_words_total",
+            "64-bit words that were not what had been written, of all probes of this kind. Any at "
+            "all is a fault of memory, caches or driver: do not trust what the GPU computes. "
+            "Missing where nothing was ever compared.",
+            {"kind", "target"}, kMax),
+    counter("jetmem_probe_results_dropped_total",
+            "Results not counted: their kind is unknown, or there were too many new targets within "
+            "a day."),
 };
 enum Metric : std::size_t { kRuns, kFailures, kSinceSuccess, kMismatchedWords, kDropped };
 

@@ -15,39 +15,27 @@ using kernel_log::EventKind;
 using kernel_log::Origin;
 using kernel_log::Tally;
 
-constexpr auto kGauge = MetricType::kGauge;
-
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_cma_used_ratio",
-               .type = kGauge,
-               .help = "Share of the contiguous memory area that drivers hold. Near 1 the next "
-                       "camera, display or codec buffer is refused. Programs that borrow the area "
-                       "do not count: they return it on demand.",
-               .labels = {"area"},
-               .max_series = Cma::kMaxAreas},
-    Descriptor{.name = "jetmem_cma_contiguity_ratio",
-               .type = kGauge,
-               .help = "Largest free run of the area, as a share of all that drivers do not hold: "
-                       "1 is one piece, near 0 is fragmented. Absent when drivers hold everything.",
-               .labels = {"area"},
-               .max_series = Cma::kMaxAreas},
-    Descriptor{.name = "jetmem_cma_largest_request_bytes",
-               .type = kGauge,
-               .help = "The largest contiguous request that failed since boot, by the kernel log, "
-                       "without those of jetmem's own probes. Absent when none failed."},
-    Descriptor{.name = "jetmem_cma_frame_fit_ratio",
-               .type = kGauge,
-               .help = "Largest free run of the area, divided by the larger of the camera frame "
-                       "(probe.frame) and the largest request that failed. Below 1 such a request "
-                       "is refused. Absent where the largest run is unknown, and for an area too "
-                       "small to ever hold it.",
-               .labels = {"area"},
-               .max_series = Cma::kMaxAreas},
-    Descriptor{.name = "jetmem_cma_free_ratio",
-               .type = kGauge,
-               .help = "CmaFree divided by CmaTotal, all areas together. A low value alone is no "
-                       "fault: programs borrow what drivers do not use. jetmem_cma_used_ratio "
-                       "shows what drivers hold."},
+    gauge("jetmem_cma_used_ratio",
+          "Share of the contiguous memory area that drivers hold. Near 1 the next camera, display "
+          "or codec buffer is refused. Programs that borrow the area do not count: they return it "
+          "on demand.",
+          {"area"}, Cma::kMaxAreas),
+    gauge("jetmem_cma_contiguity_ratio",
+          "Largest free run of the area, as a share of all that drivers do not hold: 1 is one "
+          "piece, near 0 is fragmented. Absent when drivers hold everything.",
+          {"area"}, Cma::kMaxAreas),
+    gauge("jetmem_cma_largest_request_bytes",
+          "The largest contiguous request that failed since boot, by the kernel log, without those "
+          "of jetmem's own probes. Absent when none failed."),
+    gauge("jetmem_cma_frame_fit_ratio",
+          "Largest free run of the area, divided by the larger of the camera frame (probe.frame) "
+          "and the largest request that failed. Below 1 such a request is refused. Absent where "
+          "the largest run is unknown, and for an area too small to ever hold it.",
+          {"area"}, Cma::kMaxAreas),
+    gauge("jetmem_cma_free_ratio",
+          "CmaFree divided by CmaTotal, all areas together. A low value alone is normal: programs "
+          "borrow what drivers do not use. jetmem_cma_used_ratio shows what drivers hold."),
 };
 enum Metric { kUsed, kContiguity, kLargestRequest, kFrameFit, kFree };
 

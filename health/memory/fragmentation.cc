@@ -9,44 +9,32 @@
 namespace jetmem {
 namespace {
 
-constexpr auto kGauge = MetricType::kGauge;
-
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_buddy_unusable_ratio",
-               .type = kGauge,
-               .help = "Share of the zone's free memory in blocks too small for a request of this "
-                       "order: 0 all is usable, 1 nothing is. cma=included is the kernel's own "
-                       "figure; it counts free CMA pages, which a driver's unmovable request "
-                       "cannot use. cma=excluded subtracts them, worst case.",
-               .labels = {"node", "zone", "order", "cma"},
-               .max_series = 2 * kMaxOrderSeries},
-    Descriptor{.name = "jetmem_buddy_fragmentation_ratio",
-               .type = kGauge,
-               .help = "Why a request of this order would fail now: near 0 memory is short, near "
-                       "1 it is fragmented (above 0.5 the kernel compacts). -1, as in the kernel: "
-                       "a block is free and the request would succeed. cma=excluded subtracts "
-                       "free CMA pages, worst case: what a driver gets.",
-               .labels = {"node", "zone", "order", "cma"},
-               .max_series = 2 * kMaxOrderSeries},
-    Descriptor{.name = "jetmem_buddy_largest_order_outside_cma",
-               .type = kGauge,
-               .help = "Order of the largest free block that a driver's unmovable request is sure "
-                       "to find in the zone: free CMA pages are subtracted from the largest "
-                       "blocks first. Absent when nothing is free outside CMA, or when the number "
-                       "of free CMA pages is unknown.",
-               .labels = {"node", "zone"},
-               .max_series = kMaxZoneSeries},
-    Descriptor{.name = "jetmem_buddy_best_order_outside_cma",
-               .type = kGauge,
-               .help = "The largest jetmem_buddy_largest_order_outside_cma of all zones: the "
-                       "largest block that a driver can get from any zone. -1: no zone has a free "
-                       "block outside CMA. Absent when it is unknown for a zone."},
-    Descriptor{.name = "jetmem_buddy_free_cma_known",
-               .type = kGauge,
-               .help = "1 when zoneinfo reports how much of the zone's free memory is CMA; 0 when "
-                       "it does not, and series with cma=excluded are absent.",
-               .labels = {"node", "zone"},
-               .max_series = kMaxZoneSeries},
+    gauge(
+        "jetmem_buddy_unusable_ratio",
+        "Share of the zone's free memory in blocks too small for a request of this order: 0 all is "
+        "usable, 1 nothing is. cma=included is the kernel's own figure; it counts free CMA pages, "
+        "which a driver's unmovable request cannot use. cma=excluded subtracts them, worst case.",
+        {"node", "zone", "order", "cma"}, 2 * kMaxOrderSeries),
+    gauge("jetmem_buddy_fragmentation_ratio",
+          "Why a request of this order would fail now: near 0 memory is short, near 1 it is "
+          "fragmented (above 0.5 the kernel compacts). -1, as in the kernel: a block is free and "
+          "the request would succeed. cma=excluded subtracts free CMA pages, worst case: what a "
+          "driver gets.",
+          {"node", "zone", "order", "cma"}, 2 * kMaxOrderSeries),
+    gauge("jetmem_buddy_largest_order_outside_cma",
+          "Order of the largest free block that a driver's unmovable request is sure to find in "
+          "the zone: free CMA pages are subtracted from the largest blocks first. Absent when "
+          "nothing is free outside CMA, or when the number of free CMA pages is unknown.",
+          {"node", "zone"}, kMaxZoneSeries),
+    gauge("jetmem_buddy_best_order_outside_cma",
+          "The largest jetmem_buddy_largest_order_outside_cma of all zones: the largest block that "
+          "a driver can get from any zone. -1: no zone has a free block outside CMA. Absent when "
+          "it is unknown for a zone."),
+    gauge("jetmem_buddy_free_cma_known",
+          "1 when zoneinfo reports how much of the zone's free memory is CMA; 0 when it does not, "
+          "and series with cma=excluded are absent.",
+          {"node", "zone"}, kMaxZoneSeries),
 };
 enum Metric { kUnusable, kFragmentation, kLargestOutsideCma, kBestOutsideCma, kFreeCmaKnown };
 

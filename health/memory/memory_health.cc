@@ -8,24 +8,18 @@
 namespace jetmem {
 namespace {
 
-constexpr auto kGauge = MetricType::kGauge;
-
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_memory_available_ratio",
-               .type = kGauge,
-               .help = "Available memory as a share of all (MemAvailable divided by MemTotal): "
-                       "what programs, and an integrated GPU, can still allocate without "
-                       "swapping. Below a few percent the machine stalls, and then the kernel "
-                       "kills processes (OOM)."},
-    Descriptor{.name = "jetmem_memory_free_ratio",
-               .type = kGauge,
-               .help = "Share of memory that is unused, not even as cache (MemFree divided by "
-                       "MemTotal). Low is normal on a machine that has been up for a while."},
-    Descriptor{.name = "jetmem_gpu_free_hidden_ratio",
-               .type = kGauge,
-               .help = "Share of the available memory that CUDA does not report as free, because "
-                       "it is cache now: near 1 a program that sizes itself by cudaMemGetInfo "
-                       "believes that memory is full. Only where the GPU shares this memory."},
+    gauge("jetmem_memory_available_ratio",
+          "Available memory as a share of all (MemAvailable divided by MemTotal): what programs, "
+          "and an integrated GPU, can still allocate without swapping. Below a few percent the "
+          "machine stalls, and then the kernel kills processes (OOM)."),
+    gauge("jetmem_memory_free_ratio",
+          "Share of memory that is unused, not even as cache (MemFree divided by MemTotal). Low is "
+          "normal on a machine that has been up for a while."),
+    gauge("jetmem_gpu_free_hidden_ratio",
+          "Share of the available memory that CUDA does not report as free, because it is cache "
+          "now: near 1 a program that sizes itself by cudaMemGetInfo believes that memory is full. "
+          "Only where the GPU shares this memory."),
 };
 enum Metric { kAvailable, kFree, kHidden };
 

@@ -8,11 +8,10 @@ namespace jetmem {
 namespace {
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_memory_pressure_level",
-               .type = MetricType::kGauge,
-               .help = "Memory pressure: 0 none; 1 the kernel reclaims caches, normal for a "
-                       "moment; 2 programs stall on memory; 3 almost everything stalls. From "
-                       "pressure stall information and zone watermarks."},
+    gauge("jetmem_memory_pressure_level",
+          "Memory pressure: 0 none; 1 the kernel reclaims caches, normal for a moment; 2 programs "
+          "stall on memory; 3 almost everything stalls. From pressure stall information and zone "
+          "watermarks."),
 };
 
 constexpr std::array<std::string_view, 2> kSources{"pressure", "zoneinfo"};

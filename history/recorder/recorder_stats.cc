@@ -4,86 +4,56 @@
 namespace jetmem {
 namespace {
 
-constexpr auto kGauge = MetricType::kGauge;
-constexpr auto kCounter = MetricType::kCounter;
-
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_history_up",
-               .type = kGauge,
-               .help = "1 while the flight recorder can write its file; 0 while it cannot: "
-                       "what it records stays in memory, and the oldest of it is lost after "
-                       "about an hour. The journal of jetmemd has the reason. Absent when the "
-                       "recorder is disabled."},
-    Descriptor{.name = "jetmem_history_bytes",
-               .type = kGauge,
-               .help =
-                   "Disk space of the flight recorder: its file, SQLite's journal and index, and "
-                   "quarantined files."},
-    Descriptor{.name = "jetmem_history_max_bytes",
-               .type = kGauge,
-               .help = "Limit of that disk space (history.max_size); the oldest values are "
-                       "deleted first."},
-    Descriptor{.name = "jetmem_history_series",
-               .type = kGauge,
-               .help = "Series in the flight recorder's last snapshot."},
-    Descriptor{.name = "jetmem_history_pending_snapshots",
-               .type = kGauge,
-               .help = "Snapshots in memory, not yet written. Up to 180 is normal: they are "
-                       "written every half hour, and at once when there is trouble."},
-    Descriptor{.name = "jetmem_history_snapshots_total",
-               .type = kCounter,
-               .help = "Snapshots taken by the flight recorder since the start."},
-    Descriptor{.name = "jetmem_history_writes_total",
-               .type = kCounter,
-               .help = "Writes of pending snapshots, by reason: full is the half-hourly one; the "
-                       "others are early writes, so that a crash loses less.",
-               .labels = {"reason"},
-               .max_series = 5},
-    Descriptor{.name = "jetmem_history_write_seconds",
-               .type = kGauge,
-               .help = "Duration of the last write. Seconds mean that the disk is slow or worn; "
-                       "sampling does not wait for it."},
-    Descriptor{.name = "jetmem_history_written_bytes_total",
-               .type = kCounter,
-               .help = "Bytes that the flight recorder wrote to the file system: what wears the "
-                       "flash. Absent where the kernel does not count it."},
-    Descriptor{.name = "jetmem_history_errors_total",
-               .type = kCounter,
-               .help = "Failed writes, by reason: disk_full; read_only; hangs, the disk does "
-                       "not answer; damaged, the file is quarantined and a new one started; "
-                       "busy, another program locks the file; io, see the kernel log; "
-                       "no_thread, jetmemd could not start a thread.",
-               .labels = {"reason"},
-               .max_series = 7},
-    Descriptor{.name = "jetmem_history_lost_snapshots_total",
-               .type = kCounter,
-               .help = "Snapshots lost, by reason: not_written, the disk failed and memory was "
-                       "full; no_room, more than 512 series in a snapshot, or 4096 in half a day.",
-               .labels = {"reason"},
-               .max_series = 2},
-    Descriptor{.name = "jetmem_history_lost_events_total",
-               .type = kCounter,
-               .help = "Events lost, by reason: not_written, the disk failed and memory was full; "
-                       "no_room, too many different ones in too short a time.",
-               .labels = {"reason"},
-               .max_series = 2},
-    Descriptor{.name = "jetmem_history_quarantined_files_total",
-               .type = kCounter,
-               .help = "Damaged files quarantined since the start. Their values are no longer "
-                       "shown; they are kept as history.db.damaged-N."},
-    Descriptor{.name = "jetmem_history_read_errors_total",
-               .type = kCounter,
-               .help = "Queries for which the file could not be read. The answer has only what is "
-                       "in memory, and says so. The log has the reason: check the disk and the "
-                       "permissions of history.db."},
-    Descriptor{.name = "jetmem_history_oldest_timestamp_seconds",
-               .type = kGauge,
-               .help = "Time of the oldest recorded value, in seconds since 1970, as of the last "
-                       "write."},
-    Descriptor{.name = "jetmem_history_last_write_timestamp_seconds",
-               .type = kGauge,
-               .help = "Time of the last write, in seconds since 1970. More than an hour ago: see "
-                       "jetmem_history_up."},
+    gauge("jetmem_history_up",
+          "1 while the flight recorder can write its file; 0 while it cannot: what it records "
+          "stays in memory, and the oldest of it is lost after about an hour. The journal of "
+          "jetmemd has the reason. Absent when the recorder is disabled."),
+    gauge("jetmem_history_bytes",
+          "Disk space of the flight recorder: its file, SQLite's journal and index, and "
+          "quarantined files."),
+    gauge("jetmem_history_max_bytes",
+          "Limit of that disk space (history.max_size); the oldest values are deleted first."),
+    gauge("jetmem_history_series", "Series in the flight recorder's last snapshot."),
+    gauge("jetmem_history_pending_snapshots",
+          "Snapshots in memory, not yet written. Up to 180 is normal: they are written every half "
+          "hour, and at once when there is trouble."),
+    counter("jetmem_history_snapshots_total",
+            "Snapshots taken by the flight recorder since the start."),
+    counter("jetmem_history_writes_total",
+            "Writes of pending snapshots, by reason: full is the half-hourly one; the others are "
+            "early writes, so that a crash loses less.",
+            {"reason"}, 5),
+    gauge("jetmem_history_write_seconds",
+          "Duration of the last write. Seconds mean that the disk is slow or worn; sampling does "
+          "not wait for it."),
+    counter("jetmem_history_written_bytes_total",
+            "Bytes that the flight recorder wrote to the file system: what wears the flash. Absent "
+            "where the kernel does not count it."),
+    counter("jetmem_history_errors_total",
+            "Failed writes, by reason: disk_full; read_only; hangs, the disk does not answer; "
+            "damaged, the file is quarantined and a new one started; busy, another program locks "
+            "the file; io, see the kernel log; no_thread, jetmemd could not start a thread.",
+            {"reason"}, 7),
+    counter("jetmem_history_lost_snapshots_total",
+            "Snapshots lost, by reason: not_written, the disk failed and memory was full; no_room, "
+            "more than 512 series in a snapshot, or 4096 in half a day.",
+            {"reason"}, 2),
+    counter("jetmem_history_lost_events_total",
+            "Events lost, by reason: not_written, the disk failed and memory was full; no_room, "
+            "too many different ones in too short a time.",
+            {"reason"}, 2),
+    counter("jetmem_history_quarantined_files_total",
+            "Damaged files quarantined since the start. Their values are no longer shown; they are "
+            "kept as history.db.damaged-N."),
+    counter("jetmem_history_read_errors_total",
+            "Queries for which the file could not be read; their answers contain only what is in "
+            "memory. The log has the reason: check the disk and the permissions of history.db."),
+    gauge("jetmem_history_oldest_timestamp_seconds",
+          "Time of the oldest recorded value, in seconds since 1970, as of the last write."),
+    gauge("jetmem_history_last_write_timestamp_seconds",
+          "Time of the last write, in seconds since 1970. More than an hour ago: see "
+          "jetmem_history_up."),
 };
 enum Metric {
   kUp,

@@ -15,6 +15,7 @@
 #include "daemon/parts/daemon_metrics.h"
 #include "daemon/parts/program_list.h"
 #include "daemon/state/history_feed.h"
+#include "daemon/state_file_metrics.h"
 #include "health/registry.h"
 #include "tests/update.h"
 
@@ -97,7 +98,7 @@ std::vector<MetricGroup> all_groups() {
                       derived_metric->metrics()});
   }
   groups.push_back(
-      {"Alerts", "What the rules say of this device, judged on it.", RuleEvaluator::metrics()});
+      {"Alerts", "The state of the rules as evaluated on this device.", RuleEvaluator::metrics()});
   groups.push_back({"Notifications", "Only while alerts.program is set.", notifier_metrics()});
   groups.push_back({"The flight recorder",
                     "What is kept on the disk; absent when it is switched off.",
@@ -106,12 +107,14 @@ std::vector<MetricGroup> all_groups() {
                     incident_capture_metrics()});
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", daemon_metrics()});
+  groups.push_back({"State files", "What a restart of jetmemd reads back, one series per file.",
+                    kStateFileMetrics});
   for (const auto metrics : program_metrics()) {
-    groups.push_back({"Programs that the daemon runs", "How they fare.", metrics});
+    groups.push_back({"Programs that the daemon runs", "Starts, failures and output.", metrics});
   }
   groups.push_back(
       {"The web server", "Current at each scrape, even when the loop hangs.", web_metrics()});
-  groups.push_back({"Who may ask",
+  groups.push_back({"Access",
                     "Also of the web server: refusals, TLS and passwords. What is about the latter "
                     "two only where http.web_config asks for them.",
                     access_metrics()});

@@ -120,7 +120,7 @@ TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
   follow_log();
   write();
   EXPECT_EQ(fixture.series(), 0U) << "what is in the log still comes";
-  EXPECT_EQ(fixture.left_out("log_not_read_yet"), 2U);
+  EXPECT_EQ(fixture.left_out("log_not_read_yet"), 3U);
   log.caught_up();
   write();
   EXPECT_EQ(fixture.sample("jetmem_smmu_recent_faults{client=\"old\",smmu=\"12000000.iommu\"}"), 0);
@@ -129,6 +129,30 @@ TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
       << "one is known to be recent";
   wait(seconds(45));
   EXPECT_EQ(fixture.sample(kVi), 0) << "a minute from when it was, not from when it was read";
+}
+
+TEST_F(RecentEventsTest, RefusedDmaMemoryNamesTheDeviceForTenMinutes) {
+  constexpr std::string_view kDevice = "jetmem_dma_recent_refusals{device=\"tegra-capture-vi\"}";
+  const auto refuse = [&](std::string_view device, Nanoseconds at) {
+    Event event;
+    event.reset(EventKind::kDmaAllocFailure);
+    event.set_text("dev", device);
+    tally().count(event, at, false);
+  };
+  refuse("old", clock.boot() - minutes(11));
+  follow_log();
+  log.caught_up();
+  write();
+  EXPECT_FALSE(fixture.has(kDevice));
+  EXPECT_FALSE(fixture.has("jetmem_dma_recent_refusals{device=\"old\"}"));
+  refuse("tegra-capture-vi", clock.boot());
+  refuse("tegra-capture-vi", clock.boot());
+  write();
+  EXPECT_EQ(fixture.sample(kDevice), 2);
+  wait(minutes(9));
+  EXPECT_EQ(fixture.sample(kDevice), 2);
+  wait(minutes(1));
+  EXPECT_EQ(fixture.sample(kDevice), 0);
 }
 
 TEST_F(RecentEventsTest, TheProbesAreNot) {
@@ -240,7 +264,7 @@ TEST_F(RecentEventsTest, ClientsAreBounded) {
   begin();
   for (int i = 0; i < 47; ++i) fault("client" + std::to_string(i), clock.boot(), 2);
   write();
-  EXPECT_EQ(faults(), RecentFaults::kMostClients + 2);
+  EXPECT_EQ(faults(), RecentCulprits::kMost + 2);
   EXPECT_EQ(fixture.sample("jetmem_smmu_recent_faults{client=\"other\",smmu=\"other\"}"), 30);
 }
 
@@ -249,7 +273,7 @@ TEST_F(RecentEventsTest, ACaptureHasNoMomentsOfItsOwn) {
   fault("vi", seconds(12), 5, true);
   begin();
   EXPECT_EQ(fixture.series(), 0U);
-  EXPECT_EQ(fixture.left_out("needs_two_readings"), 2U);
+  EXPECT_EQ(fixture.left_out("needs_two_readings"), 3U);
   // A log that grows while we look (a replay): its clock is another.
   clock.advance(seconds(1));
   fault("vi", seconds(90), 7);

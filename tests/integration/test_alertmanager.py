@@ -36,7 +36,7 @@ tests:
       # Blind for less than a quarter of an hour.
       - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}', values: 0x10 1x50 0x20}
       - {series: 'jetmem_alerts_dropped_total{job="jetmem",instance="a"}', values: 7x80}
-      - {series: 'jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}', values: 2x80}
+      - {series: 'jetmem_state_file_failures_total{job="jetmem",instance="a",file="alerts.json"}', values: 2x80}
     promql_expr_test:
       - {expr: 'ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}', eval_time: 15m, exp_samples: []}
       - {expr: 'count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})', eval_time: 15m, exp_samples: [{value: 1}]}
@@ -87,7 +87,7 @@ tests:
       - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}', values: 0x20 1x100}
       - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="B",severity="info"}', values: 0x120}
       - {series: 'jetmem_alerts_dropped_total{job="jetmem",instance="a"}', values: 7x20 8x100}
-      - {series: 'jetmem_alert_state_store_failures_total{job="jetmem",instance="a"}', values: 0x20 1x100}
+      - {series: 'jetmem_state_file_failures_total{job="jetmem",instance="a",file="alerts.json"}', values: 0x20 1x100}
     promql_expr_test:
       - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 8m
@@ -96,7 +96,7 @@ tests:
           - {labels: '{alertname="JetmemNoRules",severity="critical"}', value: 1}
           - {labels: '{alertname="JetmemRulesSeriesRefused",severity="warning"}', value: 1}
           - {labels: '{alertname="JetmemAlertsDropped",severity="warning"}', value: 1}
-          - {labels: '{alertname="JetmemAlertStateNotSaved",severity="warning"}', value: 1}
+          - {labels: '{alertname="JetmemStateNotSaved",severity="warning"}', value: 1}
       - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
         eval_time: 28m
         exp_samples:

@@ -5,61 +5,46 @@ namespace jetmem {
 namespace {
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_http_refused_total",
-               .type = MetricType::kCounter,
-               .help =
-                   "Connections and requests refused to protect the device. "
-                   "client_connections: the client has http.max_connections_per_client open; "
-                   "slow_request, slow_reader: sent its request or read its answer too slowly; "
-                   "idle_evicted: closed for a new client; response_memory: unread answers fill "
-                   "the memory for them; password_queue: too many passwords wait to be checked; "
-                   "host: the Host header is not a name of this device (http.hosts).",
-               .labels = {"reason"},
-               .max_series = kRefusalNames.size()},
-    Descriptor{.name = "jetmem_http_response_buffer_bytes",
-               .help = "Bytes of answers that clients have not read yet. An answer that several "
-                       "clients read counts once."},
-    Descriptor{.name = "jetmem_http_throttled_seconds_total",
-               .type = MetricType::kCounter,
-               .help = "How long the web server has paused because it had used its share of CPU "
-                       "time, half of one CPU. It grows while a client floods the port."},
-    Descriptor{.name = "jetmem_http_web_config_ok",
-               .help = "1 while the web configuration in force is that of its files. 0: the files "
-                       "have errors, or protect less than before without a reload; the previous "
-                       "configuration stays in force, or TCP ports stay closed if there is none. "
-                       "The log has the reason."},
-    Descriptor{.name = "jetmem_http_web_config_loads_total",
-               .type = MetricType::kCounter,
-               .help = "Reads of the web configuration and its certificates, by result (ok, "
-                       "failed).",
-               .labels = {"result"},
-               .max_series = 2},
-    Descriptor{.name = "jetmem_http_certificate_expiry_timestamp_seconds",
-               .help = "When the served certificate expires, in seconds since 1970."},
-    Descriptor{.name = "jetmem_http_tls_handshake_failures_total",
-               .type = MetricType::kCounter,
-               .help = "Failed TLS handshakes. client_certificate: the client's certificate is "
-                       "missing or not accepted; timeout: not complete within "
-                       "http.request_timeout; other: the client disconnected, does not trust the "
-                       "device's certificate, or offers no accepted version of TLS.",
-               .labels = {"reason"},
-               .max_series = kHandshakeFailureNames.size()},
-    Descriptor{.name = "jetmem_http_auth_failures_total",
-               .type = MetricType::kCounter,
-               .help = "Requests refused with 401. missing: no user and password, as in a "
-                       "browser's first request; invalid: wrong user or password.",
-               .labels = {"reason"},
-               .max_series = kAuthFailureNames.size()},
-    Descriptor{.name = "jetmem_http_password_checks_total",
-               .type = MetricType::kCounter,
-               .help = "Passwords checked against their bcrypt hash, by result (valid, invalid). "
-                       "Results are remembered, so a steady client adds one check.",
-               .labels = {"result"},
-               .max_series = 2},
-    Descriptor{.name = "jetmem_http_password_check_seconds_total",
-               .type = MetricType::kCounter,
-               .help = "CPU time spent on checking passwords. After a wrong one the next check "
-                       "waits three times as long as that check took."},
+    counter(
+        "jetmem_http_refused_total",
+        "Connections and requests refused to protect the device. client_connections: the client "
+        "has http.max_connections_per_client open; slow_request, slow_reader: sent its request or "
+        "read its answer too slowly; idle_evicted: closed for a new client; response_memory: "
+        "unread answers fill the memory for them; password_queue: too many passwords wait to be "
+        "checked; host: the Host header is not a name of this device (http.hosts).",
+        {"reason"}, kRefusalNames.size()),
+    gauge("jetmem_http_response_buffer_bytes",
+          "Bytes of answers that clients have not read yet. An answer that several clients read "
+          "counts once."),
+    counter("jetmem_http_throttled_seconds_total",
+            "How long the web server has paused because it had used its share of CPU time, half of "
+            "one CPU. It grows while a client floods the port."),
+    gauge("jetmem_http_web_config_ok",
+          "1 while the web configuration in force is that of its files. 0: the files have errors, "
+          "or protect less than before without a reload; the previous configuration stays in "
+          "force, or TCP ports stay closed if there is none. The log has the reason."),
+    counter("jetmem_http_web_config_loads_total",
+            "Reads of the web configuration and its certificates, by result (ok, failed).",
+            {"result"}, 2),
+    gauge("jetmem_http_certificate_expiry_timestamp_seconds",
+          "When the served certificate expires, in seconds since 1970."),
+    counter("jetmem_http_tls_handshake_failures_total",
+            "Failed TLS handshakes. client_certificate: the client's certificate is missing or not "
+            "accepted; timeout: not complete within http.request_timeout; other: the client "
+            "disconnected, does not trust the device's certificate, or offers no accepted version "
+            "of TLS.",
+            {"reason"}, kHandshakeFailureNames.size()),
+    counter("jetmem_http_auth_failures_total",
+            "Requests refused with 401. missing: no user and password, as in a browser's first "
+            "request; invalid: wrong user or password.",
+            {"reason"}, kAuthFailureNames.size()),
+    counter("jetmem_http_password_checks_total",
+            "Passwords checked against their bcrypt hash, by result (valid, invalid). Results are "
+            "remembered, so a steady client adds one check.",
+            {"result"}, 2),
+    counter("jetmem_http_password_check_seconds_total",
+            "CPU time spent on checking passwords. After a wrong one the next check waits three "
+            "times as long as that check took."),
 };
 constexpr const Descriptor& kRefused = kMetrics[0];
 constexpr const Descriptor& kBuffered = kMetrics[1];

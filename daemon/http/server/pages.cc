@@ -176,7 +176,7 @@ Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
 Answer Pages::alerts_page(const Request& request) {
   const Nanoseconds age = this->age(buffer_.latest());
   if (age > readiness_.timeout()) {
-    return text_answer(503, sampling_problem() + "; nobody can say now what fires\n");
+    return text_answer(503, sampling_problem() + "; it is unknown which alerts fire\n");
   }
   const AlertsNow& now = alerts_.latest();
   const std::string problem = alert_engine_problem(now, clock_.boot(), readiness_.timeout());

@@ -7,37 +7,32 @@ namespace jetmem {
 namespace {
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_samples_age_seconds",
-               .help = "Age of the samples on this page. It follows the sampling interval; when it "
-                       "grows, the daemon's loop is late or stuck."},
-    Descriptor{.name = "jetmem_sampling_stalled",
-               .help = "1 when sampling has stopped for so long that its series are omitted from "
-                       "this page, because they are no longer true. The daemon has a problem, not "
-                       "necessarily the memory: see journalctl -u jetmemd."},
-    Descriptor{.name = "jetmem_http_requests_total",
-               .type = MetricType::kCounter,
-               .help = "HTTP requests answered, by path and status code. All paths that do not "
-                       "exist count as other.",
-               .labels = {"path", "code"},
-               .max_series = WebMetrics::kPaths.size() * WebMetrics::kCodes.size()},
-    Descriptor{.name = "jetmem_http_connections",
-               .help = "HTTP connections open now. At http.max_connections new clients wait."},
-    Descriptor{.name = "jetmem_http_listen_failures_total",
-               .type = MetricType::kCounter,
-               .help = "Failed attempts to listen on a configured address; each is repeated until "
-                       "it succeeds."},
-    Descriptor{.name = "jetmem_http_accept_failures_total",
-               .type = MetricType::kCounter,
-               .help = "Connections not accepted, or closed unanswered, because file descriptors "
-                       "or memory ran out."},
-    Descriptor{.name = "jetmem_http_history_stuck",
-               .help = "1 while a query of the history has been running for more than 5 seconds. "
-                       "No other is started: /api/v1/history, events and doctor answer 503. The "
-                       "disk may hang; see journalctl -k."},
-    Descriptor{.name = "jetmem_http_history_timeouts_total",
-               .type = MetricType::kCounter,
-               .help = "Queries of the history that were not answered in time, or not started "
-                       "because another one was still running. The disk is slow or hangs."},
+    gauge("jetmem_samples_age_seconds",
+          "Age of the samples on this page. It follows the sampling interval; when it grows, the "
+          "daemon's loop is late or stuck."),
+    gauge("jetmem_sampling_stalled",
+          "1 when sampling has stopped for so long that its series are omitted from this page, "
+          "because they are no longer true. The daemon has a problem, not necessarily the memory: "
+          "see journalctl -u jetmemd."),
+    counter("jetmem_http_requests_total",
+            "HTTP requests answered, by path and status code. All paths that do not exist count as "
+            "other.",
+            {"path", "code"}, WebMetrics::kPaths.size() * WebMetrics::kCodes.size()),
+    gauge("jetmem_http_connections",
+          "HTTP connections open now. At http.max_connections new clients wait."),
+    counter(
+        "jetmem_http_listen_failures_total",
+        "Failed attempts to listen on a configured address; each is repeated until it succeeds."),
+    counter("jetmem_http_accept_failures_total",
+            "Connections not accepted, or closed unanswered, because file descriptors or memory "
+            "ran out."),
+    gauge("jetmem_http_history_stuck",
+          "1 while a query of the history has been running for more than 5 seconds. No other is "
+          "started: /api/v1/history, events and doctor answer 503. The disk may hang; see "
+          "journalctl -k."),
+    counter("jetmem_http_history_timeouts_total",
+            "Queries of the history that were not answered in time, or not started because another "
+            "one was still running. The disk is slow or hangs."),
 };
 constexpr const Descriptor& kPageAge = kMetrics[0];
 constexpr const Descriptor& kStalled = kMetrics[1];

@@ -410,6 +410,7 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
   EXPECT_EQ(drops("stopping"), 3);
   EXPECT_EQ(drops("disabled"), 0);
   EXPECT_EQ(read("alert-hook.json"), file);
+  EXPECT_EQ(value("jetmem_state_file_failures_total{file=\"alert-hook.json\"}"), 0);
   settings.program = script("echo $JETMEM_ALERT >> " + directory + "/sent");
   hook = std::make_unique<Notifier>(clock, spawner, log, options);
   hook->apply(settings);

@@ -112,7 +112,7 @@ TEST_F(EventLogTest, WhatWasThereBeforeUsIsReportedOnceWithItsCount) {
   EXPECT_EQ(field(0, "JETMEM_BEFORE_START"), "1");
   EXPECT_EQ(field(0, "JETMEM_EVENT_COUNT"), "1000");
   EXPECT_EQ(
-      log_.entries[0].message.rfind("before jetmemd came to read it, 1000 times, first seen ", 0),
+      log_.entries[0].message.rfind("before jetmemd started, 1000 times, first seen ", 0),
       0U)
       << log_.entries[0].message;
   wait(hours(1));

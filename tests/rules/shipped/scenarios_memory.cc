@@ -74,15 +74,14 @@ std::vector<Scenario> memory_stories() {
 
       {.rule = "JetmemDmaAllocationFailing",
        .fires = R"(
-    0s      kernel_recent_events{kind=dma_alloc_failure} = 0   -> inactive
-    5m      kernel_recent_events{kind=dma_alloc_failure} = 1   -> firing
-    15m     kernel_recent_events{kind=dma_alloc_failure} = 0   -> inactive)",
-       .labels = "kind=dma_alloc_failure",
+    5m      dma_recent_refusals{device=tegra-capture-vi} = 1   -> firing
+    15m     dma_recent_refusals{device=tegra-capture-vi} = 0   -> inactive)",
+       .labels = "device=tegra-capture-vi",
        // One long ago that is read only now; jetmem's probe; a log that is no longer followed.
        .quiet = R"(
-    0s      kernel_recent_events{kind=dma_alloc_failure} = 0; kernel_events_total{kind=dma_alloc_failure,origin=system} = 0  -> inactive
+    0s      dma_recent_refusals{device=vi} = 0; kernel_events_total{kind=dma_alloc_failure,origin=system} = 0  -> inactive
     5m      kernel_events_total{kind=dma_alloc_failure,origin=system} = 3; kernel_events_total{kind=dma_alloc_failure,origin=probe} = 1  -> inactive
-    20m     kernel_recent_events{kind=dma_alloc_failure} = gone  -> inactive
+    20m     dma_recent_refusals{device=vi} = gone                -> inactive
     40m                                                          -> inactive)"},
 
       {.rule = "JetmemBuddyFragmented",

@@ -325,9 +325,9 @@ void describe_reaper(const Event& event, std::string& out) {
 void describe(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kOomInvoked:
-      out += process_in_words(event) + " asked for memory that was not there";
+      out += process_in_words(event) + " requested memory and none was available";
       if (const auto order = event.number("order")) out += " (" + order_in_words(*order) + ")";
-      out += ", and the kernel looked for a process to kill";
+      out += ": the kernel looked for a process to kill";
       break;
     case EventKind::kOomKill:
     case EventKind::kOomKillMemcg:

@@ -21,7 +21,7 @@ LOSSES = (
     ("jetmem_log_dropped_total", "log entries", {}),
     ("jetmem_log_failures_total", "log entries refused", {}),
     ("jetmem_alerts_dropped_total", "alerts not followed", {}),
-    ("jetmem_alert_state_store_failures_total", "alerts not kept over a restart", {}),
+    ("jetmem_state_file_failures_total", "state files not read or written", {}),
     ("jetmem_notifications_dropped_total", "notifications dropped", {}),
     ("jetmem_notifications_total", "calls of the hook that failed", {"result": "!=ok"}),
     ("jetmem_captures_total", "bundles not written", {"outcome": "!=ok"}),
