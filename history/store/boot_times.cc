@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/try.h"
 #include "history/store/sqlite.h"
 #include "history/store/store.h"
 
@@ -75,10 +76,9 @@ Result<BootTimes> BootTimes::load(sqlite3* db) {
               "FROM boots LEFT JOIN (SELECT boot, max(trust) AS trust, offset FROM looks GROUP BY "
               "boot) ON boot=number ORDER BY number DESC");
   for (;;) {
-    const auto row = query.next();
-    if (!row) return tl::unexpected(row.error());
+    JETMEM_ASSIGN(const auto row, query.next());
     // Older ones are unknown then, and tidying drops what is of no boot that is known.
-    if (!*row || boots.size() == kMaxBoots) break;
+    if (!row || boots.size() == kMaxBoots) break;
     BootTime boot;
     boot.number = query.number(0);
     boot.boot_id = query.text(1);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/try.h"
 #include "history/format/bytes.h"
 #include "history/format/column.h"
 #include "history/store/schema.h"
@@ -21,9 +22,8 @@ tl::unexpected<Error> damaged(const ChunkHead& chunk, std::string_view what) {
 
 Result<std::string> blob_of(sqlite3* db, std::string_view sql, std::int64_t key) {
   Query query(db, sql);
-  const auto row = query.bind(key).next();
-  if (!row) return tl::unexpected(row.error());
-  return *row ? std::string(query.blob(0)) : std::string();
+  JETMEM_ASSIGN(const auto row, query.bind(key).next());
+  return row ? std::string(query.blob(0)) : std::string();
 }
 
 }  // namespace
@@ -55,9 +55,8 @@ Result<std::vector<ChunkHead>> list_chunks(sqlite3* db, std::optional<Resolution
               "resolution=?1 OR ?1<0 ORDER BY boot, first, resolution, number");
   query.bind(resolution ? static_cast<std::int64_t>(*resolution) : -1);
   for (;;) {
-    const auto row = query.next();
-    if (!row) return tl::unexpected(row.error());
-    if (!*row) return chunks;
+    JETMEM_ASSIGN(const auto row, query.next());
+    if (!row) return chunks;
     ChunkHead chunk;
     chunk.number = query.number(0);
     chunk.boot = query.number(2);
@@ -78,9 +77,9 @@ Result<std::vector<ChunkHead>> list_chunks(sqlite3* db, std::optional<Resolution
 }
 
 Result<std::vector<Nanoseconds>> chunk_times(sqlite3* db, const ChunkHead& chunk) {
-  const auto blob = blob_of(db, "SELECT times FROM chunks WHERE number=?", chunk.number);
-  if (!blob) return tl::unexpected(blob.error());
-  std::string_view bytes = *blob;
+  JETMEM_ASSIGN(const auto blob,
+                blob_of(db, "SELECT times FROM chunks WHERE number=?", chunk.number));
+  std::string_view bytes = blob;
   std::vector<Nanoseconds> times;
   times.reserve(chunk.steps);
   std::uint64_t at = 0;
@@ -99,9 +98,9 @@ Result<std::vector<Nanoseconds>> chunk_times(sqlite3* db, const ChunkHead& chunk
 }
 
 Result<std::vector<std::int64_t>> chunk_members(sqlite3* db, const ChunkHead& chunk) {
-  const auto blob = blob_of(db, "SELECT members FROM chunks WHERE number=?", chunk.number);
-  if (!blob) return tl::unexpected(blob.error());
-  std::string_view bytes = *blob;
+  JETMEM_ASSIGN(const auto blob,
+                blob_of(db, "SELECT members FROM chunks WHERE number=?", chunk.number));
+  std::string_view bytes = blob;
   std::vector<std::int64_t> members;
   std::uint64_t number = 0;
   while (!bytes.empty()) {
@@ -124,18 +123,16 @@ Result<std::string> chunk_column(sqlite3* db, const ChunkHead& chunk, std::int64
 Result<std::vector<StepValue>> decode_steps(std::string_view column, const ChunkHead& chunk) {
   std::vector<StepValue> steps(chunk.steps);
   if (chunk.resolution == Resolution::kRaw) {
-    const auto values = decode_column(column, chunk.steps);
-    if (!values) return tl::unexpected(values.error());
+    JETMEM_ASSIGN(const auto values, decode_column(column, chunk.steps));
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const double value = (*values)[i];
+      const double value = values[i];
       if (!std::isnan(value)) steps[i] = {1, value, value, value};
     }
     return steps;
   }
-  const auto roll_up = decode_roll_up(column, chunk.steps);
-  if (!roll_up) return tl::unexpected(roll_up.error());
+  JETMEM_ASSIGN(const auto roll_up, decode_roll_up(column, chunk.steps));
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i] = {roll_up->count[i], roll_up->min[i], roll_up->average[i], roll_up->max[i]};
+    steps[i] = {roll_up.count[i], roll_up.min[i], roll_up.average[i], roll_up.max[i]};
   }
   return steps;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/try.h"
 #include "history/store/sqlite.h"
 
 namespace jetmem {
@@ -32,9 +33,8 @@ CREATE TABLE events(id INTEGER PRIMARY KEY AUTOINCREMENT, boot INTEGER NOT NULL,
 )";
 
 Result<void> create_tables(sqlite3* db) {
-  const auto tables = query_number(db, "SELECT count(*) FROM sqlite_master");
-  if (!tables) return tl::unexpected(tables.error());
-  if (*tables != 0) return fail(Errc::kMalformed, "tables without a schema number");
+  JETMEM_ASSIGN(const auto tables, query_number(db, "SELECT count(*) FROM sqlite_master"));
+  if (tables != 0) return fail(Errc::kMalformed, "tables without a schema number");
   return run_sql(db, kTables);
 }
 
@@ -55,29 +55,23 @@ constexpr std::array<std::string_view, 9> kNames{"facts", "boots",   "looks",   
 std::span<const SizeStep> schema_ladder() { return kLadder; }
 
 Result<bool> climb(sqlite3* db, std::span<const SizeStep> ladder) {
-  const auto version = query_number(db, "PRAGMA user_version");
-  if (!version) return tl::unexpected(version.error());
+  JETMEM_ASSIGN(const auto version, query_number(db, "PRAGMA user_version"));
   const auto top = static_cast<std::int64_t>(ladder.size());
-  if (*version == top) return false;
-  if (*version < 0 || *version > top) {
+  if (version == top) return false;
+  if (version < 0 || version > top) {
     return fail(Errc::kInvalid,
-                "schema " + std::to_string(*version) + ", expected at most " + std::to_string(top));
+                "schema " + std::to_string(version) + ", expected at most " + std::to_string(top));
   }
-  auto transaction = Transaction::begin(db, true);
-  if (!transaction) return tl::unexpected(transaction.error());
-  for (auto size_step = static_cast<std::size_t>(*version); size_step < ladder.size();
-       ++size_step) {
+  JETMEM_ASSIGN(auto transaction, Transaction::begin(db, true));
+  for (auto size_step = static_cast<std::size_t>(version); size_step < ladder.size(); ++size_step) {
     if (auto done = ladder[size_step](db); !done) {
       return tl::unexpected(
           std::move(done.error()).within("from schema " + std::to_string(size_step)));
     }
   }
-  if (auto done = run_sql(db, "PRAGMA user_version=" + std::to_string(top) +
-                                  ";PRAGMA application_id=" + std::to_string(kApplicationId));
-      !done) {
-    return tl::unexpected(done.error());
-  }
-  if (auto done = transaction->commit(); !done) return tl::unexpected(done.error());
+  JETMEM_TRY(run_sql(db, "PRAGMA user_version=" + std::to_string(top) +
+                             ";PRAGMA application_id=" + std::to_string(kApplicationId)));
+  JETMEM_TRY(transaction.commit());
   return true;
 }
 
@@ -86,16 +80,15 @@ Result<void> check_tables(sqlite3* db) {
     Query query(db,
                 "SELECT 1 FROM sqlite_master WHERE type='table' AND name=? AND rootpage>0 "
                 "AND upper(sql) LIKE 'CREATE TABLE%'");
-    const auto row = query.bind(name).next();
-    if (!row) return tl::unexpected(row.error());
-    if (!*row) return fail(Errc::kMalformed, "no table '" + std::string(name) + "'");
+    JETMEM_ASSIGN(const auto row, query.bind(name).next());
+    if (!row) return fail(Errc::kMalformed, "no table '" + std::string(name) + "'");
   }
   // Nothing else that would run by itself.
-  const auto others = query_number(db,
-                                   "SELECT count(*) FROM sqlite_master WHERE type IN ('view',"
-                                   "'trigger') OR rootpage IS NULL OR rootpage<=0");
-  if (!others) return tl::unexpected(others.error());
-  if (*others != 0) return fail(Errc::kMalformed, "views or triggers, expected none");
+  JETMEM_ASSIGN(const auto others,
+                query_number(db,
+                             "SELECT count(*) FROM sqlite_master WHERE type IN ('view',"
+                             "'trigger') OR rootpage IS NULL OR rootpage<=0"));
+  if (others != 0) return fail(Errc::kMalformed, "views or triggers, expected none");
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/text/text.h"
+#include "base/try.h"
 
 namespace jetmem {
 namespace {
@@ -151,15 +152,12 @@ Result<void> run_sql(sqlite3* db, const std::string& sql) {
 
 Result<std::int64_t> query_number(sqlite3* db, std::string_view sql) {
   Query query(db, sql);
-  const auto row = query.next();
-  if (!row) return tl::unexpected(row.error());
-  return *row ? query.number(0) : 0;
+  JETMEM_ASSIGN(const auto row, query.next());
+  return row ? query.number(0) : 0;
 }
 
 Result<Transaction> Transaction::begin(sqlite3* db, bool to_write) {
-  if (auto begun = run_sql(db, to_write ? "BEGIN IMMEDIATE" : "BEGIN"); !begun) {
-    return tl::unexpected(begun.error());
-  }
+  JETMEM_TRY(run_sql(db, to_write ? "BEGIN IMMEDIATE" : "BEGIN"));
   return Transaction(db);
 }
 

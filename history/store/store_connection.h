@@ -36,8 +36,14 @@ struct HistoryStore::Connection {
   // Before each use: the file is still the one at its path, else it is opened again.
   Result<void> ready();
   void close();
-  // Passes `error` on, having noted whether the file is damaged.
-  Error noted(Error error);
+  // Calls `f` with the file ready, and notes whether it found the file damaged.
+  template <class F>
+  auto use(const F& f) -> decltype(f()) {
+    auto opened = ready();
+    auto result = opened ? f() : tl::unexpected(std::move(opened).error());
+    if (!result && result.error().code == Errc::kMalformed) damaged_ = true;
+    return result;
+  }
 
   // store_room.cc: the budget. Pages of a transaction that writes `bytes` of rows.
   void share_out();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "base/try.h"
 #include "history/store/chunks.h"
 #include "history/store/store_connection.h"
 
@@ -55,77 +56,64 @@ bool needed(const EventsQuery& requested, const EventRecord& event, const Query&
 
 Result<EventsPast> HistoryStore::events(const EventsQuery& requested) {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const auto transaction = Transaction::begin(c.db.get(), false);
-  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
-  const auto times = BootTimes::load(c.db.get());
-  if (!times) return tl::unexpected(c.noted(times.error()));
-  EventsPast past;
-  const std::size_t most = std::min(requested.most, kMostEvents);
-  Query query(c.db.get(),
-              "SELECT id, boot, what, kind, severity, origin, subject, summary, fields, "
-              "at, wall, placed, count, until FROM events WHERE id<? ORDER BY id DESC");
-  query.bind(requested.before.value_or(INT64_MAX));
-  for (;;) {
-    const auto row = query.next();
-    if (!row) return tl::unexpected(c.noted(row.error()));
-    if (!*row) return past;
-    const BootTime* boot = times->find(query.number(1));
-    EventRecord event = event_of(query, boot);
-    if (!needed(requested, event, query, boot)) continue;
-    if (past.events.size() == most) {
-      past.more = true;
-      return past;
+  return c.use([&]() -> Result<EventsPast> {
+    JETMEM_ASSIGN(const auto transaction, Transaction::begin(c.db.get(), false));
+    JETMEM_ASSIGN(const auto times, BootTimes::load(c.db.get()));
+    EventsPast past;
+    const std::size_t most = std::min(requested.most, kMostEvents);
+    Query query(c.db.get(),
+                "SELECT id, boot, what, kind, severity, origin, subject, summary, fields, "
+                "at, wall, placed, count, until FROM events WHERE id<? ORDER BY id DESC");
+    query.bind(requested.before.value_or(INT64_MAX));
+    for (;;) {
+      JETMEM_ASSIGN(const auto row, query.next());
+      if (!row) return past;
+      const BootTime* boot = times.find(query.number(1));
+      EventRecord event = event_of(query, boot);
+      if (!needed(requested, event, query, boot)) continue;
+      if (past.events.size() == most) {
+        past.more = true;
+        return past;
+      }
+      past.events.push_back(std::move(event));
     }
-    past.events.push_back(std::move(event));
-  }
+  });
 }
 
 Result<HistoryFacts> HistoryStore::facts() {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const auto transaction = Transaction::begin(c.db.get(), false);
-  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
-  const auto times = BootTimes::load(c.db.get());
-  if (!times) return tl::unexpected(c.noted(times.error()));
-  HistoryFacts facts;
-  facts.location = c.options.file;
-  facts.bytes = bytes();
-  const auto ask = [&](std::string_view sql, auto& into) -> Result<void> {
-    const auto number = query_number(c.db.get(), sql);
-    if (!number) return tl::unexpected(c.noted(number.error()));
-    into = std::decay_t<decltype(into)>(*number);
-    return {};
-  };
-  if (auto done = ask("SELECT count(*) FROM series", facts.series); !done) {
-    return tl::unexpected(done.error());
-  }
-  if (auto done = ask("SELECT count(*) FROM events", facts.events); !done) {
-    return tl::unexpected(done.error());
-  }
-  if (auto done = ask("SELECT value FROM facts WHERE name='raw_step'", facts.raw_step); !done) {
-    return tl::unexpected(done.error());
-  }
-  if (auto done = ask("PRAGMA user_version", facts.schema); !done) {
-    return tl::unexpected(done.error());
-  }
-  const auto chunks = list_chunks(c.db.get(), std::nullopt);
-  if (!chunks) return tl::unexpected(c.noted(chunks.error()));
-  for (const ChunkHead& chunk : *chunks) {
-    const BootTime* boot = times->find(chunk.boot);
-    if (boot == nullptr) continue;
-    const Nanoseconds first = boot->wall(chunk.first);
-    const Nanoseconds last = boot->wall(chunk.last);
-    facts.oldest = std::min(facts.oldest.value_or(first), first);
-    facts.newest = std::max(facts.newest.value_or(last), last);
-  }
-  for (const BootTime& boot : times->boots()) {
-    facts.boots.push_back(
-        {boot.number, boot.boot_id, boot.wall(boot.first), boot.wall(boot.last), boot.trusted});
-  }
-  for (const std::string& messages : c.messages)
-    facts.problem += (facts.problem.empty() ? "" : "; ") + messages;
-  return facts;
+  return c.use([&]() -> Result<HistoryFacts> {
+    JETMEM_ASSIGN(const auto transaction, Transaction::begin(c.db.get(), false));
+    JETMEM_ASSIGN(const auto times, BootTimes::load(c.db.get()));
+    HistoryFacts facts;
+    facts.location = c.options.file;
+    facts.bytes = bytes();
+    const auto ask = [&](std::string_view sql, auto& into) -> Result<void> {
+      JETMEM_ASSIGN(const auto number, query_number(c.db.get(), sql));
+      into = std::decay_t<decltype(into)>(number);
+      return {};
+    };
+    JETMEM_TRY(ask("SELECT count(*) FROM series", facts.series));
+    JETMEM_TRY(ask("SELECT count(*) FROM events", facts.events));
+    JETMEM_TRY(ask("SELECT value FROM facts WHERE name='raw_step'", facts.raw_step));
+    JETMEM_TRY(ask("PRAGMA user_version", facts.schema));
+    JETMEM_ASSIGN(const auto chunks, list_chunks(c.db.get(), std::nullopt));
+    for (const ChunkHead& chunk : chunks) {
+      const BootTime* boot = times.find(chunk.boot);
+      if (boot == nullptr) continue;
+      const Nanoseconds first = boot->wall(chunk.first);
+      const Nanoseconds last = boot->wall(chunk.last);
+      facts.oldest = std::min(facts.oldest.value_or(first), first);
+      facts.newest = std::max(facts.newest.value_or(last), last);
+    }
+    for (const BootTime& boot : times.boots()) {
+      facts.boots.push_back(
+          {boot.number, boot.boot_id, boot.wall(boot.first), boot.wall(boot.last), boot.trusted});
+    }
+    for (const std::string& messages : c.messages)
+      facts.problem += (facts.problem.empty() ? "" : "; ") + messages;
+    return facts;
+  });
 }
 
 }  // namespace jetmem

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/try.h"
 #include "history/format/column.h"
 #include "history/store/chunks.h"
 #include "history/store/store_connection.h"
@@ -62,24 +63,22 @@ Result<void> HistoryStore::Connection::roll_up_window(const BootTime& of, Resolu
   const bool over = of.number != current;
   const bool minutes = to == Resolution::kMinute;
   const Nanoseconds step = resolution_step(to, options.raw_step);
-  const auto chunks = list_chunks(db.get(), minutes ? Resolution::kRaw : Resolution::kMinute);
-  if (!chunks) return tl::unexpected(chunks.error());
+  JETMEM_ASSIGN(const auto chunks,
+                list_chunks(db.get(), minutes ? Resolution::kRaw : Resolution::kMinute));
   std::vector<Source> sources;
   std::vector<std::vector<Nanoseconds>> times;
   std::vector<Nanoseconds> steps;
   std::vector<std::int64_t> members;
-  for (const ChunkHead& chunk : *chunks) {
+  for (const ChunkHead& chunk : chunks) {
     if (chunk.boot != of.number || chunk.last < begin || chunk.first >= end) continue;
-    auto when = chunk_times(db.get(), chunk);
-    if (!when) return tl::unexpected(when.error());
-    auto who = chunk_members(db.get(), chunk);
-    if (!who) return tl::unexpected(who.error());
-    for (const Nanoseconds time : *when) {
+    JETMEM_ASSIGN(auto when, chunk_times(db.get(), chunk));
+    JETMEM_ASSIGN(auto who, chunk_members(db.get(), chunk));
+    for (const Nanoseconds time : when) {
       if (time >= begin && time < end) steps.push_back(floor_to(time, step));
     }
-    members.insert(members.end(), who->begin(), who->end());
-    sources.push_back({chunk, std::move(*who), {}});
-    times.push_back(std::move(*when));
+    members.insert(members.end(), who.begin(), who.end());
+    sources.push_back({chunk, std::move(who), {}});
+    times.push_back(std::move(when));
   }
   const auto unique = [](auto& values) {
     std::sort(values.begin(), values.end());
@@ -115,9 +114,8 @@ Result<void> HistoryStore::Connection::roll_up_window(const BootTime& of, Resolu
                 std::vector<double>(steps.size(), none), std::vector<std::uint32_t>(steps.size())};
     for (const Source& source : sources) {
       if (!std::binary_search(source.members.begin(), source.members.end(), series)) continue;
-      const auto column = chunk_column(db.get(), source.chunk, series);
-      if (!column) return tl::unexpected(column.error());
-      const auto values = decode_steps(*column, source.chunk);
+      JETMEM_ASSIGN(const auto column, chunk_column(db.get(), source.chunk, series));
+      const auto values = decode_steps(column, source.chunk);
       if (!values) {
         if (!std::exchange(logged_damaged_column, true)) {
           messages.push_back(options.file + ": " + values.error().message +
@@ -137,40 +135,37 @@ Result<void> HistoryStore::Connection::roll_up_window(const BootTime& of, Resolu
   const Nanoseconds until = over ? std::min(end, steps.back() + step) : end;
   const std::uint64_t pages =
       pages_for(encoded.bytes.size() + 16 * encoded.columns.size() + 9 * steps.size());
-  if (auto room = bytes_free_in_wal(pages); !room) return room;
-  auto transaction = Transaction::begin(db.get(), true);
-  if (!transaction) return tl::unexpected(transaction.error());
-  if (auto room = bytes_free_in_file(pages, current, now); !room) return room;
-  if (auto done = insert_chunk(to, of.number, steps, encoded); !done) return done;
+  JETMEM_TRY(bytes_free_in_wal(pages));
+  JETMEM_ASSIGN(auto transaction, Transaction::begin(db.get(), true));
+  JETMEM_TRY(bytes_free_in_file(pages, current, now));
+  JETMEM_TRY(insert_chunk(to, of.number, steps, encoded));
   Query update(db.get(), minutes ? "UPDATE boots SET minutes_until=? WHERE number=?"
                                  : "UPDATE boots SET quarters_until=? WHERE number=?");
-  if (auto done = update.bind(until.count()).bind(of.number).run(); !done) return done;
-  if (auto done = transaction->commit(); !done) return done;
+  JETMEM_TRY(update.bind(until.count()).bind(of.number).run());
+  JETMEM_TRY(transaction.commit());
   checkpoint();
   return {};
 }
 
 // One window of one boot. False: none is due.
 Result<bool> HistoryStore::Connection::roll_up(std::int64_t current, Nanoseconds now) {
-  const auto times = BootTimes::load(db.get());
-  if (!times) return tl::unexpected(times.error());
+  JETMEM_ASSIGN(const auto times, BootTimes::load(db.get()));
   for (const Resolution to : {Resolution::kMinute, Resolution::kQuarter}) {
     const bool minutes = to == Resolution::kMinute;
     const Nanoseconds window = minutes ? kMinutesWindow : kQuartersWindow;
-    const auto chunks = list_chunks(db.get(), minutes ? Resolution::kRaw : Resolution::kMinute);
-    if (!chunks) return tl::unexpected(chunks.error());
-    for (const BootTime& each : times->boots()) {
+    JETMEM_ASSIGN(const auto chunks,
+                  list_chunks(db.get(), minutes ? Resolution::kRaw : Resolution::kMinute));
+    for (const BootTime& each : times.boots()) {
       const Nanoseconds until = minutes ? each.minutes_until : each.quarters_until;
       // The first step that was not taken in yet, and the end of what there is.
       std::optional<Nanoseconds> first;
       Nanoseconds ready = minutes ? Nanoseconds(0) : each.minutes_until;
-      for (const ChunkHead& chunk : *chunks) {
+      for (const ChunkHead& chunk : chunks) {
         if (chunk.boot != each.number || chunk.last < until) continue;
         Nanoseconds from = chunk.first;
         if (from < until) {
-          const auto steps = chunk_times(db.get(), chunk);
-          if (!steps) return tl::unexpected(steps.error());
-          from = *std::lower_bound(steps->begin(), steps->end(), until);
+          JETMEM_ASSIGN(const auto steps, chunk_times(db.get(), chunk));
+          from = *std::lower_bound(steps.begin(), steps.end(), until);
         }
         first = first ? std::min(*first, from) : from;
         if (minutes) ready = std::max(ready, chunk.last);
@@ -181,11 +176,8 @@ Result<bool> HistoryStore::Connection::roll_up(std::int64_t current, Nanoseconds
       if (!over && ready < end && now < end + kLate + (minutes ? Nanoseconds(0) : kMinutesWindow)) {
         continue;
       }
-      if (auto done = roll_up_window(each, to, std::max(until, floor_to(*first, window)), end,
-                                     current, now);
-          !done) {
-        return tl::unexpected(done.error());
-      }
+      JETMEM_TRY(
+          roll_up_window(each, to, std::max(until, floor_to(*first, window)), end, current, now));
       return true;
     }
   }
@@ -194,18 +186,13 @@ Result<bool> HistoryStore::Connection::roll_up(std::int64_t current, Nanoseconds
 
 Result<bool> HistoryStore::tidy(std::int64_t boot, Nanoseconds boot_now) {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const std::int64_t number = c.number_of(boot);
-  const auto noted = [&](Result<bool> result) -> Result<bool> {
-    if (!result) return tl::unexpected(c.noted(result.error()));
-    return result;
-  };
-  if (auto rolled = noted(c.roll_up(number, boot_now)); !rolled || *rolled) return rolled;
-  if (auto dropped = noted(c.drop_old(number, boot_now)); !dropped || *dropped) return dropped;
-  if (auto forgot = c.forget_unused(number); !forgot) {
-    return tl::unexpected(c.noted(forgot.error()));
-  }
-  return noted(c.shrink());
+  return c.use([&]() -> Result<bool> {
+    const std::int64_t number = c.number_of(boot);
+    if (auto rolled = c.roll_up(number, boot_now); !rolled || *rolled) return rolled;
+    if (auto dropped = c.drop_old(number, boot_now); !dropped || *dropped) return dropped;
+    JETMEM_TRY(c.forget_unused(number));
+    return c.shrink();
+  });
 }
 
 }  // namespace jetmem

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/text/text.h"
+#include "base/try.h"
 #include "base/unique_fd.h"
 #include "history/store/quarantine.h"
 #include "history/store/schema.h"
@@ -73,9 +74,8 @@ int stop_when_late(void* connection) {
 
 Result<void> quick_check(sqlite3* db) {
   Query query(db, "PRAGMA quick_check(1)");
-  const auto row = query.next();
-  if (!row) return tl::unexpected(row.error());
-  if (*row && query.text(0) == "ok") return {};
+  JETMEM_ASSIGN(const auto row, query.next());
+  if (row && query.text(0) == "ok") return {};
   return fail(Errc::kMalformed, "check: " + printable(query.text(0)));
 }
 
@@ -94,11 +94,6 @@ StoreError store_error(const Error& error) {
     default:
       return StoreError::kIo;
   }
-}
-
-Error HistoryStore::Connection::noted(Error error) {
-  if (error.code == Errc::kMalformed) damaged_ = true;
-  return error;
 }
 
 void HistoryStore::Connection::close() {
@@ -170,23 +165,19 @@ Result<void> HistoryStore::Connection::open_to_write() {
     }
     damaged_ = true;
     close();
-    auto name = jetmem::quarantine(
-        options.file, newer ? QuarantineReason::kNewer : QuarantineReason::kDamaged, messages);
-    if (!name) return tl::unexpected(name.error());
+    const auto why = newer ? QuarantineReason::kNewer : QuarantineReason::kDamaged;
+    JETMEM_ASSIGN(const auto name, jetmem::quarantine(options.file, why, messages));
     damaged_ = false;
     ++aside;
-    messages.push_back(opened.error().message + ": set aside as " + *name + ", a new one begun");
+    messages.push_back(opened.error().message + ": set aside as " + name + ", a new one begun");
   }
-  const auto identity = snapshot();
-  if (!identity) return tl::unexpected(identity.error());
-  identity_ = *identity;
+  JETMEM_ASSIGN(identity_, snapshot());
   return begin_boot_again();
 }
 
 Result<void> HistoryStore::Connection::open_once() {
-  const auto identity = snapshot();
-  if (!identity) return tl::unexpected(identity.error());
-  const bool is_new = identity->file == 0;
+  JETMEM_ASSIGN(const auto identity, snapshot());
+  const bool is_new = identity.file == 0;
   if (is_new && exists(options.file + "-wal")) {
     ::unlink((options.file + "-wal").c_str());
     messages.push_back(options.file +
@@ -199,9 +190,7 @@ Result<void> HistoryStore::Connection::open_once() {
     return fail(Errc::kTooLarge, options.file + ": files set aside leave no room within " +
                                      std::to_string(options.max_bytes) + " bytes");
   }
-  if (auto done = connect(options.file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE); !done) {
-    return done;
-  }
+  JETMEM_TRY(connect(options.file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   if (sqlite3_db_readonly(db.get(), "main") == 1) {
     return fail(Errc::kDenied, options.file + ": read-only");
   }
@@ -212,61 +201,53 @@ Result<void> HistoryStore::Connection::open_once() {
 }
 
 Result<void> HistoryStore::Connection::prepare(bool is_new) {
-  const auto tables = query_number(db.get(), "SELECT count(*) FROM sqlite_master");
-  if (!tables) return tl::unexpected(tables.error());
-  const bool empty = *tables == 0;
+  JETMEM_ASSIGN(const auto tables, query_number(db.get(), "SELECT count(*) FROM sqlite_master"));
+  const bool empty = tables == 0;
   if (!empty) {
-    const auto application = query_number(db.get(), "PRAGMA application_id");
-    if (!application) return tl::unexpected(application.error());
-    if (*application != kApplicationId)
+    JETMEM_ASSIGN(const auto application, query_number(db.get(), "PRAGMA application_id"));
+    if (application != kApplicationId)
       return fail(Errc::kMalformed, "a database of another program");
-    const auto version = query_number(db.get(), "PRAGMA user_version");
-    if (!version) return tl::unexpected(version.error());
-    if (*version > kSchema) {
-      return fail(Errc::kInvalid, "written by a newer jetmem (schema " + std::to_string(*version) +
+    JETMEM_ASSIGN(const auto version, query_number(db.get(), "PRAGMA user_version"));
+    if (version > kSchema) {
+      return fail(Errc::kInvalid, "written by a newer jetmem (schema " + std::to_string(version) +
                                       ", known up to " + std::to_string(kSchema) + ")");
     }
-    if (auto checked = quick_check(db.get()); !checked) return checked;
-  } else if (auto done = run_sql(db.get(), "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL");
-             !done) {
-    return done;
+    JETMEM_TRY(quick_check(db.get()));
+  } else {
+    JETMEM_TRY(run_sql(db.get(), "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"));
   }
   // FULL: a commit is on the disk when it returns. secure_delete, which distributions switch on,
   // would write each page once more when it is dropped.
   int keep = 1;
   sqlite3_file_control(db.get(), "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
-  auto done = run_sql(db.get(),
-                      "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
-                      "PRAGMA secure_delete=OFF; PRAGMA wal_autocheckpoint=0; "
-                      "PRAGMA journal_size_limit=" +
-                          std::to_string(std::min<std::uint64_t>(max_wal_bytes, 1 << 20)) +
-                          "; PRAGMA max_page_count=" + std::to_string(max_pages));
-  if (!done) return done;
-  auto climbed = climb(db.get(), schema_ladder());
-  if (!climbed) return tl::unexpected(climbed.error());
-  if (*climbed && !is_new && !empty) {
+  JETMEM_TRY(run_sql(db.get(),
+                     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
+                     "PRAGMA secure_delete=OFF; PRAGMA wal_autocheckpoint=0; "
+                     "PRAGMA journal_size_limit=" +
+                         std::to_string(std::min<std::uint64_t>(max_wal_bytes, 1 << 20)) +
+                         "; PRAGMA max_page_count=" + std::to_string(max_pages)));
+  JETMEM_ASSIGN(auto climbed, climb(db.get(), schema_ladder()));
+  if (climbed && !is_new && !empty) {
     messages.push_back(options.file + ": brought forward to schema " + std::to_string(kSchema));
   }
-  if (auto checked = check_tables(db.get()); !checked) return checked;
+  JETMEM_TRY(check_tables(db.get()));
   Query step(db.get(),
              "INSERT INTO facts(name, value) VALUES('raw_step', ?) ON CONFLICT(name) DO "
              "UPDATE SET value=excluded.value WHERE value<>excluded.value");
-  if (auto put = step.bind(options.raw_step.count()).run(); !put) return put;
-  const auto bytes = query_number(db.get(),
-                                  "SELECT total(length(subject)+length(summary)+length(fields)+64) "
-                                  "FROM events");
-  if (!bytes) return tl::unexpected(bytes.error());
-  event_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(*bytes, 0));
+  JETMEM_TRY(step.bind(options.raw_step.count()).run());
+  JETMEM_ASSIGN(const auto bytes,
+                query_number(db.get(),
+                             "SELECT total(length(subject)+length(summary)+length(fields)+64) "
+                             "FROM events"));
+  event_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0));
   checkpoint();
   return {};
 }
 
 Result<void> HistoryStore::Connection::begin_boot_again() {
   if (!boot) return {};
-  const auto number = put_boot(boot->id, boot->given);
-  if (!number) return tl::unexpected(number.error());
-  boot->number = *number;
-  return put_clock_reading(*number, boot->seen);
+  JETMEM_ASSIGN(boot->number, put_boot(boot->id, boot->given));
+  return put_clock_reading(boot->number, boot->seen);
 }
 
 Result<void> HistoryStore::Connection::open_to_read() {
@@ -279,14 +260,10 @@ Result<void> HistoryStore::Connection::open_to_read() {
   // Without a WAL there is nobody who writes, and nothing may be made beside it: it is read as it
   // lies there. Should a writer come, ready() sees the WAL.
   immutable_ = file_bytes(options.file + "-wal") == 0;
-  if (auto good = check_beside(options.file, status.st_uid); !good) return good;
-  const auto identity = snapshot();
-  if (!identity) return tl::unexpected(identity.error());
-  identity_ = *identity;
-  auto connected = immutable_
-                       ? connect(uri_of(options.file), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
-                       : connect(options.file, SQLITE_OPEN_READONLY);
-  if (!connected) return connected;
+  JETMEM_TRY(check_beside(options.file, status.st_uid));
+  JETMEM_ASSIGN(identity_, snapshot());
+  JETMEM_TRY(immutable_ ? connect(uri_of(options.file), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+                        : connect(options.file, SQLITE_OPEN_READONLY));
   deadline = std::chrono::steady_clock::now() + kTimeout;
   sqlite3_progress_handler(db.get(), 10'000, stop_when_late, &deadline);
   const auto application = query_number(db.get(), "PRAGMA application_id");
@@ -320,30 +297,28 @@ Result<void> HistoryStore::Connection::open_to_read() {
 }
 
 Result<void> HistoryStore::Connection::ready() {
-  const auto now = snapshot();
-  if (!now) return tl::unexpected(now.error());
+  JETMEM_ASSIGN(const auto now, snapshot());
   if (to_read) {
     deadline = std::chrono::steady_clock::now() + kTimeout;
-    if (db && now->device == identity_.device && now->file == identity_.file &&
-        (!immutable_ || *now == identity_)) {
+    if (db && now.device == identity_.device && now.file == identity_.file &&
+        (!immutable_ || now == identity_)) {
       return {};
     }
     close();
     return open_to_read();
   }
-  const bool same = now->device == identity_.device && now->file == identity_.file;
+  const bool same = now.device == identity_.device && now.file == identity_.file;
   if (db && same && !damaged_) return {};
   if (db && !same) {
-    messages.push_back(options.file + (now->file == 0
-                                           ? " was deleted: a new one begun"
-                                           : " was replaced: the one there now is used"));
+    messages.push_back(options.file + (now.file == 0 ? " was deleted: a new one begun"
+                                                     : " was replaced: the one there now is used"));
   }
   if (!same) {
     // Its checkpoint would go to a file that nobody sees, and a WAL left behind would be taken for
     // the new one's.
     damaged_ = true;
     close();
-    if (now->wal != 0 && now->wal == identity_.wal) {
+    if (now.wal != 0 && now.wal == identity_.wal) {
       ::unlink((options.file + "-wal").c_str());
       ::unlink((options.file + "-shm").c_str());
     }
@@ -361,10 +336,10 @@ Result<void> HistoryStore::Connection::ready() {
   if (was_damaged && aside == quarantined_before) {
     damaged_ = true;
     close();
-    auto name = jetmem::quarantine(options.file, QuarantineReason::kDamaged, messages);
-    if (!name) return tl::unexpected(name.error());
+    JETMEM_ASSIGN(const auto name,
+                  jetmem::quarantine(options.file, QuarantineReason::kDamaged, messages));
     ++aside;
-    messages.push_back(options.file + " is damaged: set aside as " + *name + ", a new one begun");
+    messages.push_back(options.file + " is damaged: set aside as " + name + ", a new one begun");
     return open_to_write();
   }
   return {};
@@ -372,7 +347,7 @@ Result<void> HistoryStore::Connection::ready() {
 
 Result<HistoryStore::Opened> HistoryStore::open(Options options) {
   auto connection = std::make_unique<Connection>(std::move(options));
-  if (auto opened = connection->open_to_write(); !opened) return tl::unexpected(opened.error());
+  JETMEM_TRY(connection->open_to_write());
   Opened opened;
   opened.quarantine = connection->aside != 0;
   opened.messages = std::move(connection->messages);
@@ -385,7 +360,7 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open_to_read(const std::stri
   Options options;
   options.file = file;
   auto connection = std::make_unique<Connection>(std::move(options));
-  if (auto opened = connection->open_to_read(); !opened) return tl::unexpected(opened.error());
+  JETMEM_TRY(connection->open_to_read());
   return std::unique_ptr<HistoryStore>(new HistoryStore(std::move(connection)));
 }
 

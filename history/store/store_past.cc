@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/text/text.h"
+#include "base/try.h"
 #include "history/store/chunks.h"
 #include "history/store/store_connection.h"
 
@@ -23,16 +24,12 @@ struct View {
 };
 
 Result<View> view_of(sqlite3* db) {
-  auto transaction = Transaction::begin(db, false);
-  if (!transaction) return tl::unexpected(transaction.error());
-  auto times = BootTimes::load(db);
-  if (!times) return tl::unexpected(times.error());
-  auto chunks = list_chunks(db, std::nullopt);
-  if (!chunks) return tl::unexpected(chunks.error());
+  JETMEM_ASSIGN(auto transaction, Transaction::begin(db, false));
+  JETMEM_ASSIGN(auto times, BootTimes::load(db));
+  JETMEM_ASSIGN(auto chunks, list_chunks(db, std::nullopt));
   // Of a boot that is not there nothing can be said.
-  std::erase_if(*chunks,
-                [&](const ChunkHead& chunk) { return times->find(chunk.boot) == nullptr; });
-  return View{std::move(*transaction), std::move(*times), std::move(*chunks)};
+  std::erase_if(chunks, [&](const ChunkHead& chunk) { return times.find(chunk.boot) == nullptr; });
+  return View{std::move(transaction), std::move(times), std::move(chunks)};
 }
 
 // Which part of a chunk answers for `asked`: what is coarser than asked never does, what is finer
@@ -74,16 +71,13 @@ Result<std::vector<HistoryPoint>> points_of(const Asked& requested, Resolution r
         std::max(answers_from(boot, chunk->resolution, resolution), boot.at(requested.of.from));
     const Nanoseconds to = boot.at(requested.of.to);
     if (chunk->last < from || chunk->first > to) continue;
-    const auto column = chunk_column(requested.db, *chunk, requested.series);
-    if (!column) return tl::unexpected(column.error());
-    if (column->empty()) continue;
-    const auto when = chunk_times(requested.db, *chunk);
-    if (!when) return tl::unexpected(when.error());
-    const auto values = decode_steps(*column, *chunk);
-    if (!values) return tl::unexpected(values.error());
-    for (std::size_t i = values->size(); i-- > 0;) {
-      const StepValue& value = (*values)[i];
-      const Nanoseconds at = (*when)[i];
+    JETMEM_ASSIGN(const auto column, chunk_column(requested.db, *chunk, requested.series));
+    if (column.empty()) continue;
+    JETMEM_ASSIGN(const auto when, chunk_times(requested.db, *chunk));
+    JETMEM_ASSIGN(const auto values, decode_steps(column, *chunk));
+    for (std::size_t i = values.size(); i-- > 0;) {
+      const StepValue& value = values[i];
+      const Nanoseconds at = when[i];
       if (value.count == 0 || at < from || at > to) continue;
       HistoryPoint point{boot.wall(at), at,        chunk->boot,   boot.trusted, resolution,
                          value.count,   value.min, value.average, value.max};
@@ -139,9 +133,8 @@ Result<std::optional<HistoryStore::BootState>> state_of(sqlite3* db, const BootT
   if (boot == boots.rend()) return state;
   state = HistoryStore::BootState{boot->number, boot->offset, boot->trusted, std::nullopt};
   Query query(db, "SELECT max(last) FROM chunks WHERE boot=?");
-  const auto row = query.bind(boot->number).next();
-  if (!row) return tl::unexpected(row.error());
-  if (*row && !query.is_null(0)) state->until = Nanoseconds(query.number(0));
+  JETMEM_ASSIGN(const auto row, query.bind(boot->number).next());
+  if (row && !query.is_null(0)) state->until = Nanoseconds(query.number(0));
   return state;
 }
 
@@ -154,9 +147,8 @@ Result<std::unordered_map<std::int64_t, Known>> all_series(sqlite3* db, std::str
   std::unordered_map<std::int64_t, Known> all;
   Query query(db, "SELECT number, key, counter FROM series LIMIT 200000");
   for (;;) {
-    const auto row = query.next();
-    if (!row) return tl::unexpected(row.error());
-    if (!*row) return all;
+    JETMEM_ASSIGN(const auto row, query.next());
+    if (!row) return all;
     const std::string_view key = query.text(1);
     if (!is_of(key, family)) continue;
     // These names are shown to people, and something else than jetmem may have written the file.
@@ -172,130 +164,116 @@ Result<std::unordered_map<std::int64_t, Known>> all_series(sqlite3* db, std::str
 
 Result<std::vector<SeriesKnown>> HistoryStore::series(std::string_view family) {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const auto view = view_of(c.db.get());
-  if (!view) return tl::unexpected(c.noted(view.error()));
-  const auto known = all_series(c.db.get(), family);
-  if (!known) return tl::unexpected(c.noted(known.error()));
-  // By chunks: a series counts as present for the whole chunk.
-  std::unordered_map<std::int64_t, std::pair<Nanoseconds, Nanoseconds>> extents;
-  for (const ChunkHead& chunk : view->chunks) {
-    const auto members = chunk_members(c.db.get(), chunk);
-    if (!members) return tl::unexpected(c.noted(members.error()));
-    const BootTime& boot = *view->times.find(chunk.boot);
-    const Nanoseconds first = boot.wall(chunk.first);
-    const Nanoseconds last = boot.wall(chunk.last);
-    for (const std::int64_t series : *members) {
-      if (known->count(series) == 0) continue;
-      auto& extent = extents.try_emplace(series, first, last).first->second;
-      extent.first = std::min(extent.first, first);
-      extent.second = std::max(extent.second, last);
+  return c.use([&]() -> Result<std::vector<SeriesKnown>> {
+    JETMEM_ASSIGN(const auto view, view_of(c.db.get()));
+    JETMEM_ASSIGN(const auto known, all_series(c.db.get(), family));
+    // By chunks: a series counts as present for the whole chunk.
+    std::unordered_map<std::int64_t, std::pair<Nanoseconds, Nanoseconds>> extents;
+    for (const ChunkHead& chunk : view.chunks) {
+      JETMEM_ASSIGN(const auto members, chunk_members(c.db.get(), chunk));
+      const BootTime& boot = *view.times.find(chunk.boot);
+      const Nanoseconds first = boot.wall(chunk.first);
+      const Nanoseconds last = boot.wall(chunk.last);
+      for (const std::int64_t series : members) {
+        if (known.count(series) == 0) continue;
+        auto& extent = extents.try_emplace(series, first, last).first->second;
+        extent.first = std::min(extent.first, first);
+        extent.second = std::max(extent.second, last);
+      }
     }
-  }
-  std::vector<SeriesKnown> all;
-  for (const auto& [number, extent] : extents) {
-    const Known& each = known->at(number);
-    all.push_back({each.key, each.is_counter, extent.first, extent.second});
-  }
-  std::sort(all.begin(), all.end(),
-            [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
-  if (all.size() > kMostSeries) all.resize(kMostSeries);
-  return all;
+    std::vector<SeriesKnown> all;
+    for (const auto& [number, extent] : extents) {
+      const Known& each = known.at(number);
+      all.push_back({each.key, each.is_counter, extent.first, extent.second});
+    }
+    std::sort(all.begin(), all.end(),
+              [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
+    if (all.size() > kMostSeries) all.resize(kMostSeries);
+    return all;
+  });
 }
 
 Result<std::optional<HistoryStore::BootState>> HistoryStore::boot_state(std::string_view boot_id) {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const auto transaction = Transaction::begin(c.db.get(), false);
-  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
-  const auto times = BootTimes::load(c.db.get());
-  if (!times) return tl::unexpected(c.noted(times.error()));
-  auto state = state_of(c.db.get(), *times, boot_id);
-  if (!state) return tl::unexpected(c.noted(state.error()));
-  return state;
+  return c.use([&]() -> Result<std::optional<HistoryStore::BootState>> {
+    JETMEM_ASSIGN(const auto transaction, Transaction::begin(c.db.get(), false));
+    JETMEM_ASSIGN(const auto times, BootTimes::load(c.db.get()));
+    return state_of(c.db.get(), times, boot_id);
+  });
 }
 
 Result<SeriesPast> HistoryStore::past(const SeriesQuery& requested, WindowStateQuery* of_boot) {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const auto view = view_of(c.db.get());
-  if (!view) return tl::unexpected(c.noted(view.error()));
-  if (of_boot != nullptr) {
-    auto state = state_of(c.db.get(), view->times, of_boot->boot_id);
-    if (!state) return tl::unexpected(c.noted(state.error()));
-    of_boot->state = *state;
-  }
-  SeriesPast past;
-  past.key = requested.key;
-  Query query(c.db.get(), "SELECT number, counter FROM series WHERE key=?");
-  const auto row = query.bind(requested.key).next();
-  if (!row) return tl::unexpected(c.noted(row.error()));
-  if (!*row) return past;
-  past.is_counter = query.number(1) != 0;
-  const Asked all{c.db.get(), *view, requested, query.number(0)};
-  const std::size_t most = std::min(requested.most, kMostPoints);
-  Resolution resolution = requested.resolution.value_or(finest(*view, requested.from));
-  for (;;) {
-    auto points = points_of(all, resolution, most, c.options.raw_step);
-    if (!points) return tl::unexpected(c.noted(points.error()));
-    past.points = std::move(*points);
-    if (past.points.size() <= most) return past;
-    if (requested.resolution || resolution == Resolution::kQuarter) break;
-    resolution = static_cast<Resolution>(static_cast<int>(resolution) + 1);
-  }
-  past.points.erase(past.points.begin(), past.points.end() - static_cast<std::ptrdiff_t>(most));
-  past.cut = true;
-  return past;
+  return c.use([&]() -> Result<SeriesPast> {
+    JETMEM_ASSIGN(const auto view, view_of(c.db.get()));
+    if (of_boot != nullptr) {
+      JETMEM_ASSIGN(of_boot->state, state_of(c.db.get(), view.times, of_boot->boot_id));
+    }
+    SeriesPast past;
+    past.key = requested.key;
+    Query query(c.db.get(), "SELECT number, counter FROM series WHERE key=?");
+    JETMEM_ASSIGN(const auto row, query.bind(requested.key).next());
+    if (!row) return past;
+    past.is_counter = query.number(1) != 0;
+    const Asked all{c.db.get(), view, requested, query.number(0)};
+    const std::size_t most = std::min(requested.most, kMostPoints);
+    Resolution resolution = requested.resolution.value_or(finest(view, requested.from));
+    for (;;) {
+      JETMEM_ASSIGN(past.points, points_of(all, resolution, most, c.options.raw_step));
+      if (past.points.size() <= most) return past;
+      if (requested.resolution || resolution == Resolution::kQuarter) break;
+      resolution = static_cast<Resolution>(static_cast<int>(resolution) + 1);
+    }
+    past.points.erase(past.points.begin(), past.points.end() - static_cast<std::ptrdiff_t>(most));
+    past.cut = true;
+    return past;
+  });
 }
 
 Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds wall,
                                                                      Nanoseconds timeout) {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const auto view = view_of(c.db.get());
-  if (!view) return tl::unexpected(c.noted(view.error()));
-  const auto known = all_series(c.db.get(), "");
-  if (!known) return tl::unexpected(c.noted(known.error()));
-  const Nanoseconds oldest = subtract(wall, timeout);
-  std::map<std::int64_t, double> found;
-  // Where raw steps are left they are the newest: older ones go first.
-  for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
-    // A roll-up's step counts until its end.
-    const Nanoseconds covers =
-        each == Resolution::kRaw ? Nanoseconds(0) : resolution_step(each, c.options.raw_step);
-    for (auto chunk = view->chunks.rbegin(); chunk != view->chunks.rend(); ++chunk) {
-      if (chunk->resolution != each) continue;
-      const BootTime& boot = *view->times.find(chunk->boot);
-      if (boot.wall(chunk->first) > wall || add(boot.wall(chunk->last), covers) < oldest) continue;
-      const auto when = chunk_times(c.db.get(), *chunk);
-      if (!when) return tl::unexpected(c.noted(when.error()));
-      const auto members = chunk_members(c.db.get(), *chunk);
-      if (!members) return tl::unexpected(c.noted(members.error()));
-      for (const std::int64_t series : *members) {
-        const auto name = known->find(series);
-        if (name == known->end() || found.count(series) != 0) continue;
-        const auto column = chunk_column(c.db.get(), *chunk, series);
-        if (!column) return tl::unexpected(c.noted(column.error()));
-        const auto values = decode_steps(*column, *chunk);
-        if (!values) return tl::unexpected(c.noted(values.error()));
-        for (std::size_t i = values->size(); i-- > 0;) {
-          const StepValue& value = (*values)[i];
-          const Nanoseconds at = boot.wall((*when)[i]);
-          if (value.count == 0 || at > wall) continue;
-          if (add(at, covers) < oldest) break;
-          found[series] = name->second.is_counter ? value.max : value.average;
-          break;
+  return c.use([&]() -> Result<std::vector<std::pair<std::string, double>>> {
+    JETMEM_ASSIGN(const auto view, view_of(c.db.get()));
+    JETMEM_ASSIGN(const auto known, all_series(c.db.get(), ""));
+    const Nanoseconds oldest = subtract(wall, timeout);
+    std::map<std::int64_t, double> found;
+    // Where raw steps are left they are the newest: older ones go first.
+    for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
+      // A roll-up's step counts until its end.
+      const Nanoseconds covers =
+          each == Resolution::kRaw ? Nanoseconds(0) : resolution_step(each, c.options.raw_step);
+      for (auto chunk = view.chunks.rbegin(); chunk != view.chunks.rend(); ++chunk) {
+        if (chunk->resolution != each) continue;
+        const BootTime& boot = *view.times.find(chunk->boot);
+        if (boot.wall(chunk->first) > wall || add(boot.wall(chunk->last), covers) < oldest)
+          continue;
+        JETMEM_ASSIGN(const auto when, chunk_times(c.db.get(), *chunk));
+        JETMEM_ASSIGN(const auto members, chunk_members(c.db.get(), *chunk));
+        for (const std::int64_t series : members) {
+          const auto name = known.find(series);
+          if (name == known.end() || found.count(series) != 0) continue;
+          JETMEM_ASSIGN(const auto column, chunk_column(c.db.get(), *chunk, series));
+          JETMEM_ASSIGN(const auto values, decode_steps(column, *chunk));
+          for (std::size_t i = values.size(); i-- > 0;) {
+            const StepValue& value = values[i];
+            const Nanoseconds at = boot.wall(when[i]);
+            if (value.count == 0 || at > wall) continue;
+            if (add(at, covers) < oldest) break;
+            found[series] = name->second.is_counter ? value.max : value.average;
+            break;
+          }
         }
       }
     }
-  }
-  std::vector<std::pair<std::string, double>> all;
-  for (const auto& [series, value] : found) {
-    if (all.size() == kMostSeries) break;
-    all.emplace_back(known->at(series).key, value);
-  }
-  std::sort(all.begin(), all.end());
-  return all;
+    std::vector<std::pair<std::string, double>> all;
+    for (const auto& [series, value] : found) {
+      if (all.size() == kMostSeries) break;
+      all.emplace_back(known.at(series).key, value);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  });
 }
 
 }  // namespace jetmem

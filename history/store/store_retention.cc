@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/try.h"
 #include "history/store/chunks.h"
 #include "history/store/schema.h"
 #include "history/store/store_connection.h"
@@ -52,9 +53,8 @@ Result<std::optional<ChunkHead>> oldest_chunk(sqlite3* db, Resolution resolution
   Query query(db,
               "SELECT number, boot, first, last FROM chunks WHERE resolution=? ORDER BY boot, "
               "last LIMIT 1");
-  const auto row = query.bind(static_cast<std::int64_t>(resolution)).next();
-  if (!row) return tl::unexpected(row.error());
-  if (!*row) return std::optional<ChunkHead>();
+  JETMEM_ASSIGN(const auto row, query.bind(static_cast<std::int64_t>(resolution)).next());
+  if (!row) return std::optional<ChunkHead>();
   ChunkHead chunk;
   chunk.number = query.number(0);
   chunk.resolution = resolution;
@@ -68,12 +68,9 @@ Result<void> drop_chunk(sqlite3* db, const ChunkHead& chunk) {
   const std::string sql =
       std::string("DELETE FROM ") + columns_table(chunk.resolution) + " WHERE id BETWEEN ? AND ?";
   Query columns(db, sql);
-  if (auto done = columns.bind(column_id(chunk.number, 0))
-                      .bind(column_id(chunk.number, kMaxSeriesNumber))
-                      .run();
-      !done) {
-    return done;
-  }
+  JETMEM_TRY(columns.bind(column_id(chunk.number, 0))
+                 .bind(column_id(chunk.number, kMaxSeriesNumber))
+                 .run());
   Query head(db, "DELETE FROM chunks WHERE number=?");
   return head.bind(chunk.number).run();
 }
@@ -92,9 +89,8 @@ Result<OldEvents> oldest_events(sqlite3* db, const BootTimes& times, std::int64_
               "events ORDER BY id LIMIT ?");
   query.bind(kEventsAtOnce);
   for (;;) {
-    const auto row = query.next();
-    if (!row) return tl::unexpected(row.error());
-    if (!*row) return old;
+    JETMEM_ASSIGN(const auto row, query.next());
+    if (!row) return old;
     if (times.age(query.number(1), Nanoseconds(query.number(2)), boot, now) < throttled) return old;
     old.last = query.number(0);
     old.bytes += static_cast<std::uint64_t>(query.number(3));
@@ -104,7 +100,7 @@ Result<OldEvents> oldest_events(sqlite3* db, const BootTimes& times, std::int64_
 Result<bool> drop_events(sqlite3* db, const OldEvents& old, std::uint64_t& event_bytes) {
   if (old.last == 0) return false;
   Query query(db, "DELETE FROM events WHERE id<=?");
-  if (auto done = query.bind(old.last).run(); !done) return tl::unexpected(done.error());
+  JETMEM_TRY(query.bind(old.last).run());
   event_bytes -= std::min(event_bytes, old.bytes);
   return true;
 }
@@ -116,28 +112,25 @@ Result<bool> HistoryStore::Connection::drop_oldest(const BootTimes& times, std::
                                                    Nanoseconds now) {
   for (const Rule& rule : kWhenShort) {
     if (!rule.resolution) {
-      const auto old = oldest_events(db.get(), times, of_boot, now, rule.throttled);
-      if (!old) return tl::unexpected(old.error());
-      const auto dropped = drop_events(db.get(), *old, event_bytes);
+      JETMEM_ASSIGN(const auto old, oldest_events(db.get(), times, of_boot, now, rule.throttled));
+      const auto dropped = drop_events(db.get(), old, event_bytes);
       if (!dropped || *dropped) return dropped;
       continue;
     }
-    const auto chunk = oldest_chunk(db.get(), *rule.resolution);
-    if (!chunk) return tl::unexpected(chunk.error());
-    if (!*chunk || (rule.rolled_up && !is_rolled_up(times, **chunk)) ||
-        times.age((*chunk)->boot, (*chunk)->last, of_boot, now) < rule.throttled) {
+    JETMEM_ASSIGN(const auto chunk, oldest_chunk(db.get(), *rule.resolution));
+    if (!chunk || (rule.rolled_up && !is_rolled_up(times, *chunk)) ||
+        times.age(chunk->boot, chunk->last, of_boot, now) < rule.throttled) {
       continue;
     }
     may_forget = true;
-    if (auto done = drop_chunk(db.get(), **chunk); !done) return tl::unexpected(done.error());
+    JETMEM_TRY(drop_chunk(db.get(), *chunk));
     return true;
   }
   return false;
 }
 
 Result<bool> HistoryStore::Connection::drop_old(std::int64_t of_boot, Nanoseconds now) {
-  const auto times = BootTimes::load(db.get());
-  if (!times) return tl::unexpected(times.error());
+  JETMEM_ASSIGN(const auto times, BootTimes::load(db.get()));
   const std::array<std::pair<Resolution, Nanoseconds>, 3> kept{{
       {Resolution::kRaw, options.keep_raw},
       {Resolution::kMinute, options.keep_minutes},
@@ -145,82 +138,71 @@ Result<bool> HistoryStore::Connection::drop_old(std::int64_t of_boot, Nanosecond
   }};
   std::vector<ChunkHead> old;
   for (const auto& [resolution, keep] : kept) {
-    const auto chunks = list_chunks(db.get(), resolution);
-    if (!chunks) return tl::unexpected(chunks.error());
-    for (const ChunkHead& chunk : *chunks) {
+    JETMEM_ASSIGN(const auto chunks, list_chunks(db.get(), resolution));
+    for (const ChunkHead& chunk : chunks) {
       if (old.size() == kChunksAtOnce) break;
       // Order of boots is order of time: what follows is younger.
-      if (times->age(chunk.boot, chunk.last, of_boot, now) <= keep) continue;
-      if (is_rolled_up(*times, chunk)) old.push_back(chunk);
+      if (times.age(chunk.boot, chunk.last, of_boot, now) <= keep) continue;
+      if (is_rolled_up(times, chunk)) old.push_back(chunk);
     }
   }
   const std::uint64_t most_events = max_pages * kPage / 4;
   const Nanoseconds keep_events = event_bytes > most_events ? Nanoseconds(0) : options.keep_events;
-  const auto events = oldest_events(db.get(), *times, of_boot, now, keep_events);
-  if (!events) return tl::unexpected(events.error());
-  if (old.empty() && events->last == 0) return false;
-  if (auto room = bytes_free_in_wal(256); !room) return tl::unexpected(room.error());
-  auto transaction = Transaction::begin(db.get(), true);
-  if (!transaction) return tl::unexpected(transaction.error());
+  JETMEM_ASSIGN(const auto events, oldest_events(db.get(), times, of_boot, now, keep_events));
+  if (old.empty() && events.last == 0) return false;
+  JETMEM_TRY(bytes_free_in_wal(256));
+  JETMEM_ASSIGN(auto transaction, Transaction::begin(db.get(), true));
   for (const ChunkHead& chunk : old) {
-    if (auto done = drop_chunk(db.get(), chunk); !done) return tl::unexpected(done.error());
+    JETMEM_TRY(drop_chunk(db.get(), chunk));
   }
   const std::uint64_t before = event_bytes;
-  auto dropped = drop_events(db.get(), *events, event_bytes);
+  auto dropped = drop_events(db.get(), events, event_bytes);
   if (dropped) {
-    if (auto done = transaction->commit(); !done) dropped = tl::unexpected(done.error());
+    if (auto done = transaction.commit(); !done) dropped = tl::unexpected(done.error());
   }
   if (!dropped) {
     event_bytes = before;
     return dropped;
   }
   may_forget = true;
-  return old.size() == kChunksAtOnce || events->last != 0;
+  return old.size() == kChunksAtOnce || events.last != 0;
 }
 
 // Series and boots of which nothing is left.
 Result<void> HistoryStore::Connection::forget_unused(std::int64_t of_boot) {
   if (!may_forget) return {};
   may_forget = false;
-  const auto chunks = list_chunks(db.get(), std::nullopt);
-  if (!chunks) return tl::unexpected(chunks.error());
+  JETMEM_ASSIGN(const auto chunks, list_chunks(db.get(), std::nullopt));
   std::vector<std::int64_t> used;
-  for (const ChunkHead& chunk : *chunks) {
-    const auto members = chunk_members(db.get(), chunk);
-    if (!members) return tl::unexpected(members.error());
+  for (const ChunkHead& chunk : chunks) {
+    JETMEM_ASSIGN(const auto members, chunk_members(db.get(), chunk));
     std::vector<std::int64_t> both;
-    std::set_union(used.begin(), used.end(), members->begin(), members->end(),
+    std::set_union(used.begin(), used.end(), members.begin(), members.end(),
                    std::back_inserter(both));
     used = std::move(both);
   }
   std::vector<std::int64_t> unused;
   Query all(db.get(), "SELECT number FROM series ORDER BY number");
   for (;;) {
-    const auto row = all.next();
-    if (!row) return tl::unexpected(row.error());
-    if (!*row || unused.size() == 512) break;
+    JETMEM_ASSIGN(const auto row, all.next());
+    if (!row || unused.size() == 512) break;
     if (!std::binary_search(used.begin(), used.end(), all.number(0))) {
       unused.push_back(all.number(0));
     }
   }
-  if (auto room = bytes_free_in_wal(256); !room) return room;
-  auto transaction = Transaction::begin(db.get(), true);
-  if (!transaction) return tl::unexpected(transaction.error());
+  JETMEM_TRY(bytes_free_in_wal(256));
+  JETMEM_ASSIGN(auto transaction, Transaction::begin(db.get(), true));
   Query forget(db.get(), "DELETE FROM series WHERE number=?");
   for (const std::int64_t number : unused) {
-    if (auto done = forget.bind(number).run(); !done) return done;
+    JETMEM_TRY(forget.bind(number).run());
   }
   // The boot before the kept ones anchors those whose clock was never set.
   Query boots(db.get(),
               "DELETE FROM boots WHERE number<>? AND number NOT IN (SELECT boot FROM "
               "chunks UNION SELECT boot FROM events)");
-  if (auto done = boots.bind(of_boot).run(); !done) return done;
-  if (auto done =
-          run_sql(db.get(), "DELETE FROM looks WHERE boot NOT IN (SELECT number FROM boots)");
-      !done) {
-    return done;
-  }
-  return transaction->commit();
+  JETMEM_TRY(boots.bind(of_boot).run());
+  JETMEM_TRY(run_sql(db.get(), "DELETE FROM looks WHERE boot NOT IN (SELECT number FROM boots)"));
+  return transaction.commit();
 }
 
 }  // namespace jetmem

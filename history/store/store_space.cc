@@ -2,6 +2,7 @@
 // max_bytes, kept hard: so much for the file, so much for its WAL, the rest for what was set aside.
 #include <algorithm>
 
+#include "base/try.h"
 #include "history/store/quarantine.h"
 #include "history/store/store_connection.h"
 
@@ -67,57 +68,44 @@ Result<void> HistoryStore::Connection::bytes_free_in_file(std::uint64_t pages, s
                                                           Nanoseconds now) {
   std::optional<BootTimes> times;
   for (;;) {
-    const auto used = query_number(db.get(),
-                                   "SELECT (SELECT page_count FROM pragma_page_count) - "
-                                   "(SELECT freelist_count FROM pragma_freelist_count)");
-    if (!used) return tl::unexpected(used.error());
-    if (static_cast<std::uint64_t>(*used) + pages <= max_pages) return {};
+    JETMEM_ASSIGN(const auto used,
+                  query_number(db.get(),
+                               "SELECT (SELECT page_count FROM pragma_page_count) - "
+                               "(SELECT freelist_count FROM pragma_freelist_count)"));
+    if (static_cast<std::uint64_t>(used) + pages <= max_pages) return {};
     if (!times) {
-      auto loaded = BootTimes::load(db.get());
-      if (!loaded) return tl::unexpected(loaded.error());
-      times = std::move(*loaded);
+      JETMEM_ASSIGN(times, BootTimes::load(db.get()));
     }
-    const auto dropped = drop_oldest(*times, of_boot, now);
-    if (!dropped) return tl::unexpected(dropped.error());
-    if (!*dropped) {
+    JETMEM_ASSIGN(const auto dropped, drop_oldest(*times, of_boot, now));
+    if (!dropped) {
       return fail(Errc::kTooLarge, "history: so much at once does not fit into max_size");
     }
   }
 }
 
 Result<bool> HistoryStore::Connection::shrink() {
-  const auto pages = query_number(db.get(), "PRAGMA page_count");
-  if (!pages) return tl::unexpected(pages.error());
-  if (static_cast<std::uint64_t>(*pages) <= max_pages) return false;
+  JETMEM_ASSIGN(const auto pages, query_number(db.get(), "PRAGMA page_count"));
+  if (static_cast<std::uint64_t>(pages) <= max_pages) return false;
   // Moving a page writes it, and who points to it.
   const std::uint64_t batch = std::clamp<std::uint64_t>(max_wal_bytes / kFrame / 6, 16, 128);
-  if (auto room = bytes_free_in_wal(3 * batch); !room) return tl::unexpected(room.error());
+  JETMEM_TRY(bytes_free_in_wal(3 * batch));
   {
-    auto transaction = Transaction::begin(db.get(), true);
-    if (!transaction) return tl::unexpected(transaction.error());
-    const auto free = query_number(db.get(), "PRAGMA freelist_count");
-    if (!free) return tl::unexpected(free.error());
-    if (*free < static_cast<std::int64_t>(batch)) {
-      const auto times = BootTimes::load(db.get());
-      if (!times) return tl::unexpected(times.error());
-      if (auto dropped = drop_oldest(*times, boot ? boot->number : 0, Nanoseconds(0)); !dropped) {
-        return tl::unexpected(dropped.error());
-      }
+    JETMEM_ASSIGN(auto transaction, Transaction::begin(db.get(), true));
+    JETMEM_ASSIGN(const auto free, query_number(db.get(), "PRAGMA freelist_count"));
+    if (free < static_cast<std::int64_t>(batch)) {
+      JETMEM_ASSIGN(const auto times, BootTimes::load(db.get()));
+      JETMEM_TRY(drop_oldest(times, boot ? boot->number : 0, Nanoseconds(0)));
     }
-    if (auto done = run_sql(db.get(), "PRAGMA incremental_vacuum(" + std::to_string(batch) + ")");
-        !done) {
-      return tl::unexpected(done.error());
-    }
-    if (auto done = transaction->commit(); !done) return tl::unexpected(done.error());
+    JETMEM_TRY(run_sql(db.get(), "PRAGMA incremental_vacuum(" + std::to_string(batch) + ")"));
+    JETMEM_TRY(transaction.commit());
   }
   // The file gets shorter only then.
   if (sqlite3_wal_checkpoint_v2(db.get(), "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr) ==
       SQLITE_OK) {
     wal_frames = 0;
   }
-  const auto left = query_number(db.get(), "PRAGMA page_count");
-  if (!left) return tl::unexpected(left.error());
-  return static_cast<std::uint64_t>(*left) > max_pages && *left < *pages;
+  JETMEM_ASSIGN(const auto left, query_number(db.get(), "PRAGMA page_count"));
+  return static_cast<std::uint64_t>(left) > max_pages && left < pages;
 }
 
 std::uint64_t HistoryStore::bytes() const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/try.h"
 #include "history/format/column.h"
 #include "history/store/chunks.h"
 #include "history/store/schema.h"
@@ -38,21 +39,16 @@ std::size_t bytes_of(const EventRecord& event) {
 
 Result<std::int64_t> series_number(sqlite3* db, const RawChunk::Column& column) {
   Query known(db, "SELECT number, counter FROM series WHERE key=?");
-  const auto row = known.bind(column.key).next();
-  if (!row) return tl::unexpected(row.error());
-  if (*row) {
+  JETMEM_ASSIGN(const auto row, known.bind(column.key).next());
+  if (row) {
     const std::int64_t number = known.number(0);
     if ((known.number(1) != 0) == column.is_counter) return number;
     Query changed(db, "UPDATE series SET counter=? WHERE number=?");
-    if (auto done = changed.bind(column.is_counter ? 1 : 0).bind(number).run(); !done) {
-      return tl::unexpected(done.error());
-    }
+    JETMEM_TRY(changed.bind(column.is_counter ? 1 : 0).bind(number).run());
     return number;
   }
   Query put(db, "INSERT INTO series(key, counter) VALUES(?, ?)");
-  if (auto done = put.bind(column.key).bind(column.is_counter ? 1 : 0).run(); !done) {
-    return tl::unexpected(done.error());
-  }
+  JETMEM_TRY(put.bind(column.key).bind(column.is_counter ? 1 : 0).run());
   const std::int64_t number = sqlite3_last_insert_rowid(db);
   if (number > kMaxSeriesNumber) return fail(Errc::kTooLarge, "history: too many series ever");
   return number;
@@ -62,9 +58,8 @@ Result<std::int64_t> series_number(sqlite3* db, const RawChunk::Column& column) 
 // going on.
 Result<std::pair<std::int64_t, std::int64_t>> extent_of(sqlite3* db, std::int64_t boot) {
   Query extent(db, "SELECT first, last FROM boots WHERE number=?");
-  const auto row = extent.bind(boot).next();
-  if (!row) return tl::unexpected(row.error());
-  if (!*row) {
+  JETMEM_ASSIGN(const auto row, extent.bind(boot).next());
+  if (!row) {
     return fail(Errc::kInvalid, "history: boot " + std::to_string(boot) + " was not begun");
   }
   return std::pair(extent.number(0), extent.number(1));
@@ -80,9 +75,7 @@ Result<void> put_events(sqlite3* db, std::int64_t boot, std::span<const EventRec
   Query put(db,
             "INSERT INTO events(id, boot, what, kind, severity, origin, subject, summary, fields, "
             "at, wall, placed, count, until) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-  const auto newest = events_until(db);
-  if (!newest) return tl::unexpected(newest.error());
-  std::int64_t greatest = *newest;
+  JETMEM_ASSIGN(std::int64_t greatest, events_until(db));
   const auto maybe = [&](const std::optional<Nanoseconds>& time) {
     time ? put.bind(time->count()) : put.bind_null();
   };
@@ -103,7 +96,7 @@ Result<void> put_events(sqlite3* db, std::int64_t boot, std::span<const EventRec
     put.bind(static_cast<std::int64_t>(
         std::min<std::uint64_t>(event.count, std::numeric_limits<std::int64_t>::max())));
     maybe(event.until);
-    if (auto done = put.run(); !done) return done;
+    JETMEM_TRY(put.run());
   }
   return {};
 }
@@ -112,18 +105,14 @@ Result<void> put_events(sqlite3* db, std::int64_t boot, std::span<const EventRec
 
 Result<std::int64_t> HistoryStore::Connection::put_boot(std::string_view id, std::int64_t needed) {
   Query known(db.get(), "SELECT number FROM boots WHERE boot_id=?");
-  const auto row = known.bind(id).next();
-  if (!row) return tl::unexpected(row.error());
-  if (*row) return known.number(0);
-  const auto newest = query_number(db.get(), "SELECT max(number) FROM boots");
-  if (!newest) return tl::unexpected(newest.error());
+  JETMEM_ASSIGN(const auto row, known.bind(id).next());
+  if (row) return known.number(0);
+  JETMEM_ASSIGN(const auto newest, query_number(db.get(), "SELECT max(number) FROM boots"));
   // What callers know a boot by is kept where the file has changed under them.
-  const std::int64_t number = std::max(needed, *newest + 1);
+  const std::int64_t number = std::max(needed, newest + 1);
   Query put(db.get(), "INSERT INTO boots(number, boot_id, first, last) VALUES(?, ?, ?, ?)");
   const std::int64_t at = boot ? boot->seen.at.count() : 0;
-  if (auto done = put.bind(number).bind(id).bind(at).bind(at).run(); !done) {
-    return tl::unexpected(done.error());
-  }
+  JETMEM_TRY(put.bind(number).bind(id).bind(at).bind(at).run());
   return number;
 }
 
@@ -144,54 +133,47 @@ Result<void> HistoryStore::Connection::put_clock_reading(std::int64_t number,
 
 Result<HistoryStore::Resume> HistoryStore::resume(std::int64_t boot) {
   Connection& c = *connection_;
-  Resume out;
-  const auto last = last_event();
-  if (!last) return tl::unexpected(last.error());
-  out.last_event = *last;
-  Query query(c.db.get(),
-              "SELECT max(max(at, ifnull(until, at))) FROM events WHERE boot=? AND what=?");
-  const auto row =
-      query.bind(c.number_of(boot)).bind(static_cast<std::int64_t>(EventWhat::kKernel)).next();
-  if (!row) return tl::unexpected(c.noted(row.error()));
-  if (*row && !query.is_null(0)) out.kernel_until = Nanoseconds(query.number(0));
-  return out;
+  return c.use([&]() -> Result<Resume> {
+    Resume out;
+    JETMEM_ASSIGN(out.last_event, events_until(c.db.get()));
+    Query query(c.db.get(),
+                "SELECT max(max(at, ifnull(until, at))) FROM events WHERE boot=? AND what=?");
+    query.bind(c.number_of(boot)).bind(static_cast<std::int64_t>(EventWhat::kKernel));
+    JETMEM_ASSIGN(const bool found, query.next());
+    if (found && !query.is_null(0)) out.kernel_until = Nanoseconds(query.number(0));
+    return out;
+  });
 }
 
 Result<std::int64_t> HistoryStore::last_event() {
   Connection& c = *connection_;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  auto last = events_until(c.db.get());
-  if (!last) return tl::unexpected(c.noted(last.error()));
-  return last;
+  return c.use([&] { return events_until(c.db.get()); });
 }
 
 Result<std::int64_t> HistoryStore::begin_boot(std::string_view boot_id, const WallSeen& wall) {
   Connection& c = *connection_;
   // It is begun in a new file by what follows.
   c.boot.reset();
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  if (auto room = c.bytes_free_in_wal(32); !room) return tl::unexpected(room.error());
-  auto transaction = Transaction::begin(c.db.get(), true);
-  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
-  c.boot = Connection::Boot{std::string(boot_id), 0, 0, wall};
-  const auto number = c.put_boot(boot_id, 0);
-  if (!number) return tl::unexpected(c.noted(number.error()));
-  if (auto snapshot = c.put_clock_reading(*number, wall); !snapshot)
-    return tl::unexpected(c.noted(snapshot.error()));
-  if (auto done = transaction->commit(); !done) return tl::unexpected(c.noted(done.error()));
-  c.boot->given = *number;
-  c.boot->number = *number;
-  return *number;
+  return c.use([&]() -> Result<std::int64_t> {
+    JETMEM_TRY(c.bytes_free_in_wal(32));
+    JETMEM_ASSIGN(auto transaction, Transaction::begin(c.db.get(), true));
+    c.boot = Connection::Boot{std::string(boot_id), 0, 0, wall};
+    JETMEM_ASSIGN(const auto number, c.put_boot(boot_id, 0));
+    JETMEM_TRY(c.put_clock_reading(number, wall));
+    JETMEM_TRY(transaction.commit());
+    c.boot->given = number;
+    c.boot->number = number;
+    return number;
+  });
 }
 
 Result<void> HistoryStore::record_wall_clock(std::int64_t boot, const WallSeen& wall) {
   Connection& c = *connection_;
   if (c.boot && c.boot->given == boot && wall.trust >= c.boot->seen.trust) c.boot->seen = wall;
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  if (auto room = c.bytes_free_in_wal(8); !room) return room;
-  auto done = c.put_clock_reading(c.number_of(boot), wall);
-  if (!done) return tl::unexpected(c.noted(done.error()));
-  return {};
+  return c.use([&]() -> Result<void> {
+    JETMEM_TRY(c.bytes_free_in_wal(8));
+    return c.put_clock_reading(c.number_of(boot), wall);
+  });
 }
 
 Result<void> HistoryStore::Connection::insert_chunk(Resolution resolution, std::int64_t of_boot,
@@ -209,24 +191,22 @@ Result<void> HistoryStore::Connection::insert_chunk(Resolution resolution, std::
   Query head(db.get(),
              "INSERT INTO chunks(resolution, boot, first, last, steps, times, members) "
              "VALUES(?, ?, ?, ?, ?, ?, ?)");
-  auto done = head.bind(static_cast<std::int64_t>(resolution))
-                  .bind(of_boot)
-                  .bind(times.front().count())
-                  .bind(times.back().count())
-                  .bind(static_cast<std::int64_t>(times.size()))
-                  .bind_blob(when)
-                  .bind_blob(who)
-                  .run();
-  if (!done) return done;
+  JETMEM_TRY(head.bind(static_cast<std::int64_t>(resolution))
+                 .bind(of_boot)
+                 .bind(times.front().count())
+                 .bind(times.back().count())
+                 .bind(static_cast<std::int64_t>(times.size()))
+                 .bind_blob(when)
+                 .bind_blob(who)
+                 .run());
   const std::int64_t chunk = sqlite3_last_insert_rowid(db.get());
   const std::string sql =
       std::string("INSERT INTO ") + columns_table(resolution) + "(id, data) VALUES(?, ?)";
   Query put(db.get(), sql);
   for (const auto& column : encoded.columns) {
-    done = put.bind(column_id(chunk, column.series))
-               .bind_blob(std::string_view(encoded.bytes).substr(column.at, column.size))
-               .run();
-    if (!done) return done;
+    JETMEM_TRY(put.bind(column_id(chunk, column.series))
+                   .bind_blob(std::string_view(encoded.bytes).substr(column.at, column.size))
+                   .run());
   }
   return {};
 }
@@ -235,80 +215,73 @@ Result<void> HistoryStore::write(std::int64_t boot, const RawChunk* chunk,
                                  std::span<const EventRecord> events) {
   Connection& c = *connection_;
   if (chunk != nullptr) {
-    if (auto good = check_chunk(*chunk); !good) return good;
+    JETMEM_TRY(check_chunk(*chunk));
   }
-  if (auto ready = c.ready(); !ready) return tl::unexpected(c.noted(ready.error()));
-  const std::int64_t number = c.number_of(boot);
-  Connection::Encoded encoded;
-  if (chunk != nullptr) {
-    for (const RawChunk::Column& column : chunk->columns) {
-      const std::size_t at = encoded.bytes.size();
-      encode_column(column.values, encoded.bytes);
-      encoded.columns.push_back({0, at, encoded.bytes.size() - at});
-    }
-  }
-  std::size_t event_bytes = 0;
-  std::size_t most = 0;
-  for (const EventRecord& event : events) {
-    event_bytes += bytes_of(event);
-    most += bytes_of(event) + event.kind.size() + event.severity.size() + event.origin.size();
-  }
-  const std::uint64_t pages =
-      Connection::pages_for(encoded.bytes.size() + 16 * encoded.columns.size() + most +
-                            (chunk == nullptr ? 0 : 9 * chunk->steps.size()));
-  if (auto room = c.bytes_free_in_wal(pages); !room) return tl::unexpected(c.noted(room.error()));
-  auto transaction = Transaction::begin(c.db.get(), true);
-  if (!transaction) return tl::unexpected(c.noted(transaction.error()));
-
-  const auto extent = extent_of(c.db.get(), number);
-  if (!extent) return tl::unexpected(c.noted(extent.error()));
-  const std::int64_t first_before = extent->first;
-  const std::int64_t last_before = extent->second;
-  std::int64_t first = first_before;
-  std::int64_t last = last_before;
-  const auto seen = [&](Nanoseconds at) {
-    first = std::min(first, at.count());
-    last = std::max(last, at.count());
-  };
-  if (chunk != nullptr) {
-    seen(chunk->steps.front());
-    seen(chunk->steps.back());
-  }
-  for (const EventRecord& event : events) {
-    if (event.at && event.boot == 0) seen(*event.at);
-  }
-  const std::uint64_t before = c.event_bytes;
-  const auto put_all = [&]() -> Result<void> {
-    if (auto room = c.bytes_free_in_file(pages, number, Nanoseconds(last)); !room) return room;
-    if (first != first_before || last != last_before) {
-      Query update(c.db.get(), "UPDATE boots SET first=?, last=? WHERE number=?");
-      if (auto done = update.bind(first).bind(last).bind(number).run(); !done) return done;
-    }
+  return c.use([&]() -> Result<void> {
+    const std::int64_t number = c.number_of(boot);
+    Connection::Encoded encoded;
     if (chunk != nullptr) {
-      for (std::size_t i = 0; i < chunk->columns.size(); ++i) {
-        const auto series = series_number(c.db.get(), chunk->columns[i]);
-        if (!series) return tl::unexpected(series.error());
-        encoded.columns[i].series = *series;
-      }
-      if (auto done = c.insert_chunk(Resolution::kRaw, number, chunk->steps, encoded); !done) {
-        return done;
+      for (const RawChunk::Column& column : chunk->columns) {
+        const std::size_t at = encoded.bytes.size();
+        encode_column(column.values, encoded.bytes);
+        encoded.columns.push_back({0, at, encoded.bytes.size() - at});
       }
     }
-    const auto boot_number = [](void* of, std::int64_t given) {
-      return static_cast<Connection*>(of)->number_of(given);
+    std::size_t event_bytes = 0;
+    std::size_t most = 0;
+    for (const EventRecord& event : events) {
+      event_bytes += bytes_of(event);
+      most += bytes_of(event) + event.kind.size() + event.severity.size() + event.origin.size();
+    }
+    const std::uint64_t pages =
+        Connection::pages_for(encoded.bytes.size() + 16 * encoded.columns.size() + most +
+                              (chunk == nullptr ? 0 : 9 * chunk->steps.size()));
+    JETMEM_TRY(c.bytes_free_in_wal(pages));
+    JETMEM_ASSIGN(auto transaction, Transaction::begin(c.db.get(), true));
+
+    JETMEM_ASSIGN(const auto extent, extent_of(c.db.get(), number));
+    const std::int64_t first_before = extent.first;
+    const std::int64_t last_before = extent.second;
+    std::int64_t first = first_before;
+    std::int64_t last = last_before;
+    const auto seen = [&](Nanoseconds at) {
+      first = std::min(first, at.count());
+      last = std::max(last, at.count());
     };
-    if (auto done = put_events(c.db.get(), number, events, last, boot_number, &c); !done) {
+    if (chunk != nullptr) {
+      seen(chunk->steps.front());
+      seen(chunk->steps.back());
+    }
+    for (const EventRecord& event : events) {
+      if (event.at && event.boot == 0) seen(*event.at);
+    }
+    const std::uint64_t before = c.event_bytes;
+    const auto put_all = [&]() -> Result<void> {
+      JETMEM_TRY(c.bytes_free_in_file(pages, number, Nanoseconds(last)));
+      if (first != first_before || last != last_before) {
+        Query update(c.db.get(), "UPDATE boots SET first=?, last=? WHERE number=?");
+        JETMEM_TRY(update.bind(first).bind(last).bind(number).run());
+      }
+      if (chunk != nullptr) {
+        for (std::size_t i = 0; i < chunk->columns.size(); ++i) {
+          JETMEM_ASSIGN(encoded.columns[i].series, series_number(c.db.get(), chunk->columns[i]));
+        }
+        JETMEM_TRY(c.insert_chunk(Resolution::kRaw, number, chunk->steps, encoded));
+      }
+      const auto boot_number = [](void* of, std::int64_t given) {
+        return static_cast<Connection*>(of)->number_of(given);
+      };
+      JETMEM_TRY(put_events(c.db.get(), number, events, last, boot_number, &c));
+      return transaction.commit();
+    };
+    if (auto done = put_all(); !done) {
+      c.event_bytes = before;
       return done;
     }
-    return transaction->commit();
-  };
-  if (auto done = put_all(); !done) {
-    c.event_bytes = before;
-    return tl::unexpected(c.noted(done.error()));
-  }
-  c.event_bytes += event_bytes;
-  c.checkpoint();
-  return {};
+    c.event_bytes += event_bytes;
+    c.checkpoint();
+    return {};
+  });
 }
 
 }  // namespace jetmem
