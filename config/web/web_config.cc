@@ -18,42 +18,12 @@ namespace {
 using Kind = YamlNode::Kind;
 using ClientAuth = WebConfig::ClientAuth;
 
-// Keys of the exporters' format that jetmemd does not support, and what to do about them.
-struct Unsupported {
-  std::string_view name;
-  std::string_view advice;
-};
-constexpr std::array kUnsupported{
-    Unsupported{"rate_limit",
-                "remove it: http.max_connections and the settings next to it in jetmem.yaml limit "
-                "what clients may use"},
-    Unsupported{"client_allowed_sans",
-                "remove it and let a CA of its own, named in client_ca_file, sign the certificates "
-                "of the clients that may connect"},
-    Unsupported{"max_version",
-                "remove it: TLS 1.2 and TLS 1.3 are served; min_version: TLS13 turns TLS 1.2 off"},
-    Unsupported{"cipher_suites",
-                "remove it: only cipher suites with forward secrecy and AEAD are served"},
-    Unsupported{"prefer_server_cipher_suites", "remove it: the server's order always counts"},
-    Unsupported{"curve_preferences", "remove it: GnuTLS chooses the curve"},
-    Unsupported{"http2", "remove it or write http2: false: only HTTP/1.1 is served"},
-};
-
-constexpr std::array<std::string_view, 4> kSections{"tls_server_config", "http_server_config",
-                                                    "basic_auth_users", "rate_limit"};
-constexpr std::array<std::string_view, 13> kTlsNames{"cert",
-                                                     "key",
-                                                     "client_ca",
-                                                     "cert_file",
-                                                     "key_file",
-                                                     "client_ca_file",
-                                                     "client_auth_type",
-                                                     "min_version",
-                                                     "client_allowed_sans",
-                                                     "max_version",
-                                                     "cipher_suites",
-                                                     "prefer_server_cipher_suites",
-                                                     "curve_preferences"};
+// Other keys of the exporters' format are refused as unknown (docs/access.md lists them).
+constexpr std::array<std::string_view, 3> kSections{"tls_server_config", "http_server_config",
+                                                    "basic_auth_users"};
+constexpr std::array<std::string_view, 8> kTlsNames{
+    "cert",       "key", "client_ca", "cert_file", "key_file", "client_ca_file", "client_auth_type",
+    "min_version"};
 constexpr std::array<std::string_view, 2> kHttpNames{"http2", "headers"};
 constexpr std::array<std::string_view, 5> kHeaderNames{"Content-Security-Policy", "X-Frame-Options",
                                                        "X-Content-Type-Options", "X-XSS-Protection",
@@ -103,22 +73,12 @@ class WebConfigReader {
       if (const YamlNode* node = map.get("tls_server_config")) take_tls(*node);
       if (const YamlNode* node = map.get("http_server_config")) take_http(*node);
       if (const YamlNode* node = map.get("basic_auth_users")) take_users(*node);
-      refuse_unsupported(map, "");
     }
     // A file that was emptied, or is half written, must not open the port to everybody.
     if (found_.empty() && !out_.has_tls && out_.users.empty()) {
       errors_.add({}, {},
                   "protects nothing: it has neither tls_server_config nor basic_auth_users; "
                   "write one of them, or set http.web_config to \"\"");
-    }
-  }
-
-  void refuse_unsupported(const YamlMap& map, const std::string& prefix) {
-    for (const Unsupported& each : kUnsupported) {
-      const YamlNode* const node = map.get(each.name);
-      if (node == nullptr || (each.name == "http2" && node->text == "false")) continue;
-      const std::string key = prefix + std::string(each.name);
-      errors_.add(node->at, key, key + " is not supported; " + std::string(each.advice));
     }
   }
 
@@ -143,7 +103,6 @@ class WebConfigReader {
       tls.only_tls13 = fields_.choice(*version, key + ".min_version", kVersions).value_or(false);
     }
     take_client_auth(map, key);
-    refuse_unsupported(map, key + ".");
   }
 
   // NAME is the text, NAME_file its path.
@@ -207,7 +166,10 @@ class WebConfigReader {
     const std::string key = "http_server_config";
     const YamlMap map(errors_, node, key, kHttpNames, key);
     if (!map.is_map()) return;
-    refuse_unsupported(map, key + ".");
+    if (const YamlNode* http2 = map.get("http2"); http2 != nullptr && http2->text != "false") {
+      errors_.add(http2->at, key + ".http2",
+                  key + ".http2 must be false: only HTTP/1.1 is served; remove it");
+    }
     if (const YamlNode* headers = map.get("headers")) take_headers(*headers, key + ".headers");
   }
 

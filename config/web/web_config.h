@@ -2,9 +2,8 @@
 // The file that http.web_config names: TLS, passwords and headers of jetmemd's TCP ports, in the
 // format of the Prometheus exporter toolkit's web configuration (docs/access.md lists the keys).
 //
-// A file with a key that jetmemd does not support is refused, with its place and what to do
-// instead: a port is never less protected than written. Messages never show a value: it may be a
-// secret.
+// A file with an unknown key is refused, with its place: a port is never less protected than
+// written. Messages never show a value: it may be a secret.
 #pragma once
 
 #include <string>
