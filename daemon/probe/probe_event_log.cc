@@ -71,7 +71,8 @@ std::string probe_name(const ProbeRun::Probe& probe) {
   return name;
 }
 
-void ProbeEventLog::first(ProbeGroup group, const ProbeRun& run) {
+void ProbeEventLog::succeeded(ProbeGroup group, const ProbeRun& run) {
+  if (std::exchange(logged_first_[static_cast<std::size_t>(group)], true)) return;
   std::string text = "probe, first results of " + std::string(probe_group_name(group)) + ": ";
   const char* separator = "";
   for (const ProbeRun::Probe& probe : run.probes) {

@@ -3,6 +3,7 @@
 // and one line that sums up the first results.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "base/clock.h"
@@ -22,8 +23,8 @@ class ProbeEventLog {
   ProbeEventLog(Log& log, const Clock& clock)
       : log_(log, clock, ProbeSource::kInfo.name, kLimits) {}
 
-  // The first run of its group since the daemon's start.
-  void first(ProbeGroup group, const ProbeRun& run);
+  // A run that succeeded: the first of its group since the daemon's start is logged.
+  void succeeded(ProbeGroup group, const ProbeRun& run);
   // Tells what is news. `run`: what it is part of; null when the program did not come back.
   void result(const ProbeRun::Probe& probe, const ProbeStats::Change& change,
               const GateInputs& memory, const ProbeRun* run);
@@ -31,6 +32,7 @@ class ProbeEventLog {
 
  private:
   ChildProcessLog log_;
+  std::array<bool, kProbeGroups> logged_first_{};
 };
 
 // "dmabuf system"

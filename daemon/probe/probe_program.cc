@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/root/facts.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "collectors/probe/source.h"
@@ -69,16 +68,9 @@ ProbeProgram::ProbeProgram(const ProgramContext& context, ProbeProgramOptions op
           context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); },
           options_.root),
       schedule_(options_.schedule),
-      page_size_(static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L))),
       skips_(log_),
       window_(context.probe_window, options_.settle, options_.window_timeout),
-      state_file_({.directory = context.runtime_directory,
-                   .name = "probe.json",
-                   .boot_id = Facts::of_this_machine().boot_id.value_or(""),
-                   .what = "the time of the last probe",
-                   .format = SavedProbes::kFormat,
-                   .max_bytes = SavedProbes::kMaxBytes},
-                  context.log) {}
+      state_store_(context.runtime_directory, context.log) {}
 
 std::string_view ProbeProgram::source() const { return ProbeSource::kInfo.name; }
 
@@ -89,7 +81,7 @@ Result<void> ProbeProgram::start(EventLoop& loop) {
     return ok;
   started_ = clock_.boot();
   schedule_.begin(started_);
-  restore();
+  state_store_.restore(schedule_, started_);
   if (auto started = runner_.start(loop); !started) return started;
   arm();
   return {};
@@ -111,7 +103,7 @@ void ProbeProgram::apply(const Settings& settings) {
       running_.reset();
       window_.leave(clock_.boot());
       skips_.count_disabled(ProbeGroup::kCuda);
-      keep();
+      save_state();
     }
     if (results_.drop(ProbeGroup::kCuda)) update_source(Nanoseconds(0));
     skips_.forget(ProbeGroup::kCuda);
@@ -136,7 +128,7 @@ void ProbeProgram::stop() {
   if (const auto group = std::exchange(running_, std::nullopt)) {
     window_.leave(clock_.boot());
     if (!enabled_) skips_.count_disabled(*group);
-    keep();
+    save_state();
   }
   schedule_.cancel();
   turn_.reset();
@@ -155,9 +147,9 @@ pid_t ProbeProgram::pid() const {
 void ProbeProgram::step() {
   const Nanoseconds now = clock_.boot();
   check_window(now);
-  (void)has_orphans();
+  (void)state_store_.find_orphan();
   if (const auto at = window_.count_at(); at && now >= *at) count_events();
-  if (keep_at_ && now >= *keep_at_) keep();
+  if (save_at_ && now >= *save_at_) save_state();
   if (schedule_.begin_cycle(now)) {
     turn_ = ProbeGroup::kMemory;
     turn_at_ = now;
@@ -198,8 +190,8 @@ bool ProbeProgram::try_to_run(ProbeGroup group, Nanoseconds now) {
     if (runner_.wedged()) log_wedged();
     return false;
   }
-  if (has_orphans()) {
-    const std::string process = "jetmem-probe " + std::to_string(orphans_->pid);
+  if (const pid_t orphan = state_store_.find_orphan(); orphan > 0) {
+    const std::string process = "jetmem-probe " + std::to_string(orphan);
     skip(group, ProbeSkips::kPreviousRunUnfinished,
          process + " of an earlier jetmemd is not gone yet");
     return false;
@@ -218,8 +210,8 @@ bool ProbeProgram::try_to_run(ProbeGroup group, Nanoseconds now) {
   }
   skips_.resume(group);
   schedule_.started(group, now);
-  keep();
-  if (started && runner_.pid() <= 0) keep_at_ = now + kIntroduction;
+  save_state();
+  if (started && runner_.pid() <= 0) save_at_ = now + kIntroduction;
   if (started) return true;
   const Errc code = started.error().code == Errc::kDenied ? Errc::kDenied : Errc::kUnavailable;
   take_failure(group,
@@ -253,27 +245,10 @@ void ProbeProgram::skip(ProbeGroup group, std::size_t reason, const std::string&
   skips_.skip(group, reason, words);
 }
 
-void ProbeProgram::restore() {
-  const auto state = state_file_.load(parse_probe_state);
-  if (!state) return;
-  schedule_.restore(state->schedule, clock_.boot());
-  orphans_ = state->process;
-  (void)has_orphans();  // most are gone by now
-}
-
-void ProbeProgram::keep() {
-  keep_at_.reset();
-  if (!state_file_.is_enabled()) return;
-  SavedProbes state{schedule_.save(), {}};
-  state.process =
-      find_probe_process(runner_.is_terminating() ? runner_.terminating_pid() : runner_.pid());
-  if (!state.process && has_orphans()) state.process = orphans_;
-  state_file_.store(to_text(state));
-}
-
-bool ProbeProgram::has_orphans() {
-  if (orphans_ && find_probe_process(orphans_->pid) != orphans_) orphans_.reset();
-  return orphans_.has_value();
+void ProbeProgram::save_state() {
+  save_at_.reset();
+  state_store_.save(schedule_,
+                    runner_.is_terminating() ? runner_.terminating_pid() : runner_.pid());
 }
 
 void ProbeProgram::log_wedged() {
@@ -317,11 +292,10 @@ void ProbeProgram::take_results(ProbeGroup group, ProbeRunEnd end) {
     return;
   }
   schedule_.succeeded(group, now);
-  bool& logged_first = logged_first_[static_cast<std::size_t>(group)];
-  if (!std::exchange(logged_first, true)) event_log_.first(group, end.run);
+  event_log_.succeeded(group, end.run);
   for (const ProbeRun::Probe& probe : end.run.probes) note(probe, &end.run);
   results_.set(group, std::move(end.line), now);
-  keep();
+  save_state();
   results_.drop_old(schedule_, now);
   update_source(end.elapsed);
 }
@@ -336,7 +310,7 @@ void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRun
   const Nanoseconds now = clock_.boot();
   stats_.failed(failure.kind);
   const Nanoseconds pause = schedule_.failed(group, now);
-  keep();
+  save_state();
   log_.log_message(LogLevel::kWarning, failure.message + "; probes of " +
                                            std::string(probe_group_name(group)) +
                                            " are tried again in " + words_of(pause));
@@ -389,7 +363,7 @@ void ProbeProgram::count_events() {
   if (!counted) return;
   const std::uint64_t events = *counted;
   if (!schedule_.complained(events > 0)) return;
-  keep();
+  save_state();
   const std::string interval = words_of(schedule_.interval(ProbeGroup::kCuda));
   if (events == 0) {
     log_.log_message(LogLevel::kInfo,
@@ -409,16 +383,17 @@ void ProbeProgram::arm() {
   const auto or_at = [&](Nanoseconds at) { next = std::min(next.value_or(at), at); };
   if (turn_ && !running_) or_at(turn_at_);
   if (const auto at = window_.count_at()) or_at(*at);
-  if (keep_at_) or_at(*keep_at_);
-  if (orphans_) or_at(now + kOrphanPollInterval);
+  if (save_at_) or_at(*save_at_);
+  if (state_store_.has_orphan()) or_at(now + kOrphanPollInterval);
   if (window_.is_open() && !running_) or_at(now + kLook);
   timer_.cancel();
   if (next) timer_.set(*next - now);
 }
 
 GateInputs ProbeProgram::inputs() const {
-  return readings_ == nullptr ? GateInputs{}
-                              : gate_inputs(*readings_, source_states_, page_size_, clock_.boot());
+  if (readings_ == nullptr) return {};
+  const auto page_size = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L));
+  return gate_inputs(*readings_, source_states_, page_size, clock_.boot());
 }
 
 void ProbeProgram::write(SampleWriter& out) const {
@@ -426,7 +401,8 @@ void ProbeProgram::write(SampleWriter& out) const {
   stats.lines = runner_.lines();
   // One of an earlier daemon has had its time by then.
   const Nanoseconds now = clock_.boot();
-  stats.wedged = runner_.wedged() || (orphans_ && now - started_ > settings_.deadline);
+  stats.wedged =
+      runner_.wedged() || (state_store_.has_orphan() && now - started_ > settings_.deadline);
   write_child_process_stats(out, name(), stats);
   probe_stats_.write(out, now, {enabled_, enabled_ && schedule_.cuda()});
   for (const ProbeGroup group : kGroups) {
@@ -443,7 +419,7 @@ void ProbeProgram::write(SampleWriter& out) const {
     out.put(kMetrics[kInterval], to_seconds(schedule_.interval(group)), group_name);
   }
   if (const auto all = window_.events()) out.put(kMetrics[kSideEffects], static_cast<double>(*all));
-  write_state_file_failures(out, state_file_);
+  write_state_file_failures(out, state_store_.file());
 }
 
 std::span<const Descriptor> probe_program_metrics() { return kMetrics; }

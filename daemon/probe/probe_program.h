@@ -8,14 +8,12 @@
 // Before each run the gates are asked (probes/gates.h); what is left out is counted, by reason.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/root/snapshot.h"
-#include "base/root/state_file.h"
 #include "config/settings.h"
 #include "daemon/children/child_process_stats.h"
 #include "daemon/children/program.h"
@@ -64,10 +62,7 @@ class ProbeProgram final : public Program {
   bool try_to_run(ProbeGroup group, Nanoseconds now);
   Result<void> run(ProbeGroup group, const GateInputs& inputs);
   void skip(ProbeGroup group, std::size_t reason, const std::string& words);
-  // Over a restart of the daemon.
-  void restore();
-  void keep();
-  bool has_orphans();
+  void save_state();
   void log_wedged();
   void on_end(ProbeRunEnd end);
   void take_results(ProbeGroup group, ProbeRunEnd end);
@@ -94,17 +89,14 @@ class ProbeProgram final : public Program {
   ChildProcessStats stats_;
   ProbeSettings settings_;
   bool enabled_ = true;
-  std::uint64_t page_size_;
   ProbeSkips skips_;
   ProbeResults results_;
   ProbeRunWindow window_;
   Timer timer_;
 
-  StateFile state_file_;
-  // Of a daemon before this one, and still there when last looked for.
-  std::optional<ProbeProcess> orphans_;
+  ProbeStateStore state_store_;
   Nanoseconds started_{0};              // boot clock
-  std::optional<Nanoseconds> keep_at_;  // boot clock; which process it is was not known yet
+  std::optional<Nanoseconds> save_at_;  // boot clock; which process it is was not known yet
 
   std::optional<ProbeGroup> running_;
   // Whose turn it is in the present cycle, not before when; and why the source has nothing of it.
@@ -113,7 +105,6 @@ class ProbeProgram final : public Program {
   std::string skip_reason_;
   std::string logged_fallback_;
   bool logged_wedged_ = false;
-  std::array<bool, kProbeGroups> logged_first_{};
 };
 
 std::span<const Descriptor> probe_program_metrics();

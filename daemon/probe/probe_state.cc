@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/root/facts.h"
 #include "base/root/small_file.h"
 #include "base/text/text.h"
 
@@ -104,6 +105,35 @@ Result<SavedProbes> parse_probe_state(std::string_view text) {
   } catch (const Json::exception& error) {
     return fail(Errc::kMalformed, error.what());
   }
+}
+
+ProbeStateStore::ProbeStateStore(const std::string& directory, Log& log)
+    : file_({.directory = directory,
+             .name = "probe.json",
+             .boot_id = Facts::of_this_machine().boot_id.value_or(""),
+             .what = "the time of the last probe",
+             .format = SavedProbes::kFormat,
+             .max_bytes = SavedProbes::kMaxBytes},
+            log) {}
+
+void ProbeStateStore::restore(ProbeSchedule& schedule, Nanoseconds now) {
+  const auto state = file_.load(parse_probe_state);
+  if (!state) return;
+  schedule.restore(state->schedule, now);
+  orphan_ = state->process;
+  (void)find_orphan();  // most are gone by now
+}
+
+void ProbeStateStore::save(const ProbeSchedule& schedule, pid_t pid) {
+  if (!file_.is_enabled()) return;
+  SavedProbes state{schedule.save(), find_probe_process(pid)};
+  if (!state.process && find_orphan() > 0) state.process = orphan_;
+  file_.store(to_text(state));
+}
+
+pid_t ProbeStateStore::find_orphan() {
+  if (orphan_ && find_probe_process(orphan_->pid) != orphan_) orphan_.reset();
+  return orphan_ ? orphan_->pid : 0;
 }
 
 }  // namespace jetmem

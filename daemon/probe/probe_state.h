@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/log.h"
 #include "base/result.h"
+#include "base/root/state_file.h"
 #include "daemon/probe/probe_schedule.h"
 
 namespace jetmem {
@@ -42,5 +44,25 @@ struct SavedProbes {
 std::string to_text(const SavedProbes& state);
 // Refuses a truncated text; what is in it need not be trusted.
 Result<SavedProbes> parse_probe_state(std::string_view text);
+
+// The file with it, probe.json.
+class ProbeStateStore {
+ public:
+  // `directory` empty: nothing is kept.
+  ProbeStateStore(const std::string& directory, Log& log);
+
+  void restore(ProbeSchedule& schedule, Nanoseconds now);
+  // `pid`: of the process that runs, or is terminating.
+  void save(const ProbeSchedule& schedule, pid_t pid);
+  // Looks whether a process of an earlier daemon is still there; 0: none.
+  pid_t find_orphan();
+  // As of the last look.
+  bool has_orphan() const { return orphan_.has_value(); }
+  const StateFile& file() const { return file_; }
+
+ private:
+  StateFile file_;
+  std::optional<ProbeProcess> orphan_;
+};
 
 }  // namespace jetmem

@@ -242,7 +242,7 @@ TEST_F(ProbeStatsTest, TheFirstResultsAreSummedUp) {
   run.probes = {probe("host", ProbeState::kOk), probe("dmabuf", ProbeState::kOk, "", "system"),
                 probe("dmabuf", ProbeState::kUnsupported, "", "bad\n")};
   run.probes[2].reason = "no such heap";
-  news.first(ProbeGroup::kMemory, run);
+  news.succeeded(ProbeGroup::kMemory, run);
   ASSERT_EQ(log.entries.size(), 1U);
   EXPECT_EQ(log.entries[0].message,
             "probe, first results of memory: host ok, dmabuf system ok, dmabuf bad? unsupported "
