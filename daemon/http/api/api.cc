@@ -13,7 +13,7 @@ namespace {
 
 // Before jetmem was written no clock was right.
 constexpr Nanoseconds kPlausible = std::chrono::seconds(1'700'000'000);
-// Questions to the history: of the desk's time, at once.
+// Questions to the history: of the worker's time, at once.
 constexpr Nanoseconds kMostAtOnce = std::chrono::seconds(2);
 // A kept body is not used for longer than this, however expensive it is to make.
 constexpr Nanoseconds kLongestRest = std::chrono::seconds(30);
@@ -76,7 +76,7 @@ ApiAnswer Api::answer(const Endpoint& endpoint, std::span<const Parameter> param
   problem_ = problem;
   timeout_ = timeout;
   try {
-    return endpoint.answer(*this, requested);
+    return endpoint.view != nullptr ? view(endpoint) : endpoint.answer(*this, requested);
   } catch (const std::exception& error) {
     // Whatever it was: the next one may do.
     return api_error(500, std::string("no answer could be made: ") + error.what());
@@ -165,11 +165,12 @@ ApiAnswer Api::keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost) {
   return answer;
 }
 
-ApiAnswer Api::kept(CachedBody& body, Nanoseconds rest, const std::function<std::string()>& make) {
-  if (auto text = kept(body, rest)) return {200, std::move(text)};
+ApiAnswer Api::view(const Endpoint& endpoint) {
+  CachedBody& body = views_[endpoint.path];
+  if (auto text = kept(body, endpoint.rest)) return {200, std::move(text)};
   const Nanoseconds begin = clock_.mono();
-  std::string text = make();
-  return keep(body, api_text(std::move(text)), clock_.mono() - begin);
+  ApiAnswer answer = api_text(endpoint.view(now()));
+  return keep(body, std::move(answer), clock_.mono() - begin);
 }
 
 ApiAnswer Api::no_history() const {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON pages below /api/v1/: read-only, each bounded in bytes and time. All on the web thread,
-// but for what asks the history, which is the desk's to do: the web thread never waits for a disk.
+// but for queries of the history, which the history worker runs: the web thread never waits for a
+// disk.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
-#include "daemon/http/api/budget.h"
-#include "daemon/http/api/cached_body.h"
 #include "daemon/http/api/history_query_worker.h"
 #include "daemon/http/api/parameters.h"
 #include "daemon/http/published_sources.h"
@@ -48,6 +49,34 @@ struct ApiTimeouts {
   bool again = false;                     // it did
 };
 
+// Limits the time that the history worker spends on queries whose cost the client chooses: a
+// quarter in the long run, and up to `most` at once, which the last query may exceed. Further
+// clients have to wait, so that queries do not load the device.
+class Budget {
+ public:
+  explicit Budget(Nanoseconds most) : most_(most), left_(most) {}
+
+  bool may_spend(Nanoseconds now) {
+    if (now > last_) left_ = std::min(most_, left_ + (now - last_) / 4);
+    last_ = now;
+    return left_ > Nanoseconds(0);
+  }
+  void spent(Nanoseconds time) { left_ -= time; }
+
+ private:
+  Nanoseconds most_;
+  Nanoseconds left_;
+  Nanoseconds last_{0};
+};
+
+// A body that is expensive to make, and what it was made of.
+struct CachedBody {
+  std::shared_ptr<const std::string> text;
+  std::array<std::uint64_t, 4> components{};
+  Nanoseconds made{0};
+  Nanoseconds cost{0};
+};
+
 // {"error": ..., "fix": ...}
 ApiAnswer api_error(unsigned code, std::string_view error, std::string_view fix = {});
 ApiAnswer api_text(std::string json);
@@ -62,6 +91,9 @@ class Api {
     bool is_of_now = false;  // answered only while the loop samples
     std::span<const std::string_view> parameters{};
     ApiAnswer (*answer)(Api& api, const Parameters& parameters) = nullptr;
+    // In its place: a body made of the device alone, at the soonest after `rest` again.
+    std::string (*view)(const DeviceNow& now) = nullptr;
+    Nanoseconds rest = std::chrono::seconds(1);
   };
   static std::span<const Endpoint> endpoints();
   // Null where there is none of this path.
@@ -79,17 +111,16 @@ class Api {
 
   // The device as the newest page shows it.
   const DeviceNow& now();
-  // What `make` makes of the history, on the desk's thread: it is to own all else that it uses. A
+  // What `make` makes of the history, on the history worker's thread: it is to own all else that it uses. A
   // question of the same key is the same one.
   ApiAnswer on_query_worker(const std::string& key, std::function<ApiAnswer()> make);
   // How long the last answer of it took there.
   Nanoseconds query_duration() const { return query_duration_; }
-  // Null where `body` is too old to be used again: see below.
+  // Null where `body` is too old to be used again. It is made again when what it is made of
+  // changed: at the soonest after `rest`, and after ten times as long as making it took, so that
+  // asking often costs the device little.
   std::shared_ptr<const std::string> kept(const CachedBody& body, Nanoseconds rest);
   ApiAnswer keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost);
-  // What `make` makes, made again when what it is made of changed: at the soonest after `rest`, and
-  // after ten times as long as making it took, so that asking often costs the device little.
-  ApiAnswer kept(CachedBody& body, Nanoseconds rest, const std::function<std::string()>& make);
   // Null: there is none; no_history() says so.
   History* history() { return inputs_.history; }
   const std::string& history_missing_reason() const { return inputs_.no_history; }
@@ -101,19 +132,14 @@ class Api {
   ProgramTextsBuffer* texts() { return inputs_.texts; }
   Nanoseconds wall() const { return clock_.wall(); }
 
-  CachedBody now_body;
-  CachedBody status_body;
   CachedBody doctor_body;
-  CachedBody top_body;
-  CachedBody cma_body;
-  CachedBody fragmentation_body;
-  CachedBody thermal_body;
 
  private:
+  ApiAnswer view(const Endpoint& endpoint);
   // What now() is made of: another one when any of it is.
   std::array<std::uint64_t, 4> newest();
   void check_past();
-  // Why there is no answer of the desk; counts it.
+  // Why there is no answer of the history worker; counts it.
   std::string late(HistoryQueryWorker::State state);
 
   ApiInputs inputs_;
@@ -123,6 +149,7 @@ class Api {
   const Readiness& readiness_;
   std::string problem_;
   Budget budget_;
+  std::map<std::string_view, CachedBody> views_;  // by path
   DeviceNow now_;
   std::array<std::uint64_t, 4> now_of_{};
   HistoryQueryWorker query_worker_;
@@ -137,13 +164,7 @@ class Api {
 };
 
 // The pages, one file each.
-ApiAnswer api_now(Api& api, const Parameters& parameters);
-ApiAnswer api_status(Api& api, const Parameters& parameters);
 ApiAnswer api_doctor(Api& api, const Parameters& parameters);
-ApiAnswer api_top(Api& api, const Parameters& parameters);
-ApiAnswer api_cma(Api& api, const Parameters& parameters);
-ApiAnswer api_fragmentation(Api& api, const Parameters& parameters);
-ApiAnswer api_thermal(Api& api, const Parameters& parameters);
 ApiAnswer api_history(Api& api, const Parameters& parameters);
 ApiAnswer api_events(Api& api, const Parameters& parameters);
 ApiAnswer api_texts(Api& api, const Parameters& parameters);

@@ -3,6 +3,11 @@
 // (daemon/http/server/pages.cc).
 
 #include "daemon/http/api/api.h"
+#include "report/answers/cma_answer.h"
+#include "report/answers/fragmentation_answer.h"
+#include "report/answers/thermal_answer.h"
+#include "report/answers/top_answer.h"
+#include "report/status/status_answer.h"
 
 namespace jetmem {
 namespace {
@@ -12,14 +17,29 @@ constexpr std::array<std::string_view, 10> kHistoryParameters{
 constexpr std::array<std::string_view, 6> kEventsParameters{"from", "to",     "category",
                                                             "kind", "before", "limit"};
 
+// Each view is the same as the command of its name prints with --json.
 constexpr std::array kEndpoints{
-    Api::Endpoint{.path = "/api/v1/status", .is_of_now = true, .answer = api_status},
+    Api::Endpoint{.path = "/api/v1/status",
+                  .is_of_now = true,
+                  .view = [](const DeviceNow& now) { return status_json(status_answer(now)); }},
+    Api::Endpoint{.path = "/api/v1/top",
+                  .is_of_now = true,
+                  .view = [](const DeviceNow& now) { return top_json(top_answer(now, {})); }},
+    Api::Endpoint{.path = "/api/v1/cma",
+                  .is_of_now = true,
+                  .view = [](const DeviceNow& now) { return cma_json(cma_answer(now)); }},
+    Api::Endpoint{
+        .path = "/api/v1/fragmentation",
+        .is_of_now = true,
+        .view = [](const DeviceNow& now) { return fragmentation_json(fragmentation_answer(now)); }},
+    Api::Endpoint{.path = "/api/v1/thermal",
+                  .is_of_now = true,
+                  .view = [](const DeviceNow& now) { return thermal_json(thermal_answer(now)); }},
+    Api::Endpoint{.path = "/api/v1/now",
+                  .is_of_now = true,
+                  .view = device_now_json,
+                  .rest = std::chrono::milliseconds(250)},
     Api::Endpoint{.path = "/api/v1/doctor", .is_of_now = true, .answer = api_doctor},
-    Api::Endpoint{.path = "/api/v1/top", .is_of_now = true, .answer = api_top},
-    Api::Endpoint{.path = "/api/v1/cma", .is_of_now = true, .answer = api_cma},
-    Api::Endpoint{.path = "/api/v1/fragmentation", .is_of_now = true, .answer = api_fragmentation},
-    Api::Endpoint{.path = "/api/v1/thermal", .is_of_now = true, .answer = api_thermal},
-    Api::Endpoint{.path = "/api/v1/now", .is_of_now = true, .answer = api_now},
     Api::Endpoint{
         .path = "/api/v1/history", .parameters = kHistoryParameters, .answer = api_history},
     Api::Endpoint{.path = "/api/v1/events", .parameters = kEventsParameters, .answer = api_events},

@@ -7,7 +7,6 @@
 
 #include "base/text/text.h"
 #include "daemon/http/api/api.h"
-#include "daemon/http/api/unknown_metric.h"
 #include "history/merge_points.h"
 #include "history/query/selection.h"
 #include "metrics/series_key.h"
@@ -33,6 +32,27 @@ constexpr const char* kFix =
     "gives "
     "points; ?at=-60 gives all samples of a moment; docs/api.md";
 
+// A name that jetmem has no metric of and recorded none of: with the one that was most likely
+// meant.
+ApiAnswer unknown_metric(History& history, std::string_view name) {
+  std::vector<std::string> families;
+  if (const auto known = history.series({})) {
+    for (const SeriesKnown& each : *known)
+      families.push_back(each.key.substr(0, each.key.find('{')));
+  }
+  std::sort(families.begin(), families.end());
+  families.erase(std::unique(families.begin(), families.end()), families.end());
+  // Comparing letters costs the product of both lengths.
+  const std::string_view nearest = nearest_name(name.substr(0, 100), families);
+  const std::string shown = printable(name, 100);
+  return {400, std::make_shared<const std::string>(json::write_document(1, [&](json::Fields& v) {
+            v.output("error", "there is no metric " + shown);
+            v.output("fix", nearest.empty() ? "/api/v1/history lists what is recorded"
+                                            : "did you mean " + printable(nearest, 100) + "?");
+            v.output("code", std::string("unknown_metric"));
+          }))};
+}
+
 ApiAnswer wrong(const Error& error) { return api_error(400, error.message, kFix); }
 
 // The first of these that is given, or null: each goes with another kind of question.
@@ -54,7 +74,7 @@ bool is_metric_name(std::string_view text) {
   return parsed && parsed->labels.empty() && parsed->family == text;
 }
 
-// What a question on the desk's thread is made of.
+// What a question on the history worker's thread is made of.
 struct HistoryRequest {
   History& history;
   AnswerFrom from;

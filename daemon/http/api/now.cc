@@ -95,9 +95,4 @@ void Api::check_past() {
   }
 }
 
-ApiAnswer api_now(Api& api, const Parameters& /*parameters*/) {
-  constexpr Nanoseconds kRest = std::chrono::milliseconds(250);
-  return api.kept(api.now_body, kRest, [&] { return device_now_json(api.now()); });
-}
-
 }  // namespace jetmem
