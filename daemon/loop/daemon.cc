@@ -8,7 +8,7 @@
 #include "base/text/text.h"
 #include "base/version.h"
 #include "config/restart.h"
-#include "daemon/loop/settings_digest.h"
+#include "config/schema.h"
 #include "daemon/loop/system_state.h"
 #include "daemon/state_file_metrics.h"
 
@@ -24,6 +24,18 @@ constexpr int kStallCycles = 5;
 constexpr Nanoseconds kStallLimit = std::chrono::seconds(10);
 // How long a stop may wait for systemd to say whether the system is being shut down.
 constexpr std::chrono::milliseconds kSystemStateTimeout{1000};
+
+// Differs when any setting does.
+std::string digest_of(const Settings& settings) {
+  std::string all;
+  const Schema schema = Schema::of(settings);
+  for (const Setting& setting : schema.settings()) {
+    all.append(setting.key).append("=").append(setting.show(settings)).append("\n");
+  }
+  std::string digest;
+  short_digest(all, digest);
+  return digest;
+}
 
 LogLevel effective_level(LogLevel configured, int verbosity) {
   const int level = std::max(0, static_cast<int>(configured) - verbosity);

@@ -3,9 +3,27 @@
 
 #include <utility>
 
-#include "daemon/parts/program_list.h"
+#include "daemon/children/child_process_stats.h"
+#include "daemon/children/nvml_program.h"
+#include "daemon/children/tegrastats_program.h"
+#include "daemon/probe/probe_program.h"
 
 namespace jetmem {
+namespace {
+
+std::vector<std::unique_ptr<Program>> make_all_programs(const ProgramContext& context) {
+  std::vector<std::unique_ptr<Program>> programs;
+  programs.push_back(std::make_unique<TegrastatsProgram>(context));
+  programs.push_back(std::make_unique<NvmlProgram>(context, NvmlProgramOptions{}));
+  programs.push_back(std::make_unique<ProbeProgram>(context, ProbeProgramOptions{}));
+  return programs;
+}
+
+}  // namespace
+
+std::vector<std::span<const Descriptor>> program_metrics() {
+  return {child_process_metrics(), probe_stats_metrics(), probe_program_metrics()};
+}
 
 Children::Children(DaemonContext& context, const Settings& settings, const Sampling& sampling,
                    const ProbeWindow& probe_window, const Program::Done& done,

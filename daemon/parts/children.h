@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,5 +47,8 @@ class Children {
   std::vector<std::unique_ptr<Program>> programs_;  // none under another root
   std::string logged_fallback_;
 };
+
+// Every metric that the programs for sources write themselves.
+std::vector<std::span<const Descriptor>> program_metrics();
 
 }  // namespace jetmem
