@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/root/snapshot.h"
 #include "collectors/source.h"
 #include "metrics/sample.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 
@@ -152,6 +154,27 @@ class SourceTest : public testing::Test {
   const auto& reading() { return fixture.reading(); }
 
   SourceFixture<S> fixture;
+};
+
+// What a source reads of files below a directory.
+template <class S>
+class TreeTest : public testing::Test {
+ protected:
+  void file(const std::string& path, std::string_view text) { dir.write(path.substr(1), text); }
+  const Snapshot& read() {
+    reader_.emplace(dir.path());
+    return reader_->read();
+  }
+  static std::vector<std::string> paths_of(const Snapshot& snapshot) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < snapshot.size(); ++i) out.emplace_back(snapshot[i].path);
+    return out;
+  }
+
+  TempDir dir;
+
+ private:
+  std::optional<TreeReader<S>> reader_;
 };
 
 }  // namespace jetmem

@@ -359,20 +359,11 @@ TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
 }
 
 // What gather does with a captured tree.
-class DmabufTree : public testing::Test {
+class DmabufTree : public TreeTest<DmabufSource> {
  protected:
-  Result<void> parse(const std::string& directory) {
-    root_ = *Root::at(directory);
-    SnapshotReader reader(DmabufSource::kInfo.paths, DmabufSource::kInfo.limits,
-                          DmabufSource::kInfo.gather);
-    return parse_dmabuf(reader.read(*root_), out);
-  }
+  Result<void> parse() { return parse_dmabuf(read(), out); }
 
-  TempDir dir;
   Dmabuf out;
-
- private:
-  std::optional<Root> root_;
 };
 
 TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
@@ -384,7 +375,7 @@ TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
   }
   dir.write("proc/13/comm", "camera\n");
   dir.write("proc/13/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
-  ASSERT_TRUE(parse(dir.path()));
+  ASSERT_TRUE(parse());
   EXPECT_EQ(out.held.descriptors_left_out, 4904U);
   EXPECT_EQ(out.held.beyond, 4904U);
   EXPECT_FALSE(out.held.is_cut());
@@ -431,7 +422,7 @@ TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {
   dir.write("sys/kernel/debug/dma_buf/bufinfo",
             text + "\nTotal 50000 objects, 414720000000 bytes\n");
   dir.write("proc/1/comm", "init\n");
-  ASSERT_TRUE(parse(dir.path()));
+  ASSERT_TRUE(parse());
   EXPECT_EQ(out.buffers, 50000U);
   EXPECT_EQ(out.bytes, 414720000000U);
   EXPECT_GT(out.bufinfo.rows, 5000U);
@@ -444,7 +435,7 @@ TEST_F(DmabufTree, DeniedFoldersAreCounted) {
   dir.write("proc/7/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
   dir.write("jetmem/manifest.json",
             R"({"format": 1, "facts": {}, "errors": {"/proc/1/fd": "EACCES"}})");
-  ASSERT_TRUE(parse(dir.path()));
+  ASSERT_TRUE(parse());
   EXPECT_EQ(out.held.processes_denied, 1U);
   EXPECT_EQ(out.held.processes, 1U);
   EXPECT_FALSE(out.holders_whole);
@@ -456,7 +447,7 @@ TEST_F(DmabufTree, FoldersThatFailAreNotThoseOfProcessesThatEnded) {
   dir.write("proc/7/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
   dir.write("jetmem/manifest.json",
             R"({"format": 1, "facts": {}, "errors": {"/proc/1/fd": "EIO"}})");
-  ASSERT_TRUE(parse(dir.path()));
+  ASSERT_TRUE(parse());
   EXPECT_EQ(out.held.processes, 1U);
   EXPECT_EQ(out.held.unreadable, 1U);
   EXPECT_TRUE(out.held.is_cut());

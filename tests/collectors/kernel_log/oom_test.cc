@@ -145,7 +145,7 @@ TEST(Oom, TheRestOfTheReportIsNoEvent) {
 
 TEST(Oom, InWords) {
   EXPECT_EQ(sentence_of("Out of memory: Killed process 9 (py) total-vm:9000000kB, "
-                     "anon-rss:2202010kB, file-rss:7kB, shmem-rss:1048576kB, UID:0"),
+                        "anon-rss:2202010kB, file-rss:7kB, shmem-rss:1048576kB, UID:0"),
             "py (PID 9) was killed: the machine was out of memory; it held 2.1 GiB of its own and "
             "1.0 GiB shared");
   EXPECT_EQ(sentence_of("oom_reaper: unable to reap pid:9 (a)"),

@@ -313,13 +313,10 @@ TEST_F(ProcessesTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(fresh.groups.size(), 1U);
 }
 
-class ProcessesTree : public testing::Test {
+class ProcessesTree : public TreeTest<ProcessesSource> {
  protected:
-  Result<void> parse(const std::string& directory) {
-    root_ = *Root::at(directory);
-    reader_.emplace(ProcessesSource::kInfo.paths, ProcessesSource::kInfo.limits,
-                    ProcessesSource::kInfo.gather);
-    snapshot = &reader_->read(*root_);
+  Result<void> parse() {
+    snapshot = &read();
     return parse_processes(*snapshot, out);
   }
   void process(int pid, std::uint64_t resident, const std::string& cgroup) {
@@ -329,7 +326,6 @@ class ProcessesTree : public testing::Test {
     dir.write(folder + "/cgroup", cgroup);
   }
 
-  TempDir dir;
   Processes out;
   const Snapshot* snapshot = nullptr;
   std::optional<Root> root_;
@@ -340,7 +336,7 @@ TEST_F(ProcessesTree, KernelThreadsLeaveNoRecord) {
   process(1, 100, "0::/init.scope\n");
   process(2, 0, "0::/\n");
   dir.write("proc/meminfo", "");
-  ASSERT_TRUE(parse(dir.path()));
+  ASSERT_TRUE(parse());
   EXPECT_EQ(out.processes.size(), 1U);
   for (std::size_t i = 0; i < snapshot->size(); ++i) {
     EXPECT_EQ((*snapshot)[i].path.find("/proc/2/"), std::string_view::npos);
@@ -351,14 +347,14 @@ TEST_F(ProcessesTree, LongCgroupsAreCutToWhatIsOfUse) {
   std::string cgroup;
   for (int i = 14; i > 1; --i) cgroup += std::to_string(i) + ":cpuset" + ":/docker/" + kId + "\n";
   process(1, 100, cgroup + "1:name=systemd:/docker/" + kId + "\n0::/system.slice/d.service\n");
-  ASSERT_TRUE(parse(dir.path()));
+  ASSERT_TRUE(parse());
   EXPECT_LT(snapshot->buffer_size(), 400U);
   EXPECT_EQ(out.groups[0].key.container, "aaaaaaaaaaaa");
 }
 
 TEST_F(ProcessesTree, ACrowdIsReadWithinTheBounds) {
   for (int i = 1; i <= 400; ++i) process(i, 10, "0::/system.slice/worker.service\n");
-  ASSERT_TRUE(parse(dir.path()));
+  ASSERT_TRUE(parse());
   EXPECT_EQ(out.processes.size(), 400U);
   EXPECT_EQ(out.resident_pages, 4000U);
   EXPECT_EQ(out.groups.size(), 1U);

@@ -236,18 +236,7 @@ TEST_F(ThrottleTest, AReusedReadingHoldsNothingOfTheOneBefore) {
 }
 
 // What is read at all.
-class ThrottleGather : public testing::Test {
- protected:
-  void file(const std::string& path, const std::string& text) { dir_.write(path.substr(1), text); }
-  std::vector<std::string> paths() {
-    TreeReader<ThrottleSource> reader(dir_.path());
-    const Snapshot& snapshot = reader.read();
-    std::vector<std::string> out;
-    for (std::size_t i = 0; i < snapshot.size(); ++i) out.emplace_back(snapshot[i].path);
-    return out;
-  }
-  TempDir dir_;
-};
+using ThrottleGather = TreeTest<ThrottleSource>;
 
 TEST_F(ThrottleGather, OpensNoStateOfAFanAndNoAlarmOfARail) {
   file("/sys/class/thermal/cooling_device0/type", "pwm-fan\n");
@@ -261,9 +250,10 @@ TEST_F(ThrottleGather, OpensNoStateOfAFanAndNoAlarmOfARail) {
   file("/sys/class/hwmon/hwmon1/name", "ina3221\n");
   file("/sys/class/hwmon/hwmon1/curr1_crit_alarm", "0\n");
   file("/sys/class/hwmon/hwmon1/oc1_event_cnt", "0\n");
-  EXPECT_EQ(paths(), (std::vector<std::string>{"/sys/class/thermal/cooling_device1/type",
-                                               "/sys/class/thermal/cooling_device1/cur_state",
-                                               "/sys/class/hwmon/hwmon0/oc1_event_cnt"}));
+  EXPECT_EQ(paths_of(read()),
+            (std::vector<std::string>{"/sys/class/thermal/cooling_device1/type",
+                                      "/sys/class/thermal/cooling_device1/cur_state",
+                                      "/sys/class/hwmon/hwmon0/oc1_event_cnt"}));
 }
 
 TEST_F(ThrottleGather, FindsTheEventsWhereTheClassDoesNotShowThem) {
@@ -272,14 +262,15 @@ TEST_F(ThrottleGather, FindsTheEventsWhereTheClassDoesNotShowThem) {
   file(at + "name", "soctherm_oc\n");
   file(at + "oc2_event_cnt", "5\n");
   file(at + "oc2_throt_en", "1\n");
-  EXPECT_EQ(paths(), (std::vector<std::string>{at + "oc2_event_cnt", at + "oc2_throt_en"}));
+  EXPECT_EQ(paths_of(read()),
+            (std::vector<std::string>{at + "oc2_event_cnt", at + "oc2_throt_en"}));
 }
 
 TEST_F(ThrottleGather, SaysWhatItLeftOut) {
   for (int i = 0; i < 260; ++i) {
     file("/sys/class/thermal/cooling_device" + std::to_string(i) + "/type", "Processor\n");
   }
-  EXPECT_EQ(paths(), (std::vector<std::string>{"jetmem:cooling devices omitted"}));
+  EXPECT_EQ(paths_of(read()), (std::vector<std::string>{"jetmem:cooling devices omitted"}));
 }
 
 }  // namespace

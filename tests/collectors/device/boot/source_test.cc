@@ -225,36 +225,18 @@ TEST_F(BootSourceTest, AClockThatWasNeverSetIsNoTime) {
   EXPECT_TRUE(std::isnan(get("jetmem_boot_time_seconds")));
 }
 
-TEST_F(BootSourceTest, ASteadyMachineChangesNoShape) {
-  fixture.file("/sys/fs/pstore", "");
-  fixture.file("/sys/fs/pstore/dmesg-ramoops-0", "Panic#1 Part1\n<0>[1.0] BUG: a\n");
-  ASSERT_TRUE(fixture.run());
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
-}
-
-class BootGather : public testing::Test {
- protected:
-  const Snapshot& read() {
-    root_ = Root::at(directory.path()).value();
-    reader_.emplace(BootSource::kInfo.paths, BootSource::kInfo.limits, BootSource::kInfo.gather);
-    return reader_->read(*root_);
-  }
-  TempDir directory;
-  std::optional<Root> root_;
-  std::optional<SnapshotReader> reader_;
-};
+using BootGather = TreeTest<BootSource>;
 
 TEST_F(BootGather, OnlyTheEndsOfLargeRecordsAndNotAllOfMany) {
   std::string large = "Panic#1 Part1\n";
   for (int i = 0; i < 20000; ++i) large += "<6>[1.0] line " + std::to_string(i) + "\n";
   large += "<0>[2.0] Kernel panic - not syncing: at the end\n";
-  directory.write("sys/fs/pstore/dmesg-ramoops-0", large);
+  dir.write("sys/fs/pstore/dmesg-ramoops-0", large);
   for (int i = 0; i < 60; ++i) {
-    directory.write("sys/fs/pstore/a-" + std::to_string(i), large);
-    directory.write("var/lib/systemd/pstore/" + std::to_string(1000 + i) + "/dmesg.txt", large);
+    dir.write("sys/fs/pstore/a-" + std::to_string(i), large);
+    dir.write("var/lib/systemd/pstore/" + std::to_string(1000 + i) + "/dmesg.txt", large);
   }
-  directory.write("var/lib/systemd/pstore/1059/dmesg-efi-1", large);
+  dir.write("var/lib/systemd/pstore/1059/dmesg-efi-1", large);
   const Snapshot& snapshot = read();
   EXPECT_FALSE(snapshot.truncated());
   EXPECT_LT(snapshot.buffer_size(), 700U << 10);
@@ -274,9 +256,8 @@ TEST_F(BootGather, OnlyTheEndsOfLargeRecordsAndNotAllOfMany) {
 // An EFI record's name begins with when it was written.
 TEST_F(BootGather, TheNewestOfManyRecords) {
   for (int i = 100; i < 140; ++i) {
-    directory.write(
-        "sys/fs/pstore/dmesg-efi_pstore-1758600146" + std::to_string(i),
-        "Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: " + std::to_string(i) + "\n");
+    dir.write("sys/fs/pstore/dmesg-efi_pstore-1758600146" + std::to_string(i),
+              "Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: " + std::to_string(i) + "\n");
   }
   BootFacts facts;
   ASSERT_TRUE(parse_boot(read(), true, facts));
@@ -290,7 +271,7 @@ TEST_F(BootGather, AResetWithoutANameIsReadOnceAndLosesNothing) {
   const std::string folder = "sys/devices/platform/bus@0/c360000.pmc/";
   SavedReset kept;
   const auto gather = [&](BootFacts& facts) {
-    const auto root = Root::at(directory.path()).value();
+    const auto root = Root::at(dir.path()).value();
     Snapshot snapshot;
     const ReadLimits limits;
     Gatherer gatherer(root, snapshot, limits);
@@ -298,33 +279,33 @@ TEST_F(BootGather, AResetWithoutANameIsReadOnceAndLosesNothing) {
     ASSERT_TRUE(parse_boot(snapshot, true, facts));
   };
   BootFacts facts;
-  directory.write(folder + "reset_reason", "SENSOR\n");
-  directory.write(folder + "reset_level", "L0\n");
+  dir.write(folder + "reset_reason", "SENSOR\n");
+  dir.write(folder + "reset_level", "L0\n");
   gather(facts);
   EXPECT_FALSE(kept.kept) << "what has a name is read each time";
-  directory.write(folder + "reset_reason", "UNKNOWN\n");
-  directory.write(folder + "reset_level", "L1\n");
+  dir.write(folder + "reset_reason", "UNKNOWN\n");
+  dir.write(folder + "reset_level", "L1\n");
   for (int i = 0; i < 3; ++i) {
     gather(facts);
     EXPECT_EQ(facts.reset_reason, "UNKNOWN");
     EXPECT_EQ(facts.reset_level, "L1");
-    directory.write(folder + "reset_reason", "READ_AGAIN\n");
-    directory.write(folder + "reset_level", "READ_AGAIN\n");
+    dir.write(folder + "reset_reason", "READ_AGAIN\n");
+    dir.write(folder + "reset_level", "READ_AGAIN\n");
   }
   // The level's name may be the missing one.
   kept = {};
-  directory.write(folder + "reset_reason", "SENSOR\n");
-  directory.write(folder + "reset_level", "UNKNOWN\n");
+  dir.write(folder + "reset_reason", "SENSOR\n");
+  dir.write(folder + "reset_level", "UNKNOWN\n");
   gather(facts);
-  directory.write(folder + "reset_reason", "READ_AGAIN\n");
+  dir.write(folder + "reset_reason", "READ_AGAIN\n");
   gather(facts);
   EXPECT_EQ(facts.reset_reason, "SENSOR");
   EXPECT_EQ(facts.reset_level, "UNKNOWN");
 }
 
 TEST_F(BootGather, FindsTheControllerWhereverItIs) {
-  directory.write("sys/devices/platform/intel_pmc_core.0/reset_reason", "NOT_OURS\n");
-  directory.write("sys/devices/platform/bus@0/c360000.pmc/reset_reason", "SENSOR\n");
+  dir.write("sys/devices/platform/intel_pmc_core.0/reset_reason", "NOT_OURS\n");
+  dir.write("sys/devices/platform/bus@0/c360000.pmc/reset_reason", "SENSOR\n");
   BootFacts facts;
   ASSERT_TRUE(parse_boot(read(), true, facts));
   EXPECT_EQ(facts.reset_reason, "SENSOR");

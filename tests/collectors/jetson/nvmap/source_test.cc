@@ -301,15 +301,9 @@ TEST_F(NvmapTest, AReusedReadingHoldsNothingOfTheOneBefore) {
 }
 
 // What the reader does: from a tree to a reading.
-class NvmapTree : public testing::Test {
+class NvmapTree : public TreeTest<NvmapSource> {
  protected:
-  Result<void> read(Nvmap& out) {
-    TreeReader<NvmapSource> reader(dir.path());
-    return parse_nvmap(reader.read(), out);
-  }
-  void file(const std::string& path, const std::string& text) { dir.write(path.substr(1), text); }
-
-  TempDir dir;
+  Result<void> read(Nvmap& out) { return parse_nvmap(TreeTest::read(), out); }
 };
 
 TEST_F(NvmapTree, OnlyFoldersWithTablesAreHeaps) {

@@ -401,20 +401,16 @@ TEST_F(ClocksTest, AReusedReadingHoldsNothingOfTheOneBefore) {
 }
 
 // What is read at all.
-class ClocksGather : public testing::Test {
+class ClocksGather : public TreeTest<ClocksSource> {
  protected:
-  void file(const std::string& path, const std::string& text) { dir_.write(path.substr(1), text); }
   Result<void> parse() {
-    TreeReader<ClocksSource> reader(dir_.path());
-    const Snapshot& snapshot = reader.read();
-    paths_.clear();
-    for (std::size_t i = 0; i < snapshot.size(); ++i) paths_.emplace_back(snapshot[i].path);
+    const Snapshot& snapshot = read();
+    paths_ = paths_of(snapshot);
     return parse_clocks(snapshot, clocks_);
   }
   bool has_read(const std::string& path) const {
     return std::find(paths_.begin(), paths_.end(), path) != paths_.end();
   }
-  TempDir dir_;
   std::vector<std::string> paths_;
   Clocks clocks_;
 };
