@@ -62,6 +62,11 @@ class ChildProcessTest : public testing::Test {
     request.own_process_group = own_process_group;
     return child->start(std::move(request));
   }
+  void run(const std::string& body) {
+    ends = 0;
+    ASSERT_TRUE(start(body));
+    ASSERT_TRUE(ended());
+  }
   bool ended() {
     return run_until([this] { return ends == 1; });
   }
@@ -124,28 +129,22 @@ TEST_F(ChildProcessTest, PrintsAndEnds) {
 }
 
 TEST_F(ChildProcessTest, HowItEnded) {
-  ASSERT_TRUE(start("echo 'no  such sensor' >&2; printf '\\033[31m\\n\\n' >&2; exit 7"));
-  ASSERT_TRUE(ended());
+  run("echo 'no  such sensor' >&2; printf '\\033[31m\\n\\n' >&2; exit 7");
   EXPECT_FALSE(well);
   EXPECT_EQ(how, "ended with status 7: no  such sensor??[31m");
-  ends = 0;
-  ASSERT_TRUE(start("kill -SEGV $$"));
-  ASSERT_TRUE(ended());
+  run("kill -SEGV $$");
   EXPECT_EQ(how, "was killed by signal 11") << "the words of the one before are not its own";
 }
 
 TEST_F(ChildProcessTest, OfStderrTheEndIsKept) {
-  ASSERT_TRUE(
-      start("i=0; while [ $i -lt 2000 ]; do echo \"line $i\" >&2; echo x; i=$((i+1)); done; "
-            "exit 1"));
-  ASSERT_TRUE(ended());
+  run("i=0; while [ $i -lt 2000 ]; do echo \"line $i\" >&2; echo x; i=$((i+1)); done; "
+      "exit 1");
   EXPECT_EQ(how.substr(how.size() - 9), "line 1999");
   EXPECT_LE(how.size(), ChildProcess::kErrorBytes + 30);
 }
 
 TEST_F(ChildProcessTest, AllThatItPrintedComesBeforeItsEnd) {
-  ASSERT_TRUE(start("head -c 300000 /dev/zero; echo end"));
-  ASSERT_TRUE(ended());
+  run("head -c 300000 /dev/zero; echo end");
   EXPECT_EQ(total, 300'004U);
 }
 
@@ -199,8 +198,7 @@ TEST_F(ChildProcessTest, AnotherMayStartAsSoonAsItIsGone) {
 }
 
 TEST_F(ChildProcessTest, ItsEndIsSeenAlthoughAnotherHoldsThePipe) {
-  ASSERT_TRUE(start("echo one; sleep 1000 & exit 3"));
-  ASSERT_TRUE(ended());
+  run("echo one; sleep 1000 & exit 3");
   EXPECT_EQ(how, "ended with status 3");
 }
 
@@ -274,7 +272,8 @@ TEST_F(ChildProcessTest, FromASocket) {
 TEST_F(ChildProcessTest, FromASocketAProcessThatStaysIsWaitedFor) {
   NamedProcess probe("jetmem-probe");
   const UniqueFd theirs = connected();
-  child->set_peer_process(probe.pid(), "jetmem-probe", clock.mono() + std::chrono::milliseconds(400));
+  child->set_peer_process(probe.pid(), "jetmem-probe",
+                          clock.mono() + std::chrono::milliseconds(400));
   child->kill();
   run_for(300);
   EXPECT_TRUE(child->is_terminating());
@@ -316,8 +315,7 @@ TEST_F(ChildProcessTest, FromASocketNotAnyProcessIsWaitedFor) {
 }
 
 TEST_F(ChildProcessTest, MuchOnStderrHoldsNobodyUp) {
-  ASSERT_TRUE(start("head -c 300000 /dev/zero >&2; echo end >&2; echo one"));
-  ASSERT_TRUE(ended());
+  run("head -c 300000 /dev/zero >&2; echo end >&2; echo one");
   EXPECT_EQ(text, "one\n");
   EXPECT_EQ(how.substr(how.size() - 3), "end") << "by a crash it would be the reason";
 }
@@ -391,13 +389,10 @@ TEST_F(ChildProcessTest, PacketsComeWholeAndBeforeItsEnd) {
   };
   child = std::make_unique<ChildProcess>(clock, spawner, std::move(callbacks));
   ASSERT_TRUE(child->attach(loop));
-  ASSERT_TRUE(start("echo one >&3; echo two >&3; exit 3"));
-  ASSERT_TRUE(ended());
+  run("echo one >&3; echo two >&3; exit 3");
   EXPECT_EQ(packets, (std::vector<std::string>{"one\n", "two\n"}));
   EXPECT_EQ(how, "ended with status 3");
-  ends = 0;
-  ASSERT_TRUE(start("exec 3>&-; exec sleep 1000"));
-  ASSERT_TRUE(ended());
+  run("exec 3>&-; exec sleep 1000");
   EXPECT_EQ(how, "closed its connection but is still running");
   EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
 }

@@ -3,37 +3,16 @@
 #pragma once
 
 #include <sys/socket.h>
-#include <sys/types.h>
 #include <unistd.h>
 
-#include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "base/spawn.h"
 #include "collectors/journal/protocol.h"
+#include "tests/fork_spawner.h"
 
 namespace jetmem::journal {
 
-// Starts a function of the test, with the socket it is given.
-class FakeProgram final : public Spawner {
- public:
-  explicit FakeProgram(std::function<void(int)> run) : run_(std::move(run)) {}
-  Result<Child> spawn(const SpawnRequest& request) override {
-    argv.push_back(request.argv);
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      run_(request.descriptors.at(0).first);
-      ::_exit(0);
-    }
-    return Child{pid, open_pidfd(pid)};
-  }
-  std::vector<std::vector<std::string>> argv;  // of each start
-
- private:
-  std::function<void(int)> run_;
-};
+using FakeProgram = ForkSpawner;
 
 inline void send_packet(int fd, const Packet& packet) {
   std::string bytes;

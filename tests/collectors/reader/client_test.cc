@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/process/poll_loop.h"
+#include "tests/fork_spawner.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem::reader {
@@ -17,30 +18,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Starts a function of the test in place of jetmem-reader, with the socket it is given.
-class FakeSpawner final : public Spawner {
+// Stands for jetmem-reader: says hello, then runs a function of the test.
+class FakeSpawner final : public ForkSpawner {
  public:
-  explicit FakeSpawner(std::function<void(int)> run, milliseconds hello_after = {})
-      : run_(std::move(run)), hello_after_(hello_after) {}
-  Result<Child> spawn(const SpawnRequest& request) override {
-    ++spawned;
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      const int fd = request.descriptors.at(0).first;
-      ::usleep(static_cast<useconds_t>(hello_after_.count()) * 1000);
-      AnswerHeader hello;
-      hello.flags = AnswerHeader::kLast;
-      ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
-      run_(fd);
-      ::_exit(0);
-    }
-    return Child{pid, open_pidfd(pid)};
-  }
-  int spawned = 0;
-
- private:
-  std::function<void(int)> run_;
-  milliseconds hello_after_;
+  explicit FakeSpawner(const std::function<void(int)>& run, milliseconds hello_after = {})
+      : ForkSpawner([run, hello_after](int fd) {
+          ::usleep(static_cast<useconds_t>(hello_after.count()) * 1000);
+          AnswerHeader hello;
+          hello.flags = AnswerHeader::kLast;
+          ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
+          run(fd);
+        }) {}
 };
 
 // Answers each request with one empty packet.
@@ -196,7 +184,7 @@ TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
   EXPECT_EQ(answers_[0].code, Errc::kTimeout);
   EXPECT_EQ(answers_[0].text, "no answer within 100ms");
   EXPECT_TRUE(answers_[1].ok) << "a new reader serves the rest: " << answers_[1].text;
-  EXPECT_EQ(spawner.spawned, 2);
+  EXPECT_EQ(spawner.argv.size(), 2U);
   settle_dying();
   EXPECT_EQ(client->wedged(), 0U) << "killed, gone and reaped";
 
@@ -204,7 +192,7 @@ TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
   client->request("thermal");
   EXPECT_EQ(answers_.back().text,
             "in quarantine after a read that did not return; next try in 1m1s");
-  EXPECT_EQ(spawner.spawned, 2);
+  EXPECT_EQ(spawner.argv.size(), 2U);
   clock_.advance(std::chrono::seconds(61));
   EXPECT_EQ(ask(*client, "thermal").text, "no answer within 100ms");
   settle_dying();
@@ -236,7 +224,7 @@ TEST_F(ClientTest, ADyingReaderIsAnErrorOfThatRequestAlone) {
   auto client = make(spawner);
   EXPECT_EQ(ask(*client, "cma").text, "jetmem-reader was killed by signal 9");
   ask(*client, "cma");
-  EXPECT_EQ(spawner.spawned, 2);
+  EXPECT_EQ(spawner.argv.size(), 2U);
   EXPECT_EQ(client->counters().failures, 2U);
 }
 
@@ -357,7 +345,7 @@ TEST_F(ClientTest, ASocketWithoutAReaderBehindItIsNoReader) {
   EXPECT_TRUE(answers_[1].ok) << answers_[1].text;
   EXPECT_EQ(client->kind(), ReaderKind::kSpawned);
   EXPECT_EQ(client->fallback_reason().substr(0, 18), "the reader behind ");
-  EXPECT_EQ(spawner.spawned, 1);
+  EXPECT_EQ(spawner.argv.size(), 1U);
   ::kill(server, SIGKILL);
   ::waitpid(server, nullptr, 0);
 }

@@ -16,6 +16,7 @@
 #include "base/process/poll_loop.h"
 #include "collectors/reader/client.h"
 #include "collectors/reader/server.h"
+#include "tests/fork_spawner.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem::reader {
@@ -26,23 +27,6 @@ constexpr std::array<std::string_view, 1> kTextPaths{"/proc/text"};
 constexpr SourceInfo kLog{.name = "log", .paths = kLogPaths, .access = Access::kStream};
 constexpr SourceInfo kText{.name = "text", .paths = kTextPaths, .access = Access::kReader};
 constexpr std::array<const SourceInfo*, 2> kSources{&kLog, &kText};
-
-// Runs a function of the test in place of jetmem-reader, with the socket it is given.
-class ForkSpawner final : public Spawner {
- public:
-  explicit ForkSpawner(std::function<void(int)> run) : run_(std::move(run)) {}
-  Result<Child> spawn(const SpawnRequest& request) override {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      run_(request.descriptors.at(0).first);
-      ::_exit(0);
-    }
-    return Child{pid, open_pidfd(pid)};
-  }
-
- private:
-  std::function<void(int)> run_;
-};
 
 std::size_t open_descriptors() {
   std::size_t count = 0;

@@ -36,6 +36,10 @@ void expect_prefix(const std::string& prefix, Voice voice, std::string_view time
   EXPECT_EQ(got.stamp.value_or(microseconds(-1)), stamp.value_or(microseconds(-1))) << prefix;
 }
 
+void expect_stamped(const std::string& prefix, Voice voice = Voice::kUnknown) {
+  expect_prefix(prefix, voice, "71.250000", microseconds(71250000));
+}
+
 void expect_untouched(const std::string& line) {
   const Stripped got = strip(line);
   EXPECT_EQ(got.text, line);
@@ -48,13 +52,11 @@ void expect_untouched(const std::string& line) {
 TEST(KernelLogPasted, ListsQuotesAndWebPages) {
   for (const char* mark : {"* ", "- ", "| ", "> ", ">> > ", "&gt; ", "&gt;&gt; ", "\xe2\x80\xa2 ",
                            "`", "console-1 | ", "board-1  | ", "\xc2\xa0\xc2\xa0", "- `"}) {
-    expect_prefix(mark + std::string("[   71.250000] "), Voice::kUnknown, "71.250000",
-                  microseconds(71250000));
+    expect_stamped(mark + std::string("[   71.250000] "));
   }
   expect_prefix("* ", Voice::kUnknown, "");
-  expect_prefix("[   71.250000]\xc2\xa0", Voice::kUnknown, "71.250000", microseconds(71250000));
-  expect_prefix("[   71.250000] (2)[123:kworker/2:1]", Voice::kUnknown, "71.250000",
-                microseconds(71250000));
+  expect_stamped("[   71.250000]\xc2\xa0");
+  expect_stamped("[   71.250000] (2)[123:kworker/2:1]");
   expect_prefix("Jul 10 16:36:36 orin kernel: kernel: ", Voice::kKernel, "Jul 10 16:36:36");
   EXPECT_EQ(strip("`[    1.000000] a text`").text, "a text");
   EXPECT_EQ(strip("it says `so`").text, "it says `so`");
@@ -64,13 +66,12 @@ TEST(KernelLogPasted, ListsQuotesAndWebPages) {
 
 TEST(KernelLogPasted, Dmesg) {
   expect_prefix("", Voice::kUnknown, "");
-  expect_prefix("[   71.250000] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_stamped("[   71.250000] ");
   expect_prefix("[90017.000009] ", Voice::kUnknown, "90017.000009", microseconds(90017000009));
   expect_prefix("[ 71.25] ", Voice::kUnknown, "71.25", microseconds(71250000));
-  expect_prefix("[   71.250000]", Voice::kUnknown, "71.250000", microseconds(71250000));
-  expect_prefix("[   71.250000@2] ", Voice::kUnknown, "71.250000", microseconds(71250000));
-  expect_prefix("[   71.250000 <    0.000100>] ", Voice::kUnknown, "71.250000",
-                microseconds(71250000));
+  expect_stamped("[   71.250000]");
+  expect_stamped("[   71.250000@2] ");
+  expect_stamped("[   71.250000 <    0.000100>] ");
   expect_prefix("[  +0.000462] ", Voice::kUnknown, "+0.000462");
   expect_prefix("[<    0.000462>] ", Voice::kUnknown, "<    0.000462>");
   expect_prefix("[Nov20 18:53] ", Voice::kUnknown, "Nov20 18:53");
@@ -86,24 +87,21 @@ TEST(KernelLogPasted, DmesgWithTimesOfDayInAnyLanguage) {
 }
 
 TEST(KernelLogPasted, DmesgWithFacilityAndLevel) {
-  expect_prefix("kern  :warn  : [   71.250000] ", Voice::kKernel, "71.250000",
-                microseconds(71250000));
+  expect_stamped("kern  :warn  : [   71.250000] ", Voice::kKernel);
   expect_prefix("kern  :err   : ", Voice::kKernel, "");
-  expect_prefix("user  :notice: [   71.250000] ", Voice::kForeign, "71.250000",
-                microseconds(71250000));
+  expect_stamped("user  :notice: [   71.250000] ", Voice::kForeign);
   expect_prefix("daemon:info  : [Fri Nov 20 18:53:17 2026] ", Voice::kForeign,
                 "Fri Nov 20 18:53:17 2026");
-  expect_prefix("<4>[   71.250000] ", Voice::kKernel, "71.250000", microseconds(71250000));
-  expect_prefix("<12>[   71.250000] ", Voice::kForeign, "71.250000", microseconds(71250000));
+  expect_stamped("<4>[   71.250000] ", Voice::kKernel);
+  expect_stamped("<12>[   71.250000] ", Voice::kForeign);
 }
 
 TEST(KernelLogPasted, SeveralGroups) {
-  expect_prefix("[   71.250000] [    T812] ", Voice::kUnknown, "71.250000", microseconds(71250000));
-  expect_prefix("[   71.250000][    C0] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_stamped("[   71.250000] [    T812] ");
+  expect_stamped("[   71.250000][    C0] ");
   expect_prefix("[2026-11-20 18:53:17.778747][   71.250000] ", Voice::kUnknown,
                 "2026-11-20 18:53:17.778747", microseconds(71250000));
-  expect_prefix("[   71.250000]  [5:    kworker/5:1:  133] ", Voice::kUnknown, "71.250000",
-                microseconds(71250000));
+  expect_stamped("[   71.250000]  [5:    kworker/5:1:  133] ");
   expect_prefix("[18:53:17:778] [   71.250000] ", Voice::kUnknown, "18:53:17:778",
                 microseconds(71250000));
 }
@@ -129,7 +127,7 @@ TEST(KernelLogPasted, Syslog) {
                 "Fri Nov 20 18:53:17 2026", microseconds(71250000));
   expect_prefix("Nov 20 18:53:17 [   71.250000] ", Voice::kUnknown, "Nov 20 18:53:17",
                 microseconds(71250000));
-  expect_prefix("ERR kernel: [   71.250000] ", Voice::kKernel, "71.250000", microseconds(71250000));
+  expect_stamped("ERR kernel: [   71.250000] ", Voice::kKernel);
   expect_prefix("kernel: ", Voice::kKernel, "");
 }
 
@@ -140,8 +138,7 @@ TEST(KernelLogPasted, Journal) {
                 "2026-11-20T18:53:17+00:00");
   expect_prefix("Fri 2026-11-20 18:53:17 UTC orin kernel: ", Voice::kKernel,
                 "Fri 2026-11-20 18:53:17 UTC");
-  expect_prefix("[   71.250000] orin kernel: ", Voice::kKernel, "71.250000",
-                microseconds(71250000));
+  expect_stamped("[   71.250000] orin kernel: ", Voice::kKernel);
   expect_prefix("1790000000.123456 orin kernel: ", Voice::kKernel, "1790000000.123456");
 }
 
@@ -149,8 +146,7 @@ TEST(KernelLogPasted, AProcessIsNotTheKernelWhateverItSays) {
   expect_prefix("Nov 20 18:53:17 orin nvargus-daemon[812]: ", Voice::kProcess, "Nov 20 18:53:17");
   expect_prefix("2026-11-20T18:53:17+00:00 orin app: ", Voice::kProcess,
                 "2026-11-20T18:53:17+00:00");
-  expect_prefix("[   71.250000] orin app[9]: ", Voice::kProcess, "71.250000",
-                microseconds(71250000));
+  expect_stamped("[   71.250000] orin app[9]: ", Voice::kProcess);
   const Stripped forged = strip("Nov 20 18:53:17 orin app[812]: kernel: [  1.000000] text");
   EXPECT_EQ(forged.text, "kernel: [  1.000000] text");
   EXPECT_EQ(forged.voice, Voice::kProcess);
@@ -161,9 +157,9 @@ TEST(KernelLogPasted, AProcessIsNotTheKernelWhateverItSays) {
 TEST(KernelLogPasted, QuotesIndentationLineEndsAndNumbers) {
   expect_prefix("> ", Voice::kUnknown, "");
   expect_prefix("\t  ", Voice::kUnknown, "");
-  expect_prefix("> > [   71.250000] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_stamped("> > [   71.250000] ");
   expect_prefix(">\t", Voice::kUnknown, "");
-  expect_prefix("812:[   71.250000] ", Voice::kUnknown, "71.250000", microseconds(71250000));
+  expect_stamped("812:[   71.250000] ");
   EXPECT_EQ(strip("[   71.250000] text\r").text, "text");
 }
 
