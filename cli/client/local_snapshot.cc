@@ -128,7 +128,7 @@ void LocalSnapshot::read_chosen() {
     } else if (!attached) {
       sampler_->reject(i, attached.error());
     } else if (sampler_->admit(i)) {
-      begins(i);
+      options_.begins(sampler_->info(i).name);
       client.request(sampler_->info(i).name);
     }
   }
@@ -136,16 +136,12 @@ void LocalSnapshot::read_chosen() {
   sampler_->finish_cycle();
 }
 
-void LocalSnapshot::begins(std::size_t i) const {
-  if (options_.begins) options_.begins(sampler_->info(i).name);
-}
-
 void LocalSnapshot::seen(std::size_t i, const Snapshot& snapshot) const {
   if (options_.seen) options_.seen(sampler_->info(i), snapshot);
 }
 
 void LocalSnapshot::collect(std::size_t i) {
-  begins(i);
+  options_.begins(sampler_->info(i).name);
   if (!options_.seen) return sampler_->collect(i);
   if (!sampler_->admit(i)) return;
   const SourceInfo& info = sampler_->info(i);

@@ -23,7 +23,7 @@ namespace jetmem {
 // Hooks for the raw text of what is read.
 struct LocalSnapshotOptions {
   // Each source before it is read.
-  std::function<void(std::string_view source)> begins{};
+  std::function<void(std::string_view source)> begins = [](auto) {};
   // What a source was given, before it parses that.
   std::function<void(const SourceInfo& info, const Snapshot& snapshot)> seen{};
   // The kernel log, at its beginning; to be left there.
@@ -61,7 +61,6 @@ class LocalSnapshot {
   void collect(std::size_t i);
   // False: the daemon has no such text.
   bool take_text(std::size_t i);
-  void begins(std::size_t i) const;
   void seen(std::size_t i, const Snapshot& snapshot) const;
   // Takes the whole kernel log as it is now.
   void read_kernel_log(std::size_t i, UniqueFd fd);

@@ -11,6 +11,7 @@
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 #include "cli/text/doctor_text.h"
+#include "config/yaml_fields.h"
 
 namespace jetmem {
 namespace {
@@ -51,10 +52,8 @@ Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
 int run_doctor(const DoctorOptions& options) {
   const auto names = doctor_steps();
   if (!options.step.empty() && std::find(names.begin(), names.end(), options.step) == names.end()) {
-    std::string all;
-    for (const std::string_view name : names) all.append(all.empty() ? "" : ", ").append(name);
-    std::fprintf(stderr, "jetmem doctor: unknown step %s; known: %s\n",
-                 printable(options.step, 60).c_str(), all.c_str());
+    warn("doctor",
+         "unknown step " + printable(options.step, 60) + "; known: " + join_names(names));
     return kExitDaemonError;
   }
   const auto answer = ask(options);
@@ -64,7 +63,7 @@ int run_doctor(const DoctorOptions& options) {
   }
   const DoctorAnswer::Step* const step = answer->step(options.step);
   if (!options.step.empty() && step == nullptr) {
-    std::fprintf(stderr, "jetmem doctor: the answer has no step %s\n", options.step.c_str());
+    warn("doctor", "the answer has no step " + options.step);
     return kExitDaemonError;
   }
   put(options.json ? doctor_json(*answer)

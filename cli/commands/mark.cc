@@ -51,8 +51,7 @@ int run_list(const std::string& directory, bool as_json) {
   }
   if (!as_json && marks.list.empty()) std::printf("no marks\n");
   if (marks.malformed > 0) {
-    std::fprintf(stderr, "jetmem mark: %s of the file could not be read as marks\n",
-                 counted(marks.malformed, "line").c_str());
+    warn("mark", counted(marks.malformed, "line") + " of the file could not be read as marks");
   }
   return kExitOk;
 }
@@ -70,7 +69,7 @@ int add_mark(const std::string& directory, const std::string& text) {
   const auto added = boot::add_mark(directory, std::move(mark));
   if (!added) return failed("mark", added.error());
   std::printf("%s  %s\n", moment_text(added->at).c_str(), added->text.c_str());
-  if (cut) std::fprintf(stderr, "jetmem mark: truncated to %zu bytes\n", Mark::kMaxText);
+  if (cut) warn("mark", "truncated to " + std::to_string(Mark::kMaxText) + " bytes");
   return kExitOk;
 }
 

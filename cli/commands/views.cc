@@ -97,10 +97,7 @@ constexpr View kViews[] = {
 
 int run_view(const ViewOptions& options) {
   const auto now = query_device(options);
-  if (!now) {
-    std::fprintf(stderr, "jetmem %s: %s\n", options.view->name, now.error().message.c_str());
-    return now.error().code == Errc::kInvalid ? kExitUsage : kExitUnknown;
-  }
+  if (!now) return failed(options.view->name, now.error(), kExitUnknown);
   const Shown shown = options.view->show(*now, options);
   put(shown.text);
   return shown.is_known ? kExitOk : kExitUnknown;

@@ -120,9 +120,7 @@ int run_decode_kernel_log(const DecodeOptions& options) {
       soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); });
   const auto read = feed_from(input->fd.get(), input->path, *log);
   if (!read) return failed("decode kernel-log", read.error());
-  if (!read->empty()) {
-    std::fprintf(stderr, "jetmem decode kernel-log: %s: %s\n", input->path.c_str(), read->c_str());
-  }
+  if (!read->empty()) warn("decode kernel-log", input->path + ": " + *read);
   explainer.summary(log->counts());
   return kExitOk;
 }

@@ -229,10 +229,7 @@ int run_captured(const std::string& directory, const RingQuery& options) {
   const std::string path = printable(directory, 300) + kRing;
   const auto read = feed_from(file->get(), path, *log);
   if (!read) return failed(options.command, read.error());
-  if (!read->empty()) {
-    std::fprintf(stderr, "jetmem %s: %s: %s\n", options.command.c_str(), path.c_str(),
-                 read->c_str());
-  }
+  if (!read->empty()) warn(options.command, path + ": " + *read);
   printer.summary(log->counts(), Nanoseconds(0));
   return kExitOk;
 }

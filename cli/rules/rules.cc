@@ -238,8 +238,7 @@ int no_such_rule(const std::string& name, const NamedRules& named, const ParsedR
     message +=
         "; " + counted(parsed.errors.size(), "error") + " in the rules, see `jetmem rules check`";
   }
-  std::fprintf(stderr, "jetmem rules explain: %s; `jetmem rules list` lists them\n",
-               message.c_str());
+  warn("rules explain", message + "; `jetmem rules list` lists them");
   return kExitUsage;
 }
 
@@ -264,8 +263,7 @@ int run_rules_explain(const ExplainOptions& options) {
     put_state(*requested, now);
     return kExitOk;
   }
-  std::fprintf(stderr, "jetmem rules explain: no values: %s\n", requested.error().message.c_str());
-  return requested.error().code == Errc::kInvalid ? kExitUsage : kExitFailed;
+  return failed("rules explain", Error(requested.error()).within("no values"));
 }
 
 void add_rules_explain(const Command& rules) {

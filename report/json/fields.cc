@@ -204,25 +204,16 @@ bool Fields::map(Key key, Map<T>& value) {
   if (!has_object(key)) return false;
   for (const auto& [name, each] : at(key)->items()) {
     T found{};
-    if (take(each, found)) value.emplace_back(name, std::move(found));
+    if (!take(each, found)) continue;
+    // The names of samples are read as they are: they are parsed.
+    const bool is_sample = std::same_as<T, double>;
+    value.emplace_back(is_sample ? name : printable(name, kMaxName), std::move(found));
   }
   return true;
 }
 bool Fields::operator()(Key key, Map<double>& value) { return map(key, value); }
-bool Fields::operator()(Key key, Map<std::string>& value) {
-  const bool found = map(key, value);
-  if (reading()) {
-    for (auto& [name, text] : value) name = printable(name, kMaxName);
-  }
-  return found;
-}
-bool Fields::operator()(Key key, Map<std::uint64_t>& value) {
-  const bool found = map(key, value);
-  if (reading()) {
-    for (auto& [name, count] : value) name = printable(name, kMaxName);
-  }
-  return found;
-}
+bool Fields::operator()(Key key, Map<std::string>& value) { return map(key, value); }
+bool Fields::operator()(Key key, Map<std::uint64_t>& value) { return map(key, value); }
 
 void Fields::unless_empty(Key key, std::string& value) {
   std::string text = reading() ? std::string() : printable(value, kMaxWritten);
