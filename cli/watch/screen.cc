@@ -55,54 +55,40 @@ void set_colors() {
   }
 }
 
+constexpr int kCtrlL = 12;
+constexpr std::pair<int, Key> kKeys[] = {{ERR, Key::kNone},
+                                         {'q', Key::kQuit},
+                                         {'Q', Key::kQuit},
+                                         {'h', Key::kHelp},
+                                         {'?', Key::kHelp},
+                                         {'p', Key::kPause},
+                                         {' ', Key::kPause},
+                                         {'+', Key::kFaster},
+                                         {'=', Key::kFaster},
+                                         {'-', Key::kSlower},
+                                         {'s', Key::kSort},
+                                         {KEY_UP, Key::kUp},
+                                         {'k', Key::kUp},
+                                         {KEY_DOWN, Key::kDown},
+                                         {'j', Key::kDown},
+                                         {KEY_PPAGE, Key::kPageUp},
+                                         {KEY_NPAGE, Key::kPageDown},
+                                         {KEY_HOME, Key::kHome},
+                                         {KEY_END, Key::kEnd},
+                                         {'\t', Key::kNextView},
+                                         {KEY_RIGHT, Key::kNextView},
+                                         {KEY_LEFT, Key::kPreviousView},
+                                         {KEY_BTAB, Key::kPreviousView},
+                                         {kCtrlL, Key::kRedraw}};
+
 Key key_of(int pressed) {
   if (pressed >= '1' && pressed <= '6') {
     return static_cast<Key>(static_cast<int>(Key::kView1) + (pressed - '1'));
   }
-  switch (pressed) {
-    case ERR:
-      return Key::kNone;
-    case 'q':
-    case 'Q':
-      return Key::kQuit;
-    case 'h':
-    case '?':
-      return Key::kHelp;
-    case 'p':
-    case ' ':
-      return Key::kPause;
-    case '+':
-    case '=':
-      return Key::kFaster;
-    case '-':
-      return Key::kSlower;
-    case 's':
-      return Key::kSort;
-    case KEY_UP:
-    case 'k':
-      return Key::kUp;
-    case KEY_DOWN:
-    case 'j':
-      return Key::kDown;
-    case KEY_PPAGE:
-      return Key::kPageUp;
-    case KEY_NPAGE:
-      return Key::kPageDown;
-    case KEY_HOME:
-      return Key::kHome;
-    case KEY_END:
-      return Key::kEnd;
-    case '\t':
-    case KEY_RIGHT:
-      return Key::kNextView;
-    case KEY_LEFT:
-    case KEY_BTAB:
-      return Key::kPreviousView;
-    case 12:  // Ctrl-L
-      return Key::kRedraw;
-    default:
-      return Key::kOther;
+  for (const auto& [code, key] : kKeys) {
+    if (code == pressed) return key;
   }
+  return Key::kOther;
 }
 
 }  // namespace
@@ -159,7 +145,7 @@ void Screen::draw(const std::vector<Line>& lines) {
 
 Key Screen::key() {
   const int pressed = ::wgetch(stdscr);
-  if (pressed == 12) ::clearok(curscr, TRUE);
+  if (pressed == kCtrlL) ::clearok(curscr, TRUE);
   return key_of(pressed);
 }
 

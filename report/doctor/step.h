@@ -59,8 +59,9 @@ struct Advice {
 void found(Step& step, Verdict verdict, std::string summary, const Advice& advice = {});
 // Unknown, as the source cannot be read: "Fragmentation is" unknown: source buddyinfo is denied.
 void unknown(const DeviceView& view, Step& step, std::string_view what, std::string_view source);
-// The sample of a metric with the greatest value; null where there is none.
-const Sample* largest(const DeviceView& view, std::string_view family);
+// The sample of a metric with the greatest value, of those that count; null where there is none.
+const Sample* largest(const DeviceView& view, std::string_view family,
+                      bool (*counts)(const Sample&) = nullptr);
 
 // Firing and pending alerts become evidence; the first firing one sets verdict, summary, cause,
 // remedy and runbook.

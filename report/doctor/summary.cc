@@ -234,27 +234,21 @@ std::string growth_sentence(const GrowthEntry& growth_entry, std::optional<doubl
 
 std::string memory_sentence(const MemoryFall& fall, std::optional<double> now) {
   const double fell = -fall.available.change();
-  const std::string how =
-      "available memory fell by " + bytes(fell) + ", to " + bytes(fall.available.after);
-  if (fall.top_growth.empty() && fall.available.to - fall.available.from < kTooQuick) {
-    return how + ", " + from_to(fall.available, now) +
-           "; too fast to attribute, as processes are read once a minute";
-  }
+  const std::string how = "available memory fell by " + bytes(fell) + ", to " +
+                          bytes(fall.available.after) + ", " + from_to(fall.available, now) + "; ";
+  const bool too_quick = fall.available.to - fall.available.from < kTooQuick;
+  const std::string quick = "too fast to attribute, as processes are read once a minute";
   if (fall.top_growth.empty()) {
-    return how + ", " + from_to(fall.available, now) +
-           "; no program or kernel memory that jetmem records grew as much";
+    return how +
+           (too_quick ? quick : "no program or kernel memory that jetmem records grew as much");
   }
   const GrowthEntry& first = fall.top_growth.front();
   const double part = first.grown / fell;
-  if (part < kLittle && fall.available.to - fall.available.from < kTooQuick) {
-    return how + ", " + from_to(fall.available, now) +
-           "; too fast to attribute, as processes are read once a minute; the largest grower seen "
-           "is " +
-           growth_sentence(first, now);
+  if (part < kLittle && too_quick) {
+    return how + quick + "; the largest grower seen is " + growth_sentence(first, now);
   }
   if (part < kLittle) {
-    return how + ", " + from_to(fall.available, now) +
-           "; no single program explains it: the largest grower, " + first.who + ", has " +
+    return how + "no single program explains it: the largest grower, " + first.who + ", has " +
            share(part) + " of it";
   }
   std::string out = growth_sentence(first, now);

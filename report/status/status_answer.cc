@@ -271,27 +271,7 @@ std::string_view status_level_name(StatusLevel level) {
   return kNames[static_cast<std::size_t>(level)];
 }
 
-StatusAnswer status_answer(const DeviceNow& now) {
-  Answer answer;
-  answer.from = answer_from(now);
-  add_device(answer, now);
-  add_memory(answer, now);
-  answer.budget = memory_budget(now);
-  answer.cma = cma_answer(now);
-  answer.fragmentation = fragmentation_answer(now);
-  answer.thermal = thermal_answer(now);
-  add_gpu(answer, now);
-  add_faults(answer, now);
-  add_alerts(answer, now);
-  add_probes(answer, now);
-  add_health(answer, now);
-  status_verdict(answer, now);
-  return answer;
-}
-
 namespace {
-
-using Answer = StatusAnswer;
 
 std::string count_of(std::uint64_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -337,8 +317,10 @@ std::string gap(const Answer& answer, const DeviceNow& now) {
   return {};
 }
 
-}  // namespace
-
+// Sets level and reason. Critical: a critical alert fires. Warning: a warning alert fires, or its
+// condition is true in a single reading, or a source failed or is stale. Unknown: no problem found,
+// but something could not be checked (rules, daemon, memory values). Info alerts and the daemon's
+// pending ones change nothing.
 void status_verdict(Answer& answer, const DeviceNow& now) {
   const bool local_snapshot = now.alerts && now.alerts->local_snapshot;
   const Answer::Alert* worst = nullptr;
@@ -376,6 +358,26 @@ void status_verdict(Answer& answer, const DeviceNow& now) {
         "no alert is firing; " + count_of(*answer.pending, "alert is", "alerts are") + " pending";
   }
   set(answer, StatusLevel::kOk, std::move(reason));
+}
+
+}  // namespace
+
+StatusAnswer status_answer(const DeviceNow& now) {
+  Answer answer;
+  answer.from = answer_from(now);
+  add_device(answer, now);
+  add_memory(answer, now);
+  answer.budget = memory_budget(now);
+  answer.cma = cma_answer(now);
+  answer.fragmentation = fragmentation_answer(now);
+  answer.thermal = thermal_answer(now);
+  add_gpu(answer, now);
+  add_faults(answer, now);
+  add_alerts(answer, now);
+  add_probes(answer, now);
+  add_health(answer, now);
+  status_verdict(answer, now);
+  return answer;
 }
 
 static void describe(json::Fields& v, StatusAnswer::Process& process) {

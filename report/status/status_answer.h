@@ -119,12 +119,4 @@ std::string status_json(const StatusAnswer& answer);
 std::string status_json_line(const StatusAnswer& answer, std::string_view host);
 std::string unknown_status_json_line(std::string_view reason, std::string_view host);
 
-// The one word and the one sentence of a status.
-
-// Sets level and reason. Critical: a critical alert fires. Warning: a warning alert fires, or its
-// condition is true in a single reading, or a source failed or is stale. Unknown: no problem found,
-// but something could not be checked (rules, daemon, memory values). Info alerts and the daemon's
-// pending ones change nothing.
-void status_verdict(StatusAnswer& answer, const DeviceNow& now);
-
 }  // namespace jetmem

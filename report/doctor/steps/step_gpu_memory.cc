@@ -34,20 +34,16 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
               " of GPU " + printable(each.label("gpu"), 40);
   }
   if (!stands.empty()) note(step, stands + ".");
-  const Sample* most = nullptr;
-  for (const Sample& each : view.now.samples.family("jetmem_nvmap_process_bytes")) {
-    if (each.label("process") == "other") continue;
-    if (most == nullptr || each.value > most->value) most = &each;
-  }
+  const Sample* const most = largest(view, "jetmem_nvmap_process_bytes", [](const Sample& each) {
+    return each.label("process") != "other";
+  });
   if (most != nullptr)
     note(step, "Largest holder: " + printable(most->label("process"), 64) + ", " +
                    bytes(most->value) + " in heap " + printable(most->label("heap"), 40) + ".");
   if (const auto left = view.value("jetmem_nvmap_allocatable_bytes")) {
     note(step, "nvmap can still allocate " + bytes(*left) + ".");
   }
-  double orphans = 0;
-  for (const Sample& each : view.now.samples.family("jetmem_nvmap_orphan_bytes"))
-    orphans += each.value;
+  const double orphans = view.now.samples.sum("jetmem_nvmap_orphan_bytes").value_or(0);
   const double machine = view.now.samples.meminfo("MemTotal").value_or(0);
   if (orphans > 0) {
     note(step, "Buffers without an owner: " + bytes(orphans) +

@@ -50,11 +50,7 @@ void check_trend(const DeviceView& view, Step& step) {
              "memory-leak"});
     }
   }
-  const Sample* most = nullptr;
-  for (const Sample& each :
-       view.now.samples.family("jetmem_process_group_trend_bytes_per_second")) {
-    if (each.value > 0 && (most == nullptr || each.value > most->value)) most = &each;
-  }
+  const Sample* const most = largest(view, "jetmem_process_group_trend_bytes_per_second");
   if (most != nullptr && most->value * 3600 > 1 << 20) {
     note(step, printable(most->label("command"), 64) + " grows by " + rate(most->value) +
                    " over the last two hours.");

@@ -95,11 +95,14 @@ void unknown(const DeviceView& view, Step& step, std::string_view what, std::str
         std::string(what) + " unknown: " + absent_text(view, source) + ".");
 }
 
-const Sample* largest(const DeviceView& view, std::string_view family) {
-  const auto all = view.now.samples.family(family);
-  const auto most = std::max_element(
-      all.begin(), all.end(), [](const Sample& a, const Sample& b) { return a.value < b.value; });
-  return most == all.end() ? nullptr : &*most;
+const Sample* largest(const DeviceView& view, std::string_view family,
+                      bool (*counts)(const Sample&)) {
+  const Sample* most = nullptr;
+  for (const Sample& each : view.now.samples.family(family)) {
+    if (counts != nullptr && !counts(each)) continue;
+    if (most == nullptr || each.value > most->value) most = &each;
+  }
+  return most;
 }
 
 void take_alerts(const DeviceView& view, Step& step, std::span<const std::string_view> names) {
