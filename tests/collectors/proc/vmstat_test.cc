@@ -100,7 +100,6 @@ TEST(Vmstat, WhatTheKernelDoesNotCountIsAbsentNotZero) {
 TEST(Vmstat, LevelsAreNotExportedAsCounters) {
   SourceFixture<VmstatSource> fixture;
   fixture.file("/proc/vmstat", kL4t49);
-  ASSERT_TRUE(fixture.run());
   for (const std::string& key : fixture.keys()) EXPECT_EQ(key.find("_nr_"), std::string::npos);
   EXPECT_EQ(fixture.keys().size(), 6U);
 }

@@ -72,7 +72,6 @@ TEST_F(ProcessesTest, GroupsByNameUnitAndContainer) {
 TEST_F(ProcessesTest, PagesOfOtherSizes) {
   fixture.facts.page_size = 16384;
   process(1, "systemd", "/init.scope", 10);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("resident_bytes", "systemd", "init.scope"), 10 * 16384);
 
   fixture.facts.page_size.reset();
@@ -121,7 +120,6 @@ TEST_F(ProcessesTest, NvmlCountsOnlyWhereItIsTheMachinesMemory) {
   process(2215, "python3", "/", 20);
   nvml.processes = {{0, 2215, 9000}};
   fixture.readings.set_valid(1, true);
-  ASSERT_TRUE(fixture.run());
   EXPECT_TRUE(std::isnan(value("gpu_bytes", "python3"))) << "not told whether it is";
   EXPECT_EQ(absent("gpu_unknown"), 1U);
   nvml.integrated = false;
@@ -140,7 +138,6 @@ TEST_F(ProcessesTest, NvmlCountsOnlyWhereItIsTheMachinesMemory) {
 TEST_F(ProcessesTest, BuffersOfNvmapAreCountedOnce) {
   process(1012, "nvargus-daemon", "/", 10);
   hold(1012, "nvargus-daemon", 1500, 1000);
-  ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("dmabuf_bytes", "nvargus-daemon"), 1500) << "nobody else counts them";
   nvmap.clients = {{"iovmm", "nvargus-daemon", 1012, 1000}};
   fixture.readings.set_valid(0, true);
@@ -214,7 +211,6 @@ TEST_F(ProcessesTest, GpuMemoryKnownInPartIsNoZero) {
   hold(1012, "nvargus-daemon", 1500, 1000);
   nvmap.clients_whole = false;
   fixture.readings.set_valid(0, true);
-  ASSERT_TRUE(fixture.run());
   EXPECT_TRUE(std::isnan(value("gpu_bytes", "nvargus-daemon")));
   EXPECT_EQ(value("dmabuf_bytes", "nvargus-daemon"), 1500) << "in no other figure";
   EXPECT_EQ(absent("gpu_known_in_part"), 1U);
