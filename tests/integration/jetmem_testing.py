@@ -41,7 +41,7 @@ NOBODY = 65534
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWNS = 0x20000
-MS_REC, MS_PRIVATE = 0x4000, 0x40000
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 MNT_FORCE, MNT_DETACH = 1, 2
 
 
@@ -179,6 +179,21 @@ def take_private_mounts():
         mount("none", "/", "none", MS_REC | MS_PRIVATE)
     except OSError as error:
         raise unittest.SkipTest(f"needs private mounts: {error}") from error
+
+
+def why_no_mounts():
+    """As take_private_mounts, for files most of whose tests go without: why there are none, or ""."""
+    try:
+        take_private_mounts()
+        return ""
+    except unittest.SkipTest as reason:
+        return str(reason)
+
+
+def bind(test, source, target):
+    """Until the end of the test this file stands in that one's place, for the test and its children."""
+    mount(str(source), target, "none", MS_BIND)
+    at_end(test, umount, target, MNT_DETACH)
 
 
 def process_state(pid):

@@ -8,7 +8,6 @@ import time
 import unittest
 
 import jetmem_testing as jt
-import test_journal as tj
 import test_kernel_log as tk
 
 RULES = """
@@ -93,8 +92,7 @@ class LiveMachine(unittest.TestCase):
             self.skipTest(MOUNTS)
         self.meminfo = jt.temp_directory(self) / "meminfo"
         self.meminfo.write_bytes(pathlib.Path("/proc/meminfo").read_bytes())
-        jt.mount(str(self.meminfo), "/proc/meminfo", "none", MS_BIND)
-        self.addCleanup(jt.umount, "/proc/meminfo")
+        jt.bind(self, self.meminfo, "/proc/meminfo")
         set_free(self.meminfo, 100)
         self.runtime = jt.temp_directory(self) / "runtime"
         self.runtime.mkdir()
@@ -179,14 +177,8 @@ class BetweenSteps(unittest.TestCase):
 def setUpModule():
     # Also where mounts are not allowed most can be tested.
     global MOUNTS
-    try:
-        tj.setUpModule()
-        MOUNTS = ""
-    except unittest.SkipTest as reason:
-        MOUNTS = str(reason)
+    MOUNTS = jt.why_no_mounts()
 
-
-MS_BIND = 0x1000
 
 if __name__ == "__main__":
     jt.main()

@@ -13,7 +13,6 @@ import jetmem_testing as jt
 from hanging_file_system import HangingFileSystem
 
 BOOT_ID = pathlib.Path("/proc/sys/kernel/random/boot_id")
-MS_BIND = 0x1000
 # Short intervals, so that tests wait little.
 FAST = "sources:\n  boot: {interval: 10s}\n"
 
@@ -21,11 +20,7 @@ FAST = "sources:\n  boot: {interval: 10s}\n"
 def setUpModule():
     # Also where mounts are not allowed most can be tested.
     global MOUNTS
-    try:
-        jt.take_private_mounts()
-        MOUNTS = ""
-    except unittest.SkipTest as reason:
-        MOUNTS = str(reason)
+    MOUNTS = jt.why_no_mounts()
 
 
 class BootTest(unittest.TestCase):
@@ -56,8 +51,7 @@ class BootTest(unittest.TestCase):
             self.skipTest(MOUNTS)
         stand_in = jt.temp_directory(self) / "boot_id"
         stand_in.write_text(boot_id + "\n")
-        jt.mount(str(stand_in), BOOT_ID, "none", MS_BIND)
-        self.addCleanup(jt.umount, BOOT_ID, jt.MNT_DETACH)
+        jt.bind(self, stand_in, BOOT_ID)
 
     def jetmem(self, *arguments):
         return jt.run([jt.JETMEM, *arguments, "--state-dir", self.state])

@@ -15,8 +15,6 @@ import unittest
 import jetmem_testing as jt
 from hanging_file_system import HangingFileSystem
 
-MS_BIND = 0x1000
-
 MEMORY = ["host", "dmabuf"]
 CUDA = ["pinned", "managed", "device", "registered", "dmabuf_export", "dmabuf_import",
         "nvbufsurface", "eglstream"]
@@ -198,8 +196,7 @@ class Gates(Probe):
         meminfo = jt.temp_directory(self) / "meminfo"
         meminfo.write_text(f"MemTotal: 4194304 kB\nMemFree: {free << 10} kB\n"
                            f"MemAvailable: {available << 10} kB\n")
-        jt.mount(str(meminfo), "/proc/meminfo", "none", MS_BIND)
-        self.addCleanup(jt.umount, "/proc/meminfo")
+        jt.bind(self, meminfo, "/proc/meminfo")
         ran = jt.temp_directory(self) / "ran"
         path = stand_in(self, f"echo \"$@\" >> {ran}\necho '{OK}'")
         shown = probe("--json", "--program", path, *options)

@@ -48,10 +48,6 @@ def _directory(path, _good, _outside):
     (path / "meminfo").write_text("MemTotal: 1 kB\n")
 
 
-def _fifo(path, _good, _outside):
-    os.mkfifo(path)
-
-
 def _socket(path, _good, _outside):
     # Bound by its short name: a socket's path has a bound.
     server = socket.socket(socket.AF_UNIX)
@@ -65,14 +61,6 @@ def _socket(path, _good, _outside):
         server.close()
 
 
-def _symlink_loop(path, _good, _outside):
-    path.symlink_to(path.name)
-
-
-def _link_to_passwd(path, _good, _outside):
-    path.symlink_to("/etc/passwd")
-
-
 def _link_out(path, good, outside):
     # Good text, but not of this tree.
     target = outside / "good-text-elsewhere"
@@ -80,59 +68,41 @@ def _link_out(path, good, outside):
     path.symlink_to(os.path.relpath(target, path.parent))
 
 
-def _link_to_fd(path, _good, _outside):
-    path.symlink_to("/proc/self/fd/0")
-
-
 def _sparse_gigabyte(path, _good, _outside):
     with open(path, "wb") as file:
         file.truncate(1 << 30)
 
 
-def _megabyte_of_noise(path, _good, _outside):
-    path.write_bytes(random.Random(1).randbytes(1 << 20))
+def writes(content):
+    """Of a function from the good bytes to those that stand there."""
+    return lambda path, good, _outside: path.write_bytes(content(good))
 
 
-def _noise(path, _good, _outside):
-    path.write_bytes(random.Random(2).randbytes(10_000))
-
-
-def _one_long_line(path, good, _outside):
-    path.write_bytes(good.split(b"\n")[0] + b" " * 200_000 + b"9" * 20_000)
-
-
-def _empty(path, _good, _outside):
-    path.write_bytes(b"")
-
-
-def _crlf(path, good, _outside):
-    path.write_bytes(good.replace(b"\n", b"\r\n"))
-
-
-def _cut_off(path, good, _outside):
-    path.write_bytes(good[:len(good) // 2])
+def links(target):
+    return lambda path, _good, _outside: path.symlink_to(target or path.name)
 
 
 BAD = ("malformed", "too_large")
 ATTACKS = (
     Attack("directory", _directory, ["failed"], ["not_regular"]),
-    Attack("fifo", _fifo, ["failed"], ["not_regular"]),
+    Attack("fifo", lambda path, _good, _outside: os.mkfifo(path), ["failed"], ["not_regular"]),
     Attack("socket", _socket, ["failed"], ["not_regular"]),
-    Attack("symlink_loop", _symlink_loop, ["failed"], ["io"]),
+    Attack("symlink_loop", links(None), ["failed"], ["io"]),
     Attack("sparse_gigabyte", _sparse_gigabyte, ["failed"], BAD),
-    Attack("megabyte_of_noise", _megabyte_of_noise, ["failed"], BAD),
-    Attack("noise", _noise, ["failed"], BAD),
-    Attack("one_long_line", _one_long_line, ["failed"], BAD),
-    Attack("empty", _empty, ["failed"], BAD),
+    Attack("megabyte_of_noise", writes(lambda _: random.Random(1).randbytes(1 << 20)), ["failed"], BAD),
+    Attack("noise", writes(lambda _: random.Random(2).randbytes(10_000)), ["failed"], BAD),
+    Attack("one_long_line", writes(lambda good: good.split(b"\n")[0] + b" " * 200_000 + b"9" * 20_000),
+           ["failed"], BAD),
+    Attack("empty", writes(lambda _: b""), ["failed"], BAD),
     # What a text mode transfer or a full disk leaves: an error, or as much as is still true.
-    Attack("crlf", _crlf, ["failed", "ok"], BAD),
-    Attack("cut_off", _cut_off, ["failed", "ok"], BAD),
+    Attack("crlf", writes(lambda good: good.replace(b"\n", b"\r\n")), ["failed", "ok"], BAD),
+    Attack("cut_off", writes(lambda good: good[:len(good) // 2]), ["failed", "ok"], BAD),
 )
 # Not there, as far as this tree goes.
 ABSENCES = (
-    Attack("link_to_passwd", _link_to_passwd, ["absent"]),
+    Attack("link_to_passwd", links("/etc/passwd"), ["absent"]),
     Attack("link_out", _link_out, ["absent"]),
-    Attack("link_to_fd", _link_to_fd, ["absent", "failed"], ["io"]),
+    Attack("link_to_fd", links("/proc/self/fd/0"), ["absent", "failed"], ["io"]),
     Attack("missing", lambda path, good, outside: None, ["absent"]),
 )
 

@@ -16,15 +16,11 @@ import servers
 
 RULES = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
 UNITS = pathlib.Path(jt.JETMEMD).parents[1] / "systemd"
-MOUNTS = ""
 
 
 def setUpModule():
     global MOUNTS
-    try:
-        jt.take_private_mounts()
-    except unittest.SkipTest as reason:
-        MOUNTS = str(reason)
+    MOUNTS = jt.why_no_mounts()
 
 
 class NodeExporter(servers.Server):
