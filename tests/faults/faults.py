@@ -19,7 +19,6 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
-import errno
 import hashlib
 import multiprocessing
 import os

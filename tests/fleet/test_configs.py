@@ -149,9 +149,7 @@ tests:
       - {series: 'up{job="jetmem",instance="f"}', values: 0x400}
     promql_expr_test:
       # The last sample came at 10m.
-      - expr: count(ALERTS{alertname="JetmemDeviceSilent",alertstate="firing"})
-        eval_time: 12m45s
-        exp_samples: []
+      - {expr: 'count(ALERTS{alertname="JetmemDeviceSilent",alertstate="firing"})', eval_time: 12m45s, exp_samples: []}
       - expr: ALERTS{alertstate="firing"}
         eval_time: 13m30s
         exp_samples: &reported
@@ -161,12 +159,8 @@ tests:
       - expr: ALERTS{alertstate="firing"}
         eval_time: 90m
         exp_samples: *reported
-      - expr: job:jetmem_devices_silent:count
-        eval_time: 60m
-        exp_samples: [{labels: 'job:jetmem_devices_silent:count{job="jetmem"}', value: 1}]
-      - expr: job:jetmem_devices:count
-        eval_time: 60m
-        exp_samples: [{labels: 'job:jetmem_devices:count{job="jetmem"}', value: 6}]
+      - {expr: 'job:jetmem_devices_silent:count', eval_time: 60m, exp_samples: [{labels: 'job:jetmem_devices_silent:count{job="jetmem"}', value: 1}]}
+      - {expr: 'job:jetmem_devices:count', eval_time: 60m, exp_samples: [{labels: 'job:jetmem_devices:count{job="jetmem"}', value: 6}]}
   - name: all fall silent, and come back
     interval: 15s
     input_series:
@@ -177,21 +171,15 @@ tests:
       - {series: 'up{job="jetmem",instance="e"}', values: 1x40 _x40 1x80}
     promql_expr_test:
       # The fleet before its devices, which it silences.
-      - expr: count by (alertname) (ALERTS{alertstate="firing"})
-        eval_time: 12m45s
-        exp_samples: [{labels: '{alertname="JetmemFleetSilent"}', value: 1}]
+      - {expr: 'count by (alertname) (ALERTS{alertstate="firing"})', eval_time: 12m45s, exp_samples: [{labels: '{alertname="JetmemFleetSilent"}', value: 1}]}
       - expr: count by (alertname) (ALERTS{alertstate="firing"})
         eval_time: 13m30s
         exp_samples:
           - {labels: '{alertname="JetmemFleetSilent"}', value: 1}
           - {labels: '{alertname="JetmemDeviceSilent"}', value: 5}
       # And it outlives them by five minutes.
-      - expr: count by (alertname) (ALERTS{alertstate="firing"})
-        eval_time: 21m
-        exp_samples: [{labels: '{alertname="JetmemFleetSilent"}', value: 1}]
-      - expr: count(ALERTS{alertstate="firing"})
-        eval_time: 27m
-        exp_samples: []
+      - {expr: 'count by (alertname) (ALERTS{alertstate="firing"})', eval_time: 21m, exp_samples: [{labels: '{alertname="JetmemFleetSilent"}', value: 1}]}
+      - {expr: 'count(ALERTS{alertstate="firing"})', eval_time: 27m, exp_samples: []}
   - name: what was critical while nothing came is reported when it comes
     interval: 1m
     input_series:
@@ -253,15 +241,9 @@ tests:
         exp_samples:
           - {labels: 'instance:jetmem_memory_available_ratio:min5m{job="jetmem",instance="a"}', value: 0.1}
           - {labels: 'instance:jetmem_memory_available_ratio:min5m{job="jetmem",instance="b"}', value: 0.3}
-      - expr: job:jetmem_memory_available_ratio:min5m
-        eval_time: 5m
-        exp_samples: [{labels: 'job:jetmem_memory_available_ratio:min5m{job="jetmem"}', value: 0.1}]
-      - expr: instance:jetmem_cma_used_ratio:max5m
-        eval_time: 5m
-        exp_samples: [{labels: 'instance:jetmem_cma_used_ratio:max5m{job="jetmem",instance="a"}', value: 0.9}]
-      - expr: job:jetmem_devices:count_by_version
-        eval_time: 5m
-        exp_samples: [{labels: 'job:jetmem_devices:count_by_version{job="jetmem",version="1"}', value: 1}]
+      - {expr: 'job:jetmem_memory_available_ratio:min5m', eval_time: 5m, exp_samples: [{labels: 'job:jetmem_memory_available_ratio:min5m{job="jetmem"}', value: 0.1}]}
+      - {expr: 'instance:jetmem_cma_used_ratio:max5m', eval_time: 5m, exp_samples: [{labels: 'instance:jetmem_cma_used_ratio:max5m{job="jetmem",instance="a"}', value: 0.9}]}
+      - {expr: 'job:jetmem_devices:count_by_version', eval_time: 5m, exp_samples: [{labels: 'job:jetmem_devices:count_by_version{job="jetmem",version="1"}', value: 1}]}
 """
 
 

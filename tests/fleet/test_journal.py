@@ -9,7 +9,6 @@ Needs root (a mount namespace, for journald's socket).
 import pathlib
 import re
 import subprocess
-import time
 import unittest
 
 import journal_file

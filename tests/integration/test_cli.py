@@ -2,7 +2,6 @@
 """The command jetmem, and the help of every program."""
 
 import json
-import os
 import pathlib
 import select
 import unittest
@@ -226,7 +225,7 @@ class Events(unittest.TestCase):
 
 class Rules(unittest.TestCase):
     def rules(self, *arguments):
-        done = jt.run([jt.JETMEM, "rules", *arguments, "--config", os.environ["JETMEM_SHIPPED_CONFIG"]])
+        done = jt.run([jt.JETMEM, "rules", *arguments, "--config", jt.SHIPPED_CONFIG])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 

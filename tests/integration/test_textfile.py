@@ -159,9 +159,7 @@ tests:
       - {series: 'up{job="node",instance="a"}', values: 1x80}
       - {series: 'node_textfile_mtime_seconds{job="node",instance="a",file="/x/jetmem.prom"}', values: 1000+15x20 1300x60}
     promql_expr_test:
-      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
-        eval_time: 8m
-        exp_samples: []
+      - {expr: 'count by (alertname, instance) (ALERTS{alertstate="firing"})', eval_time: 8m, exp_samples: []}
       - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
         eval_time: 10m
         exp_samples:

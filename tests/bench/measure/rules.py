@@ -2,7 +2,6 @@
 """Judging rules, against Prometheus with the same rules and samples."""
 
 import os
-import re
 import shutil
 import subprocess
 import time

@@ -4,7 +4,6 @@
 import os
 import re
 import shutil
-import socket
 import statistics
 import subprocess
 import time
