@@ -48,8 +48,8 @@ std::string render_reference(const std::vector<MetricGroup>& groups) {
   std::string out =
       "# Metrics\n"
       "\n"
-      "Every metric that jetmem exports. This file is made from the descriptors in the code\n"
-      "(`scripts/update-golden`); a test fails when it is stale.\n"
+      "For whoever writes a query, a rule or a panel: every metric that jetmem exports, with its unit,\n"
+      "labels and meaning. Generated from the code (`scripts/update-golden`); a test fails when it is stale.\n"
       "\n"
       "A `*` in a name stands for the name that the kernel prints. *Series* is the most that a\n"
       "metric may have; what exceeds it is omitted and counted in\n"
