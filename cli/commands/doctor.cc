@@ -38,15 +38,23 @@ Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested) {
 }
 
 Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
+  std::string failed;
   if (requested.root.empty()) {
     auto reported = from_daemon(requested);
     if (reported || reported.error().code == Errc::kInvalid) return reported;
+    failed = std::move(reported.error().message);
   }
   auto now = query_device(requested);
   if (!now) return tl::unexpected(std::move(now.error()));
   auto history = open_device_history(requested);
-  if (!history) return examine(*now, nullptr, history.error().message);
-  return examine(*now, history->get());
+  DoctorAnswer answer = history ? examine(*now, history->get())
+                                : examine(*now, nullptr, history.error().message);
+  // A daemon that is not there is among the notes already.
+  const auto& notes = answer.notes;
+  if (!failed.empty() && std::find(notes.begin(), notes.end(), failed) == notes.end()) {
+    answer.notes.push_back("examined here, as jetmemd's own examination is unavailable: " + failed);
+  }
+  return answer;
 }
 
 int run_doctor(const DoctorOptions& options) {
