@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/text/text.h"
+#include "cli/draw/number_text.h"
 #include "cli/text/events/event_text.h"
 
 namespace jetmem {
@@ -21,22 +22,10 @@ std::string number_text(double value, int digits) {
   return text;
 }
 
-std::string degrees(double celsius) {
-  std::string text = number_text(celsius, 3);
-  while (text.back() == '0') text.pop_back();
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
 // Three significant digits.
 std::string watts(double value) {
   const double size = value < 0 ? -value : value;
   return number_text(value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0) + " W";
-}
-
-std::string kib_text(std::uint32_t kib) {
-  return kib % 1024 == 0 && kib > 0 ? std::to_string(kib / 1024) + " MiB"
-                                    : std::to_string(kib) + " KiB";
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -115,7 +104,7 @@ std::string TegrastatsText::memory(const TegrastatsLine& line) {
     out += prose("RAM", of_total(line.ram->used_mb, line.ram->total_mb, "MiB"));
     if (line.ram->lfb_blocks && line.ram->lfb_block_kb) {
       const std::uint32_t kb = *line.ram->lfb_block_kb;
-      std::string text = "largest free block " + kib_text(kb) + ", ";
+      std::string text = "largest free block " + bytes_text(std::uint64_t{kb} << 10) + ", ";
       text.append(std::to_string(*line.ram->lfb_blocks)).append(" of that size");
       out += prose("lfb", text);
       if (kb < kWholeBlockKb) remark(kFragmented);
@@ -131,7 +120,8 @@ std::string TegrastatsText::memory(const TegrastatsLine& line) {
   if (line.iram) {
     std::string text = of_total(line.iram->used_kb, line.iram->total_kb, "KiB");
     if (line.iram->lfb_kb) {
-      text.append(", largest free block ").append(kib_text(*line.iram->lfb_kb));
+      text.append(", largest free block ")
+          .append(bytes_text(std::uint64_t{*line.iram->lfb_kb} << 10));
     }
     out += prose("IRAM", text);
   }
@@ -230,8 +220,8 @@ std::string TegrastatsText::temperatures(const TegrastatsLine& line) {
   std::vector<std::string> items;
   for (const TegrastatsLine::Zone& zone : line.zones) {
     std::string item = zone.name + " ";
-    item += zone.celsius ? degrees(*zone.celsius) : "off";
-    if (zone.max_celsius) item += " (highest " + degrees(*zone.max_celsius) + ")";
+    item += zone.celsius ? number_text(*zone.celsius) : "off";
+    if (zone.max_celsius) item += " (highest " + number_text(*zone.max_celsius) + ")";
     items.push_back(std::move(item));
     if (!zone.celsius) remark(kNoPower);
     if (is_constant(zone)) remark(kConstant);
@@ -332,10 +322,10 @@ std::string TegrastatsText::summary() const {
   if (smallest_lfb_kb_) {
     text += "; largest free block ";
     if (lines_ - foreign_ > 1) text += "never below ";
-    text += kib_text(*smallest_lfb_kb_);
+    text += bytes_text(std::uint64_t{*smallest_lfb_kb_} << 10);
     if (*smallest_lfb_kb_ < kWholeBlockKb) text += " (fragmented)";
   }
-  if (hottest_) text += "; hottest " + hottest_->name + ", " + degrees(hottest_->value) + " C";
+  if (hottest_) text += "; hottest " + hottest_->name + ", " + number_text(hottest_->value) + " C";
   if (!powers_.empty()) {
     text += "; highest power";
     const auto top =

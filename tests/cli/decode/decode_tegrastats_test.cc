@@ -197,7 +197,7 @@ TEST(DecodeTegrastats, TextForPeople) {
                               "  GPU          84% busy at 713, 714 MHz\n"
                               "  engines      NVENC 1% at 115 MHz, APE 174 MHz\n"
                               "  engines off  NVDEC, PVA0\n"
-                              "  degrees C    cpu 47.9 (highest 48.343), cv0 off, PMIC 50\n"));
+                              "  degrees C    cpu 47.9 (highest 48.34), cv0 off, PMIC 50\n"));
   EXPECT_THAT(out, testing::ContainsRegex(" +VDD_IN +17.9 W, average +15.7 W, highest +20.0 W"));
   EXPECT_THAT(out, HasSubstr("memory is fragmented"));
   EXPECT_THAT(out, HasSubstr("-256C: sensor powered off"));
