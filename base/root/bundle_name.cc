@@ -2,8 +2,23 @@
 #include "base/root/bundle_name.h"
 
 #include "base/text/text.h"
+#include "base/text/utc_time.h"
 
 namespace jetmem {
+
+std::string bundle_stem(Nanoseconds wall, std::string_view alert) {
+  std::string out(kBundlePrefix);
+  for (const char c : utc_time(wall).substr(0, 19)) {
+    if (c != '-' && c != ':') out += c;
+  }
+  out += alert.empty() ? "Z" : "Z-";
+  // Rules of a site may have any name.
+  for (const char c : alert.substr(0, 64)) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
+    out += is_plain ? c : '-';
+  }
+  return out;
+}
 
 std::uint64_t bundle_number(std::string_view name) {
   const std::size_t ending = name.find(".tar");

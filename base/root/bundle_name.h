@@ -4,11 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "base/clock.h"
 
 namespace jetmem {
 
 inline constexpr std::string_view kBundlePrefix = "jetmem-capture-";
+
+// "jetmem-capture-20261122T021147Z-JetmemOomKill"; `alert` may be empty.
+std::string bundle_stem(Nanoseconds wall, std::string_view alert);
 
 // 0: it has none.
 std::uint64_t bundle_number(std::string_view name);

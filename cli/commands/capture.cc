@@ -16,9 +16,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fatal_handler.h"
+#include "base/root/bundle_name.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
-#include "base/text/utc_time.h"
 #include "cli/bundle/bundle_files.h"
 #include "cli/bundle/history_copy.h"
 #include "cli/bundle/pack.h"
@@ -88,24 +88,6 @@ void step_back(bool automatic) {
   const rlimit most{512U << 20, 512U << 20};
   (void)::setrlimit(RLIMIT_AS, &most);
 #endif
-}
-
-// "20261122T021147Z"
-std::string compact_time(Nanoseconds wall) {
-  std::string out;
-  for (const char c : utc_time(wall).substr(0, 19)) {
-    if (c != '-' && c != ':') out += c;
-  }
-  return out + "Z";
-}
-
-std::string safe_name(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 64)) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
-    out += is_plain ? c : '-';
-  }
-  return out;
 }
 
 // Of the file's name, if that is a bundle's own.
@@ -202,8 +184,7 @@ int run_capture(const CaptureOptions& options) {
   }
   const auto deadline = parse_duration(options.deadline);
   if (!deadline || deadline->count() < 1000) return wrong("--deadline: a duration of 1s or more");
-  const std::string alert = options.alert.empty() ? "" : "-" + safe_name(options.alert);
-  const std::string name = "jetmem-capture-" + compact_time(needed.now) + alert;
+  const std::string name = bundle_stem(needed.now, options.alert);
   needed.file = options.file;
   // Nothing that is there is lost by not naming a file.
   for (int n = 1; needed.file.empty() || (options.file.empty() && is_taken(needed.file)); ++n) {

@@ -9,16 +9,12 @@
 
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
+#include "rules/model/alert_fields.h"
 
 namespace jetmem {
 namespace {
 
-// YAML folds texts as their writers like; here each is one line.
-std::string one_line(std::string text, std::size_t most = AlertNotification::kMaxText) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return printable(text, most);
-}
+std::string line_of(const std::string& text) { return one_line(text, AlertNotification::kMaxText); }
 
 std::string name_of(const std::string& text) {
   return printable(text, AlertNotification::kMaxName);
@@ -83,12 +79,12 @@ std::string alert_json(const AlertNotification& notification) {
   json["at"] = nullptr;
   if (notification.wall > Nanoseconds(0)) json["at"] = utc_time(notification.wall);
   json["at_boot_seconds"] = to_seconds(notification.at);
-  json["summary"] = one_line(notification.summary);
-  json["cause"] = one_line(notification.cause);
-  json["remedy"] = one_line(notification.remedy);
-  json["runbook"] = one_line(notification.runbook);
+  json["summary"] = line_of(notification.summary);
+  json["cause"] = line_of(notification.cause);
+  json["remedy"] = line_of(notification.remedy);
+  json["runbook"] = line_of(notification.runbook);
   json["since_seconds"] = to_seconds(notification.since);
-  if (!notification.reason.empty()) json["reason"] = one_line(notification.reason);
+  if (!notification.reason.empty()) json["reason"] = line_of(notification.reason);
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -100,8 +96,8 @@ std::vector<std::string> alert_environment(const AlertNotification& notification
       "JETMEM_VALUE=" + number(notification.value),
       "JETMEM_AT=" +
           (notification.wall > Nanoseconds(0) ? utc_time(notification.wall) : std::string()),
-      "JETMEM_SUMMARY=" + one_line(notification.summary),
-      "JETMEM_RUNBOOK=" + one_line(notification.runbook),
+      "JETMEM_SUMMARY=" + line_of(notification.summary),
+      "JETMEM_RUNBOOK=" + line_of(notification.runbook),
   };
   for_each_label(notification, [&](const std::string& name, const std::string& value) {
     variables.push_back(variable_name(name) + "=" + value);

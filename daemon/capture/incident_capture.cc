@@ -10,7 +10,6 @@
 #include "base/root/bundle_name.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
-#include "base/text/utc_time.h"
 #include "daemon/state_file_metrics.h"
 
 namespace jetmem {
@@ -55,25 +54,6 @@ constexpr std::array kMetrics{
           "started."),
 };
 enum Metric : std::size_t { kTotal, kRunning, kBundles, kBytes, kLast };
-
-// "20261122T021147Z"
-std::string compact_time(Nanoseconds wall) {
-  std::string out;
-  for (const char c : utc_time(wall).substr(0, 19)) {
-    if (c != '-' && c != ':') out += c;
-  }
-  return out + "Z";
-}
-
-// Rules of a site may have any name.
-std::string safe_name(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 64)) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
-    out += is_plain ? c : '-';
-  }
-  return out;
-}
 
 struct LastCapture {
   Nanoseconds at{0};  // boot clock
@@ -226,8 +206,8 @@ void IncidentCapture::begin() {
     return keep();
   }
   const std::uint64_t highest = seen_ ? seen_->highest : 0;
-  file_ = folder() + "/" + std::string(kBundlePrefix) + compact_time(clock_.wall()) + "-" +
-          safe_name(alert_) + "-n" + std::to_string(highest + 1) + ".tar.zst";
+  file_ = folder() + "/" + bundle_stem(clock_.wall(), alert_) + "-n" + std::to_string(highest + 1) +
+          ".tar.zst";
   const auto seconds = [](std::chrono::milliseconds duration) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(duration).count()) + "s";
   };

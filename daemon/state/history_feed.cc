@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/state/history_feed.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,16 +9,11 @@
 #include "base/text/text.h"
 #include "base/version.h"
 #include "report/events/kernel_event_record.h"
+#include "rules/model/alert_fields.h"
 #include "rules/model/texts.h"
 
 namespace jetmem {
 namespace {
-
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return printable(text, EventRecord::kMaxText);
-}
 
 // A change of an alert as the recorder keeps it.
 EventRecord alert_event_record(const Transition& transition) {
@@ -32,7 +26,8 @@ EventRecord alert_event_record(const Transition& transition) {
   record.severity = std::string(severity_name(rule.severity));
   record.subject = printable(rule.name, 100);
   record.summary = one_line(fill_text(rule.texts.summary, transition.value,
-                                      value_unit(rule.when.front()), transition.labels));
+                                      value_unit(rule.when.front()), transition.labels),
+                            EventRecord::kMaxText);
   nlohmann::ordered_json fields;
   fields["from"] = alert_state_name(transition.from);
   if (std::isfinite(transition.value)) fields["value"] = transition.value;
@@ -40,7 +35,8 @@ EventRecord alert_event_record(const Transition& transition) {
     fields["labels"][printable(name, 64)] = printable(value, 200);
   }
   fields["active_since_boot_seconds"] = to_seconds(transition.active_since);
-  if (!transition.reason.empty()) fields["reason"] = one_line(transition.reason);
+  if (!transition.reason.empty())
+    fields["reason"] = one_line(transition.reason, EventRecord::kMaxText);
   std::string text = fields.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   if (text.size() <= EventRecord::kMaxFields) record.fields = std::move(text);
   return record;

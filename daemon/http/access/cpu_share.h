@@ -3,12 +3,21 @@
 // of requests gets no larger share, and other clients are served in between.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
 
 namespace jetmem {
+
+// Of the calling thread: on a busy machine elapsed time includes that of others.
+inline Nanoseconds thread_cpu_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + Nanoseconds(used.tv_nsec);
+}
 
 class CpuShare {
  public:

@@ -7,24 +7,17 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <string_view>
 #include <utility>
 
 #include "base/clock.h"
+#include "daemon/http/access/cpu_share.h"
 
 namespace jetmem {
 namespace {
 
 constexpr int kNice = 5;
-
-// Of this thread: on a busy machine elapsed time includes that of others.
-Nanoseconds cpu_time() {
-  timespec used{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return std::chrono::seconds(used.tv_sec) + Nanoseconds(used.tv_nsec);
-}
 
 // Not optimized away, although nothing reads the text afterwards.
 void wipe(std::string& text) { gnutls_memset(text.data(), 0, text.size()); }
@@ -141,9 +134,9 @@ void PasswordVerifier::run(Shared& shared) {
     shared.checking = job.digest;
     const std::shared_ptr<const Users> users = shared.users;
     lock.unlock();
-    const Nanoseconds begin = cpu_time();
+    const Nanoseconds begin = thread_cpu_time();
     const bool right = password_matches(*users, job.credentials);
-    const Nanoseconds elapsed = cpu_time() - begin;
+    const Nanoseconds elapsed = thread_cpu_time() - begin;
     wipe(job.credentials.password);
     lock.lock();
     shared.checking.reset();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <utility>
 
 #include "base/text/text.h"
@@ -27,12 +26,6 @@ int poll_timeout(Nanoseconds timeout) {
   if (timeout < Nanoseconds(0)) return -1;
   // Upwards: a wake-up before the time would find nothing to do and come again.
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
-}
-
-Nanoseconds cpu_time() {
-  timespec used{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return std::chrono::seconds(used.tv_sec) + Nanoseconds(used.tv_nsec);
 }
 
 Answer no_room() {
@@ -218,7 +211,7 @@ void Web::take_access() {
 
 // Half of a processor is enough for everybody who means well.
 void Web::rest() {
-  const Nanoseconds pause = cpu_share_.rest(clock_.mono(), cpu_time());
+  const Nanoseconds pause = cpu_share_.rest(clock_.mono(), thread_cpu_time());
   if (pause <= Nanoseconds(0)) return;
   refusals_.stats().throttled_seconds += to_seconds(pause);
   pollfd stop{stop_.get(), POLLIN, 0};
