@@ -6,6 +6,10 @@ import json
 import os
 import pathlib
 import re
+import socket
+import struct
+import subprocess
+import threading
 import time
 import unittest
 
@@ -13,6 +17,7 @@ import jetmem_testing as jt
 from hanging_file_system import HangingFileSystem
 
 BOOT_ID = pathlib.Path("/proc/sys/kernel/random/boot_id")
+BACKEND = pathlib.Path("/sys/module/pstore/parameters/backend")
 # Short intervals, so that tests wait little.
 FAST = "sources:\n  boot: {interval: 10s}\n"
 
@@ -21,6 +26,85 @@ def setUpModule():
     # Also where mounts are not allowed most can be tested.
     global MOUNTS
     MOUNTS = jt.why_no_mounts()
+
+
+class Systemd(threading.Thread):
+    """A bus on which systemd says one state: as much of D-Bus as one question takes."""
+
+    def __init__(self, test, state):
+        super().__init__(daemon=True)
+        self.state = state
+        self.asked = []
+        self.path = jt.temp_directory(test) / "bus"
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.listener.listen(4)
+        test.addCleanup(self.listener.close)
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client:
+                self.serve(client)
+
+    def serve(self, client):
+        data = b""
+        while b"BEGIN\r\n" not in data:
+            piece = client.recv(4096)
+            if not piece:
+                return
+            data += piece
+        lines = data[1:data.index(b"BEGIN\r\n")].split(b"\r\n")
+        answer = b""
+        for line in lines:
+            if line == b"AUTH EXTERNAL":
+                answer += b"DATA\r\n"
+            elif line.startswith((b"AUTH EXTERNAL ", b"DATA")):
+                answer += b"OK 0123456789abcdef0123456789abcdef\r\n"
+            elif line == b"NEGOTIATE_UNIX_FD":
+                answer += b"AGREE_UNIX_FD\r\n"
+        client.sendall(answer)
+        data = data[data.index(b"BEGIN\r\n") + 7:]
+        serial = 0
+        while True:
+            while len(data) >= 16:
+                body, number, fields = struct.unpack_from("<I I I", data, 4)
+                size = 16 + (fields + 7) // 8 * 8 + body
+                if len(data) < size:
+                    break
+                message, data = data[:size], data[size:]
+                serial += 1
+                if b"Hello" in message:
+                    client.sendall(self.reply(serial, number, b"s", self.text(":1.7")))
+                else:
+                    self.asked.append(message)
+                    body = b"\x01s\0\0" + self.text(self.state)
+                    client.sendall(self.reply(serial, number, b"v", body))
+            piece = client.recv(4096)
+            if not piece:
+                return
+            data += piece
+
+    @staticmethod
+    def text(value):
+        return struct.pack("<I", len(value)) + value.encode() + b"\0"
+
+    @classmethod
+    def reply(cls, serial, to, signature, body):
+        fields = struct.pack("<B 3s I", 5, b"\x01u\0", to)
+        fields += b"\x08\x01g\0" + bytes([len(signature)]) + signature + b"\0"
+        fields += b"\0" * (-len(fields) % 8)
+        fields += b"\x06\x01s\0" + cls.text(":1.7")
+        fields += b"\0" * (-len(fields) % 8)
+        sender = b"\x07\x01s\0" + cls.text("org.freedesktop.DBus" if signature == b"s"
+                                            else "org.freedesktop.systemd1")
+        fields += sender
+        head = struct.pack("<c B B B I I I", b"l", 2, 1, 1, len(body), serial, len(fields))
+        return head + fields + b"\0" * (-len(fields) % 8) + body
 
 
 class BootTest(unittest.TestCase):
@@ -52,6 +136,18 @@ class BootTest(unittest.TestCase):
         stand_in = jt.temp_directory(self) / "boot_id"
         stand_in.write_text(boot_id + "\n")
         jt.bind(self, stand_in, BOOT_ID)
+
+    def pstore(self, records):
+        """What the kernel kept, in the place of this machine's."""
+        if MOUNTS:
+            self.skipTest(MOUNTS)
+        place = pathlib.Path("/sys/fs/pstore")
+        if not place.is_dir():
+            self.skipTest("this kernel has no pstore")
+        jt.mount("none", place, "tmpfs")
+        self.addCleanup(jt.umount, place, jt.MNT_DETACH)
+        for name, text in records.items():
+            (place / name).write_text(text)
 
     def jetmem(self, *arguments):
         return jt.run([jt.JETMEM, *arguments, "--state-dir", self.state])
@@ -109,6 +205,64 @@ class Restarts(BootTest):
         self.assertEqual([boot["ended"] for boot in shown["boots"]], ["running", "unclean"])
         self.assertEqual(shown["boots"][0]["boot_id"], "11111111-2222-3333-4444-555555555555")
 
+    def test_stopped_before_the_device_went_away(self):
+        systemd = Systemd(self, "running")
+        self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={systemd.path}"
+        self.daemon().stop()
+        self.other_boot("11111111-2222-3333-4444-555555555555")
+        second = self.daemon()
+        self.assertRegex(second.log(), r"info the device restarted .* ended: not known: jetmem had "
+                                       r"been stopped before")
+
+    def test_a_shutdown_is_a_clean_stop(self):
+        systemd = Systemd(self, "stopping")
+        self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={systemd.path}"
+        status, seconds = self.daemon().stop()
+        self.assertEqual(status, 0)
+        jt.measured("stop in a shutdown", seconds)
+        self.assertIn(b"SystemState", systemd.asked[0])
+        self.assertEqual(self.history()["boots"][-1]["run"], "shutdown")
+        self.other_boot("11111111-2222-3333-4444-555555555555")
+        second = self.daemon()
+        self.assertRegex(second.log(), r"info the device restarted .* ended: clean: ")
+        page = second.wait_for_page("the boot source was read",
+                                    lambda page: page.value("jetmem_boots_total") == 2)
+        self.assertEqual(page.value("jetmem_boot_last_shutdown", clean="yes"), 1)
+
+    def test_a_restart_by_systemd_is_no_shutdown(self):
+        systemd = Systemd(self, "running")
+        self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={systemd.path}"
+        self.daemon().stop()
+        self.assertEqual(len(systemd.asked), 1)
+        self.assertEqual(self.history()["boots"][-1]["run"], "stopped")
+
+    def test_a_panic_left_a_record(self):
+        self.daemon().kill()
+        self.other_boot("11111111-2222-3333-4444-555555555555")
+        self.pstore({"dmesg-ramoops-0": "Panic#1 Part1\n<0>[   12.3] Kernel panic - not syncing: "
+                                        "Fatal exception \x1b[2J\n<4>[   12.4] x\n",
+                     "pmsg-ramoops-0": "Kernel panic - not syncing: of a program\n"})
+        second = self.daemon()
+        self.assertRegex(second.log(), r"warning the device restarted .*; the kernel crashed and "
+                                       r"left a record in pstore: Kernel panic - not syncing: Fatal "
+                                       r"exception \?\[2J")
+        page = second.wait_for_page("the boot source was read",
+                                    lambda page: page.value("jetmem_boot_crash_recorded") == 1)
+        self.assertEqual(page.value("jetmem_pstore_records", kind="panic", place="pstore"), 1)
+        self.assertEqual(page.value("jetmem_pstore_records", kind="pmsg", place="pstore"), 1)
+
+    def test_stopping_takes_no_time_whatever_the_bus_does(self):
+        silent = self.state / "silent-bus"
+        with socket.socket(socket.AF_UNIX) as bus:
+            bus.bind(str(silent))
+            bus.listen(1)
+            self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={silent}"
+            daemon = self.daemon()
+            status, seconds = daemon.stop()
+            self.assertEqual(status, 0)
+            self.assertLess(jt.measured("stop with a bus that hangs", seconds), 2.5)
+        self.assertTrue(self.history()["boots"][-1]["not_reported"])
+
     def test_another_root_keeps_nothing(self):
         daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb", environment=self.environment)
         page = self.read(daemon)
@@ -121,16 +275,6 @@ class Restarts(BootTest):
 
 
 class Changes(BootTest):
-    def test_nothing_of_the_command_line_is_kept(self):
-        daemon = self.daemon()
-        self.read(daemon)
-        daemon.stop()
-        text = (self.state / "boots.json").read_text()
-        for word in pathlib.Path("/proc/cmdline").read_text().split():
-            if len(word) > 6:
-                self.assertNotIn(word, text)
-                self.assertNotIn(word, daemon.log())
-
     def test_settings_that_changed(self):
         self.daemon().stop()
         second = self.daemon("log: {level: debug}\n")
@@ -144,6 +288,16 @@ class Changes(BootTest):
         second.wait_for_log("(?s)settings of jetmemd changed.*settings of jetmemd changed")
         second.stop()
         self.assertEqual(self.history()["changes_seen"]["settings"], 2)
+
+    def test_nothing_of_the_command_line_is_kept(self):
+        daemon = self.daemon()
+        self.read(daemon)
+        daemon.stop()
+        text = (self.state / "boots.json").read_text()
+        for word in pathlib.Path("/proc/cmdline").read_text().split():
+            if len(word) > 6:
+                self.assertNotIn(word, text)
+                self.assertNotIn(word, daemon.log())
 
 
 class Marks(BootTest):
@@ -175,6 +329,16 @@ class Marks(BootTest):
         _, _, body = self.daemon().request("GET", "/api/v1/events")
         self.assertIn("last words", body.decode())
 
+    def test_many_at_once_and_hostile_text(self):
+        processes = [subprocess.Popen([jt.JETMEM, "mark", f"\x1b[31m{i}\n\"x\"", "--state-dir",
+                                       str(self.state)], stdout=subprocess.DEVNULL)
+                     for i in range(20)]
+        for process in processes:
+            self.assertEqual(process.wait(jt.PATIENCE), 0)
+        lines = self.jetmem("mark", "--list", "--json").stdout.splitlines()
+        self.assertEqual(sorted(json.loads(line)["text"] for line in lines),
+                         sorted(f'?[31m{i}?"x"' for i in range(20)))
+
     def test_wrong_use(self):
         for arguments in ([], ["a", "--list"], ["a", "--json"], ["a", "--root", "/tmp"], [""]):
             refused = jt.run([jt.JETMEM, "mark", *arguments])
@@ -195,6 +359,38 @@ class Marks(BootTest):
 
 
 class Trouble(BootTest):
+    def test_a_history_that_is_none(self):
+        (self.state / "boots.json").write_text('{"format": 99}\n')
+        daemon = self.daemon()
+        self.assertRegex(daemon.log(), "error the history of boots is lost and begins anew: .*of "
+                                       "format 99")
+        page = daemon.wait_for_page(
+            "the boot source was read", lambda page: page.value(
+                "jetmem_boot_history_errors_total", reason="bad_file") == 1)
+        self.assertEqual(page.value("jetmem_boots_total"), 1)
+        self.assertEqual((self.state / "boots.json.bad").read_text(), '{"format": 99}\n')
+
+    def test_a_disk_that_is_full(self):
+        if MOUNTS:
+            self.skipTest(MOUNTS)
+        jt.mount("none", self.state, "tmpfs", options="size=1m,nr_inodes=64")
+        self.addCleanup(jt.umount, self.state, jt.MNT_DETACH)
+        ballast = os.open(self.state / "ballast", os.O_WRONLY | os.O_CREAT)
+        try:
+            while True:
+                os.write(ballast, b"x" * 4096)
+        except OSError:
+            os.close(ballast)
+        daemon = self.daemon(FAST)
+        daemon.wait_for_log("error the history of boots cannot be written, tried again every 1m: "
+                            ".*No space left on device")
+        daemon.wait_for_page("it is counted", lambda page: page.value(
+            "jetmem_boot_history_errors_total", reason="write"))
+        self.assertEqual(daemon.scrape().state("meminfo"), "ok", "all else goes on")
+        refused = self.jetmem("mark", "x")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("No space left on device", refused.stderr)
+
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
     def test_a_disk_that_hangs(self):
         if MOUNTS:

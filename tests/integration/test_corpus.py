@@ -11,6 +11,7 @@ it all is skipped.
 import json
 import os
 import pathlib
+import re
 import unittest
 
 import jetmem_testing as jt
@@ -191,28 +192,163 @@ class Corpus(unittest.TestCase):
                 self.assertEqual(decode(lines), [])
 
 
+# What stands in a line of tegrastats, written down a second time and in another way: each pattern
+# cuts what it knows out of the line and says what the object must hold for it.
+NAME = r"(?<!\S)([A-Za-z][\w.-]*)"
+END = r"(?!\S)"
+UNITS = {"MB": 1024, "KB": 1}
+
+
+def read_list(text, clock):
+    cores = []
+    for part in text.split(","):
+        numbers = [int(n) for n in re.findall(r"\d+", part)]
+        mhz = numbers[1:] or ([int(clock)] if clock else [])
+        cores.append(None if part == "off" else
+                     {"percent": numbers[0], **({"mhz": mhz[0]} if mhz else {})})
+    return cores
+
+
+def read_load(text, as_list=False):
+    """off, 76, @76, 3%, 3%@76, 3%@[76,76]"""
+    if text == "off":
+        return "off"
+    load = {}
+    percent, at, clocks = re.fullmatch(r"(?:(\d+)%)?(@?)\[?([\d,]*)\]?", text).groups()
+    if percent:
+        load["percent"] = int(percent)
+    if clocks:
+        mhz = [int(n) for n in clocks.split(",")]
+        load["mhz"] = mhz if as_list else mhz[0]
+    elif percent:
+        load["quality"] = "unknown"
+    return load
+
+
+def expected_of_tegrastats(line):
+    """The object, by regular expressions; and the line's words that none of them took."""
+    want = {}
+
+    def cut(pattern, action):
+        nonlocal line
+        for found in list(re.finditer(pattern + END, line)):
+            action(*found.groups())
+            line = line.replace(found.group(0), " " * len(found.group(0)), 1)
+
+    def numbers(name, keys):
+        return lambda *values: want.__setitem__(
+            name, {k: int(v) for k, v in zip(keys, values) if v is not None})
+
+    def ram(used, total, blocks, size, unit):
+        numbers("ram", ("used_mb", "total_mb", "lfb_blocks", "lfb_block_kb"))(
+            used, total, blocks, int(size) * UNITS[unit.upper()])
+
+    def temperature(zone, now, highest):
+        for key, value in (("temperatures", now), ("temperatures_max", highest)):
+            if value is not None and float(value) > -200:
+                want.setdefault(key, {})[zone] = float(value)
+
+    def rail(name, values):
+        keys = ("now_mw", "avg_mw", "max_mw")
+        read = [int(v) for v in re.findall(r"-?\d+", values)]
+        want.setdefault("rails", []).append({"name": name, **dict(zip(keys, read))})
+
+    def emc(load):
+        want["emc"] = read_load(load)
+
+    def engine(name, load):
+        want.setdefault("engines", {})[name] = read_load(load)
+
+    word = r"(?<!\S)"
+    cut(r"(?<!\S)(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d)", lambda t: want.__setitem__("time", t))
+    cut(word + r"IRAM (\d+)/(\d+)kB ?\(lfb (\d+)k[Bb]\)",
+        numbers("iram", ("used_kb", "total_kb", "lfb_kb")))
+    cut(word + r"RAM (\d+)/(\d+)MB \(lfb (\d+)x(\d+)(MB|[kK]B)\)", ram)
+    cut(word + r"SWAP (\d+)/(\d+)MB \(cached (\d+)MB\)",
+        numbers("swap", ("used_mb", "total_mb", "cached_mb")))
+    cut(word + r"(?:CPU|cpu) \[([^\]]+)\](?:@(\d+))?",
+        lambda cores, clock: want.__setitem__("cpu", read_list(cores, clock)))
+    cut(word + r"MTS fg (\d+)% bg (\d+)%", numbers("mts", ("fg_percent", "bg_percent")))
+    cut(word + r"EDP limit (\d+)", lambda n: want.__setitem__("edp_limit_mhz", int(n)))
+    cut(word + r"(?:EMC_FREQ|EMC|emc) ([\d%@]+)", emc)
+    for key, name in (("gr3d", "GR3D"), ("gr3d2", "GR3D2")):
+        cut(word + name + r"(?:_FREQ)? ([\d%@\[\],]+)",
+            lambda load, key=key: want.__setitem__(key, read_load(load, True)))
+    cut(NAME + r"@(-?[\d.]+)C(?:/(-?[\d.]+)C)?", temperature)
+    cut(NAME + r" (-?\d+(?:mW)?(?:/-?\d+(?:mW)?)+)", rail)
+    cut(word + r"([A-Za-z]\w*?)(?:_FREQ)? (off|\d*%?@\d+|\d+)", engine)
+    want["unknown"] = line.split()
+    return want
+
+
 @unittest.skipUnless(CORPUS, "JETMEM_CORPUS names no corpus of lines of tegrastats")
 class Tegrastats(unittest.TestCase):
-    """What each value becomes: tests/collectors/jetson/tegrastats/line_test.cc."""
-
-    def test_every_word_of_a_jetson_is_known_before_the_next_line_comes(self):
+    @classmethod
+    def setUpClass(cls):
         text = (pathlib.Path(CORPUS) / "tegrastats.jsonl").read_text()
-        entries = [json.loads(line) for line in text.splitlines() if line.strip()]
-        self.assertTrue(entries, f"{CORPUS} holds no line of tegrastats")
+        cls.entries = [json.loads(line) for line in text.splitlines() if line.strip()]
+        if not cls.entries:
+            raise AssertionError(f"{CORPUS} holds no line of tegrastats")
+
+    def decode(self, lines, *arguments):
+        shown = jt.subprocess.run([jt.JETMEM, "decode", "tegrastats", *arguments],
+                                  input="".join(line + "\n" for line in lines).encode(),
+                                  check=True, stdout=jt.subprocess.PIPE,
+                                  stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)
+        self.assertEqual(shown.stderr, b"")
+        return shown.stdout.decode()
+
+    def objects(self, lines):
+        objects = [json.loads(line) for line in self.decode(lines, "--json").splitlines()]
+        self.assertEqual(len(objects), len(lines))
+        return objects
+
+    def test_every_value_of_every_line(self):
+        lines = [entry["line"] for entry in self.entries]
+        for entry, found in zip(self.entries, self.objects(lines)):
+            with self.subTest(line=entry["line"]):
+                self.assertEqual(found, expected_of_tegrastats(entry["line"]))
+
+    def test_every_word_of_a_jetson_is_known(self):
+        for entry, found in zip(self.entries, self.objects([e["line"] for e in self.entries])):
+            with self.subTest(line=entry["line"]):
+                if "Android" in entry["device"]:
+                    self.assertIn("GART", found["unknown"])
+                    self.assertIn("DFS(%@MHz):", found["unknown"])
+                else:
+                    self.assertEqual(found["unknown"], [])
+
+    def test_fields_in_any_order(self):
+        field = re.compile(r"\d\d-\S+ \d\d:\S+|I?RAM [^)]*\)|SWAP [^)]*\)|(?:CPU|cpu) \[\S+|MTS fg \S+ "
+                           r"bg \S+|EDP limit \S+|[\w-]+@-?[\d.]+C\S*|\S+ \S+")
+        for entry in self.entries:
+            if "Android" in entry["device"]:
+                continue
+            fields = field.findall(entry["line"])
+            self.assertEqual(" ".join(fields).split(), entry["line"].split())
+            turned, straight = self.objects([" ".join(fields[::-1]), entry["line"]])
+            turned.get("rails", []).reverse()
+            with self.subTest(line=entry["line"]):
+                self.assertEqual(turned, straight)
+
+    def test_text_for_people(self):
+        text = self.decode([entry["line"] for entry in self.entries])
+        for number in range(1, len(self.entries) + 1):
+            self.assertRegex(text, rf"(?m)^line {number}\b")
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_each_line_is_decoded_before_the_next_comes(self):
         process = jt.subprocess.Popen([jt.JETMEM, "decode", "tegrastats", "--json"],
                                       stdin=jt.subprocess.PIPE, stdout=jt.subprocess.PIPE,
                                       preexec_fn=jt.die_with_parent)
         jt.at_end(self, process.wait)
         jt.at_end(self, process.kill)
-        for entry in entries:
+        for entry in self.entries[:5]:
             process.stdin.write(entry["line"].encode() + b"\n")
             process.stdin.flush()
-            unknown = json.loads(process.stdout.readline())["unknown"]
-            with self.subTest(line=entry["line"]):
-                if "Android" in entry["device"]:
-                    self.assertLessEqual({"GART", "DFS(%@MHz):"}, set(unknown))
-                else:
-                    self.assertEqual(unknown, [])
+            self.assertEqual(json.loads(process.stdout.readline()),
+                             expected_of_tegrastats(entry["line"]))
         process.stdin.close()
         self.assertEqual(process.stdout.read(), b"")
         process.stdout.close()

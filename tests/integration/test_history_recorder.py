@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flight recorder in the real daemon: on this machine's kernel and under another root."""
 
+import os
 import sqlite3
 import time
 import unittest
@@ -71,6 +72,28 @@ class Recorder(unittest.TestCase):
         daemon.wait_for_page("all sources", lambda p: 250 < p.value("jetmem_history_series") <= 400)
         daemon.stop()
         self.assertTrue(self.file.exists())
+
+    def test_a_full_disk_is_said_and_its_end_too(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to mount a small file system")
+        self.state = jt.temp_directory(self)
+        jt.take_private_mounts()
+        jt.mount("tmpfs", self.state, "tmpfs", options="size=400k")
+        fill = self.state / "fill"
+        descriptor = os.open(fill, os.O_WRONLY | os.O_CREAT)
+        try:
+            while os.write(descriptor, b"x" * 4096):
+                pass
+        except OSError:
+            pass  # full
+        finally:
+            os.close(descriptor)
+        daemon = self.start()
+        daemon.wait_for_log("cannot write")
+        page = daemon.scrape()
+        self.assertEqual(page.value("jetmem_history_up"), 0)
+        fill.unlink()
+        daemon.wait_for_log("writing again", seconds=60)
 
 
 if __name__ == "__main__":

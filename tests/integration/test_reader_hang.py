@@ -27,6 +27,7 @@ def setUpModule():
         raise unittest.SkipTest("needs /dev/fuse: this kernel has no FUSE")
     if "\tfuse\n" not in pathlib.Path("/proc/filesystems").read_text():
         raise unittest.SkipTest("needs FUSE in the kernel (modprobe fuse)")
+    TheSourceComesBack.start_early()
 
 
 def descriptors(pid):
@@ -237,6 +238,30 @@ class Hang(unittest.TestCase):
         self.assertEqual(page.state("thermal"), "failed")
         self.assertEqual(page.state("cma"), "ok")
         self.assertEqual(page.state("pagetypeinfo"), "ok")
+
+
+class TheSourceComesBack(unittest.TestCase):
+    """The quarantine of a first hang lasts a minute, in which the other tests run."""
+
+    @classmethod
+    def start_early(cls):
+        root = jt.copy_of_fixture(jt.Module, BOARD)
+        hanging = HangingFileSystem(jt.Module, root / "sys/class/thermal")
+        cls.daemon = jt.Daemon(jt.Module, HURRY % 3, root=root)
+        cls.daemon.wait_for_page("one wedged", lambda p: p.value("jetmem_readers_wedged") == 1)
+        hanging.release()
+        cls.released = time.monotonic()
+
+    def test_after_the_quarantine(self):
+        page = self.daemon.wait_for_page("thermal is read again",
+                                         lambda p: p.state("thermal") == "ok", 90)
+        age = page.value("jetmem_source_age_seconds", source="thermal")
+        back = time.monotonic() - age - self.released
+        self.daemon.wait_for_log("source thermal: ok")
+        self.assertTrue(page.families("jetmem_thermal_zone_celsius"))
+        self.assertEqual(page.value("jetmem_readers_wedged"), 0)
+        self.assertEqual(len(self.daemon.readers()), 1)
+        self.assertLess(back, 90)
 
 
 if __name__ == "__main__":

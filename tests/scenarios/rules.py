@@ -5,7 +5,8 @@ RULES[rule] = (scenario, second). The second is the one from which what the rule
 files of tests/fixtures/orin-nano-8gb as they are played (--seed 1); the rule's windows, `for` and what a
 trend needs to be believed come on top. Conditions hold to the end of the scenario, behind which the
 machine stays as it is, but for those in UNTIL. In tests/integration/test_scenario_alerts.py the whole
-daemon lives through them: no alert fires or ends before that.
+daemon lives through them: no alert fires or ends before that. test_rules.py derives the seconds from the played
+files again.
 """
 
 RULES = {
