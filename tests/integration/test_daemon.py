@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """jetmemd from its start to its end: what it serves, on this machine and on every fixture."""
 
+import os
 import re
 import signal
 import socket
@@ -193,6 +194,30 @@ class BusyPort(unittest.TestCase):
         self.assertGreaterEqual(page.value("jetmem_http_listen_failures_total"), 1)
         self.assertEqual(len(re.findall("Address already in use", daemon.log())), 1)
         self.assertEqual(daemon.stop()[0], 0)
+
+
+class StateFiles(unittest.TestCase):
+    """What a restart reads back: any bytes there are an error that is counted and logged, for each file."""
+
+    # alert-hook.json is read when an alert of before goes on.
+    FILES = ("alerts.json", "alerts-past.json", "capture-last", "kernel-log.json", "probe.json")
+
+    def test_garbage_in_each_is_counted_and_logged(self):
+        runtime = jt.temp_directory(self)
+        for name in self.FILES:
+            (runtime / name).write_bytes(b"\x00{[\xff\n" * 100)
+        settings = f'probe: {{program: "{os.environ["JETMEM_PROBE"]}"}}\n'
+        daemon = jt.Daemon(self, settings, environment={"RUNTIME_DIRECTORY": str(runtime),
+                                                        "STATE_DIRECTORY": str(jt.temp_directory(self))})
+        found = {}
+
+        def all_counted(page):
+            found.update({labels["file"]: value for labels, value in page.series("jetmem_state_file_failures_total")})
+            return set(found) == set(self.FILES) and min(found.values()) >= 1
+        daemon.wait_for_page("each is counted", all_counted)
+        for name in self.FILES:
+            self.assertIn(str(runtime / name), daemon.log())
+        self.assertEqual(daemon.scrape().state("meminfo"), "ok")
 
 
 class CommandLine(unittest.TestCase):
