@@ -20,7 +20,7 @@ STEADY = re.compile(r"jetmem_(meminfo_(MemTotal|CmaTotal|SwapTotal)_|zone_(prese
 RACES = {"jetmem_cma_frame_fit_ratio", "jetmem_buddy_free_cma_known"}
 # What may be there in place of a value, where the log says why: SMMU faults under their number instead
 # of their client's name.
-EXPLAINED = [(re.compile("which SoC this is could not be told"), re.compile("jetmem_smmu_"))]
+EXPLAINED = [(re.compile("unknown SoC: "), re.compile("jetmem_smmu_"))]
 # How an answer says of a part of it that it could not be had.
 MISSING = re.compile(r"could not|cannot|not known|not be|unable to|no such|too many|error|failed|refused|"
                      r"out of memory|no memory|cannot allocate|interrupted|only values in memory|stays in memory|does not answer", re.I)
