@@ -35,6 +35,10 @@ import unittest
 PATIENCE = 60.0
 # What takes a moment where all is well, and minutes where something waits for what hangs.
 SOON = 15.0
+# How long jetmemd may take to stop before systemd kills it.
+STOPS_WITHIN = float(re.search(
+    r"^TimeoutStopSec=(\d+)s$",
+    (pathlib.Path(__file__).resolve().parents[2] / "systemd/jetmemd.service.in").read_text(), re.M)[1])
 STATES = ("pending", "ok", "absent", "denied", "failed", "disabled")
 NOBODY = 65534
 

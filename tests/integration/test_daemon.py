@@ -121,7 +121,7 @@ class Ending(unittest.TestCase):
         status, seconds = daemon.stop(number)
         jt.measured(what, seconds)
         self.assertEqual(status, 0)
-        self.assertLess(seconds, jt.SOON)
+        self.assertLess(seconds, jt.STOPS_WITHIN)
 
     def test_sigterm(self):
         daemon = jt.Daemon(self)

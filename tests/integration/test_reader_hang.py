@@ -112,7 +112,7 @@ class Hang(unittest.TestCase):
         status, seconds = daemon.stop()
         jt.measured(what, seconds)
         self.assertEqual(status, 0)
-        self.assertLess(seconds, jt.SOON)
+        self.assertLess(seconds, jt.STOPS_WITHIN)
 
     def test_one_source_hangs(self):
         root = self.tree()

@@ -337,7 +337,7 @@ class UnderAttack(unittest.TestCase):
         self.assertNotIn("ok", [page.state(source) for source in jt.CHEAP])
         status, seconds = daemon.stop()
         self.assertEqual(status, 0)
-        self.assertLess(seconds, jt.SOON)
+        self.assertLess(seconds, jt.STOPS_WITHIN)
 
 
 class WhatWasAbsentComesBack(unittest.TestCase):
