@@ -526,7 +526,9 @@ def hang(test, on):
     begun = directory / "hang"
     state = directory / "state"
     state.mkdir()
-    return begun, {"LD_PRELOAD": os.environ["JETMEM_HANG_ON_FILE"], "HANG_ON": on,
+    library = os.environ["JETMEM_HANG_ON_FILE"]
+    test.assertTrue(os.path.exists(library), f"{library} is not built: nothing would hang")
+    return begun, {"LD_PRELOAD": library, "HANG_ON": on,
                    "HANG_WHILE": str(begun), "STATE_DIRECTORY": str(state),
                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
