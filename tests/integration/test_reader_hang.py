@@ -230,7 +230,7 @@ class Hang(unittest.TestCase):
         # The default deadline is 5 s, and two sources look there: thermal and throttle.
         begin = time.monotonic()
         shown = jt.run([jt.JETMEM, "metrics", "--root", root])
-        jt.measured("jetmem metrics while a source hangs", time.monotonic() - begin)
+        self.assertLess(jt.measured("jetmem metrics while a source hangs", time.monotonic() - begin), 30)
         self.assertEqual(shown.returncode, 0)
         for source in ("thermal", "throttle"):
             self.assertIn(f"jetmem metrics: {source}: failed: no answer within 5s", shown.stderr)
