@@ -5,6 +5,7 @@ rate, restarts within one boot, and logs that cannot be read."""
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import socket
@@ -126,6 +127,35 @@ class Live(Feeding):
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
         daemon.wait_for_page("the fault",
                              lambda page: self.events(page, "smmu_context_fault") == 1)
+
+    def test_lost_records_are_counted(self):
+        self.kmsg.skip(10)
+        daemon = self.daemon()
+        self.kmsg.put("nothing of note")
+        daemon.wait_for_page("what was overwritten before us", lambda page: page.value(
+            "jetmem_kernel_log_lost_records_total", reason="before_start") == 10)
+        self.kmsg.skip(5)
+        self.kmsg.put("nothing of note")
+        daemon.wait_for_page("an overrun", lambda page: page.value(
+            "jetmem_kernel_log_lost_records_total", reason="overrun") == 5)
+        daemon.wait_for_log("5 records of the kernel log were overwritten before they were read")
+
+    def test_garbage_hurts_nobody(self):
+        daemon = self.daemon()
+        rng = random.Random(7)
+        for _ in range(300):
+            data = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 3000)))
+            self.kmsg.connection.send(data)
+        self.kmsg.put("\\x1b[31mOut of memory: Killed process 1 (\\x1b]0;x\\x07\\x00) total-vm:1kB, "
+                      "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB")
+        self.kmsg.put("Out of memory: Killed process 2 (e\\xff\\x1b[2Jvil) total-vm:1kB, "
+                      "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
+                      "oom_score_adj:0")
+        page = daemon.wait_for_page("the kill", lambda page: self.events(page, "oom_kill") >= 1)
+        self.assertGreater(page.value("jetmem_kernel_log_malformed_records_total"), 200)
+        self.assertNotIn("\x1b", page.text)
+        self.assertNotIn("\x1b", daemon.log())
+        self.assertIsNone(daemon.process.poll())
 
     def test_a_storm_takes_no_memory_and_no_log(self):
         daemon = self.daemon()
