@@ -97,11 +97,13 @@ class Fixtures(unittest.TestCase):
     """A daemon on each board's tree says what its files say."""
 
     def check_board(self, board):
-        daemon = jt.Daemon(self, root=jt.FIXTURES / board)
+        root = jt.FIXTURES / board
+        daemon = jt.Daemon(self, root=root)
         page = daemon.wait_until_read()
         states = {source: jt.BOARD_STATES[board].get(source, "ok") for source in page.sources()}
         self.assertEqual(page.states(), states)
         jt.check_golden(self, board, page.samples)
+        jt.check_expected(self, jt.expected_values(root), page)
         # What a tree does not have is not taken from this machine.
         self.assertEqual(page.families("jetmem_pressure_") == [],
                          states["pressure"] == "absent")
