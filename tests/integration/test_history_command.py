@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import unittest
 
@@ -28,6 +29,25 @@ class HistoryCommand(unittest.TestCase):
         made = subprocess.run([MAKER, self.root / "jetmem/history.db"], capture_output=True,
                               text=True, timeout=jt.PATIENCE)
         self.assertEqual(made.returncode, 0, made.stderr)
+
+    def test_a_device_stays_a_device(self):
+        null = self.root / "null"
+        try:
+            os.mknod(null, stat.S_IFCHR | 0o600, os.makedev(1, 7))  # as /dev/full
+        except PermissionError:
+            self.skipTest("needs root to make a device")
+        shown = history(self.root, "--csv", "-o", null)
+        self.assertEqual(shown.returncode, 1, "a full device takes nothing")
+        self.assertIn("No space left", shown.stderr)
+        self.assertTrue(stat.S_ISCHR(null.stat().st_mode))
+
+    def test_a_link_stays_a_link(self):
+        target = self.root / "target.csv"
+        link = self.root / "link.csv"
+        link.symlink_to(target.name)
+        self.assertEqual(history(self.root, "--csv", "-o", link).returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertIn("seconds", target.read_text().splitlines()[0])
 
     def test_a_list_into_a_file(self):
         file = self.root / "list.json"
