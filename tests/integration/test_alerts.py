@@ -2,12 +2,16 @@
 """Rules judged by a real daemon: what /metrics, the log and the journal say of an alert, over a
 reload, a kill and a source that goes blind."""
 
+import glob
 import pathlib
 import re
+import shutil
+import subprocess
 import time
 import unittest
 
 import jetmem_testing as jt
+import journal_file as jf
 import test_kernel_log as tk
 
 RULES = """
@@ -127,6 +131,77 @@ class LiveMachine(unittest.TestCase):
             return (self.runtime / "alerts.json").read_text()
         except FileNotFoundError:
             return ""
+
+
+class InTheJournal(unittest.TestCase):
+    """What a real journald kept of an alert, as journalctl finds it."""
+
+    rules = AlertsTest.rules
+    FILES = "/run/log/journal/*/*.journal"
+
+    def setUp(self):
+        if MOUNTS:
+            self.skipTest(MOUNTS)
+        program = shutil.which("systemd-journald", path="/lib/systemd:/usr/lib/systemd")
+        if program is None or shutil.which("journalctl") is None:
+            self.skipTest("needs systemd-journald and journalctl")
+        jt.mount("tmpfs", "/run", "tmpfs", 0, "size=64m")
+        self.addCleanup(jt.umount, "/run")
+        # It keeps to its own: neither the kernel's log nor the audit of this machine.
+        settings = pathlib.Path("/run/systemd/journald.conf.d/test.conf")
+        settings.parent.mkdir(parents=True)
+        settings.write_text("[Journal]\nStorage=volatile\nReadKMsg=no\nAudit=\n"
+                            "ForwardToSyslog=no\nForwardToWall=no\n")
+        said = jt.temp_directory(self) / "stderr.log"
+        with open(said, "wb") as stderr:
+            journald = subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr,
+                                        env={"SYSTEMD_LOG_TARGET": "console"}, preexec_fn=jt.die_with_parent)
+        self.addCleanup(journald.wait, jt.PATIENCE)
+        self.addCleanup(journald.kill)
+        try:
+            jt.wait_for("journald is up or ended", lambda: journald.poll() is not None or (
+                jf.SOCKET.exists() and glob.glob(self.FILES)), jt.SOON)
+        except AssertionError:
+            self.skipTest(f"journald writes no journal here: {said.read_text()}")
+        if journald.poll() is not None:
+            self.skipTest(f"journald does not run here: {said.read_text()}")
+
+    def wait_for(self, state):
+        return jt.wait_for(f"an entry: {state}", lambda: jf.read_file(
+            self.FILES, "JETMEM_ALERT=LowFree", f"JETMEM_ALERT_STATE={state}"))[0]
+
+    def test_entries(self):
+        root = jt.copy_of_fixture(self, "agx-orin")
+        set_free(root / "proc/meminfo", 100)
+        stderr, environment = jf.socket_as_stderr(self)
+        daemon = jt.Daemon(self, self.rules(hold="1s") + "log: {level: error}\n", root=root,
+                           stderr=stderr, environment=environment, wait=False)
+        stderr.close()
+        firing = self.wait_for("firing")
+        pending = self.wait_for("pending")
+        self.assertEqual(pending["PRIORITY"], "6")
+        self.assertEqual(firing["MESSAGE_ID"], pending["MESSAGE_ID"])
+        self.assertRegex(firing["MESSAGE_ID"], "^[0-9a-f]{32}$")
+        expected = {
+            "PRIORITY": "2",
+            "SYSLOG_IDENTIFIER": "jetmemd",
+            "MESSAGE": "LowFree fires (critical): Only 100 KiB is free",
+            "JETMEM_ALERT": "LowFree",
+            "JETMEM_ALERT_STATE": "firing",
+            "JETMEM_SEVERITY": "critical",
+            "JETMEM_VALUE": "102400",
+            "JETMEM_VALUE_TEXT": "100 KiB",
+            "JETMEM_SUMMARY": "Only 100 KiB is free",
+            "JETMEM_CAUSE": "Somebody took 100 KiB too much.",
+            "JETMEM_REMEDY": "End it.",
+            "JETMEM_RUNBOOK": "/runbooks/low-free.md",
+            "_PID": str(daemon.pid),
+            "_TRANSPORT": "journal",
+        }
+        self.assertEqual({k: v for k, v in firing.items() if k in expected}, expected)
+        self.assertEqual([k for k in firing if k.startswith("JETMEM_") and k not in expected], [])
+        set_free(root / "proc/meminfo", 500_000)
+        self.assertEqual(self.wait_for("resolved")["PRIORITY"], "6")
 
 
 class BetweenSteps(unittest.TestCase):
