@@ -5,8 +5,8 @@ import re
 
 # jetmemd's words about itself: they may differ. All other values are measured.
 OWN = re.compile(r"^jetmem_(source_|reader|history_|log_|http_|reloads|sample|daemon|duplicate|notif|missed|lag|process|sampling|"
-                 r"alert|rule|judge|build|capture|config|start|kernel_log_|kernel_event|boot|"
-                 r"hidden|probe|program|told|web|label|derivation|device_marks|up|page_)")
+                 r"alert|rule|build|capture|config|start|kernel_log_|kernel_event|boot|"
+                 r"probe|program|state_file|web|label|derivation|device_marks|up|page_)")
 # Of these, those which tell of trouble.
 TROUBLE = re.compile(r"error|fail|lost|drop|refus|timeout|stall|absent|state|_up$|wedged|quarant|"
                      r"skipped|missed|suppressed|reader_starts|reader$|stale|orphan|unknown|"
@@ -25,7 +25,7 @@ EXPLAINED = [(re.compile("unknown SoC: "), re.compile("jetmem_smmu_"))]
 MISSING = re.compile(r"could not|cannot|not known|not be|unable to|no such|too many|error|failed|refused|"
                      r"out of memory|no memory|cannot allocate|interrupted|only values in memory|stays in memory|does not answer", re.I)
 # sd-event has no second try.
-LOOP_FAILED = "the event loop failed and cannot go on"
+LOOP_FAILED = "the event loop failed: "
 EXIT_NO_MEMORY = 71
 # The C library itself has no other way: it says so, and aborts.
 GLIBC_FATAL = "Fatal glibc error"
