@@ -207,7 +207,7 @@ void RecentEvents::write_refusals(SampleWriter& out, WriteContext& context) {
   Nanoseconds now{0};
   if (!see(refusals_, context, now)) return;
   for (const RecentCulprits::Culprit& device : refusals_.all()) {
-    if (!device.has_events) continue;
+    if (&device == &refusals_.all()[kOther] && !device.has_events) continue;
     out.put(kMetrics[kRefusals], device.ten_minutes.sum(now), device.parts[0].view());
   }
 }

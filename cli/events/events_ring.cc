@@ -85,7 +85,7 @@ class EventPrinter {
       text.append("; the ").append(counted(*counts.first_seq, "record"));
       text.append(" before were overwritten");
     }
-    std::string losses = omitted_text(counts);
+    std::string losses = omitted_text(counts, "lost: overwritten before they were read");
     if (suspended > std::chrono::seconds(1)) {
       using std::chrono::milliseconds;
       using std::chrono::seconds;

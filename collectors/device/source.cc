@@ -169,10 +169,10 @@ Result<void> parse_device(const Snapshot& snapshot, Device& out) {
   if (any) return {};
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     if (is_denied(snapshot[i].error)) {
-      return fail(Errc::kDenied, "nothing that tells of the device may be read");
+      return fail(Errc::kDenied, "permission denied for every file that describes the device");
     }
   }
-  return fail(Errc::kAbsent, "nothing tells of the device: no device tree, no DMI, no meminfo");
+  return fail(Errc::kAbsent, "nothing describes the device: no device tree, no DMI, no meminfo");
 }
 
 void DeviceSource::write(SampleWriter& out, WriteContext& context) const {

@@ -286,11 +286,10 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   if (why != Errc::kAbsent) return tl::unexpected(bufinfo.as_error());
   if (out.held.processes_denied > 0 || (out.held.hidden && out.held.processes > 0)) {
     return fail(Errc::kDenied,
-                "no bufinfo in debugfs, and the descriptors of most processes may "
-                "not be looked at");
+                "no bufinfo in debugfs, and no permission for the descriptors of most processes");
   }
   if (sysfs_error != 0 && errc_of_errno(sysfs_error) == Errc::kDenied) {
-    return fail(Errc::kDenied, std::string(kDmabufSysfs) + " may not be read");
+    return fail(Errc::kDenied, std::string(kDmabufSysfs) + ": permission denied");
   }
   return fail(Errc::kAbsent, "no DMA-BUF in debugfs or sysfs, and no process to be seen");
 }

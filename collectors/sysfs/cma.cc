@@ -335,7 +335,7 @@ Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
                   std::to_string(out.areas.size()) + " areas, and no figure could be understood");
     }
     return fail(Errc::kAbsent,
-                "this kernel tells nothing of its areas: that takes CONFIG_CMA_SYSFS (5.13), or "
+                "this kernel does not describe its areas: that takes CONFIG_CMA_SYSFS (5.13), or "
                 "CONFIG_CMA_DEBUGFS and debugfs mounted; totals are in meminfo");
   }
   if (meminfo_error) out.absent.add("meminfo_unreadable");

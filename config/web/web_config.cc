@@ -18,12 +18,25 @@ namespace {
 using Kind = YamlNode::Kind;
 using ClientAuth = WebConfig::ClientAuth;
 
-// Other keys of the exporters' format are refused as unknown (docs/access.md lists them).
-constexpr std::array<std::string_view, 3> kSections{"tls_server_config", "http_server_config",
-                                                    "basic_auth_users"};
-constexpr std::array<std::string_view, 8> kTlsNames{
-    "cert",       "key", "client_ca", "cert_file", "key_file", "client_ca_file", "client_auth_type",
-    "min_version"};
+// Keys of the exporters' format that jetmemd does not support.
+constexpr std::array<std::string_view, 6> kUnsupported{
+    "rate_limit",    "client_allowed_sans",         "max_version",
+    "cipher_suites", "prefer_server_cipher_suites", "curve_preferences"};
+constexpr std::array<std::string_view, 4> kSections{"tls_server_config", "http_server_config",
+                                                    "basic_auth_users", "rate_limit"};
+constexpr std::array<std::string_view, 13> kTlsNames{"cert",
+                                                     "key",
+                                                     "client_ca",
+                                                     "cert_file",
+                                                     "key_file",
+                                                     "client_ca_file",
+                                                     "client_auth_type",
+                                                     "min_version",
+                                                     "client_allowed_sans",
+                                                     "max_version",
+                                                     "cipher_suites",
+                                                     "prefer_server_cipher_suites",
+                                                     "curve_preferences"};
 constexpr std::array<std::string_view, 2> kHttpNames{"http2", "headers"};
 constexpr std::array<std::string_view, 5> kHeaderNames{"Content-Security-Policy", "X-Frame-Options",
                                                        "X-Content-Type-Options", "X-XSS-Protection",
@@ -73,12 +86,23 @@ class WebConfigReader {
       if (const YamlNode* node = map.get("tls_server_config")) take_tls(*node);
       if (const YamlNode* node = map.get("http_server_config")) take_http(*node);
       if (const YamlNode* node = map.get("basic_auth_users")) take_users(*node);
+      refuse_unsupported(map, "");
     }
     // A file that was emptied, or is half written, must not open the port to everybody.
     if (found_.empty() && !out_.has_tls && out_.users.empty()) {
       errors_.add({}, {},
                   "protects nothing: it has neither tls_server_config nor basic_auth_users; "
                   "write one of them, or set http.web_config to \"\"");
+    }
+  }
+
+  void refuse_unsupported(const YamlMap& map, const std::string& prefix) {
+    for (const std::string_view name : kUnsupported) {
+      const YamlNode* const node = map.get(name);
+      if (node == nullptr) continue;
+      const std::string key = prefix + std::string(name);
+      errors_.add(node->at, key,
+                  key + " is not supported: remove it (docs/access.md lists what serves instead)");
     }
   }
 
@@ -103,6 +127,7 @@ class WebConfigReader {
       tls.only_tls13 = fields_.choice(*version, key + ".min_version", kVersions).value_or(false);
     }
     take_client_auth(map, key);
+    refuse_unsupported(map, key + ".");
   }
 
   // NAME is the text, NAME_file its path.

@@ -74,7 +74,7 @@ Notifier::Notifier(const Clock& clock, Spawner& spawner, Log& log, NotifierOptio
               }}),
       orphans_("JETMEM_NOTIFIER=" + std::to_string(::getpid())),
       state_file_({.directory = options_.runtime_directory,
-                   .name = "alert-hook.json",
+                   .name = "pending-notifications.json",
                    .boot_id = options_.boot_id,
                    .what = "unsent notifications",
                    .format = PendingNotification::kFormat,

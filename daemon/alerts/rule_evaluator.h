@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads the rules, feeds the engine on its grid, and reports what changed.
 //
-//   SampleTable ──▶ TableFeed ──▶ RuleEngine ──▶ Transition ──▶ journal, hook, remedy
+//   SampleTable ──▶ TableFeed ──▶ RuleEngine ──▶ Transition ──▶ journal, Notifier, IncidentCapture
 //                                      └──▶ jetmem_alert_state, jetmem_alert_unknown,
 //                                      jetmem_rules_*
 #pragma once

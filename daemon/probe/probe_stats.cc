@@ -26,13 +26,13 @@ constexpr std::array kMetrics{
             "it first), exited, flood.",
             {"kind", "target", "error"}, kMax*(ProbeStats::kMaxErrors + 1)),
     gauge("jetmem_probe_since_success_seconds",
-          "Time since the last successful test allocation of this kind, suspend included. Missing "
-          "before the first success since the daemon started, and while its group is switched off.",
+          "Time since the last successful test allocation of this kind, suspend included. Absent "
+          "before the first success since the daemon started, and while its group is disabled.",
           {"kind", "target"}, kMax),
     counter("jetmem_probe_mismatched_words_total",
             "64-bit words that were not what had been written, of all probes of this kind. Any at "
             "all is a fault of memory, caches or driver: do not trust what the GPU computes. "
-            "Missing where nothing was ever compared.",
+            "Absent where nothing was ever compared.",
             {"kind", "target"}, kMax),
     counter("jetmem_probe_results_dropped_total",
             "Results not counted: their kind is unknown, or there were too many new targets within "

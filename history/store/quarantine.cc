@@ -38,7 +38,7 @@ std::int64_t changed_at(const std::string& file) {
 
 void take_away(const std::string& file, std::vector<std::string>& messages) {
   ::unlink((file + "-wal").c_str());
-  if (::unlink(file.c_str()) == 0) messages.push_back("removed " + file + ", set aside earlier");
+  if (::unlink(file.c_str()) == 0) messages.push_back("removed " + file + ", quarantined earlier");
 }
 
 std::optional<std::string> oldest_damaged(const std::string& file) {
@@ -72,19 +72,19 @@ Result<std::string> quarantine(const std::string& file, QuarantineReason why,
   }
   if (name.empty()) {
     return fail(Errc::kInvalid, file +
-                                    " is of a newer jetmem, and two such are set aside already: "
+                                    " is of a newer jetmem, and two such are quarantined already: "
                                     "move them away");
   }
   // The WAL first: a database is never left with another's.
   ::unlink((name + "-wal").c_str());
   if (exists(file + "-wal") && ::rename((file + "-wal").c_str(), (name + "-wal").c_str()) != 0) {
-    return tl::unexpected(errno_error("set aside", file + "-wal", errno));
+    return tl::unexpected(errno_error("quarantine", file + "-wal", errno));
   }
   ::unlink((file + "-shm").c_str());
   if (::rename(file.c_str(), name.c_str()) != 0) {
     const int error = errno;
     ::rename((name + "-wal").c_str(), (file + "-wal").c_str());
-    return tl::unexpected(errno_error("set aside", file, error));
+    return tl::unexpected(errno_error("quarantine", file, error));
   }
   return name;
 }

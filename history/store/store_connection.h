@@ -45,7 +45,7 @@ struct HistoryStore::Connection {
     return result;
   }
 
-  // store_room.cc: the budget. Pages of a transaction that writes `bytes` of rows.
+  // store_space.cc: the budget. Pages of a transaction that writes `bytes` of rows.
   void share_out();
   static std::uint64_t pages_for(std::size_t bytes) { return bytes / 3400 + 96; }
   // Before a transaction: there is room for it in the WAL, else a checkpoint makes it.
@@ -79,7 +79,7 @@ struct HistoryStore::Connection {
   std::uint64_t event_bytes = 0;
   bool may_forget = true;
 
-  // store_tidy.cc
+  // store_maintenance.cc
   Result<bool> roll_up(std::int64_t boot, Nanoseconds now);
   Result<void> roll_up_window(const BootTime& boot, Resolution to, Nanoseconds begin,
                               Nanoseconds end, std::int64_t current, Nanoseconds now);

@@ -169,7 +169,7 @@ Result<void> HistoryStore::Connection::open_to_write() {
     JETMEM_ASSIGN(const auto name, jetmem::quarantine(options.file, why, messages));
     damaged_ = false;
     ++aside;
-    messages.push_back(opened.error().message + ": set aside as " + name + ", a new one begun");
+    messages.push_back(opened.error().message + ": quarantined as " + name + "; started a new file");
   }
   JETMEM_ASSIGN(identity_, snapshot());
   return begin_boot_again();
@@ -187,7 +187,7 @@ Result<void> HistoryStore::Connection::open_once() {
   limit_quarantine(options.file, options.max_bytes / 4 * 3, messages);
   share_out();
   if (max_pages < 128) {
-    return fail(Errc::kTooLarge, options.file + ": files set aside leave no room within " +
+    return fail(Errc::kTooLarge, options.file + ": quarantined files leave no room within " +
                                      std::to_string(options.max_bytes) + " bytes");
   }
   JETMEM_TRY(connect(options.file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
@@ -339,7 +339,7 @@ Result<void> HistoryStore::Connection::ready() {
     JETMEM_ASSIGN(const auto name,
                   jetmem::quarantine(options.file, QuarantineReason::kDamaged, messages));
     ++aside;
-    messages.push_back(options.file + " is damaged: set aside as " + name + ", a new one begun");
+    messages.push_back(options.file + " is damaged: quarantined as " + name + "; started a new file");
     return open_to_write();
   }
   return {};

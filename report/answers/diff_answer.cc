@@ -200,13 +200,13 @@ class Comparing {
   void alerts() {
     if (!before_.alerts && !after_.alerts && before_.no_alerts == after_.no_alerts) {
       out_.unknown.push_back("alerts: " +
-                             (after_.no_alerts.empty() ? "not judged" : after_.no_alerts));
+                             (after_.no_alerts.empty() ? "not evaluated" : after_.no_alerts));
       return;
     }
     for (const DeviceNow* now : {&before_, &after_}) {
       if (now->alerts) continue;
       out_.unknown.push_back("alerts " + std::string(now == &before_ ? "before" : "after") + ": " +
-                             (now->no_alerts.empty() ? "not judged" : now->no_alerts));
+                             (now->no_alerts.empty() ? "not evaluated" : now->no_alerts));
     }
     if (!before_.alerts || !after_.alerts) return;
     const auto before = states(*before_.alerts);

@@ -158,7 +158,7 @@ TEST_F(NvmlTest, WhyThereIsNothing) {
   EXPECT_EQ(
       outcome("library ok x\ninit ok\ngpus ok 1\ngpu 0 handle error GPU_IS_LOST GPU is lost\n"),
       "io: NVML: GPU_IS_LOST GPU is lost");
-  EXPECT_EQ(outcome(""), "io: NVML cannot be loaded: jetmem-nvml says nothing of it");
+  EXPECT_EQ(outcome(""), "io: NVML cannot be loaded: jetmem-nvml does not report it");
 }
 
 // The ugly ladder.

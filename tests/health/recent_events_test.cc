@@ -144,7 +144,8 @@ TEST_F(RecentEventsTest, RefusedDmaMemoryNamesTheDeviceForTenMinutes) {
   log.caught_up();
   write();
   EXPECT_FALSE(fixture.has(kDevice));
-  EXPECT_FALSE(fixture.has("jetmem_dma_recent_refusals{device=\"old\"}"));
+  EXPECT_EQ(fixture.sample("jetmem_dma_recent_refusals{device=\"old\"}"), 0);
+  EXPECT_EQ(fixture.sample("jetmem_dma_recent_refusals{device=\"unknown\"}"), 0);
   refuse("tegra-capture-vi", clock.boot());
   refuse("tegra-capture-vi", clock.boot());
   write();

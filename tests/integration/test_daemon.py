@@ -201,7 +201,7 @@ class BusyPort(unittest.TestCase):
 class StateFiles(unittest.TestCase):
     """What a restart reads back: any bytes there are an error that is counted and logged, for each file."""
 
-    # alert-hook.json is read when an alert of before goes on.
+    # pending-notifications.json is read when an alert of before goes on.
     FILES = ("alerts.json", "alerts-past.json", "capture-last", "kernel-log.json", "probe.json")
 
     def test_garbage_in_each_is_counted_and_logged(self):

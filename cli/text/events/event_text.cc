@@ -15,15 +15,15 @@ std::string seconds_text(std::chrono::microseconds stamp) {
   return std::to_string(us / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
 }
 
-std::string omitted_text(const kernel_log::TextLog::Counts& counts) {
+std::string omitted_text(const kernel_log::TextLog::Counts& counts, std::string_view lost) {
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view noun, std::string_view why) {
     if (count == 0) return;
-    text.append(text.empty() ? "" : "; ").append(counted(count, noun)).append(why);
+    text.append(text.empty() ? "" : "; ").append(counted(count, noun)).append(" ").append(why);
   };
-  add(counts.foreign, "line", " written into the kernel log by processes, ignored");
-  add(counts.lost, "record", " missing");
-  add(counts.cut, "line", " longer than 64 KiB, truncated");
+  add(counts.foreign, "line", "written into the kernel log by processes, ignored");
+  add(counts.lost, "record", lost);
+  add(counts.cut, "line", "longer than 64 KiB, truncated");
   return text;
 }
 

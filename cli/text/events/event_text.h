@@ -22,7 +22,8 @@ namespace jetmem {
 std::string seconds_text(std::chrono::microseconds stamp);
 
 // What of a log was not taken into account, "3 records missing; ..."; empty when all was.
-std::string omitted_text(const kernel_log::TextLog::Counts& counts);
+std::string omitted_text(const kernel_log::TextLog::Counts& counts,
+                         std::string_view lost = "missing");
 
 // A head line, what happened, and what that usually means.
 std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning);

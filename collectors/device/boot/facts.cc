@@ -295,7 +295,7 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
     const FileText file = snapshot[i];
     if (!file.ok() && file.error != ENOENT) return tl::unexpected(file.as_error());
   }
-  return fail(Errc::kAbsent, "this machine tells nothing of its boots");
+  return fail(Errc::kAbsent, "nothing on this machine describes its boots");
 }
 
 }  // namespace jetmem

@@ -88,7 +88,7 @@ class Parser {
  private:
   struct Answer {
     Status status;
-    std::string_view text = "jetmem-nvml says nothing of it";  // of an error
+    std::string_view text = "jetmem-nvml does not report it";  // of an error
   };
   struct QueryResult {
     Status memory;

@@ -47,9 +47,9 @@ class Collector {
     if (list_error != 0) {
       return tl::unexpected(FileText{kProc, {}, list_error}.as_error());
     }
-    if (out_.denied > 0) return fail(Errc::kDenied, "no process may be looked at (hidepid)");
+    if (out_.denied > 0) return fail(Errc::kDenied, "permission denied for all processes (hidepid)");
     if (out_.malformed > 0) return fail(Errc::kMalformed, "no process could be understood");
-    return fail(Errc::kAbsent, "no process is to be seen in /proc");
+    return fail(Errc::kAbsent, "/proc lists no process");
   }
 
  private:

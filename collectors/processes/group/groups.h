@@ -5,8 +5,7 @@
 //                       resident 0 is a kernel thread or a process that has ended: gather leaves it
 //                       out. shared is the part of resident that files and shared memory back.
 //   /proc/<pid>/comm    the name and a newline; any bytes
-//   (collectors/processes/group/pids.h) /proc/<pid>/cgroup
-//   collectors/processes/group/cgroup.h
+//   /proc/<pid>/cgroup  the control group: collectors/processes/group/cgroup.h
 //
 // World readable unless /proc is mounted with hidepid.
 #pragma once

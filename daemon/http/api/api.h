@@ -111,8 +111,8 @@ class Api {
 
   // The device as the newest page shows it.
   const DeviceNow& now();
-  // What `make` makes of the history, on the history worker's thread: it is to own all else that it uses. A
-  // question of the same key is the same one.
+  // What `make` returns, called on the history worker's thread: it owns all that it uses. Questions
+  // of the same key share one answer.
   ApiAnswer on_query_worker(const std::string& key, std::function<ApiAnswer()> make);
   // How long the last answer of it took there.
   Nanoseconds query_duration() const { return query_duration_; }

@@ -399,9 +399,9 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
   hook->notify(notification("Over", Change::kResolved));
   run_for(20);
   // As after a kill, too: it is on file before the end.
-  const std::string file = read("alert-hook.json");
+  const std::string file = read("pending-notifications.json");
   EXPECT_THAT(file, testing::AllOf(HasSubstr("Runs"), HasSubstr("Waits"), Not(HasSubstr("Over"))));
-  EXPECT_EQ(std::filesystem::status(directory + "/alert-hook.json").permissions(),
+  EXPECT_EQ(std::filesystem::status(directory + "/pending-notifications.json").permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   hook->finish();
   ASSERT_EQ(log.entries.size(), 1U);
@@ -409,8 +409,8 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
   EXPECT_THAT(log.entries[0].message, HasSubstr("Runs (firing), Waits (firing), Over (resolved)"));
   EXPECT_EQ(drops("stopping"), 3);
   EXPECT_EQ(drops("disabled"), 0);
-  EXPECT_EQ(read("alert-hook.json"), file);
-  EXPECT_EQ(value("jetmem_state_file_failures_total{file=\"alert-hook.json\"}"), 0);
+  EXPECT_EQ(read("pending-notifications.json"), file);
+  EXPECT_EQ(value("jetmem_state_file_failures_total{file=\"pending-notifications.json\"}"), 0);
   settings.program = script("echo $JETMEM_ALERT >> " + directory + "/sent");
   hook = std::make_unique<Notifier>(clock, spawner, log, options);
   hook->apply(settings);
@@ -425,7 +425,7 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
   ASSERT_TRUE(comes_to("ok"));
   EXPECT_EQ(read("sent"), "Waits\n");
   ASSERT_TRUE(
-      run_until([&] { return read("alert-hook.json").find("Waits") == std::string::npos; }));
+      run_until([&] { return read("pending-notifications.json").find("Waits") == std::string::npos; }));
 }
 
 TEST(PendingNotificationsTest, HostileContentIsRefused) {
