@@ -181,7 +181,7 @@ TEST_F(CapturedEvents, OldestFirstWithWallClockTimes) {
   std::replace(last.begin(), last.end(), '\n', ' ');
   for (const char* part :
        {"in 9 records", "2026-11-20 16:00:01 to 2026-11-20 17:01:40", "100 records before",
-        "3 records missing", "1 line written into the kernel log by processes"}) {
+        "3 records lost", "1 line written into the kernel log by processes"}) {
     EXPECT_THAT(last, HasSubstr(part));
   }
 }
@@ -219,7 +219,7 @@ TEST_F(CapturedEvents, JsonHasEach) {
   with_boot_time();
   const CommandRun shown = run({"--json"});
   EXPECT_EQ(shown.status, 0);
-  EXPECT_THAT(shown.err, HasSubstr("3 records missing"));
+  EXPECT_THAT(shown.err, HasSubstr("3 records lost"));
   EXPECT_THAT(shown.err, HasSubstr("1 line written into the kernel log by processes"));
   std::vector<json> list;
   std::istringstream in(shown.out);
