@@ -150,7 +150,7 @@ Result<void> feed_ring(int fd, std::chrono::microseconds until, TextLog& log) {
   return {};
 }
 
-// What --since and --until name. `now`: where it is not known, all that is said of it is absent.
+// What --since and --until name. `now`: where it is unknown, so is all that depends on it.
 Result<Span> span_of(const RingQuery& needed, std::optional<Nanoseconds> boot,
                      std::optional<Nanoseconds> now) {
   Span out;

@@ -24,7 +24,7 @@ namespace {
 constexpr int kCycles = 50;
 
 // What jetmemd's loop does in a round, its own figures included. What jetmem-reader reads for it,
-// in a process of its own or is told by a program, is read here once and accepted in each round.
+// in a process of its own or is printed by a program, is read here once and accepted in each round.
 class Loop {
  public:
   explicit Loop(Root root)

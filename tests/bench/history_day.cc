@@ -26,7 +26,7 @@ constexpr Descriptor kCounts{.name = "jetmem_kernel_events_total",
 constexpr Descriptor kWanders{
     .name = "jetmem_process_group_resident_bytes", .labels = {"command"}, .max_series = 600};
 
-struct Told final : Log {
+struct CountingLog final : Log {
   void write(LogEntry entry) override { std::fprintf(stderr, "%s\n", entry.message.c_str()); }
 };
 
@@ -45,7 +45,7 @@ int run(const std::string& directory, int series, int hours, int urgent, const s
   ManualClock clock;
   clock.advance(std::chrono::minutes(5));
   clock.set_wall(std::chrono::seconds(1'780'000'000));
-  Told log;
+  CountingLog log;
   RecorderOptions options;
   options.directory = directory;
   options.boot_id = "day";
@@ -98,7 +98,7 @@ int run(const std::string& directory, int series, int hours, int urgent, const s
   const double a_day = 24.0 / hours;
   std::printf("%d series, %d hours, %.0f writes, %.0f early ones, %.0f steps lost\n", series, hours,
               writes, early, lost);
-  std::printf("given to the file system: %.2f MB a day (told by the metric: %.2f)\n",
+  std::printf("given to the file system: %.2f MB a day (by the metric: %.2f)\n",
               (io("wchar") - before) / 1e6 * a_day, reported / 1e6 * a_day);
   std::printf("sent to the device:       %.2f MB a day (0 on a file system in memory)\n",
               (io("write_bytes") - before_device) / 1e6 * a_day);

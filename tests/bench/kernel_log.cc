@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What following the kernel log costs, for scripts/bench: lines of a realistic mix, one in twenty
 // an event's, as records of /dev/kmsg through everything the daemon does with them. The floor is a
-// loop that finds each line's end and its record's number, and no more. Prints one line a figure:
+// loop that finds each line's end and its record's number, nothing else. Prints one line a figure:
 // name, floor, jetmem, in nanoseconds of CPU a line; "-" where there is no floor.
 
 #include "collectors/kernel_log/kernel_log.h"

@@ -4,7 +4,7 @@
 
 #include "collectors/device/source.h"
 
-// Device trees hold NUL bytes, so the files are told apart by their lengths: which of the paths
+// Device trees hold NUL bytes, so the lengths tell the files apart: which of the paths
 // below, a letter for '*', two bytes of length, the text. They are laid over the files of an Orin,
 // without which hardly any input would come as far as a budget.
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds that hand memory between CUDA and others, against a stand-in of NVIDIA's libraries
-// (fake_nvidia.c): that every call which fails is told, that what was taken is given back whichever
-// it was, and that nothing is believed of a library that is not as expected.
+// (fake_nvidia.c): each failing call is reported, all that was allocated is freed whichever it was,
+// and nothing is believed of a library that is not as expected.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -178,7 +178,7 @@ class WithLibraries : public testing::Test {
     probe::Run requested(options_);  // gtest has a Run() of its own
     kind.probe(requested);
     results_ = requested.results();
-    // A kind that is left out as a whole has one result.
+    // A kind that is skipped as a whole has one result.
     if (results_.empty()) return {};
     return results_[std::min(kind.result, results_.size() - 1)];
   }
@@ -216,8 +216,8 @@ TEST_P(Interop, SeesAGpuThatDidNothing) {
   EXPECT_EQ(result.warm_up->mismatches, (64U << 10) / 8);
 }
 
-// Whichever call fails: it is told, nothing comes out as well, nothing is kept, and nobody touches
-// what the GPU has (fake_nvidia.c would end this program).
+// Whichever call fails: it is reported, there is no other result, nothing stays allocated, and nobody
+// touches what the GPU has (fake_nvidia.c would end this program).
 TEST_P(Interop, EveryFailureIsReportedAndNothingIsKept) {
   run(GetParam());
   const int calls = control_->calls;
@@ -324,7 +324,7 @@ TEST_F(WithLibraries, WhatTheDriverRefusesIsUnsupported) {
       const std::string failed = control_->failed;
       const std::string key = std::string(kind.label) + " " + failed;
       EXPECT_TRUE(states.emplace(key, result.state).first->second == result.state) << key;
-      // See EveryFailureIsToldAndNothingIsKept.
+      // See EveryFailureIsReportedAndNothingIsKept.
       const std::size_t kept = failed == "cuEGLStreamProducerDisconnect" ? 1 : 0;
       descriptors_ += kept;
       mappings_ += kept;

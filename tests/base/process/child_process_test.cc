@@ -175,7 +175,7 @@ TEST_F(ChildProcessTest, KilledWithAllThatItStarted) {
     const std::string line(std::istreambuf_iterator<char>(stat), {});
     return line.empty() || line.find(") Z ") != std::string::npos;
   }));
-  EXPECT_EQ(ends, 0) << "who kills it needs not be told";
+  EXPECT_EQ(ends, 0) << "who kills it needs no callback";
 }
 
 TEST_F(ChildProcessTest, KilledFromWithinItsOwnOutput) {

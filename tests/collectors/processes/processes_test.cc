@@ -120,7 +120,7 @@ TEST_F(ProcessesTest, NvmlCountsOnlyWhereItIsTheMachinesMemory) {
   process(2215, "python3", "/", 20);
   nvml.processes = {{0, 2215, 9000}};
   fixture.readings.set_valid(1, true);
-  EXPECT_TRUE(std::isnan(value("gpu_bytes", "python3"))) << "not told whether it is";
+  EXPECT_TRUE(std::isnan(value("gpu_bytes", "python3"))) << "unknown whether it is";
   EXPECT_EQ(absent("gpu_unknown"), 1U);
   nvml.integrated = false;
   ASSERT_TRUE(fixture.run());

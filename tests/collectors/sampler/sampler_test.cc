@@ -216,7 +216,7 @@ TEST_F(ThrottledTest, WhatIsCheapIsReadEachTime) {
     reading(std::chrono::milliseconds(59));
     EXPECT_EQ(minutes_to_the_next(), 1);
   }
-  EXPECT_EQ(logged_.size(), 1U) << "that it is ok, and no more";
+  EXPECT_EQ(logged_.size(), 1U) << "only that it is ok";
 }
 
 TEST_F(ThrottledTest, WhatIsDearIsReadLessOftenAndIsNotStaleForThat) {
@@ -291,7 +291,7 @@ TEST_F(SamplerTest, AnAnswerThatItWasSkippedIsNoFailure) {
   EXPECT_EQ(changes_.size(), 1U);
   sampler_->accept(0, snapshot, Nanoseconds(0));
   EXPECT_EQ(sampler_->status(0).skipped, "");
-  EXPECT_EQ(changes_.size(), 2U) << "that it goes on is told";
+  EXPECT_EQ(changes_.size(), 2U) << "that it goes on is reported";
   sampler_->accept(0, snapshot, Nanoseconds(0));
   EXPECT_EQ(changes_.size(), 2U);
   sampler_->reject(0, {Errc::kSkipped, "too hot"});

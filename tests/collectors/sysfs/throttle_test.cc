@@ -151,7 +151,7 @@ TEST_F(ThrottleTest, NothingThereIsAbsentAndDeniedIsDenied) {
   cooling(0, "cpu-throttle-alert", "many\n");
   EXPECT_EQ(fixture.error_message(), "/sys/class/thermal/cooling_device0/cur_state: found 'many?'");
   fixture.error("/sys/class/hwmon/hwmon0/oc1_event_cnt", EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied) << "whoever may not read is told so first";
+  EXPECT_EQ(fixture.run().error().code, Errc::kDenied) << "a missing permission is reported first";
   oc("oc2_event_cnt", "1\n");
   EXPECT_TRUE(fixture.run());
   EXPECT_EQ(absent("denied"), 1U);

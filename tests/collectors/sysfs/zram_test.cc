@@ -163,7 +163,7 @@ TEST_F(ZramTest, Errors) {
   fixture.only("/proc/swaps", "");
   EXPECT_EQ(fixture.run().error().code, Errc::kMalformed);
   zram("mm_stat", "0 0 0 0 0 0 0\n");
-  ASSERT_TRUE(fixture.run()) << "the one device is still told";
+  ASSERT_TRUE(fixture.run()) << "the one device is still reported";
   EXPECT_EQ(absent("malformed"), 1U);
   EXPECT_FALSE(reading().areas_known);
 

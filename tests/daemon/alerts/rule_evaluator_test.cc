@@ -410,7 +410,7 @@ TEST_F(RuleEvaluatorTest, BlindInItsSecondConditionItIsUnknownToo) {
   kills(0);
   steps(1);
   EXPECT_EQ(logged_.back(), "resolved");
-  // But where the first is seen not to hold, the second matters no more.
+  // But where the first is seen not to hold, the second no longer matters.
   kills(1);
   steps(1);
   vmstat_gone_ = true;

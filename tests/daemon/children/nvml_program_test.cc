@@ -192,7 +192,7 @@ TEST_F(NvmlProgramTest, OneThatIsWedgedIsLeftBehind) {
   program->stop();
   EXPECT_EQ(wedged(), 1) << "switched off it hangs all the same";
   program->due();
-  EXPECT_EQ(failures("wedged"), 2) << "switched on again, it is told again";
+  EXPECT_EQ(failures("wedged"), 2) << "enabled again, it is reported again";
   EXPECT_EQ(starts(), 1);
   program->stop();
   nvml.end();

@@ -9,7 +9,7 @@ struct BadEnd {
   const char* name;
   const char* body;
   const char* reason;
-  // The kind that is shown as failed rather than left out as if it had never been tried.
+  // The kind that is shown as failed rather than omitted as if it had never been tried.
   const char* kind = nullptr;
   const char* target = "";
   const char* error = "";

@@ -136,7 +136,7 @@ TEST_F(ProbeProgramTest, TooLittleForCudaIsEnoughForTheRest) {
   make();
   program->due();
   ASSERT_TRUE(run_until([this] { return skips("cuda", "low_available") == 1; }));
-  EXPECT_EQ(answers, 1) << "nothing is said against the source";
+  EXPECT_EQ(answers, 1) << "the source stays ok";
   EXPECT_EQ(error.message, "");
   EXPECT_EQ(starts(), 1);
   // Not an hour later but as soon as it can be.

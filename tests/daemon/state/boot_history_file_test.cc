@@ -140,7 +140,7 @@ TEST_F(BootHistoryTest, MarksWhileItRunsAndWhileItDoesNot) {
     mark("one");
     EXPECT_TRUE(shows_something(boot_history));
     EXPECT_NE(device.log.find(": one"), nullptr) << device.log.all();
-    EXPECT_FALSE(boot_history.cycle()) << "told once";
+    EXPECT_FALSE(boot_history.cycle()) << "reported once";
     EXPECT_EQ(boot_history.view().history->marks_seen, 1U);
     boot_history.finish(RunEnd::kStopped);
   }
@@ -218,7 +218,7 @@ TEST_F(BootHistoryTest, AWriteThatFailedIsTriedAgainWithinMinutes) {
   ASSERT_EQ(::mkdir(directory.file("boots.json.new").c_str(), 0700), 0);
   TestDevice device("a");
   BootHistory boot_history = device.start(directory.path());
-  boot_history.observe(facts_with("MAINSWRST"));  // so that nothing is left to be told
+  boot_history.observe(facts_with("MAINSWRST"));  // so that nothing is left to report
   kill(boot_history);
   boot_history.cycle();
   ASSERT_EQ(::rmdir(directory.file("boots.json.new").c_str()), 0);

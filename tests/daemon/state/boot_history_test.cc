@@ -245,7 +245,7 @@ TEST_F(BootHistoryTest, WhatTheFirstRunOfABootDidNotSeeTheNextDoes) {
   facts.records.push_back(panic("an oops of this boot"));
   BootHistory boot_history = device.start(directory.path());
   boot_history.observe(facts);
-  EXPECT_EQ(device.log.find(kRestarted), nullptr) << "told once in a boot";
+  EXPECT_EQ(device.log.find(kRestarted), nullptr) << "reported once in a boot";
   EXPECT_EQ(boot_history.history().boots.back().crash, "Kernel panic - not syncing: just now");
 }
 

@@ -5,8 +5,9 @@
 //   nano, orin, card     which GPU: its abilities
 //   nodevice, olddriver, nokernel, stub     how it is not there
 //   forbidden            olddriver's error of a driver that is new enough, behind closed device
-//   nodes nomanaged            its driver knows no attribute of managed memory oom cudaHostAlloc
-//   and cudaMalloc give no more than 1 MiB lies                 its kernel forgets the last word
+//   nomanaged            its driver knows no attribute of managed memory
+//   oom                  cudaHostAlloc and cudaMalloc give at most 1 MiB
+//   lies                 its kernel forgets the last word
 //   sticky               its kernel fails, and so does everything after
 //   noprefetch, noregister, noattach        that call answers an error
 //   nocopyback           copies from the GPU do nothing
@@ -18,7 +19,7 @@
 //
 // It holds the probe to the rules that only hardware would: managed memory that is attached to the
 // stream kills a CPU that touches it, as does the GPU's own memory. What is against a rule, or not
-// given back at the end, is told on stderr.
+// given back at the end, is reported on stderr.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -345,7 +346,7 @@ cudaError_t launch_modify(std::uint64_t* words, std::uint64_t count, cudaStream_
   const AsGpu memory(words);
   if (is("sticky") || !memory.reachable()) {
     state.sticky = cudaErrorIllegalAddress;
-    return cudaSuccess;  // the next call is told
+    return cudaSuccess;  // the next call reports it
   }
   for (std::uint64_t i = 0; i + (is("lies") ? 1 : 0) < count; ++i) {
     words[i] = words[i] * kKernelFactor + kKernelTerm;
@@ -360,7 +361,7 @@ cudaError_t launch_read(const std::uint64_t* words, std::uint64_t, unsigned pass
   if (!AsGpu(words).known() || !AsGpu(sum).known()) return answer(cudaErrorInvalidValue);
   state.busy = true;
   if (is("stickyread")) state.sticky = cudaErrorIllegalAddress;
-  return cudaSuccess;  // the next call is told
+  return cudaSuccess;  // the next call reports it
 }
 
 }  // namespace jetmem::probe

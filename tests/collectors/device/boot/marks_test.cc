@@ -130,7 +130,7 @@ TEST(Marks, AFailedWriteLosesNoOlderMark) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 7) << "it is told";
+    EXPECT_EQ(WEXITSTATUS(status), 7) << "it is reported";
     EXPECT_TRUE(read_small_file(path).value() == text) << "as if nothing had been tried";
   }
 }
@@ -174,7 +174,7 @@ TEST(Marks, ManyAtOnceLoseNone) {
   for (int p = 0; p < kProcesses; ++p) {
     if (::fork() != 0) continue;
     for (int i = 0; i < kEach; ++i) {
-      // Whoever does not come by the lock in two seconds is told so, and has added nothing.
+      // Whoever does not obtain the lock in two seconds fails, and has added nothing.
       const Mark mark = mark_with("process " + std::to_string(p));
       auto added = add_mark(directory.path(), mark);
       for (int tries = 1; !added && added.error().message.starts_with("lock ") && tries < 10;

@@ -119,7 +119,7 @@ TEST_F(NvmapTest, OfManyNamesTheLargestAndTheRest) {
   }
   heap("iovmm", table + row("other", 6000, 5000) + total(sum + 5000));
   ASSERT_TRUE(fixture.run());
-  // "other" is among the 32 with most, so 31 workers are told.
+  // "other" is among the 32 with most, so 31 workers are reported.
   ASSERT_EQ(reading().processes.size(), 32U);
   EXPECT_TRUE(reading().processes.back().is_rest);
   double reported = 0;

@@ -51,7 +51,7 @@ TEST(NvmlProgram, Thor) {
   EXPECT_EQ(gpu.used, std::nullopt);
   EXPECT_EQ(gpu.utilization_percent, 37U);
   EXPECT_EQ(nvml.integrated, true);
-  // 1840 is in two lists, and the bytes of 2215 are not told.
+  // 1840 is in two lists, and the bytes of 2215 are not reported.
   const std::vector<Nvml::Process> expected{
       {0, 1377, 0}, {0, 1840, 734003200}, {0, 2460, 42949672960}};
   EXPECT_EQ(nvml.processes, expected);

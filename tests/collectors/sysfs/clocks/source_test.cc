@@ -175,7 +175,7 @@ TEST_F(ClocksTest, ThorsMemoryIsADevfreqDevice) {
   fixture.file("/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity", "613376\n");
   EXPECT_EQ(value("jetmem_clock_hertz{clock=bwmgr,domain=memory}"), 3200 * kMega);
   EXPECT_EQ(value("jetmem_emc_activity_raw{counter=mc_all_avg_activity}"), 613376);
-  EXPECT_EQ(all_absent(), 0U) << "nothing is missed of an EMC that is told otherwise";
+  EXPECT_EQ(all_absent(), 0U) << "nothing is missing of an EMC that is reported elsewhere";
 }
 
 TEST_F(ClocksTest, DeniedDebugfsCostsTheMemoryOnly) {
