@@ -13,6 +13,10 @@ using Nanoseconds = std::chrono::nanoseconds;
 // of them still add up within Nanoseconds, which end in 2262.
 inline constexpr std::int64_t kLastSecond = 4'500'000'000;
 
+// A wall clock before this was never set: it shows 1970, or when the system's image was built.
+inline constexpr std::int64_t kFirstPlausibleSecond = 1'735'689'600;  // 2025
+inline constexpr Nanoseconds kFirstPlausibleTime = std::chrono::seconds(kFirstPlausibleSecond);
+
 class Clock {
  public:
   virtual ~Clock() = default;

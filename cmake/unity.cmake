@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# CMake's unity build: up to eight files of one folder are compiled as one, so that their headers are parsed
+# CMake's unity build: the files of one folder are compiled as one, so that their headers are parsed
 # and the templates they share are compiled once. For the first build of scripts/run and for CI, where nothing
 # is cached. All other builds compile each file by itself, which proves that it includes what it needs.
 #
-# Two files of a folder must not define the same name in their unnamed namespaces. Where that is the custom of
-# a folder (each collector's table is named kMetrics), jetmem_compile_alone() names the files.
-option(JETMEM_UNITY "Compile up to eight files of a folder as one: for first builds" OFF)
+# So two files of a folder must not define the same name in their unnamed namespaces. Where tests do,
+# jetmem_compile_alone() names them.
+option(JETMEM_UNITY "Compile the files of a folder as one: for first builds" OFF)
 
 # jetmem_unity(TARGET): for a target of this folder; its sources have absolute paths.
 function(jetmem_unity target)
@@ -13,19 +13,11 @@ function(jetmem_unity target)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
-  list(SORT sources)
-  set(last_folder "")
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
-    if(NOT folder STREQUAL last_folder)
-      set(last_folder ${folder})
-      set(count 0)
-    endif()
-    math(EXPR part "${count} / 8")
-    math(EXPR count "${count} + 1")
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE group)
     string(REPLACE "/" "_" group "${group}")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${part})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # To GCC, a file that is included is a header, whose classes must have no unnamed namespace's members.

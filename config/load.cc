@@ -16,12 +16,6 @@ using Kind = YamlNode::Kind;
 // Enough to mend a file in one go; the bound is for files that are no settings at all.
 constexpr std::size_t kMaxErrorsPerFile = 100;
 
-std::string join(std::string_view section, std::string_view name) {
-  std::string key(section);
-  if (!key.empty()) key.push_back('.');
-  return key.append(name);
-}
-
 // Puts what one document says into the settings.
 class FileLoader {
  public:
@@ -66,7 +60,7 @@ class FileLoader {
         add(name.at, section, "the name of a setting must be a word, found " + found(name));
         continue;
       }
-      const std::string key = join(section, printable(name.text, 100));
+      const std::string key = setting_key(section, printable(name.text, 100));
       if (const auto [first, is_new] = seen.emplace(name.text, name.at.line); !is_new) {
         add(name.at, key,
             "'" + key + "' is set twice, first in line " + std::to_string(first->second) +

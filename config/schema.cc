@@ -55,13 +55,13 @@ auto source_field(std::string_view source, Field SourceSettings::*field) {
 
 std::string_view last_name(std::string_view key) { return key.substr(key.rfind('.') + 1); }
 
-std::string join(std::string_view section, std::string_view name) {
+}  // namespace
+
+std::string setting_key(std::string_view section, std::string_view name) {
   std::string key(section);
   if (!key.empty()) key.push_back('.');
   return key.append(name);
 }
-
-}  // namespace
 
 Schema::Schema(std::span<const KnownSource> sources)
     : settings_{
@@ -169,11 +169,11 @@ Schema::Schema(std::span<const KnownSource> sources)
                   [](auto& s) { return &s.capture.deadline; }),
       } {
   for (const KnownSource& source : sources) {
-    const std::string section = join("sources", source.name);
-    settings_.push_back(declare(join(section, "enabled"), Boolean{}, Applies::kAtOnce,
+    const std::string section = setting_key("sources", source.name);
+    settings_.push_back(declare(setting_key(section, "enabled"), Boolean{}, Applies::kAtOnce,
                                 source_field(source.name, &SourceSettings::enabled)));
-    settings_.push_back(declare(join(section, "interval"), Duration{source.shortest_interval, 1h},
-                                Applies::kAtOnce,
+    settings_.push_back(declare(setting_key(section, "interval"),
+                                Duration{source.shortest_interval, 1h}, Applies::kAtOnce,
                                 source_field(source.name, &SourceSettings::interval)));
   }
 }
@@ -212,7 +212,7 @@ std::vector<std::string_view> Schema::names_in(std::string_view section) const {
 
 std::string Schema::suggest(std::string_view section, std::string_view name) const {
   const std::string_view near = nearest_name(name, names_in(section));
-  if (!near.empty()) return join(section, near);
+  if (!near.empty()) return setting_key(section, near);
   // The right name in the wrong section, if only one setting bears it.
   const Setting* elsewhere = nullptr;
   for (const Setting& setting : settings_) {

@@ -49,4 +49,7 @@ class Schema {
   std::vector<Setting> settings_;
 };
 
+// "http", "listen": "http.listen". Of the top level the section is empty.
+std::string setting_key(std::string_view section, std::string_view name);
+
 }  // namespace jetmem

@@ -7,14 +7,14 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kBandwidthMetrics{
     gauge("jetmem_emc_saturation_ratio",
           "Memory bandwidth in use, as a share of the bandwidth at the highest clock that the "
           "power mode allows. Near 1, CPU, GPU and cameras wait for each other: use a higher power "
           "mode, or copy less."),
 };
 
-constexpr std::array<std::string_view, 2> kSources{"clocks", "tegrastats"};
+constexpr std::array<std::string_view, 2> kBandwidthSources{"clocks", "tegrastats"};
 
 // An average against a clock that is set to the percent.
 constexpr double kTolerance = 1.05;
@@ -50,9 +50,9 @@ std::optional<double> memory_saturation(double activity, std::uint64_t highest) 
   return std::min(ratio, 1.0);
 }
 
-std::span<const std::string_view> Bandwidth::sources() const { return kSources; }
+std::span<const std::string_view> Bandwidth::sources() const { return kBandwidthSources; }
 
-std::span<const Descriptor> Bandwidth::metrics() const { return kMetrics; }
+std::span<const Descriptor> Bandwidth::metrics() const { return kBandwidthMetrics; }
 
 void Bandwidth::write(SampleWriter& out, WriteContext& context) {
   const auto* clocks = context.readings.get<Clocks>();
@@ -69,7 +69,7 @@ void Bandwidth::write(SampleWriter& out, WriteContext& context) {
   } else if (!highest) {
     context.absent.add("highest_clock_unknown");
   } else if (const auto ratio = memory_saturation(*activity, *highest)) {
-    out.put(kMetrics[0], *ratio);
+    out.put(kBandwidthMetrics[0], *ratio);
   } else {
     context.absent.add("inconsistent");
   }

@@ -8,27 +8,27 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kClockStepsMetrics{
     gauge("jetmem_clock_step_seconds",
           "Largest step of the wall clock, forward or back, in the last 10 min; 0: none of 2 s or "
           "more. Earlier times in logs and recordings are wrong by that much. The first setting of "
-          "a clock that was before 2020 does not count."),
+          "a clock that was before 2025 does not count."),
 };
 
-constexpr std::array<std::string_view, 1> kSources{"boot"};
+constexpr std::array<std::string_view, 1> kClockStepsSources{"boot"};
 
 }  // namespace
 
-std::span<const std::string_view> ClockSteps::sources() const { return kSources; }
+std::span<const std::string_view> ClockSteps::sources() const { return kClockStepsSources; }
 
-std::span<const Descriptor> ClockSteps::metrics() const { return kMetrics; }
+std::span<const Descriptor> ClockSteps::metrics() const { return kClockStepsMetrics; }
 
 void ClockSteps::snapshot(Nanoseconds offset, Nanoseconds now) {
   const Nanoseconds moved = offset - offset_.value_or(offset);
   const Nanoseconds clock_step = moved < Nanoseconds(0) ? -moved : moved;
   offset_ = offset;
   const bool was_set = was_set_;
-  was_set_ = was_set_ || now + offset >= std::chrono::seconds(boot::Moment::kPlausible);
+  was_set_ = was_set_ || now + offset >= kFirstPlausibleTime;
   if (clock_step < kLeast || !was_set) return;
   const std::int64_t id = now / kBucket;
   Bucket& bucket = buckets_[static_cast<std::size_t>(id) % buckets_.size()];
@@ -54,7 +54,7 @@ void ClockSteps::write(SampleWriter& out, WriteContext& context) {
     return;
   }
   snapshot(*facts->wall_offset, context.now);
-  out.put(kMetrics[0], to_seconds(largest(context.now)));
+  out.put(kClockStepsMetrics[0], to_seconds(largest(context.now)));
 }
 
 }  // namespace jetmem

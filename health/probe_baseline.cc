@@ -9,7 +9,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kProbeBaselineMetrics{
     gauge("jetmem_probe_slowness_ratio",
           "Duration of the last probe of this kind, all steps with a whole frame, as a multiple of "
           "the median of earlier ones at the same clocks and power mode. 3: allocating takes three "
@@ -19,7 +19,7 @@ constexpr std::array kMetrics{
           {"kind", "target"}, ProbeBaseline::kTargets),
 };
 
-constexpr std::array<std::string_view, 1> kSources{"probe"};
+constexpr std::array<std::string_view, 1> kProbeBaselineSources{"probe"};
 constexpr float kClockSlack = 0.1F;
 
 bool is_near(float a, float b) {
@@ -31,9 +31,9 @@ bool is_near(float a, float b) {
 
 ProbeBaseline::ProbeBaseline() = default;
 
-std::span<const std::string_view> ProbeBaseline::sources() const { return kSources; }
+std::span<const std::string_view> ProbeBaseline::sources() const { return kProbeBaselineSources; }
 
-std::span<const Descriptor> ProbeBaseline::metrics() const { return kMetrics; }
+std::span<const Descriptor> ProbeBaseline::metrics() const { return kProbeBaselineMetrics; }
 
 bool ProbeBaseline::Run::is_comparable(const Run& other) const {
   return frame == other.frame && steps == other.steps && power_mode == other.power_mode &&
@@ -127,7 +127,7 @@ void ProbeBaseline::write(SampleWriter& out, WriteContext& context) {
         target.has_frame = taken.has_value();
         if (taken) take(target, *taken, context.now);
       }
-      out.put(kMetrics[0], target.ratio, probe.kind, probe.target);
+      out.put(kProbeBaselineMetrics[0], target.ratio, probe.kind, probe.target);
       if (!target.ratio) {
         context.absent.add(target.has_frame ? "too_few_comparable_runs" : "no_whole_frame");
       }

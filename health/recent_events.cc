@@ -14,7 +14,7 @@ using kernel_log::EventKind;
 using kernel_log::Origin;
 using kernel_log::Tally;
 
-constexpr std::array kMetrics{
+constexpr std::array kRecentEventsMetrics{
     gauge("jetmem_smmu_recent_faults",
           "Faults of this client's memory accesses in the last minute, without those during "
           "jetmem's probe; 0 for a client that had faults earlier. client=unknown: the kernel did "
@@ -37,9 +37,9 @@ constexpr std::array kMetrics{
           "device (a camera, say) does not start without it.",
           {"device"}, RecentCulprits::kMost + 2),
 };
-enum Metric : std::size_t { kFaults, kRecentEvents, kEvidence, kRefusals };
+enum EventsMetric : std::size_t { kFaults, kRecentEvents, kEvidence, kRefusals };
 
-constexpr std::array<std::string_view, 2> kSources{"kernel_log", "vmstat"};
+constexpr std::array<std::string_view, 2> kRecentEventsSources{"kernel_log", "vmstat"};
 
 constexpr Nanoseconds kEvidenceLasts = std::chrono::minutes(10);
 constexpr Nanoseconds kVmstatAge = std::chrono::seconds(30);
@@ -166,9 +166,9 @@ RecentEvents::RecentEvents(const HealthOptions& options)
       faults_(kFaultKinds, 2, std::chrono::minutes(1)),
       refusals_(kRefusalKinds, 1, std::chrono::minutes(10)) {}
 
-std::span<const std::string_view> RecentEvents::sources() const { return kSources; }
+std::span<const std::string_view> RecentEvents::sources() const { return kRecentEventsSources; }
 
-std::span<const Descriptor> RecentEvents::metrics() const { return kMetrics; }
+std::span<const Descriptor> RecentEvents::metrics() const { return kRecentEventsMetrics; }
 
 void RecentEvents::Watched::see(std::optional<std::uint64_t> now_count, Nanoseconds now,
                                 bool counts) {
@@ -198,7 +198,7 @@ void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
   if (!see(faults_, context, now)) return;
   for (const RecentCulprits::Culprit& client : faults_.all()) {
     if (&client == &faults_.all()[kOther] && !client.has_events) continue;
-    out.put(kMetrics[kFaults], client.minute.sum(now), client.parts[0].view(),
+    out.put(kRecentEventsMetrics[kFaults], client.minute.sum(now), client.parts[0].view(),
             client.parts[1].view());
   }
 }
@@ -208,7 +208,7 @@ void RecentEvents::write_refusals(SampleWriter& out, WriteContext& context) {
   if (!see(refusals_, context, now)) return;
   for (const RecentCulprits::Culprit& device : refusals_.all()) {
     if (&device == &refusals_.all()[kOther] && !device.has_events) continue;
-    out.put(kMetrics[kRefusals], device.ten_minutes.sum(now), device.parts[0].view());
+    out.put(kRecentEventsMetrics[kRefusals], device.ten_minutes.sum(now), device.parts[0].view());
   }
 }
 
@@ -248,7 +248,7 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
     const std::uint64_t count =
         dated ? tally.recent(info.kind, reading->captured_at.value_or(context.now))
               : growth_[static_cast<std::size_t>(info.kind)].recent.sum(context.now);
-    out.put(kMetrics[kRecentEvents], count, info.name);
+    out.put(kRecentEventsMetrics[kRecentEvents], count, info.name);
   }
 }
 
@@ -288,7 +288,7 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
     context.absent.add("needs_two_readings");
     return;
   }
-  out.put(kMetrics[kEvidence], count);
+  out.put(kRecentEventsMetrics[kEvidence], count);
 }
 
 void RecentEvents::write(SampleWriter& out, WriteContext& context) {

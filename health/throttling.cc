@@ -9,14 +9,14 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kThrottlingMetrics{
     gauge("jetmem_throttling_level",
           "How much the chip is throttled now: 0 not at all; 1 slowed; 2 slowed hard: a clock cut "
           "by more than half of its steps, or a throttle alert at its deepest state. "
           "jetmem_throttle_active shows the reason."),
 };
 
-constexpr std::array<std::string_view, 2> kSources{"throttle", "thermal"};
+constexpr std::array<std::string_view, 2> kThrottlingSources{"throttle", "thermal"};
 
 bool cuts_a_clock(std::string_view type) {
   return type.starts_with("cpufreq-") || type.starts_with("devfreq-") ||
@@ -56,15 +56,15 @@ std::optional<ThrottlingLevel> throttling_level(const Throttle* throttle, const 
   return seen;
 }
 
-std::span<const std::string_view> Throttling::sources() const { return kSources; }
+std::span<const std::string_view> Throttling::sources() const { return kThrottlingSources; }
 
-std::span<const Descriptor> Throttling::metrics() const { return kMetrics; }
+std::span<const Descriptor> Throttling::metrics() const { return kThrottlingMetrics; }
 
 void Throttling::write(SampleWriter& out, WriteContext& context) {
   const auto level =
       throttling_level(context.readings.get<Throttle>(), context.readings.get<Thermal>());
   if (level) {
-    out.put(kMetrics[0], *level);
+    out.put(kThrottlingMetrics[0], *level);
   } else {
     context.absent.add("inputs_unknown");
   }

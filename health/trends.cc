@@ -10,7 +10,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kTrendsMetrics{
     gauge("jetmem_trend_bytes_per_second",
           "Growth per second (negative: shrinks) over the last two hours, from one value per "
           "minute; steps and short peaks do not count. Absent until jetmem has half an hour of "
@@ -32,9 +32,9 @@ constexpr std::array kMetrics{
           "for hours leaks, or fills an unbounded cache.",
           {"command", "unit", "container"}, ShownGroups::kMost),
 };
-enum Metric : std::size_t { kSlope, kFit, kExhaustion, kGroupSlope };
+enum TrendMetric : std::size_t { kSlope, kFit, kExhaustion, kGroupSlope };
 
-constexpr std::array<std::string_view, 3> kSources{"meminfo", "nvmap", "processes"};
+constexpr std::array<std::string_view, 3> kTrendsSources{"meminfo", "nvmap", "processes"};
 constexpr std::array<std::string_view, 3> kOf{"MemAvailable", "NvMapMemUsed", "nvmap_orphans"};
 constexpr double kFurthest = 30 * 86400.0;
 // One per second, so that no cycle takes long.
@@ -57,9 +57,9 @@ std::optional<std::uint64_t> orphan_bytes(const Nvmap& nvmap) {
 
 Trends::Trends() : scratch_(Trend::make_scratch()) {}
 
-std::span<const std::string_view> Trends::sources() const { return kSources; }
+std::span<const std::string_view> Trends::sources() const { return kTrendsSources; }
 
-std::span<const Descriptor> Trends::metrics() const { return kMetrics; }
+std::span<const Descriptor> Trends::metrics() const { return kTrendsMetrics; }
 
 void Trends::add_processes(WriteContext& context) {
   const auto add = [&](Of of, const std::optional<std::uint64_t>& bytes) {
@@ -133,17 +133,17 @@ void Trends::write_process_metrics(SampleWriter& out, WriteContext& context) con
       context.absent.add(kTooFew);
       continue;
     }
-    out.put(kMetrics[kFit], line->fit, kOf[of]);
+    out.put(kTrendsMetrics[kFit], line->fit, kOf[of]);
     const TrendLine* good = stats_[of].good_line();
     if (good == nullptr) {
       context.absent.add(kNoFit);
       continue;
     }
-    out.put(kMetrics[kSlope], good->slope, kOf[of]);
+    out.put(kTrendsMetrics[kSlope], good->slope, kOf[of]);
     if (of != kMemAvailable) continue;
     const double seconds = good->slope < 0 ? good->last / -good->slope : kFurthest + 1;
     if (seconds <= kFurthest) {
-      out.put(kMetrics[kExhaustion], seconds, kOf[of]);
+      out.put(kTrendsMetrics[kExhaustion], seconds, kOf[of]);
     } else {
       context.absent.add("no_exhaustion_within_30_days");
     }
@@ -154,7 +154,7 @@ void Trends::write_groups(SampleWriter& out, WriteContext& context) const {
   for (const Group& group : groups_) {
     if (!group.shown) continue;
     if (const TrendLine* good = group.trend.good_line()) {
-      out.put(kMetrics[kGroupSlope], good->slope, group.key.command, group.key.unit,
+      out.put(kTrendsMetrics[kGroupSlope], good->slope, group.key.command, group.key.unit,
               group.key.container);
     } else {
       context.absent.add(group.trend.line() ? kNoFit : kTooFew);

@@ -7,7 +7,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::pair<EventWhat, std::string_view>, 4> kNames{{
+constexpr std::array<std::pair<EventWhat, std::string_view>, 4> kWhatNames{{
     {EventWhat::kKernel, "kernel"},
     {EventWhat::kAlert, "alert"},
     {EventWhat::kDaemon, "daemon"},
@@ -17,14 +17,14 @@ constexpr std::array<std::pair<EventWhat, std::string_view>, 4> kNames{{
 }  // namespace
 
 std::string_view event_what_name(EventWhat what) {
-  for (const auto& [each, name] : kNames) {
+  for (const auto& [each, name] : kWhatNames) {
     if (each == what) return name;
   }
   return "kernel";
 }
 
 std::optional<EventWhat> event_what_named(std::string_view name) {
-  for (const auto& [each, known] : kNames) {
+  for (const auto& [each, known] : kWhatNames) {
     if (known == name) return each;
   }
   return std::nullopt;

@@ -7,7 +7,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::pair<Resolution, std::string_view>, 3> kNames{{
+constexpr std::array<std::pair<Resolution, std::string_view>, 3> kResolutionNames{{
     {Resolution::kRaw, "raw"},
     {Resolution::kMinute, "1m"},
     {Resolution::kQuarter, "15m"},
@@ -16,14 +16,14 @@ constexpr std::array<std::pair<Resolution, std::string_view>, 3> kNames{{
 }  // namespace
 
 std::string_view resolution_name(Resolution resolution) {
-  for (const auto& [each, name] : kNames) {
+  for (const auto& [each, name] : kResolutionNames) {
     if (each == resolution) return name;
   }
   return "raw";
 }
 
 std::optional<Resolution> resolution_named(std::string_view name) {
-  for (const auto& [each, known] : kNames) {
+  for (const auto& [each, known] : kResolutionNames) {
     if (known == name) return each;
   }
   return std::nullopt;

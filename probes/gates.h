@@ -6,6 +6,7 @@
 // does: a probe never guesses that there is room.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -25,7 +26,8 @@ enum class ProbeGroup : std::uint8_t {
   kMemory,  // host, dmabuf: cheap
   kCuda,    // the others
 };
-inline constexpr std::size_t kProbeGroups = 2;
+inline constexpr std::array kProbeGroupList{ProbeGroup::kMemory, ProbeGroup::kCuda};
+inline constexpr std::size_t kProbeGroups = kProbeGroupList.size();
 std::string_view probe_group_name(ProbeGroup group);  // "memory", "cuda"
 // Of jetmem-probe's kinds; nothing for a name that is none.
 std::optional<ProbeGroup> probe_group_of(std::string_view kind);

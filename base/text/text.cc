@@ -2,6 +2,7 @@
 #include "base/text/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -133,6 +134,12 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
+}
+
+std::string shortest_number(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end.ptr};
 }
 
 void write_hex(std::uint64_t number, std::span<char> out) {

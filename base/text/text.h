@@ -89,6 +89,8 @@ constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t from = kFnvBa
   for (const char c : text) from = (from ^ static_cast<unsigned char>(c)) * kFnvPrime;
   return from;
 }
+// The fewest digits that read back as the same number; "inf" and "nan" where it is none.
+std::string shortest_number(double value);
 // The lowest digits of `number`, as many as `out` holds.
 void write_hex(std::uint64_t number, std::span<char> out);
 // Six digits of a text's hash. Few on purpose: what a command line holds cannot be found out from

@@ -56,7 +56,7 @@ std::string uri_of(const HistoryCopyOptions& needed) {
   return out + (needed.live || has_wal ? "?mode=ro" : "?mode=ro&immutable=1");
 }
 
-void redact_value(sqlite3_context* context, sqlite3_value* value, bool json) {
+void redact_column(sqlite3_context* context, sqlite3_value* value, bool json) {
   auto& counts = *static_cast<Redacted*>(sqlite3_user_data(context));
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
   const auto size = static_cast<std::size_t>(sqlite3_value_bytes(value));
@@ -65,10 +65,10 @@ void redact_value(sqlite3_context* context, sqlite3_value* value, bool json) {
   sqlite3_result_text(context, out.data(), static_cast<int>(out.size()), SQLITE_TRANSIENT);
 }
 void redact_text_of(sqlite3_context* context, int, sqlite3_value** values) {
-  redact_value(context, values[0], false);
+  redact_column(context, values[0], false);
 }
 void redact_json_of(sqlite3_context* context, int, sqlite3_value** values) {
-  redact_value(context, values[0], true);
+  redact_column(context, values[0], true);
 }
 
 // Times are of a boot's own clock, so each boot is cut to its last hours: how long ago an earlier
@@ -197,14 +197,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPrefix = "jetmem-copy-";
+constexpr const char* kCopyPrefix = "jetmem-copy-";
 
 }  // namespace
 
 Result<CopyFolder> CopyFolder::make() {
   const std::string where = temporary_directory();
-  remove_abandoned_folders(where, kPrefix);
-  std::string name = where + "/" + kPrefix + "XXXXXX";
+  remove_abandoned_folders(where, kCopyPrefix);
+  std::string name = where + "/" + kCopyPrefix + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {
     return tl::unexpected(errno_error("make a folder in", where, errno));
   }

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "jetmem-bundle-";
+constexpr std::string_view kUnpackedPrefix = "jetmem-bundle-";
 constexpr std::size_t kMostRemarks = 8;
 // Of a tar, beside the data of as many entries as there may be.
 constexpr std::uint64_t kHeaders = 64U << 20;
@@ -337,7 +337,7 @@ Result<void> unpack_into(const std::string& file, const std::string& folder,
 Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& file,
                                                              UnpackLimits limits) {
   const std::string where = temporary_directory();
-  remove_abandoned_folders(where, kPrefix);
+  remove_abandoned_folders(where, kUnpackedPrefix);
   struct stat packed {};
   const bool is_known = ::stat(file.c_str(), &packed) == 0;
   const auto least = static_cast<std::uint64_t>(is_known ? packed.st_size : 0);
@@ -349,7 +349,7 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
   if (::getrandom(&random, sizeof random, 0) != sizeof random) {
     return tl::unexpected(errno_error("name a folder in", where, errno));
   }
-  const std::string pattern = where + "/" + std::string(kPrefix) + std::to_string(random);
+  const std::string pattern = where + "/" + std::string(kUnpackedPrefix) + std::to_string(random);
   // The helper that removes the folder starts before the folder exists.
   bundle->alive_ = start_remover(pattern);
   if (::mkdir(pattern.c_str(), 0700) != 0) {

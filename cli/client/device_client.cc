@@ -23,8 +23,6 @@ namespace {
 constexpr const char* kHistoryDirectory = "/var/lib/jetmem";
 constexpr const char* kHistoryFile = "/history.db";
 constexpr const char* kCapturedHistory = "/jetmem/history.db";
-// An earlier clock is not set.
-constexpr std::int64_t kPlausible = 1'700'000'000;
 
 Result<Settings> settings_of(const DeviceClientOptions& requested) {
   auto settings = settings_for("", requested.config);
@@ -79,7 +77,7 @@ Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settin
   if (root.empty()) {
     const SystemClock clock;
     out.since_boot = to_seconds(clock.boot());
-    if (clock.wall() > std::chrono::seconds(kPlausible)) out.wall = to_seconds(clock.wall());
+    if (clock.wall() > kFirstPlausibleTime) out.wall = to_seconds(clock.wall());
   } else {
     if (facts.captured_at) out.wall = static_cast<double>(*facts.captured_at);
     if (facts.captured_at && facts.boot_time) {

@@ -46,7 +46,7 @@ static void describe(json::Fields& v, Boot& boot) {
   }
 }
 
-static void describe(json::Fields& v, Change& change) {
+static void describe(json::Fields& v, boot::Change& change) {
   v("boot", change.boot);
   v("at", change.at);
   v.output("what", std::string(what_name(change.what)));
@@ -72,9 +72,7 @@ static void describe(json::Fields& v, PstoreRecord& record) {
 namespace {
 
 using boot::Boot;
-using boot::Change;
 using boot::DeviceEnd;
-using boot::History;
 using boot::Mark;
 using boot::Moment;
 using boot::What;
@@ -91,7 +89,7 @@ struct BootsOptions : Target {
 // What is known, from wherever.
 struct Known {
   const BootFacts* facts = nullptr;  // null: unavailable
-  const History* history = nullptr;
+  const boot::History* history = nullptr;
   const boot::Marks* marks = nullptr;
   std::string problem;         // why there is no history
   bool is_unreadable = false;  // there is one, or may be
@@ -111,7 +109,7 @@ std::string ran(const Boot& boot) {
 std::string boots_json(const Known& known) {
   return json::write_document(2, [&](json::Fields& v) {
     std::vector<Boot> boots;
-    std::vector<Change> changes;
+    std::vector<boot::Change> changes;
     if (known.history != nullptr) {
       const boot::RestartSummary summary = restart_summary(*known.history, kSignOfLife);
       v.output("reason", summary.text);
@@ -145,7 +143,7 @@ struct Aside {
 
 std::vector<Aside> asides(const Known& known, const Boot& boot) {
   std::vector<Aside> all;
-  for (const Change& change : known.history->changes) {
+  for (const boot::Change& change : known.history->changes) {
     if (change.boot == boot.number) all.push_back({change.at, change_text(change)});
   }
   if (known.marks != nullptr) {
@@ -162,7 +160,7 @@ std::vector<Aside> asides(const Known& known, const Boot& boot) {
 }
 
 void print_boot(const Known& known, std::size_t i) {
-  const History& history = *known.history;
+  const boot::History& history = *known.history;
   const Boot& boot = history.boots[i];
   Moment began = boot.first;
   if (const auto at = boot::began(boot.last)) began.wall = *at;
@@ -218,7 +216,7 @@ void print_text(const Known& known) {
     if (known.facts != nullptr) print_records(*known.facts);
     return;
   }
-  const History& history = *known.history;
+  const boot::History& history = *known.history;
   std::string why = restart_summary(history, kSignOfLife).text;
   if (!why.empty() && why[0] >= 'a' && why[0] <= 'z') why[0] = static_cast<char>(why[0] - 32);
   put(wrapped(why + ".", 0) + "\n");
@@ -234,7 +232,7 @@ void print_text(const Known& known) {
 }
 
 // Of a directory that was named: as jetmemd left it there.
-Known read_directory(const std::string& directory, History& history, boot::Marks& marks) {
+Known read_directory(const std::string& directory, boot::History& history, boot::Marks& marks) {
   Known known;
   const std::string path = directory + "/" + std::string(boot::kHistoryFile);
   if (const auto text = read_small_file(path, kMaxHistory); !text) {
@@ -253,7 +251,7 @@ Known read_directory(const std::string& directory, History& history, boot::Marks
 }
 
 int run_boots(const BootsOptions& options) {
-  History history;
+  boot::History history;
   boot::Marks marks;
   Known known;
   auto shot = LocalSnapshot::read(options.root, {"boot"});

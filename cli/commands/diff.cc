@@ -21,7 +21,7 @@ namespace jetmem {
 namespace {
 
 // As old as a value may be to count for a moment: a quarter, and the steps around it.
-constexpr Nanoseconds kTimeout = std::chrono::minutes(31);
+constexpr Nanoseconds kMostApart = std::chrono::minutes(31);
 constexpr std::size_t kMostEvents = 100;
 
 struct DiffOptions : DeviceClientOptions {
@@ -114,7 +114,7 @@ class SnapshotPair {
     if (options_.root.empty()) now = std::max(now, SystemClock().wall());
     const auto wall = parse_moment(text, now);
     if (!wall) return tl::unexpected(wall.error());
-    const auto samples = history_->at(*wall, kTimeout);
+    const auto samples = history_->at(*wall, kMostApart);
     if (!samples) return tl::unexpected(samples.error());
     if (samples->empty()) {
       return fail(Errc::kAbsent, "nothing was recorded at " + printable(text, 60) +

@@ -21,7 +21,7 @@ namespace jetmem {
 namespace {
 
 // How long a read in progress may still take at the end.
-constexpr double kTimeout = 0.5;
+constexpr double kStopTimeout = 0.5;
 
 struct WatchOptions : DeviceClientOptions {
   std::string interval = "2s";
@@ -84,7 +84,7 @@ int run_watch(const WatchOptions& options) {
     watch::SnapshotWorker looker([options] { return query_device(options); }, watch::Signals::wake);
     signal = watch::run_watch_loop(**screen, *signals, looker, seconds, glyphs());
     screen->reset();
-    looking = !looker.stop(kTimeout);
+    looking = !looker.stop(kStopTimeout);
   }
   if (signal != 0) watch::exit_by_signal(signal);
   // A thread that still reads would outlive what it reads with.

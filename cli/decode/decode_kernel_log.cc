@@ -23,7 +23,7 @@ using kernel_log::EventKind;
 using kernel_log::Soc;
 using kernel_log::TextLog;
 
-struct DecodeOptions : Target {
+struct KernelLogOptions : Target {
   std::string file;
   std::optional<std::string> soc;
   bool json = false;
@@ -35,9 +35,9 @@ std::string time_of(const Event& event, std::string_view printed) {
 }
 
 // Prints events as they come.
-class Explainer {
+class KernelLogExplainer {
  public:
-  Explainer(Soc soc, bool json) : soc_(soc), json_(json) {}
+  KernelLogExplainer(Soc soc, bool json) : soc_(soc), json_(json) {}
 
   void event(const Event& event, std::string_view printed_time) {
     const std::string time = time_of(event, printed_time);
@@ -100,7 +100,7 @@ class Explainer {
   std::array<std::uint64_t, kernel_log::kKindCount> by_kind_{};
 };
 
-int run_decode_kernel_log(const DecodeOptions& options) {
+int run_decode_kernel_log(const KernelLogOptions& options) {
   Soc soc = Soc::kUnknown;
   if (options.soc) {
     const auto given = soc_option(*options.soc);
@@ -115,7 +115,7 @@ int run_decode_kernel_log(const DecodeOptions& options) {
   }
   const auto input = open_input(options.root, options.file, "/dev/kmsg", "kernel-log");
   if (!input) return failed("decode kernel-log", input.error());
-  Explainer explainer(soc, options.json);
+  KernelLogExplainer explainer(soc, options.json);
   const auto log = std::make_unique<TextLog>(
       soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); });
   const auto read = feed_from(input->fd.get(), input->path, *log);

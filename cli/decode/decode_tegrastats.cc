@@ -23,7 +23,7 @@ constexpr std::string_view kCaptured = "/jetmem/tegrastats";
 // Of one line. A line of tegrastats has some hundreds of bytes.
 constexpr std::size_t kMaxLine = 64U << 10;
 
-struct DecodeOptions : Target {
+struct TegrastatsOptions : Target {
   std::string file;
   bool json = false;
 };
@@ -31,9 +31,9 @@ struct DecodeOptions : Target {
 void log_message(const std::string& text) { warn("decode tegrastats", text); }
 
 // Cuts the input into lines and prints each.
-class Explainer {
+class TegrastatsExplainer {
  public:
-  explicit Explainer(bool json) : json_(json) {}
+  explicit TegrastatsExplainer(bool json) : json_(json) {}
 
   void feed(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -95,7 +95,7 @@ class Explainer {
 
 // Reads to the end of the input, or until standard output fails. Each line is printed before the
 // next is awaited.
-Result<void> explain(int fd, std::string_view path, Explainer& explainer) {
+Result<void> explain(int fd, std::string_view path, TegrastatsExplainer& explainer) {
   std::array<char, 16U << 10> buffer;
   while (std::ferror(stdout) == 0) {
     // Standard input may be one that does not block.
@@ -112,10 +112,10 @@ Result<void> explain(int fd, std::string_view path, Explainer& explainer) {
   return {};
 }
 
-int run_decode_tegrastats(const DecodeOptions& options) {
+int run_decode_tegrastats(const TegrastatsOptions& options) {
   const auto input = open_input(options.root, options.file, kCaptured, "tegrastats");
   if (!input) return failed("decode tegrastats", input.error());
-  Explainer explainer(options.json);
+  TegrastatsExplainer explainer(options.json);
   const auto read = explain(input->fd.get(), input->path, explainer);
   if (!read) return failed("decode tegrastats", read.error());
   return kExitOk;

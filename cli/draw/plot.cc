@@ -362,11 +362,6 @@ std::tm local(double time) {
   return parts;
 }
 
-std::string formatted(const std::tm& parts, const char* format) {
-  std::array<char, 32> text;
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
-}
-
 }  // namespace
 
 ValueScale value_scale(double least, double greatest, std::size_t most, bool binary) {

@@ -29,11 +29,6 @@ std::tm local(Nanoseconds wall) {
   return parts;
 }
 
-std::string formatted(const std::tm& parts, const char* format) {
-  std::array<char, 64> text;
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
-}
-
 // Exactly `digits` digits, at most `max`.
 std::optional<int> take_digits(std::string_view& text, std::size_t digits, int max) {
   if (text.size() < digits) return std::nullopt;
@@ -117,6 +112,11 @@ std::optional<Nanoseconds> weeks(std::string_view text) {
 }
 
 }  // namespace
+
+std::string formatted(const std::tm& parts, const char* format) {
+  std::array<char, 64> text;
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
 
 Result<Since> parse_since(std::string_view text, Nanoseconds now) {
   Since since;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ Result<Since> parse_since(std::string_view text, Nanoseconds now);
 // Seconds since 1970; what lies beyond Nanoseconds is cut to them.
 Nanoseconds wall_clock(double seconds);
 
+// As strftime() has it, at most 63 bytes.
+std::string formatted(const std::tm& parts, const char* format);
 // Local time: "2026-11-20 02:11:47".
 std::string local_time(Nanoseconds wall);
 // "02:11:47", with the date where it is not that of `of`.

@@ -12,9 +12,7 @@
 namespace jetmem {
 namespace {
 
-using Answer = AlertsAnswer;
-
-constexpr std::size_t kIndent = 4;
+constexpr std::size_t kAlertIndent = 4;
 constexpr std::size_t kMaxConfigErrors = 5;
 
 std::string span_text(double seconds) {
@@ -31,7 +29,7 @@ std::string labels_text(const Labels& labels) {
   return out;
 }
 
-std::string_view color_of(const Answer::Rule& rule, std::string_view state) {
+std::string_view color_of(const AlertsAnswer::Rule& rule, std::string_view state) {
   if (state == "firing") {
     if (rule.severity == "critical") return "\x1b[1;31m";
     return rule.severity == "warning" ? "\x1b[1;33m" : "\x1b[1;36m";
@@ -40,7 +38,7 @@ std::string_view color_of(const Answer::Rule& rule, std::string_view state) {
   return state == "unknown" ? "\x1b[35m" : "";
 }
 
-std::string head(const Answer::Rule& rule, std::string_view state, const Labels& labels,
+std::string head(const AlertsAnswer::Rule& rule, std::string_view state, const Labels& labels,
                  const AlertsTextOptions& options) {
   std::string word(state);
   if (state == "firing" || state == "unknown") {
@@ -56,21 +54,21 @@ std::string head(const Answer::Rule& rule, std::string_view state, const Labels&
   return out.append("\n");
 }
 
-std::string since_text(const Answer& answer, double seconds) {
+std::string since_text(const AlertsAnswer& answer, double seconds) {
   std::string out;
   if (answer.evaluated_wall) out = local_time(wall_clock(*answer.evaluated_wall - seconds)) + ", ";
   return out + "for " + span_text(seconds);
 }
 
-std::string block(const Answer& answer, const Answer::Rule& rule, const Answer::Alert& alert,
-                  const AlertsTextOptions& options) {
+std::string block(const AlertsAnswer& answer, const AlertsAnswer::Rule& rule,
+                  const AlertsAnswer::Alert& alert, const AlertsTextOptions& options) {
   std::string out = head(rule, alert.state, alert.labels, options);
   if (alert.state == "unknown") {
     std::string text = "state unknown: its source is unavailable";
     if (!rule.blind.empty()) text += " (" + rule.blind + ")";
-    return out + wrapped(text, kIndent);
+    return out + wrapped(text, kAlertIndent);
   }
-  out += wrapped(alert.summary, kIndent);
+  out += wrapped(alert.summary, kAlertIndent);
   std::string value = "Value " + alert.shown;
   if (answer.local_snapshot) {
     value += " now";
@@ -85,38 +83,38 @@ std::string block(const Answer& answer, const Answer::Rule& rule, const Answer::
                " after its end";
     }
   }
-  out += wrapped(value + ".", kIndent);
-  if (!rule.blind.empty()) out += wrapped("Incomplete: " + rule.blind + ".", kIndent);
-  if (!alert.cause.empty()) out += wrapped("Cause: " + alert.cause, kIndent);
-  if (!alert.remedy.empty()) out += wrapped("Remedy: " + alert.remedy, kIndent);
-  if (!rule.runbook.empty()) out += wrapped("Runbook: " + rule.runbook, kIndent);
+  out += wrapped(value + ".", kAlertIndent);
+  if (!rule.blind.empty()) out += wrapped("Incomplete: " + rule.blind + ".", kAlertIndent);
+  if (!alert.cause.empty()) out += wrapped("Cause: " + alert.cause, kAlertIndent);
+  if (!alert.remedy.empty()) out += wrapped("Remedy: " + alert.remedy, kAlertIndent);
+  if (!rule.runbook.empty()) out += wrapped("Runbook: " + rule.runbook, kAlertIndent);
   return out;
 }
 
-std::string unknown_rule(const Answer::Rule& rule, const AlertsTextOptions& options) {
+std::string unknown_rule(const AlertsAnswer::Rule& rule, const AlertsTextOptions& options) {
   std::string out = head(rule, "unknown", {}, options);
-  if (!rule.blind.empty()) out += wrapped(rule.blind, kIndent);
-  if (!rule.needs_history.empty()) out += wrapped(rule.needs_history, kIndent);
+  if (!rule.blind.empty()) out += wrapped(rule.blind, kAlertIndent);
+  if (!rule.needs_history.empty()) out += wrapped(rule.needs_history, kAlertIndent);
   return out;
 }
 
-std::string quiet_rule(const Answer::Rule& rule, const AlertsTextOptions& options) {
+std::string quiet_rule(const AlertsAnswer::Rule& rule, const AlertsTextOptions& options) {
   std::string out = head(rule, "inactive", {}, options);
   if (rule.inhibited) {
     std::string by;
     for (const std::string& name : rule.unless) by += (by.empty() ? "" : " or ") + name;
-    out += wrapped("inhibited: " + by + " fires", kIndent);
+    out += wrapped("inhibited: " + by + " fires", kAlertIndent);
   }
   for (const std::string& expression : rule.no_series) {
-    out += wrapped("not applicable here: no series " + expression, kIndent);
+    out += wrapped("not applicable here: no series " + expression, kAlertIndent);
   }
-  for (const Answer::Condition& condition : rule.conditions) {
-    out += wrapped(condition.text + ": " + standing(condition), kIndent);
+  for (const AlertsAnswer::Condition& condition : rule.conditions) {
+    out += wrapped(condition.text + ": " + standing(condition), kAlertIndent);
   }
   return out;
 }
 
-std::string summary(const Answer& answer) {
+std::string summary(const AlertsAnswer& answer) {
   std::string text;
   const std::uint64_t idle = answer.count_without_series();
   for (const auto& [state, count] :
@@ -131,25 +129,25 @@ std::string summary(const Answer& answer) {
   return counted(all, "rule") + ": " + text + ".";
 }
 
-std::string config_errors_text(const Answer& answer) {
+std::string config_errors_text(const AlertsAnswer& answer) {
   if (answer.config_errors.empty()) return {};
   const std::uint64_t all = answer.config_errors.size() + answer.config_errors_omitted;
   std::string out =
       wrapped("The rules have " + counted(all, "error") + "; run `jetmem rules check`:", 0);
   for (std::size_t i = 0; i < std::min(answer.config_errors.size(), kMaxConfigErrors); ++i) {
-    const Answer::RuleConfigError& config_error = answer.config_errors[i];
+    const AlertsAnswer::RuleConfigError& config_error = answer.config_errors[i];
     std::string where = config_error.file;
     if (config_error.line > 0) {
       where += ":" + std::to_string(config_error.line) + ":" + std::to_string(config_error.column);
     }
-    out += wrapped(where + ": " + config_error.message, kIndent);
+    out += wrapped(where + ": " + config_error.message, kAlertIndent);
   }
   return out + "\n";
 }
 
 }  // namespace
 
-std::string standing(const Answer::Condition& condition) {
+std::string standing(const AlertsAnswer::Condition& condition) {
   if (!condition.worst) {
     return condition.series == 0 ? "no value"
                                  : std::to_string(condition.series) + " series present";
@@ -163,25 +161,25 @@ std::string standing(const Answer::Condition& condition) {
   return out;
 }
 
-std::string evaluator_name(const Answer& answer, const std::string& from) {
+std::string evaluator_name(const AlertsAnswer& answer, const std::string& from) {
   if (answer.local_snapshot) return "evaluated on one reading, without jetmemd";
   std::string out = "evaluated by jetmemd (" + from + ")";
   if (answer.evaluated_wall) out += " at " + local_time(wall_clock(*answer.evaluated_wall));
   return out + ", every " + span_text(answer.interval_seconds);
 }
 
-std::string alerts_text(const Answer& answer, const AlertsTextOptions& options) {
+std::string alerts_text(const AlertsAnswer& answer, const AlertsTextOptions& options) {
   std::string out;
-  for (const Answer::Rule& rule : answer.rules) {
+  for (const AlertsAnswer::Rule& rule : answer.rules) {
     std::string text;
-    for (const Answer::Alert& alert : rule.alerts) {
+    for (const AlertsAnswer::Alert& alert : rule.alerts) {
       text += block(answer, rule, alert, options);
     }
     if (rule.state == "unknown" && rule.alerts.empty()) text = unknown_rule(rule, options);
     if (rule.state == "inactive" && options.all) text = quiet_rule(rule, options);
     if (rule.dropped > 0) {
-      text +=
-          wrapped(counted(rule.dropped, "alert") + " more of this rule are not tracked", kIndent);
+      text += wrapped(counted(rule.dropped, "alert") + " more of this rule are not tracked",
+                      kAlertIndent);
     }
     if (!text.empty()) out += text + "\n";
   }
@@ -197,11 +195,11 @@ std::string alerts_text(const Answer& answer, const AlertsTextOptions& options) 
   return out + wrapped(last, 0);
 }
 
-int alerts_status(const Answer& answer) {
+int alerts_status(const AlertsAnswer& answer) {
   if (answer.count("firing") > 0) return kExitFailed;
   const bool needs_history =
       std::any_of(answer.rules.begin(), answer.rules.end(),
-                  [](const Answer::Rule& rule) { return !rule.needs_history.empty(); });
+                  [](const AlertsAnswer::Rule& rule) { return !rule.needs_history.empty(); });
   // Each is known not to fire, rather than none known to.
   const bool all_known = !answer.rules.empty() &&
                          answer.count("inactive") + answer.count("pending") == answer.rules.size();

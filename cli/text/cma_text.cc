@@ -8,9 +8,7 @@
 namespace jetmem {
 namespace {
 
-using Answer = CmaAnswer;
-
-std::string area_text(const Answer::Area& area, const ScreenStyle& style) {
+std::string area_text(const CmaAnswer::Area& area, const ScreenStyle& style) {
   std::string out = painted(style, Paint::kBold, "area " + area.name) + "\n";
   Paint paint = Paint::kNone;
   if (area.frame_fit_ratio) paint = *area.frame_fit_ratio < 1 ? Paint::kBad : Paint::kGood;
@@ -40,7 +38,7 @@ std::string area_text(const Answer::Area& area, const ScreenStyle& style) {
   return out;
 }
 
-std::string failure_text(const Answer::Failure& failure, const Answer& answer,
+std::string failure_text(const CmaAnswer::Failure& failure, const CmaAnswer& answer,
                          const ScreenStyle& style) {
   std::string when;
   if (failure.wall) {
@@ -73,7 +71,7 @@ std::string cma_text(const CmaAnswer& answer, const ScreenStyle& style) {
             "; " + bytes_text(answer.free_bytes) +
             " free now (programs borrow what drivers do not use)");
   }
-  for (const Answer::Area& area : answer.areas) out += area_text(area, style);
+  for (const CmaAnswer::Area& area : answer.areas) out += area_text(area, style);
   if (answer.areas_omitted > 0) {
     out += counted(answer.areas_omitted, "more area") + " not shown\n";
   }
@@ -93,7 +91,7 @@ std::string cma_text(const CmaAnswer& answer, const ScreenStyle& style) {
     out += labelled(style, "log", "no refusal in the recorded events");
   } else if (!answer.failures.empty()) {
     out += labelled(style, "log", "refused, newest first:");
-    for (const Answer::Failure& failure : answer.failures) {
+    for (const CmaAnswer::Failure& failure : answer.failures) {
       out += failure_text(failure, answer, style);
     }
     if (answer.failures_omitted > 0) {

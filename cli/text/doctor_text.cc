@@ -11,7 +11,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kIndent = 4;
+constexpr std::size_t kFindingIndent = 4;
 constexpr std::size_t kFurther = 6;
 
 constexpr int kExitWarning = 1;
@@ -33,7 +33,7 @@ std::string word(Verdict verdict, bool color) {
 // "  - " before the first line of a sentence.
 std::string item(std::string_view text) {
   std::string out = wrapped(text, kFurther);
-  if (out.size() > kFurther) out.replace(kIndent, 2, "- ");
+  if (out.size() > kFurther) out.replace(kFindingIndent, 2, "- ");
   return out;
 }
 
@@ -45,17 +45,17 @@ std::string step_text(const DoctorAnswer::Step& step, const DoctorTextOptions& o
       .append(" (")
       .append(step.name)
       .append(")\n");
-  std::string out = head + wrapped(step.summary, kIndent);
+  std::string out = head + wrapped(step.summary, kFindingIndent);
   for (const DoctorAnswer::Evidence& each : step.evidence) {
     // The summary often is the one sentence that there is to say.
     if (each.text != step.summary) out += item(each.text);
   }
   if (step.evidence_omitted > 0)
     out += item("and " + std::to_string(step.evidence_omitted) + " more");
-  if (!step.cause.empty()) out += wrapped("Cause: " + step.cause, kIndent);
-  if (!step.remedy.empty()) out += wrapped("Remedy: " + step.remedy, kIndent);
-  if (!step.confirm.empty()) out += wrapped("Confirm: " + step.confirm, kIndent);
-  if (!step.runbook.empty()) out += wrapped("Runbook: " + step.runbook, kIndent);
+  if (!step.cause.empty()) out += wrapped("Cause: " + step.cause, kFindingIndent);
+  if (!step.remedy.empty()) out += wrapped("Remedy: " + step.remedy, kFindingIndent);
+  if (!step.confirm.empty()) out += wrapped("Confirm: " + step.confirm, kFindingIndent);
+  if (!step.runbook.empty()) out += wrapped("Runbook: " + step.runbook, kFindingIndent);
   return out;
 }
 

@@ -8,9 +8,7 @@
 namespace jetmem {
 namespace {
 
-using Answer = FragmentationAnswer;
-
-std::string zone_text(const Answer::Zone& zone, const ScreenStyle& style) {
+std::string zone_text(const FragmentationAnswer::Zone& zone, const ScreenStyle& style) {
   std::string out =
       "\n" + painted(style, Paint::kBold, "node " + zone.node + ", zone " + zone.zone) + ": " +
       bytes_text(zone.free_bytes) + " free of " + bytes_text(zone.managed_bytes);
@@ -27,7 +25,7 @@ std::string zone_text(const Answer::Zone& zone, const ScreenStyle& style) {
   table.column("SHARE", right);
   table.column("UNUSABLE", right);
   table.column("WITH CMA", right);
-  for (const Answer::Order& order : zone.orders) {
+  for (const FragmentationAnswer::Order& order : zone.orders) {
     table.row({std::to_string(order.order), bytes_text(order.block_bytes),
                order.free_blocks ? number_text(*order.free_blocks) : "-",
                bytes_text(order.free_bytes), ratio_text(order.share),
@@ -85,7 +83,7 @@ std::string fragmentation_text(const FragmentationAnswer& answer, const ScreenSt
   } else {
     out += labelled(style, "drivers", not_known(answer.absent, "best_order"));
   }
-  out += heat_map_text(answer, style, Answer::kMaxZones);
+  out += heat_map_text(answer, style, FragmentationAnswer::kMaxZones);
   out += labelled(style, "",
                   style.utf8 ? "share of the zone's free memory: · none, ░ under 3%, ▒ under 10%, "
                                "▓ under 25%, █ more"
@@ -104,7 +102,7 @@ std::string fragmentation_text(const FragmentationAnswer& answer, const ScreenSt
                                                "in 10 min"
                                          : std::string("no failures from fragmentation in 10 min"));
   }
-  for (const Answer::Zone& zone : answer.zones) out += zone_text(zone, style);
+  for (const FragmentationAnswer::Zone& zone : answer.zones) out += zone_text(zone, style);
   if (answer.zones_omitted > 0) out += counted(answer.zones_omitted, "more zone") + "\n";
   out += "\n" +
          paragraph(style,

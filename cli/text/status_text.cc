@@ -17,8 +17,6 @@
 namespace jetmem {
 namespace {
 
-using Answer = StatusAnswer;
-
 constexpr std::size_t kZones = 4;
 constexpr std::size_t kAreas = 4;
 constexpr std::size_t kFaults = 4;
@@ -36,7 +34,7 @@ std::string level_word(StatusLevel level) {
   return upper_case(std::string(status_level_name(level)));
 }
 
-std::string head(const Answer& answer, const ScreenStyle& style) {
+std::string head(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string device = answer.model.empty() ? "unknown device model" : answer.model;
   std::string more;
   if (!answer.l4t.empty()) join(more, "L4T " + answer.l4t);
@@ -67,7 +65,7 @@ std::string budget_text(const MemoryBudget& budget, const ScreenStyle& style) {
   return out;
 }
 
-std::string available(const Answer& answer, const ScreenStyle& style) {
+std::string available(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string text;
   if (answer.available_bytes) {
     text = bytes_text(*answer.available_bytes) + " available";
@@ -104,7 +102,7 @@ std::string cma_area_line(const CmaAnswer::Area& area, const ScreenStyle& style)
   return out;
 }
 
-std::string cma_text(const CmaAnswer& cma, const ScreenStyle& style) {
+std::string cma_lines(const CmaAnswer& cma, const ScreenStyle& style) {
   if (!cma.has_cma) {
     return labelled(style, "cma",
                     "not known: " + plain_reason(absence_reason(cma.absent, "has_cma")), 2);
@@ -129,7 +127,7 @@ std::string cma_text(const CmaAnswer& cma, const ScreenStyle& style) {
   return out;
 }
 
-std::string gpu_text(const Answer& answer, const ScreenStyle& style) {
+std::string gpu_text(const StatusAnswer& answer, const ScreenStyle& style) {
   if (answer.no_gpu) return {};
   std::string text;
   if (answer.gpu_bytes) {
@@ -139,7 +137,7 @@ std::string gpu_text(const Answer& answer, const ScreenStyle& style) {
   }
   std::size_t shown = 0;
   std::string names;
-  for (const Answer::Process& process : answer.gpu_processes) {
+  for (const StatusAnswer::Process& process : answer.gpu_processes) {
     if (shown++ == kGpuNames) break;
     join(names, cut_to(process.process, 24) + " " + bytes_text(process.bytes));
   }
@@ -183,7 +181,7 @@ std::string thermal_text_line(const ThermalAnswer& thermal, const ScreenStyle& s
   return labelled(style, "thermal", text, 3);
 }
 
-std::string faults_text(const Answer& answer, const ScreenStyle& style) {
+std::string faults_text(const StatusAnswer& answer, const ScreenStyle& style) {
   const std::string unseen = absence_reason(answer.absent, "faults");
   if (!unseen.empty() && answer.faults.empty()) {
     return labelled(style, "faults", "not known: " + plain_reason(unseen), 2);
@@ -191,7 +189,7 @@ std::string faults_text(const Answer& answer, const ScreenStyle& style) {
   if (answer.faults.empty()) return labelled(style, "faults", "none since boot");
   std::string out;
   std::size_t shown = 0;
-  for (const Answer::Fault& fault : answer.faults) {
+  for (const StatusAnswer::Fault& fault : answer.faults) {
     if (shown == kFaults) break;
     std::string text = fault.kind + ": ";
     if (fault.last_day) {
@@ -220,13 +218,13 @@ std::string faults_text(const Answer& answer, const ScreenStyle& style) {
   return out;
 }
 
-Paint severity_paint(const Answer::Alert& alert) {
+Paint severity_paint(const StatusAnswer::Alert& alert) {
   if (alert.state != "firing") return Paint::kNone;
   if (alert.severity == "critical") return Paint::kBad;
   return alert.severity == "warning" ? Paint::kWarn : Paint::kBold;
 }
 
-std::string alerts_part(const Answer& answer, const ScreenStyle& style) {
+std::string alerts_part(const StatusAnswer& answer, const ScreenStyle& style) {
   if (!answer.firing) {
     return labelled(style, "alerts", not_known(answer.absent, "alerts"), 2);
   }
@@ -236,7 +234,7 @@ std::string alerts_part(const Answer& answer, const ScreenStyle& style) {
   text += " of " + counted(answer.rules, "rule");
   std::string out = labelled(style, "alerts", text);
   std::size_t shown = 0;
-  for (const Answer::Alert& alert : answer.alerts) {
+  for (const StatusAnswer::Alert& alert : answer.alerts) {
     if (shown++ == kAlerts) break;
     std::string line = painted(style, severity_paint(alert), alert.state + " " + alert.severity) +
                        " " + alert.name;
@@ -255,14 +253,14 @@ std::string alerts_part(const Answer& answer, const ScreenStyle& style) {
   return out;
 }
 
-std::string probes_text(const Answer& answer, const ScreenStyle& style) {
+std::string probes_text(const StatusAnswer& answer, const ScreenStyle& style) {
   const std::string why = absence_reason(answer.absent, "probes");
   if (answer.probes.empty()) return labelled(style, "probes", "none: " + plain_reason(why), 2);
   std::string fine;
   std::string bad;
   std::string other;
   std::size_t unsupported = 0;
-  for (const Answer::Probe& probe : answer.probes) {
+  for (const StatusAnswer::Probe& probe : answer.probes) {
     std::string name = probe.kind;
     if (!probe.target.empty()) name += "(" + cut_to(probe.target, 16) + ")";
     if (probe.state == "ok") {
@@ -290,7 +288,7 @@ std::string probes_text(const Answer& answer, const ScreenStyle& style) {
   return labelled(style, "probes", text, 3);
 }
 
-std::string health_text(const Answer& answer, const ScreenStyle& style) {
+std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string text;
   if (answer.from.by == "daemon") {
     if (answer.loop_lag_seconds) join(text, "loop lag " + duration_text(*answer.loop_lag_seconds));
@@ -308,7 +306,7 @@ std::string health_text(const Answer& answer, const ScreenStyle& style) {
   std::string out = labelled(style, "jetmem", text, 2);
   // Many sources usually fail for one reason.
   std::vector<std::pair<std::string, std::string>> groups;  // names, why
-  for (const Answer::Blind& blind : answer.blind) {
+  for (const StatusAnswer::Blind& blind : answer.blind) {
     const std::string why = blind.state + (blind.why.empty() ? "" : ": " + blind.why);
     const auto same = std::find_if(groups.begin(), groups.end(),
                                    [&](const auto& group) { return group.second == why; });
@@ -340,7 +338,7 @@ std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string out = head(answer, style);
   out += budget_text(answer.budget, style);
   out += available(answer, style);
-  out += cma_text(answer.cma, style);
+  out += cma_lines(answer.cma, style);
   if (answer.fragmentation.zones.empty()) {
     out +=
         labelled(style, "free",

@@ -9,8 +9,6 @@
 namespace jetmem {
 namespace {
 
-using Answer = ThermalAnswer;
-
 constexpr auto kRight = Table::Align::kRight;
 
 std::string number_or_dash(const std::optional<double>& value, std::string (*text)(double)) {
@@ -21,13 +19,13 @@ std::string with_index(const std::string& name, const std::string& index) {
   return index.empty() || index == "0" ? cut_to(name, 28) : cut_to(name, 25) + "#" + index;
 }
 
-std::string zones_text(const Answer& answer, const ScreenStyle& style) {
+std::string zones_text(const ThermalAnswer& answer, const ScreenStyle& style) {
   Table table{{"ZONE"},
               {"NOW", kRight},
               {"TO SLOWING", kRight},
               {"TO SWITCH-OFF", kRight},
               {"LIMITS", Table::Align::kLeft, Table::Narrow::kCut}};
-  for (const Answer::Zone& zone : answer.zones) {
+  for (const ThermalAnswer::Zone& zone : answer.zones) {
     std::string limits;
     for (const auto& [kind, celsius] : zone.trips) {
       limits += (limits.empty() ? "" : ", ") + kind + " " + celsius_text(celsius);
@@ -43,10 +41,10 @@ std::string zones_text(const Answer& answer, const ScreenStyle& style) {
   return table.text(style, 0);
 }
 
-std::string cooling_text(const Answer& answer, const ScreenStyle& style) {
+std::string cooling_text(const ThermalAnswer& answer, const ScreenStyle& style) {
   std::size_t quiet = 0;
   std::string at_work;
-  for (const Answer::Cooling& device : answer.cooling) {
+  for (const ThermalAnswer::Cooling& device : answer.cooling) {
     if (device.state <= 0) {
       ++quiet;
       continue;
@@ -61,13 +59,13 @@ std::string cooling_text(const Answer& answer, const ScreenStyle& style) {
   return labelled(style, "cooling", text);
 }
 
-std::string clocks_text(const Answer& answer, const ScreenStyle& style) {
+std::string clocks_text(const ThermalAnswer& answer, const ScreenStyle& style) {
   Table table{{"CLOCK"},
               {"NOW", kRight},
               {"MAY", kRight},
               {"HARDWARE", kRight},
               {"SET BY", Table::Align::kLeft, Table::Narrow::kCut}};
-  for (const Answer::Clock& clock : answer.clocks) {
+  for (const ThermalAnswer::Clock& clock : answer.clocks) {
     table.row({cut_to(clock.domain + " " + clock.clock, 28),
                number_or_dash(clock.hertz, hertz_text), number_or_dash(clock.max_hertz, hertz_text),
                number_or_dash(clock.hardware_max_hertz, hertz_text), clock.governor});
@@ -75,10 +73,10 @@ std::string clocks_text(const Answer& answer, const ScreenStyle& style) {
   return table.text(style, 0);
 }
 
-std::string rails_text(const Answer& answer, const ScreenStyle& style) {
+std::string rails_text(const ThermalAnswer& answer, const ScreenStyle& style) {
   Table table{
       {"RAIL"}, {"POWER", kRight}, {"VOLTS", kRight}, {"AMPERES", kRight}, {"SLOWED FROM", kRight}};
-  for (const Answer::Rail& rail : answer.rails) {
+  for (const ThermalAnswer::Rail& rail : answer.rails) {
     table.row({with_index(rail.rail, rail.index), number_or_dash(rail.watts, watts_text),
                number_or_dash(rail.volts, number_text), number_or_dash(rail.amperes, number_text),
                rail.warning_amperes ? number_text(*rail.warning_amperes) + " A" : "-"});
@@ -86,7 +84,7 @@ std::string rails_text(const Answer& answer, const ScreenStyle& style) {
   return table.text(style, 0);
 }
 
-std::string missing(const Answer& answer, const ScreenStyle& style, const char* key,
+std::string missing(const ThermalAnswer& answer, const ScreenStyle& style, const char* key,
                     const char* label) {
   const std::string why = absence_reason(answer.absent, key);
   return why.empty() ? std::string() : labelled(style, label, "not known: " + why);
@@ -112,7 +110,7 @@ std::string thermal_text(const ThermalAnswer& answer, const ScreenStyle& style) 
   for (const std::string& slow : answer.slows) out += labelled(style, "slows", slow);
   out += cooling_text(answer, style);
   std::string events;
-  for (const Answer::OverCurrent& event : answer.over_current) {
+  for (const ThermalAnswer::OverCurrent& event : answer.over_current) {
     events += (events.empty() ? "" : ", ") + event.event + " " + number_text(event.count);
     if (event.throttles && *event.throttles == 0) events += " (only counted)";
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<const char*, kViews> kNames{"Overview", "Holders",        "Fragmentation",
                                                  "CMA",      "Thermal/clocks", "Events"};
-constexpr const char* kKeys =
+constexpr const char* kKeysHelp =
     "1-6 view  s sort  p pause  +/- interval  arrows scroll  h help  q quit";
 
 std::string seconds_text(double seconds) {
@@ -98,7 +98,7 @@ Screenful screenful(const Model& model, const Shown& shown, Size size, Glyphs gl
                    std::to_string(out.max_scroll + room) + "  ",
                Style::kBold);
     }
-    out.lines.push_back(line.add(kKeys, Style::kDim));
+    out.lines.push_back(line.add(kKeysHelp, Style::kDim));
   }
   if (out.lines.size() > size.rows)
     out.lines.erase(out.lines.begin() + static_cast<std::ptrdiff_t>(size.rows), out.lines.end());

@@ -7,9 +7,9 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/proc/buddyinfo"};
+constexpr std::array<std::string_view, 1> kBuddyinfoPaths{"/proc/buddyinfo"};
 
-constexpr std::array kMetrics{
+constexpr std::array kBuddyinfoMetrics{
     gauge("jetmem_buddy_free_blocks",
           "Free blocks of 2^order contiguous pages, free CMA pages included. When the high "
           "orders run empty while memory is free, memory is fragmented and drivers that need "
@@ -24,7 +24,7 @@ constexpr std::array kMetrics{
           "jetmem_buddy_largest_order_outside_cma. Absent when the zone has no free block.",
           {"node", "zone"}, kMaxZoneSeries),
 };
-enum Metric { kFreeBlocks, kFreeBytes, kLargestFreeOrder };
+enum BuddyinfoMetric { kFreeBlocks, kFreeBytes, kLargestFreeOrder };
 
 // The counts of one line; the rest of the line is consumed up to its newline.
 Result<void> take_counts(const Lines& lines, std::string_view rest, Buddyinfo::Zone& zone) {
@@ -93,8 +93,8 @@ Result<void> parse_lines(std::string_view text, std::vector<Buddyinfo::Zone>& zo
 const SourceInfo BuddyinfoSource::kInfo{
     .name = "buddyinfo",
     .what = "free blocks by zone and order: how contiguous free memory is",
-    .paths = kPaths,
-    .metrics = kMetrics,
+    .paths = kBuddyinfoPaths,
+    .metrics = kBuddyinfoMetrics,
 };
 
 std::optional<unsigned> Buddyinfo::Zone::largest_free_order() const {
@@ -124,19 +124,19 @@ void BuddyinfoSource::write(SampleWriter& out, WriteContext& context) const {
   for (const Buddyinfo::Zone& zone : reading_.zones) {
     const std::string_view name = zone.id.name;
     for (std::size_t order = 0; order < zone.orders; ++order) {
-      out.put(kMetrics[kFreeBlocks], zone.blocks[order], zone.id.node, name, order);
+      out.put(kBuddyinfoMetrics[kFreeBlocks], zone.blocks[order], zone.id.node, name, order);
     }
     if (page_size) {
       auto block_bytes = static_cast<double>(*page_size);
       for (std::size_t order = 0; order < zone.orders; ++order, block_bytes *= 2) {
-        out.put(kMetrics[kFreeBytes], static_cast<double>(zone.blocks[order]) * block_bytes,
-                zone.id.node, name, order);
+        out.put(kBuddyinfoMetrics[kFreeBytes],
+                static_cast<double>(zone.blocks[order]) * block_bytes, zone.id.node, name, order);
       }
     } else {
       context.absent.add("page_size_unknown", zone.orders);
     }
     if (const auto largest = zone.largest_free_order()) {
-      out.put(kMetrics[kLargestFreeOrder], *largest, zone.id.node, name);
+      out.put(kBuddyinfoMetrics[kLargestFreeOrder], *largest, zone.id.node, name);
     } else {
       context.absent.add("no_free_block");
     }

@@ -9,11 +9,11 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/proc/meminfo"};
-constexpr std::size_t kMaxFields = 256;
+constexpr std::array<std::string_view, 1> kMeminfoPaths{"/proc/meminfo"};
+constexpr std::size_t kMaxMeminfoFields = 256;
 
 // Fields whose meaning a person needs at night. All others go by the two patterns at the end.
-constexpr std::array kMetrics{
+constexpr std::array kMeminfoMetrics{
     gauge("jetmem_meminfo_MemTotal_bytes",
           "Memory that Linux owns. Less than the module's size: firmware carve-outs and the "
           "kernel itself were taken before."),
@@ -43,17 +43,18 @@ constexpr std::array kMetrics{
     gauge("jetmem_meminfo_NvMapMemFree_bytes",
           "What nvmap keeps in stock for its next allocations. It is small and not the GPU's "
           "free memory."),
-    gauge("jetmem_meminfo_*_bytes", "Field * of /proc/meminfo.", {}, kMaxFields),
-    gauge("jetmem_meminfo_*", "Field * of /proc/meminfo, a number of huge pages.", {}, kMaxFields),
+    gauge("jetmem_meminfo_*_bytes", "Field * of /proc/meminfo.", {}, kMaxMeminfoFields),
+    gauge("jetmem_meminfo_*", "Field * of /proc/meminfo, a number of huge pages.", {},
+          kMaxMeminfoFields),
 };
-constexpr const Descriptor& kAnyBytes = kMetrics[kMetrics.size() - 2];
-constexpr const Descriptor& kAnyCount = kMetrics[kMetrics.size() - 1];
+constexpr const Descriptor& kAnyBytes = kMeminfoMetrics[kMeminfoMetrics.size() - 2];
+constexpr const Descriptor& kAnyCount = kMeminfoMetrics[kMeminfoMetrics.size() - 1];
 
 const Descriptor* descriptor_of(const Meminfo::Field& field) {
   constexpr std::string_view kPrefix = "jetmem_meminfo_";
   constexpr std::string_view kSuffix = "_bytes";
   if (!field.is_bytes) return &kAnyCount;
-  for (const Descriptor& d : kMetrics) {
+  for (const Descriptor& d : kMeminfoMetrics) {
     if (d.is_pattern()) continue;
     const std::string_view name =
         d.name.substr(kPrefix.size(), d.name.size() - kPrefix.size() - kSuffix.size());
@@ -85,7 +86,7 @@ Result<void> parse_lines(std::string_view text, std::vector<Meminfo::Field>& fie
       if (*value > UINT64_MAX / 1024) return lines.malformed("size beyond 64 bits");
       *value *= 1024;
     }
-    if (count == kMaxFields) return lines.malformed("more than 256 fields");
+    if (count == kMaxMeminfoFields) return lines.malformed("more than 256 fields");
     if (count == fields.size()) fields.emplace_back();
     Meminfo::Field& field = fields[count++];
     field.value = *value;
@@ -113,8 +114,8 @@ Result<void> parse_lines(std::string_view text, std::vector<Meminfo::Field>& fie
 const SourceInfo MeminfoSource::kInfo{
     .name = "meminfo",
     .what = "total, free, available, cached, CMA and nvmap memory",
-    .paths = kPaths,
-    .metrics = kMetrics,
+    .paths = kMeminfoPaths,
+    .metrics = kMeminfoMetrics,
 };
 
 std::optional<std::uint64_t> Meminfo::find(std::string_view name) const {

@@ -11,7 +11,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/proc/pagetypeinfo"};
+constexpr std::array<std::string_view, 1> kPagetypeinfoPaths{"/proc/pagetypeinfo"};
 constexpr std::size_t kMaxTypes = 16;
 constexpr std::size_t kMaxRows = 2048;
 
@@ -19,7 +19,7 @@ constexpr KernelVersion kFirstBounded{5, 4};
 constexpr double kLeastNsPerBlock = 50;
 constexpr double kBudgetNs = 2e6;
 
-constexpr std::array kMetrics{
+constexpr std::array kPagetypeinfoMetrics{
     gauge("jetmem_pagetype_free_blocks",
           "Free blocks of 2^order pages on the list of this mobility type. When Unmovable has no "
           "high orders left, the kernel breaks up Movable blocks for drivers and memory "
@@ -32,7 +32,7 @@ constexpr std::array kMetrics{
           "only a reboot undoes it.",
           {"node", "zone", "migratetype"}, kMaxRows),
 };
-enum Metric { kFreeBlocks, kPageblocks };
+enum PagetypeinfoMetric { kTypeFreeBlocks, kPageblocks };
 
 // Takes a migrate type's name; empty when there is none.
 std::string_view take_type(std::string_view& text) {
@@ -50,9 +50,9 @@ bool is_blank_line(std::string_view line) {
   return line.empty();
 }
 
-class Parser {
+class PagetypeinfoParser {
  public:
-  Parser(std::string_view text, Pagetypeinfo& out) : lines_(text), out_(out) {
+  PagetypeinfoParser(std::string_view text, Pagetypeinfo& out) : lines_(text), out_(out) {
     out_.rows.clear();
     complete_ = ends_complete(text);
   }
@@ -60,8 +60,9 @@ class Parser {
   Result<void> run() {
     if (!next()) return fail(Errc::kMalformed, "empty");
     while (!at_end_) {
-      for (const auto step : {&Parser::heading, &Parser::free_table, &Parser::block_table,
-                              &Parser::skip_mixed_table}) {
+      for (const auto step :
+           {&PagetypeinfoParser::heading, &PagetypeinfoParser::free_table,
+            &PagetypeinfoParser::block_table, &PagetypeinfoParser::skip_mixed_table}) {
         if (auto ok = (this->*step)(); !ok) return ok;
       }
     }
@@ -259,12 +260,12 @@ std::string milliseconds(double ns) {
 const SourceInfo PagetypeinfoSource::kInfo{
     .name = "pagetypeinfo",
     .what = "free blocks and pageblocks by mobility type: unmovable pages spreading",
-    .paths = kPaths,
+    .paths = kPagetypeinfoPaths,
     .access = Access::kReader,
     .interval = std::chrono::minutes(5),
     .shortest_interval = std::chrono::minutes(1),
     .grant = "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root",
-    .metrics = kMetrics,
+    .metrics = kPagetypeinfoMetrics,
 };
 
 std::uint64_t Pagetypeinfo::Row::total_blocks() const {
@@ -280,7 +281,7 @@ std::uint64_t Pagetypeinfo::total_blocks() const {
 }
 
 Result<void> parse_pagetypeinfo(std::string_view text, Pagetypeinfo& out) {
-  return Parser(text, out).run();
+  return PagetypeinfoParser(text, out).run();
 }
 
 std::optional<KernelVersion> parse_osrelease(std::string_view release) {
@@ -329,7 +330,7 @@ std::optional<Error> PagetypeinfoSource::gate(const Readings& readings) {
 }
 
 Result<void> PagetypeinfoSource::parse(const Snapshot& snapshot, Nanoseconds read_time) {
-  const auto text = snapshot.text_of(kPaths[0]);
+  const auto text = snapshot.text_of(kPagetypeinfoPaths[0]);
   if (!text) return tl::unexpected(text.error());
   if (auto ok = parse_pagetypeinfo(*text, reading_); !ok) return ok;
   const std::uint64_t blocks = reading_.total_blocks();
@@ -363,9 +364,9 @@ void PagetypeinfoSource::write(SampleWriter& out, WriteContext& context) const {
           context.absent.add("capped_by_kernel");
           continue;
         }
-        out.put(kMetrics[kFreeBlocks], row.blocks[order], node, zone, type, order);
+        out.put(kPagetypeinfoMetrics[kTypeFreeBlocks], row.blocks[order], node, zone, type, order);
       }
-      out.put(kMetrics[kPageblocks], row.pageblocks, node, zone, type);
+      out.put(kPagetypeinfoMetrics[kPageblocks], row.pageblocks, node, zone, type);
     }
   }
 }

@@ -6,13 +6,13 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPaths{"/proc/pressure/memory", "/proc/pressure/io",
-                                                 "/proc/pressure/cpu"};
+constexpr std::array<std::string_view, 3> kPressurePaths{"/proc/pressure/memory",
+                                                         "/proc/pressure/io", "/proc/pressure/cpu"};
 constexpr std::array<std::string_view, 3> kResources{"memory", "io", "cpu"};
 constexpr std::array<std::string_view, 3> kWindows{"10s", "60s", "300s"};
 constexpr std::array<std::string_view, 3> kAverages{"avg10=", "avg60=", "avg300="};
 
-constexpr std::array kMetrics{
+constexpr std::array kPressureMetrics{
     gauge("jetmem_pressure_stall_ratio",
           "Share of the window in which tasks waited for the resource: some, at least one task; "
           "full, all that could have run. Memory full above 0.1 slows every program, and above "
@@ -23,8 +23,8 @@ constexpr std::array kMetrics{
             "all that could have run. Catches spikes that the averages smooth.",
             {"resource", "kind"}, 6),
 };
-constexpr const Descriptor& kRatio = kMetrics[0];
-constexpr const Descriptor& kSeconds = kMetrics[1];
+constexpr const Descriptor& kRatio = kPressureMetrics[0];
+constexpr const Descriptor& kSeconds = kPressureMetrics[1];
 
 // "12.34" -> 0.1234. The kernel always prints two decimals.
 std::optional<double> take_percent(std::string_view& text) {
@@ -59,9 +59,9 @@ std::string_view reason_of(const Error& error) {
 const SourceInfo PressureSource::kInfo{
     .name = "pressure",
     .what = "time lost waiting for memory, disk and CPU (PSI)",
-    .paths = kPaths,
+    .paths = kPressurePaths,
     .grant = "read access to /proc/pressure for the daemon's user",
-    .metrics = kMetrics,
+    .metrics = kPressureMetrics,
 };
 
 Result<void> parse_stall(std::string_view text, Stall& out) {
@@ -109,9 +109,9 @@ Result<void> parse_pressure(const Snapshot& snapshot, Pressure& out) {
   std::optional<Error> first_error;
   bool all_absent = true;
   bool any = false;
-  for (std::size_t i = 0; i < kPaths.size(); ++i) {
+  for (std::size_t i = 0; i < kPressurePaths.size(); ++i) {
     slots[i]->reset();
-    const auto text = snapshot.text_of(kPaths[i]);
+    const auto text = snapshot.text_of(kPressurePaths[i]);
     Result<void> ok =
         text ? parse_stall(*text, slots[i]->emplace()) : Result<void>(tl::unexpected(text.error()));
     if (ok) {

@@ -10,13 +10,13 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/proc/vmstat"};
-constexpr std::size_t kMaxFields = 512;
+constexpr std::array<std::string_view, 1> kVmstatPaths{"/proc/vmstat"};
+constexpr std::size_t kMaxVmstatFields = 512;
 
 constexpr std::string_view kPrefix = "jetmem_vmstat_";
 constexpr std::string_view kSuffix = "_total";
 
-constexpr std::array kMetrics{
+constexpr std::array kVmstatMetrics{
     // Reclaim: the kernel looks for pages that it can take back.
     counter("jetmem_vmstat_allocstall_total",
             "Direct reclaim: times a program had to reclaim memory itself before its allocation "
@@ -140,7 +140,7 @@ constexpr std::array kMetrics{
 };
 
 constexpr std::string_view kernel_name(std::size_t metric) {
-  const std::string_view name = kMetrics[metric].name;
+  const std::string_view name = kVmstatMetrics[metric].name;
   return name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
 }
 
@@ -168,7 +168,7 @@ std::string_view without_zone(std::string_view name) {
 
 void find_parts(Vmstat& out) {
   out.parts.clear();
-  for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
+  for (std::size_t metric = 0; metric < kVmstatMetrics.size(); ++metric) {
     const std::string_view needed = kernel_name(metric);
     const std::size_t first = out.parts.size();
     bool whole = false;
@@ -201,8 +201,8 @@ Result<void> parse_lines(std::string_view text, Vmstat& out) {
     if (!is_name(name) || name.size() == line.size()) {
       return lines.malformed("expected 'name number', found '" + printable(line, 60) + "'");
     }
-    if (count == kMaxFields) {
-      return lines.malformed("more than " + std::to_string(kMaxFields) + " names");
+    if (count == kMaxVmstatFields) {
+      return lines.malformed("more than " + std::to_string(kMaxVmstatFields) + " names");
     }
     std::string_view rest = line.substr(name.size() + 1);
     const auto value = take_u64(rest);
@@ -237,8 +237,8 @@ Result<void> parse_lines(std::string_view text, Vmstat& out) {
 const SourceInfo VmstatSource::kInfo{
     .name = "vmstat",
     .what = "reclaim, compaction, swapping, OOM kills and CMA calls since boot",
-    .paths = kPaths,
-    .metrics = kMetrics,
+    .paths = kVmstatPaths,
+    .metrics = kVmstatMetrics,
 };
 
 std::optional<std::uint64_t> Vmstat::find(std::string_view name) const {
@@ -262,7 +262,7 @@ void VmstatSource::write(SampleWriter& out, WriteContext& /*context*/) const {
     for (; i < reading_.parts.size() && reading_.parts[i].counter == metric; ++i) {
       sum += static_cast<double>(reading_.fields[reading_.parts[i].field].value);
     }
-    out.put(kMetrics[metric], sum);
+    out.put(kVmstatMetrics[metric], sum);
   }
 }
 

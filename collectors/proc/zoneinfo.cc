@@ -11,9 +11,9 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/proc/zoneinfo"};
+constexpr std::array<std::string_view, 1> kZoneinfoPaths{"/proc/zoneinfo"};
 
-constexpr std::array kMetrics{
+constexpr std::array kZoneinfoMetrics{
     gauge("jetmem_zone_free_bytes",
           "Free memory of the zone, free CMA pages included. A zone can run out while others "
           "have plenty: DMA32 and DMA on Jetson do.",
@@ -44,7 +44,9 @@ constexpr std::array kMetrics{
           "Reserves that the zone keeps from requests for higher zones are not subtracted.",
           {"node", "zone", "watermark", "request"}, 6 * kMaxZoneSeries, Worst::kMin),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& metric(std::string_view name) {
+  return find_metric(kZoneinfoMetrics, name);
+}
 
 // In the order in which the kernel prints them.
 enum Field : unsigned {
@@ -92,9 +94,9 @@ struct Fields {
 
 // Goes through the file once. Most of its lines are counters that nobody needs here, so they are
 // stepped over and only counted when an error has to say where it is.
-class Parser {
+class ZoneinfoParser {
  public:
-  Parser(std::string_view text, std::vector<Zoneinfo::Zone>& zones)
+  ZoneinfoParser(std::string_view text, std::vector<Zoneinfo::Zone>& zones)
       : text_(text), end_(text.data() + text.size()), zones_(zones) {}
 
   Result<void> run() {
@@ -320,8 +322,8 @@ void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, double page_size)
 const SourceInfo ZoneinfoSource::kInfo{
     .name = "zoneinfo",
     .what = "free memory, CMA and watermarks of each zone",
-    .paths = kPaths,
-    .metrics = kMetrics,
+    .paths = kZoneinfoPaths,
+    .metrics = kZoneinfoMetrics,
 };
 
 const Zoneinfo::Zone* Zoneinfo::find(const ZoneId& id) const {
@@ -332,7 +334,7 @@ const Zoneinfo::Zone* Zoneinfo::find(const ZoneId& id) const {
 }
 
 Result<void> parse_zoneinfo(std::string_view text, Zoneinfo& out) {
-  auto ok = Parser(text, out.zones).run();
+  auto ok = ZoneinfoParser(text, out.zones).run();
   // What a refused text left behind must not be taken for checked zones next time.
   if (!ok) out.zones.clear();
   return ok;

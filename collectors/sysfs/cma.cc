@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMeminfoPath = "/proc/meminfo";
 constexpr std::string_view kSysfs = "/sys/kernel/mm/cma";
 constexpr std::string_view kDebugfs = "/sys/kernel/debug/cma";
-constexpr std::array<std::string_view, 9> kPaths{
+constexpr std::array<std::string_view, 9> kCmaPaths{
     kMeminfoPath,
     "/sys/kernel/mm/cma/*/alloc_pages_success",
     "/sys/kernel/mm/cma/*/alloc_pages_fail",
@@ -25,38 +25,39 @@ constexpr std::array<std::string_view, 9> kPaths{
     "/sys/kernel/debug/cma/*/used",
     "/sys/kernel/debug/cma/*/maxchunk",
 };
-constexpr std::size_t kMaxAreas = Cma::kMaxAreas;
 
-constexpr std::array kMetrics{
+constexpr std::array kCmaMetrics{
     gauge("jetmem_cma_areas",
           "Contiguous memory areas that the kernel has set up. 0: drivers that need contiguous "
           "memory, as those without an IOMMU do, cannot allocate it."),
     gauge("jetmem_cma_area_bytes", "Size of the contiguous memory area. Fixed at boot.", {"area"},
-          kMaxAreas),
+          Cma::kMaxAreas),
     gauge("jetmem_cma_used_bytes",
           "Memory of the area that drivers have allocated (cma_alloc). Unlike CmaFree it does "
           "not count programs that merely borrow the area, so steady growth is a leak.",
-          {"area"}, kMaxAreas, Worst::kMax),
+          {"area"}, Cma::kMaxAreas, Worst::kMax),
     gauge("jetmem_cma_available_bytes",
           "Memory of the area that drivers have not allocated: the most that cma_alloc could "
           "still allocate, contiguous or not. Not CmaFree, which borrowers make smaller.",
-          {"area"}, kMaxAreas, Worst::kMin),
+          {"area"}, Cma::kMaxAreas, Worst::kMin),
     gauge("jetmem_cma_largest_free_run_bytes",
           "The largest contiguous part of the area that drivers have not allocated. This decides "
           "whether a camera starts: a larger buffer is refused. An upper bound, since pinned "
           "pages of borrowers may still block a part of it.",
-          {"area"}, kMaxAreas, Worst::kMin),
+          {"area"}, Cma::kMaxAreas, Worst::kMin),
     counter("jetmem_cma_alloc_pages_success_total",
-            "Pages allocated by cma_alloc. Pages, not calls.", {"area"}, kMaxAreas),
+            "Pages allocated by cma_alloc. Pages, not calls.", {"area"}, Cma::kMaxAreas),
     counter("jetmem_cma_alloc_pages_fail_total",
             "Pages that cma_alloc refused. Pages, not calls: one refused camera buffer adds "
             "thousands. Any growth means that contiguous memory ran short.",
-            {"area"}, kMaxAreas),
+            {"area"}, Cma::kMaxAreas),
     counter("jetmem_cma_release_pages_success_total",
             "Pages returned to the area. Less than alloc_pages_success by what is in use.",
-            {"area"}, kMaxAreas),
+            {"area"}, Cma::kMaxAreas),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& cma_metric(std::string_view name) {
+  return find_metric(kCmaMetrics, name);
+}
 
 // Why a figure is missing; the larger says more.
 enum class Why : std::uint8_t { kAbsent, kUnreadable, kMalformed, kDenied };
@@ -96,7 +97,7 @@ constexpr std::array<std::string_view, 8> kLeaves{"alloc_pages_success",
                                                   "count",
                                                   "used",
                                                   "maxchunk"};
-enum Leaf : std::size_t {
+enum AreaFile : std::size_t {
   kLeafAllocSuccess,
   kLeafAllocFail,
   kLeafReleaseSuccess,
@@ -119,9 +120,9 @@ struct RawArea {
   std::array<Cell, kLeaves.size()> cells{};
 };
 
-class Collector {
+class CmaFiles {
  public:
-  explicit Collector(Cma& out) : out_(out) {}
+  explicit CmaFiles(Cma& out) : out_(out) {}
 
   void take(const FileText& file) {
     for (const bool is_debugfs : {false, true}) {
@@ -224,13 +225,13 @@ class Collector {
   }
 
   // A missing figure is counted under the reason that says most about how to get it.
-  void missing(const RawArea& raw, Leaf first, std::optional<Leaf> second = {}) {
-    Leaf leaf = first;
+  void missing(const RawArea& raw, AreaFile first, std::optional<AreaFile> second = {}) {
+    AreaFile leaf = first;
     if (second && why(raw, *second) > why(raw, first)) leaf = *second;
     out_.absent.add(reason(why(raw, leaf), in_debugfs(leaf)));
   }
 
-  Why why(const RawArea& raw, Leaf leaf) const {
+  Why why(const RawArea& raw, AreaFile leaf) const {
     const Location& location = in_debugfs(leaf) ? debugfs_ : sysfs_;
     const Why own = raw.cells[leaf].why;
     // What could be listed once, and not again, does not lack its files.
@@ -239,7 +240,7 @@ class Collector {
 
   void put_together(const RawArea& raw, Cma::Area& area) {
     area.name = raw.name;
-    const auto value = [&](Leaf leaf) { return raw.cells[leaf].value; };
+    const auto value = [&](AreaFile leaf) { return raw.cells[leaf].value; };
 
     area.total = value(kLeafCount) ? value(kLeafCount) : value(kLeafTotal);
     if (!area.total) missing(raw, kLeafCount, kLeafTotal);
@@ -277,7 +278,7 @@ class Collector {
   }
 
   Cma& out_;
-  BoundedList<RawArea, kMaxAreas> areas_;
+  BoundedList<RawArea, Cma::kMaxAreas> areas_;
   Location sysfs_;
   Location debugfs_;
   std::uint64_t dropped_ = 0;
@@ -290,12 +291,12 @@ class Collector {
 const SourceInfo CmaSource::kInfo{
     .name = "cma",
     .what = "each contiguous memory area: size, use, largest free run, pages refused",
-    .paths = kPaths,
+    .paths = kCmaPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(5),
     .shortest_interval = std::chrono::seconds(1),
     .grant = "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root: debugfs is root's",
-    .metrics = kMetrics,
+    .metrics = kCmaMetrics,
 };
 
 Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
@@ -316,7 +317,7 @@ Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
         text ? std::move(meminfo.error()).within("meminfo") : std::move(meminfo.error());
   }
 
-  Collector collector(out);
+  CmaFiles collector(out);
   for (std::size_t i = 0; i < snapshot.size(); ++i) collector.take(snapshot[i]);
   collector.finish();
 
@@ -344,7 +345,7 @@ Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
 
 void CmaSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  if (reading_.areas_known) out.put(metric("jetmem_cma_areas"), reading_.areas.size());
+  if (reading_.areas_known) out.put(cma_metric("jetmem_cma_areas"), reading_.areas.size());
 
   // Sizes are in pages in the kernel's files, and only a fact of the machine says how large one is.
   const auto page_size = context.facts.page_size;
@@ -359,14 +360,14 @@ void CmaSource::write(SampleWriter& out, WriteContext& context) const {
     out.put(descriptor, bytes, area.name);
   };
   for (const Cma::Area& area : reading_.areas) {
-    put_bytes(metric("jetmem_cma_area_bytes"), area.total, area);
-    put_bytes(metric("jetmem_cma_used_bytes"), area.used, area);
+    put_bytes(cma_metric("jetmem_cma_area_bytes"), area.total, area);
+    put_bytes(cma_metric("jetmem_cma_used_bytes"), area.used, area);
     if (area.total && area.used)
-      put_bytes(metric("jetmem_cma_available_bytes"), *area.total - *area.used, area);
-    put_bytes(metric("jetmem_cma_largest_free_run_bytes"), area.largest_run, area);
-    out.put(metric("jetmem_cma_alloc_pages_success_total"), area.alloc_success, area.name);
-    out.put(metric("jetmem_cma_alloc_pages_fail_total"), area.alloc_fail, area.name);
-    out.put(metric("jetmem_cma_release_pages_success_total"), area.release_success, area.name);
+      put_bytes(cma_metric("jetmem_cma_available_bytes"), *area.total - *area.used, area);
+    put_bytes(cma_metric("jetmem_cma_largest_free_run_bytes"), area.largest_run, area);
+    out.put(cma_metric("jetmem_cma_alloc_pages_success_total"), area.alloc_success, area.name);
+    out.put(cma_metric("jetmem_cma_alloc_pages_fail_total"), area.alloc_fail, area.name);
+    out.put(cma_metric("jetmem_cma_release_pages_success_total"), area.release_success, area.name);
   }
 }
 

@@ -12,12 +12,12 @@ namespace jetmem {
 namespace {
 
 // The rest is gathered: of channels that are connected only.
-constexpr std::array<std::string_view, 2> kPaths{
+constexpr std::array<std::string_view, 2> kPowerPaths{
     "/sys/class/hwmon/hwmon*/name",
     "/sys/bus/i2c/drivers/ina3221x/*-*/iio:device*/rail_name_*",
 };
 
-constexpr std::array kMetrics{
+constexpr std::array kPowerMetrics{
     gauge("jetmem_rail_watts",
           "Power drawn from the rail. Rails overlap (VDD_IN feeds all others): do not add them "
           "up. Several rails of one name differ by index.",
@@ -37,7 +37,7 @@ constexpr std::array kMetrics{
           "When the rail's current is above it for one sample, the board is slowed down at once.",
           {"rail", "index"}, power::kMaxRails),
 };
-enum Metric : std::size_t { kWatts, kVolts, kAmperes, kWarning, kCritical };
+enum PowerMetric : std::size_t { kWatts, kVolts, kAmperes, kWarning, kCritical };
 
 using power::is_missing;
 
@@ -50,24 +50,24 @@ FileText gather_file(Gatherer& gatherer, const std::string& folder, std::string_
   return {{}, {}, ENOENT};
 }
 
-struct Leaf {
+struct ChannelFile {
   std::string_view before;  // the channel's digit
   std::string_view after;
 };
 template <std::size_t N>
 void gather_channel(Gatherer& gatherer, const std::string& folder, char channel,
-                    const std::array<Leaf, N>& leaves) {
-  for (const Leaf& leaf : leaves) {
+                    const std::array<ChannelFile, N>& leaves) {
+  for (const ChannelFile& leaf : leaves) {
     gather_file(gatherer, folder, std::string(leaf.before) + channel + std::string(leaf.after));
   }
 }
 
 void gather_ina3221(Gatherer& gatherer, const std::string& folder) {
-  constexpr std::array<Leaf, 5> kLeaves{{{"in", "_input"},
-                                         {"curr", "_input"},
-                                         {"curr", "_max"},
-                                         {"curr", "_crit"},
-                                         {"shunt", "_resistor"}}};
+  constexpr std::array<ChannelFile, 5> kLeaves{{{"in", "_input"},
+                                                {"curr", "_input"},
+                                                {"curr", "_max"},
+                                                {"curr", "_crit"},
+                                                {"shunt", "_resistor"}}};
   gather_file(gatherer, folder, "in7_label");
   for (const char channel : {'1', '2', '3'}) {
     const std::string stem = std::string("in") + channel;
@@ -90,11 +90,11 @@ void gather_other(Gatherer& gatherer, const std::string& folder) {
 }
 
 void gather_old_driver(Gatherer& gatherer, const std::string& folder) {
-  constexpr std::array<Leaf, 5> kLeaves{{{"in_voltage", "_input"},
-                                         {"in_current", "_input"},
-                                         {"in_power", "_input"},
-                                         {"warn_current_limit_", ""},
-                                         {"crit_current_limit_", ""}}};
+  constexpr std::array<ChannelFile, 5> kLeaves{{{"in_voltage", "_input"},
+                                                {"in_current", "_input"},
+                                                {"in_power", "_input"},
+                                                {"warn_current_limit_", ""},
+                                                {"crit_current_limit_", ""}}};
   for (const char channel : {'0', '1', '2'}) {
     if (!gatherer.has_room()) return;
     const FileText name = gatherer.read(folder + "rail_name_" + channel);
@@ -146,12 +146,12 @@ void gather(Gatherer& gatherer) {
 const SourceInfo PowerSource::kInfo{
     .name = "power",
     .what = "power of each rail (INA3221)",
-    .paths = kPaths,
+    .paths = kPowerPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(10),
     .shortest_interval = std::chrono::seconds(1),
     .grant = "read rights on /sys/class/hwmon and /sys/bus/i2c: usually as root",
-    .metrics = kMetrics,
+    .metrics = kPowerMetrics,
     .limits = {.file_bytes = 4U << 10, .total_bytes = 64U << 10, .files = 512, .names = 1024},
     .gather = gather,
 };
@@ -167,8 +167,8 @@ Result<void> PowerSource::parse(const Snapshot& snapshot, Nanoseconds /*read_tim
 void PowerSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   for (const Power::Rail& rail : reading_.rails) {
-    const auto put = [&](Metric metric, const std::optional<double>& value) {
-      out.put(kMetrics[metric], value, rail.name, rail.index);
+    const auto put = [&](PowerMetric metric, const std::optional<double>& value) {
+      out.put(kPowerMetrics[metric], value, rail.name, rail.index);
     };
     put(kWatts, rail.watts);
     put(kVolts, rail.volts);

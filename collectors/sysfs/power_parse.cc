@@ -30,8 +30,6 @@ constexpr std::size_t kChannels = 3;
 // The largest limit that the chip's register holds, over the shunt: 4095 steps of 40 uV.
 constexpr double kMostMicrovolts = 163'800;
 
-constexpr std::string_view kMalformed = "malformed";
-constexpr std::string_view kBeyondBound = "beyond_bound";
 constexpr std::string_view kNotConnected = "not_connected";
 constexpr std::string_view kDisabled = "disabled";
 
@@ -111,15 +109,15 @@ Record* record_of(RawChip& chip, std::string_view leaf) {
   return find(kHwmonLeaves, 1, 1);
 }
 
-std::string_view reason_of(const FileText& file) {
+std::string_view reason_of_power(const FileText& file) {
   if (file.ok()) return kMalformed;
   if (file.error == EAGAIN) return "powered_off";
   return file.error == ENODATA ? kDisabled : reason_of_denied(file.error);
 }
 
-class Collector {
+class PowerFiles {
  public:
-  Collector(const Snapshot& snapshot, Power& out) : snapshot_(snapshot), out_(out) {}
+  PowerFiles(const Snapshot& snapshot, Power& out) : snapshot_(snapshot), out_(out) {}
 
   Result<void> run() {
     // A chip's name decides what its files are, and comes before them.
@@ -211,7 +209,7 @@ class Collector {
     return number ? add(folder, Kind::kOldDriver, *number) : nullptr;
   }
 
-  void bad(Record record) { out_.absent.add(reason_of(file(record))); }
+  void bad(Record record) { out_.absent.add(reason_of_power(file(record))); }
 
   // The name of a rail; empty when it is omitted, which is counted then.
   std::string_view name_of(const RawChip& chip, const RawChannel& raw, std::size_t channel) {
@@ -327,7 +325,7 @@ class Collector {
 
 Result<void> parse_power(const Snapshot& snapshot, Power& out) {
   out.absent.reset();
-  return Collector(snapshot, out).run();
+  return PowerFiles(snapshot, out).run();
 }
 
 }  // namespace jetmem

@@ -47,6 +47,10 @@ inline std::string_view reason_of_errno(int error) {
   return error == EBUSY ? "offline" : "unreadable";
 }
 
+// Reasons of what is there and cannot be used.
+inline constexpr std::string_view kMalformed = "malformed";
+inline constexpr std::string_view kBeyondBound = "beyond_bound";
+
 inline std::string_view reason_of_denied(int error) {
   return is_denied(error) ? "denied" : "unreadable";
 }

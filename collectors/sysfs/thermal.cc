@@ -14,7 +14,7 @@ namespace jetmem {
 namespace {
 
 constexpr std::string_view kClass = "/sys/class/thermal";
-constexpr std::array<std::string_view, 8> kPaths{
+constexpr std::array<std::string_view, 8> kThermalPaths{
     "/sys/class/thermal/thermal_zone*/type",
     "/sys/class/thermal/thermal_zone*/temp",
     "/sys/class/thermal/thermal_zone*/mode",
@@ -28,7 +28,7 @@ constexpr std::size_t kMaxZones = 64;
 constexpr std::size_t kMaxTrips = 16;
 constexpr std::size_t kMaxCooling = 256;
 
-constexpr std::array kMetrics{
+constexpr std::array kThermalMetrics{
     gauge("jetmem_thermal_zone_celsius",
           "Temperature of the zone. Several zones of one type differ by index.", {"zone", "index"},
           kMaxZones, Worst::kMax),
@@ -51,15 +51,13 @@ constexpr std::array kMetrics{
     gauge("jetmem_cooling_device_max_state", "The hardest that the cooling device can work.",
           {"type", "index"}, kMaxCooling),
 };
-enum Metric : std::size_t { kZone, kEnabled, kMargin, kTrip, kState, kMaxState };
+enum ThermalMetric : std::size_t { kZone, kEnabled, kMargin, kTrip, kState, kMaxState };
 
 constexpr std::array kKinds{Thermal::Kind::kActive, Thermal::Kind::kPassive, Thermal::Kind::kHot,
                             Thermal::Kind::kCritical};
 
 constexpr std::string_view kUnreadable = "unreadable";
-constexpr std::string_view kMalformed = "malformed";
 constexpr std::string_view kPlaceholder = "placeholder";
-constexpr std::string_view kBeyondBound = "beyond_bound";
 
 struct RawTrip {
   std::uint32_t number = 0;
@@ -82,7 +80,7 @@ struct RawCooling {
   Record max_state = kNoRecord;
 };
 
-std::string_view reason_of(const FileText& file) {
+std::string_view reason_of_zone(const FileText& file) {
   return file.error == EAGAIN ? "powered_off" : reason_of_denied(file.error);
 }
 
@@ -117,9 +115,9 @@ bool is_unset(Thermal::Kind kind, std::int64_t millidegrees) {
   return kind != Thermal::Kind::kActive && millidegrees <= 0;
 }
 
-class Collector {
+class ThermalFiles {
  public:
-  Collector(const Snapshot& snapshot, Thermal& out) : snapshot_(snapshot), out_(out) {}
+  ThermalFiles(const Snapshot& snapshot, Thermal& out) : snapshot_(snapshot), out_(out) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
@@ -150,7 +148,7 @@ class Collector {
   // The file's text; without it, why is counted.
   std::optional<std::string_view> text_of(Record record) {
     if (record != kNoRecord && file(record).ok()) return file(record).text;
-    add_absent(record == kNoRecord ? kUnreadable : reason_of(file(record)));
+    add_absent(record == kNoRecord ? kUnreadable : reason_of_zone(file(record)));
     return std::nullopt;
   }
 
@@ -182,7 +180,7 @@ class Collector {
       if (leaf == "type") add_absent(kBeyondBound);
     } else if (leaf.empty()) {
       // Its trips could not be listed. A zone that went away meanwhile is no news.
-      if (file(record).error != ENOENT) add_absent(reason_of(file(record)));
+      if (file(record).error != ENOENT) add_absent(reason_of_zone(file(record)));
     } else if (leaf == "type") {
       zone->type = record;
     } else if (leaf == "temp") {
@@ -232,7 +230,7 @@ class Collector {
     if (gone(type)) return std::nullopt;
     const FileText file = this->file(type);
     if (file.ok() && fault_of_name(file.text).empty()) return trim(file.text);
-    add_absent(file.ok() ? kMalformed : reason_of(file));
+    add_absent(file.ok() ? kMalformed : reason_of_zone(file));
     if (first_bad_type_ == kNoRecord) first_bad_type_ = type;
     return std::nullopt;
   }
@@ -325,12 +323,12 @@ class Collector {
 const SourceInfo ThermalSource::kInfo{
     .name = "thermal",
     .what = "temperatures, their limits, and which cooling devices are at work",
-    .paths = kPaths,
+    .paths = kThermalPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(5),
     .shortest_interval = std::chrono::seconds(1),
     .grant = "read access to /sys/class/thermal for jetmem-reader, or run as root",
-    .metrics = kMetrics,
+    .metrics = kThermalMetrics,
     // 64 zones of 3 files and 16 trips, 256 cooling devices, and some beyond to be counted.
     .limits = {.file_bytes = 4096, .total_bytes = 1U << 20, .files = 4096},
 };
@@ -357,7 +355,7 @@ std::optional<double> Thermal::Zone::margin(Kind kind) const {
 
 Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out) {
   out.absent.reset();
-  return Collector(snapshot, out).run();
+  return ThermalFiles(snapshot, out).run();
 }
 
 Result<void> ThermalSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
@@ -377,13 +375,13 @@ Result<void> ThermalSource::parse(const Snapshot& snapshot, Nanoseconds /*read_t
 void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   for (const Thermal::Zone& zone : reading_.zones) {
-    out.put(kMetrics[kZone], zone.celsius, zone.type, zone.index);
-    out.put(kMetrics[kEnabled], zone.enabled, zone.type, zone.index);
+    out.put(kThermalMetrics[kZone], zone.celsius, zone.type, zone.index);
+    out.put(kThermalMetrics[kEnabled], zone.enabled, zone.type, zone.index);
     for (const Thermal::Kind kind : kKinds) {
-      out.put(kMetrics[kMargin], zone.margin(kind), zone.type, zone.index, kind_name(kind));
+      out.put(kThermalMetrics[kMargin], zone.margin(kind), zone.type, zone.index, kind_name(kind));
     }
     for (const Thermal::Trip& trip : zone.trips) {
-      out.put(kMetrics[kTrip], trip.celsius, zone.type, zone.index, trip.number,
+      out.put(kThermalMetrics[kTrip], trip.celsius, zone.type, zone.index, trip.number,
               kind_name(trip.kind));
     }
     if (zone.enabled == false && zone.celsius && !zone.trips.empty()) {
@@ -391,8 +389,8 @@ void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
     }
   }
   for (const Thermal::CoolingDevice& device : reading_.cooling) {
-    out.put(kMetrics[kState], device.state, device.type, device.index);
-    out.put(kMetrics[kMaxState], device.max_state, device.type, device.index);
+    out.put(kThermalMetrics[kState], device.state, device.type, device.index);
+    out.put(kThermalMetrics[kMaxState], device.max_state, device.type, device.index);
   }
 }
 

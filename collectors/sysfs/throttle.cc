@@ -11,20 +11,20 @@ namespace jetmem {
 namespace {
 
 constexpr std::string_view kThermal = "/sys/class/thermal";
-constexpr std::string_view kHwmon = "/sys/class/hwmon";
+constexpr std::string_view kHwmonClass = "/sys/class/hwmon";
 // Where the hwmon class shows nothing of it (a captured tree without links).
 constexpr std::string_view kSoctherm = "/sys/devices/platform/soctherm-oc-event/hwmon";
 constexpr std::string_view kSocthermName = "soctherm_oc";
 constexpr std::string_view kLeftOut = "cooling devices omitted";
 constexpr std::string_view kChipsLeftOut = "hwmon devices omitted";
-constexpr std::size_t kMaxCooling = 256;
+constexpr std::size_t kMaxClockDevices = 256;
 constexpr std::size_t kMaxHwmon = 64;
 constexpr std::size_t kMaxCauses = 48;
 
 constexpr std::array<std::string_view, Throttle::kMaxEvents> kEventNames{
     "oc1", "oc2", "oc3", "oc4", "oc5", "oc6", "oc7", "oc8"};
 
-constexpr std::array kMetrics{
+constexpr std::array kThrottleMetrics{
     gauge("jetmem_throttling",
           "1 while anything slows the chip down: any jetmem_throttle_active. A probe or a model "
           "that is slow meanwhile is slow for that reason, not because memory is short. "
@@ -50,7 +50,7 @@ constexpr std::array kMetrics{
           "1 when this over-current event slows the chip down, 0 when it is only counted.",
           {"event"}, Throttle::kMaxEvents),
 };
-enum Metric : std::size_t { kThrottling, kActive, kAlert, kEvents, kEnabled };
+enum ThrottleMetric : std::size_t { kThrottling, kActive, kAlert, kEvents, kThrottles };
 
 struct EventFile {
   std::size_t index = 0;
@@ -81,7 +81,7 @@ void gather_cooling(Gatherer& files, std::vector<std::string>& names) {
   std::size_t read = 0;
   for (const std::string& name : names) {
     if (!name.starts_with("cooling_device")) continue;
-    if (read == kMaxCooling || !files.has_room()) {
+    if (read == kMaxClockDevices || !files.has_room()) {
       ++left_out;
       continue;
     }
@@ -129,12 +129,12 @@ bool gather_events(Gatherer& files, std::string_view directory, std::vector<std:
 void gather_throttle(Gatherer& files) {
   std::vector<std::string> names;
   gather_cooling(files, names);
-  if (!gather_events(files, kHwmon, names)) gather_events(files, kSoctherm, names);
+  if (!gather_events(files, kHwmonClass, names)) gather_events(files, kSoctherm, names);
 }
 
-class Collector {
+class ThrottleFiles {
  public:
-  Collector(const Snapshot& snapshot, Throttle& out) : snapshot_(snapshot), out_(out) {}
+  ThrottleFiles(const Snapshot& snapshot, Throttle& out) : snapshot_(snapshot), out_(out) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
@@ -169,7 +169,7 @@ class Collector {
       if (rest == kLeftOut) unknown_ = true;
     } else if (take_prefix(rest, kThermal)) {
       take_thermal(file, rest);
-    } else if (take_prefix(rest, kHwmon) || take_prefix(rest, kSoctherm)) {
+    } else if (take_prefix(rest, kHwmonClass) || take_prefix(rest, kSoctherm)) {
       take_hwmon(file, rest);
     }
   }
@@ -282,7 +282,7 @@ class Collector {
 
   const Snapshot& snapshot_;
   Throttle& out_;
-  BoundedList<Raw, kMaxCooling> cooling_;
+  BoundedList<Raw, kMaxClockDevices> cooling_;
   bool unknown_ = false;
   bool any_value_ = false;
   std::optional<FileText> first_error_;
@@ -299,7 +299,7 @@ const SourceInfo ThrottleSource::kInfo{
     .grant =
         "read access to /sys/class/thermal and /sys/class/hwmon for jetmem-reader, or run as "
         "root",
-    .metrics = kMetrics,
+    .metrics = kThrottleMetrics,
     .limits = {.file_bytes = 4096, .total_bytes = 256U << 10, .files = 1024},
     .gather = gather_throttle,
 };
@@ -320,20 +320,20 @@ Result<void> parse_throttle(const Snapshot& snapshot, Throttle& out) {
   out.events = {};
   out.throttling.reset();
   out.absent.reset();
-  return Collector(snapshot, out).run();
+  return ThrottleFiles(snapshot, out).run();
 }
 
 void ThrottleSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  out.put(kMetrics[kThrottling], reading_.throttling);
+  out.put(kThrottleMetrics[kThrottling], reading_.throttling);
   for (const Throttle::Cause& cause : reading_.causes) {
     const bool is_warning = cause.kind == Throttle::Kind::kWarning;
-    out.put(kMetrics[is_warning ? kAlert : kActive], cause.active, cause.type);
+    out.put(kThrottleMetrics[is_warning ? kAlert : kActive], cause.active, cause.type);
   }
   for (std::size_t i = 0; i < reading_.events.size(); ++i) {
     const Throttle::Event& event = reading_.events[i];
-    out.put(kMetrics[kEvents], event.count, kEventNames[i]);
-    out.put(kMetrics[kEnabled], event.throttles, kEventNames[i]);
+    out.put(kThrottleMetrics[kEvents], event.count, kEventNames[i]);
+    out.put(kThrottleMetrics[kThrottles], event.throttles, kEventNames[i]);
   }
 }
 

@@ -13,7 +13,7 @@ namespace jetmem {
 namespace {
 
 constexpr std::string_view kSwaps = "/proc/swaps";
-constexpr std::array<std::string_view, 6> kPaths{
+constexpr std::array<std::string_view, 6> kZramPaths{
     kSwaps,
     "/sys/block/zram*/disksize",
     "/sys/block/zram*/initstate",
@@ -23,20 +23,19 @@ constexpr std::array<std::string_view, 6> kPaths{
 };
 
 constexpr std::size_t kMaxDevices = Zram::kMaxDevices;
-constexpr std::size_t kMaxAreas = Zram::kMaxAreas;
 
-constexpr std::array kMetrics{
+constexpr std::array kZramMetrics{
     gauge("jetmem_swap_areas",
           "Swap areas in use. 0: nothing can be swapped out, and a shortage ends in OOM kills."),
     gauge("jetmem_swap_area_bytes",
           "Size of the swap area. Of a zram device it is what may be swapped out, uncompressed, "
           "not memory in use.",
-          {"device", "type"}, kMaxAreas),
+          {"device", "type"}, Zram::kMaxAreas),
     gauge("jetmem_swap_area_used_bytes", "What of the swap area is in use, uncompressed.",
-          {"device", "type"}, kMaxAreas, Worst::kMax),
+          {"device", "type"}, Zram::kMaxAreas, Worst::kMax),
     gauge("jetmem_swap_area_priority",
           "The area with the highest priority is filled first, equal ones in turn.",
-          {"device", "type"}, kMaxAreas),
+          {"device", "type"}, Zram::kMaxAreas),
     gauge("jetmem_zram_disk_bytes",
           "How much the zram device can store, uncompressed. 0: it is not set up.", {"device"},
           kMaxDevices),
@@ -85,14 +84,13 @@ constexpr std::array kMetrics{
           "nothing is stored.",
           {"device"}, kMaxDevices),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& zram_metric(std::string_view name) {
+  return find_metric(kZramMetrics, name);
+}
 
 constexpr std::string_view kBlock = "/sys/block/";
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::uint64_t kMostKib = UINT64_MAX >> 10;
-
-constexpr std::string_view kMalformed = "malformed";
-constexpr std::string_view kBeyondBound = "beyond_bound";
 
 struct RawDevice {
   std::string_view name;
@@ -104,7 +102,7 @@ struct RawDevice {
   Record io_stat = kNoRecord;
 };
 
-std::string_view reason_of(const FileText& file) {
+std::string_view reason_of_zram(const FileText& file) {
   return file.ok() ? kMalformed : reason_of_denied(file.error);
 }
 
@@ -143,9 +141,9 @@ std::optional<std::size_t> numbers(std::string_view text, std::array<std::uint64
   return count;
 }
 
-class Collector {
+class ZramFiles {
  public:
-  Collector(const Snapshot& snapshot, Zram& out) : snapshot_(snapshot), out_(out) {}
+  ZramFiles(const Snapshot& snapshot, Zram& out) : snapshot_(snapshot), out_(out) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
@@ -158,7 +156,8 @@ class Collector {
     if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
     if (swaps || any_value_) {
       // Without /proc/swaps the kernel cannot swap; any other error means that it is unknown.
-      if (!swaps && swaps.error().code != Errc::kAbsent) out_.absent.add(reason_of(file(swaps_)));
+      if (!swaps && swaps.error().code != Errc::kAbsent)
+        out_.absent.add(reason_of_zram(file(swaps_)));
       return {};
     }
     if (swaps.error().code != Errc::kAbsent) return swaps;
@@ -197,7 +196,7 @@ class Collector {
   }
 
   void bad(Record record) {
-    out_.absent.add(reason_of(file(record)));
+    out_.absent.add(reason_of_zram(file(record)));
     if (bad_ == kNoRecord) bad_ = record;
   }
 
@@ -282,7 +281,7 @@ class Collector {
     }
     out_.areas_known = true;
     while (lines.next(line)) {
-      if (areas.size() == kMaxAreas) {
+      if (areas.size() == Zram::kMaxAreas) {
         ++beyond_bound_;
         out_.areas_known = false;
         continue;
@@ -329,50 +328,50 @@ class Collector {
 const SourceInfo ZramSource::kInfo{
     .name = "zram",
     .what = "swap, and what compressed swap in memory (zram) costs and saves",
-    .paths = kPaths,
+    .paths = kZramPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(10),
     .shortest_interval = std::chrono::seconds(1),
-    .metrics = kMetrics,
+    .metrics = kZramMetrics,
 };
 
 Result<void> parse_zram(const Snapshot& snapshot, Zram& out) {
   out.areas_known = false;
   out.absent.reset();
-  return Collector(snapshot, out).run();
+  return ZramFiles(snapshot, out).run();
 }
 
 void ZramSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
-  if (reading_.areas_known) out.put(metric("jetmem_swap_areas"), reading_.areas.size());
+  if (reading_.areas_known) out.put(zram_metric("jetmem_swap_areas"), reading_.areas.size());
   for (const Zram::Area& area : reading_.areas) {
-    out.put(metric("jetmem_swap_area_bytes"), area.bytes, area.device, area.type);
-    out.put(metric("jetmem_swap_area_used_bytes"), area.used_bytes, area.device, area.type);
-    out.put(metric("jetmem_swap_area_priority"), area.priority, area.device, area.type);
+    out.put(zram_metric("jetmem_swap_area_bytes"), area.bytes, area.device, area.type);
+    out.put(zram_metric("jetmem_swap_area_used_bytes"), area.used_bytes, area.device, area.type);
+    out.put(zram_metric("jetmem_swap_area_priority"), area.priority, area.device, area.type);
   }
   for (const Zram::Device& device : reading_.devices) {
     const auto put = [&](const Descriptor& descriptor, const auto& value) {
       out.put(descriptor, value, device.name);
     };
-    put(metric("jetmem_zram_disk_bytes"), device.disksize);
-    put(metric("jetmem_zram_initialized"), device.initialized);
+    put(zram_metric("jetmem_zram_disk_bytes"), device.disksize);
+    put(zram_metric("jetmem_zram_initialized"), device.initialized);
     if (!device.algorithm.empty()) {
-      out.put(metric("jetmem_zram_algorithm_info"), 1, device.name, device.algorithm);
+      out.put(zram_metric("jetmem_zram_algorithm_info"), 1, device.name, device.algorithm);
     }
-    put(metric("jetmem_zram_original_bytes"), device.original_bytes);
-    put(metric("jetmem_zram_compressed_bytes"), device.compressed_bytes);
-    put(metric("jetmem_zram_used_bytes"), device.used_bytes);
+    put(zram_metric("jetmem_zram_original_bytes"), device.original_bytes);
+    put(zram_metric("jetmem_zram_compressed_bytes"), device.compressed_bytes);
+    put(zram_metric("jetmem_zram_used_bytes"), device.used_bytes);
     if (device.original_bytes.value_or(0) > 0 && device.used_bytes.value_or(0) > 0) {
-      out.put(metric("jetmem_zram_compression_ratio"),
+      out.put(zram_metric("jetmem_zram_compression_ratio"),
               static_cast<double>(*device.original_bytes) / static_cast<double>(*device.used_bytes),
               device.name);
     }
-    put(metric("jetmem_zram_limit_bytes"), device.limit_bytes);
-    put(metric("jetmem_zram_used_peak_bytes"), device.max_used_bytes);
-    put(metric("jetmem_zram_same_pages"), device.same_pages);
-    put(metric("jetmem_zram_huge_pages"), device.huge_pages);
-    put(metric("jetmem_zram_failed_reads_total"), device.failed_reads);
-    put(metric("jetmem_zram_failed_writes_total"), device.failed_writes);
+    put(zram_metric("jetmem_zram_limit_bytes"), device.limit_bytes);
+    put(zram_metric("jetmem_zram_used_peak_bytes"), device.max_used_bytes);
+    put(zram_metric("jetmem_zram_same_pages"), device.same_pages);
+    put(zram_metric("jetmem_zram_huge_pages"), device.huge_pages);
+    put(zram_metric("jetmem_zram_failed_reads_total"), device.failed_reads);
+    put(zram_metric("jetmem_zram_failed_writes_total"), device.failed_writes);
   }
 }
 

@@ -2,8 +2,6 @@
 #include "daemon/alerts/alert_log.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -72,12 +70,6 @@ std::string what_happens(const Transition& transition) {
   return ": ";
 }
 
-std::string number(double value) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), end.ptr};
-}
-
 std::string key_of(const Transition& transition) {
   std::string key = transition.rule->name;
   for (const auto& [name, value] : transition.labels) {
@@ -108,7 +100,7 @@ LogEntry alert_entry(const Transition& transition, const std::string& runbooks) 
   add("JETMEM_ALERT", rule.name);
   add("JETMEM_ALERT_STATE", std::string(change_name(transition.change)));
   add("JETMEM_SEVERITY", std::string(severity_name(rule.severity)));
-  if (std::isfinite(transition.value)) add("JETMEM_VALUE", number(transition.value));
+  if (std::isfinite(transition.value)) add("JETMEM_VALUE", shortest_number(transition.value));
   add("JETMEM_VALUE_TEXT", show_value(transition.value, unit));
   for (const auto& [name, value] : transition.labels) {
     add(label_field(name), printable(value, kMaxCatalogValue));

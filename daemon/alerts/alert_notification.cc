@@ -2,8 +2,6 @@
 #include "daemon/alerts/alert_notification.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -18,14 +16,6 @@ std::string line_of(const std::string& text) { return one_line(text, AlertNotifi
 
 std::string name_of(const std::string& text) {
   return printable(text, AlertNotification::kMaxName);
-}
-
-// The shortest that reads back as the same; nothing where it is not a number.
-std::string number(double value) {
-  if (!std::isfinite(value)) return {};
-  std::array<char, 64> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
 }
 
 std::string variable_name(std::string_view label) {
@@ -93,7 +83,8 @@ std::vector<std::string> alert_environment(const AlertNotification& notification
       "JETMEM_ALERT=" + name_of(notification.alert),
       "JETMEM_SEVERITY=" + name_of(notification.severity),
       "JETMEM_STATE=" + std::string(change_name(notification.change)),
-      "JETMEM_VALUE=" + number(notification.value),
+      "JETMEM_VALUE=" +
+          (std::isfinite(notification.value) ? shortest_number(notification.value) : std::string()),
       "JETMEM_AT=" +
           (notification.wall > Nanoseconds(0) ? utc_time(notification.wall) : std::string()),
       "JETMEM_SUMMARY=" + line_of(notification.summary),

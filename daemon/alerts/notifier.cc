@@ -21,7 +21,7 @@ constexpr std::size_t kFirstLine = 200;
 // Between checks whether a hanging program is gone.
 constexpr Nanoseconds kWedgedPollInterval = std::chrono::seconds(5);
 
-constexpr std::array kMetrics{
+constexpr std::array kNotifierMetrics{
     counter("jetmem_notifications_total",
             "Notifications sent by running alerts.program, by result: ok; not_started (no such "
             "program), failed (it exited with an error), timeout (killed at alerts.deadline), "
@@ -44,7 +44,13 @@ constexpr std::array kMetrics{
           "Processes that alerts.program left running when it ended. They count towards the limits "
           "of the daemon's unit, so it is not started again until they are gone."),
 };
-enum Metric : std::size_t { kCalled, kDropped, kWaiting, kWedged, kOrphanProcesses };
+enum NotifierMetric : std::size_t {
+  kCalled,
+  kDroppedNotifications,
+  kWaiting,
+  kWedged,
+  kOrphanProcesses
+};
 
 // A file in memory, read from its beginning: unlike a pipe it takes everything at once.
 Result<UniqueFd> as_file(const std::string& text) {
@@ -353,17 +359,18 @@ void Notifier::set_deadline(bool on) {
 void Notifier::write(SampleWriter& out) const {
   if (!on()) return;
   for (std::size_t i = 0; i < kCalls; ++i) {
-    out.put(kMetrics[kCalled], static_cast<double>(calls_[i]), kCallNames[i]);
+    out.put(kNotifierMetrics[kCalled], static_cast<double>(calls_[i]), kCallNames[i]);
   }
   for (std::size_t i = 0; i < kDrops; ++i) {
-    out.put(kMetrics[kDropped], static_cast<double>(drops_[i]), kDropNames[i]);
+    out.put(kNotifierMetrics[kDroppedNotifications], static_cast<double>(drops_[i]), kDropNames[i]);
   }
-  out.put(kMetrics[kWaiting], static_cast<double>(waiting_.size()));
-  out.put(kMetrics[kWedged], child_.wedged() ? 1 : 0);
-  if (orphan_count_) out.put(kMetrics[kOrphanProcesses], static_cast<double>(*orphan_count_));
+  out.put(kNotifierMetrics[kWaiting], static_cast<double>(waiting_.size()));
+  out.put(kNotifierMetrics[kWedged], child_.wedged() ? 1 : 0);
+  if (orphan_count_)
+    out.put(kNotifierMetrics[kOrphanProcesses], static_cast<double>(*orphan_count_));
   write_state_file_failures(out, state_file_);
 }
 
-std::span<const Descriptor> notifier_metrics() { return kMetrics; }
+std::span<const Descriptor> notifier_metrics() { return kNotifierMetrics; }
 
 }  // namespace jetmem

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxConfigErrorsShown = 50;
 // A step later than this after its moment of the grid counts as of when it was.
 constexpr Nanoseconds kGridLateness = std::chrono::seconds(1);
 
-constexpr std::array kMetrics{
+constexpr std::array kRuleMetrics{
     gauge("jetmem_alert_state",
           "State of the alert on this device: 0 inactive, 1 pending, 2 firing; the worst of its "
           "series. jetmem alerts lists them.",
@@ -34,7 +34,8 @@ constexpr std::array kMetrics{
     gauge("jetmem_rules", "Rules that are evaluated. 0: no alert can fire."),
     gauge("jetmem_rule_config_errors",
           "Errors in the rules when they were last read; the journal of jetmemd and jetmem rules "
-          "check list them. Above 0, the rules without errors are evaluated after a start; after a reload "
+          "check list them. Above 0, the rules without errors are evaluated after a start; after a "
+          "reload "
           "the previous rules stay in force."),
     gauge("jetmem_rules_series", "Series that rules use and whose samples are kept."),
     gauge("jetmem_rules_series_refused",
@@ -48,7 +49,7 @@ constexpr std::array kMetrics{
     gauge("jetmem_rule_evaluation_duration_seconds",
           "Duration of the last evaluation of all rules."),
 };
-enum Metric {
+enum RuleMetric {
   kState,
   kUnknown,
   kTransitions,
@@ -71,7 +72,7 @@ std::uint64_t dropped_of(const RuleEngine& engine) {
 
 }  // namespace
 
-std::span<const Descriptor> RuleEvaluator::metrics() { return kMetrics; }
+std::span<const Descriptor> RuleEvaluator::metrics() { return kRuleMetrics; }
 
 RuleEvaluator::RuleEvaluator(const Options& options, const Clock& clock, Log& log,
                              const Sampler& sampler, OnTransition on_transition)
@@ -327,15 +328,16 @@ void RuleEvaluator::write(SampleWriter& out) const {
     const std::string_view severity = severity_name(rules[i].severity);
     // Nobody has looked yet: an alert that was kept is known, the others' absence is not.
     if (engine_->steps() == 0 && evaluated.instances.empty()) continue;
-    out.put(kMetrics[kState], static_cast<int>(evaluated.state()), rules[i].name, severity);
+    out.put(kRuleMetrics[kState], static_cast<int>(evaluated.state()), rules[i].name, severity);
   }
   for (std::size_t i = 0; i < rules.size() && engine_->steps() > 0; ++i) {
     const RuleEngine::Evaluation& evaluated = engine_->evaluated(i);
     const bool unknown = !evaluated.blind.empty() || !evaluated.unknown.empty();
-    out.put(kMetrics[kUnknown], unknown ? 1 : 0, rules[i].name, severity_name(rules[i].severity));
+    out.put(kRuleMetrics[kUnknown], unknown ? 1 : 0, rules[i].name,
+            severity_name(rules[i].severity));
   }
-  const auto put = [&](Metric metric, auto value) {
-    out.put(kMetrics[metric], static_cast<double>(value));
+  const auto put = [&](RuleMetric metric, auto value) {
+    out.put(kRuleMetrics[metric], static_cast<double>(value));
   };
   put(kTransitions, transitions_);
   put(kDropped, dropped());
@@ -345,7 +347,7 @@ void RuleEvaluator::write(SampleWriter& out) const {
   put(kRefused, engine_->refused_series());
   put(kMemory, engine_->bytes());
   put(kSteps, steps());
-  if (steps() > 0) out.put(kMetrics[kStepSeconds], to_seconds(last_duration_));
+  if (steps() > 0) out.put(kRuleMetrics[kStepSeconds], to_seconds(last_duration_));
   state_store_.write(out);
 }
 

@@ -19,8 +19,6 @@ constexpr std::string_view kName = "capture";
 constexpr std::uint32_t kMostTries = 3;
 // Of several boots within capture.interval.
 constexpr std::uint64_t kMostOfInterval = 3;
-// Before jetmem was written no clock was right.
-constexpr Nanoseconds kPlausible = std::chrono::seconds(1'700'000'000);
 // After one that came to nothing.
 constexpr Nanoseconds kAfterFailure = std::chrono::minutes(5);
 // So old a one is not begun anew after a restart.
@@ -329,7 +327,8 @@ std::uint64_t IncidentCapture::recent_bundles() const {
   const Nanoseconds now = clock_.wall();
   return static_cast<std::uint64_t>(
       std::count_if(seen_->written.begin(), seen_->written.end(), [&](Nanoseconds written) {
-        if (now < kPlausible) return written < kPlausible && clock_.boot() < settings_.interval;
+        if (now < kFirstPlausibleTime)
+          return written < kFirstPlausibleTime && clock_.boot() < settings_.interval;
         return written <= now && now - written < settings_.interval;
       }));
 }

@@ -14,7 +14,7 @@ constexpr std::uint64_t kFrames = 2;
 // The program itself, and with CUDA what a context takes of ordinary memory.
 constexpr std::uint64_t kProgram = 64U << 20;
 constexpr std::uint64_t kProgramWithCuda = 256U << 20;
-constexpr std::size_t kMaxText = 64U << 10;
+constexpr std::size_t kMaxCgroupFile = 64U << 10;
 constexpr std::size_t kMaxDepth = 64;
 
 // The files of a cgroup; they are called otherwise in the first version.
@@ -27,14 +27,14 @@ struct Hierarchy {
 
 // Nothing for "max", or where there is none: the root has no limit.
 std::optional<std::uint64_t> number_in(const std::string& path) {
-  const auto text = read_small_file(path, kMaxText);
+  const auto text = read_small_file(path, kMaxCgroupFile);
   if (!text) return std::nullopt;
   std::string_view rest = *text;
   return parse_u64(rest.substr(0, rest.find('\n')));
 }
 
 std::uint64_t cache_in(const std::string& path, std::string_view name) {
-  const auto text = read_small_file(path, kMaxText);
+  const auto text = read_small_file(path, kMaxCgroupFile);
   if (!text) return 0;
   std::string_view rest = *text;
   while (!rest.empty()) {
@@ -92,7 +92,7 @@ std::string own_path(std::string_view text, bool& first_version) {
 }  // namespace
 
 std::optional<std::uint64_t> cgroup_headroom(const std::string& root) {
-  const auto text = read_small_file(root + "/proc/self/cgroup", kMaxText);
+  const auto text = read_small_file(root + "/proc/self/cgroup", kMaxCgroupFile);
   if (!text) return std::nullopt;
   bool first_version = false;
   std::string path = own_path(*text, first_version);

@@ -18,11 +18,11 @@ namespace jetmem {
 namespace {
 
 // Where a captured tree keeps the text, and so what the source looks for.
-constexpr std::string_view kPath = "/jetmem/nvml";
+constexpr std::string_view kNvmlPath = "/jetmem/nvml";
 // After a run that failed. One that is answered "nothing here" need not be asked again for long: a
 // reload of the settings asks at once.
-constexpr Nanoseconds kFirstPause = std::chrono::minutes(1);
-constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
+constexpr Nanoseconds kNvmlFirstPause = std::chrono::minutes(1);
+constexpr Nanoseconds kNvmlLongestPause = std::chrono::hours(1);
 constexpr Nanoseconds kNothingPause = std::chrono::hours(1);
 constexpr Nanoseconds kShowThreshold = std::chrono::seconds(2);
 
@@ -39,7 +39,7 @@ NvmlProgram::NvmlProgram(const ProgramContext& context, NvmlProgramOptions optio
       child_(context.clock, context.spawner,
              {[this](std::string_view bytes) { on_output(bytes); },
               [this](const ChildEnd& end) { on_end(end); }}),
-      backoff_(kFirstPause, kLongestPause) {
+      backoff_(kNvmlFirstPause, kNvmlLongestPause) {
   if (options_.program.empty()) options_.program = find_companion("jetmem-nvml");
 }
 
@@ -158,7 +158,7 @@ void NvmlProgram::on_output(std::string_view bytes) {
   has_peer_process_ = true;
   if (!take_prefix(line, "pid ")) return;
   const auto pid = parse_u64(line);
-  if (pid && *pid < (1U << 22)) {
+  if (pid && *pid < kMaxPid) {
     // Systemd ends it a little later; by then it should have ended itself.
     child_.set_peer_process(static_cast<pid_t>(*pid), name(), started_ + options_.deadline);
   }
@@ -188,7 +188,7 @@ void NvmlProgram::on_end(const ChildEnd& end) {
     return;
   }
   snapshot_.clear();
-  snapshot_.add(kPath, text_.view(), 0);
+  snapshot_.add(kNvmlPath, text_.view(), 0);
   const auto ok = parse_nvml(text_.view(), look_);
   if (!ok && ok.error().code == Errc::kUnavailable) {
     // The program did what it should: no failure of its own.

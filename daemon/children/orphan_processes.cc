@@ -18,7 +18,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kMaxText = 256U << 10;
+constexpr std::size_t kMaxProcFile = 256U << 10;
 constexpr int kMostGenerations = 32;
 
 struct Process {
@@ -28,7 +28,7 @@ struct Process {
 };
 
 std::string file_of(pid_t pid, const char* name) {
-  auto text = read_small_file("/proc/" + std::to_string(pid) + "/" + name, kMaxText);
+  auto text = read_small_file("/proc/" + std::to_string(pid) + "/" + name, kMaxProcFile);
   return text ? std::move(*text) : std::string();
 }
 

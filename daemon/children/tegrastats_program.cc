@@ -16,9 +16,9 @@ namespace {
 using std::chrono::milliseconds;
 
 // Where a captured tree keeps the line, and so what the source looks for.
-constexpr std::string_view kPath = "/jetmem/tegrastats";
-constexpr Nanoseconds kFirstPause = std::chrono::seconds(1);
-constexpr Nanoseconds kLongestPause = std::chrono::minutes(5);
+constexpr std::string_view kTegrastatsPath = "/jetmem/tegrastats";
+constexpr Nanoseconds kTegrastatsFirstPause = std::chrono::seconds(1);
+constexpr Nanoseconds kTegrastatsLongestPause = std::chrono::minutes(5);
 // One that prints for so long is sound: when it ends after all, it is started again soon.
 constexpr Nanoseconds kSound = std::chrono::minutes(1);
 // More than three intervals without a line, which make the source stale.
@@ -60,7 +60,7 @@ TegrastatsProgram::TegrastatsProgram(const ProgramContext& context)
               [this](const ChildEnd& end) {
                 abandon_run(ChildProcessFailure::kExited, "tegrastats " + end.how);
               }}),
-      backoff_(kFirstPause, kLongestPause) {}
+      backoff_(kTegrastatsFirstPause, kTegrastatsLongestPause) {}
 
 std::string_view TegrastatsProgram::source() const { return TegrastatsSource::kInfo.name; }
 
@@ -171,7 +171,7 @@ void TegrastatsProgram::on_output(std::string_view bytes) {
 void TegrastatsProgram::hand_over() {
   handed_over_ = clock_.mono();
   snapshot_.clear();
-  snapshot_.add(kPath, line_.line(), 0);
+  snapshot_.add(kTegrastatsPath, line_.line(), 0);
   line_.take();
   done_(source(), &snapshot_, Nanoseconds(0));
 }

@@ -14,13 +14,13 @@ namespace {
 
 constexpr const char* kSystemBus = "unix:path=/run/dbus/system_bus_socket";
 
-struct Answer {
+struct Reply {
   bool came = false;
   SystemState state = SystemState::kUnknown;
 };
 
 int on_reply(sd_bus_message* reply, void* data, sd_bus_error*) {
-  auto* answer = static_cast<Answer*>(data);
+  auto* answer = static_cast<Reply*>(data);
   answer->came = true;
   const char* state = nullptr;
   if (sd_bus_message_is_method_error(reply, nullptr) > 0) return 0;
@@ -54,7 +54,7 @@ SystemState query_system_state(std::chrono::milliseconds timeout, const std::str
   const char* given = std::getenv("DBUS_SYSTEM_BUS_ADDRESS");
   const char* at = given != nullptr ? given : kSystemBus;
   if (!address.empty()) at = address.c_str();
-  Answer answer;
+  Reply answer;
   int ok = sd_bus_set_address(opened, at);
   if (ok >= 0) ok = sd_bus_set_bus_client(opened, 1);
   if (ok >= 0) ok = sd_bus_start(opened);

@@ -20,12 +20,11 @@ constexpr Nanoseconds kShowThreshold = std::chrono::seconds(2);
 constexpr Nanoseconds kOrphanPollInterval = std::chrono::seconds(5);
 // One that was killed is looked for so often, until its window is closed.
 constexpr Nanoseconds kLook = std::chrono::milliseconds(200);
-constexpr std::array kGroups{ProbeGroup::kMemory, ProbeGroup::kCuda};
 constexpr std::uint16_t kMaxSkips = kProbeGroups * ProbeSkips::kReasons;
 // By then one behind systemd's socket has said which process it is.
 constexpr Nanoseconds kIntroduction = std::chrono::seconds(1);
 
-constexpr std::array kMetrics{
+constexpr std::array kProbeMetrics{
     counter("jetmem_probe_skips_total",
             "Times that a group of probes was skipped, by reason. previous_run_unfinished: the "
             "previous run is still there; backoff: jetmem-probe failed and is retried at growing "
@@ -133,7 +132,7 @@ void ProbeProgram::stop() {
   schedule_.cancel();
   turn_.reset();
   logged_wedged_ = false;
-  for (const ProbeGroup group : kGroups) skips_.forget(group);
+  for (const ProbeGroup group : kProbeGroupList) skips_.forget(group);
   results_.clear();
   check_window(clock_.boot());
   arm();
@@ -405,23 +404,24 @@ void ProbeProgram::write(SampleWriter& out) const {
       runner_.wedged() || (state_store_.has_orphan() && now - started_ > settings_.deadline);
   write_child_process_stats(out, name(), stats);
   probe_stats_.write(out, now, {enabled_, enabled_ && schedule_.cuda()});
-  for (const ProbeGroup group : kGroups) {
+  for (const ProbeGroup group : kProbeGroupList) {
     const std::string_view group_name = probe_group_name(group);
     for (std::size_t reason = 0; reason < ProbeSkips::kReasons; ++reason) {
-      out.put(kMetrics[kSkips], static_cast<double>(skips_.count(group, reason)), group_name,
+      out.put(kProbeMetrics[kSkips], static_cast<double>(skips_.count(group, reason)), group_name,
               ProbeSkips::name(reason));
     }
-    out.put(kMetrics[kRunning], running_ == group ? 1 : 0, group_name);
+    out.put(kProbeMetrics[kRunning], running_ == group ? 1 : 0, group_name);
     if (results_.is_shown(group, schedule_, now)) {
-      out.put(kMetrics[kAge], to_seconds(results_.age(group, now)), group_name);
+      out.put(kProbeMetrics[kAge], to_seconds(results_.age(group, now)), group_name);
     }
     if (!enabled_ || (group == ProbeGroup::kCuda && !schedule_.cuda())) continue;
-    out.put(kMetrics[kInterval], to_seconds(schedule_.interval(group)), group_name);
+    out.put(kProbeMetrics[kInterval], to_seconds(schedule_.interval(group)), group_name);
   }
-  if (const auto all = window_.events()) out.put(kMetrics[kSideEffects], static_cast<double>(*all));
+  if (const auto all = window_.events())
+    out.put(kProbeMetrics[kSideEffects], static_cast<double>(*all));
   write_state_file_failures(out, state_store_.file());
 }
 
-std::span<const Descriptor> probe_program_metrics() { return kMetrics; }
+std::span<const Descriptor> probe_program_metrics() { return kProbeMetrics; }
 
 }  // namespace jetmem

@@ -23,7 +23,6 @@ namespace {
 
 // Of the deadline, by which the program ends itself before it is killed.
 constexpr int kEarlierShare = 10;
-constexpr std::uint64_t kMaxPid = 1U << 22;
 
 std::chrono::seconds own_deadline(std::chrono::milliseconds deadline) {
   const auto earlier =

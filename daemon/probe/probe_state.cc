@@ -14,8 +14,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kComm = "jetmem-probe";
-constexpr std::uint64_t kMaxPid = 1U << 22;
-constexpr std::array kGroups{ProbeGroup::kMemory, ProbeGroup::kCuda};
 
 std::uint64_t count_of(const Json& json) {
   if (!json.is_number_unsigned()) throw Json::other_error::create(501, "not a count", &json);
@@ -31,7 +29,7 @@ Nanoseconds time_of(const Json& json) {
 
 SavedProbes from_json(const Json& json) {
   SavedProbes state;
-  for (const ProbeGroup group : kGroups) {
+  for (const ProbeGroup group : kProbeGroupList) {
     const Json& from = json.at("groups").at(std::string(probe_group_name(group)));
     auto& to = state.schedule.groups[static_cast<std::size_t>(group)];
     if (!from.at("last").is_null()) to.last = time_of(from.at("last"));
@@ -80,7 +78,7 @@ std::optional<ProbeProcess> find_probe_process(pid_t pid) {
 
 std::string to_text(const SavedProbes& state) {
   Json groups;
-  for (const ProbeGroup group : kGroups) {
+  for (const ProbeGroup group : kProbeGroupList) {
     const auto& from = state.schedule.groups[static_cast<std::size_t>(group)];
     groups[std::string(probe_group_name(group))] = {
         {"last", from.last ? Json(from.last->count()) : Json(nullptr)},

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kLongestName = 64;
 constexpr Nanoseconds kLately = std::chrono::hours(6);
-constexpr Nanoseconds kDay = std::chrono::hours(24);
+constexpr Nanoseconds kStatsDay = std::chrono::hours(24);
 constexpr std::uint16_t kMax = ProbeStats::kMaxEntries;
 
-constexpr std::array kMetrics{
+constexpr std::array kProbeStatsMetrics{
     counter("jetmem_probe_runs_total",
             "Probes of this kind of memory since the daemon started, by how they ended. failed: "
             "the test allocation failed, or jetmem-probe hung or exited during it; mismatch: CPU "
@@ -38,7 +38,7 @@ constexpr std::array kMetrics{
             "Results not counted: their kind is unknown, or there were too many new targets within "
             "a day."),
 };
-enum Metric : std::size_t { kRuns, kFailures, kSinceSuccess, kMismatchedWords, kDropped };
+enum ProbeStatsMetric : std::size_t { kRuns, kFailures, kSinceSuccess, kMismatchedWords, kDropped };
 
 // Always shown, so that their growth from nothing is seen; the others from their first time on.
 bool is_always_shown(ProbeState state) {
@@ -56,7 +56,7 @@ bool ProbeStats::is_known(std::string_view kind, std::string_view target) const 
 }
 
 std::size_t ProbeStats::new_today(Nanoseconds now) const {
-  return now - day_ >= kDay ? 0 : new_targets_;
+  return now - day_ >= kStatsDay ? 0 : new_targets_;
 }
 
 bool ProbeStats::takes(const ProbeRun& run, Nanoseconds now) const {
@@ -87,7 +87,7 @@ ProbeStats::Entry* ProbeStats::add(std::string kind, std::string target, Nanosec
   const auto group = probe_group_of(kind);
   if (!group) return nullptr;
   if (!target.empty()) {
-    if (now - day_ >= kDay) {
+    if (now - day_ >= kStatsDay) {
       day_ = now;
       new_targets_ = 0;
     }
@@ -151,8 +151,8 @@ std::optional<ProbeStats::Change> ProbeStats::result(const ProbeRun::Probe& prob
 }
 
 void ProbeStats::write(SampleWriter& out, Nanoseconds now, SwitchedOn on) const {
-  const auto put = [&](Metric metric, const Entry& entry, double value, auto... label) {
-    out.put(kMetrics[metric], value, entry.kind, entry.target, label...);
+  const auto put = [&](ProbeStatsMetric metric, const Entry& entry, double value, auto... label) {
+    out.put(kProbeStatsMetrics[metric], value, entry.kind, entry.target, label...);
   };
   for (const Entry& entry : entries_) {
     for (std::size_t i = 0; i < kProbeStates; ++i) {
@@ -172,9 +172,9 @@ void ProbeStats::write(SampleWriter& out, Nanoseconds now, SwitchedOn on) const 
       put(kMismatchedWords, entry, static_cast<double>(*entry.mismatched_words));
     }
   }
-  out.put(kMetrics[kDropped], static_cast<double>(dropped_));
+  out.put(kProbeStatsMetrics[kDropped], static_cast<double>(dropped_));
 }
 
-std::span<const Descriptor> probe_stats_metrics() { return kMetrics; }
+std::span<const Descriptor> probe_stats_metrics() { return kProbeStatsMetrics; }
 
 }  // namespace jetmem

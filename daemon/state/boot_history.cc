@@ -12,9 +12,7 @@ namespace jetmem {
 namespace {
 
 using boot::Boot;
-using boot::Change;
 using boot::DeviceEnd;
-using boot::History;
 using boot::Mark;
 using boot::Moment;
 using boot::RunEnd;
@@ -41,7 +39,7 @@ constexpr const char* kChanged = "c975a1090f0143cb8e6497f78ee31f09";
 constexpr const char* kMarked = "40b54f53188a462d9d0ab3adca975eac";
 constexpr const char* kProblem = "e748cff9f6f543049391c8cd14ca9004";
 
-std::string bounded(const std::string& text) { return printable(text, History::kMaxValue); }
+std::string bounded(const std::string& text) { return printable(text, boot::History::kMaxValue); }
 
 }  // namespace
 
@@ -165,7 +163,8 @@ bool BootHistory::begin_run() {
                                                     : DeviceEnd::kUnknown;
       if (before.end == DeviceEnd::kUnclean) ++history_.unclean_boots;
     }
-    if (history_.boots.size() == History::kMaxBoots) history_.boots.erase(history_.boots.begin());
+    if (history_.boots.size() == boot::History::kMaxBoots)
+      history_.boots.erase(history_.boots.begin());
     Boot& boot = history_.boots.emplace_back();
     boot.number = number;
     boot.id = id;
@@ -206,7 +205,7 @@ void BootHistory::note(What what, const std::string& given) {
   const std::string from = std::exchange(known_[index], value);
   if (from.empty() || from == value) return;  // known for the first time, or no other
   ++history_.changes_seen[index];
-  if (history_.changes.size() == History::kMaxChanges) {
+  if (history_.changes.size() == boot::History::kMaxChanges) {
     history_.changes.erase(history_.changes.begin());
   }
   history_.changes.push_back({history_.boots.back().number, now(), what, from, value});
@@ -271,7 +270,7 @@ void BootHistory::note_crash(const BootFacts& facts) {
   boot.checked = true;
   std::size_t count = is_sure ? 0 : known.size();
   for (const PstoreRecord& record : facts.records) {
-    if (record.unreadable || count == History::kMaxDigests) continue;
+    if (record.unreadable || count == boot::History::kMaxDigests) continue;
     if (!is_sure && is_known(record)) continue;
     if (count == known.size()) known.push_back(0);
     dirty_ = dirty_ || known[count] != record.digest;
@@ -281,8 +280,8 @@ void BootHistory::note_crash(const BootFacts& facts) {
   known.resize(count);
 }
 
-// Once it is known what the chip and pstore say, or will not be. The summary of a boot is logged by the
-// first run that lives long enough.
+// Once it is known what the chip and pstore say, or will not be. The summary of a boot is logged by
+// the first run that lives long enough.
 void BootHistory::log_restart() {
   logged_ = true;
   if (!std::exchange(history_.boots.back().reported, true)) {
@@ -403,7 +402,7 @@ bool BootHistory::check_clock() {
 void BootHistory::set_moments() {
   Boot& boot = history_.boots.back();
   boot.first = from_last_clock(history_, boot.id, boot.first);
-  for (Change& change : history_.changes) {
+  for (boot::Change& change : history_.changes) {
     if (change.boot == boot.number) change.at = from_last_clock(history_, boot.id, change.at);
   }
   if (history_.mark_at && history_.mark_boot == boot.id) {

@@ -9,9 +9,9 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/proc/sys/fs/file-nr"};
+constexpr std::array<std::string_view, 1> kFileNrPaths{"/proc/sys/fs/file-nr"};
 
-constexpr std::array kMetrics{
+constexpr std::array kFileNrMetrics{
     gauge("jetmem_file_handles",
           "Open file handles of the whole machine. At jetmem_file_handles_maximum no further file "
           "can be opened: find the process that leaks them.",
@@ -25,9 +25,9 @@ constexpr std::array kMetrics{
 const SourceInfo FileNrSource::kInfo{
     .name = "file_nr",
     .what = "open file handles of the machine",
-    .paths = kPaths,
+    .paths = kFileNrPaths,
     .interval = std::chrono::seconds(10),
-    .metrics = kMetrics,
+    .metrics = kFileNrMetrics,
 };
 
 Result<void> parse_file_nr(std::string_view text, FileNr& out) {
@@ -46,8 +46,8 @@ Result<void> parse_file_nr(std::string_view text, FileNr& out) {
 }
 
 void FileNrSource::write(SampleWriter& out, WriteContext& /*context*/) const {
-  out.put(kMetrics[0], reading_.allocated);
-  out.put(kMetrics[1], reading_.maximum);
+  out.put(kFileNrMetrics[0], reading_.allocated);
+  out.put(kFileNrMetrics[1], reading_.maximum);
 }
 
 }  // namespace jetmem

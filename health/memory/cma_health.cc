@@ -15,7 +15,7 @@ using kernel_log::EventKind;
 using kernel_log::Origin;
 using kernel_log::Tally;
 
-constexpr std::array kMetrics{
+constexpr std::array kCmaHealthMetrics{
     gauge("jetmem_cma_used_ratio",
           "Share of the contiguous memory area that drivers hold. Near 1 the next camera, display "
           "or codec buffer is refused. Programs that borrow the area do not count: they return it "
@@ -37,9 +37,9 @@ constexpr std::array kMetrics{
           "CmaFree divided by CmaTotal, all areas together. A low value alone is normal: programs "
           "borrow what drivers do not use. jetmem_cma_used_ratio shows what drivers hold."),
 };
-enum Metric { kUsed, kContiguity, kLargestRequest, kFrameFit, kFree };
+enum CmaMetric { kUsed, kContiguity, kLargestRequest, kFrameFit, kFree };
 
-constexpr std::array<std::string_view, 3> kSources{"meminfo", "cma", "kernel_log"};
+constexpr std::array<std::string_view, 3> kCmaHealthSources{"meminfo", "cma", "kernel_log"};
 
 double ratio(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
@@ -56,7 +56,7 @@ void write_free(SampleWriter& out, WriteContext& context, const Meminfo* meminfo
   const auto total = meminfo == nullptr ? std::nullopt : meminfo->find("CmaTotal");
   const auto free = meminfo == nullptr ? std::nullopt : meminfo->find("CmaFree");
   if (total && *total > 0 && free) {
-    out.put(kMetrics[kFree], ratio(*free, *total));
+    out.put(kCmaHealthMetrics[kFree], ratio(*free, *total));
   } else {
     context.absent.add(meminfo == nullptr ? "meminfo_unknown" : "no_cma");
   }
@@ -71,7 +71,7 @@ void write_request(SampleWriter& out, WriteContext& context, const Tally* tally)
   } else if (!page_size) {
     context.absent.add("page_size_unknown");
   } else {
-    out.put(kMetrics[kLargestRequest],
+    out.put(kCmaHealthMetrics[kLargestRequest],
             static_cast<double>(pages) * static_cast<double>(*page_size));
   }
 }
@@ -119,9 +119,9 @@ std::uint64_t required_contiguous_bytes(std::uint64_t size, std::uint64_t frame,
   return std::max(frame <= size ? frame : 0, request <= size ? request : 0);
 }
 
-std::span<const std::string_view> CmaHealth::sources() const { return kSources; }
+std::span<const std::string_view> CmaHealth::sources() const { return kCmaHealthSources; }
 
-std::span<const Descriptor> CmaHealth::metrics() const { return kMetrics; }
+std::span<const Descriptor> CmaHealth::metrics() const { return kCmaHealthMetrics; }
 
 void CmaHealth::write(SampleWriter& out, WriteContext& context) {
   const auto* meminfo = context.readings.get<Meminfo>();
@@ -142,13 +142,13 @@ void CmaHealth::write_area(SampleWriter& out, WriteContext& context, const Cma& 
                            const Cma::Area& area, const Tally* tally) const {
   const std::string_view size_reason = area.total.value_or(0) == 0 ? "size_unknown" : "";
   if (const auto used = cma_used_ratio(area)) {
-    out.put(kMetrics[kUsed], *used, area.name);
+    out.put(kCmaHealthMetrics[kUsed], *used, area.name);
   } else {
     context.absent.add(size_reason.empty() ? "used_unknown" : size_reason);
   }
 
   if (const auto contiguity = cma_contiguity_ratio(area)) {
-    out.put(kMetrics[kContiguity], *contiguity, area.name);
+    out.put(kCmaHealthMetrics[kContiguity], *contiguity, area.name);
   } else if (!size_reason.empty()) {
     context.absent.add(size_reason);
   } else if (!area.largest_run) {
@@ -173,7 +173,7 @@ void CmaHealth::write_area(SampleWriter& out, WriteContext& context, const Cma& 
         tally == nullptr ? 0 : largest_failed_request(*tally, area, cma.areas);
     const std::uint64_t required = required_contiguous_bytes(*area.total, frame, request);
     if (required > 0) {
-      out.put(kMetrics[kFrameFit], ratio(*area.largest_run, required), area.name);
+      out.put(kCmaHealthMetrics[kFrameFit], ratio(*area.largest_run, required), area.name);
     } else {
       context.absent.add("area_too_small");
     }

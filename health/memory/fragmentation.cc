@@ -9,7 +9,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kFragmentationMetrics{
     gauge(
         "jetmem_buddy_unusable_ratio",
         "Share of the zone's free memory in blocks too small for a request of this order: 0 all is "
@@ -36,9 +36,15 @@ constexpr std::array kMetrics{
           "and series with cma=excluded are absent.",
           {"node", "zone"}, kMaxZoneSeries),
 };
-enum Metric { kUnusable, kFragmentation, kLargestOutsideCma, kBestOutsideCma, kFreeCmaKnown };
+enum FragmentationMetric {
+  kUnusable,
+  kFragmentation,
+  kLargestOutsideCma,
+  kBestOutsideCma,
+  kFreeCmaKnown
+};
 
-constexpr std::array<std::string_view, 2> kSources{"buddyinfo", "zoneinfo"};
+constexpr std::array<std::string_view, 2> kFragmentationSources{"buddyinfo", "zoneinfo"};
 constexpr std::string_view kIncluded = "included";
 constexpr std::string_view kExcluded = "excluded";
 constexpr double kWouldSucceed = -1;
@@ -83,10 +89,10 @@ void write_indices(SampleWriter& out, const ZoneId& zone, std::span<const std::u
   const Totals free(counts);
   std::uint64_t usable = free.pages;
   for (std::size_t order = 0; order < counts.size(); ++order) {
-    out.put(kMetrics[kUnusable], unusable(free, usable), zone.node, name, order, cma);
+    out.put(kFragmentationMetrics[kUnusable], unusable(free, usable), zone.node, name, order, cma);
     // An empty zone is short of memory: the kernel's 0, not "would succeed".
     const double index = usable > 0 ? kWouldSucceed : fragmentation(free, order);
-    out.put(kMetrics[kFragmentation], index, zone.node, name, order, cma);
+    out.put(kFragmentationMetrics[kFragmentation], index, zone.node, name, order, cma);
     usable -= counts[order] << order;
   }
 }
@@ -120,9 +126,9 @@ void without_cma(std::span<std::uint64_t> counts, std::uint64_t pages) {
   }
 }
 
-std::span<const std::string_view> Fragmentation::sources() const { return kSources; }
+std::span<const std::string_view> Fragmentation::sources() const { return kFragmentationSources; }
 
-std::span<const Descriptor> Fragmentation::metrics() const { return kMetrics; }
+std::span<const Descriptor> Fragmentation::metrics() const { return kFragmentationMetrics; }
 
 void Fragmentation::write(SampleWriter& out, WriteContext& context) {
   const auto* buddyinfo = context.readings.get<Buddyinfo>();
@@ -136,7 +142,7 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
 
     const Zoneinfo::Zone* const info = zoneinfo == nullptr ? nullptr : zoneinfo->find(zone.id);
     const bool known = info != nullptr && info->free_cma.has_value();
-    out.put(kMetrics[kFreeCmaKnown], known ? 1 : 0, zone.id.node, name);
+    out.put(kFragmentationMetrics[kFreeCmaKnown], known ? 1 : 0, zone.id.node, name);
     if (!known) {
       context.absent.add("free_cma_unknown", 2 * zone.orders + 1);
       all_known = false;
@@ -146,7 +152,7 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
     without_cma({outside.blocks.data(), outside.orders}, *info->free_cma);
     write_indices(out, zone.id, outside.counts(), kExcluded);
     if (const auto largest = outside.largest_free_order()) {
-      out.put(kMetrics[kLargestOutsideCma], *largest, zone.id.node, name);
+      out.put(kFragmentationMetrics[kLargestOutsideCma], *largest, zone.id.node, name);
       best = std::max(best.value_or(0), *largest);
     } else {
       context.absent.add("no_free_block_outside_cma");
@@ -155,9 +161,9 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
   if (!all_known) {
     context.absent.add("free_cma_unknown");
   } else if (best) {
-    out.put(kMetrics[kBestOutsideCma], *best);
+    out.put(kFragmentationMetrics[kBestOutsideCma], *best);
   } else if (!buddyinfo->zones.empty()) {
-    out.put(kMetrics[kBestOutsideCma], kNoBlock);
+    out.put(kFragmentationMetrics[kBestOutsideCma], kNoBlock);
   }
 }
 

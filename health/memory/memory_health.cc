@@ -8,7 +8,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kMemoryHealthMetrics{
     gauge("jetmem_memory_available_ratio",
           "Available memory as a share of all (MemAvailable divided by MemTotal): what programs, "
           "and an integrated GPU, can still allocate without swapping. Below a few percent the "
@@ -21,9 +21,9 @@ constexpr std::array kMetrics{
           "now: near 1 a program that sizes itself by cudaMemGetInfo believes that memory is full. "
           "Only where the GPU shares this memory."),
 };
-enum Metric { kAvailable, kFree, kHidden };
+enum MemoryMetric { kAvailableShare, kFreeShare, kHidden };
 
-constexpr std::array<std::string_view, 3> kSources{"meminfo", "nvmap", "nvml"};
+constexpr std::array<std::string_view, 3> kMemoryHealthSources{"meminfo", "nvmap", "nvml"};
 
 bool has_shared_gpu(const WriteContext& context, const Meminfo& meminfo) {
   if (context.readings.get<Nvmap>() != nullptr || meminfo.find("NvMapMemUsed")) return true;
@@ -46,36 +46,36 @@ std::optional<double> hidden_share(std::uint64_t available, std::uint64_t free) 
   return static_cast<double>(available - free) / static_cast<double>(available);
 }
 
-std::span<const std::string_view> MemoryHealth::sources() const { return kSources; }
+std::span<const std::string_view> MemoryHealth::sources() const { return kMemoryHealthSources; }
 
-std::span<const Descriptor> MemoryHealth::metrics() const { return kMetrics; }
+std::span<const Descriptor> MemoryHealth::metrics() const { return kMemoryHealthMetrics; }
 
 void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
   const auto* meminfo = context.readings.get<Meminfo>();
   if (meminfo == nullptr) {
-    context.absent.add("meminfo_unknown", kMetrics.size());
+    context.absent.add("meminfo_unknown", kMemoryHealthMetrics.size());
     return;
   }
   const auto total = meminfo->find("MemTotal");
   const auto available = meminfo->find("MemAvailable");
   const auto free = meminfo->find("MemFree");
-  const auto put_share = [&](Metric metric, const std::optional<std::uint64_t>& part) {
+  const auto put_share = [&](MemoryMetric metric, const std::optional<std::uint64_t>& part) {
     const auto share = part && total ? share_of_memory(*part, *total) : std::nullopt;
     if (share) {
-      out.put(kMetrics[metric], *share);
+      out.put(kMemoryHealthMetrics[metric], *share);
     } else {
       context.absent.add(part && total ? "inconsistent" : "not_printed");
     }
   };
-  put_share(kAvailable, available);
-  put_share(kFree, free);
+  put_share(kAvailableShare, available);
+  put_share(kFreeShare, free);
 
   if (!has_shared_gpu(context, *meminfo)) {
     context.absent.add("no_shared_gpu");
   } else if (!available || !free) {
     context.absent.add("not_printed");
   } else if (const auto hidden = hidden_share(*available, *free)) {
-    out.put(kMetrics[kHidden], *hidden);
+    out.put(kMemoryHealthMetrics[kHidden], *hidden);
   } else {
     context.absent.add("nothing_available");
   }

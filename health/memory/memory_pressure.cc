@@ -7,14 +7,14 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kMemoryPressureMetrics{
     gauge("jetmem_memory_pressure_level",
           "Memory pressure: 0 none; 1 the kernel reclaims caches, normal for a moment; 2 programs "
           "stall on memory; 3 almost everything stalls. From pressure stall information and zone "
           "watermarks."),
 };
 
-constexpr std::array<std::string_view, 2> kSources{"pressure", "zoneinfo"};
+constexpr std::array<std::string_view, 2> kMemoryPressureSources{"pressure", "zoneinfo"};
 
 // What a request finds in the zone.
 std::uint64_t usable(const Zoneinfo::Zone& zone, bool movable) {
@@ -59,15 +59,15 @@ std::optional<PressureLevel> pressure_level(const Pressure* pressure, const Zone
   return std::max(waited, left);
 }
 
-std::span<const std::string_view> MemoryPressure::sources() const { return kSources; }
+std::span<const std::string_view> MemoryPressure::sources() const { return kMemoryPressureSources; }
 
-std::span<const Descriptor> MemoryPressure::metrics() const { return kMetrics; }
+std::span<const Descriptor> MemoryPressure::metrics() const { return kMemoryPressureMetrics; }
 
 void MemoryPressure::write(SampleWriter& out, WriteContext& context) {
   const auto level =
       pressure_level(context.readings.get<Pressure>(), context.readings.get<Zoneinfo>());
   if (level) {
-    out.put(kMetrics[0], *level);
+    out.put(kMemoryPressureMetrics[0], *level);
   } else {
     context.absent.add("inputs_unknown");
   }

@@ -24,11 +24,6 @@ std::uint64_t bytes_with_wal(const std::string& file) {
   return file_bytes(file) + file_bytes(file + "-wal");
 }
 
-bool exists(const std::string& file) {
-  struct stat status {};
-  return ::lstat(file.c_str(), &status) == 0;
-}
-
 std::int64_t changed_at(const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return 0;
@@ -51,6 +46,11 @@ std::optional<std::string> oldest_damaged(const std::string& file) {
 }
 
 }  // namespace
+
+bool exists(const std::string& file) {
+  struct stat status {};
+  return ::lstat(file.c_str(), &status) == 0;
+}
 
 std::uint64_t file_bytes(const std::string& file) {
   struct stat status {};

@@ -19,11 +19,6 @@ namespace {
 // A file that was carried here by somebody is not trusted to be what it says.
 constexpr int kMostLength = 8 << 20;
 
-bool exists(const std::string& file) {
-  struct stat status {};
-  return ::lstat(file.c_str(), &status) == 0;
-}
-
 // SQLite writes into what lies beside a database that is only read, and gives it to the database's
 // owner: where that is another user, it must not be a file of ours under a second name.
 Result<void> check_beside(const std::string& file, uid_t owner) {
@@ -169,7 +164,8 @@ Result<void> HistoryStore::Connection::open_to_write() {
     JETMEM_ASSIGN(const auto name, jetmem::quarantine(options.file, why, messages));
     damaged_ = false;
     ++aside;
-    messages.push_back(opened.error().message + ": quarantined as " + name + "; started a new file");
+    messages.push_back(opened.error().message + ": quarantined as " + name +
+                       "; started a new file");
   }
   JETMEM_ASSIGN(identity_, snapshot());
   return begin_boot_again();
@@ -339,7 +335,8 @@ Result<void> HistoryStore::Connection::ready() {
     JETMEM_ASSIGN(const auto name,
                   jetmem::quarantine(options.file, QuarantineReason::kDamaged, messages));
     ++aside;
-    messages.push_back(options.file + " is damaged: quarantined as " + name + "; started a new file");
+    messages.push_back(options.file + " is damaged: quarantined as " + name +
+                       "; started a new file");
     return open_to_write();
   }
   return {};

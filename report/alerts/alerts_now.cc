@@ -12,8 +12,6 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMaxConfigErrors = 100;
-// A clock before 2020 was never set.
-constexpr Nanoseconds kPlausible = std::chrono::seconds(1'577'836'800);
 
 // The next alert, in the place of an earlier one, whose memory is used again.
 AlertsNow::Alert* next_alert(AlertsNow& out) {
@@ -141,7 +139,7 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
   AlertsAnswer out;
   out.evaluated_since_boot = to_seconds(now.evaluated);
   const Nanoseconds wall = now.evaluated + now.wall_offset;
-  if (wall >= kPlausible) out.evaluated_wall = to_seconds(wall);
+  if (wall >= kFirstPlausibleTime) out.evaluated_wall = to_seconds(wall);
   out.interval_seconds = seconds_of(texts.interval);
   out.steps = now.steps;
   out.alerts_omitted = now.alerts_omitted;

@@ -10,8 +10,6 @@
 namespace jetmem {
 namespace {
 
-using Answer = CmaAnswer;
-
 constexpr std::array<std::string_view, 3> kRefusals{"cma_alloc_failure", "dma_alloc_failure",
                                                     "cma_busy"};
 
@@ -25,10 +23,10 @@ std::set<std::string> area_names(const SampleSet& samples) {
   return names;
 }
 
-Answer::Area area_of(const DeviceNow& now, const std::string& name) {
+CmaAnswer::Area area_of(const DeviceNow& now, const std::string& name) {
   const SampleSet::Match match{{"area", name}};
   const auto value = [&](const char* family) { return now.samples.value(family, match); };
-  Answer::Area area;
+  CmaAnswer::Area area;
   area.name = printable(name, 64);
   area.bytes = value("jetmem_cma_area_bytes");
   area.used_bytes = value("jetmem_cma_used_bytes");
@@ -56,17 +54,17 @@ Answer::Area area_of(const DeviceNow& now, const std::string& name) {
   return area;
 }
 
-void add_failures(Answer& answer, const DeviceNow& now) {
+void add_failures(CmaAnswer& answer, const DeviceNow& now) {
   for (const EventRecord& event : now.events) {
     const bool refused =
         event.what == EventWhat::kKernel && event.origin != "probe" &&
         std::find(kRefusals.begin(), kRefusals.end(), event.kind) != kRefusals.end();
     if (!refused) continue;
-    if (answer.failures.size() == Answer::kMaxFailures) {
+    if (answer.failures.size() == CmaAnswer::kMaxFailures) {
       ++answer.failures_omitted;
       continue;
     }
-    Answer::Failure failure;
+    CmaAnswer::Failure failure;
     failure.kind = event.kind;
     failure.subject = printable(event.subject, 64);
     failure.summary = printable(event.summary, 300);
@@ -77,11 +75,11 @@ void add_failures(Answer& answer, const DeviceNow& now) {
   }
 }
 
-void advise(Answer& answer) {
+void advise(CmaAnswer& answer) {
   bool fragmented = false;
   bool full = false;
   bool small = false;
-  for (const Answer::Area& area : answer.areas) {
+  for (const CmaAnswer::Area& area : answer.areas) {
     if (!area.required_bytes || !area.frame_fit_ratio || *area.frame_fit_ratio >= 1) continue;
     if (area.bytes && *area.bytes < *area.required_bytes) {
       small = true;
@@ -115,7 +113,7 @@ void advise(Answer& answer) {
 }
 
 // Yes, no, or unknown: a source without values proves nothing.
-void print_whether(Answer& answer, const DeviceNow& now, const std::optional<double>& count) {
+void print_whether(CmaAnswer& answer, const DeviceNow& now, const std::optional<double>& count) {
   if (answer.total_bytes.value_or(0) > 0 || !answer.areas.empty() || count.value_or(0) > 0) {
     answer.has_cma = true;
     return;
@@ -137,7 +135,7 @@ void print_whether(Answer& answer, const DeviceNow& now, const std::optional<dou
 }  // namespace
 
 CmaAnswer cma_answer(const DeviceNow& now) {
-  Answer answer;
+  CmaAnswer answer;
   answer.from = answer_from(now);
   const SampleSet& samples = now.samples;
   answer.total_bytes = samples.meminfo("CmaTotal");
@@ -146,7 +144,7 @@ CmaAnswer cma_answer(const DeviceNow& now) {
   answer.calls_succeeded = samples.value("jetmem_vmstat_cma_alloc_success_total");
   answer.largest_request_bytes = samples.value("jetmem_cma_largest_request_bytes");
   for (const std::string& name : area_names(samples)) {
-    if (answer.areas.size() == Answer::kMaxAreas) {
+    if (answer.areas.size() == CmaAnswer::kMaxAreas) {
       ++answer.areas_omitted;
     } else {
       answer.areas.push_back(area_of(now, name));
@@ -169,7 +167,7 @@ CmaAnswer cma_answer(const DeviceNow& now) {
   return answer;
 }
 
-void describe(json::Fields& v, Answer::Area& area) {
+void describe(json::Fields& v, CmaAnswer::Area& area) {
   v("area", area.name);
   v("bytes", area.bytes);
   v("used_bytes", area.used_bytes);
@@ -183,7 +181,7 @@ void describe(json::Fields& v, Answer::Area& area) {
   v.absent(area.absent);
 }
 
-static void describe(json::Fields& v, Answer::Failure& failure) {
+static void describe(json::Fields& v, CmaAnswer::Failure& failure) {
   v("kind", failure.kind);
   v.unless_empty("subject", failure.subject);
   v.unless_empty("summary", failure.summary);
@@ -192,8 +190,8 @@ static void describe(json::Fields& v, Answer::Failure& failure) {
   v("count", failure.count);
 }
 
-static void describe(json::Fields& v, Answer& answer) {
-  describe_head(v, Answer::kSchema, answer.from);
+static void describe(json::Fields& v, CmaAnswer& answer) {
+  describe_head(v, CmaAnswer::kSchema, answer.from);
   v("has_cma", answer.has_cma);
   v.unless_empty("none", answer.none);
   v("total_bytes", answer.total_bytes);
@@ -209,6 +207,6 @@ static void describe(json::Fields& v, Answer& answer) {
   v.absent(answer.absent);
 }
 
-std::string cma_json(const Answer& answer) { return json::write(answer); }
+std::string cma_json(const CmaAnswer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

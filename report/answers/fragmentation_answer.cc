@@ -9,8 +9,6 @@
 namespace jetmem {
 namespace {
 
-using Answer = FragmentationAnswer;
-
 // A page, as free blocks and free bytes of one order give it: the same on the whole machine.
 std::optional<double> page_bytes_of(const SampleSet& samples) {
   for (const Sample& sample : samples.family("jetmem_buddy_free_bytes")) {
@@ -19,7 +17,8 @@ std::optional<double> page_bytes_of(const SampleSet& samples) {
         samples.value("jetmem_buddy_free_blocks", {{"node", sample.label("node")},
                                                    {"zone", sample.label("zone")},
                                                    {"order", sample.label("order")}});
-    if (order && *order < Answer::kMaxOrders && blocks && *blocks > 0 && sample.value > 0) {
+    if (order && *order < FragmentationAnswer::kMaxOrders && blocks && *blocks > 0 &&
+        sample.value > 0) {
       return sample.value / *blocks / std::ldexp(1.0, static_cast<int>(*order));
     }
   }
@@ -28,19 +27,21 @@ std::optional<double> page_bytes_of(const SampleSet& samples) {
 
 std::optional<double> bytes_of_order(const std::optional<double>& page,
                                      const std::optional<double>& order) {
-  if (!page || !order || *order < 0 || *order >= double{Answer::kMaxOrders}) return std::nullopt;
+  if (!page || !order || *order < 0 || *order >= double{FragmentationAnswer::kMaxOrders})
+    return std::nullopt;
   return *page * std::ldexp(1.0, static_cast<int>(*order));
 }
 
-void add_orders(Answer::Zone& zone, const DeviceNow& now, const std::optional<double>& page) {
+void add_orders(FragmentationAnswer::Zone& zone, const DeviceNow& now,
+                const std::optional<double>& page) {
   const SampleSet& samples = now.samples;
   double sum = 0;
   for (const Sample& sample : samples.family("jetmem_buddy_free_blocks")) {
     if (sample.label("node") != zone.node || sample.label("zone") != zone.zone) continue;
     const auto order = parse_u64(sample.label("order"));
-    if (!order || *order >= Answer::kMaxOrders) continue;
+    if (!order || *order >= FragmentationAnswer::kMaxOrders) continue;
     const std::string_view label = sample.label("order");
-    Answer::Order each;
+    FragmentationAnswer::Order each;
     each.order = static_cast<int>(*order);
     each.block_bytes = bytes_of_order(page, each.order);
     each.free_blocks = sample.value;
@@ -57,16 +58,18 @@ void add_orders(Answer::Zone& zone, const DeviceNow& now, const std::optional<do
     zone.orders.push_back(each);
   }
   std::sort(zone.orders.begin(), zone.orders.end(),
-            [](const Answer::Order& a, const Answer::Order& b) { return a.order < b.order; });
-  for (Answer::Order& order : zone.orders) {
+            [](const FragmentationAnswer::Order& a, const FragmentationAnswer::Order& b) {
+              return a.order < b.order;
+            });
+  for (FragmentationAnswer::Order& order : zone.orders) {
     if (order.free_bytes && sum > 0) order.share = *order.free_bytes / sum;
   }
 }
 
-Answer::Zone zone_of(const DeviceNow& now, const std::string& node, const std::string& name,
-                     const std::optional<double>& page) {
+FragmentationAnswer::Zone zone_of(const DeviceNow& now, const std::string& node,
+                                  const std::string& name, const std::optional<double>& page) {
   const SampleSet& samples = now.samples;
-  Answer::Zone zone;
+  FragmentationAnswer::Zone zone;
   zone.node = node;
   zone.zone = name;
   const auto value = [&](const char* family) {
@@ -96,7 +99,7 @@ Answer::Zone zone_of(const DeviceNow& now, const std::string& node, const std::s
   add_orders(zone, now, page);
   for (const Sample& sample : samples.family("jetmem_pagetype_pageblocks")) {
     if (sample.label("node") == node && sample.label("zone") == name &&
-        zone.pageblocks.size() < Answer::kMaxOrders) {
+        zone.pageblocks.size() < FragmentationAnswer::kMaxOrders) {
       zone.pageblocks.emplace_back(printable(sample.label("migratetype"), 32), sample.value);
     }
   }
@@ -127,7 +130,7 @@ int rank(const std::string& zone) {
 }  // namespace
 
 FragmentationAnswer fragmentation_answer(const DeviceNow& now) {
-  Answer answer;
+  FragmentationAnswer answer;
   answer.from = answer_from(now);
   const SampleSet& samples = now.samples;
   answer.page_bytes = page_bytes_of(samples);
@@ -135,14 +138,14 @@ FragmentationAnswer fragmentation_answer(const DeviceNow& now) {
   for (const Sample& sample : samples.family("jetmem_buddy_free_blocks")) {
     std::pair<std::string, std::string> zone{sample.label("node"), sample.label("zone")};
     if (std::find(zones.begin(), zones.end(), zone) == zones.end()) zones.push_back(zone);
-    if (zones.size() > Answer::kMaxZones) break;
+    if (zones.size() > FragmentationAnswer::kMaxZones) break;
   }
   std::sort(zones.begin(), zones.end(), [](const auto& a, const auto& b) {
     if (a.first != b.first) return a.first < b.first;
     return rank(a.second) < rank(b.second);
   });
   for (const auto& [node, zone] : zones) {
-    if (answer.zones.size() == Answer::kMaxZones) {
+    if (answer.zones.size() == FragmentationAnswer::kMaxZones) {
       ++answer.zones_omitted;
       continue;
     }
@@ -168,7 +171,7 @@ FragmentationAnswer fragmentation_answer(const DeviceNow& now) {
   return answer;
 }
 
-static void describe(json::Fields& v, Answer::Order& order) {
+static void describe(json::Fields& v, FragmentationAnswer::Order& order) {
   v("order", order.order);
   v("block_bytes", order.block_bytes);
   v("free_blocks", order.free_blocks);
@@ -178,7 +181,7 @@ static void describe(json::Fields& v, Answer::Order& order) {
   v("unusable_with_cma_ratio", order.unusable_with_cma_ratio);
 }
 
-void describe(json::Fields& v, Answer::Zone& zone) {
+void describe(json::Fields& v, FragmentationAnswer::Zone& zone) {
   v.unless_empty("node", zone.node);
   v.unless_empty("zone", zone.zone);
   v("managed_bytes", zone.managed_bytes);
@@ -198,8 +201,8 @@ void describe(json::Fields& v, Answer::Zone& zone) {
   v.absent(zone.absent);
 }
 
-static void describe(json::Fields& v, Answer& answer) {
-  describe_head(v, Answer::kSchema, answer.from);
+static void describe(json::Fields& v, FragmentationAnswer& answer) {
+  describe_head(v, FragmentationAnswer::kSchema, answer.from);
   v("page_bytes", answer.page_bytes);
   v("best_order_outside_cma", answer.best_order);
   v("best_bytes_outside_cma", answer.best_bytes);
@@ -214,6 +217,6 @@ static void describe(json::Fields& v, Answer& answer) {
   v.absent(answer.absent);
 }
 
-std::string fragmentation_json(const Answer& answer) { return json::write(answer); }
+std::string fragmentation_json(const FragmentationAnswer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

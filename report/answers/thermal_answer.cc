@@ -8,58 +8,57 @@
 namespace jetmem {
 namespace {
 
-using Answer = ThermalAnswer;
-
 std::string label_of(const Sample& sample, std::string_view name) {
   return printable(sample.label(name), 64);
 }
 
 // The first kMaxEach samples of a metric; those beyond are counted.
-std::span<const Sample> some_of(Answer& answer, const SampleSet& samples, std::string_view family) {
+std::span<const Sample> some_of(ThermalAnswer& answer, const SampleSet& samples,
+                                std::string_view family) {
   auto found = samples.family(family);
-  if (found.size() > Answer::kMaxEach) {
-    answer.omitted += found.size() - Answer::kMaxEach;
-    found = found.first(Answer::kMaxEach);
+  if (found.size() > ThermalAnswer::kMaxEach) {
+    answer.omitted += found.size() - ThermalAnswer::kMaxEach;
+    found = found.first(ThermalAnswer::kMaxEach);
   }
   return found;
 }
 
-void add_zones(Answer& answer, const SampleSet& samples) {
+void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
   // A powered-off zone has limits and no temperature.
   for (const Sample& sample : some_of(answer, samples, "jetmem_thermal_zone_enabled")) {
-    Answer::Zone zone;
+    ThermalAnswer::Zone zone;
     zone.zone = sample.label("zone");
     zone.index = sample.label("index");
     zone.enabled = sample.value != 0;
     answer.zones.push_back(std::move(zone));
   }
-  const auto of = [&](const Sample& sample) -> Answer::Zone* {
-    for (Answer::Zone& zone : answer.zones) {
+  const auto of = [&](const Sample& sample) -> ThermalAnswer::Zone* {
+    for (ThermalAnswer::Zone& zone : answer.zones) {
       if (zone.zone == sample.label("zone") && zone.index == sample.label("index")) return &zone;
     }
-    if (answer.zones.size() == Answer::kMaxEach) return nullptr;
-    Answer::Zone zone;
+    if (answer.zones.size() == ThermalAnswer::kMaxEach) return nullptr;
+    ThermalAnswer::Zone zone;
     zone.zone = sample.label("zone");
     zone.index = sample.label("index");
     answer.zones.push_back(std::move(zone));
     return &answer.zones.back();
   };
   for (const Sample& sample : samples.family("jetmem_thermal_zone_celsius")) {
-    if (Answer::Zone* zone = of(sample)) zone->celsius = sample.value;
+    if (ThermalAnswer::Zone* zone = of(sample)) zone->celsius = sample.value;
   }
   for (const Sample& sample : samples.family("jetmem_thermal_trip_celsius")) {
-    Answer::Zone* zone = of(sample);
+    ThermalAnswer::Zone* zone = of(sample);
     if (zone != nullptr && zone->trips.size() < 16) {
       zone->trips.emplace_back(label_of(sample, "kind"), sample.value);
     }
   }
   for (const Sample& sample : samples.family("jetmem_thermal_margin_celsius")) {
-    Answer::Zone* zone = of(sample);
+    ThermalAnswer::Zone* zone = of(sample);
     if (zone != nullptr && zone->margins.size() < 16) {
       zone->margins.emplace_back(label_of(sample, "kind"), sample.value);
     }
   }
-  for (Answer::Zone& zone : answer.zones) {
+  for (ThermalAnswer::Zone& zone : answer.zones) {
     zone.zone = printable(zone.zone, 64);
     zone.index = printable(zone.index, 16);
     explain(zone.absent, "celsius", zone.celsius,
@@ -68,16 +67,16 @@ void add_zones(Answer& answer, const SampleSet& samples) {
               [](const auto& a, const auto& b) { return a.second < b.second; });
   }
   std::stable_sort(answer.zones.begin(), answer.zones.end(),
-                   [](const Answer::Zone& a, const Answer::Zone& b) {
+                   [](const ThermalAnswer::Zone& a, const ThermalAnswer::Zone& b) {
                      return a.celsius.value_or(-1e9) > b.celsius.value_or(-1e9);
                    });
 }
 
-void add_clocks(Answer& answer, const SampleSet& samples) {
+void add_clocks(ThermalAnswer& answer, const SampleSet& samples) {
   for (const Sample& sample : some_of(answer, samples, "jetmem_clock_hertz")) {
     const SampleSet::Match match{{"domain", sample.label("domain")},
                                  {"clock", sample.label("clock")}};
-    Answer::Clock clock;
+    ThermalAnswer::Clock clock;
     clock.domain = label_of(sample, "domain");
     clock.clock = label_of(sample, "clock");
     clock.hertz = sample.value;
@@ -93,10 +92,10 @@ void add_clocks(Answer& answer, const SampleSet& samples) {
   }
 }
 
-void add_rails(Answer& answer, const SampleSet& samples) {
+void add_rails(ThermalAnswer& answer, const SampleSet& samples) {
   for (const Sample& sample : some_of(answer, samples, "jetmem_rail_watts")) {
     const SampleSet::Match match{{"rail", sample.label("rail")}, {"index", sample.label("index")}};
-    Answer::Rail rail;
+    ThermalAnswer::Rail rail;
     rail.rail = label_of(sample, "rail");
     rail.index = label_of(sample, "index");
     rail.watts = sample.value;
@@ -118,13 +117,13 @@ std::string list_of(const std::vector<std::string>& names) {
   return out;
 }
 
-void print_slow_parts(Answer& answer) {
+void print_slow_parts(ThermalAnswer& answer) {
   if (!answer.causes.empty()) {
     answer.slows.push_back("Throttled now by " + list_of(answer.causes) +
                            ": overheating or over-current; check fan, dust, supply and load.");
   }
   std::vector<std::string> capped;
-  for (const Answer::Clock& clock : answer.clocks) {
+  for (const ThermalAnswer::Clock& clock : answer.clocks) {
     if (clock.max_hertz && clock.hardware_max_hertz && *clock.hardware_max_hertz > 0 &&
         *clock.max_hertz < *clock.hardware_max_hertz * 0.99) {
       capped.push_back(clock.clock);
@@ -144,7 +143,7 @@ void print_slow_parts(Answer& answer) {
 
 }  // namespace
 
-std::optional<double> Answer::Zone::margin(std::string_view kind) const {
+std::optional<double> ThermalAnswer::Zone::margin(std::string_view kind) const {
   for (const auto& [name, degrees] : margins) {
     if (name == kind) return degrees;
   }
@@ -152,7 +151,7 @@ std::optional<double> Answer::Zone::margin(std::string_view kind) const {
 }
 
 ThermalAnswer thermal_answer(const DeviceNow& now) {
-  Answer answer;
+  ThermalAnswer answer;
   answer.from = answer_from(now);
   const SampleSet& samples = now.samples;
   answer.level = samples.value("jetmem_throttling_level");
@@ -223,7 +222,7 @@ void describe(json::Fields& v, Trip& trip) {
 
 }  // namespace
 
-static void describe(json::Fields& v, Answer::Zone& zone) {
+static void describe(json::Fields& v, ThermalAnswer::Zone& zone) {
   v("zone", zone.zone);
   v("index", zone.index);
   v("celsius", zone.celsius);
@@ -235,14 +234,14 @@ static void describe(json::Fields& v, Answer::Zone& zone) {
   v.absent(zone.absent);
 }
 
-static void describe(json::Fields& v, Answer::Cooling& device) {
+static void describe(json::Fields& v, ThermalAnswer::Cooling& device) {
   v("type", device.type);
   v("index", device.index);
   v("state", device.state);
   v("max_state", device.max_state);
 }
 
-static void describe(json::Fields& v, Answer::Clock& clock) {
+static void describe(json::Fields& v, ThermalAnswer::Clock& clock) {
   v("domain", clock.domain);
   v("clock", clock.clock);
   v("hertz", clock.hertz);
@@ -251,7 +250,7 @@ static void describe(json::Fields& v, Answer::Clock& clock) {
   v.unless_empty("governor", clock.governor);
 }
 
-static void describe(json::Fields& v, Answer::Rail& rail) {
+static void describe(json::Fields& v, ThermalAnswer::Rail& rail) {
   v("rail", rail.rail);
   v("index", rail.index);
   v("watts", rail.watts);
@@ -260,21 +259,21 @@ static void describe(json::Fields& v, Answer::Rail& rail) {
   v("warning_limit_amperes", rail.warning_amperes);
 }
 
-static void describe(json::Fields& v, Answer::OverCurrent& event) {
+static void describe(json::Fields& v, ThermalAnswer::OverCurrent& event) {
   v("event", event.event);
   v("count", event.count);
   describe_flag(v, "throttles", event.throttles);
 }
 
-void describe_throttling(json::Fields& v, Answer& answer) {
+void describe_throttling(json::Fields& v, ThermalAnswer& answer) {
   v("throttling_level", answer.level);
   describe_flag(v, "throttling", answer.throttling);
   v("throttle_causes", answer.causes);
   v.unless_empty("power_mode", answer.power_mode);
 }
 
-static void describe(json::Fields& v, Answer& answer) {
-  describe_head(v, Answer::kSchema, answer.from);
+static void describe(json::Fields& v, ThermalAnswer& answer) {
+  describe_head(v, ThermalAnswer::kSchema, answer.from);
   describe_throttling(v, answer);
   v("board_alerts", answer.alerts);
   v("cpus_online", answer.cpus_online);
@@ -289,6 +288,6 @@ static void describe(json::Fields& v, Answer& answer) {
   v.absent(answer.absent);
 }
 
-std::string thermal_json(const Answer& answer) { return json::write(answer); }
+std::string thermal_json(const ThermalAnswer& answer) { return json::write(answer); }
 
 }  // namespace jetmem

@@ -2,18 +2,12 @@
 #include "rules/export/promql.h"
 
 #include <array>
-#include <charconv>
 
+#include "base/text/text.h"
 #include "config/named.h"
 
 namespace jetmem {
 namespace {
-
-std::string number(double value) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), end.ptr};
-}
 
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
@@ -79,7 +73,7 @@ std::string conditions(const Rule& rule, Level level) {
     const Threshold& threshold =
         level == Level::kClear && condition.clear ? *condition.clear : condition.threshold;
     out.append(kSigns[static_cast<std::size_t>(*condition.comparison)])
-        .append(number(threshold.value));
+        .append(shortest_number(threshold.value));
   }
   return out;
 }
@@ -140,7 +134,8 @@ std::string promql_value(const Condition& condition) {
     out.append("[").append(promql_duration(condition.window)) += ']';
   out.insert(0, "(").insert(0, prometheus_name(condition.function));
   if (condition.function == Function::kPredict) {
-    out.append(", ").append(number(std::chrono::duration<double>(condition.ahead).count()));
+    out.append(", ").append(
+        shortest_number(std::chrono::duration<double>(condition.ahead).count()));
   }
   return out + ")";
 }

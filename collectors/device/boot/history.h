@@ -24,9 +24,7 @@ struct Moment {
   std::int64_t wall = 0;     // since 1970, right or not
   std::uint64_t uptime = 0;  // since boot, time in suspend included
 
-  // A wall clock that was never set says 1970, or when the image was built.
-  bool plausible() const { return wall >= kPlausible; }
-  static constexpr std::int64_t kPlausible = 1577836800;  // 2020
+  bool plausible() const { return wall >= kFirstPlausibleSecond; }
   bool operator==(const Moment&) const = default;
 };
 

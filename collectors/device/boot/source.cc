@@ -165,7 +165,7 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   std::optional<std::int64_t> boot_time = context.facts.boot_time;
   if (view_) boot_time = view_->boot_time;
-  if (boot_time && *boot_time >= boot::Moment::kPlausible) {
+  if (boot_time && *boot_time >= kFirstPlausibleSecond) {
     out.put(metric("jetmem_boot_time_seconds"), *boot_time);
   } else {
     context.absent.add(boot_time ? "clock_not_set" : "boot_time_unknown");

@@ -5,7 +5,7 @@ namespace jetmem::nvmap {
 namespace {
 
 // Above what any machine has; keeps sums of a table far from 64 bits.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMostHeapBytes = std::uint64_t{1} << 50;
 
 // Takes the last word of the text.
 std::string_view take_trailing_word(std::string_view& text) {
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> size_of(std::string_view word) {
   } else if (!word.empty() && word != "K") {
     return std::nullopt;
   }
-  if (*number > kMostBytes >> shift) return std::nullopt;
+  if (*number > kMostHeapBytes >> shift) return std::nullopt;
   return *number << shift;
 }
 

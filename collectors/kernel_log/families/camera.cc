@@ -87,7 +87,7 @@ constexpr auto make_anchors() {
   for (const std::string_view anchor : kOtherAnchors) anchors[n++] = anchor;
   return anchors;
 }
-constexpr auto kAnchors = make_anchors();
+constexpr auto kCameraAnchors = make_anchors();
 
 void start(Event& event, EventKind kind, std::string_view dev, std::string_view error) {
   event.reset(kind);
@@ -229,7 +229,7 @@ Piece rce(Scan scan, Event& event) {
   return {.role = Role::kWhole};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_camera(std::string_view text, Event& event) {
   Scan scan(text);
   if (scan.literal("[RCE] ")) return rce(scan, event);
   const auto line = dev_line(text);
@@ -248,7 +248,7 @@ Piece decode(std::string_view text, Event& event) {
   return {};
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_camera(const Event& event, std::string& out) {
   const bool timeout = event.kind() == kTimeout;
   if (!timeout && event.kind() != kError) return;
   out += "the camera driver";
@@ -265,6 +265,9 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kCamera{.name = "camera", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kCamera{.name = "camera",
+                     .anchors = kCameraAnchors,
+                     .decode = decode_camera,
+                     .describe = describe_camera};
 
 }  // namespace jetmem::kernel_log

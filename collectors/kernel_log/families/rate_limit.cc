@@ -6,9 +6,9 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 1> kAnchors{" callbacks suppressed"};
+constexpr std::array<std::string_view, 1> kRateLimitAnchors{" callbacks suppressed"};
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_rate_limit(std::string_view text, Event& event) {
   Scan scan(without_vendor_prefix(text));
   const auto function = scan.until_last(": ");
   if (!function || !is_kernel_name(*function)) return {};
@@ -19,7 +19,7 @@ Piece decode(std::string_view text, Event& event) {
   return {.role = scan.at_end() ? Role::kWhole : Role::kNothing};
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_rate_limit(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kRatelimitSuppressed) return;
   const EventKind kind = suppressed_kind(event.text("function"));
   out += "the kernel suppressed ";
@@ -34,7 +34,9 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kRateLimit{
-    .name = "rate_limit", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kRateLimit{.name = "rate_limit",
+                        .anchors = kRateLimitAnchors,
+                        .decode = decode_rate_limit,
+                        .describe = describe_rate_limit};
 
 }  // namespace jetmem::kernel_log

@@ -10,7 +10,7 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMaxName = 64;  // a kernel thread's; a program's has 15 bytes at most
-constexpr std::size_t kNumberDigits = 4;
+constexpr std::size_t kPidDigits = 4;
 
 bool is_plain(std::string_view name) {
   return name.size() <= kMaxName &&
@@ -53,7 +53,7 @@ void assign_kind(std::string& out, std::string_view name) {
   }
   std::size_t digits = 0;
   while (digits < out.size() && is_digit(out[out.size() - digits - 1])) ++digits;
-  if (digits < kNumberDigits) return;
+  if (digits < kPidDigits) return;
   out.resize(out.size() - digits);
   out += '*';
 }

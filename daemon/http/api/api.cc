@@ -11,13 +11,12 @@
 namespace jetmem {
 namespace {
 
-// Before jetmem was written no clock was right.
-constexpr Nanoseconds kPlausible = std::chrono::seconds(1'700'000'000);
 // Questions to the history: of the worker's time, at once.
 constexpr Nanoseconds kMostAtOnce = std::chrono::seconds(2);
-// A kept body is not used for longer than this, however expensive it is to make.
-constexpr Nanoseconds kLongestRest = std::chrono::seconds(30);
-constexpr int kRestForCost = 10;
+
+// What was made is not used for longer than this, however expensive it is to make.
+constexpr Nanoseconds kLongestPause = std::chrono::seconds(30);
+constexpr int kPauseForCost = 10;
 
 std::string fix_of(const Api::Endpoint& endpoint) {
   if (endpoint.parameters.empty()) return "this page takes no parameters";
@@ -31,7 +30,7 @@ std::string fix_of(const Api::Endpoint& endpoint) {
 }
 
 std::optional<double> plausible(Nanoseconds wall) {
-  if (wall < kPlausible) return std::nullopt;
+  if (wall < kFirstPlausibleTime) return std::nullopt;
   return to_seconds(wall);
 }
 
@@ -151,8 +150,12 @@ ApiAnswer Api::on_query_worker(const std::string& key, std::function<ApiAnswer()
   return api_error(503, late(reply.state), "ask again in a second; journalctl -u jetmemd");
 }
 
+Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least) {
+  return std::max(least, std::min(kPauseForCost * cost, kLongestPause));
+}
+
 std::shared_ptr<const std::string> Api::kept(const CachedBody& body, Nanoseconds rest) {
-  const Nanoseconds pause = std::max(rest, std::min(kRestForCost * body.cost, kLongestRest));
+  const Nanoseconds pause = pause_after(body.cost, rest);
   const bool is_good = body.components == newest() || clock_.mono() - body.made < pause;
   return is_good ? body.text : nullptr;
 }

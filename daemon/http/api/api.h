@@ -163,6 +163,9 @@ class Api {
   Nanoseconds boot_query_{-1};
 };
 
+// For how long what cost so much to make is used: the device's CPU goes to others.
+Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least);
+
 // The pages, one file each.
 ApiAnswer api_doctor(Api& api, const Parameters& parameters);
 ApiAnswer api_history(Api& api, const Parameters& parameters);

@@ -26,7 +26,7 @@ Result<std::vector<std::string>> kinds_of(std::string_view text) {
   return out;
 }
 
-Result<EventsQuery> asked_of(const Parameters& parameters, Nanoseconds now) {
+Result<EventsQuery> events_query(const Parameters& parameters, Nanoseconds now) {
   EventsQuery out;
   const auto from = parameters.moment("from", now);
   if (!from) return tl::unexpected(from.error());
@@ -56,7 +56,7 @@ Result<EventsQuery> asked_of(const Parameters& parameters, Nanoseconds now) {
 }  // namespace
 
 ApiAnswer api_events(Api& api, const Parameters& parameters) {
-  const auto requested = asked_of(parameters, api.wall());
+  const auto requested = events_query(parameters, api.wall());
   if (!requested) {
     return api_error(400, requested.error().message,
                      "/api/v1/events?from=-86400&category=kernel&limit=50");

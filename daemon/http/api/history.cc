@@ -136,7 +136,7 @@ struct PointsQuery {
   Nanoseconds step{0};
 };
 
-Result<PointsQuery> asked_of(const Parameters& parameters, Nanoseconds now) {
+Result<PointsQuery> points_query(const Parameters& parameters, Nanoseconds now) {
   PointsQuery requested;
   SeriesQuery& out = requested.series;
   const auto to = parameters.moment("to", now);
@@ -180,7 +180,7 @@ ApiAnswer points_of(History& history, const PointsQuery& requested, bool has_met
 ApiAnswer points(Api& api, const Parameters& parameters) {
   auto name = parse_series_key(*parameters.find("series"));
   if (!name) return wrong(std::move(name.error()).within("series"));
-  auto requested = asked_of(parameters, api.wall());
+  auto requested = points_query(parameters, api.wall());
   if (!requested) return wrong(requested.error());
   // Its labels may stand in any order.
   std::sort(name->labels.begin(), name->labels.end());
@@ -241,7 +241,7 @@ ApiAnswer metric_of(History& history, const SeriesName& needed, PointsQuery requ
 ApiAnswer metric(Api& api, const Parameters& parameters) {
   auto name = parse_series_key(*parameters.find("metric"));
   if (!name) return wrong(std::move(name.error()).within("metric"));
-  const auto requested = asked_of(parameters, api.wall());
+  const auto requested = points_query(parameters, api.wall());
   if (!requested) return wrong(requested.error());
   // Who draws what any device may have asks for what this one lacks too: that is no error.
   const bool has_metric = api.has_metric(name->family) || Selection().wants(name->family);

@@ -9,13 +9,9 @@
 namespace jetmem {
 namespace {
 
-// Before jetmem was written no clock was right.
-constexpr Nanoseconds kPlausible = std::chrono::seconds(1'700'000'000);
 constexpr Nanoseconds kDay = std::chrono::hours(24);
 // The history is asked at most once a second, and less often where that takes long.
 constexpr Nanoseconds kPastRest = std::chrono::seconds(1);
-constexpr Nanoseconds kLongestRest = std::chrono::seconds(30);
-constexpr int kRestForCost = 10;
 // What the web thread waits for it, and how old what is known may be while it does not answer.
 constexpr std::chrono::milliseconds kTimeout{200};
 constexpr Nanoseconds kOldest = std::chrono::seconds(5);
@@ -54,7 +50,7 @@ void Api::check_past() {
 
   EventsQuery requested;
   // A clock that was never set says nothing of a day ago.
-  if (clock_.wall() >= kPlausible) requested.from = clock_.wall() - kDay;
+  if (clock_.wall() >= kFirstPlausibleTime) requested.from = clock_.wall() - kDay;
   requested.most = DeviceNow::kMaxEvents;
   const bool query_boot = boot_query_ < Nanoseconds(0) ||
                           now - boot_query_ >= (now_.boot == 0 ? kNoBootRest : kBootRest);
@@ -73,7 +69,7 @@ void Api::check_past() {
   }
   budget_.spent(std::min<Nanoseconds>(reply.elapsed, std::chrono::seconds(2)));
   const Nanoseconds cost = reply.elapsed;
-  past_pause_ = std::max(kPastRest, std::min(kRestForCost * cost, kLongestRest));
+  past_pause_ = pause_after(cost, kPastRest);
   past_seen_ = now;
   auto* const past = std::any_cast<PastNow>(&reply.answer);
   now_.events.clear();

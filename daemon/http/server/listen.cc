@@ -24,7 +24,7 @@ namespace {
 constexpr int kBacklog = 512;
 // Of each connection in the kernel, which allocates twice as much: otherwise a client that does not
 // read, or sends without end, pins megabytes.
-constexpr int kSendBuffer = 64 << 10;
+constexpr int kTcpSendBuffer = 64 << 10;
 constexpr int kReceiveBuffer = 16 << 10;
 // Bytes that a client does not acknowledge for so long are dropped, even on a closed connection.
 constexpr unsigned kUserTimeout = 30'000;  // ms
@@ -148,7 +148,7 @@ Result<Listener> listen_on(const ListenAddress& address, SocketUsers users) {
   } else {
     ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     // Connections inherit them.
-    ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
+    ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_SNDBUF, &kTcpSendBuffer, sizeof kTcpSendBuffer);
     ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
     ::setsockopt(out.fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
   }

@@ -9,7 +9,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 5> kAnchors{
+constexpr std::array<std::string_view, 5> kGpuAnchors{
     "nvgpu: ", "NVRM: ", "mmu fault on engine ", "generated a mmu fault", "error notifier set to "};
 
 struct Message {
@@ -302,13 +302,14 @@ Piece decode_nvrm(Scan scan, Event& event) {
   return kWhole;
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_gpu(std::string_view text, Event& event) {
   Scan scan(text);
   if (scan.literal("NVRM: ")) return decode_nvrm(scan, event);
   Message message;
   if (take_nvgpu(text, message)) return decode_nvgpu(message, event);
   bool known = false;
-  for (std::size_t i = 2; i < kAnchors.size(); ++i) known = known || contains(text, kAnchors[i]);
+  for (std::size_t i = 2; i < kGpuAnchors.size(); ++i)
+    known = known || contains(text, kGpuAnchors[i]);
   if (known && take_gk20a(text, message)) return known_text(message, event);
   return {};
 }
@@ -410,7 +411,7 @@ void describe_xid(const Event& event, std::string& out) {
   add_quote(out, event, "text", ", \"", "\"", 160);
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_gpu(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kGpuMmuFault) describe_fault(event, out);
   if (event.kind() == EventKind::kGpuError) describe_error(event, out);
   if (event.kind() == EventKind::kGpuAllocFailure) describe_alloc(event, out);
@@ -419,6 +420,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kGpu{.name = "gpu", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kGpu{
+    .name = "gpu", .anchors = kGpuAnchors, .decode = decode_gpu, .describe = describe_gpu};
 
 }  // namespace jetmem::kernel_log

@@ -8,8 +8,8 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 3> kAnchors{"stuck waiting ", "cdma_handle_timeout: timeout",
-                                                   "cdma_timeout_handler: timeout"};
+constexpr std::array<std::string_view, 3> kHost1xAnchors{
+    "stuck waiting ", "cdma_handle_timeout: timeout", "cdma_timeout_handler: timeout"};
 
 void set_number_after(Event& event, std::string_view name, std::string_view text,
                       std::string_view label, bool ends_line) {
@@ -78,14 +78,14 @@ Piece cdma(const DevLine& line, Event& event) {
   return {.role = Role::kWhole};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_host1x(std::string_view text, Event& event) {
   const auto line = dev_line(text);
   if (!line || line->driver.empty()) return {};
   const Piece piece = cdma(*line, event);
   return piece.role == Role::kNothing ? stuck(*line, event) : piece;
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_host1x(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kHost1xTimeout) return;
   const bool waits = event.has("comm");
   out += waits ? "a program waits" : "work sent to an engine did not finish";
@@ -98,6 +98,9 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kHost1x{.name = "host1x", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kHost1x{.name = "host1x",
+                     .anchors = kHost1xAnchors,
+                     .decode = decode_host1x,
+                     .describe = describe_host1x};
 
 }  // namespace jetmem::kernel_log

@@ -8,9 +8,9 @@ namespace jetmem::kernel_log {
 namespace {
 
 // Looked for in every line of every service: few, and words of no other program.
-constexpr std::array<std::string_view, 6> kAnchors{"NvMapMem",         "nvbufsurface: ",
-                                                   "nvbuf_utils: ",    "NvBufSurf",
-                                                   "NvEGLImageFromFd", "NvBufferCreate"};
+constexpr std::array<std::string_view, 6> kUserSpaceNvmapAnchors{
+    "NvMapMem",  "nvbufsurface: ",   "nvbuf_utils: ",
+    "NvBufSurf", "NvEGLImageFromFd", "NvBufferCreate"};
 
 std::string_view take_name(Scan& scan) {
   const std::string_view rest = scan.rest();
@@ -85,7 +85,7 @@ Piece decode_at(std::size_t anchor, std::string_view text, Event& event) {
       return nvmap(text, event);
     case 1:
     case 2:
-      return library(Scan(text.substr(kAnchors[anchor].size())), event);
+      return library(Scan(text.substr(kUserSpaceNvmapAnchors[anchor].size())), event);
     default:
       return call(text, event);
   }
@@ -108,10 +108,10 @@ bool ends_a_program(std::string_view before) {
   return name.find_first_of("=\"") == std::string_view::npos;
 }
 
-Piece decode(std::string_view text, Event& event) {
-  for (std::size_t i = 0; i < kAnchors.size(); ++i) {
+Piece decode_user_space_nvmap(std::string_view text, Event& event) {
+  for (std::size_t i = 0; i < kUserSpaceNvmapAnchors.size(); ++i) {
     std::size_t at = 0;
-    while ((at = text.find(kAnchors[i], at)) != std::string_view::npos) {
+    while ((at = text.find(kUserSpaceNvmapAnchors[i], at)) != std::string_view::npos) {
       const bool begins = at == 0 || !is_name_char(text[at - 1]);
       const std::string_view before = text.substr(0, at);
       const bool may = i == 0 ? ends_a_program(before) : !quotes_a_device(before);
@@ -119,13 +119,13 @@ Piece decode(std::string_view text, Event& event) {
         const Piece piece = decode_at(i, text.substr(at), event);
         if (piece.role != Role::kNothing) return piece;
       }
-      at += kAnchors[i].size();
+      at += kUserSpaceNvmapAnchors[i].size();
     }
   }
   return {};
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_user_space_nvmap(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kNvmap) {
     out += "a program was refused a buffer by NvMap";
     const auto number = event.number("errno");
@@ -143,9 +143,9 @@ void describe(const Event& event, std::string& out) {
 }  // namespace
 
 const Family kUserSpaceNvmap{.name = "user_space_nvmap",
-                             .anchors = kAnchors,
-                             .decode = decode,
-                             .describe = describe,
+                             .anchors = kUserSpaceNvmapAnchors,
+                             .decode = decode_user_space_nvmap,
+                             .describe = describe_user_space_nvmap,
                              .user_space = true};
 
 }  // namespace jetmem::kernel_log

@@ -8,7 +8,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 22> kAnchors{
+constexpr std::array<std::string_view, 22> kMemoryErrorAnchors{
     "EDAC MC",
     "EDAC DEVICE",
     "[Hardware Error]: ",
@@ -154,7 +154,7 @@ Piece kmemleak(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_memory_error(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
   return first_piece(
       {failure, soft_offline, bad_page, list_damage, kmemleak, decode_hardware_error}, text, event);
@@ -174,7 +174,7 @@ void describe_failure(const Event& event, std::string& out) {
   }
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_memory_error(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kMemoryError:
       if (event.has("pfn")) {
@@ -199,7 +199,9 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kMemoryError{
-    .name = "memory_error", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kMemoryError{.name = "memory_error",
+                          .anchors = kMemoryErrorAnchors,
+                          .decode = decode_memory_error,
+                          .describe = describe_memory_error};
 
 }  // namespace jetmem::kernel_log

@@ -8,9 +8,9 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 5> kAnchors{"INFO: task ", "BUG: soft lockup - CPU#",
-                                                   "Watchdog detected hard LOCKUP on cpu ",
-                                                   "INFO: rcu", "rcu: "};
+constexpr std::array<std::string_view, 5> kStallAnchors{"INFO: task ", "BUG: soft lockup - CPU#",
+                                                        "Watchdog detected hard LOCKUP on cpu ",
+                                                        "INFO: rcu", "rcu: "};
 
 struct Task {
   std::string_view comm;
@@ -135,7 +135,7 @@ Piece rcu_detail(Scan scan, Event& event) {
   return {.role = Role::kFollows, .step = 2, .last = true};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_stall(std::string_view text, Event& event) {
   Scan scan(text);
   if (scan.literal("INFO: task ")) return hung_task(scan, event);
   const bool rcu = scan.literal("rcu: ");
@@ -147,7 +147,7 @@ Piece decode(std::string_view text, Event& event) {
   return {};
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_stall(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kHungTask:
       out += process_in_words(event);
@@ -186,6 +186,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kStall{.name = "stall", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kStall{
+    .name = "stall", .anchors = kStallAnchors, .decode = decode_stall, .describe = describe_stall};
 
 }  // namespace jetmem::kernel_log

@@ -8,7 +8,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 6> kAnchors{
+constexpr std::array<std::string_view, 6> kThermalAnchors{
     "critical temperature reached", "HARDWARE PROTECTION ",    "soctherm: OC ALARM ",
     "above threshold, cpu clock ",  "Under-voltage detected!", "Undervoltage detected!"};
 
@@ -91,7 +91,7 @@ Piece undervoltage(std::string_view dev, Scan scan, Event& event) {
   return {.role = Role::kWhole};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_thermal(std::string_view text, Event& event) {
   Scan scan(text);
   if (scan.literal("reboot: HARDWARE PROTECTION ")) return protection(scan, event);
   if (scan.literal("soctherm: OC ALARM ")) return over_current(scan, event);
@@ -106,7 +106,7 @@ Piece decode(std::string_view text, Event& event) {
   return undervoltage(line->dev, Scan(line->text), event);
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_thermal(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kThermal) return;
   const std::string_view trip = event.text("trip");
   if (trip == "oc_alarm") {
@@ -131,7 +131,9 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kThermal{
-    .name = "thermal", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kThermal{.name = "thermal",
+                      .anchors = kThermalAnchors,
+                      .decode = decode_thermal,
+                      .describe = describe_thermal};
 
 }  // namespace jetmem::kernel_log

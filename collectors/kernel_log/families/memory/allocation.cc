@@ -6,7 +6,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 8> kAnchors{
+constexpr std::array<std::string_view, 8> kAllocationAnchors{
     ": page allocation failure",
     ": page allocation stalls for ",
     ": Unable to allocate memory on ",
@@ -171,13 +171,13 @@ Piece vmalloc_old(std::string_view text, Event& event) {
   return vmalloc_end(scan, event);
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_allocation(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
   return first_piece({page_failure, page_stall, slab, slab_cache, vmap, vmalloc_error, vmalloc_old},
                      text, event);
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_allocation(const Event& event, std::string& out) {
   const auto order = event.number("order");
   const auto size = event.number("size");
   switch (event.kind()) {
@@ -216,9 +216,9 @@ void describe(const Event& event, std::string& out) {
 }  // namespace
 
 const Family kAllocation{.name = "allocation",
-                         .anchors = kAnchors,
-                         .decode = decode,
-                         .describe = describe,
+                         .anchors = kAllocationAnchors,
+                         .decode = decode_allocation,
+                         .describe = describe_allocation,
                          .joins = joins};
 
 }  // namespace jetmem::kernel_log

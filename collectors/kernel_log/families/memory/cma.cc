@@ -10,11 +10,11 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 5> kAnchors{"alloc failed, req-size: ", " free of ",
-                                                   "number of available pages: ", "cma: range ",
-                                                   "alloc_contig_range"};
+constexpr std::array<std::string_view, 5> kCmaAnchors{"alloc failed, req-size: ", " free of ",
+                                                      "number of available pages: ", "cma: range ",
+                                                      "alloc_contig_range"};
 
-// Of each range of an area, until the event is complete.
+// Of each range of an area, until the event is complete_cma.
 constexpr std::string_view kRangeLargest = "range_largest";
 constexpr std::string_view kRangeFree = "range_free";
 
@@ -161,13 +161,13 @@ Piece busy(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_cma(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
   return first_piece({failure, pages, busy}, text, event);
 }
 
 // The longest run of all ranges, unless one was lost or cut off: then they do not add up.
-void complete(Event& event, Soc /*soc*/) {
+void complete_cma(Event& event, Soc /*soc*/) {
   if (!event.has(kRangeLargest)) return;
   event.remove(Event::kListCut);  // of a list that nobody gets to see
   std::uint64_t largest = 0;
@@ -199,7 +199,7 @@ void describe_failure(const Event& event, std::string& out) {
   }
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_cma(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kCmaAllocFailure) describe_failure(event, out);
   if (event.kind() == EventKind::kCmaBusy) {
     out += "pages could not be moved out of a contiguous area";
@@ -209,9 +209,9 @@ void describe(const Event& event, std::string& out) {
 }  // namespace
 
 const Family kCma{.name = "cma",
-                  .anchors = kAnchors,
-                  .decode = decode,
-                  .describe = describe,
-                  .complete = complete};
+                  .anchors = kCmaAnchors,
+                  .decode = decode_cma,
+                  .describe = describe_cma,
+                  .complete = complete_cma};
 
 }  // namespace jetmem::kernel_log

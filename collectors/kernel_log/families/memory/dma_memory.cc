@@ -9,7 +9,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 14> kAnchors{
+constexpr std::array<std::string_view, 14> kDmaMemoryAnchors{
     " of size ",
     "failed to allocate buffer with size ",
     "Failed to allocate buffer with size ",
@@ -233,13 +233,13 @@ Piece nvmap_heap(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_dma_memory(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
   return first_piece({driver_dma, core_dma, swiotlb, nvmap, worded_by_driver, nvmap_heap}, text,
                      event);
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_dma_memory(const Event& event, std::string& out) {
   const auto size = event.number("size");
   std::string device;
   if (const std::string_view dev = event.text("dev"); !dev.empty()) {
@@ -277,7 +277,9 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kDmaMemory{
-    .name = "dma_memory", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kDmaMemory{.name = "dma_memory",
+                        .anchors = kDmaMemoryAnchors,
+                        .decode = decode_dma_memory,
+                        .describe = describe_dma_memory};
 
 }  // namespace jetmem::kernel_log

@@ -10,7 +10,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 10> kAnchors{
+constexpr std::array<std::string_view, 10> kOomAnchors{
     " invoked oom-killer: ",
     "Kill process ",
     "Killed process ",
@@ -252,7 +252,7 @@ Piece no_victim(std::string_view text, Event& event) {
   return {.role = Role::kFollowsOrOpens, .step = 1, .last = true};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_oom(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
   return first_piece({kill, kill_info, reaper, no_victim, limit_info, invoked}, text, event);
 }
@@ -322,7 +322,7 @@ void describe_reaper(const Event& event, std::string& out) {
   }
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_oom(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kOomInvoked:
       out += process_in_words(event) + " requested memory and none was available";
@@ -355,9 +355,9 @@ void describe(const Event& event, std::string& out) {
 }  // namespace
 
 const Family kOom{.name = "oom",
-                  .anchors = kAnchors,
-                  .decode = decode,
-                  .describe = describe,
+                  .anchors = kOomAnchors,
+                  .decode = decode_oom,
+                  .describe = describe_oom,
                   .complete = complete};
 
 }  // namespace jetmem::kernel_log

@@ -6,7 +6,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 7> kAnchors{
+constexpr std::array<std::string_view, 7> kSwapAnchors{
     "-error on swap-device",
     " on dio swapfile (",
     " swap file entry ",
@@ -93,12 +93,12 @@ Piece zram(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_swap(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
   return first_piece({io_error, file_error, zram, bad_entry}, text, event);
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_swap(const Event& event, std::string& out) {
   const std::string_view op = event.text("op");
   if (event.kind() == EventKind::kZramError) {
     if (op.empty()) {
@@ -121,6 +121,7 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kSwap{.name = "swap", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kSwap{
+    .name = "swap", .anchors = kSwapAnchors, .decode = decode_swap, .describe = describe_swap};
 
 }  // namespace jetmem::kernel_log

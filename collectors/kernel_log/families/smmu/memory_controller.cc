@@ -13,7 +13,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::string_view kAnchors[] = {"tegra-mc ", "mc-err: ", "access-type: "};
+constexpr std::string_view kMemoryControllerAnchors[] = {"tegra-mc ", "mc-err: ", "access-type: "};
 
 void set_access(Event& event, bool secure, bool write) {
   event.set_bool("secure", secure);
@@ -171,7 +171,7 @@ Piece decode_l4t(Scan scan, Event& event) {
   return {.role = role};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_memory_controller(std::string_view text, Event& event) {
   Scan scan(text);
   if (const auto device = take_device(scan, "tegra-mc ")) {
     return decode_mainline(*device, scan, event);
@@ -180,7 +180,7 @@ Piece decode(std::string_view text, Event& event) {
   return decode_l4t(scan, event);
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_memory_controller(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kMcError) return;
   const std::string_view client = event.text("client");
   const std::string_view rw = event.text("rw");
@@ -207,7 +207,9 @@ void describe(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kMemoryController{
-    .name = "memory_controller", .anchors = kAnchors, .decode = decode, .describe = describe};
+const Family kMemoryController{.name = "memory_controller",
+                               .anchors = kMemoryControllerAnchors,
+                               .decode = decode_memory_controller,
+                               .describe = describe_memory_controller};
 
 }  // namespace jetmem::kernel_log

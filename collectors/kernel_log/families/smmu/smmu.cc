@@ -7,8 +7,9 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::string_view kDev = "dev";
-constexpr std::string_view kAnchors[] = {"arm-smmu"};
+using smmu::kDev;
+
+constexpr std::string_view kSmmuAnchors[] = {"arm-smmu"};
 
 // A global error of a v3 unit is one line with the register, then one for each bit, in this order.
 struct UnitError {
@@ -73,7 +74,7 @@ Piece decode_unit_error(std::string_view device, Scan message, Event& event) {
   return {};
 }
 
-Piece decode(std::string_view text, Event& event) {
+Piece decode_smmu(std::string_view text, Event& event) {
   Scan v2(text);
   Scan v3(text);
   if (const auto device = take_device(v2, "arm-smmu ")) {
@@ -145,7 +146,7 @@ void append_fault(const Event& event, std::string& out) {
   append(out, {several ? " (faults: " : " (", fault, several ? ")" : " fault)"});
 }
 
-void describe(const Event& event, std::string& out) {
+void describe_smmu(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kSmmuContextFault: {
       const bool unmapped = event.text("fault").find("translation") != std::string_view::npos ||
@@ -189,9 +190,9 @@ void describe(const Event& event, std::string& out) {
 }  // namespace
 
 const Family kSmmu{.name = "smmu",
-                   .anchors = kAnchors,
-                   .decode = decode,
-                   .describe = describe,
+                   .anchors = kSmmuAnchors,
+                   .decode = decode_smmu,
+                   .describe = describe_smmu,
                    .complete = complete};
 
 }  // namespace jetmem::kernel_log

@@ -10,6 +10,9 @@
 
 namespace jetmem::kernel_log::smmu {
 
+// The field of an event that holds the device's name, by which its lines are joined.
+inline constexpr std::string_view kDev = "dev";
+
 // A line of arm-smmu or arm-smmu-v3; `message` is what stands behind the device's name.
 Piece decode_v2(std::string_view device, Scan message, Event& event);
 Piece decode_v3(std::string_view device, Scan message, Event& event);

@@ -13,8 +13,6 @@
 namespace jetmem::kernel_log::smmu {
 namespace {
 
-constexpr std::string_view kDev = "dev";
-
 struct Key {
   std::string_view printed;
   std::string_view field;

@@ -11,8 +11,6 @@
 namespace jetmem::kernel_log::smmu {
 namespace {
 
-constexpr std::string_view kDev = "dev";
-
 // Which of an event's words mean something.
 enum : std::uint8_t {
   kAccess = 1,   // read or write, privileged, and the input address
