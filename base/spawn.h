@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +56,7 @@ std::string find_companion(std::string_view name);
 // A pidfd for any process, ours or not; invalid when it is gone or the kernel has none.
 UniqueFd open_pidfd(pid_t pid);
 // The kernel's PID_MAX_LIMIT on 64-bit machines: no process has this number or one above.
-inline constexpr std::uint64_t kMaxPid = 1U << 22;
+inline constexpr std::uint64_t kPidLimit = 1U << 22;
 
 // A child inherits the daemon's protection from the OOM killer; it can be started again, so it must
 // be killed first. Only async-signal-safe calls.

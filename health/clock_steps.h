@@ -2,7 +2,7 @@
 // Steps of the wall clock against the boot clock, from the boot source: it is read every ten
 // seconds, and at once when the clock was set.
 //
-// A change of less than kLeast is a clock being slewed. The first setting of a clock before 2020
+// A change of less than kLeast is a clock being slewed. The first setting of a clock before 2025
 // does not count: nobody relied on it. A plausible clock that was never set (restored from a file
 // after a reboot) looks like any other: setting it is a step.
 //

@@ -77,7 +77,7 @@ Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settin
   if (root.empty()) {
     const SystemClock clock;
     out.since_boot = to_seconds(clock.boot());
-    if (clock.wall() > kFirstPlausibleTime) out.wall = to_seconds(clock.wall());
+    if (clock.wall() >= kFirstPlausibleTime) out.wall = to_seconds(clock.wall());
   } else {
     if (facts.captured_at) out.wall = static_cast<double>(*facts.captured_at);
     if (facts.captured_at && facts.boot_time) {

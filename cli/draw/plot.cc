@@ -409,8 +409,8 @@ std::vector<TimeTick> time_ticks(double from, double to, std::size_t most) {
     const std::tm parts = local(time);
     TimeTick tick;
     tick.time = time;
-    if (step < kDay) tick.clock = formatted(parts, step < 60 ? "%H:%M:%S" : "%H:%M");
-    tick.date = formatted(parts, "%b %d");
+    if (step < kDay) tick.clock = format_time(parts, step < 60 ? "%H:%M:%S" : "%H:%M");
+    tick.date = format_time(parts, "%b %d");
     if (tick.date == day) {
       tick.date.clear();
     } else {

@@ -113,7 +113,7 @@ std::optional<Nanoseconds> weeks(std::string_view text) {
 
 }  // namespace
 
-std::string formatted(const std::tm& parts, const char* format) {
+std::string format_time(const std::tm& parts, const char* format) {
   std::array<char, 64> text;
   return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
@@ -144,13 +144,13 @@ Nanoseconds wall_clock(double seconds) {
       std::chrono::duration<double>(std::clamp(seconds, 0.0, 9e9)));
 }
 
-std::string local_time(Nanoseconds wall) { return formatted(local(wall), "%Y-%m-%d %H:%M:%S"); }
+std::string local_time(Nanoseconds wall) { return format_time(local(wall), "%Y-%m-%d %H:%M:%S"); }
 
 std::string local_time_short(Nanoseconds wall, Nanoseconds of) {
   const std::tm parts = local(wall);
   const std::tm other = local(of);
   const bool same_day = parts.tm_yday == other.tm_yday && parts.tm_year == other.tm_year;
-  return formatted(parts, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S");
+  return format_time(parts, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S");
 }
 
 }  // namespace jetmem

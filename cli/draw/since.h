@@ -29,7 +29,7 @@ Result<Since> parse_since(std::string_view text, Nanoseconds now);
 Nanoseconds wall_clock(double seconds);
 
 // As strftime() has it, at most 63 bytes.
-std::string formatted(const std::tm& parts, const char* format);
+std::string format_time(const std::tm& parts, const char* format);
 // Local time: "2026-11-20 02:11:47".
 std::string local_time(Nanoseconds wall);
 // "02:11:47", with the date where it is not that of `of`.

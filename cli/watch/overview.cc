@@ -114,7 +114,7 @@ std::string hottest_text(const DeviceNow& now) {
   return celsius_text(hottest->value) + "  " + std::string(hottest->label("zone"));
 }
 
-void add_alert_counts(Body& out, const DeviceNow& now, std::size_t columns, Glyphs glyphs) {
+void add_alerts_overview(Body& out, const DeviceNow& now, std::size_t columns, Glyphs glyphs) {
   if (!now.alerts) {
     add_wrapped(out, "Alerts: unknown: " + now.no_alerts, 0, columns, glyphs, Style::kWarning);
     return;
@@ -166,7 +166,7 @@ Body overview_body(const Model& model, std::size_t columns, Glyphs glyphs) {
   add(Quantity::kPressure, "pressure", pressure_text(now),
       pressure ? grade(*pressure, 0.10, 0.40) : Style::kPlain);
   add(Quantity::kTemperature, "hottest", hottest_text(now), Style::kPlain);
-  add_alert_counts(out, now, columns, glyphs);
+  add_alerts_overview(out, now, columns, glyphs);
   for (const std::string& note : now.notes) {
     add_wrapped(out, note, 0, columns, glyphs, Style::kWarning);
   }

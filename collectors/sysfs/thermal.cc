@@ -80,7 +80,7 @@ struct RawCooling {
   Record max_state = kNoRecord;
 };
 
-std::string_view reason_of_zone(const FileText& file) {
+std::string_view reason_of_thermal(const FileText& file) {
   return file.error == EAGAIN ? "powered_off" : reason_of_denied(file.error);
 }
 
@@ -148,7 +148,7 @@ class ThermalFiles {
   // The file's text; without it, why is counted.
   std::optional<std::string_view> text_of(Record record) {
     if (record != kNoRecord && file(record).ok()) return file(record).text;
-    add_absent(record == kNoRecord ? kUnreadable : reason_of_zone(file(record)));
+    add_absent(record == kNoRecord ? kUnreadable : reason_of_thermal(file(record)));
     return std::nullopt;
   }
 
@@ -180,7 +180,7 @@ class ThermalFiles {
       if (leaf == "type") add_absent(kBeyondBound);
     } else if (leaf.empty()) {
       // Its trips could not be listed. A zone that went away meanwhile is no news.
-      if (file(record).error != ENOENT) add_absent(reason_of_zone(file(record)));
+      if (file(record).error != ENOENT) add_absent(reason_of_thermal(file(record)));
     } else if (leaf == "type") {
       zone->type = record;
     } else if (leaf == "temp") {
@@ -230,7 +230,7 @@ class ThermalFiles {
     if (gone(type)) return std::nullopt;
     const FileText file = this->file(type);
     if (file.ok() && fault_of_name(file.text).empty()) return trim(file.text);
-    add_absent(file.ok() ? kMalformed : reason_of_zone(file));
+    add_absent(file.ok() ? kMalformed : reason_of_thermal(file));
     if (first_bad_type_ == kNoRecord) first_bad_type_ = type;
     return std::nullopt;
   }

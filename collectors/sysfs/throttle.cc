@@ -17,7 +17,7 @@ constexpr std::string_view kSoctherm = "/sys/devices/platform/soctherm-oc-event/
 constexpr std::string_view kSocthermName = "soctherm_oc";
 constexpr std::string_view kLeftOut = "cooling devices omitted";
 constexpr std::string_view kChipsLeftOut = "hwmon devices omitted";
-constexpr std::size_t kMaxClockDevices = 256;
+constexpr std::size_t kMaxThrottleCooling = 256;
 constexpr std::size_t kMaxHwmon = 64;
 constexpr std::size_t kMaxCauses = 48;
 
@@ -81,7 +81,7 @@ void gather_cooling(Gatherer& files, std::vector<std::string>& names) {
   std::size_t read = 0;
   for (const std::string& name : names) {
     if (!name.starts_with("cooling_device")) continue;
-    if (read == kMaxClockDevices || !files.has_room()) {
+    if (read == kMaxThrottleCooling || !files.has_room()) {
       ++left_out;
       continue;
     }
@@ -282,7 +282,7 @@ class ThrottleFiles {
 
   const Snapshot& snapshot_;
   Throttle& out_;
-  BoundedList<Raw, kMaxClockDevices> cooling_;
+  BoundedList<Raw, kMaxThrottleCooling> cooling_;
   bool unknown_ = false;
   bool any_value_ = false;
   std::optional<FileText> first_error_;

@@ -35,8 +35,7 @@ constexpr std::array kRuleMetrics{
     gauge("jetmem_rule_config_errors",
           "Errors in the rules when they were last read; the journal of jetmemd and jetmem rules "
           "check list them. Above 0, the rules without errors are evaluated after a start; after a "
-          "reload "
-          "the previous rules stay in force."),
+          "reload the previous rules stay in force."),
     gauge("jetmem_rules_series", "Series that rules use and whose samples are kept."),
     gauge("jetmem_rules_series_refused",
           "Series that rules use and that did not fit into rules.memory: they are not evaluated."),

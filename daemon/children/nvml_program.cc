@@ -158,7 +158,7 @@ void NvmlProgram::on_output(std::string_view bytes) {
   has_peer_process_ = true;
   if (!take_prefix(line, "pid ")) return;
   const auto pid = parse_u64(line);
-  if (pid && *pid < kMaxPid) {
+  if (pid && *pid < kPidLimit) {
     // Systemd ends it a little later; by then it should have ended itself.
     child_.set_peer_process(static_cast<pid_t>(*pid), name(), started_ + options_.deadline);
   }

@@ -171,7 +171,7 @@ void ProbeRunner::on_output(std::string_view bytes) {
   if (end == std::string_view::npos) return;
   has_peer_process_ = true;
   const std::uint64_t pid = split_probe_output(text_.view().substr(0, end + 1)).pid;
-  if (pid < kMaxPid) {
+  if (pid < kPidLimit) {
     child_.set_peer_process(static_cast<pid_t>(pid), "jetmem-probe", started_ + deadline_);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/root/facts.h"
 #include "base/root/small_file.h"
+#include "base/spawn.h"
 #include "base/text/text.h"
 
 namespace jetmem {
@@ -40,7 +41,7 @@ SavedProbes from_json(const Json& json) {
   const Json& process = json.at("process");
   if (process.is_null()) return state;
   const std::uint64_t pid = count_of(process.at("pid"));
-  if (pid <= 1 || pid > kMaxPid) throw Json::other_error::create(501, "not a process", &process);
+  if (pid <= 1 || pid >= kPidLimit) throw Json::other_error::create(501, "not a process", &process);
   state.process = {static_cast<pid_t>(pid), count_of(process.at("start_ticks"))};
   return state;
 }
@@ -55,7 +56,7 @@ std::optional<ProbeProcess> probe_process_of(std::string_view stat) {
     return std::nullopt;
   }
   const auto pid = parse_u64(trim(stat.substr(0, open)));
-  if (!pid || *pid > kMaxPid || stat.substr(open + 1, close - open - 1) != kComm) {
+  if (!pid || *pid >= kPidLimit || stat.substr(open + 1, close - open - 1) != kComm) {
     return std::nullopt;
   }
   std::string_view rest = stat.substr(close + 1);

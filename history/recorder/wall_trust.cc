@@ -5,6 +5,7 @@
 #include "history/recorder/recorder.h"
 
 namespace jetmem {
+
 WallTrust wall_trust(bool is_synchronized) {
   timespec wall{};
   if (::clock_gettime(CLOCK_REALTIME, &wall) != 0 || wall.tv_sec < kFirstPlausibleSecond) {

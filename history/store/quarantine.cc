@@ -40,14 +40,14 @@ std::optional<std::string> oldest_damaged(const std::string& file) {
   std::optional<std::string> oldest;
   for (const int slot : kSlots) {
     const std::string name = slot_name(file, QuarantineReason::kDamaged, slot);
-    if (exists(name) && (!oldest || changed_at(name) < changed_at(*oldest))) oldest = name;
+    if (file_exists(name) && (!oldest || changed_at(name) < changed_at(*oldest))) oldest = name;
   }
   return oldest;
 }
 
 }  // namespace
 
-bool exists(const std::string& file) {
+bool file_exists(const std::string& file) {
   struct stat status {};
   return ::lstat(file.c_str(), &status) == 0;
 }
@@ -62,7 +62,7 @@ Result<std::string> quarantine(const std::string& file, QuarantineReason why,
                                std::vector<std::string>& messages) {
   std::string name;
   for (const int slot : kSlots) {
-    if (const std::string each = slot_name(file, why, slot); name.empty() && !exists(each)) {
+    if (const std::string each = slot_name(file, why, slot); name.empty() && !file_exists(each)) {
       name = each;
     }
   }
@@ -77,7 +77,8 @@ Result<std::string> quarantine(const std::string& file, QuarantineReason why,
   }
   // The WAL first: a database is never left with another's.
   ::unlink((name + "-wal").c_str());
-  if (exists(file + "-wal") && ::rename((file + "-wal").c_str(), (name + "-wal").c_str()) != 0) {
+  if (file_exists(file + "-wal") &&
+      ::rename((file + "-wal").c_str(), (name + "-wal").c_str()) != 0) {
     return tl::unexpected(errno_error("quarantine", file + "-wal", errno));
   }
   ::unlink((file + "-shm").c_str());
@@ -104,7 +105,7 @@ void limit_quarantine(const std::string& file, std::uint64_t most,
     const auto oldest = oldest_damaged(file);
     if (!oldest) return;
     take_away(*oldest, messages);
-    if (exists(*oldest)) return;
+    if (file_exists(*oldest)) return;
   }
 }
 

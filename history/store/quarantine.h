@@ -25,8 +25,8 @@ std::uint64_t quarantined_bytes(const std::string& file);
 void limit_quarantine(const std::string& file, std::uint64_t most,
                       std::vector<std::string>& messages);
 
-// A link is one, whatever it leads to.
-bool exists(const std::string& file);
+// True for a link too, wherever it leads.
+bool file_exists(const std::string& file);
 // 0 where there is none.
 std::uint64_t file_bytes(const std::string& file);
 

@@ -174,7 +174,7 @@ Result<void> HistoryStore::Connection::open_to_write() {
 Result<void> HistoryStore::Connection::open_once() {
   JETMEM_ASSIGN(const auto identity, snapshot());
   const bool is_new = identity.file == 0;
-  if (is_new && exists(options.file + "-wal")) {
+  if (is_new && file_exists(options.file + "-wal")) {
     ::unlink((options.file + "-wal").c_str());
     messages.push_back(options.file +
                        "-wal was left without its database and is of no use: removed");

@@ -20,8 +20,6 @@ using nvmap::kMaxClients;
 using nvmap::kMaxHeaps;
 using nvmap::kMaxNames;
 
-constexpr std::string_view kMalformed = "malformed";
-constexpr std::string_view kBeyondBound = "beyond_bound";
 constexpr std::string_view kNoOrphanTable = "no_orphan_table";
 // Larger is no amount of memory: usually a count that went below zero.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;

@@ -14,7 +14,7 @@ namespace {
 // Questions to the history: of the worker's time, at once.
 constexpr Nanoseconds kMostAtOnce = std::chrono::seconds(2);
 
-// What was made is not used for longer than this, however expensive it is to make.
+// The longest pause that a high cost causes.
 constexpr Nanoseconds kLongestPause = std::chrono::seconds(30);
 constexpr int kPauseForCost = 10;
 

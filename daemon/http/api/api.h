@@ -163,7 +163,8 @@ class Api {
   Nanoseconds boot_query_{-1};
 };
 
-// For how long what cost so much to make is used: the device's CPU goes to others.
+// How long to wait before making it again: ten times what it cost, at most 30 s, and never less
+// than `least`.
 Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least);
 
 // The pages, one file each.

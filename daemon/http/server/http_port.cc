@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kConnectionMemory = 16'384;
 // So few that a storm of connections does not starve the other ports.
 constexpr int kAcceptAtOnce = 16;
-constexpr int kUnixSendBuffer = 128 << 10;  // bytes; the kernel doubles it
+constexpr int kSendBuffer = 128 << 10;  // bytes; the kernel doubles it
 constexpr Nanoseconds kAcceptPause = std::chrono::seconds(1);
 // Most questions to the history are answered within this time, and waited for; a request that takes
 // longer is suspended.
@@ -420,7 +420,7 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
       return false;
     }
     // What a slow reader has not read stays with us, where it is bounded, not in the kernel.
-    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kUnixSendBuffer, sizeof kUnixSendBuffer);
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     accepted_ = is_unix() ? ClientKey{} : client_key(from);
     if (!is_unix() && connections_.of_client(accepted_) >= options_.max_connections_per_client) {
       // Its longest idle one goes, so that a client that abandoned many is not shut out.

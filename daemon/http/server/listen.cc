@@ -22,9 +22,8 @@ namespace {
 // A client that finds the queue full waits seconds until its kernel tries again: hundreds of slow
 // clients must not cost another one more than its turn.
 constexpr int kBacklog = 512;
-// Of each connection in the kernel, which allocates twice as much: otherwise a client that does not
-// read, or sends without end, pins megabytes.
-constexpr int kTcpSendBuffer = 64 << 10;
+// Of each connection in the kernel, which allocates twice as much: otherwise a client that sends
+// without end pins megabytes.
 constexpr int kReceiveBuffer = 16 << 10;
 // Bytes that a client does not acknowledge for so long are dropped, even on a closed connection.
 constexpr unsigned kUserTimeout = 30'000;  // ms
@@ -148,7 +147,6 @@ Result<Listener> listen_on(const ListenAddress& address, SocketUsers users) {
   } else {
     ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     // Connections inherit them.
-    ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_SNDBUF, &kTcpSendBuffer, sizeof kTcpSendBuffer);
     ::setsockopt(out.fd_.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
     ::setsockopt(out.fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
   }

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 5> kCmaAnchors{"alloc failed, req-size: "
                                                       "number of available pages: ", "cma: range ",
                                                       "alloc_contig_range"};
 
-// Of each range of an area, until the event is complete_cma.
+// Of each range of an area, until the event is complete.
 constexpr std::string_view kRangeLargest = "range_largest";
 constexpr std::string_view kRangeFree = "range_free";
 

@@ -43,6 +43,11 @@ History two_boots(DeviceEnd end) {
   return history;
 }
 
+TEST(Moment, AClockBefore2025WasNeverSet) {
+  EXPECT_FALSE((Moment{1'735'689'599, 10}.plausible()));
+  EXPECT_TRUE((Moment{1'735'689'600, 10}.plausible()));
+}
+
 TEST(BootHistory, IsReadAsItWasWritten) {
   const History history = two_boots(DeviceEnd::kUnclean);
   History read;
