@@ -9,8 +9,8 @@ namespace jetmem {
 class PollLoop::PollSource final : public EventLoop::Source {
  public:
   // A timer has no descriptor.
-  PollSource(PollLoop& loop, int fd, Callback callback)
-      : fd(fd), enabled(fd >= 0), callback(std::move(callback)), loop_(loop) {
+  PollSource(PollLoop& loop, int watched_fd, Callback on_event)
+      : fd(watched_fd), enabled(watched_fd >= 0), callback(std::move(on_event)), loop_(loop) {
     loop_.sources_.push_back(this);
   }
   ~PollSource() override { std::erase(loop_.sources_, this); }

@@ -176,8 +176,8 @@ MappedDmabuf::~MappedDmabuf() {
   if (memory_ != nullptr) ::munmap(memory_, bytes_);
 }
 
-bool MappedDmabuf::allocate(int node, AllocateDmabuf allocate) {
-  recorder_.step(step::kAllocate, 0, [&] { return allocate(recorder_, node, bytes_, buffer_); });
+bool MappedDmabuf::allocate(int node, AllocateDmabuf take) {
+  recorder_.step(step::kAllocate, 0, [&] { return take(recorder_, node, bytes_, buffer_); });
   return static_cast<bool>(buffer_);
 }
 

@@ -58,7 +58,7 @@ class MappedDmabuf {
   MappedDmabuf(const MappedDmabuf&) = delete;
   MappedDmabuf& operator=(const MappedDmabuf&) = delete;
 
-  bool allocate(int node, AllocateDmabuf allocate);
+  bool allocate(int node, AllocateDmabuf take);
   void map();
   void touch();
   void write(const Pattern& pattern);
