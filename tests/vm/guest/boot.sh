@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The machine before jetmem is there: all else must be well, or what follows says nothing of jetmem.
-within 60 sh -c 'systemctl is-system-running | grep -q running' || { bad "systemd: $(systemctl is-system-running)"; systemctl --failed; exit 0; }
+within 60 sh -c 'systemctl is-system-running | grep -q running' || { bad "systemd: $(systemctl is-system-running)"; failed_units; exit 0; }
 uname -r
+grep -o 'systemd.unified_cgroup_hierarchy=0' /proc/cmdline && [ -z "$hybrid" ] && bad "the control groups are not hybrid"
 good - "systemd $(systemctl --version | sed -n '1s/systemd \([0-9]*\).*/\1/p') is running on $(uname -r), nothing failed"

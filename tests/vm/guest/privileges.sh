@@ -24,8 +24,13 @@ while read -r name state; do
 done </tmp/by-root
 [ -z "$lost" ] && [ $same -gt 10 ] && good - "all $same sources are as root without a sandbox has them" || bad "in the sandbox:$lost ($same the same)"
 metric jetmem_clock_synchronized | grep -q '^[01]$' || bad "whether the clock is synchronised is not known"
-[ "$(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low)" -gt 0 ] && [ "$(cat /sys/fs/cgroup/system.slice/memory.low)" -gt 0 ] ||
-  bad "memory.low: $(cat /sys/fs/cgroup/system.slice/memory.low) of the slice, $(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low) of the unit"
+if [ -n "$hybrid" ]; then
+  [ ! -e /sys/fs/cgroup/memory/system.slice/jetmemd.service/memory.low ] && [ -d /sys/fs/cgroup/memory/system.slice/jetmemd.service ] &&
+    good - "no memory.low in control groups of version 1: OOM score $(cat /proc/$pid/oom_score_adj) alone" || bad "control groups: $(cat /proc/$pid/cgroup)"
+else
+  [ "$(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low)" -gt 0 ] && [ "$(cat /sys/fs/cgroup/system.slice/memory.low)" -gt 0 ] ||
+    bad "memory.low: $(cat /sys/fs/cgroup/system.slice/memory.low) of the slice, $(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low) of the unit"
+fi
 grep -q '^0*[1-9a-f].* : System RAM$' /run/jetmem-iomem/iomem && [ "$(stat -c '%U %G %a' /run/jetmem-iomem/iomem)" = 'root jetmem-reader 440' ] &&
   good - "addresses of memory were kept at boot, for the reader" || bad "the map of memory: $(ls -l /run/jetmem-iomem 2>&1)"
 page; grep '^jetmem_memory_physical_bytes' /tmp/page

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a board has and QEMU's "virt" machine has not, for real, in a kernel of one's own or Debian's
-// (6.9 and later: thermal_tripless_zone_device_register):
+// What a board has and QEMU's "virt" machine has not, for real, in Debian's kernels since 5.10 or a custom one:
 //
 //   thermal zones    insmod jetmem_lab.ko zones=cpu-thermal,tj-thermal
 //                    echo 97000 > /sys/module/jetmem_lab/parameters/temp       millidegrees, of all
@@ -14,6 +13,7 @@
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/thermal.h>
+#include <linux/version.h>
 #include <linux/wait.h>
 
 #define MOST_ZONES 8
@@ -134,7 +134,13 @@ static int get_temp(struct thermal_zone_device *zone, int *out)
 	return 0;
 }
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 static const struct thermal_zone_device_ops zone_ops = {.get_temp = get_temp};
+#else
+static struct thermal_zone_device_ops zone_ops = {.get_temp = get_temp};
+#define thermal_tripless_zone_device_register(type, data, ops, parameters) \
+	thermal_zone_device_register(type, 0, 0, data, ops, parameters, 0, 0)
+#endif
 
 static int __init lab_init(void)
 {
