@@ -28,6 +28,16 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_link_options(jetmem_options INTERFACE -Wl,-z,relro,-z,now
     $<IF:$<AND:$<BOOL:$<TARGET_PROPERTY:JETMEM_STATIC>>,$<NOT:$<BOOL:${JETMEM_SANITIZE}>>>,-static-pie,-pie>)
 endif()
+# Set by cmake/portable.cmake.
+if(JETMEM_PORTABLE)
+  # The compiler is told where these are (-nostdinc); another mention would put them before the headers of C++.
+  list(APPEND CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_SYSROOT}/usr/include)
+  list(APPEND CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_SYSROOT}/usr/include)
+  add_library(jetmem_newer_glibc OBJECT ${PROJECT_SOURCE_DIR}/cmake/newer_glibc.c)
+  target_link_libraries(jetmem_options INTERFACE $<TARGET_OBJECTS:jetmem_newer_glibc>)
+  # In a static program it would bring back shared libraries.
+  target_link_options(jetmem_options INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:JETMEM_STATIC>>>:-static-libstdc++>)
+endif()
 if(JETMEM_SANITIZE)
   target_compile_options(jetmem_options INTERFACE -fsanitize=${JETMEM_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(jetmem_options INTERFACE -fsanitize=${JETMEM_SANITIZE})

@@ -57,7 +57,7 @@ UniqueFd open_by_openat2(int root_fd, const char* path, int flags, int& error) {
   // EAGAIN: "..", or a link that climbs, while anything anywhere was renamed or mounted. Where that
   // does not end, the walk answers: it depends on nobody else.
   for (int tries = 0; tries < kTriesOfOpenat2; ++tries) {
-    const long fd = ::syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+    const long fd = ::syscall(__NR_openat2, root_fd, path, &how, sizeof how);
     error = fd < 0 ? errno : 0;
     if (error != EAGAIN) return UniqueFd(static_cast<int>(fd));
   }

@@ -32,7 +32,12 @@ class SdSource final : public EventLoop::Source {
   void set(Nanoseconds from_now) override {
     sd_event_source_set_time_accuracy(
         source, microseconds(std::clamp(from_now / kSlackShare, kLeastSlack, kMostSlack)));
-    sd_event_source_set_time_relative(source, microseconds(from_now));
+    // sd_event_source_set_time_relative() does the same, as of systemd 247.
+    clockid_t clock = CLOCK_MONOTONIC;
+    std::uint64_t now = 0;
+    sd_event_source_get_time_clock(source, &clock);
+    sd_event_now(sd_event_source_get_event(source), clock, &now);
+    sd_event_source_set_time(source, now + microseconds(from_now));
     sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
   }
 

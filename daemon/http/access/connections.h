@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "daemon/http/access/client_key.h"
+#include "daemon/http/access/response_memory.h"
 #include "daemon/http/access/tls_server.h"
 
 struct MHD_Connection;
@@ -33,6 +34,7 @@ struct Connection {
   Nanoseconds deadline{0};  // of the phase; kNever: none
   std::uint32_t requests = 0;
   bool is_cut = false;
+  std::unique_ptr<AnswerMemory::Held> answer;  // that it is reading
   Handshake handshake;
   bool in_handshake() const { return handshake.server != nullptr && !handshake.done; }
 };

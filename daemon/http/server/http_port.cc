@@ -63,17 +63,12 @@ MHD_Result take_parameter(void* to, MHD_ValueKind /*kind*/, const char* name, st
   return list->size() > Parameters::kMost ? MHD_NO : MHD_YES;
 }
 
-using Held = AnswerMemory::Held;
-
-void release_body(void* held) { delete static_cast<Held*>(held); }
-
-bool send(MHD_Connection* connection, const Answer& answer, std::unique_ptr<Held> held,
-          bool is_last) {
-  const std::string& text = held->text();
-  MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
-      text.size(), const_cast<char*>(text.data()), release_body, held.get());
+// The body must not change until the request has ended.
+bool send(MHD_Connection* connection, const Answer& answer, bool is_last) {
+  const std::string& body = *answer.body;
+  MHD_Response* response = MHD_create_response_from_buffer(
+      body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_PERSISTENT);
   if (response == nullptr) return false;
-  (void)held.release();  // the response's now
   // A missing header would make it a different answer, such as gzip without Content-Encoding.
   bool whole = true;
   const auto add = [&](const char* name, const char* value) {
@@ -123,6 +118,7 @@ struct HttpPort::Calls {
     const auto found = port.waiting_of(connection);
     if (found != port.waiting_.end()) port.waiting_.erase(found);
     if (Connection* const its = connection_of(connection)) {
+      its->answer.reset();
       port.connections_.finished(*its, now_of_wait());
     }
   }
@@ -181,8 +177,9 @@ bool HttpPort::answer(MHD_Connection* handle, Connection& connection, Request& r
   const Nanoseconds now = now_of_wait();
   const bool is_last = !answer.close && Connections::is_worn(connection, now);
   connections_.answered(connection, answer.body->size(), now);
-  auto held = std::make_unique<Held>(shared_.answers, answer.body, connection.client);
-  return send(handle, answer, std::move(held), is_last);
+  connection.answer =
+      std::make_unique<AnswerMemory::Held>(shared_.answers, answer.body, connection.client);
+  return send(handle, answer, is_last);
 }
 
 HttpPort::HttpPort(Listener listener, const Shared& shared, std::shared_ptr<const TlsServer> tls)
@@ -223,7 +220,6 @@ bool HttpPort::start_daemon() {
       MHD_OPTION_CONNECTION_LIMIT, options_.max_connections,
       MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(connection_timeout),
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,
-      MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
       tls_ ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, no_certificate,
       MHD_OPTION_END);
   // clang-format on
