@@ -15,6 +15,8 @@
 namespace jetmem {
 namespace {
 
+constexpr const char* kNoAliases = "aliases (*name) are not supported; write the value out";
+
 Position position_of(const YAML::Mark& mark) {
   if (mark.is_null()) return {};
   return {mark.line + 1, mark.column + 1};
@@ -42,7 +44,7 @@ class TreeBuilder final : public YAML::EventHandler {
     location(make(YamlNode::Kind::kNull, mark));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
-    add(mark, "aliases (*name) are not supported; write the value out");
+    add(mark, kNoAliases);
     location(make(YamlNode::Kind::kRefused, mark));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -158,6 +160,8 @@ YamlProblem syntax_problem(const YAML::Exception& e) {
   if (e.msg == YAML::ErrorMsg::EOF_IN_SCALAR) {
     return {{}, "not valid YAML: a quote (\" or ') is opened and never closed"};
   }
+  // An alias without its anchor; yaml-cpp 0.8 appends the name.
+  if (e.msg.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR)) return {position_of(e.mark), kNoAliases};
   std::string message = "not valid YAML (" + printable(e.msg, 120);
   message.append(
       "); check the indentation here and in the line above, the quotes and brackets, and the space "

@@ -147,8 +147,9 @@ class Gather {
         continue;
       }
       // A group may go at any time; one that cannot be listed is there all the same.
-      const int error =
-          gatherer_.list(std::string(kIommuFolder) + "/" + group + "/devices", devices);
+      std::string folder(kIommuFolder);
+      folder.append("/").append(group).append("/devices");
+      const int error = gatherer_.list(folder, devices);
       if (error == ENOENT) continue;
       if (error != 0) ++left_out;
       text.append(group).append("\n");

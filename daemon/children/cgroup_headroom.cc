@@ -6,6 +6,7 @@
 
 #include "base/root/small_file.h"
 #include "base/text/text.h"
+#include "daemon/children/own_cgroup.h"
 
 namespace jetmem {
 namespace {
@@ -59,52 +60,22 @@ std::optional<std::uint64_t> room_of(const Hierarchy& layout, const std::string&
   return *limit - std::min(*limit, used);
 }
 
-bool lists(std::string_view names, std::string_view name) {
-  while (!names.empty()) {
-    const std::string_view each = names.substr(0, names.find(','));
-    if (each == name) return true;
-    names.remove_prefix(std::min(each.size() + 1, names.size()));
-  }
-  return false;
-}
-
-// Of "0::/path" and "N:controllers:/path": where memory is limited. Where both are, the controller
-// belongs to the first version.
-std::string own_path(std::string_view text, bool& first_version) {
-  std::string path;
-  first_version = false;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::size_t one = line.find(':');
-    const std::size_t two = one == std::string_view::npos ? one : line.find(':', one + 1);
-    if (two == std::string_view::npos) continue;
-    const std::string_view controllers = line.substr(one + 1, two - one - 1);
-    if (lists(controllers, "memory")) {
-      first_version = true;
-      return std::string(line.substr(two + 1));
-    }
-    if (controllers.empty() && line.substr(0, one) == "0") path = line.substr(two + 1);
-  }
-  return path;
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> cgroup_headroom(const std::string& root) {
   const auto text = read_small_file(root + "/proc/self/cgroup", kMaxCgroupFile);
   if (!text) return std::nullopt;
-  bool first_version = false;
-  std::string path = own_path(*text, first_version);
+  const OwnCgroup cgroup = parse_own_cgroup(*text);
+  std::string path(cgroup.path);
   if (path.empty() || path[0] != '/' || path.find("/..") != std::string::npos) path = "/";
-  const Hierarchy layout = first_version ? Hierarchy{root + "/sys/fs/cgroup/memory",
-                                                     {"memory.limit_in_bytes", ""},
-                                                     "memory.usage_in_bytes",
-                                                     "total_inactive_file"}
-                                         : Hierarchy{root + "/sys/fs/cgroup",
-                                                     {"memory.max", "memory.high"},
-                                                     "memory.current",
-                                                     "inactive_file"};
+  const Hierarchy layout = cgroup.first_version ? Hierarchy{root + "/sys/fs/cgroup/memory",
+                                                            {"memory.limit_in_bytes", ""},
+                                                            "memory.usage_in_bytes",
+                                                            "total_inactive_file"}
+                                                : Hierarchy{root + "/sys/fs/cgroup",
+                                                            {"memory.max", "memory.high"},
+                                                            "memory.current",
+                                                            "inactive_file"};
   std::optional<std::uint64_t> least;
   // In a container its own cgroup may be the mount's root: what is not there limits nothing.
   for (std::size_t i = 0; i < kMaxDepth; ++i) {

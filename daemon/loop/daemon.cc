@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "config/restart.h"
 #include "config/schema.h"
+#include "daemon/children/memory_protection.h"
 #include "daemon/loop/system_state.h"
 #include "daemon/state_file_metrics.h"
 
@@ -230,6 +231,7 @@ void Daemon::cycle(Nanoseconds now) {
   if (timer_.is_processes_due()) {
     SampleWriter out(sampling_.table, sampling_.processes_section, now);
     ProcessUsage::write(out, context_.own_facts, ::getpid(), "jetmemd");
+    write_memory_protection(out, read_memory_protection());
     if (const pid_t pid = kernel_log_.feed().journal_pid(); pid > 0) {
       ProcessUsage::write(out, context_.own_facts, pid, "jetmem-journal");
     }

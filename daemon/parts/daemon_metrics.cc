@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/root/small_file.h"
+#include "base/text/text.h"
 #include "base/unique_fd.h"
 #include "base/version.h"
 #include "collectors/processes/group/pid_stat.h"
@@ -32,6 +33,10 @@ constexpr std::array kMetrics{
     gauge("jetmem_process_threads", "Threads of a process of jetmem.", {"process"}, kMaxProcesses),
     gauge("jetmem_process_open_fds",
           "Open file descriptors of a process of jetmem; absent where permission is denied.",
+          {"process"}, kMaxProcesses),
+    gauge("jetmem_process_oom_score_adj",
+          "OOM score adjustment of a process of jetmem, -1000 to 1000: when memory runs out, the "
+          "kernel kills those with higher values first. jetmemd.service sets -900.",
           {"process"}, kMaxProcesses),
     gauge(
         "jetmem_process_start_time_seconds",
@@ -84,6 +89,7 @@ enum Metric {
   kRss,
   kThreads,
   kFds,
+  kOomScoreAdj,
   kStartTime,
   kCycles,
   kCycleTime,
@@ -159,6 +165,10 @@ void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::
     out.put(kMetrics[kRss], static_cast<double>(*resident * *facts.page_size), name);
   }
   out.put(kMetrics[kThreads], static_cast<double>(stat->threads), name);
+  const std::string_view adjustment = read_proc(pid, "oom_score_adj", buffer);
+  if (const auto value = parse_i64(adjustment.substr(0, adjustment.find('\n')))) {
+    out.put(kMetrics[kOomScoreAdj], static_cast<double>(*value), name);
+  }
   if (const auto fds = count_fds(pid)) out.put(kMetrics[kFds], static_cast<double>(*fds), name);
 }
 

@@ -13,6 +13,7 @@
 #include "collectors/sampler/registry.h"
 #include "collectors/sampler/sampler.h"
 #include "daemon/http/triple_buffer.h"
+#include "daemon/children/memory_protection.h"
 #include "daemon/parts/daemon_metrics.h"
 #include "health/registry.h"
 #include "report/exposition/exposition.h"
@@ -58,6 +59,7 @@ class Loop {
     {
       SampleWriter out(table_, processes_section_, now);
       ProcessUsage::write(out, own_facts_, ::getpid(), "jetmemd");
+      write_memory_protection(out, read_memory_protection());
     }
     fill_page(table_, now, counters_.cycles, pages_.back());
     pages_.publish();

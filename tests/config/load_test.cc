@@ -228,6 +228,7 @@ TEST(Load, WhatYamlOffersBeyondSettingsIsRefused) {
       {"log: !evil {level: info}\n", "1:6: tags are not supported; remove '!evil'"},
       {"reader: &a {max_wedged: 2}\nlog:\n  <<: *a\n", "3:3: merge keys (<<) are not supported"},
       {"reader: &a {max_wedged: 2}\nlog:\n  level: *a\n", "3:10: aliases (*name) are not"},
+      {"log:\n  level: *unknown\n", "2:10: aliases (*name) are not supported; write the value out"},
       {"log: {level: info}\n---\nlog: {level: debug}\n", "2:1: text after the end of the settings"},
       {"log: {level: info}\n---\n", "text after the end of the settings"},
       {"{log: {level: info}}\nhttp: {}\n", "a.yaml:"},

@@ -10,6 +10,7 @@
 #include "daemon/alerts/notifier.h"
 #include "daemon/alerts/rule_evaluator.h"
 #include "daemon/capture/incident_capture.h"
+#include "daemon/children/memory_protection.h"
 #include "daemon/http/access/access_stats.h"
 #include "daemon/http/server/web_metrics.h"
 #include "daemon/parts/children.h"
@@ -107,6 +108,8 @@ std::vector<MetricGroup> all_groups() {
                     incident_capture_metrics()});
   groups.push_back({"State of the sources", "One set for each source.", sampler_metrics()});
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", daemon_metrics()});
+  groups.push_back({"Protection of the daemon", "What keeps jetmemd's memory when memory is short.",
+                    memory_protection_metrics()});
   groups.push_back({"State files", "What a restart of jetmemd reads back, one series per file.",
                     kStateFileMetrics});
   for (const auto metrics : program_metrics()) {

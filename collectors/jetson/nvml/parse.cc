@@ -74,8 +74,9 @@ class Parser {
     Lines lines(text);
     std::string_view line;
     if (!lines.next(line) || line != kFirstLine) {
-      return lines.malformed("expected '" + std::string(kFirstLine) + "', found '" +
-                             printable(line, 60) + "'");
+      std::string message = "expected '";
+      message.append(kFirstLine).append("', found '").append(printable(line, 60)).append("'");
+      return lines.malformed(message);
     }
     while (lines.next(line) && line != "end") take_line(line);
     if (line != "end" || !lines.rest().empty() || text.back() != '\n') {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/jetson/nvml/source.h"
 
+#include <utility>
+
 #include "collectors/jetson/nvml/parse.h"
 
 namespace jetmem {
@@ -57,9 +59,9 @@ const SourceInfo NvmlSource::kInfo{
 Result<void> NvmlSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   const auto text = snapshot.text_of(kPaths[0]);
   if (!text && text.error().code == Errc::kAbsent) {
-    return fail(Errc::kAbsent, "nothing was asked of NVML when this was captured (no " +
-                                   std::string(kPaths[0]) +
-                                   "): no driver nvidia.ko, or no jetmemd");
+    std::string reason = "nothing was asked of NVML when this was captured (no ";
+    reason.append(kPaths[0]).append("): no driver nvidia.ko, or no jetmemd");
+    return fail(Errc::kAbsent, std::move(reason));
   }
   if (!text) return tl::unexpected(text.error());
   return parse_nvml(*text, reading_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem itself: whether it sees what it should, keeps up, and loses nothing.
 #include <algorithm>
+#include <cmath>
 
 #include "base/text/text.h"
 #include "report/doctor/step.h"
@@ -113,6 +114,36 @@ void check_loop(const DeviceView& view, Step& step) {
     note(step, "The reader runs as a systemd unit with its own capabilities.");
 }
 
+// jetmemd must sample just when memory is short.
+void check_protection(const DeviceView& view, Step& step) {
+  const auto adjustment = view.value("jetmem_process_oom_score_adj", {{"process", "jetmemd"}});
+  const std::string score = adjustment ? number(*adjustment, 0) : std::string("unknown");
+  const auto alone = [&](const std::string& why) {
+    note(step, adjustment && *adjustment < 0
+                   ? "When memory is short, only its OOM score adjustment of " + score +
+                         " protects jetmemd: " + why + "."
+                   : "When memory is short, nothing protects jetmemd: " + why +
+                         "; its OOM score adjustment is " + score + ".");
+  };
+  if (const auto low = view.value("jetmem_daemon_memory_low_bytes")) {
+    if (*low <= 0) return alone("memory.low is 0 for its cgroup or one above it");
+    note(step, "When memory is short, the kernel reclaims " +
+                   (std::isinf(*low) ? std::string("all") : "at most " + bytes(*low)) +
+                   " of jetmemd's memory last (memory.low); its OOM score adjustment is " + score +
+                   ".");
+    return;
+  }
+  for (const Sample& each : view.now.samples.family("jetmem_daemon_memory_low_absent")) {
+    const std::string_view reason = each.label("reason");
+    if (reason == "cgroup_v1") return alone("cgroup version 1 has no memory.low");
+    if (reason == "no_memory_controller") {
+      return alone("the kernel counts no memory per cgroup, so MemoryMax= does not work either");
+    }
+    note(step, "Whether memory.low protects jetmemd is unknown, as its cgroup is " +
+                   printable(reason, 40) + "; its OOM score adjustment is " + score + ".");
+  }
+}
+
 }  // namespace
 
 void examine_daemon(const DeviceView& view, Step& step) {
@@ -125,6 +156,7 @@ void examine_daemon(const DeviceView& view, Step& step) {
     check_losses(view, step);
     check_recorder(view, step);
     check_loop(view, step);
+    check_protection(view, step);
     conclude(step, "jetmemd runs and reads every source of this machine.");
     return;
   }

@@ -36,6 +36,8 @@ void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
 const double kGone = NAN;
 const std::string kAvailable = "jetmem_meminfo_MemAvailable_bytes";
 const std::string kCmaUsed = "jetmem_cma_used_ratio{area=\"linux,cma\"}";
+const std::string kMemoryLow = "jetmem_daemon_memory_low_bytes";
+const std::string kOomScore = "jetmem_process_oom_score_adj{process=\"jetmemd\"}";
 const std::string kThisDevice =
     "jetmem_device_info{kernel=\"5.15.148-tegra\",l4t=\"36.4.4\",model=\"Orin\",soc=\"tegra234\"}";
 
@@ -53,6 +55,10 @@ std::string stall(const std::string& kind) {
 
 std::string lost(const std::string& reason) {
   return "jetmem_kernel_log_lost_records_total{reason=\"" + reason + "\"}";
+}
+
+std::string no_memory_low(const std::string& reason) {
+  return "jetmem_daemon_memory_low_absent{reason=\"" + reason + "\"}";
 }
 
 Changes set(const std::string& key, double value, const std::string& more = "", double its = 0) {
@@ -119,6 +125,22 @@ const Case kCases[] = {
     {"LogFromBeforeTheStart", "daemon", kOk, "(before_start): 5", set(lost("before_start"), 5)},
     {"LoopLag", "daemon", kWarning, "12 s", set("jetmem_sample_cycle_lag_max_1m_seconds", 12)},
     {"RestartedOften", "daemon", kWarning, "9 times", set("jetmem_daemon_recent_starts", 9)},
+    {"MemoryLow", "daemon", kOk,
+     "24 MiB of jetmemd's memory last (memory.low); its OOM score "
+     "adjustment is -900",
+     set(kMemoryLow, 24 * kMiB, kOomScore, -900)},
+    {"AllOfItKept", "daemon", kOk, "reclaims all of", set(kMemoryLow, INFINITY)},
+    {"MemoryLowOfASlice", "daemon", kOk, "only its OOM score adjustment of -900",
+     set(kMemoryLow, 0, kOomScore, -900)},
+    {"CgroupV1", "daemon", kOk, "version 1", set(no_memory_low("cgroup_v1"), 1, kOomScore, -900)},
+    {"NoMemoryController", "daemon", kOk, "MemoryMax= does not",
+     set(no_memory_low("no_memory_controller"), 1, kOomScore, -900)},
+    {"NothingProtects", "daemon", kOk, "nothing protects jetmemd",
+     set(no_memory_low("cgroup_v1"), 1, kOomScore, 0)},
+    {"CgroupHidden", "daemon", kOk,
+     "unknown, as its cgroup is hidden; its OOM score adjustment "
+     "is unknown",
+     set(no_memory_low("hidden"), 1)},
 };
 
 class DoctorSteps : public testing::TestWithParam<Case> {};
