@@ -58,7 +58,6 @@ inline constexpr int kAttributeDmaBufSupported = 124;
 
 // Flags
 inline constexpr unsigned kContextBlockingSync = 4;  // CU_CTX_SCHED_BLOCKING_SYNC
-inline constexpr unsigned kContextMapHost = 8;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventBlockingSync = 1;
 inline constexpr unsigned kHostAllocDeviceMap = 2;

@@ -118,25 +118,24 @@ bool find(Gpu& gpu, Start& start, driver::Device& device) {
   });
 }
 
-// Whoever waits then sleeps. Before the context is made: it has its flags for good.
-bool set_flags(Gpu& gpu, Start& start, driver::Device device) {
-  constexpr unsigned kFlags = driver::kContextBlockingSync | driver::kContextMapHost;
-  constexpr const char* kCall = "cuDevicePrimaryCtxSetFlags";
-  if (cuda().cuDevicePrimaryCtxSetFlags_v2 != nullptr) {
-    return start.call(kCall, cuda().cuDevicePrimaryCtxSetFlags_v2(device, kFlags));
-  }
-  if (cuda().cuDevicePrimaryCtxSetFlags != nullptr) {
-    return start.call(kCall, cuda().cuDevicePrimaryCtxSetFlags(device, kFlags));
-  }
-  gpu.start.back().calls.push_back({kCall, "no such function"});
-  return true;
+// Whoever waits then sleeps, in place of spinning. Before the context is made: it has its flags for
+// good. A refusal is noted, and costs CPU time, no more. A primary context takes no CU_CTX_MAP_HOST:
+// with one address space for CPU and GPU, which every Jetson has, pinned memory is always mapped.
+void set_flags(Gpu& gpu, driver::Device device) {
+  const auto set = cuda().cuDevicePrimaryCtxSetFlags_v2 != nullptr
+                       ? cuda().cuDevicePrimaryCtxSetFlags_v2
+                       : cuda().cuDevicePrimaryCtxSetFlags;
+  gpu.start.back().calls.push_back(
+      {"cuDevicePrimaryCtxSetFlags", set == nullptr ? "no such function"
+                                                    : cuda().name_of(set(
+                                                          device, driver::kContextBlockingSync))});
 }
 
 bool make_context(Gpu& gpu, Start& start, driver::Device device) {
   const bool well = start.step("context", [&] {
     driver::Context context = nullptr;
-    return set_flags(gpu, start, device) &&
-           start.call("cuDevicePrimaryCtxRetain",
+    set_flags(gpu, device);
+    return start.call("cuDevicePrimaryCtxRetain",
                       cuda().cuDevicePrimaryCtxRetain(&context, device)) &&
            start.call("cuCtxSetCurrent", cuda().cuCtxSetCurrent(context)) &&
            start.call("cuStreamCreate",

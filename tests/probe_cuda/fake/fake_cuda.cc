@@ -18,6 +18,7 @@
 //   nocopyback           copies from the GPU do nothing
 //   badcopy              copies from the GPU have one word changed
 //   nocopyto             copies to the GPU answer an error
+//   noflags              the context takes no flags
 //   noevents             no events can be made
 //   stickyread           its kernel that reads fails, and so does everything after
 //   cached               its cache holds pinned memory, which else takes ten times as long
@@ -361,17 +362,19 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
 }
 
 int cuDevicePrimaryCtxSetFlags(int, unsigned flags) {
+  if (!state.initialized) return 3;
   if (state.context) wrong("flags after the context was made");
+  // How to wait, and 16, CU_CTX_LMEM_RESIZE_TO_MAX: others are refused, as drivers do.
+  if (is("noflags") || (flags & ~0x17U) != 0) return kInvalidValue;
   state.flags = flags;
-  return state.initialized ? 0 : 3;
+  return 0;
 }
 int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
   return cuDevicePrimaryCtxSetFlags(device, flags);
 }
 int cuDevicePrimaryCtxRetain(void** context, int) {
   if (!state.initialized) return 3;
-  if ((state.flags & 4) == 0 && !is("spins")) wrong("a context that spins");
-  if ((state.flags & 8) == 0 && !is("spins")) wrong("a context that maps no host memory");
+  if ((state.flags & 4) == 0 && !is("noflags")) wrong("a context that spins");
   state.context = true;
   *context = &state;
   return 0;
