@@ -4,7 +4,7 @@
 //
 //   cuda10.2, cuda11.2, cuda11.4, cuda12.6, cuda13.0
 //                        how old the driver is: which attributes and errors it knows. Which
-//                        functions it has: without_functions() in driver_file.py takes them away
+//                        functions it has: test_probe_cuda.py takes them away
 //   nano, orin, card     which GPU: its abilities
 //   nodevice, unknown, stub                 how cuInit() fails
 //   forbidden            closed device nodes behind it; needs this library in LD_PRELOAD
@@ -168,13 +168,12 @@ char* pointer(std::uint64_t address) {
 std::uint64_t address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
 int give_back(void* memory, bool in_order = false) {
-  NEEDS_CONTEXT();
   const auto found = state.memory.find(static_cast<char*>(memory));
-  if (found == state.memory.end()) return kInvalidValue;
-  if (state.busy && !in_order) wrong("freed while the GPU works");
+  if (found == state.memory.end()) return answer(kInvalidValue);
+  if (state.busy && !in_order && state.sticky == 0) wrong("freed while the GPU works");
   ::munmap(memory, found->second.bytes);
   state.memory.erase(found);
-  return 0;
+  return answer(0);
 }
 
 // The memory that holds these bytes; nullptr: host memory that CUDA does not know.
@@ -214,6 +213,16 @@ int synchronize() {
   state.busy = false;
   const bool keeps = is("poolkeeps") || is("poolleaks");
   if (!keeps) state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
+  return 0;
+}
+
+// Not one by the other: a test may take one away.
+int set_flags(unsigned flags) {
+  if (!state.initialized) return 3;
+  if (state.context) wrong("flags after the context was made");
+  // How to wait, and 16, CU_CTX_LMEM_RESIZE_TO_MAX: others are refused, as drivers do.
+  if (is("noflags") || (flags & ~0x17U) != 0) return kInvalidValue;
+  state.flags = flags;
   return 0;
 }
 
@@ -361,17 +370,8 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   }
 }
 
-int cuDevicePrimaryCtxSetFlags(int, unsigned flags) {
-  if (!state.initialized) return 3;
-  if (state.context) wrong("flags after the context was made");
-  // How to wait, and 16, CU_CTX_LMEM_RESIZE_TO_MAX: others are refused, as drivers do.
-  if (is("noflags") || (flags & ~0x17U) != 0) return kInvalidValue;
-  state.flags = flags;
-  return 0;
-}
-int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
-  return cuDevicePrimaryCtxSetFlags(device, flags);
-}
+int cuDevicePrimaryCtxSetFlags(int, unsigned flags) { return set_flags(flags); }
+int cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) { return set_flags(flags); }
 int cuDevicePrimaryCtxRetain(void** context, int) {
   if (!state.initialized) return 3;
   if ((state.flags & 4) == 0 && !is("noflags")) wrong("a context that spins");
@@ -594,7 +594,6 @@ int cuMemAllocFromPoolAsync(std::uint64_t* address, std::size_t bytes, void* poo
   return 0;
 }
 int cuMemFreeAsync(std::uint64_t address, void*) {
-  NEEDS_CONTEXT();
   const auto found = state.memory.find(pointer(address));
   if (found == state.memory.end() || found->second.kind != Kind::kPool) return kInvalidValue;
   state.pool_used -= found->second.bytes;
