@@ -26,8 +26,9 @@ constexpr std::array kKinds{
     Kind{"host", ProbeGroup::kMemory},        Kind{"dmabuf", ProbeGroup::kMemory},
     Kind{"pinned", ProbeGroup::kCuda},        Kind{"managed", ProbeGroup::kCuda},
     Kind{"device", ProbeGroup::kCuda},        Kind{"registered", ProbeGroup::kCuda},
-    Kind{"dmabuf_export", ProbeGroup::kCuda}, Kind{"dmabuf_import", ProbeGroup::kCuda},
-    Kind{"nvbufsurface", ProbeGroup::kCuda},  Kind{"eglstream", ProbeGroup::kCuda},
+    Kind{"pool", ProbeGroup::kCuda},          Kind{"dmabuf_export", ProbeGroup::kCuda},
+    Kind{"dmabuf_import", ProbeGroup::kCuda}, Kind{"nvbufsurface", ProbeGroup::kCuda},
+    Kind{"eglstream", ProbeGroup::kCuda},
 };
 
 // Whole MiB, rounded down: for comparing at a glance.

@@ -229,7 +229,7 @@ void add_probe_command(const Command& program) {
   command.flag("--json", options.json, "As JSON: each run in full, and what was skipped");
   command.footer(
       "Kinds: host (pageable memory), dmabuf (every DMA heap, udmabuf); with CUDA: pinned, "
-      "managed, device, registered, dmabuf_export, dmabuf_import, nvbufsurface, eglstream.\n"
+      "managed, device, registered, pool, dmabuf_export, dmabuf_import, nvbufsurface, eglstream.\n"
       "States: ok; failed: it could not be allocated or used; mismatch: CPU or GPU did not see "
       "what the other wrote; unsupported: this board, driver or build has none; denied: this user "
       "may not; skipped: a heap without room for four frames, as far as is known.\n"

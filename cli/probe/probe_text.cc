@@ -174,6 +174,44 @@ std::string ratios(const std::vector<const Probe*>& probes) {
   return section("ratios", out);
 }
 
+std::string not_checked(const std::vector<const Probe*>& probes) {
+  std::vector<std::pair<std::string, std::string>> groups;
+  for (const Probe* probe : probes) {
+    if (probe->not_checked.empty()) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return group.first == probe->not_checked;
+    });
+    if (same != groups.end()) {
+      same->second += ", " + name_of(*probe);
+    } else if (groups.size() < kMostGroups) {
+      groups.emplace_back(probe->not_checked, name_of(*probe));
+    }
+  }
+  std::string out;
+  for (const auto& [what, names] : groups) out += wrapped(names + ": " + what, 2);
+  return section("not checked", out);
+}
+
+std::string pools(const std::vector<const Probe*>& probes) {
+  std::string out;
+  for (const Probe* probe : probes) {
+    if (!probe->pool) continue;
+    std::string text;
+    const auto add = [&](const std::optional<ProbeRun::PoolUse>& use, const char* when) {
+      if (!use) return;
+      text += std::string(text.empty() ? "" : "; ") + when + " " +
+              bytes_text(use->reserved_bytes) + " reserved, " + bytes_text(use->used_bytes) +
+              " used";
+    };
+    add(probe->pool->allocated, "allocated");
+    add(probe->pool->freed, "freed");
+    add(probe->pool->trimmed, "trimmed");
+    if (text.empty()) text = "the driver does not report what it holds";
+    out += wrapped(name_of(*probe) + ": " + text, 2);
+  }
+  return section("held by the pool", out);
+}
+
 std::string bisections(const std::vector<const Probe*>& probes) {
   std::string out;
   for (const Probe* probe : probes) {
@@ -256,6 +294,19 @@ std::string moments(const std::vector<ProbeRun>& runs) {
   return out;
 }
 
+// What compiling the kernels took is not what memory costs.
+std::string kernels_text(const ProbeRun::Kernels& kernels) {
+  if (kernels.state != ProbeState::kOk) return "kernels not loaded: " + kernels.reason;
+  std::string text = "kernels compiled in " + latency_text(kernels.seconds);
+  const auto add = [&](const std::optional<std::uint64_t>& bytes, const char* what) {
+    if (bytes) text += ", " + bytes_text(*bytes) + " " + what;
+  };
+  add(kernels.peak_bytes, "of memory meanwhile");
+  add(kernels.resident_bytes, "afterwards");
+  if (kernels.gpu_bytes.value_or(0) > 0) add(kernels.gpu_bytes, "of the GPU's");
+  return text;
+}
+
 std::string gpu_line(const ProbeRun::Gpu& gpu) {
   std::string text = "GPU: ";
   if (!gpu.name.empty()) {
@@ -264,8 +315,8 @@ std::string gpu_line(const ProbeRun::Gpu& gpu) {
     if (gpu.integrated) text += *gpu.integrated ? ", integrated" : ", discrete";
     text += "; ";
   }
-  if (!gpu.driver.empty()) text += "driver for CUDA " + gpu.driver + ", ";
-  text += gpu.built_with.empty() ? "built without CUDA" : "built with CUDA " + gpu.built_with;
+  text += gpu.driver.empty() ? "no driver" : "driver for CUDA " + gpu.driver;
+  if (gpu.kernels) text += "; " + kernels_text(*gpu.kernels);
   std::string start;
   for (const ProbeRun::Step& step : gpu.start) {
     start += (start.empty() ? "" : ", ") + spelled(step.step) + " " + latency_text(step.seconds);
@@ -304,7 +355,7 @@ std::string probe_text(const std::vector<ProbeRun>& runs, const std::string& gra
   });
   std::string out = tried.empty() ? "nothing was tried\n" : table(tried);
   out += problems(all, ProbeState::kMismatch) + problems(all, ProbeState::kFailed);
-  out += bisections(all);
+  out += bisections(all) + not_checked(tried) + pools(tried);
   out += left_alone(all, ProbeState::kDenied, grant);
   out += left_alone(all, ProbeState::kUnsupported, {}) + left_alone(all, ProbeState::kSkipped, {});
   out += ratios(all);

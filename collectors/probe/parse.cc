@@ -130,17 +130,47 @@ class RunTaker {
     return std::nullopt;
   }
 
+  std::optional<std::uint64_t> count_if_any(const JsonPath& object, std::string_view member) {
+    return take_.count_if_any(take_.member(object, member));
+  }
+
+  std::optional<ProbeRun::Kernels> kernels_of(const JsonPath& at) {
+    const auto state = state_of(at);
+    if (!state) return std::nullopt;
+    ProbeRun::Kernels out;
+    out.state = *state;
+    out.reason = words_if_any(at, "reason");
+    out.seconds = take_.number(take_.member(at, "seconds"));
+    out.resident_bytes = count_if_any(at, "resident_bytes");
+    out.peak_bytes = count_if_any(at, "peak_bytes");
+    out.gpu_bytes = count_if_any(at, "gpu_bytes");
+    return out;
+  }
+
+  ProbeRun::Pool pool_of(const JsonPath& at) {
+    const auto use = [&](std::string_view moment) -> std::optional<ProbeRun::PoolUse> {
+      const JsonPath found = take_.member(at, moment);
+      if (!found.is_there()) return std::nullopt;
+      return ProbeRun::PoolUse{take_.count(take_.member(found, "reserved_bytes")),
+                               take_.count(take_.member(found, "used_bytes"))};
+    };
+    return {use("allocated"), use("freed"), use("trimmed"),
+            count_if_any(at, "release_threshold_bytes")};
+  }
+
   void take_gpu(const JsonPath& at) {
     const auto state = state_of(at);
     if (!state) return;
     ProbeRun::Gpu gpu;
     gpu.state = *state;
     gpu.reason = words_if_any(at, "reason");
-    gpu.built_with = name_if_any(at, "built_with");
     gpu.driver = name_if_any(at, "driver");
     gpu.name = name_if_any(at, "name");
     gpu.compute_capability = name_if_any(at, "compute_capability");
     gpu.integrated = take_.flag_if_any(take_.member(at, "integrated"));
+    if (const JsonPath kernels = take_.member(at, "kernels"); kernels.is_there()) {
+      gpu.kernels = kernels_of(kernels);
+    }
     if (const JsonPath start = take_.member(at, "start"); start.is_there()) {
       gpu.start = steps_of(start);
     }
@@ -181,6 +211,10 @@ class RunTaker {
                          take_.count(take_.member(found, "limit_bytes")),
                          take_.count(take_.member(found, "tries")), name_if_any(found, "error")};
     }
+    if (const JsonPath pool = take_.member(at, "pool"); pool.is_there()) {
+      probe.pool = pool_of(pool);
+    }
+    probe.not_checked = words_if_any(at, "not_checked");
     out_.probes.push_back(std::move(probe));
   }
 

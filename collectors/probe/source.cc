@@ -16,6 +16,7 @@ constexpr std::uint16_t kSizeSteps = 8;  // up to the largest frame that can be 
 constexpr std::uint16_t kSteps = 12;
 constexpr std::uint16_t kGroups = 2;
 constexpr std::uint16_t kRatios = 32;
+constexpr std::uint16_t kMoments = 3;
 
 constexpr std::array kMetrics{
     gauge("jetmem_probe_success",
@@ -69,9 +70,29 @@ constexpr std::array kMetrics{
           "probe` prints it.",
           {"kind", "target", "ratio"}, kRatios),
     gauge("jetmem_probe_gpu_info",
-          "Always 1; the GPU that CUDA found, its compute capability, the CUDA version of its "
-          "driver and the one that jetmem-probe was built with.",
-          {"name", "compute_capability", "driver", "built_with"}),
+          "Always 1; the GPU that CUDA found, its compute capability and the CUDA version of its "
+          "driver.",
+          {"name", "compute_capability", "driver"}),
+    gauge("jetmem_probe_kernels_loaded",
+          "1 when the driver compiled and loaded the probe's kernels; 0 when it compiles none "
+          "here (jetmem probe says why): then allocations and copies are probed, and the GPU's "
+          "own access to the memory is not checked."),
+    gauge("jetmem_probe_kernels_seconds",
+          "How long the driver took to compile and load the probe's kernels, without its cache. "
+          "Absent when it could not."),
+    gauge("jetmem_probe_kernels_memory_bytes",
+          "What compiling and loading the probe's kernels took: memory resident, of the process "
+          "afterwards; peak, of the process meanwhile; gpu, of the GPU. Absent when it could not "
+          "be measured.",
+          {"memory"}, 3),
+    gauge("jetmem_probe_pool_reserved_bytes",
+          "What the pool of cudaMallocAsync() held of the driver's memory with a whole frame: "
+          "moment allocated; freed, after the frame was freed; trimmed, after the pool was asked "
+          "to keep nothing. What it reserves and does not use no other process can have.",
+          {"moment"}, kMoments),
+    gauge("jetmem_probe_pool_used_bytes",
+          "What of jetmem_probe_pool_reserved_bytes was in use by allocations.", {"moment"},
+          kMoments),
     gauge("jetmem_probe_gpu_start_seconds",
           "How long every program that uses CUDA waits at its start: context and kernels. It "
           "grows when memory is short or the driver is slow.",
@@ -162,6 +183,37 @@ void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
   }
 }
 
+void write_kernels(SampleWriter& out, AbsentValues& absent, const ProbeRun::Kernels& kernels) {
+  const bool is_loaded = kernels.state == ProbeState::kOk;
+  out.put(metric("jetmem_probe_kernels_loaded"), is_loaded ? 1 : 0);
+  if (!is_loaded) {
+    absent.add("kernels_not_loaded");
+    return;
+  }
+  out.put(metric("jetmem_probe_kernels_seconds"), kernels.seconds);
+  const auto put = [&](const std::optional<std::uint64_t>& bytes, std::string_view memory) {
+    out.put(metric("jetmem_probe_kernels_memory_bytes"), bytes, memory);
+    if (!bytes) absent.add("kernel_memory_unknown");
+  };
+  put(kernels.resident_bytes, "resident");
+  put(kernels.peak_bytes, "peak");
+  put(kernels.gpu_bytes, "gpu");
+}
+
+void write_pool(SampleWriter& out, AbsentValues& absent, const ProbeRun::Pool& pool) {
+  const auto put = [&](const std::optional<ProbeRun::PoolUse>& use, std::string_view moment) {
+    if (!use) {
+      absent.add("pool_use_unknown");
+      return;
+    }
+    out.put(metric("jetmem_probe_pool_reserved_bytes"), use->reserved_bytes, moment);
+    out.put(metric("jetmem_probe_pool_used_bytes"), use->used_bytes, moment);
+  };
+  put(pool.allocated, "allocated");
+  put(pool.freed, "freed");
+  put(pool.trimmed, "trimmed");
+}
+
 void write_probe(SampleWriter& out, AbsentValues& absent, const Probe& probe,
                  std::uint64_t frame_bytes) {
   if (probe.state == ProbeState::kOk || is_broken(probe)) {
@@ -181,6 +233,7 @@ void write_probe(SampleWriter& out, AbsentValues& absent, const Probe& probe,
     const SizeStep& largest = probe.size_steps.back();
     if (largest.bytes >= frame_bytes) {
       write_frame(out, probe, largest);
+      if (probe.pool) write_pool(out, absent, *probe.pool);
     } else {
       absent.add("frame_not_reached");
     }
@@ -193,12 +246,14 @@ void write_run(SampleWriter& out, AbsentValues& absent, const ProbeRun& run) {
   if (run.gpu) {
     const ProbeRun::Gpu& gpu = *run.gpu;
     if (!gpu.name.empty()) {
-      out.put(metric("jetmem_probe_gpu_info"), 1, gpu.name, gpu.compute_capability, gpu.driver,
-              gpu.built_with);
+      out.put(metric("jetmem_probe_gpu_info"), 1, gpu.name, gpu.compute_capability, gpu.driver);
     }
+    if (gpu.kernels) write_kernels(out, absent, *gpu.kernels);
+    const bool has_kernels = !gpu.kernels || gpu.kernels->state == ProbeState::kOk;
     // Of a start that failed the last step is the one that did.
     for (std::size_t i = 0; i < gpu.start.size(); ++i) {
       if (gpu.state != ProbeState::kOk && i + 1 == gpu.start.size()) break;
+      if (!has_kernels && gpu.start[i].step == "kernels") continue;
       out.put(metric("jetmem_probe_gpu_start_seconds"), gpu.start[i].seconds, gpu.start[i].step);
     }
   }

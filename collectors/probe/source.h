@@ -73,6 +73,21 @@ struct ProbeRun {
 
     bool operator==(const Bisection&) const = default;
   };
+  // What a process's pool holds at one moment.
+  struct PoolUse {
+    std::uint64_t reserved_bytes = 0;
+    std::uint64_t used_bytes = 0;
+
+    bool operator==(const PoolUse&) const = default;
+  };
+  struct Pool {
+    std::optional<PoolUse> allocated;
+    std::optional<PoolUse> freed;
+    std::optional<PoolUse> trimmed;
+    std::optional<std::uint64_t> release_threshold_bytes;
+
+    bool operator==(const Pool&) const = default;
+  };
   struct Probe {
     std::string kind;
     std::string target;  // a heap's name; empty for kinds of which there is one
@@ -85,6 +100,8 @@ struct ProbeRun {
     std::vector<SizeStep> size_steps;
     std::vector<Ratio> ratios;
     std::optional<Bisection> bisection;
+    std::optional<Pool> pool;
+    std::string not_checked;  // what this machine does not let be checked; empty: all was
 
     // Of all rungs; absent where it did not come to a comparison.
     std::optional<std::uint64_t> mismatches() const;
@@ -103,14 +120,25 @@ struct ProbeRun {
 
     bool operator==(const Conditions&) const = default;
   };
+  // The kernels: what compiling and loading them took.
+  struct Kernels {
+    ProbeState state = ProbeState::kUnsupported;
+    std::string reason;
+    double seconds = 0;
+    std::optional<std::uint64_t> resident_bytes;
+    std::optional<std::uint64_t> peak_bytes;
+    std::optional<std::uint64_t> gpu_bytes;
+
+    bool operator==(const Kernels&) const = default;
+  };
   struct Gpu {
     ProbeState state = ProbeState::kUnsupported;
     std::string reason;
-    std::string built_with;
     std::string driver;
     std::string name;
     std::string compute_capability;
     std::optional<bool> integrated;
+    std::optional<Kernels> kernels;
     std::vector<Step> start;
 
     bool operator==(const Gpu&) const = default;

@@ -44,7 +44,7 @@ void ProbeNames::collect(const ProbeRun& run) {
   }
   if (run.gpu) {
     const ProbeRun::Gpu& gpu = *run.gpu;
-    add({"gpu", gpu.name, gpu.compute_capability, gpu.driver, gpu.built_with});
+    add({"gpu", gpu.name, gpu.compute_capability, gpu.driver});
     for (const ProbeRun::Step& step : gpu.start) add({"start", step.step});
   }
   std::sort(of_run_.begin(), of_run_.end());

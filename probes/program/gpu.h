@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU as the probe found it; filled by cuda/session.cc, or by cuda_stub.cc.
+// The GPU as the probe found it; filled by cuda/session.cc.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,24 @@
 
 namespace jetmem::probe {
 
+// The driver compiles the kernels when they are loaded, unless it has them in its cache: apart from
+// what memory costs.
+struct Kernels {
+  State state = State::kUnsupported;  // kOk, kUnsupported or kFailed
+  std::string reason;
+  std::string error;  // of the call that failed: "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"
+  double seconds = 0;
+  // Of this process: what it has more of afterwards, and at most meanwhile.
+  std::optional<std::uint64_t> resident_bytes;
+  std::optional<std::uint64_t> peak_bytes;
+  // Of the GPU's memory, which is the system's where it is integrated.
+  std::optional<std::uint64_t> gpu_bytes;
+};
+
 struct Gpu {
   State state = State::kUnsupported;  // kOk, kUnsupported, kDenied or kFailed
   std::string reason;
-  // As CUDA counts versions: 13000 for 13.0. Absent: built without, no driver.
-  std::optional<int> built_with;
+  // As CUDA counts versions: 13000 for 13.0. Absent: no driver.
   std::optional<int> driver;
 
   std::string name;
@@ -26,6 +39,8 @@ struct Gpu {
   std::map<std::string, bool> can;  // "host_register", "concurrent_managed_access", ...
   std::optional<std::uint64_t> free_bytes;
   std::optional<std::uint64_t> total_bytes;
+  // Absent: it did not come to them.
+  std::optional<Kernels> kernels;
   // Making a context and loading the kernels: apart from what memory costs.
   std::vector<Step> start;
 };
@@ -35,7 +50,5 @@ struct Gpu {
 const Gpu& gpu();
 // Whether gpu() was called in this run.
 bool gpu_was_queried();
-// What the build has: "CUDA 13.0, sm_75 sm_80", or "without CUDA".
-std::string cuda_build();
 
 }  // namespace jetmem::probe

@@ -3,7 +3,7 @@
 //
 // This is the program's only JSON writer, in jetmem's build and in the stand-alone one. nlohmann
 // would be a second one or a dependency: on a device the program builds from its own sources, a C++
-// compiler and the CUDA toolkit alone, and it never reads JSON.
+// compiler alone, and it never reads JSON.
 #pragma once
 
 #include <cstdint>

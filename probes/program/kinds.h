@@ -10,11 +10,12 @@ namespace jetmem::probe {
 void probe_host(Run& run);
 void probe_dmabuf(Run& run);
 
-// With CUDA. In a build without it these are in cuda_stub.cc.
+// With CUDA's driver.
 void probe_pinned(Run& run);
 void probe_managed(Run& run);
 void probe_device(Run& run);
 void probe_registered(Run& run);
+void probe_pool(Run& run);
 void probe_dmabuf_export(Run& run);
 void probe_dmabuf_import(Run& run);
 void probe_nvbufsurface(Run& run);

@@ -49,6 +49,7 @@ constexpr Kind kProbes[] = {
     {"managed", probe_managed},
     {"device", probe_device},
     {"registered", probe_registered},
+    {"pool", probe_pool},
     {"dmabuf_export", probe_dmabuf_export},
     {"dmabuf_import", probe_dmabuf_import},
     {"nvbufsurface", probe_nvbufsurface},
@@ -131,7 +132,7 @@ int run(std::vector<std::string> arguments) {
       std::fputs(kHelp, stdout);
       return 0;
     case Parsed::kVersion:
-      std::printf("jetmem-probe %s (%s)\n", JETMEM_VERSION, cuda_build().c_str());
+      std::printf("jetmem-probe %s\n", JETMEM_VERSION);
       return 0;
     case Parsed::kInvalid:
       std::fprintf(stderr, "jetmem-probe: %s\n", problem.c_str());

@@ -12,8 +12,8 @@ namespace jetmem::probe {
 
 // In the order in which they run. "dmabuf" needs no CUDA; whatever comes after it does.
 inline constexpr const char* kKinds[] = {
-    "host",       "dmabuf",        "pinned",        "managed",      "device",
-    "registered", "dmabuf_export", "dmabuf_import", "nvbufsurface", "eglstream"};
+    "host", "dmabuf",        "pinned",        "managed",      "device",   "registered",
+    "pool", "dmabuf_export", "dmabuf_import", "nvbufsurface", "eglstream"};
 
 struct Options {
   std::vector<std::string> kinds;  // of kKinds, in its order

@@ -10,4 +10,8 @@ namespace jetmem::probe {
 // more than it uses.
 void limit_process(unsigned deadline_seconds);
 
+// Makes VmHWM in /proc/self/status what is resident now. False: it could not be, and is still the
+// peak since the start.
+bool reset_peak_memory();
+
 }  // namespace jetmem::probe

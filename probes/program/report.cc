@@ -68,6 +68,20 @@ void write(JsonWriter& out, const SizeStep& size_step) {
   out.end_object();
 }
 
+void write(JsonWriter& out, const PoolUses& pool) {
+  out.begin_object();
+  const auto moment = [&](const char* name, const std::optional<PoolUse>& use) {
+    if (!use) return;
+    out.key(name).begin_object().member("reserved_bytes", use->reserved_bytes);
+    out.member("used_bytes", use->used_bytes).end_object();
+  };
+  moment("allocated", pool.allocated);
+  moment("freed", pool.freed);
+  moment("trimmed", pool.trimmed);
+  put(out, "release_threshold_bytes", pool.release_threshold_bytes);
+  out.end_object();
+}
+
 void write(JsonWriter& out, const Result& result) {
   out.begin_object().member("kind", result.kind).member("target", result.target);
   out.member("state", state_name(result.state));
@@ -76,6 +90,7 @@ void write(JsonWriter& out, const Result& result) {
     out.member("failed_step", result.failed_step).member("failed_bytes", result.failed_bytes);
   }
   if (!result.error.empty()) out.member("error", result.error);
+  if (!result.not_checked.empty()) out.member("not_checked", words(result.not_checked));
   if (result.warm_up) {
     out.key("warm_up");
     write(out, *result.warm_up);
@@ -87,7 +102,7 @@ void write(JsonWriter& out, const Result& result) {
   for (const Ratio& ratio : result.ratios) {
     out.begin_object().member("ratio", ratio.name);
     out.member("value", ratio.value.value_or(std::nan("")));  // null
-    out.member("expected", ratio.expected).member("judgement", ratio.judgement).end_object();
+    out.member("expected", words(ratio.expected)).member("judgement", ratio.judgement).end_object();
   }
   out.end_array();
   if (result.bisection) {
@@ -96,18 +111,32 @@ void write(JsonWriter& out, const Result& result) {
     out.member("largest_bytes", found.largest_bytes).member("limit_bytes", found.limit_bytes);
     out.member("tries", std::uint64_t{found.tries}).member("error", found.error).end_object();
   }
+  if (result.pool) {
+    out.key("pool");
+    write(out, *result.pool);
+  }
+  out.end_object();
+}
+
+void write(JsonWriter& out, const Kernels& kernels) {
+  out.begin_object().member("state", state_name(kernels.state));
+  if (kernels.state != State::kOk) {
+    out.member("reason", words(kernels.reason)).member("error", kernels.error);
+  }
+  out.member("seconds", kernels.seconds);
+  put(out, "resident_bytes", kernels.resident_bytes);
+  put(out, "peak_bytes", kernels.peak_bytes);
+  put(out, "gpu_bytes", kernels.gpu_bytes);
   out.end_object();
 }
 
 void write(JsonWriter& out, const Gpu& gpu) {
   out.begin_object().member("state", state_name(gpu.state));
   if (gpu.state != State::kOk) out.member("reason", words(gpu.reason));
-  const auto version = [&](const char* name, const std::optional<int>& number) {
-    if (!number) return;
-    out.member(name, std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10));
-  };
-  version("built_with", gpu.built_with);
-  version("driver", gpu.driver);
+  if (gpu.driver) {
+    out.member("driver", std::to_string(*gpu.driver / 1000) + "." +
+                             std::to_string(*gpu.driver % 1000 / 10));
+  }
   if (!gpu.name.empty()) {
     out.member("name", gpu.name);
     out.member("compute_capability",
@@ -119,6 +148,10 @@ void write(JsonWriter& out, const Gpu& gpu) {
   }
   put(out, "free_bytes", gpu.free_bytes);
   put(out, "total_bytes", gpu.total_bytes);
+  if (gpu.kernels) {
+    out.key("kernels");
+    write(out, *gpu.kernels);
+  }
   out.key("start");
   write(out, gpu.start);
   out.end_object();

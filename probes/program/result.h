@@ -2,8 +2,8 @@
 // What a run of jetmem-probe found, before it becomes a line of JSON (docs/probe.md describes that
 // format; report.cc writes it).
 //
-// This program depends on nothing of jetmem's, so that it can be built alone, on the device, with
-// the device's own CUDA toolkit: C++17, and a C++14 kernel file.
+// This program depends on nothing of jetmem's, so that it can be built alone, on the device: C++17,
+// as GCC 7 has it, and no CUDA toolkit.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ enum class State {
 };
 const char* state_name(State state);
 
-// One call of an API, and what it answered: the name of an error ("cudaErrorMemoryAllocation",
-// "ENOMEM") or of success ("cudaSuccess", "ok").
+// One call of an API, and what it answered: the name of an error ("CUDA_ERROR_OUT_OF_MEMORY",
+// "ENOMEM") or of success ("CUDA_SUCCESS", "ok").
 struct Call {
   std::string call;
   std::string result;
@@ -79,6 +79,21 @@ struct Bisection {
   std::string error;  // of the smallest that failed; empty: the limit succeeded
 };
 
+// What a process's pool holds at one moment: `reserved` of the driver, and of that `used` for
+// allocations. What is reserved and not used nobody else can have.
+struct PoolUse {
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t used_bytes = 0;
+};
+// Of the last size that was tried. Absent: not reached, or the driver cannot say (CUDA 11.2).
+struct PoolUses {
+  std::optional<PoolUse> allocated;
+  std::optional<PoolUse> freed;    // after the allocation was freed
+  std::optional<PoolUse> trimmed;  // after the pool was asked to keep nothing
+  // Of what is reserved and not used the driver keeps this much when it waits for the GPU.
+  std::optional<std::uint64_t> release_threshold_bytes;
+};
+
 struct Result {
   std::string kind;
   std::string target;  // a heap's name; empty for kinds that have one
@@ -94,6 +109,9 @@ struct Result {
   std::vector<SizeStep> size_steps;
   std::vector<Ratio> ratios;
   std::optional<Bisection> bisection;
+  std::optional<PoolUses> pool;
+  // What this machine does not let be checked, and why; empty when all was. The state is of the rest.
+  std::string not_checked;
 };
 
 }  // namespace jetmem::probe

@@ -52,6 +52,8 @@ class Recorder {
 
   // Within a step: the outcome of the comparison.
   void mismatches(std::uint64_t words);
+  // Notes what of this kind cannot be checked here.
+  void not_checked(std::string what) { result_.not_checked = std::move(what); }
   // Ends the kind with this state in place of a failure: found out to be unsupported, say.
   void end_as(State state, std::string reason);
 

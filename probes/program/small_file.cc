@@ -62,7 +62,7 @@ std::optional<std::uint64_t> number_of(const std::string& meminfo, const std::st
   const std::size_t at = ("\n" + meminfo).find(name);
   if (at == std::string::npos) return std::nullopt;
   // The newline in front is one byte that `meminfo` has not.
-  const std::size_t begin = meminfo.find_first_not_of(' ', at + name.size() - 1);
+  const std::size_t begin = meminfo.find_first_not_of(" \t", at + name.size() - 1);
   if (begin == std::string::npos) return std::nullopt;
   const std::size_t end = meminfo.find_first_not_of("0123456789", begin);
   if (end == std::string::npos || meminfo.compare(end, 3, " kB") != 0) return std::nullopt;

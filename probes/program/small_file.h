@@ -26,7 +26,7 @@ FileNumber number_in(const std::string& path);
 // All digits, and not more than a number holds.
 std::optional<std::uint64_t> parse_digits(const std::string& text);
 
-// MemAvailable in what /proc/meminfo says, in bytes.
+// MemAvailable in what /proc/meminfo says, or VmRSS in /proc/self/status, in bytes.
 std::optional<std::uint64_t> number_of(const std::string& meminfo, const std::string& field);
 
 }  // namespace jetmem::probe

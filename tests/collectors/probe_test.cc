@@ -37,7 +37,7 @@ constexpr std::string_view kCuda =
     R"({"schema":"jetmem-probe/1","version":"0.1.0","pid":78,)"
     R"("started":{"boot_microseconds":5,"wall_microseconds":6},)"
     R"("seconds":1.5,"frame_bytes":65536,"conditions":{"before":{},"after":{}},)"
-    R"("gpu":{"state":"ok","built_with":"12.6","driver":"12.8","name":"Orin",)"
+    R"("gpu":{"state":"ok","driver":"12.8","name":"Orin",)"
     R"("compute_capability":"8.7","integrated":true,"can":{"x":true},"start":[)"
     R"({"step":"context","seconds":0.3},{"step":"kernels","seconds":0.01}]},"probes":[)"
     R"({"kind":"pinned","target":"","state":"mismatch","reason":"3 words","failed_step":)"
@@ -142,7 +142,7 @@ TEST_F(ProbeTest, EveryStateAsItIs) {
   EXPECT_EQ(value(R"(jetmem_probe_gpu_start_seconds{step="context"})"), 0.3);
   EXPECT_EQ(
       value(
-          R"(jetmem_probe_gpu_info{built_with="12.6",compute_capability="8.7",driver="12.8",name="Orin"})"),
+          R"(jetmem_probe_gpu_info{compute_capability="8.7",driver="12.8",name="Orin"})"),
       1);
   EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5);
 }

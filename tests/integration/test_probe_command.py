@@ -247,12 +247,12 @@ class Captured(Probe):
         return root
 
     def test_text_and_json(self):
-        later = result(("pinned", "unsupported", "built without CUDA"), of_later_times={"a": 1})
+        later = result(("pinned", "unsupported", "no CUDA driver on this machine (libcuda.so.1 is not there)"), of_later_times={"a": 1})
         root = self.tree(f"{OK}\n{later}\n")
         shown = probe("--root", root)
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         self.assertIn("host        ok", shown.stdout)
-        self.assertIn("pinned: built without CUDA", shown.stdout)
+        self.assertIn("pinned: no CUDA driver on this machine (libcuda.so.1 is not there)", shown.stdout)
         shown = probe("--root", root, "--json")
         self.assertEqual(json.loads(shown.stdout)["runs"], [json.loads(OK), json.loads(later)])
 

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/program/cuda/work.h"
+#include "probes/program/cuda/session.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
@@ -89,18 +89,25 @@ bool gpu_usable(Run& run, const char* kind) {
   run.add_result(kind, "", the_gpu.state, the_gpu.reason);
   return false;
 }
-bool gpu_modify(Recorder& recorder, void* for_gpu, std::uint64_t bytes) {
-  return recorder.step(step::kGpuRmw, bytes, [&] {
-    if (!recorder.call("launch", fake_call("launch") == 0, "cudaErrorLaunchFailure")) return false;
+bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu,
+                std::uint64_t bytes) {
+  const bool well = recorder.step(step::kGpuRmw, bytes, [&] {
+    if (!recorder.call("cuLaunchKernel", fake_call("cuLaunchKernel") == 0,
+                       "CUDA_ERROR_LAUNCH_FAILED")) {
+      return false;
+    }
     brackets += " gpu ";
-    auto* const words = static_cast<std::uint64_t*>(for_gpu);
+    auto* const words =
+        reinterpret_cast<std::uint64_t*>(static_cast<std::uintptr_t>(for_gpu));
     for (std::uint64_t i = 0; i < bytes / 8 && !gpu_is_idle; ++i) {
       words[i] = words[i] * kModifyFactor + kModifyTerm;
     }
     return true;
   });
+  pattern.modify();
+  return well;
 }
-void* gpu_stream() { return &the_gpu; }
+driver::Stream gpu_stream() { return &the_gpu; }
 
 }  // namespace jetmem::probe
 
@@ -338,7 +345,7 @@ TEST_F(WithLibraries, WhatTheDriverRefusesIsUnsupported) {
     EXPECT_EQ(states.at(refused), State::kUnsupported) << refused;
   }
   for (const char* failed : {"Stream cuMemAlloc", "Stream cuMemcpy2DAsync",
-                             "Stream cuStreamSynchronize", "Surface launch"}) {
+                             "Stream cuStreamSynchronize", "Surface cuLaunchKernel"}) {
     EXPECT_EQ(states.at(failed), State::kFailed) << failed;
   }
 }
@@ -485,7 +492,7 @@ TEST_F(WithLibraries, TheGpuHasASurfaceBetweenTheSyncs) {
   const std::string once =
       "NvBufSurfaceCreate NvBufSurfaceMap NvBufSurfaceSyncForCpu NvBufSurfaceSyncForDevice "
       "NvBufSurfaceMapEglImage cuGraphicsEGLRegisterImage cuGraphicsResourceGetMappedEglFrame "
-      "launch NvBufSurfaceSyncForCpu cuGraphicsUnregisterResource NvBufSurfaceUnMapEglImage "
+      "cuLaunchKernel NvBufSurfaceSyncForCpu cuGraphicsUnregisterResource NvBufSurfaceUnMapEglImage "
       "NvBufSurfaceUnMap NvBufSurfaceDestroy ";
   EXPECT_EQ(control_->order, once + once);
 }

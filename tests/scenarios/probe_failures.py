@@ -78,10 +78,10 @@ def trouble(probe):
             for step in rung["steps"]:
                 stretch(step, 5)
     elif probe["kind"] == "pinned":
-        step = dict(largest["steps"][0], seconds=0.0312, calls=[{"call": "cudaHostAlloc", "result": "cudaErrorMemoryAllocation"}])
+        step = dict(largest["steps"][0], seconds=0.0312, calls=[{"call": "cuMemHostAlloc", "result": "CUDA_ERROR_OUT_OF_MEMORY"}])
         probe["rungs"][-1] = {"bytes": largest["bytes"], "steps": [step]}
-        probe.update(state="failed", reason="cudaHostAlloc: out of memory (cudaErrorMemoryAllocation)", failed_step="allocate",
-                     failed_bytes=largest["bytes"], error="cudaErrorMemoryAllocation")
+        probe.update(state="failed", reason="cuMemHostAlloc: out of memory (CUDA_ERROR_OUT_OF_MEMORY)", failed_step="allocate",
+                     failed_bytes=largest["bytes"], error="CUDA_ERROR_OUT_OF_MEMORY")
     elif probe["kind"] == "managed":
         largest["mismatches"] = 16
         probe.update(state="mismatch", reason="16 words of 64 bits differ from what was written", failed_step="cpu_verify",

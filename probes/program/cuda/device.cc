@@ -1,48 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// device: cudaMalloc(), the GPU's own memory; on a board with one DRAM another part of it, which
+// device: cuMemAlloc(), the GPU's own memory; on a board with one DRAM another part of it, which
 // the CPU still cannot reach but by a copy.
 //
 // The copies go from and to pageable memory, as most programs' do: what they take is the driver's
 // staging as much as the way to the GPU (the ratios of `pinned` tell these apart).
 #include <optional>
 
-#include "probes/program/cuda/calls.h"
+#include "probes/program/cuda/copies.h"
 #include "probes/program/cuda/host_buffer.h"
+#include "probes/program/cuda/session.h"
+#include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
 
 namespace jetmem::probe {
 namespace {
 
-bool allocate(Recorder& recorder, std::uint64_t bytes, void*& memory) {
+bool allocate(Recorder& recorder, std::uint64_t bytes, driver::Address& memory) {
   return recorder.step(step::kAllocate, 0, [&] {
-    return cuda_call(recorder, "cudaMalloc", cudaMalloc(&memory, bytes));
+    return cuda_call(recorder, "cuMemAlloc", cuda().cuMemAlloc_v2(&memory, bytes));
   });
 }
 
-void free(Recorder& recorder, void* memory) {
-  if (memory == nullptr) return;
-  recorder.cleanup(step::kFree, [&] { return cuda_call(recorder, "cudaFree", cudaFree(memory)); });
-}
-
-bool copy(Recorder& recorder, const char* step, void* to, const void* from, std::uint64_t bytes,
-          cudaMemcpyKind way) {
-  return recorder.step(step, bytes, [&] {
-    return cuda_call(recorder, "cudaMemcpyAsync",
-                     cudaMemcpyAsync(to, from, bytes, way, stream())) &&
-           wait_for_gpu(recorder);
-  });
+void free(Recorder& recorder, driver::Address memory) {
+  if (memory == 0) return;
+  recorder.cleanup(step::kFree,
+                   [&] { return cuda_call(recorder, "cuMemFree", cuda().cuMemFree_v2(memory)); });
 }
 
 void use(Recorder& recorder, std::uint64_t bytes) {
-  void* memory = nullptr;
+  driver::Address memory = 0;
   HostBuffer staging;
   Pattern pattern;
   allocate(recorder, bytes, memory);
-  recorder.step(step::kFirstTouch, bytes, [&] {
-    return cuda_call(recorder, "cudaMemsetAsync", cudaMemsetAsync(memory, 0x5A, bytes, stream())) &&
-           wait_for_gpu(recorder);
-  });
+  gpu_first_touch(recorder, memory, bytes);
   // With its pages, which are not what a copy is to be blamed for.
   recorder.step(step::kMap, 0, [&] {
     if (!recorder.call_errno("mmap", staging.allocate(bytes))) return false;
@@ -50,11 +41,10 @@ void use(Recorder& recorder, std::uint64_t bytes) {
     return true;
   });
   recorder.write(pattern, staging.get(), bytes);
-  copy(recorder, step::kCopyToGpu, memory, staging.get(), bytes, cudaMemcpyHostToDevice);
-  gpu_modify(recorder, memory, bytes);
-  // Over what was sent: a copy that does nothing is seen.
-  copy(recorder, step::kCopyFromGpu, staging.get(), memory, bytes, cudaMemcpyDeviceToHost);
-  cpu_verify_modified(recorder, pattern, staging.get(), bytes);
+  copy_to_gpu(recorder, memory, staging.get(), bytes);
+  gpu_modify(recorder, pattern, memory, bytes);
+  copy_from_gpu(recorder, staging.get(), memory, bytes);
+  recorder.verify(pattern, staging.get(), bytes);
   free(recorder, memory);
 }
 
@@ -64,10 +54,10 @@ void bisect(Run& run) {
   std::optional<std::uint64_t> limit;
   if (!gpu().integrated && gpu().free_bytes) limit = *gpu().free_bytes / 10 * 9;
   run.bisect("device", "", [&](Recorder& recorder, std::uint64_t bytes) {
-    void* memory = nullptr;
+    driver::Address memory = 0;
     if (limit && bytes > *limit) {
       recorder.step(step::kAllocate, 0, [&] {
-        return recorder.call("cudaMemGetInfo", false, "not tried",
+        return recorder.call("cuMemGetInfo", false, "not tried",
                              "more than 90 % of the GPU's free memory");
       });
       return;

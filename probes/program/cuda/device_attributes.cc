@@ -1,88 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/program/cuda/device_attributes.h"
 
-#include <cuda_runtime_api.h>
-#include <dlfcn.h>
-
 namespace jetmem::probe {
 namespace {
 
-// By number: the headers of older toolkits lack some, and then it is the driver that knows.
 struct Ability {
   const char* name;
   const char* call;
   int attribute;
 };
 constexpr Ability kAbilities[] = {
-    {"can_map_host_memory", "cudaDevAttrCanMapHostMemory", 19},
-    {"managed_memory", "cudaDevAttrManagedMemory", 83},
-    {"pageable_memory_access", "cudaDevAttrPageableMemoryAccess", 88},
-    {"concurrent_managed_access", "cudaDevAttrConcurrentManagedAccess", 89},
-    {"can_use_host_pointer_for_registered_mem", "cudaDevAttrCanUseHostPointerForRegisteredMem", 91},
-    {"host_register", "cudaDevAttrHostRegisterSupported", 99},
+    {"can_map_host_memory", "CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY",
+     driver::kAttributeCanMapHostMemory},
+    {"managed_memory", "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY", driver::kAttributeManagedMemory},
+    {"pageable_memory_access", "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS",
+     driver::kAttributePageableMemoryAccess},
+    {"concurrent_managed_access", "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS",
+     driver::kAttributeConcurrentManagedAccess},
+    {"can_use_host_pointer_for_registered_mem",
+     "CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM",
+     driver::kAttributeCanUseHostPointerForRegisteredMem},
+    {"host_register", "CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED",
+     driver::kAttributeHostRegisterSupported},
     {"pageable_memory_access_uses_host_page_tables",
-     "cudaDevAttrPageableMemoryAccessUsesHostPageTables", 100},
-    {"host_register_read_only", "cudaDevAttrHostRegisterReadOnlySupported", 113},
+     "CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES",
+     driver::kAttributeUsesHostPageTables},
+    {"host_register_read_only", "CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED",
+     driver::kAttributeReadOnlyHostRegisterSupported},
+    {"memory_pools", "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED",
+     driver::kAttributeMemoryPoolsSupported},
+    {"dma_buf", "CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED", driver::kAttributeDmaBufSupported},
 };
-constexpr int kDmaBufSupported = 124;  // CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, not the runtime's
 
-bool note(Step& step, const char* call, cudaError_t answer) {
-  step.calls.push_back({call, cudaGetErrorName(answer)});
-  if (answer != cudaSuccess) (void)cudaGetLastError();
-  return answer == cudaSuccess;
-}
+class Attributes {
+ public:
+  Attributes(const Driver& driver, driver::Device device, Step& step)
+      : driver_(driver), device_(device), step_(step) {}
 
-bool ask(Step& step, const char* call, cudaDeviceAttr attribute, int& value) {
-  // By the attribute's name alone: both would be longer than a call's name may be.
-  return note(step, call, cudaDeviceGetAttribute(&value, attribute, 0));
-}
+  // Noted by the attribute's name alone: with the function's it would be longer than a call's name
+  // may be.
+  bool read(const char* call, int attribute, int& value) {
+    return note(call, driver_.cuDeviceGetAttribute(&value, attribute, device_));
+  }
+  std::string name() {
+    char name[128] = {};
+    const bool well =
+        note("cuDeviceGetName", driver_.cuDeviceGetName(name, sizeof name - 1, device_));
+    return well && name[0] != '\0' ? name : "unknown";
+  }
 
-void query_driver(void* driver, Gpu& gpu, Step& step) {
-  using GetAttribute = int (*)(int* value, int attribute, int device);
-  const auto get = reinterpret_cast<GetAttribute>(::dlsym(driver, "cuDeviceGetAttribute"));
-  int value = 0;
-  const int answer = get == nullptr ? -1 : get(&value, kDmaBufSupported, 0);
-  step.calls.push_back({"cuDeviceGetAttribute CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED",
-                        answer == 0   ? "CUDA_SUCCESS"
-                        : answer == 1 ? "CUDA_ERROR_INVALID_VALUE"
-                        : answer < 0  ? "no such function"
-                                      : "CUresult " + std::to_string(answer)});
-  if (answer == 0) gpu.can["dma_buf"] = value != 0;
-}
+ private:
+  bool note(const char* call, driver::Result answer) {
+    step_.calls.push_back({call, driver_.name_of(answer)});
+    return answer == driver::kSuccess;
+  }
 
-std::string device_name(void* driver, Step& step) {
-  // Not by cudaGetDeviceProperties(), whose structure changes from version to version.
-  using GetName = int (*)(char* name, int size, int device);
-  const auto get = reinterpret_cast<GetName>(::dlsym(driver, "cuDeviceGetName"));
-  char name[128] = {};
-  const int answer = get == nullptr ? -1 : get(name, sizeof name - 1, 0);
-  step.calls.push_back({"cuDeviceGetName", answer == 0  ? "CUDA_SUCCESS"
-                                           : answer < 0 ? "no such function"
-                                                        : "CUresult " + std::to_string(answer)});
-  return answer == 0 && name[0] != '\0' ? name : "unknown";
-}
+  const Driver& driver_;
+  driver::Device device_;
+  Step& step_;
+};
 
 }  // namespace
 
-bool read_attributes(void* driver, Gpu& gpu, Step& step) {
+bool read_attributes(const Driver& driver, driver::Device device, Gpu& gpu, Step& step) {
+  Attributes attributes(driver, device, step);
   int integrated = 0;
-  if (!ask(step, "cudaDevAttrComputeCapabilityMajor", cudaDevAttrComputeCapabilityMajor,
-           gpu.capability_major) ||
-      !ask(step, "cudaDevAttrComputeCapabilityMinor", cudaDevAttrComputeCapabilityMinor,
-           gpu.capability_minor) ||
-      !ask(step, "cudaDevAttrIntegrated", cudaDevAttrIntegrated, integrated)) {
+  if (!attributes.read("CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR",
+                       driver::kAttributeCapabilityMajor, gpu.capability_major) ||
+      !attributes.read("CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR",
+                       driver::kAttributeCapabilityMinor, gpu.capability_minor) ||
+      !attributes.read("CU_DEVICE_ATTRIBUTE_INTEGRATED", driver::kAttributeIntegrated,
+                       integrated)) {
     return false;
   }
   gpu.integrated = integrated != 0;
-  gpu.name = device_name(driver, step);
+  gpu.name = attributes.name();
   for (const Ability& ability : kAbilities) {
     int value = 0;
     // What the driver has never heard of is absent, not "cannot".
-    if (ask(step, ability.call, static_cast<cudaDeviceAttr>(ability.attribute), value)) {
+    if (attributes.read(ability.call, ability.attribute, value)) {
       gpu.can[ability.name] = value != 0;
     }
   }
-  query_driver(driver, gpu, step);
   return true;
 }
 

@@ -2,12 +2,12 @@
 // What the GPU is and can do, as the driver reports it.
 #pragma once
 
+#include "probes/program/cuda/driver.h"
 #include "probes/program/gpu.h"
 
 namespace jetmem::probe {
 
-// `driver`: libcuda, opened. Makes no context. False: the device does not say what it is, and the
-// step's last call says why.
-bool read_attributes(void* driver, Gpu& gpu, Step& step);
+// Makes no context. False: the device does not say what it is, and the step's last call says why.
+bool read_attributes(const Driver& driver, driver::Device device, Gpu& gpu, Step& step);
 
 }  // namespace jetmem::probe

@@ -2,11 +2,12 @@
 #include "probes/program/cuda/device_buffer.h"
 
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
 
-#include "probes/program/cuda/work.h"
+#include "probes/program/cuda/session.h"
 
 namespace jetmem::probe {
 namespace {
@@ -59,12 +60,13 @@ bool DeviceBuffer::write(const Pattern& pattern) {
   });
 }
 
-bool DeviceBuffer::modify(driver::Address address) {
-  auto* const words = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-  return gpu_modify(recorder_, words, bytes_);
+bool DeviceBuffer::modify(Pattern& pattern, driver::Address address) {
+  return gpu_modify(recorder_, pattern, address, bytes_);
 }
 
 bool DeviceBuffer::verify(const Pattern& pattern, driver::Address address) {
+  // A copy that does nothing is seen.
+  if (copy_ != nullptr && !recorder_.failed()) std::memset(copy_.get(), 0, bytes_);
   recorder_.step(step::kCopyFromGpu, bytes_, [&] {
     const bool copied =
         driver_.call(recorder_, "cuMemcpyDtoHAsync",

@@ -24,8 +24,8 @@ class DeviceBuffer {
   // Each a step.
   bool allocate();
   bool write(const Pattern& pattern);  // by the CPU, and copied to the GPU
-  // By the GPU, at whichever address it has the memory.
-  bool modify(driver::Address address);
+  // By the GPU, at whichever address it has the memory (session.h, gpu_modify()).
+  bool modify(Pattern& pattern, driver::Address address);
   // Copied from the GPU, and compared.
   bool verify(const Pattern& pattern, driver::Address address);
   bool free();

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "probes/program/cuda/work.h"
+#include "probes/program/cuda/session.h"
 
 namespace jetmem::probe {
 namespace {
@@ -42,8 +42,12 @@ Driver::Driver(const std::string& library_directory) : Functions{} {
   library_ = open_library(library_directory, {"libcuda.so.1"}, problem_);
   if (library_ == nullptr) return;
 #define FIND(function, ...) find(library_, #function, function);
-  JETMEM_CUDA_DRIVER_FUNCTIONS(FIND)
+  JETMEM_CUDA_DRIVER_BASE(FIND)
+  JETMEM_CUDA_DRIVER_OPTIONAL(FIND)
 #undef FIND
+#define NAME(function, ...) #function,
+  base_problem_ = lacks({JETMEM_CUDA_DRIVER_BASE(NAME)});
+#undef NAME
 }
 
 std::string Driver::lacks(std::initializer_list<const char*> functions) const {
@@ -65,6 +69,13 @@ std::string Driver::name_of(driver::Result result) const {
   return "CUresult " + std::to_string(result);
 }
 
+std::string Driver::described(driver::Result result) const {
+  const char* why = nullptr;
+  const bool has_words = cuGetErrorString != nullptr &&
+                         cuGetErrorString(result, &why) == driver::kSuccess && why != nullptr;
+  return has_words ? std::string(why) + " (" + name_of(result) + ")" : name_of(result);
+}
+
 bool Driver::call(Recorder& recorder, const char* name, driver::Result result) const {
   const char* why = nullptr;
   if (result != driver::kSuccess && cuGetErrorString != nullptr) cuGetErrorString(result, &why);
@@ -79,10 +90,7 @@ bool can_be_tried(Run& run, const char* kind, const Driver& driver,
     return false;
   }
   if (!gpu_usable(run, kind)) return false;
-  std::string lacks =
-      driver.lacks({"cuCtxGetDevice", "cuDeviceGetAttribute", "cuMemAlloc_v2", "cuMemFree_v2",
-                    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"});
-  if (lacks.empty()) lacks = driver.lacks(functions);
+  const std::string lacks = driver.lacks(functions);
   if (lacks.empty()) return true;
   run.add_result(kind, "", State::kUnsupported, lacks);
   return false;

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, from kernels.cu; a C++14 header, so that the compilers of CUDA 10.2 take it.
+// The two kernels, from kernels.ptx, which this program carries as text: the driver compiles it for
+// the GPU that there is when it is loaded (docs/probe.md says why).
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
+#include <string>
+#include <vector>
 
-namespace jetmem {
-namespace probe {
+#include "probes/program/cuda/driver.h"
+#include "probes/program/gpu.h"
 
-// Brings the kernels' code onto the GPU, which is otherwise done by the first use of each.
-// cudaErrorNoKernelImageForDevice: this build has no code for this GPU.
-cudaError_t load_kernels();
+namespace jetmem::probe {
 
-// As kModifyFactor and kModifyTerm in pattern.h, which is C++17; calls.h holds them together.
-constexpr std::uint64_t kKernelFactor = 6364136223846793005ULL;
-constexpr std::uint64_t kKernelTerm = 1442695040888963407ULL;
+// Compiles and loads them into the current context, and measures what that takes. What was called is
+// appended to `calls`. The state is kOk; kUnsupported where the driver compiles nothing, or not this
+// text; kFailed otherwise.
+Kernels load_kernels(const Driver& driver, std::vector<Call>& calls);
 
-// Each word becomes word * kKernelFactor + kKernelTerm: the CPU can tell that the GPU
+// Each word becomes word * kModifyFactor + kModifyTerm (pattern.h): the CPU can tell that the GPU
 // read what the CPU wrote, and wrote what the CPU reads. Asynchronous, on `stream`.
-cudaError_t launch_modify(std::uint64_t* words, std::uint64_t count, cudaStream_t stream);
+driver::Result launch_modify(const Driver& driver, driver::Address words, std::uint64_t count,
+                             driver::Stream stream);
 
 // Reads all words `times` times over and adds up what it found at `sum`, in the GPU's own memory,
 // so that no read can be optimised away.
-cudaError_t launch_read(const std::uint64_t* words, std::uint64_t count, unsigned times,
-                        std::uint64_t* sum, cudaStream_t stream);
+driver::Result launch_read(const Driver& driver, driver::Address words, std::uint64_t count,
+                           unsigned times, driver::Address sum, driver::Stream stream);
 
-}  // namespace probe
-}  // namespace jetmem
+// The text of kernels.ptx.
+extern const char kKernelsPtx[];
+
+}  // namespace jetmem::probe

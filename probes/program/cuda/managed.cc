@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// managed: cudaMallocManaged(), one address for both, which the driver keeps coherent.
+// managed: cuMemAllocManaged(), one address for both, which the driver keeps coherent.
 //
 // Without concurrent managed access (all Jetsons before Thor) the CPU must not touch it while the
 // GPU works, or it dies by SIGBUS or SIGSEGV: there the memory is handed over and back by attaching
 // it to the stream and to the host. With it, pages move by themselves, or ahead by prefetching.
-#include "probes/program/cuda/calls.h"
+#include "probes/program/cuda/session.h"
+#include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
 
 namespace jetmem::probe {
 namespace {
 
-cudaError_t prefetch(void* memory, std::uint64_t bytes, bool to_gpu) {
-#if CUDART_VERSION >= 13000
-  cudaMemLocation location{};
-  location.type = to_gpu ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost;
-  location.id = 0;
-  return cudaMemPrefetchAsync(memory, bytes, location, 0, stream());
-#else
-  return cudaMemPrefetchAsync(memory, bytes, to_gpu ? 0 : cudaCpuDeviceId, stream());
-#endif
+bool prefetch(Recorder& recorder, driver::Address memory, std::uint64_t bytes, bool to_gpu) {
+  constexpr const char* kCall = "cuMemPrefetchAsync";
+  if (cuda().cuMemPrefetchAsync == nullptr) {
+    recorder.call(kCall, true, "no such function");
+    return false;
+  }
+  // The probe's GPU is device 0.
+  const driver::Result answer =
+      cuda().cuMemPrefetchAsync(memory, bytes, to_gpu ? 0 : driver::kCpu, gpu_stream());
+  recorder.call(kCall, true, cuda().name_of(answer));
+  return answer == driver::kSuccess;
 }
 
 class Managed {
@@ -27,40 +30,40 @@ class Managed {
   Managed() : concurrent_(gpu_can("concurrent_managed_access")) {}
 
   void use(Recorder& recorder, std::uint64_t bytes) {
-    void* memory = nullptr;
+    driver::Address memory = 0;
     Pattern pattern;
     recorder.step(step::kAllocate, 0, [&] {
       return cuda_call(
-          recorder, "cudaMallocManaged",
-          cudaMallocManaged(&memory, bytes, concurrent_ ? cudaMemAttachGlobal : cudaMemAttachHost));
+          recorder, "cuMemAllocManaged",
+          cuda().cuMemAllocManaged(&memory, bytes,
+                                   concurrent_ ? driver::kAttachGlobal : driver::kAttachHost));
     });
-    recorder.touch(memory, bytes, bytes);
-    recorder.write(pattern, memory, bytes);
+    // One address for both.
+    void* const for_cpu = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory));
+    recorder.touch(for_cpu, bytes, bytes);
+    recorder.write(pattern, for_cpu, bytes);
     hand_over(recorder, step::kToGpu, memory, bytes, true);
-    gpu_modify(recorder, memory, bytes);
+    gpu_modify(recorder, pattern, memory, bytes);
     // Where this fails, the CPU does not touch the memory any more.
     hand_over(recorder, step::kToCpu, memory, bytes, false);
-    cpu_verify_modified(recorder, pattern, memory, bytes);
-    if (memory == nullptr) return;
+    recorder.verify(pattern, for_cpu, bytes);
+    if (memory == 0) return;
     recorder.cleanup(step::kFree,
-                     [&] { return cuda_call(recorder, "cudaFree", cudaFree(memory)); });
+                     [&] { return cuda_call(recorder, "cuMemFree", cuda().cuMemFree_v2(memory)); });
   }
 
  private:
-  void hand_over(Recorder& recorder, const char* step, void* memory, std::uint64_t bytes,
-                 bool to_gpu) {
+  void hand_over(Recorder& recorder, const char* step, driver::Address memory,
+                 std::uint64_t bytes, bool to_gpu) {
     // A bandwidth only where an earlier round, the warm-up at the latest, has seen that it moves.
     recorder.step(step, moves_ ? bytes : 0, [&] {
       if (concurrent_) {
         // Only ahead of what happens by itself: an error is noted, and nothing lost.
-        const cudaError_t answer = prefetch(memory, bytes, to_gpu);
-        recorder.call("cudaMemPrefetchAsync", true, cudaGetErrorName(answer));
-        moves_ = answer == cudaSuccess && !gpu().integrated;
-        (void)cudaGetLastError();
-      } else if (!cuda_call(
-                     recorder, "cudaStreamAttachMemAsync",
-                     cudaStreamAttachMemAsync(stream(), memory, 0,
-                                              to_gpu ? cudaMemAttachSingle : cudaMemAttachHost))) {
+        moves_ = prefetch(recorder, memory, bytes, to_gpu) && !gpu().integrated;
+      } else if (!cuda_call(recorder, "cuStreamAttachMemAsync",
+                            cuda().cuStreamAttachMemAsync(
+                                gpu_stream(), memory, 0,
+                                to_gpu ? driver::kAttachSingle : driver::kAttachHost))) {
         return false;
       }
       return wait_for_gpu(recorder);
@@ -84,9 +87,9 @@ void probe_managed(Run& run) {
   if (!gpu_can("managed_memory")) {
     const bool is_reported = gpu().can.find("managed_memory") != gpu().can.end();
     run.add_result("managed", "", State::kUnsupported,
-                   is_reported ? "this GPU has no managed memory (cudaDevAttrManagedMemory is 0)"
+                   is_reported ? "this GPU has no managed memory (CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY is 0)"
                                : "the driver does not say whether this GPU has managed memory "
-                                 "(cudaDevAttrManagedMemory)");
+                                 "(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)");
     return;
   }
   Managed managed;

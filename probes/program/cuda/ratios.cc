@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "probes/program/cuda/calls.h"
 #include "probes/program/cuda/host_buffer.h"
 #include "probes/program/cuda/kernels.h"
+#include "probes/program/cuda/session.h"
 #include "probes/program/gpu.h"
 #include "probes/program/pattern.h"
 
@@ -27,7 +27,7 @@ constexpr unsigned kMostPasses = 4096;
 // Below this a kernel's time is its launch's.
 constexpr double kLeastKernelSeconds = 200e-6;
 
-// How long something took, or which call failed and how: "cudaMalloc: cudaErrorMemoryAllocation".
+// How long something took, or which call failed and how: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY".
 struct Measured {
   double seconds = 0;
   std::string error_reason = "not tried";  // empty: it was measured
@@ -42,8 +42,8 @@ class Calls {
   template <class Call>
   Calls& then(const char* name, Call&& call) {
     if (!failed_.empty()) return *this;
-    const cudaError_t answer = call();
-    if (answer != cudaSuccess) failed_ = std::string(name) + ": " + cudaGetErrorName(answer);
+    const driver::Result answer = call();
+    if (answer != driver::kSuccess) failed_ = std::string(name) + ": " + cuda().name_of(answer);
     return *this;
   }
   const std::string& failed() const { return failed_; }
@@ -52,55 +52,65 @@ class Calls {
   std::string failed_;
 };
 
-struct DeviceBuffer {
-  void* memory = nullptr;
+struct GpuBuffer {
+  driver::Address memory = 0;
   std::string error_reason;
-  explicit DeviceBuffer(std::uint64_t bytes) {
-    error_reason = Calls().then("cudaMalloc", [&] { return cudaMalloc(&memory, bytes); }).failed();
-    if (!error_reason.empty()) memory = nullptr;
+  explicit GpuBuffer(std::uint64_t bytes) {
+    error_reason =
+        Calls().then("cuMemAlloc", [&] { return cuda().cuMemAlloc_v2(&memory, bytes); }).failed();
+    if (!error_reason.empty()) memory = 0;
   }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  ~DeviceBuffer() { (void)cudaFree(memory); }
+  GpuBuffer(const GpuBuffer&) = delete;
+  GpuBuffer& operator=(const GpuBuffer&) = delete;
+  ~GpuBuffer() {
+    if (memory != 0) (void)cuda().cuMemFree_v2(memory);
+  }
 };
 
 struct PinnedBuffer {
   void* memory = nullptr;
-  void* for_gpu = nullptr;
+  driver::Address for_gpu = 0;
   std::string error_reason;     // there is none
   std::string gpu_skip_reason;  // the GPU has no address of it
   explicit PinnedBuffer(std::uint64_t bytes) {
     Calls calls;
     error_reason = calls
-                       .then("cudaHostAlloc",
-                             [&] { return cudaHostAlloc(&memory, bytes, cudaHostAllocMapped); })
+                       .then("cuMemHostAlloc",
+                             [&] {
+                               return cuda().cuMemHostAlloc(&memory, bytes,
+                                                            driver::kHostAllocDeviceMap);
+                             })
                        .failed();
     if (!error_reason.empty()) memory = nullptr;
     gpu_skip_reason = calls
-                          .then("cudaHostGetDevicePointer",
-                                [&] { return cudaHostGetDevicePointer(&for_gpu, memory, 0); })
+                          .then("cuMemHostGetDevicePointer",
+                                [&] {
+                                  return cuda().cuMemHostGetDevicePointer_v2(&for_gpu, memory, 0);
+                                })
                           .failed();
   }
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() { (void)cudaFreeHost(memory); }
+  ~PinnedBuffer() {
+    if (memory != nullptr) (void)cuda().cuMemFreeHost(memory);
+  }
 };
 
 // Waits without spinning, and measures the GPU's own time between two marks.
 class Events {
  public:
   Events() {
-    for (cudaEvent_t& event : events_) {
-      made_.then("cudaEventCreateWithFlags",
-                 [&] { return cudaEventCreateWithFlags(&event, cudaEventBlockingSync); });
+    for (driver::Event& event : events_) {
+      made_.then("cuEventCreate",
+                 [&] { return cuda().cuEventCreate(&event, driver::kEventBlockingSync); });
       if (!made_.failed().empty()) event = nullptr;
     }
   }
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
   ~Events() {
-    for (cudaEvent_t event : events_) {
-      if (event != nullptr) (void)cudaEventDestroy(event);
+    for (const driver::Event event : events_) {
+      if (event != nullptr) (void)cuda().cuEventDestroy_v2(event);
     }
   }
 
@@ -108,19 +118,19 @@ class Events {
   Measured time(Launch&& launch) {
     float milliseconds = 0;
     Calls calls = made_;
-    calls.then("cudaEventRecord", [&] { return cudaEventRecord(events_[0], stream()); })
-        .then("launch", launch)
-        .then("cudaEventRecord", [&] { return cudaEventRecord(events_[1], stream()); })
-        .then("cudaEventSynchronize", [&] { return cudaEventSynchronize(events_[1]); })
-        .then("cudaEventElapsedTime",
-              [&] { return cudaEventElapsedTime(&milliseconds, events_[0], events_[1]); });
+    calls.then("cuEventRecord", [&] { return cuda().cuEventRecord(events_[0], gpu_stream()); })
+        .then("cuLaunchKernel", launch)
+        .then("cuEventRecord", [&] { return cuda().cuEventRecord(events_[1], gpu_stream()); })
+        .then("cuEventSynchronize", [&] { return cuda().cuEventSynchronize(events_[1]); })
+        .then("cuEventElapsedTime",
+              [&] { return cuda().cuEventElapsedTime(&milliseconds, events_[0], events_[1]); });
     if (!calls.failed().empty()) return not_measured(calls.failed());
     return elapsed(static_cast<double>(milliseconds) / 1e3);
   }
 
  private:
   Calls made_;
-  cudaEvent_t events_[2] = {};
+  driver::Event events_[2] = {};
 };
 
 // `once` is a Measured().
@@ -140,19 +150,25 @@ Measured best(Once&& once) {
 // nothing to lose by not being cached.
 std::uint64_t bytes_to_read(std::uint64_t bytes) {
   int cache = 0;
-  const bool known = cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0) == cudaSuccess;
+  driver::Device device = 0;
+  const bool known = cuda().cuCtxGetDevice(&device) == driver::kSuccess &&
+                     cuda().cuDeviceGetAttribute(&cache, driver::kAttributeL2CacheSize, device) ==
+                         driver::kSuccess;
   std::uint64_t most = kMostRead;
   if (known && cache > 0) most = std::min(most, static_cast<std::uint64_t>(cache) / 2);
   return std::max(page_size(), std::min(bytes, most) / page_size() * page_size());
 }
 
 // Of one pass.
-Measured gpu_read(Events& events, const void* memory, std::uint64_t bytes, std::uint64_t* sum) {
+Measured gpu_read(Events& events, driver::Address memory, std::uint64_t bytes,
+                  driver::Address sum) {
+  if (gpu().kernels->state != State::kOk) {
+    return not_measured("it needs a kernel: " + gpu().kernels->error);
+  }
   const auto passes_take = [&](unsigned passes) {
     return best([&] {
       return events.time([&] {
-        return launch_read(static_cast<const std::uint64_t*>(memory), bytes / 8, passes, sum,
-                           stream());
+        return launch_read(cuda(), memory, bytes / 8, passes, sum, gpu_stream());
       });
     });
   };
@@ -177,12 +193,14 @@ Measured cpu_read(const Pattern& pattern, const void* memory, std::uint64_t byte
   });
 }
 
-Measured copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind way) {
+// `start` begins the copy.
+template <class Begin>
+Measured copy(const char* call, Begin&& start) {
   return best([&] {
     const auto begin = std::chrono::steady_clock::now();
     Calls calls;
-    calls.then("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, way, stream()); })
-        .then("cudaStreamSynchronize", [] { return cudaStreamSynchronize(stream()); });
+    calls.then(call, start).then("cuStreamSynchronize",
+                                 [] { return cuda().cuStreamSynchronize(gpu_stream()); });
     if (!calls.failed().empty()) return not_measured(calls.failed());
     return elapsed(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   });
@@ -197,11 +215,17 @@ struct Times {
 };
 
 // What was not copied there is not copied back: it would be other bytes.
-void copy_there_and_back(void* host, const DeviceBuffer& device, std::uint64_t bytes, Measured& to,
+void copy_there_and_back(void* host, const GpuBuffer& device, std::uint64_t bytes, Measured& to,
                          Measured& from) {
-  to = device.error_reason.empty() ? copy(device.memory, host, bytes, cudaMemcpyHostToDevice)
-                                   : not_measured(device.error_reason);
-  from = to.well() ? copy(host, device.memory, bytes, cudaMemcpyDeviceToHost) : to;
+  const driver::Address memory = device.memory;
+  to = !device.error_reason.empty()
+           ? not_measured(device.error_reason)
+           : copy("cuMemcpyHtoDAsync", [&] {
+               return cuda().cuMemcpyHtoDAsync_v2(memory, host, bytes, gpu_stream());
+             });
+  from = !to.well() ? to : copy("cuMemcpyDtoHAsync", [&] {
+    return cuda().cuMemcpyDtoHAsync_v2(host, memory, bytes, gpu_stream());
+  });
 }
 
 void measure_with_pinned(std::uint64_t bytes, Times& times) {
@@ -217,17 +241,16 @@ void measure_with_pinned(std::uint64_t bytes, Times& times) {
   pattern.write(pinned.memory, bytes);
   {
     // A page more, for the sum.
-    DeviceBuffer device(bytes + page_size());
-    auto* words = static_cast<std::uint64_t*>(device.memory);
+    GpuBuffer device(bytes + page_size());
     Events events;
     copy_there_and_back(pinned.memory, device, bytes, times.pinned_to_gpu, times.pinned_from_gpu);
     const std::uint64_t read = bytes_to_read(bytes);
     const std::string& error_reason =
         device.error_reason.empty() ? pinned.gpu_skip_reason : device.error_reason;
     if (error_reason.empty()) {
-      std::uint64_t* const sum = words + bytes / 8;
+      const driver::Address sum = device.memory + bytes;
       times.gpu_reads_pinned = gpu_read(events, pinned.for_gpu, read, sum);
-      times.gpu_reads_device = gpu_read(events, words, read, sum);
+      times.gpu_reads_device = gpu_read(events, device.memory, read, sum);
     } else {
       times.gpu_reads_pinned = not_measured(error_reason);
     }
@@ -255,7 +278,7 @@ void measure_with_pageable(std::uint64_t bytes, Times& times) {
     return;
   }
   touch_pages(pageable.get(), bytes);
-  const DeviceBuffer device(bytes);
+  const GpuBuffer device(bytes);
   copy_there_and_back(pageable.get(), device, bytes, times.pageable_to_gpu,
                       times.pageable_from_gpu);
 }
@@ -318,13 +341,12 @@ void measure_ratios(const Run& run, Result& pinned) {
   measure_with_pinned(bytes, times);
   measure_with_pageable(bytes, times);
   // What one call answered is in the ratios; what is left after that stays, and was made here.
-  (void)cudaGetLastError();
-  const cudaError_t left = cudaDeviceSynchronize();
-  if (left != cudaSuccess) {
+  const driver::Result left = cuda().cuCtxSynchronize();
+  if (left != driver::kSuccess) {
     pinned.state = State::kFailed;
-    pinned.reason = std::string("after its ratios were measured: cudaDeviceSynchronize: ") +
-                    cudaGetErrorString(left) + " (" + cudaGetErrorName(left) + ")";
-    pinned.error = cudaGetErrorName(left);
+    pinned.reason =
+        "after its ratios were measured: cuCtxSynchronize: " + cuda().described(left);
+    pinned.error = cuda().name_of(left);
   }
   if (times.pinned_mismatches > 0) {
     pinned.state = State::kMismatch;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// registered: memory that the process already has, which cudaHostRegister() opens to the GPU.
-#include "probes/program/cuda/calls.h"
+// registered: memory that the process already has, which cuMemHostRegister() opens to the GPU.
 #include "probes/program/cuda/host_buffer.h"
+#include "probes/program/cuda/session.h"
+#include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
 
@@ -10,21 +11,23 @@ namespace {
 
 // What the attribute promised and the call does not keep.
 bool register_memory(Recorder& recorder, void* memory, std::uint64_t bytes) {
-  const cudaError_t answer = cudaHostRegister(memory, bytes, cudaHostRegisterMapped);
-  if (cuda_call(recorder, "cudaHostRegister", answer)) return true;
-  if (answer == cudaErrorNotSupported) {
+  const driver::Result answer =
+      cuda().cuMemHostRegister_v2(memory, bytes, driver::kHostRegisterDeviceMap);
+  if (cuda_call(recorder, "cuMemHostRegister", answer)) return true;
+  if (answer == driver::kNotSupported) {
     recorder.end_as(State::kUnsupported,
-                    "the driver refuses cudaHostRegister() although the GPU "
-                    "says that it can (cudaErrorNotSupported)");
-  } else if (answer == cudaErrorNotPermitted) {
-    recorder.end_as(State::kDenied, "cudaHostRegister() is not permitted (cudaErrorNotPermitted)");
+                    "the driver refuses cuMemHostRegister() although the GPU "
+                    "says that it can (CUDA_ERROR_NOT_SUPPORTED)");
+  } else if (answer == driver::kNotPermitted) {
+    recorder.end_as(State::kDenied,
+                    "cuMemHostRegister() is not permitted (CUDA_ERROR_NOT_PERMITTED)");
   }
   return false;
 }
 
 void use(Recorder& recorder, std::uint64_t bytes) {
   HostBuffer memory;
-  void* for_gpu = nullptr;
+  driver::Address for_gpu = 0;
   bool registered = false;
   Pattern pattern;
   recorder.step(step::kAllocate, 0,
@@ -33,15 +36,16 @@ void use(Recorder& recorder, std::uint64_t bytes) {
   recorder.touch(memory.get(), bytes, bytes);
   recorder.step(step::kToGpu, 0, [&] {
     registered = register_memory(recorder, memory.get(), bytes);
-    return registered && cuda_call(recorder, "cudaHostGetDevicePointer",
-                                   cudaHostGetDevicePointer(&for_gpu, memory.get(), 0));
+    return registered &&
+           cuda_call(recorder, "cuMemHostGetDevicePointer",
+                     cuda().cuMemHostGetDevicePointer_v2(&for_gpu, memory.get(), 0));
   });
   recorder.write(pattern, memory.get(), bytes);
-  gpu_modify(recorder, for_gpu, bytes);
-  cpu_verify_modified(recorder, pattern, memory.get(), bytes);
+  gpu_modify(recorder, pattern, for_gpu, bytes);
+  recorder.verify(pattern, memory.get(), bytes);
   if (registered) {
     recorder.cleanup(step::kRelease, [&] {
-      return cuda_call(recorder, "cudaHostUnregister", cudaHostUnregister(memory.get()));
+      return cuda_call(recorder, "cuMemHostUnregister", cuda().cuMemHostUnregister(memory.get()));
     });
   }
   recorder.cleanup(step::kFree, [&] { return recorder.call_errno("munmap", memory.free()); });
@@ -50,10 +54,10 @@ void use(Recorder& recorder, std::uint64_t bytes) {
 std::string error_reason() {
   if (gpu().can.find("host_register") == gpu().can.end()) {
     return "the driver does not say whether this GPU can have memory registered "
-           "(cudaDevAttrHostRegisterSupported)";
+           "(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED)";
   }
   std::string reason =
-      "this GPU cannot have memory registered (cudaDevAttrHostRegisterSupported is 0)";
+      "this GPU cannot have memory registered (CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED is 0)";
   const int capability = gpu().capability_major * 10 + gpu().capability_minor;
   if (gpu().integrated && capability < 72) {
     reason +=

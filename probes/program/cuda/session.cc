@@ -3,45 +3,25 @@
 //
 // In this order: everything that can be asked without a context first, since a context costs some
 // 100 MB, and on some drivers a flood in the kernel's log.
+#include "probes/program/cuda/session.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <sstream>
 #include <string>
+#include <utility>
 
-#include "probes/program/cuda/calls.h"
 #include "probes/program/cuda/device_attributes.h"
 #include "probes/program/cuda/kernels.h"
 #include "probes/program/gpu.h"
 
-#ifndef JETMEM_CUDA_ARCHITECTURES
-#define JETMEM_CUDA_ARCHITECTURES ""
-#endif
-
 namespace jetmem::probe {
 namespace {
 
-// cudaErrorStubLibrary, which older toolkits do not know by name.
-constexpr int kStubLibrary = 34;
-
 bool requested = false;
-cudaStream_t the_stream = nullptr;
-
-std::string named(cudaError_t error) {
-  return std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
-}
-
-// "sm_75 sm_87": of what this build has code.
-std::string architectures() {
-  std::string text;
-  std::istringstream in(JETMEM_CUDA_ARCHITECTURES);
-  for (std::string one; in >> one;) text += (text.empty() ? "sm_" : " sm_") + one;
-  return text;
-}
+driver::Stream the_stream = nullptr;
 
 // What a GPU's device node that this process may not open says of it; empty where there is none.
 // Only after CUDA failed, whose errors seldom say why.
@@ -74,37 +54,21 @@ class Start {
     return well;
   }
 
-  bool call(const char* name, cudaError_t answer) {
-    gpu_.start.back().calls.push_back({name, cudaGetErrorName(answer)});
-    if (answer == cudaSuccess) return true;
-    if (static_cast<int>(answer) == kStubLibrary) {
+  bool call(const char* name, driver::Result answer) {
+    gpu_.start.back().calls.push_back({name, cuda().name_of(answer)});
+    if (answer == driver::kSuccess) return true;
+    if (answer == driver::kStubLibrary) {
       return end(State::kUnsupported,
-                 "libcuda.so.1 is the toolkit's stand-in, not a driver: " + named(answer));
-    }
-    // Some drivers say so also where they may not reach the GPU.
-    const bool is_old = gpu_.driver.value_or(0) < CUDART_VERSION;
-    const std::string closed =
-        answer == cudaErrorInsufficientDriver && !is_old ? forbidden() : std::string();
-    if (answer == cudaErrorInsufficientDriver && closed.empty()) {
-      return end(State::kUnsupported,
-                 (is_old ? "the CUDA driver is too old for this build, or is none ("
-                         : "CUDA calls the driver too old, which it is not for this build (") +
-                     cuda_build() + "): " + named(answer));
-    }
-    if (answer == cudaErrorNoKernelImageForDevice || answer == cudaErrorInvalidDeviceFunction) {
-      return end(State::kUnsupported, "this build has no code for compute capability " +
-                                          std::to_string(gpu_.capability_major) + "." +
-                                          std::to_string(gpu_.capability_minor) + " (it has " +
-                                          architectures() + ")");
+                 "libcuda.so.1 is the toolkit's stub, not a driver: " + cuda().described(answer));
     }
     if (const std::string why = forbidden(); !why.empty()) {
-      return end(State::kDenied, why + "; CUDA's error: " + named(answer));
+      return end(State::kDenied, why + "; CUDA's error: " + cuda().described(answer));
     }
-    if (answer == cudaErrorNoDevice) {
-      return end(State::kUnsupported, "no GPU that CUDA can use: " + named(answer));
+    if (answer == driver::kNoDevice) {
+      return end(State::kUnsupported, "no GPU that CUDA can use: " + cuda().described(answer));
     }
-    return end(State::kFailed,
-               std::string(gpu_.start.back().step) + ": " + name + ": " + named(answer));
+    return end(State::kFailed, std::string(gpu_.start.back().step) + ": " + name + ": " +
+                                   cuda().described(answer));
   }
 
   bool end(State state, std::string reason) {
@@ -117,54 +81,85 @@ class Start {
   Gpu& gpu_;
 };
 
-bool find(Gpu& gpu, Start& start) {
-  void* driver = nullptr;
+bool load_driver(Gpu& gpu, Start& start) {
+  const std::string& why = cuda().problem();
+  gpu.start.back().calls.push_back({"dlopen libcuda.so.1", why.empty() ? "ok" : "failed"});
+  if (why.find("libcuda.so.1: cannot open shared object file: No such file") == 0) {
+    return start.end(State::kUnsupported,
+                     "no CUDA driver on this machine (libcuda.so.1 is not there)");
+  }
+  if (!why.empty()) {
+    return start.end(State::kFailed, "the CUDA driver cannot be loaded: " + why);
+  }
+  if (!cuda().base_problem().empty()) {
+    return start.end(State::kUnsupported,
+                     cuda().base_problem() + ", which every driver since CUDA 9 has");
+  }
+  return true;
+}
+
+bool find(Gpu& gpu, Start& start, driver::Device& device) {
   const auto well = start.step("driver", [&] {
-    driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    const char* const problem = driver == nullptr ? ::dlerror() : nullptr;
-    gpu.start.back().calls.push_back({"dlopen libcuda.so.1", driver != nullptr ? "ok" : "failed"});
-    if (driver == nullptr) {
-      const std::string why = problem == nullptr ? "" : problem;
-      if (why.find("libcuda.so.1: cannot open shared object file: No such file") == 0) {
-        return start.end(State::kUnsupported,
-                         "no CUDA driver on this machine (libcuda.so.1 is not there)");
-      }
-      return start.end(State::kFailed, "the CUDA driver cannot be loaded: " + why);
-    }
+    if (!load_driver(gpu, start)) return false;
+    // It answers before cuInit() does, also where that fails.
     int version = 0;
-    if (!start.call("cudaDriverGetVersion", cudaDriverGetVersion(&version))) return false;
-    // The runtime says 0 where it finds no driver.
+    if (!start.call("cuDriverGetVersion", cuda().cuDriverGetVersion(&version))) return false;
     if (version > 0) gpu.driver = version;
     int devices = 0;
-    if (!start.call("cudaGetDeviceCount", cudaGetDeviceCount(&devices))) return false;
-    return devices > 0 || start.call("cudaGetDeviceCount", cudaErrorNoDevice);
+    return start.call("cuInit", cuda().cuInit(0)) &&
+           start.call("cuDeviceGetCount", cuda().cuDeviceGetCount(&devices)) &&
+           (devices > 0 || start.call("cuDeviceGetCount", driver::kNoDevice)) &&
+           start.call("cuDeviceGet", cuda().cuDeviceGet(&device, 0));
   });
   return well && start.step("attributes", [&] {
     Step& step = gpu.start.back();
-    return read_attributes(driver, gpu, step) ||
+    return read_attributes(cuda(), device, gpu, step) ||
            start.end(State::kFailed, step.calls.back().call + ": " + step.calls.back().result);
   });
 }
 
-bool make_context(Gpu& gpu, Start& start) {
+// Whoever waits then sleeps, in place of spinning. Before the context is made: it has its flags for
+// good. A refusal is noted, and costs CPU time, no more. A primary context takes no CU_CTX_MAP_HOST:
+// with one address space for CPU and GPU, which every Jetson has, pinned memory is always mapped.
+void set_flags(Gpu& gpu, driver::Device device) {
+  const auto set = cuda().cuDevicePrimaryCtxSetFlags_v2 != nullptr
+                       ? cuda().cuDevicePrimaryCtxSetFlags_v2
+                       : cuda().cuDevicePrimaryCtxSetFlags;
+  gpu.start.back().calls.push_back(
+      {"cuDevicePrimaryCtxSetFlags", set == nullptr ? "no such function"
+                                                    : cuda().name_of(set(
+                                                          device, driver::kContextBlockingSync))});
+}
+
+bool make_context(Gpu& gpu, Start& start, driver::Device device) {
   const bool well = start.step("context", [&] {
-    // The flags come first: cudaSetDevice() makes the context since CUDA 12, and then it spins
-    // where it should sleep. The current device is 0 without it.
-    return start.call("cudaSetDeviceFlags",
-                      cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync | cudaDeviceMapHost)) &&
-           start.call("cudaFree", cudaFree(nullptr)) &&
-           start.call("cudaStreamCreateWithFlags",
-                      cudaStreamCreateWithFlags(&the_stream, cudaStreamNonBlocking));
+    driver::Context context = nullptr;
+    set_flags(gpu, device);
+    return start.call("cuDevicePrimaryCtxRetain",
+                      cuda().cuDevicePrimaryCtxRetain(&context, device)) &&
+           start.call("cuCtxSetCurrent", cuda().cuCtxSetCurrent(context)) &&
+           start.call("cuStreamCreate",
+                      cuda().cuStreamCreate(&the_stream, driver::kStreamNonBlocking));
   });
-  return well && start.step("kernels", [&] {
-    if (!start.call("cudaFuncGetAttributes", load_kernels())) return false;
-    // Of no words: it touches no memory.
-    return start.call("launch", launch_modify(nullptr, 0, the_stream)) &&
-           start.call("cudaStreamSynchronize", cudaStreamSynchronize(the_stream));
-  }) && start.step("memory", [&] {
+  if (!well) return false;
+  start.step("kernels", [&] {
+    gpu.kernels = load_kernels(cuda(), gpu.start.back().calls);
+    return gpu.kernels->state == State::kOk;
+  });
+  if (gpu.kernels->state == State::kFailed) {
+    return start.end(State::kFailed, "kernels: " + gpu.kernels->reason);
+  }
+  if (gpu.kernels->state == State::kOk && !start.step("launch", [&] {
+        // Of no words: it touches no memory. Some drivers bring a kernel's code to the GPU only now.
+        return start.call("cuLaunchKernel", launch_modify(cuda(), 0, 0, the_stream)) &&
+               start.call("cuStreamSynchronize", cuda().cuStreamSynchronize(the_stream));
+      })) {
+    return false;
+  }
+  return start.step("memory", [&] {
     std::size_t free = 0;
     std::size_t total = 0;
-    if (!start.call("cudaMemGetInfo", cudaMemGetInfo(&free, &total))) return false;
+    if (!start.call("cuMemGetInfo", cuda().cuMemGetInfo_v2(&free, &total))) return false;
     gpu.free_bytes = free;
     gpu.total_bytes = total;
     return true;
@@ -173,9 +168,9 @@ bool make_context(Gpu& gpu, Start& start) {
 
 Gpu start_gpu() {
   Gpu gpu;
-  gpu.built_with = CUDART_VERSION;
   Start start(gpu);
-  if (find(gpu, start) && make_context(gpu, start)) gpu.state = State::kOk;
+  driver::Device device = 0;
+  if (find(gpu, start, device) && make_context(gpu, start, device)) gpu.state = State::kOk;
   return gpu;
 }
 
@@ -189,28 +184,35 @@ const Gpu& gpu() {
 
 bool gpu_was_queried() { return requested; }
 
-std::string cuda_build() {
-  return "CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
-         std::to_string(CUDART_VERSION % 1000 / 10) + ", " + architectures();
+const Driver& cuda() {
+  static const Driver driver("");
+  return driver;
 }
 
-cudaStream_t stream() { return the_stream; }
+driver::Stream gpu_stream() { return the_stream; }
+
+bool cuda_call(Recorder& recorder, const char* name, driver::Result result) {
+  return cuda().call(recorder, name, result);
+}
+
+bool wait_for_gpu(Recorder& recorder) {
+  return cuda_call(recorder, "cuStreamSynchronize", cuda().cuStreamSynchronize(the_stream));
+}
 
 bool gpu_usable(Run& run, const char* kind) {
   if (!gpu_was_queried()) run.report_progress(kind, "", "start", 0);
   if (gpu().state != State::kOk) {
     Result& result = run.add_result(kind, "", gpu().state, gpu().reason);
-    if (gpu().state == State::kFailed) result.error = gpu().start.back().calls.back().result;
+    const auto& calls = gpu().start.back().calls;
+    if (gpu().state == State::kFailed && !calls.empty()) result.error = calls.back().result;
     return false;
   }
-  // cudaGetLastError() clears one call's error; what is left after that
-  // was the GPU's, and stays for good.
-  (void)cudaGetLastError();
-  const cudaError_t answer = cudaDeviceSynchronize();
-  if (answer == cudaSuccess) return true;
+  // An error of the GPU's stays for good: every later call answers it.
+  const driver::Result answer = cuda().cuCtxSynchronize();
+  if (answer == driver::kSuccess) return true;
   Result& result = run.add_result(kind, "", State::kFailed,
-                                  "after an earlier error of the GPU: " + named(answer));
-  result.error = cudaGetErrorName(answer);
+                                  "after an earlier error of the GPU: " + cuda().described(answer));
+  result.error = cuda().name_of(answer);
   return false;
 }
 
@@ -219,12 +221,19 @@ bool gpu_can(const char* what) {
   return found != gpu().can.end() && found->second;
 }
 
-bool gpu_modify(Recorder& recorder, void* for_gpu, std::uint64_t bytes) {
-  return recorder.step(step::kGpuRmw, bytes, [&] {
-    return cuda_call(recorder, "launch",
-                     launch_modify(static_cast<std::uint64_t*>(for_gpu), bytes / 8, stream())) &&
+bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu,
+                std::uint64_t bytes) {
+  if (gpu().kernels->state != State::kOk) {
+    recorder.not_checked("the GPU's own access, which needs a kernel: " + gpu().kernels->error);
+    return true;
+  }
+  const bool well = recorder.step(step::kGpuRmw, bytes, [&] {
+    return cuda_call(recorder, "cuLaunchKernel",
+                     launch_modify(cuda(), for_gpu, bytes / 8, the_stream)) &&
            wait_for_gpu(recorder);
   });
+  pattern.modify();
+  return well;
 }
 
 }  // namespace jetmem::probe

@@ -50,8 +50,8 @@ class ProbeStatsTest : public testing::Test {
 TEST_F(ProbeStatsTest, CountsByStateAndError) {
   take(probe("pinned", ProbeState::kOk));
   now += seconds(60);
-  take(probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation"));
-  take(probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation"));
+  take(probe("pinned", ProbeState::kFailed, "CUDA_ERROR_OUT_OF_MEMORY"));
+  take(probe("pinned", ProbeState::kFailed, "CUDA_ERROR_OUT_OF_MEMORY"));
   take(probe("pinned", ProbeState::kFailed));
   const auto runs = [&](const std::string& state) {
     return value("jetmem_probe_runs_total{kind=\"pinned\",state=\"" + state + "\",target=\"\"}");
@@ -64,7 +64,7 @@ TEST_F(ProbeStatsTest, CountsByStateAndError) {
     return value("jetmem_probe_failures_total{error=\"" + error +
                  "\",kind=\"pinned\",target=\"\"}");
   };
-  EXPECT_EQ(failures("cudaErrorMemoryAllocation"), 2);
+  EXPECT_EQ(failures("CUDA_ERROR_OUT_OF_MEMORY"), 2);
   EXPECT_EQ(failures("unknown"), 1);
   EXPECT_EQ(value("jetmem_probe_since_success_seconds{kind=\"pinned\",target=\"\"}"), 60);
 }
@@ -187,15 +187,15 @@ TEST_F(ProbeStatsTest, AChangeOfStateIsReportedWithItsEvidence) {
   run.after.hottest_zone = "tj\x1b-thermal";
   take(probe("pinned", ProbeState::kOk), &run);
   EXPECT_TRUE(log.entries.empty()) << "that it works at first is for the sum";
-  ProbeRun::Probe bad = probe("pinned", ProbeState::kFailed, "cudaErrorMemoryAllocation");
+  ProbeRun::Probe bad = probe("pinned", ProbeState::kFailed, "CUDA_ERROR_OUT_OF_MEMORY");
   bad.failed_step = "allocate";
   bad.failed_bytes = 65536;
-  bad.reason = "cudaHostAlloc: out of memory";
+  bad.reason = "cuMemHostAlloc: out of memory";
   take(bad, &run);
   ASSERT_EQ(log.entries.size(), 1U);
   EXPECT_EQ(log.entries[0].message,
             "probe: pinned is failed, was ok; at allocate of 65536 bytes; "
-            "cudaErrorMemoryAllocation: cudaHostAlloc: out of memory; MemAvailable 300MiB, MemFree "
+            "CUDA_ERROR_OUT_OF_MEMORY: cuMemHostAlloc: out of memory; MemAvailable 300MiB, MemFree "
             "20MiB, largest CMA run 4MiB in linux,cma, GPU 305MHz, EMC 2133MHz, tj?-thermal 45C");
   EXPECT_EQ(log.entries[0].level, LogLevel::kError);
   const std::vector<std::pair<std::string, std::string>> fields{
@@ -203,7 +203,7 @@ TEST_F(ProbeStatsTest, AChangeOfStateIsReportedWithItsEvidence) {
       {"JETMEM_PROBE_TARGET", ""},
       {"JETMEM_PROBE_STATE", "failed"},
       {"JETMEM_PROBE_STEP", "allocate"},
-      {"JETMEM_PROBE_ERROR", "cudaErrorMemoryAllocation"},
+      {"JETMEM_PROBE_ERROR", "CUDA_ERROR_OUT_OF_MEMORY"},
       {"JETMEM_SOURCE", "probe"}};
   EXPECT_EQ(log.entries[0].fields, fields);
   take(bad, &run);

@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU made of host memory. FAKE_CUDA, words separated by commas, says which one and what goes
-// wrong with it:
+// Stands in for libcuda.so.1: a GPU made of host memory, which the real jetmem-probe finds through
+// LD_LIBRARY_PATH. FAKE_CUDA, words separated by commas, says which one and what goes wrong with it:
 //
+//   cuda10.2, cuda11.2, cuda11.4, cuda12.6, cuda13.0
+//                        how old the driver is: which attributes and errors it knows. Which
+//                        functions it has: test_probe_cuda.py takes them away
 //   nano, orin, card     which GPU: its abilities
-//   nodevice, olddriver, nokernel, stub     how it is not there
-//   forbidden            olddriver's error of a driver that is new enough, behind closed device
-//   nomanaged            its driver knows no attribute of managed memory
-//   oom                  cudaHostAlloc and cudaMalloc give at most 1 MiB
+//   nodevice, unknown, stub                 how cuInit() fails
+//   forbidden            closed device nodes behind it; needs this library in LD_PRELOAD
+//   nojit, nocompiler, oldptx, badptx, nobinary      its compiler takes no kernels
+//   jitoom               its compiler finds no memory
+//   nomanaged, nopools   its driver knows no attribute of managed memory; its GPU has no pools
+//   oom                  memory is had up to 1 MiB
 //   lies                 its kernel forgets the last word
 //   sticky               its kernel fails, and so does everything after
-//   noprefetch, noregister, noattach        that call answers an error
+//   noprefetch, noregister, notpermitted, noattach   that call answers an error
 //   nocopyback           copies from the GPU do nothing
 //   badcopy              copies from the GPU have one word changed
 //   nocopyto             copies to the GPU answer an error
+//   noflags              the context takes no flags
 //   noevents             no events can be made
 //   stickyread           its kernel that reads fails, and so does everything after
 //   cached               its cache holds pinned memory, which else takes ten times as long
+//   poolkeeps            its pool keeps what was freed until it is trimmed
+//   poolleaks            ... and then, too
 //
 // It holds the probe to the rules that only hardware would: managed memory that is attached to the
-// stream kills a CPU that touches it, as does the GPU's own memory. What is against a rule, or not
-// given back at the end, is reported on stderr.
+// stream kills a CPU that touches it, as does the GPU's own memory; what needs a context fails
+// without one. What is against a rule, or not given back at the end, is reported on stderr.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -34,10 +42,12 @@
 #include <map>
 #include <string>
 
-#include "cuda_runtime_api.h"
-#include "probes/program/cuda/kernels.h"
+#include "probes/program/pattern.h"
 
 namespace {
+
+using jetmem::probe::kModifyFactor;
+using jetmem::probe::kModifyTerm;
 
 bool is(const char* word) {
   const char* const text = std::getenv("FAKE_CUDA");
@@ -45,66 +55,132 @@ bool is(const char* word) {
   return words.find(std::string(",") + word + ",") != std::string::npos;
 }
 
+int version() {
+  if (is("cuda10.2")) return 10020;
+  if (is("cuda11.2")) return 11020;
+  if (is("cuda11.4")) return 11040;
+  if (is("cuda13.0")) return 13000;
+  return 12060;
+}
+
 void wrong(const char* what) { std::fprintf(stderr, "fake CUDA: %s\n", what); }
 
-enum class Kind { kDevice, kManaged, kPinned, kRegistered };
+// CUresult, each with the version of CUDA that knows its name.
+struct Error {
+  int number;
+  const char* name;
+  int since;
+};
+constexpr Error kErrors[] = {
+    {0, "CUDA_SUCCESS", 0},
+    {1, "CUDA_ERROR_INVALID_VALUE", 0},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", 0},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", 0},
+    {34, "CUDA_ERROR_STUB_LIBRARY", 11010},
+    {100, "CUDA_ERROR_NO_DEVICE", 0},
+    {101, "CUDA_ERROR_INVALID_DEVICE", 0},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", 0},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", 0},
+    {218, "CUDA_ERROR_INVALID_PTX", 0},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", 0},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", 11010},
+    {223, "CUDA_ERROR_JIT_COMPILATION_DISABLED", 11020},
+    {400, "CUDA_ERROR_INVALID_HANDLE", 0},
+    {500, "CUDA_ERROR_NOT_FOUND", 0},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", 0},
+    {800, "CUDA_ERROR_NOT_PERMITTED", 0},
+    {801, "CUDA_ERROR_NOT_SUPPORTED", 0},
+    {999, "CUDA_ERROR_UNKNOWN", 0},
+};
+const Error* known(int number) {
+  for (const Error& error : kErrors) {
+    if (error.number == number && error.since <= version()) return &error;
+  }
+  return nullptr;
+}
+
+constexpr int kInvalidValue = 1;
+constexpr int kOutOfMemory = 2;
+constexpr int kIllegalAddress = 700;
+
+enum class Kind { kDevice, kManaged, kPinned, kRegistered, kPool };
 struct Memory {
   std::size_t bytes;
   Kind kind;
   bool for_cpu;
 };
 
+constexpr std::uint64_t kGranule = 32U << 20;
+
 struct State {
   std::map<char*, Memory> memory;
-  cudaError_t last = cudaSuccess;
-  cudaError_t sticky = cudaSuccess;
+  std::string entries;  // of the module that was loaded
+  int sticky = 0;
   unsigned flags = 0;
-  bool context = false;
+  bool initialized = false;
+  bool context = false;  // there is one
+  bool current = false;
   bool busy = false;        // launched, not waited for
   double milliseconds = 0;  // of the last kernel that only reads
+  std::uint64_t pool_used = 0;
+  std::uint64_t pool_reserved = 0;
+  int events = 0;
 
   ~State() {
     if (!memory.empty()) wrong("memory was not given back");
+    if (events != 0) wrong("events were not destroyed");
   }
 };
 State state;
 
-cudaError_t answer(cudaError_t error) {
-  if (state.sticky != cudaSuccess) return state.sticky;
-  if (error != cudaSuccess) state.last = error;
-  return error;
+// Of a call that needs the context: what is left of an earlier error comes first.
+int answer(int error) {
+  if (!state.initialized) return 3;
+  if (!state.current) return 201;
+  return state.sticky != 0 ? state.sticky : error;
 }
+#define NEEDS_CONTEXT()                       \
+  do {                                        \
+    if (const int e = answer(0)) return e;    \
+  } while (false)
 
-void open(char* at, Memory& memory, bool for_cpu) {
+void open_memory(char* at, Memory& memory, bool for_cpu) {
   memory.for_cpu = for_cpu;
   ::mprotect(at, memory.bytes, for_cpu ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-cudaError_t take(void** out, std::size_t bytes, Kind kind, bool for_cpu) {
-  if (is("oom") && bytes > (1U << 20)) return answer(cudaErrorMemoryAllocation);
-  if (state.sticky != cudaSuccess) return state.sticky;
-  auto* at = static_cast<char*>(
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  Memory& memory = state.memory[at] = {bytes, kind, for_cpu};
-  open(at, memory, for_cpu);
-  *out = at;
-  return cudaSuccess;
+int take(char*& out, std::size_t bytes, Kind kind, bool for_cpu) {
+  NEEDS_CONTEXT();
+  if (bytes == 0) return kInvalidValue;
+  if (is("oom") && bytes > (1U << 20)) return kOutOfMemory;
+  void* const at =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return kOutOfMemory;
+  out = static_cast<char*>(at);
+  Memory& memory = state.memory[out] = {bytes, kind, for_cpu};
+  open_memory(out, memory, for_cpu);
+  return 0;
 }
 
-cudaError_t release_buffer(void* memory) {
+char* pointer(std::uint64_t address) {
+  return reinterpret_cast<char*>(static_cast<std::uintptr_t>(address));
+}
+std::uint64_t address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+
+int give_back(void* memory, bool in_order = false) {
   const auto found = state.memory.find(static_cast<char*>(memory));
-  if (found == state.memory.end()) return answer(cudaErrorInvalidValue);
-  if (state.busy && state.sticky == cudaSuccess) wrong("freed while the GPU works");
+  if (found == state.memory.end()) return answer(kInvalidValue);
+  if (state.busy && !in_order && state.sticky == 0) wrong("freed while the GPU works");
   ::munmap(memory, found->second.bytes);
   state.memory.erase(found);
-  return answer(cudaSuccess);
+  return answer(0);
 }
 
-// The memory that holds this address; nullptr: host memory that CUDA does not know.
-std::pair<char* const, Memory>* holder(const void* address) {
+// The memory that holds these bytes; nullptr: host memory that CUDA does not know.
+std::pair<char* const, Memory>* holder(const void* address, std::uint64_t bytes = 1) {
   const auto* at = static_cast<const char*>(address);
   for (auto& one : state.memory) {
-    if (at >= one.first && at < one.first + one.second.bytes) return &one;
+    if (at >= one.first && at + bytes <= one.first + one.second.bytes) return &one;
   }
   return nullptr;
 }
@@ -112,14 +188,16 @@ std::pair<char* const, Memory>* holder(const void* address) {
 // Opens the memory as the GPU sees it, for as long as this lives.
 class AsGpu {
  public:
-  explicit AsGpu(const void* address) : memory_(holder(address)) {
+  AsGpu(const void* address, std::uint64_t bytes) : memory_(holder(address, bytes)) {
     if (memory_ == nullptr) return;
     was_for_cpu_ = memory_->second.for_cpu;
-    open(memory_->first, memory_->second, true);
+    open_memory(memory_->first, memory_->second, true);
   }
   ~AsGpu() {
-    if (memory_ != nullptr) open(memory_->first, memory_->second, was_for_cpu_);
+    if (memory_ != nullptr) open_memory(memory_->first, memory_->second, was_for_cpu_);
   }
+  AsGpu(const AsGpu&) = delete;
+  AsGpu& operator=(const AsGpu&) = delete;
   bool known() const { return memory_ != nullptr; }
   bool reachable() const {
     return known() && (memory_->second.kind != Kind::kManaged || is("card") || !was_for_cpu_);
@@ -130,9 +208,68 @@ class AsGpu {
   bool was_for_cpu_ = true;
 };
 
+int synchronize() {
+  NEEDS_CONTEXT();
+  state.busy = false;
+  const bool keeps = is("poolkeeps") || is("poolleaks");
+  if (!keeps) state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
+  return 0;
+}
+
+// Not one by the other: a test may take one away.
+int set_flags(unsigned flags) {
+  if (!state.initialized) return 3;
+  if (state.context) wrong("flags after the context was made");
+  // How to wait, and 16, CU_CTX_LMEM_RESIZE_TO_MAX: others are refused, as drivers do.
+  if (is("noflags") || (flags & ~0x17U) != 0) return kInvalidValue;
+  state.flags = flags;
+  return 0;
+}
+
+const char kModify[] = "jetmem_modify";
+const char kRead[] = "jetmem_read";
+
+int modify(std::uint64_t address, std::uint64_t count) {
+  if (count == 0) return 0;
+  const AsGpu memory(pointer(address), count * 8);
+  if (is("sticky") || !memory.reachable()) {
+    state.sticky = kIllegalAddress;
+    return 0;  // the next call reports it
+  }
+  auto* const words = reinterpret_cast<std::uint64_t*>(pointer(address));
+  const std::uint64_t changed = is("lies") ? count - 1 : count;
+  for (std::uint64_t i = 0; i < changed; ++i) words[i] = words[i] * kModifyFactor + kModifyTerm;
+  return 0;
+}
+
+int read(std::uint64_t address, std::uint64_t count, unsigned passes, std::uint64_t sum) {
+  auto* const found = holder(pointer(address), count * 8);
+  const AsGpu memory(pointer(address), count * 8);
+  const AsGpu result(pointer(sum), 8);
+  if (!memory.reachable() || !result.known() || is("stickyread")) {
+    state.sticky = kIllegalAddress;
+    return 0;  // the next call reports it
+  }
+  const bool slow = found->second.kind == Kind::kPinned && !is("cached");
+  state.milliseconds = passes * (slow ? 0.01 : 0.001);
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(pointer(address));
+  auto& total = *reinterpret_cast<std::uint64_t*>(pointer(sum));
+  for (unsigned pass = 0; pass < passes; ++pass) {
+    for (std::uint64_t i = 0; i < count; ++i) total += words[i] ^ pass;
+  }
+  return 0;
+}
+
+template <class T>
+T argument(void** arguments, int which) {
+  T value;
+  std::memcpy(&value, arguments[which], sizeof value);
+  return value;
+}
+
 }  // namespace
 
-// In the C library's place.
+// In the C library's place, where this library is preloaded.
 extern "C" int open(const char* path, int flags, ...) {
   std::va_list arguments;
   va_start(arguments, flags);
@@ -145,223 +282,351 @@ extern "C" int open(const char* path, int flags, ...) {
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
-#define NAMES(_)                     \
-  _(cudaSuccess)                     \
-  _(cudaErrorInvalidValue)           \
-  _(cudaErrorMemoryAllocation)       \
-  _(cudaErrorInsufficientDriver)     \
-  _(cudaErrorNoDevice)               \
-  _(cudaErrorInvalidDevice)          \
-  _(cudaErrorNoKernelImageForDevice) \
-  _(cudaErrorIllegalAddress)         \
-  _(cudaErrorNotSupported)
+extern "C" {
 
-const char* cudaGetErrorName(cudaError_t error) {
-#define NAME(name) \
-  if (error == (name)) return #name;
-  NAMES(NAME)
-  return "cudaErrorUnknown";
+int cuGetErrorName(int error, const char** name) {
+  const Error* const found = known(error);
+  *name = found == nullptr ? nullptr : found->name;
+  return found == nullptr ? kInvalidValue : 0;
 }
-const char* cudaGetErrorString(cudaError_t error) { return error == cudaSuccess ? "" : "words"; }
+int cuGetErrorString(int error, const char** text) {
+  *text = known(error) == nullptr ? nullptr : "words";
+  return *text == nullptr ? kInvalidValue : 0;
+}
 
-cudaError_t cudaGetLastError() {
-  const cudaError_t last = state.last;
-  state.last = cudaSuccess;
-  return state.sticky != cudaSuccess ? state.sticky : last;
+int cuInit(unsigned flags) {
+  if (flags != 0) return kInvalidValue;
+  if (is("nodevice")) return 100;
+  if (is("stub")) return 34;
+  if (is("unknown") || is("forbidden")) return 999;
+  state.initialized = true;
+  return 0;
 }
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = 12060;
-  if (is("forbidden")) *version = CUDART_VERSION;
-  if (is("olddriver")) *version = CUDART_VERSION - 1000;
-  return cudaSuccess;
+int cuDriverGetVersion(int* out) {
+  *out = version();
+  return 0;
 }
-cudaError_t cudaGetDeviceCount(int* count) {
+int cuDeviceGetCount(int* count) {
   *count = 1;
-  if (is("nodevice")) return answer(cudaErrorNoDevice);
-  if (is("olddriver") || is("forbidden")) return answer(cudaErrorInsufficientDriver);
-  if (is("stub")) return answer(static_cast<cudaError_t>(34));
-  return cudaSuccess;
+  return state.initialized ? 0 : 3;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+int cuDeviceGet(int* device, int ordinal) {
+  if (!state.initialized) return 3;
+  *device = ordinal;
+  return ordinal == 0 ? 0 : 101;
+}
+int cuDeviceGetName(char* name, int size, int) {
+  std::snprintf(name, static_cast<std::size_t>(size), "Stand-in");
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  if (!state.initialized) return 3;
+  if (device != 0) return 101;
   const bool card = is("card");
   const bool nano = is("nano");
-  switch (static_cast<int>(attribute)) {
+  const auto since = [&](int first) { return version() >= first ? 0 : kInvalidValue; };
+  switch (attribute) {
     case 18:
       *value = card ? 0 : 1;
-      break;
-    case 75:
-      *value = card ? 9 : nano ? 5 : 8;
-      break;
-    case 76:
-      *value = card ? 0 : nano ? 3 : 7;
-      break;
-    case 38:
-      *value = 512 << 10;
-      break;
-    case 83:
-      if (is("nomanaged")) return answer(cudaErrorInvalidValue);
-      *value = 1;
-      break;
+      return 0;
     case 19:
       *value = 1;
-      break;
+      return 0;
+    case 38:
+      *value = 512 << 10;
+      return 0;
+    case 75:
+      *value = card ? 9 : nano ? 5 : 8;
+      return 0;
+    case 76:
+      *value = card ? 0 : nano ? 3 : 7;
+      return 0;
+    case 83:
+      *value = 1;
+      return is("nomanaged") ? kInvalidValue : 0;
+    case 88:
+    case 100:
+      *value = 0;
+      return 0;
     case 89:
       *value = card ? 1 : 0;
-      break;
+      return 0;
     case 91:
     case 99:
       *value = nano ? 0 : 1;
-      break;
-    case 113:  // of which an old driver knows nothing
-      if (nano) return answer(cudaErrorInvalidValue);
+      return 0;
+    case 113:
       *value = 0;
-      break;
+      return since(11010);
+    case 115:
+      *value = is("nopools") ? 0 : 1;
+      return since(11020);
+    case 124:
+      *value = 1;
+      return since(11070);
     default:
-      *value = 0;
+      wrong("an attribute that nobody knows");
+      return kInvalidValue;
   }
-  return cudaSuccess;
 }
-cudaError_t cudaSetDeviceFlags(unsigned flags) {
-  state.flags = flags;
-  if (state.context) wrong("flags after the context was made");
-  return cudaSuccess;
+
+int cuDevicePrimaryCtxSetFlags(int, unsigned flags) { return set_flags(flags); }
+int cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) { return set_flags(flags); }
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  if (!state.initialized) return 3;
+  if ((state.flags & 4) == 0 && !is("noflags")) wrong("a context that spins");
+  state.context = true;
+  *context = &state;
+  return 0;
 }
-cudaError_t cudaDeviceSynchronize() {
-  state.busy = false;
-  return answer(cudaSuccess);
+int cuCtxSetCurrent(void* context) {
+  state.current = context == &state;
+  return state.current ? 0 : 201;
 }
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+int cuCtxGetDevice(int* device) {
+  *device = 0;
+  return answer(0);
+}
+int cuCtxSynchronize() { return synchronize(); }
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = 20U << 20;
   *total = 64U << 20;
-  return answer(cudaSuccess);
+  return answer(0);
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = reinterpret_cast<cudaStream_t>(&state);
-  return answer(cudaSuccess);
+
+int cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options,
+                       void** values) {
+  NEEDS_CONTEXT();
+  const auto log = [&](const char* words) {
+    char* buffer = nullptr;
+    std::size_t size = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == 5) buffer = static_cast<char*>(values[i]);
+      if (options[i] == 6) size = reinterpret_cast<std::size_t>(values[i]);
+    }
+    if (buffer != nullptr) std::snprintf(buffer, size, "%s", words);
+  };
+  // As the driver does it; the unit must not pass this on.
+  const char* const disabled = std::getenv("CUDA_DISABLE_PTX_JIT");
+  if (is("nojit") || (disabled != nullptr && std::strcmp(disabled, "1") == 0)) return 223;
+  if (is("nocompiler")) return 221;
+  if (is("oldptx")) return 222;
+  if (is("nobinary")) return 209;
+  if (is("jitoom")) return kOutOfMemory;
+  if (is("badptx")) {
+    log("ptxas application ptx input, line 1; fatal   : made up\nmore");
+    return 218;
+  }
+  const std::string text = static_cast<const char*>(image);
+  // A driver of CUDA 9 knows no later text, and Maxwell's integrated GPU no later target.
+  if (text.find("\n.version 6.0\n") == text.npos) return 222;
+  if (text.find("\n.target sm_53\n") == text.npos) return 209;
+  // What a compiler needs: for a moment, and for good.
+  constexpr std::size_t kBriefly = 16U << 20;
+  constexpr std::size_t kForGood = 2U << 20;
+  void* const briefly =
+      ::mmap(nullptr, kBriefly, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static void* const for_good =
+      ::mmap(nullptr, kForGood, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memset(briefly, 1, kBriefly);
+  std::memset(for_good, 1, kForGood);
+  ::usleep(20'000);
+  ::munmap(briefly, kBriefly);
+  state.entries = text;
+  *module = &state;
+  return 0;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  NEEDS_CONTEXT();
+  if (module != &state) return 400;
+  if (state.entries.find(std::string(".entry ") + name + "(") == std::string::npos) return 500;
+  if (std::strcmp(name, kModify) != 0 && std::strcmp(name, kRead) != 0) return 500;
+  *function = const_cast<char*>(std::strcmp(name, kModify) == 0 ? kModify : kRead);
+  return 0;
+}
+
+int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                   void* stream, void** arguments, void** extra) {
+  NEEDS_CONTEXT();
+  if (function != kModify && function != kRead) return 400;
+  if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x != 256 || block_y != 1 ||
+      block_z != 1 || shared != 0 || extra != nullptr || stream == nullptr) {
+    wrong("a launch that the kernels are not made for");
+    return kInvalidValue;
+  }
+  state.busy = true;
+  const auto address = argument<std::uint64_t>(arguments, 0);
+  const auto count = argument<std::uint64_t>(arguments, 1);
+  if (function == kModify) return modify(address, count);
+  return read(address, count, argument<unsigned>(arguments, 2),
+              argument<std::uint64_t>(arguments, 3));
+}
+
+int cuStreamCreate(void** stream, unsigned flags) {
+  if (flags != 1) wrong("a stream that waits for the default one");
+  *stream = &state;
+  return answer(0);
+}
+int cuStreamSynchronize(void* stream) {
   if (stream == nullptr) wrong("waits for the default stream");
-  return cudaDeviceSynchronize();
+  return synchronize();
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  if ((flags & cudaEventBlockingSync) == 0) wrong("an event that spins");
-  if (is("noevents")) return answer(cudaErrorMemoryAllocation);
-  *event = reinterpret_cast<cudaEvent_t>(&state);
-  return answer(cudaSuccess);
+int cuEventCreate(void** event, unsigned flags) {
+  NEEDS_CONTEXT();
+  if ((flags & 1) == 0) wrong("an event that spins");
+  if (is("noevents")) return kOutOfMemory;
+  ++state.events;
+  *event = &state.events;
+  return 0;
 }
-cudaError_t cudaEventDestroy(cudaEvent_t) { return answer(cudaSuccess); }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return answer(cudaSuccess); }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaDeviceSynchronize(); }
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+int cuEventDestroy_v2(void*) {
+  --state.events;
+  return answer(0);
+}
+int cuEventRecord(void*, void*) { return answer(0); }
+int cuEventSynchronize(void*) { return synchronize(); }
+int cuEventElapsedTime(float* milliseconds, void*, void*) {
   *milliseconds = static_cast<float>(state.milliseconds);
-  return answer(cudaSuccess);
+  return answer(0);
 }
 
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  return take(memory, bytes, Kind::kDevice, false);
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+  char* memory = nullptr;
+  const int error = take(memory, bytes, Kind::kDevice, false);
+  if (error == 0) *address = address_of(memory);
+  return error;
 }
-cudaError_t cudaMallocManaged(void** memory, std::size_t bytes, unsigned flags) {
-  if (!is("card") && flags != cudaMemAttachHost) wrong("managed memory that starts as the GPU's");
-  return take(memory, bytes, Kind::kManaged, true);
+int cuMemFree_v2(std::uint64_t address) { return address == 0 ? 0 : give_back(pointer(address)); }
+int cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned flags) {
+  constexpr unsigned kHost = 2;
+  if (!is("card") && flags != kHost) wrong("managed memory that starts as the GPU's");
+  char* memory = nullptr;
+  const int error = take(memory, bytes, Kind::kManaged, true);
+  if (error == 0) *address = address_of(memory);
+  return error;
 }
-cudaError_t cudaFree(void* memory) {
-  if (memory != nullptr) return release_buffer(memory);
-  if ((state.flags & cudaDeviceScheduleBlockingSync) == 0) wrong("a context that spins");
-  state.context = true;
-  return answer(cudaSuccess);
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  if ((flags & 2) == 0) wrong("pinned memory that the GPU does not reach");
+  char* at = nullptr;
+  const int error = take(at, bytes, Kind::kPinned, true);
+  if (error == 0) *memory = at;
+  return error;
 }
-cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
-  return take(memory, bytes, Kind::kPinned, true);
+int cuMemFreeHost(void* memory) { return give_back(memory); }
+int cuMemHostGetDevicePointer_v2(std::uint64_t* address, void* host, unsigned) {
+  *address = address_of(host);
+  return answer(holder(host) == nullptr ? kInvalidValue : 0);
 }
-cudaError_t cudaFreeHost(void* memory) {
-  return memory == nullptr ? cudaSuccess : release_buffer(memory);
-}
-cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
-  *device = host;
-  return answer(holder(host) == nullptr ? cudaErrorInvalidValue : cudaSuccess);
-}
-cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
-  if (is("noregister")) return answer(cudaErrorNotSupported);
+int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+  NEEDS_CONTEXT();
+  if (flags != 2) return kInvalidValue;
+  if (is("noregister")) return 801;
+  if (is("notpermitted")) return 800;
   state.memory[static_cast<char*>(memory)] = {bytes, Kind::kRegistered, true};
-  return answer(cudaSuccess);
+  return 0;
 }
-cudaError_t cudaHostUnregister(void* memory) {
-  state.memory.erase(static_cast<char*>(memory));
-  return answer(cudaSuccess);
+int cuMemHostUnregister(void* memory) {
+  return answer(state.memory.erase(static_cast<char*>(memory)) == 1 ? 0 : kInvalidValue);
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind way,
-                            cudaStream_t) {
-  if (state.sticky != cudaSuccess) return state.sticky;
-  if (is("nocopyback") && way == cudaMemcpyDeviceToHost) return cudaSuccess;
-  if (is("nocopyto") && way == cudaMemcpyHostToDevice) return answer(cudaErrorInvalidValue);
-  const AsGpu there(to);
-  const AsGpu here(from);
-  std::memcpy(to, from, bytes);
-  if (is("badcopy") && way == cudaMemcpyDeviceToHost) static_cast<char*>(to)[bytes - 1] ^= 1;
+
+int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
+  NEEDS_CONTEXT();
+  if (is("nocopyto")) return kInvalidValue;
+  const AsGpu there(pointer(to), bytes);
+  const AsGpu here(from, bytes);
+  if (!there.known()) return kInvalidValue;
+  std::memcpy(pointer(to), from, bytes);
   state.busy = true;
-  return cudaSuccess;
+  return 0;
 }
-cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t) {
-  if (state.sticky != cudaSuccess) return state.sticky;
-  const AsGpu there(memory);
-  std::memset(memory, value, bytes);
+int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*) {
+  NEEDS_CONTEXT();
+  if (is("nocopyback")) return 0;
+  const AsGpu there(to, bytes);
+  const AsGpu here(pointer(from), bytes);
+  if (!here.known()) return kInvalidValue;
+  std::memcpy(to, pointer(from), bytes);
+  if (is("badcopy")) static_cast<char*>(to)[bytes - 1] ^= 1;
   state.busy = true;
-  return cudaSuccess;
+  return 0;
 }
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* memory, std::size_t bytes,
-                                     unsigned flags) {
-  if (is("noattach")) return answer(cudaErrorNotSupported);
-  auto* const found = holder(memory);
-  if (stream == nullptr || found == nullptr || bytes != 0) return answer(cudaErrorInvalidValue);
+int cuMemcpy2DAsync_v2(const void*, void*) { return answer(801); }
+int cuMemsetD8Async(std::uint64_t address, unsigned char value, std::size_t bytes, void*) {
+  NEEDS_CONTEXT();
+  const AsGpu there(pointer(address), bytes);
+  if (!there.known()) return kInvalidValue;
+  std::memset(pointer(address), value, bytes);
+  state.busy = true;
+  return 0;
+}
+int cuStreamAttachMemAsync(void* stream, std::uint64_t address, std::size_t bytes, unsigned flags) {
+  NEEDS_CONTEXT();
+  if (is("noattach")) return 801;
+  auto* const found = holder(pointer(address));
+  if (stream == nullptr || found == nullptr || bytes != 0) return kInvalidValue;
   if (state.busy) wrong("attached while the GPU works");
-  open(found->first, found->second, flags == cudaMemAttachHost);
-  return answer(cudaSuccess);
+  constexpr unsigned kHost = 2;
+  open_memory(found->first, found->second, flags == kHost);
+  return 0;
+}
+int cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, void*) {
+  if (!is("card") || is("noprefetch")) return answer(101);
+  if (device != 0 && device != -1) return answer(101);
+  return answer(holder(pointer(address), bytes) == nullptr ? kInvalidValue : 0);
 }
 
-namespace {
-cudaError_t prefetch() {
-  if (!is("card") || is("noprefetch")) return answer(cudaErrorInvalidDevice);
-  return answer(cudaSuccess);
+int cuDeviceGetDefaultMemPool(void** pool, int) {
+  *pool = &state.pool_used;
+  return answer(is("nopools") ? 801 : 0);
 }
-}  // namespace
-#if CUDART_VERSION >= 13000
-cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned,
-                                 cudaStream_t) {
-  return prefetch();
-}
-#else
-cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t) { return prefetch(); }
-#endif
-
-namespace jetmem::probe {
-
-cudaError_t load_kernels() {
-  return is("nokernel") ? answer(cudaErrorNoKernelImageForDevice) : answer(cudaSuccess);
-}
-
-cudaError_t launch_modify(std::uint64_t* words, std::uint64_t count, cudaStream_t) {
-  if (state.sticky != cudaSuccess) return state.sticky;
+int cuMemAllocFromPoolAsync(std::uint64_t* address, std::size_t bytes, void* pool, void* stream) {
+  if (pool != &state.pool_used || stream == nullptr) return answer(kInvalidValue);
+  char* memory = nullptr;
+  const int error = take(memory, bytes, Kind::kPool, false);
+  if (error != 0) return error;
+  *address = address_of(memory);
   state.busy = true;
-  if (count == 0) return cudaSuccess;
-  const AsGpu memory(words);
-  if (is("sticky") || !memory.reachable()) {
-    state.sticky = cudaErrorIllegalAddress;
-    return cudaSuccess;  // the next call reports it
+  state.pool_used += bytes;
+  if (state.pool_reserved < state.pool_used) {
+    state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
   }
-  for (std::uint64_t i = 0; i + (is("lies") ? 1 : 0) < count; ++i) {
-    words[i] = words[i] * kKernelFactor + kKernelTerm;
-  }
-  return cudaSuccess;
+  return 0;
 }
-
-cudaError_t launch_read(const std::uint64_t* words, std::uint64_t, unsigned passes,
-                        std::uint64_t* sum, cudaStream_t) {
-  const bool slow = holder(words)->second.kind == Kind::kPinned && !is("cached");
-  state.milliseconds = passes * (slow ? 0.01 : 0.001);
-  if (!AsGpu(words).known() || !AsGpu(sum).known()) return answer(cudaErrorInvalidValue);
+int cuMemFreeAsync(std::uint64_t address, void*) {
+  const auto found = state.memory.find(pointer(address));
+  if (found == state.memory.end() || found->second.kind != Kind::kPool) return kInvalidValue;
+  state.pool_used -= found->second.bytes;
+  const int error = give_back(pointer(address), true);
   state.busy = true;
-  if (is("stickyread")) state.sticky = cudaErrorIllegalAddress;
-  return cudaSuccess;  // the next call reports it
+  return error;
+}
+int cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
+  NEEDS_CONTEXT();
+  std::uint64_t out = 0;
+  switch (attribute) {
+    case 4:
+      out = is("poolkeeps") || is("poolleaks") ? UINT64_MAX : 0;
+      break;
+    case 5:
+      out = state.pool_reserved;
+      break;
+    case 7:
+      out = state.pool_used;
+      break;
+    default:
+      return kInvalidValue;
+  }
+  if (pool != &state.pool_used || (attribute > 4 && version() < 11030)) return kInvalidValue;
+  std::memcpy(value, &out, sizeof out);
+  return 0;
+}
+int cuMemPoolTrimTo(void* pool, std::size_t keep) {
+  NEEDS_CONTEXT();
+  if (pool != &state.pool_used || keep != 0) return kInvalidValue;
+  if (state.busy) wrong("trimmed while the GPU works");
+  if (!is("poolleaks")) state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
+  return 0;
 }
 
-}  // namespace jetmem::probe
+}  // extern "C"

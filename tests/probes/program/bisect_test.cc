@@ -113,7 +113,7 @@ Result bisected(std::uint64_t there, const char* failing = step::kAllocate) {
   probe::Run run(options);
   return run.bisect("device", "", [&](Recorder& recorder, std::uint64_t bytes) {
     recorder.step(failing, 0,
-                  [&] { return recorder.call_errno("cudaMalloc", bytes <= there ? 0 : ENOMEM); });
+                  [&] { return recorder.call_errno("cuMemAlloc", bytes <= there ? 0 : ENOMEM); });
   });
 }
 

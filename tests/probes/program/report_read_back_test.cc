@@ -19,7 +19,7 @@ void random_steps(RandomInput& random, probe::Recorder& recorder) {
   for (const char* name : {probe::step::kAllocate, probe::step::kFirstTouch,
                            probe::step::kCpuVerify, probe::step::kFree}) {
     recorder.step(name, random.one_in(2) ? 0 : random.number(1U << 30), [&] {
-      if (random.one_in(3)) recorder.call("cudaMalloc", true, "cudaSuccess");
+      if (random.one_in(3)) recorder.call("cuMemAlloc", true, "CUDA_SUCCESS");
       if (name == probe::step::kCpuVerify) recorder.mismatches(random.one_in(4) ? 7 : 0);
       return !random.one_in(10) || recorder.call_errno("mmap", random.one_in(2) ? ENOMEM : EIO);
     });

@@ -106,7 +106,7 @@ TEST_F(ProbeRun, WhatIsFoundUnsupportedIsNoFailure) {
   const Result& result = run.run_once("registered", "", [](Recorder& recorder, std::uint64_t) {
     recorder.step(step::kAllocate, 0, [&] {
       recorder.end_as(State::kUnsupported, "not on this GPU");
-      return recorder.call("cudaHostRegister", false, "cudaErrorNotSupported");
+      return recorder.call("cuMemHostRegister", false, "CUDA_ERROR_NOT_SUPPORTED");
     });
   });
   EXPECT_EQ(result.state, State::kUnsupported);

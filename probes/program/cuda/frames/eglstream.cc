@@ -2,13 +2,14 @@
 // eglstream: frames handed over by an EGLStream, as a camera's library hands them to CUDA. Here the
 // GPU is at both ends: what the consumer is given must be what the producer presented.
 
+#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "probes/program/cuda/device_buffer.h"
 #include "probes/program/cuda/frames/egl.h"
+#include "probes/program/cuda/session.h"
 #include "probes/program/cuda/share/exported.h"
-#include "probes/program/cuda/work.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 
@@ -173,10 +174,10 @@ void use(Recorder& recorder, const Driver& driver, const Egl& egl, std::uint64_t
   driver::EglFrame frame;
   memory.allocate();
   memory.write(pattern);
-  memory.modify(memory.address());
-  pattern.modify();
-  // Of what it holds no word is as it must be after the GPU's change.
+  memory.modify(pattern, memory.address());
   std::unique_ptr<std::uint64_t[]> seen = memory.take_copy();
+  // A copy that does nothing is seen.
+  if (seen != nullptr && !recorder.failed()) std::memset(seen.get(), 0, bytes);
   recorder.step(step::kExport, 0,
                 [&] { return stream.connect(rows) && stream.present(memory.address(), rows); });
   recorder.step(step::kImport, 0, [&] { return stream.acquire(frame); });

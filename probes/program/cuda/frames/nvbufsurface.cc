@@ -6,8 +6,8 @@
 
 #include "probes/program/cuda/driver.h"
 #include "probes/program/cuda/frames/nvbuf.h"
+#include "probes/program/cuda/session.h"
 #include "probes/program/cuda/share/exported.h"
-#include "probes/program/cuda/work.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
@@ -121,7 +121,7 @@ class Frame {
   bool is_mapped() const { return is_mapped_; }
   bool has_image() const { return has_image_; }
   void* memory() const { return is_mapped_ ? surface_->list->mapped.planes[0] : nullptr; }
-  void* for_gpu() const { return frame_.planes[0]; }
+  driver::Address for_gpu() const { return reinterpret_cast<std::uintptr_t>(frame_.planes[0]); }
 
  private:
   bool call(const char* name, int answer) {
@@ -170,8 +170,7 @@ void use(Recorder& recorder, const Driver& driver, const nvbuf::Library& library
   recorder.write(pattern, frame.memory(), bytes);
   recorder.step(step::kToGpu, 0, [&] { return frame.sync_for_device(); });
   recorder.step(step::kImport, 0, [&] { return frame.hand_to_gpu(); });
-  gpu_modify(recorder, frame.for_gpu(), bytes);
-  pattern.modify();
+  gpu_modify(recorder, pattern, frame.for_gpu(), bytes);
   // Only when the GPU has been seen to be done does the CPU look again.
   recorder.step(step::kToCpu, 0, [&] { return frame.sync_for_cpu(); });
   recorder.verify(pattern, frame.memory(), bytes);

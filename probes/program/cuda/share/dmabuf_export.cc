@@ -19,8 +19,7 @@ void probe_dmabuf_export(Run& run) {
     memory.allocate();
     exported.take(memory.address(), memory.allocated_bytes());
     memory.write(pattern);
-    memory.modify(memory.address());
-    pattern.modify();
+    memory.modify(pattern, memory.address());
     memory.verify(pattern, memory.address());
     if (exported.fd() >= 0) {
       recorder.cleanup(step::kRelease, [&] { return exported.release_buffer(); });

@@ -3,9 +3,9 @@
 // udmabuf, by the rules of the kind dmabuf (dmabuf.cc), and the GPU's own memory, exported.
 
 #include "probes/program/cuda/device_buffer.h"
+#include "probes/program/cuda/session.h"
 #include "probes/program/cuda/share/exported.h"
 #include "probes/program/cuda/share/imported.h"
-#include "probes/program/cuda/work.h"
 #include "probes/program/dmabuf/dmabuf_targets.h"
 #include "probes/program/kinds.h"
 
@@ -27,9 +27,7 @@ void use(Recorder& recorder, const Driver& driver, std::uint64_t bytes,
   imported.take(buffer.fd(), bytes);
   buffer.map();
   buffer.write(pattern);
-  gpu_modify(recorder, reinterpret_cast<void*>(static_cast<std::uintptr_t>(imported.address())),
-             bytes);
-  pattern.modify();
+  gpu_modify(recorder, pattern, imported.address(), bytes);
   buffer.verify(pattern);
   if (imported.is_there()) {
     recorder.cleanup(step::kRelease, [&] { return imported.release_buffer(); });
@@ -60,8 +58,7 @@ void probe_exported(Run& run, const Driver& driver) {
     imported.take(exported.fd(), memory.allocated_bytes());
     memory.write(pattern);
     // Written and read at the one address, modified at the other: it is the same memory.
-    memory.modify(imported.address());
-    pattern.modify();
+    memory.modify(pattern, imported.address());
     memory.verify(pattern, memory.address());
     if (exported.fd() >= 0) {
       recorder.cleanup(step::kRelease, [&] {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA in this process: its driver, its one context and stream, and what the kinds do with them.
+// gpu.h is what was found.
+#pragma once
+
+#include <cstdint>
+
+#include "probes/program/cuda/driver.h"
+#include "probes/program/pattern.h"
+#include "probes/program/run.h"
+
+namespace jetmem::probe {
+
+// The driver, and the stream, made when gpu() is. All work goes through it: the one stream does what
+// it is given in order, and it alone is waited for; waiting sleeps, it does not spin.
+const Driver& cuda();
+driver::Stream gpu_stream();
+
+// Within a step: a call of the driver, and what it answered.
+//   recorder.step(step::kAllocate, 0, [&] {
+//     return cuda_call(recorder, "cuMemAlloc", cuda().cuMemAlloc_v2(&address, bytes));
+//   });
+bool cuda_call(Recorder& recorder, const char* name, driver::Result result);
+// Within a step: waits until the stream's work is done.
+bool wait_for_gpu(Recorder& recorder);
+
+// Whether a kind can be tried. If there is no GPU, or one that an earlier kind left with an error
+// that every later call would repeat, that is `kind`'s result.
+bool gpu_usable(Run& run, const char* kind);
+
+// Whether gpu() has this ability (gpu.h); false also where the driver does not know of it.
+bool gpu_can(const char* what);
+
+// The step of the GPU, to its completion: it changes every word, and `pattern` is from then on what
+// it must have made of them. Where the kernels could not be loaded there is no such step, the
+// result says that the GPU's access was not checked, and the words stay as they are. `for_gpu`: the
+// address that the GPU knows.
+bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu,
+                std::uint64_t bytes);
+
+}  // namespace jetmem::probe

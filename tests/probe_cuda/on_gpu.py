@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""jetmem-probe on a real GPU: what no stand-in can show.
+
+on_gpu.py PROBE [--compare COMPARE_KERNELS] [--old PROBE] [--out DIRECTORY]
+
+Every kind at several sizes, without a mismatch; ten runs that leave the GPU's memory as it was;
+compute-sanitizer; what compiling the kernels takes, without and with the driver's cache; what is left
+where nothing may be compiled; the kernels against those that nvcc makes of kernels/kernels.cu. --old:
+a jetmem-probe whose figures are put beside. Needs Python alone; compute-sanitizer and nvcc are used
+where they are.
+
+Prints what it does, and writes DIRECTORY/result.json and DIRECTORY/log. Exits 1 if anything is not as
+it must be, 77 without a GPU.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+# With a GPU and its driver these must succeed.
+MUST = ("pinned", "managed", "device", "registered", "pool")
+MAY = ("dmabuf_export", "dmabuf_import", "nvbufsurface", "eglstream")
+FRAMES = (4 << 10, 1 << 20, 64 << 20, 256 << 20)
+TIMES = 5
+
+problems = []
+log = None
+
+
+def say(text):
+    print(text, flush=True)
+    if log:
+        print(text, file=log, flush=True)
+
+
+def check(well, what):
+    say(f"  {'ok' if well else 'FAILED'}: {what}")
+    if not well:
+        problems.append(what)
+
+
+def environment(**more):
+    """Nothing of the caller's that configures CUDA."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("CUDA_CACHE", "CUDA_DISABLE", "CUDA_FORCE"))}
+    return {**clean, **more}
+
+
+def probe(program, *arguments, env=None, prefix=()):
+    """(the result, what the process took); None where it printed none."""
+    command = [*prefix, program, "--deadline", "300", *map(str, arguments)]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        child = subprocess.Popen(command, stdout=out, stderr=errors, env=env or environment())
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        errors.seek(0)
+        lines = [line for line in out.read().splitlines() if line.startswith('{"schema"')]
+        said = errors.read().strip()
+    took = {"status": child.returncode, "peak_resident_bytes": used.ru_maxrss * 1024, "stderr": said[-2000:]}
+    if said:
+        say(f"  stderr: {said[:600]}")
+    return (json.loads(lines[-1]) if lines else None), took
+
+
+def mismatches(result):
+    rungs = [rung for each in result["probes"] for rung in [each.get("warm_up", {}), *each["rungs"]]]
+    return sum(rung.get("mismatches", 0) for rung in rungs)
+
+
+def used_on_gpu():
+    said = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
+                          capture_output=True, text=True)
+    numbers = re.findall(r"^\d+$", said.stdout, re.M)
+    return int(numbers[0]) << 20 if numbers else None
+
+
+def brief(result):
+    return [{name: each[name] for name in ("kind", "target", "state", "reason", "error", "not_checked", "pool") if name in each}
+            for each in result["probes"]]
+
+
+def every_size(program):
+    found = []
+    for frame in FRAMES:
+        say(f"every kind, up to {frame} bytes")
+        result, took = probe(program, "--kinds", ",".join(MUST + MAY), "--frame", frame)
+        if result is None:
+            check(False, f"a result (status {took['status']})")
+            continue
+        for each in result["probes"]:
+            sizes = [rung["bytes"] for rung in each["rungs"]]
+            states = ("ok",) if each["kind"] in MUST else ("ok", "unsupported")
+            text = f"{each['kind']} {each['target']}: {each['state']} {each.get('reason', '')} {sizes}"
+            if each["state"] in states:
+                say(f"  {text}")
+            else:
+                check(False, text)
+        missing = set(MUST + MAY) - {each["kind"] for each in result["probes"]}
+        check(not missing, f"every kind has a result {sorted(missing)}")
+        check(mismatches(result) == 0, f"{mismatches(result)} words wrong")
+        found.append({"frame_bytes": frame, "seconds": result["seconds"], "mismatches": mismatches(result),
+                      "gpu": result["gpu"], "probes": result["probes"]})
+    say("the largest allocations, up to 1 GiB")
+    for kind in ("device", "pinned"):
+        result, took = probe(program, "--kinds", kind, "--bisect", 1 << 30)
+        bisection = result["probes"][0].get("bisection") if result else None
+        check(bool(bisection) and bisection["largest_bytes"] == 1 << 30, f"{kind}: {bisection}, status {took['status']}")
+    return found
+
+
+def ten_runs(program):
+    say("ten runs leave the GPU's memory as it was")
+    before = used_on_gpu()
+    if before is None:
+        say("  SKIPPED: nvidia-smi does not say memory.used")
+        return None
+    after = []
+    for _ in range(10):
+        result, took = probe(program, "--kinds", ",".join(MUST))
+        if result is None or mismatches(result) or any(each["state"] != "ok" for each in result["probes"]):
+            bad = result and [each for each in brief(result) if each["state"] != "ok"]
+            check(False, f"a run among ten: status {took['status']}, {bad}")
+        time.sleep(0.5)
+        after.append(used_on_gpu())
+    check(after[-1] == before, f"memory.used {before} before, {after} after each run")
+    return {"before_bytes": before, "after_bytes": after}
+
+
+def sanitizer(program):
+    say("compute-sanitizer")
+    tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
+    if not tool:
+        say("  SKIPPED: it is not here")
+        return None
+    found = {}
+    for name, kinds in (("must", MUST), ("may", MAY)):
+        done = subprocess.run([tool, "--tool", "memcheck", "--error-exitcode", "99", program, "--deadline", "300",
+                               "--kinds", ",".join(kinds), "--frame", str(1 << 20)],
+                              capture_output=True, text=True, env=environment(), timeout=300)
+        text = done.stdout + done.stderr
+        lines = [line for line in text.splitlines() if line.startswith("=========")]
+        summary = re.search(r"ERROR SUMMARY: (\d+) error", text)
+        say("  " + "\n  ".join(lines[:40]))
+        found[name] = {"status": done.returncode, "errors": int(summary.group(1)) if summary else None, "lines": lines[:40]}
+        if "not supported" in text and not summary:
+            say("  SKIPPED: it does not run on this machine")
+        elif name == "must":
+            check(bool(summary) and summary.group(1) == "0", f"{kinds}: {summary and summary.group()}")
+        else:
+            # A call that this GPU refuses is an error to it.
+            say(f"  {kinds}: {summary and summary.group()}")
+    return found
+
+
+def middle(values):
+    values = [value for value in values if value is not None]
+    return statistics.median(values) if values else None
+
+
+def start_figures(program, env):
+    """Of several runs the median: what the start took, step by step, and the process's peak."""
+    runs = [probe(program, "--kinds", "device", "--frame", 64 << 10, env=env) for _ in range(TIMES)]
+    found = [(result, took) for result, took in runs if result]
+    figures = {"runs": len(found)}
+    if len(found) < TIMES:
+        check(False, f"only {len(found)} of {TIMES} runs had a result")
+        return figures
+    for each in ("seconds", "resident_bytes", "peak_bytes", "gpu_bytes"):
+        figures["kernels_" + each] = middle([result["gpu"].get("kernels", {}).get(each) for result, _ in found])
+    for step in found[0][0]["gpu"]["start"]:
+        figures[f"start_{step['step']}_seconds"] = middle(
+            [at["seconds"] for result, _ in found for at in result["gpu"]["start"] if at["step"] == step["step"]])
+    figures["run_seconds"] = middle([result["seconds"] for result, _ in found])
+    figures["process_peak_resident_bytes"] = middle([took["peak_resident_bytes"] for _, took in found])
+    figures["gpu_free_bytes"] = middle([result["gpu"].get("free_bytes") for result, _ in found])
+    return figures
+
+
+def compiling(program, old):
+    say("what compiling the kernels takes")
+    found = {"without_cache": start_figures(program, environment(CUDA_CACHE_DISABLE="1"))}
+    with tempfile.TemporaryDirectory() as cache:
+        env = environment(CUDA_CACHE_DISABLE="0", CUDA_CACHE_PATH=cache)
+        probe(program, "--kinds", "device", "--frame", 64 << 10, env=env)
+        kept = [file for file in pathlib.Path(cache).rglob("*") if file.is_file()]
+        say(f"  the driver's cache: {len(kept)} files of {sum(file.stat().st_size for file in kept)} bytes")
+        found["with_cache"] = start_figures(program, env)
+        found["with_cache"]["cache_bytes"] = sum(file.stat().st_size for file in kept)
+    if old:
+        found["old"] = start_figures(old, environment())
+    for name, figures in found.items():
+        say(f"  {name}: {json.dumps(figures)}")
+    check(found["without_cache"].get("kernels_seconds") is not None, "its time is in the result")
+    check(found["without_cache"].get("kernels_peak_bytes") is not None, "its memory is in the result")
+    return found
+
+
+def without_compiler(program):
+    found = {}
+    for variable in ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"):
+        say(f"where nothing may be compiled: {variable}=1")
+        result, took = probe(program, "--kinds", ",".join(MUST), env=environment(**{variable: "1", "CUDA_CACHE_DISABLE": "1"}))
+        if result is None:
+            check(False, f"a result (status {took['status']})")
+            continue
+        kernels = result["gpu"].get("kernels")
+        say(f"  {json.dumps(kernels)}")
+        say(f"  {json.dumps(brief(result))}")
+        found[variable] = {"gpu": result["gpu"], "probes": brief(result)}
+        if variable == "CUDA_DISABLE_PTX_JIT":
+            check(bool(kernels) and kernels.get("error") == "CUDA_ERROR_JIT_COMPILATION_DISABLED", "the driver says so")
+            check(all(each["state"] == "ok" and each.get("not_checked") for each in result["probes"]), "every kind is probed nevertheless")
+        check(mismatches(result) == 0, f"{mismatches(result)} words wrong")
+    return found
+
+
+def compare(program):
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if not program or not nvcc:
+        say("the kernels against nvcc's: SKIPPED: " + ("no nvcc here" if program else "no --compare"))
+        return None
+    found = {}
+    for target in ("compute_75", "compute_90"):
+        say(f"the kernels against nvcc's, {target}")
+        with tempfile.TemporaryDirectory() as folder:
+            text = os.path.join(folder, "kernels.ptx")
+            subprocess.run([nvcc, "-ptx", f"-arch={target}", "-o", text, str(HERE / "kernels" / "kernels.cu")], check=True)
+            done = subprocess.run([program, text], capture_output=True, text=True, env=environment(), timeout=300)
+        say(f"  {done.stdout.strip()} {done.stderr.strip()}")
+        check(done.returncode == 0, f"status {done.returncode}")
+        found[target] = json.loads(done.stdout) if done.stdout else None
+    return found
+
+
+def main():
+    global log
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("probe")
+    parser.add_argument("--compare")
+    parser.add_argument("--old")
+    parser.add_argument("--out", default=os.environ.get("OUT", "."))
+    options = parser.parse_args()
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "log").open("w") as log:
+        program, old = (os.path.abspath(each) if each else None for each in (options.probe, options.old))
+        result, took = probe(program, "--kinds", "device", "--frame", 4096)
+        if result and result["gpu"]["state"] in ("failed", "denied"):
+            say(f"FAILED: {json.dumps(result['gpu'], indent=1)}")
+            return 1
+        if result is None:
+            say(f"FAILED: {program} printed no result: status {took['status']}")
+            return 1
+        say(json.dumps(result["gpu"], indent=1))
+        if result["gpu"]["state"] == "unsupported":
+            say(f"SKIPPED: {result['gpu']['reason']}")
+            return 77
+        found = {"gpu": result["gpu"]}
+        for name, work in (("sizes", lambda: every_size(program)), ("ten_runs", lambda: ten_runs(program)),
+                           ("compiling", lambda: compiling(program, old)),
+                           ("without_compiler", lambda: without_compiler(program)),
+                           ("kernels", lambda: compare(options.compare and os.path.abspath(options.compare))),
+                           ("sanitizer", lambda: sanitizer(program))):
+            try:
+                found[name] = work()
+            except (OSError, subprocess.SubprocessError, KeyError, ValueError) as problem:
+                check(False, f"{name}: {problem!r}")
+        found["problems"] = problems
+        (out / "result.json").write_text(json.dumps(found, indent=1) + "\n")
+        say(f"{len(problems)} problems" + "".join(f"\n  {each}" for each in problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
