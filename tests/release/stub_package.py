@@ -19,13 +19,13 @@ int main(void) { return jetmem_old() + jetmem_new() + MHD_start_daemon() + MHD_q
 # The older one lacks a version, and a function of the library without versions.
 VERSIONED = "int jetmem_old(void) { return 0; }\n#ifndef OLDER\nint jetmem_new(void) { return 0; }\n#endif\n"
 PLAIN = "int MHD_start_daemon(void) { return 0; }\n#ifndef OLDER\nint MHD_quiesce_daemon(void) { return 0; }\n#endif\n"
-OLD_MAP = "JM_1.2 { global: jetmem_old; local: *; };\n"
-NEW_MAP = OLD_MAP + "JM_1.10 { global: jetmem_new; } JM_1.2;\n"
+OLD_MAP = "GNUTLS_3_6_9 { global: jetmem_old; local: *; };\n"
+NEW_MAP = OLD_MAP + "GNUTLS_3_6_13 { global: jetmem_new; } GNUTLS_3_6_9;\n"
 CONTROL = """Package: jetmem
 Version: {version}
 Architecture: {arch}
 Maintainer: jetmem maintainers <maintainers@jetmem.invalid>
-Depends: procps, libversioned3 (>= 2:1.10.4-2), libmicrohttpd12t64 (>= 0.9.66), libc6 (>= 2.31)
+Depends: procps, libgnutls30 (>= 2:3.6.13-2ubuntu1), libmicrohttpd12t64 (>= 0.9.66), libc6 (>= 2.31)
 Description: memory health
  A stand-in for tests.
 """
@@ -62,7 +62,7 @@ def libraries(folder, older=False):
     """The two libraries that the program needs, in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     options = ["-DOLDER"] if older else []
-    compile_library(folder, "libversioned.so.3", VERSIONED, *options, version_map=OLD_MAP if older else NEW_MAP)
+    compile_library(folder, "libgnutls.so.30", VERSIONED, *options, version_map=OLD_MAP if older else NEW_MAP)
     compile_library(folder, "libmicrohttpd.so.12", PLAIN, *options)
     return folder
 
@@ -75,7 +75,7 @@ def stub(folder, version="1.2.3", settings="# As shipped.\n", extra=()):
     for name in ("usr/bin", "usr/libexec/jetmem", "usr/share/doc/jetmem", "usr/share/man/man1", "etc/jetmem", "DEBIAN"):
         (root / name).mkdir(parents=True)
     (folder / "program.c").write_text(PROGRAM)
-    check("cc", "-o", root / "usr/bin/jetmemd", folder / "program.c", built / "libversioned.so.3",
+    check("cc", "-o", root / "usr/bin/jetmemd", folder / "program.c", built / "libgnutls.so.30",
           built / "libmicrohttpd.so.12")
     (root / "usr/bin/jetmem").write_text(f"#!/bin/sh\necho jetmem {version}\n")
     (root / "usr/bin/jetmem").chmod(0o755)

@@ -117,7 +117,7 @@ class Made(Tarball):
     def test_what_it_needs(self):
         needed = dict(line.split(" ", 1) for line in (self.folder / "needed").read_text().splitlines())
         # The newest version only, by number; the floors are those of the package.
-        self.assertEqual(needed["libversioned.so.3"], "libversioned 1.10.4 JM_1.10")
+        self.assertEqual(needed["libgnutls.so.30"], "libgnutls 3.6.13 GNUTLS_3_6_13")
         self.assertEqual(needed["libmicrohttpd.so.12"], "libmicrohttpd 0.9.66 MHD_quiesce_daemon MHD_start_daemon")
         self.assertRegex(needed["libc.so.6"], r"^glibc 2\.31 GLIBC_2\.\d+")
 
@@ -199,8 +199,8 @@ class Installed(Tarball):
 
     def test_libraries_too_old(self):
         said = self.refused(self.target(older=True))
-        self.assertIn("libversioned.so.3", said)
-        self.assertIn("has no JM_1.10: libversioned 1.10.4 or later", said)
+        self.assertIn("libgnutls.so.30", said)
+        self.assertIn("has no GNUTLS_3_6_13: libgnutls 3.6.13 or later", said)
         self.assertIn("has no MHD_quiesce_daemon: libmicrohttpd 0.9.66 or later", said)
 
     def test_library_missing_or_of_another_machine(self):
