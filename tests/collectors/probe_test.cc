@@ -140,10 +140,8 @@ TEST_F(ProbeTest, EveryStateAsItIs) {
   EXPECT_EQ(absent("ratio_not_judged"), 1U);
   EXPECT_EQ(absent("ratio_without_value"), 1U);
   EXPECT_EQ(value(R"(jetmem_probe_gpu_start_seconds{step="context"})"), 0.3);
-  EXPECT_EQ(
-      value(
-          R"(jetmem_probe_gpu_info{compute_capability="8.7",driver="12.8",name="Orin"})"),
-      1);
+  EXPECT_EQ(value(R"(jetmem_probe_gpu_info{compute_capability="8.7",driver="12.8",name="Orin"})"),
+            1);
   EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5);
 }
 
