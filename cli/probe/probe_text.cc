@@ -199,9 +199,8 @@ std::string pools(const std::vector<const Probe*>& probes) {
     std::string text;
     const auto add = [&](const std::optional<ProbeRun::PoolUse>& use, const char* when) {
       if (!use) return;
-      text += std::string(text.empty() ? "" : "; ") + when + " " +
-              bytes_text(use->reserved_bytes) + " reserved, " + bytes_text(use->used_bytes) +
-              " used";
+      text += std::string(text.empty() ? "" : "; ") + when + " " + bytes_text(use->reserved_bytes) +
+              " reserved, " + bytes_text(use->used_bytes) + " used";
     };
     add(probe->pool->allocated, "allocated");
     add(probe->pool->freed, "freed");

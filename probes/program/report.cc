@@ -134,8 +134,8 @@ void write(JsonWriter& out, const Gpu& gpu) {
   out.begin_object().member("state", state_name(gpu.state));
   if (gpu.state != State::kOk) out.member("reason", words(gpu.reason));
   if (gpu.driver) {
-    out.member("driver", std::to_string(*gpu.driver / 1000) + "." +
-                             std::to_string(*gpu.driver % 1000 / 10));
+    out.member("driver",
+               std::to_string(*gpu.driver / 1000) + "." + std::to_string(*gpu.driver % 1000 / 10));
   }
   if (!gpu.name.empty()) {
     out.member("name", gpu.name);

@@ -110,7 +110,8 @@ struct Result {
   std::vector<Ratio> ratios;
   std::optional<Bisection> bisection;
   std::optional<PoolUses> pool;
-  // What this machine does not let be checked, and why; empty when all was. The state is of the rest.
+  // What this machine does not let be checked, and why; empty when all was. The state is of the
+  // rest.
   std::string not_checked;
 };
 

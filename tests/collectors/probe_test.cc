@@ -140,11 +140,41 @@ TEST_F(ProbeTest, EveryStateAsItIs) {
   EXPECT_EQ(absent("ratio_not_judged"), 1U);
   EXPECT_EQ(absent("ratio_without_value"), 1U);
   EXPECT_EQ(value(R"(jetmem_probe_gpu_start_seconds{step="context"})"), 0.3);
-  EXPECT_EQ(
-      value(
-          R"(jetmem_probe_gpu_info{compute_capability="8.7",driver="12.8",name="Orin"})"),
-      1);
+  EXPECT_EQ(value(R"(jetmem_probe_gpu_info{compute_capability="8.7",driver="12.8",name="Orin"})"),
+            1);
   EXPECT_EQ(value(R"(jetmem_probe_run_seconds{group="cuda"})"), 1.5);
+}
+
+TEST_F(ProbeTest, KernelsApartFromMemory) {
+  constexpr std::string_view kStart = R"("start":[)";
+  text(line(changed(kCuda, kStart,
+                    R"("kernels":{"state":"ok","seconds":0.25,"resident_bytes":4096,)"
+                    R"("gpu_bytes":0},"start":[)")));
+  EXPECT_EQ(value("jetmem_probe_kernels_loaded"), 1);
+  EXPECT_EQ(value("jetmem_probe_kernels_seconds"), 0.25);
+  EXPECT_EQ(value(R"(jetmem_probe_kernels_memory_bytes{memory="resident"})"), 4096);
+  EXPECT_EQ(value(R"(jetmem_probe_kernels_memory_bytes{memory="gpu"})"), 0);
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_kernels_memory_bytes{memory="peak"})"));
+  EXPECT_EQ(absent("kernel_memory_unknown"), 1U);
+  EXPECT_EQ(value(R"(jetmem_probe_gpu_start_seconds{step="kernels"})"), 0.01);
+  text(line(changed(kCuda, kStart,
+                    R"("kernels":{"state":"unsupported","reason":"none","error":"E","seconds":9},)"
+                    R"("start":[)")));
+  EXPECT_EQ(value("jetmem_probe_kernels_loaded"), 0);
+  EXPECT_TRUE(is_absent("jetmem_probe_kernels_seconds"));
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_gpu_start_seconds{step="kernels"})"));
+  EXPECT_EQ(absent("kernels_not_loaded"), 1U);
+}
+
+TEST_F(ProbeTest, WhatThePoolHolds) {
+  text(line(changed(kMemory, R"("state":"ok",)",
+                    R"("state":"ok","pool":{"allocated":{"reserved_bytes":8,"used_bytes":4},)"
+                    R"("trimmed":{"reserved_bytes":2,"used_bytes":0}},)")));
+  EXPECT_EQ(value(R"(jetmem_probe_pool_reserved_bytes{moment="allocated"})"), 8);
+  EXPECT_EQ(value(R"(jetmem_probe_pool_used_bytes{moment="allocated"})"), 4);
+  EXPECT_EQ(value(R"(jetmem_probe_pool_reserved_bytes{moment="trimmed"})"), 2);
+  EXPECT_TRUE(is_absent(R"(jetmem_probe_pool_reserved_bytes{moment="freed"})"));
+  EXPECT_EQ(absent("pool_use_unknown"), 1U);
 }
 
 TEST_F(ProbeTest, WhatWasReadIsWhole) {

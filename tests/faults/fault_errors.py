@@ -55,7 +55,7 @@ def number(name):
 # What runs before main() in jetmem-probe is NVIDIA's, and does not ask whether there is memory: the
 # program dies, and whoever started it says so.
 # And where libarchive has no memory for its own first things it does not ask either.
-NOT_OURS = re.compile(r"^libarchive\S+ < libarchive\S+ < BundleWriter::create|__sti____cudaRegisterAll|libcudart_static_\w+ < libc\.so[^<]*< _start")
+NOT_OURS = re.compile(r"^libarchive\S+ < libarchive\S+ < BundleWriter::create")
 
 
 class Calmed:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares driver.h with the CUDA toolkit's own headers, as far as those have what it declares.
 
-#include <cuda.h>
-
+// Before CUDA's, which makes other names of some functions.
 #include "probes/program/cuda/driver.h"
+
+#include <cuda.h>
 // CUDA's header includes those of EGL, which few machines have.
 #if __has_include(<cudaEGL.h>) && __has_include(<EGL/eglext.h>)
 #define JETMEM_HAS_CUDA_EGL 1
@@ -23,7 +24,35 @@ namespace {
 static_assert(sizeof(Result) == sizeof(CUresult), "");
 static_assert(sizeof(Address) == sizeof(CUdeviceptr), "");
 static_assert(kInvalidValue == CUDA_ERROR_INVALID_VALUE, "");
+static_assert(kNoDevice == CUDA_ERROR_NO_DEVICE, "");
+static_assert(kInvalidImage == CUDA_ERROR_INVALID_IMAGE, "");
+static_assert(kNoBinaryForGpu == CUDA_ERROR_NO_BINARY_FOR_GPU, "");
+static_assert(kInvalidPtx == CUDA_ERROR_INVALID_PTX, "");
+static_assert(kJitCompilerNotFound == CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "");
+static_assert(kNotPermitted == CUDA_ERROR_NOT_PERMITTED, "");
 static_assert(kNotSupported == CUDA_ERROR_NOT_SUPPORTED, "");
+
+static_assert(kAttributeIntegrated == CU_DEVICE_ATTRIBUTE_INTEGRATED, "");
+static_assert(kAttributeCanMapHostMemory == CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, "");
+static_assert(kAttributeL2CacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, "");
+static_assert(kAttributeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, "");
+static_assert(kAttributeCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, "");
+static_assert(kAttributeManagedMemory == CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, "");
+static_assert(kAttributePageableMemoryAccess == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, "");
+static_assert(kAttributeConcurrentManagedAccess == CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
+              "");
+static_assert(kAttributeHostRegisterSupported == CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, "");
+static_assert(kContextBlockingSync == CU_CTX_SCHED_BLOCKING_SYNC, "");
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING, "");
+static_assert(kEventBlockingSync == CU_EVENT_BLOCKING_SYNC, "");
+static_assert(kHostAllocDeviceMap == CU_MEMHOSTALLOC_DEVICEMAP, "");
+static_assert(kHostRegisterDeviceMap == CU_MEMHOSTREGISTER_DEVICEMAP, "");
+static_assert(kAttachGlobal == CU_MEM_ATTACH_GLOBAL, "");
+static_assert(kAttachHost == CU_MEM_ATTACH_HOST, "");
+static_assert(kAttachSingle == CU_MEM_ATTACH_SINGLE, "");
+static_assert(kCpu == CU_DEVICE_CPU, "");
+static_assert(kJitErrorLog == CU_JIT_ERROR_LOG_BUFFER, "");
+static_assert(kJitErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, "");
 
 static_assert(sizeof(ExternalMemory) == sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC), "");
 SAME(ExternalMemory, type, CUDA_EXTERNAL_MEMORY_HANDLE_DESC, type);
@@ -50,6 +79,15 @@ SAME(Copy2D, to_pitch, CUDA_MEMCPY2D, dstPitch);
 SAME(Copy2D, width_bytes, CUDA_MEMCPY2D, WidthInBytes);
 SAME(Copy2D, height, CUDA_MEMCPY2D, Height);
 
+#if CUDA_VERSION >= 11030
+static_assert(kStubLibrary == CUDA_ERROR_STUB_LIBRARY, "");
+static_assert(kUnsupportedPtxVersion == CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "");
+static_assert(kJitCompilationDisabled == CUDA_ERROR_JIT_COMPILATION_DISABLED, "");
+static_assert(kAttributeMemoryPoolsSupported == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, "");
+static_assert(kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, "");
+static_assert(kPoolReserved == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, "");
+static_assert(kPoolUsed == CU_MEMPOOL_ATTR_USED_MEM_CURRENT, "");
+#endif
 #if CUDA_VERSION >= 11070
 static_assert(kAttributeDmaBufSupported == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, "");
 static_assert(kRangeHandleDmaBufFd == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, "");

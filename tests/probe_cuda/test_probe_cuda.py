@@ -93,10 +93,9 @@ def run(fake, *arguments, driver=(), environment=None, preload=False):
                  "LD_LIBRARY_PATH": str(folder or ""), **(environment or {})}
     if preload:
         variables["LD_PRELOAD"] = str(folder / "libcuda.so.1")
-    # An emulator's own library search is not the program's.
-    runner = [*RUNNER, *(word for name, value in variables.items() for word in ("-E", f"{name}={value}"))] if RUNNER else []
-    done = subprocess.run([*runner, PROBE, "--kinds", ",".join(KINDS), "--frame", str(FRAME), *arguments],
-                          env=None if RUNNER else variables, capture_output=True, text=True, timeout=300)
+    # An emulator, which is linked statically, hands them on.
+    done = subprocess.run([*RUNNER, PROBE, "--kinds", ",".join(KINDS), "--frame", str(FRAME), *arguments],
+                          env=variables, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{fake}: {done.returncode} {done.stderr}"
     if SCHEMA:
         problems = list(check_probe_schema.problems_of(fake, done.stdout, SCHEMA))

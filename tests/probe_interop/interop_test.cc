@@ -97,8 +97,7 @@ bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu,
       return false;
     }
     brackets += " gpu ";
-    auto* const words =
-        reinterpret_cast<std::uint64_t*>(static_cast<std::uintptr_t>(for_gpu));
+    auto* const words = reinterpret_cast<std::uint64_t*>(static_cast<std::uintptr_t>(for_gpu));
     for (std::uint64_t i = 0; i < bytes / 8 && !gpu_is_idle; ++i) {
       words[i] = words[i] * kModifyFactor + kModifyTerm;
     }
@@ -223,8 +222,8 @@ TEST_P(Interop, SeesAGpuThatDidNothing) {
   EXPECT_EQ(result.warm_up->mismatches, (64U << 10) / 8);
 }
 
-// Whichever call fails: it is reported, there is no other result, nothing stays allocated, and nobody
-// touches what the GPU has (fake_nvidia.c would end this program).
+// Whichever call fails: it is reported, there is no other result, nothing stays allocated, and
+// nobody touches what the GPU has (fake_nvidia.c would end this program).
 TEST_P(Interop, EveryFailureIsReportedAndNothingIsKept) {
   run(GetParam());
   const int calls = control_->calls;
@@ -492,7 +491,8 @@ TEST_F(WithLibraries, TheGpuHasASurfaceBetweenTheSyncs) {
   const std::string once =
       "NvBufSurfaceCreate NvBufSurfaceMap NvBufSurfaceSyncForCpu NvBufSurfaceSyncForDevice "
       "NvBufSurfaceMapEglImage cuGraphicsEGLRegisterImage cuGraphicsResourceGetMappedEglFrame "
-      "cuLaunchKernel NvBufSurfaceSyncForCpu cuGraphicsUnregisterResource NvBufSurfaceUnMapEglImage "
+      "cuLaunchKernel NvBufSurfaceSyncForCpu cuGraphicsUnregisterResource "
+      "NvBufSurfaceUnMapEglImage "
       "NvBufSurfaceUnMap NvBufSurfaceDestroy ";
   EXPECT_EQ(control_->order, once + once);
 }

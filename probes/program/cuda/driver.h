@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of CUDA's driver, found in libcuda.so.1 by name: nothing is linked to it, so that one
-// binary starts on every machine, an older driver may lack some, and tests put a stand-in in its
-// place.
+// The functions of CUDA's driver, found in libcuda.so.1 by name: nothing is linked to it, so that
+// one binary starts on every machine, an older driver may lack some, and tests put a stand-in in
+// its place.
 //
-// The declarations are our own, without CUDA's headers; where those are at hand, a test compares them
-// (tests/probe_cuda/declarations_check.cc). Names are those that the library exports: with _v2 where
-// cuda.h maps the plain name to it.
+// The declarations are our own, without CUDA's headers; where those are at hand, a test compares
+// them (tests/probe_cuda/declarations_check.cc). Names are those that the library exports: with _v2
+// where cuda.h maps the plain name to it.
 #pragma once
 
 #include <cstddef>
@@ -146,47 +146,47 @@ struct Copy2D {  // CUDA_MEMCPY2D
 
 // Each function and its parameters, for a declaration and for the search. Every driver since CUDA 9
 // has these; nothing works without them.
-#define JETMEM_CUDA_DRIVER_BASE(X)                                                            \
-  X(cuInit, unsigned flags)                                                                   \
-  X(cuDriverGetVersion, int*)                                                                 \
-  X(cuDeviceGetCount, int*)                                                                   \
-  X(cuDeviceGet, Device*, int ordinal)                                                        \
-  X(cuDeviceGetName, char*, int bytes, Device)                                                \
-  X(cuDeviceGetAttribute, int*, int attribute, Device)                                        \
-  X(cuDevicePrimaryCtxRetain, Context*, Device)                                               \
-  X(cuCtxSetCurrent, Context)                                                                 \
-  X(cuCtxGetDevice, Device*)                                                                  \
-  X(cuCtxSynchronize)                                                                         \
-  X(cuModuleLoadDataEx, Module*, const void* image, unsigned count, int* options, void** values) \
-  X(cuModuleGetFunction, Function*, Module, const char* name)                                 \
-  X(cuLaunchKernel, Function, unsigned grid_x, unsigned grid_y, unsigned grid_z,              \
-    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream,      \
-    void** arguments, void** extra)                                                           \
-  X(cuStreamCreate, Stream*, unsigned flags)                                                  \
-  X(cuStreamSynchronize, Stream)                                                              \
-  X(cuStreamAttachMemAsync, Stream, Address, std::size_t, unsigned flags)                     \
-  X(cuEventCreate, Event*, unsigned flags)                                                    \
-  X(cuEventRecord, Event, Stream)                                                             \
-  X(cuEventSynchronize, Event)                                                                \
-  X(cuEventElapsedTime, float* milliseconds, Event begin, Event end)                          \
-  X(cuEventDestroy_v2, Event)                                                                 \
-  X(cuMemGetInfo_v2, std::size_t* free, std::size_t* total)                                   \
-  X(cuMemAlloc_v2, Address*, std::size_t)                                                     \
-  X(cuMemFree_v2, Address)                                                                    \
-  X(cuMemAllocManaged, Address*, std::size_t, unsigned flags)                                 \
-  X(cuMemHostAlloc, void**, std::size_t, unsigned flags)                                      \
-  X(cuMemFreeHost, void*)                                                                     \
-  X(cuMemHostGetDevicePointer_v2, Address*, void*, unsigned flags)                            \
-  X(cuMemHostRegister_v2, void*, std::size_t, unsigned flags)                                 \
-  X(cuMemHostUnregister, void*)                                                               \
-  X(cuMemsetD8Async, Address, unsigned char, std::size_t, Stream)                             \
-  X(cuMemcpyHtoDAsync_v2, Address, const void*, std::size_t, Stream)                          \
-  X(cuMemcpyDtoHAsync_v2, void*, Address, std::size_t, Stream)                                \
+#define JETMEM_CUDA_DRIVER_BASE(X)                                                                 \
+  X(cuInit, unsigned flags)                                                                        \
+  X(cuDriverGetVersion, int*)                                                                      \
+  X(cuDeviceGetCount, int*)                                                                        \
+  X(cuDeviceGet, Device*, int ordinal)                                                             \
+  X(cuDeviceGetName, char*, int bytes, Device)                                                     \
+  X(cuDeviceGetAttribute, int*, int attribute, Device)                                             \
+  X(cuDevicePrimaryCtxRetain, Context*, Device)                                                    \
+  X(cuCtxSetCurrent, Context)                                                                      \
+  X(cuCtxGetDevice, Device*)                                                                       \
+  X(cuCtxSynchronize)                                                                              \
+  X(cuModuleLoadDataEx, Module*, const void* image, unsigned count, int* options, void** values)   \
+  X(cuModuleGetFunction, Function*, Module, const char* name)                                      \
+  X(cuLaunchKernel, Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+    unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream, void** arguments,           \
+    void** extra)                                                                                  \
+  X(cuStreamCreate, Stream*, unsigned flags)                                                       \
+  X(cuStreamSynchronize, Stream)                                                                   \
+  X(cuStreamAttachMemAsync, Stream, Address, std::size_t, unsigned flags)                          \
+  X(cuEventCreate, Event*, unsigned flags)                                                         \
+  X(cuEventRecord, Event, Stream)                                                                  \
+  X(cuEventSynchronize, Event)                                                                     \
+  X(cuEventElapsedTime, float* milliseconds, Event begin, Event end)                               \
+  X(cuEventDestroy_v2, Event)                                                                      \
+  X(cuMemGetInfo_v2, std::size_t* free, std::size_t* total)                                        \
+  X(cuMemAlloc_v2, Address*, std::size_t)                                                          \
+  X(cuMemFree_v2, Address)                                                                         \
+  X(cuMemAllocManaged, Address*, std::size_t, unsigned flags)                                      \
+  X(cuMemHostAlloc, void**, std::size_t, unsigned flags)                                           \
+  X(cuMemFreeHost, void*)                                                                          \
+  X(cuMemHostGetDevicePointer_v2, Address*, void*, unsigned flags)                                 \
+  X(cuMemHostRegister_v2, void*, std::size_t, unsigned flags)                                      \
+  X(cuMemHostUnregister, void*)                                                                    \
+  X(cuMemsetD8Async, Address, unsigned char, std::size_t, Stream)                                  \
+  X(cuMemcpyHtoDAsync_v2, Address, const void*, std::size_t, Stream)                               \
+  X(cuMemcpyDtoHAsync_v2, void*, Address, std::size_t, Stream)                                     \
   X(cuMemcpy2DAsync_v2, const Copy2D*, Stream)
 
 // A driver may lack these: it is older (cuMemAllocAsync() came with CUDA 11.2,
-// cuMemGetHandleForAddressRange() with 11.7), or is one without EGL. cuMemPrefetchAsync() is the one
-// of CUDA 8: a driver of CUDA 13 still exports it under this name.
+// cuMemGetHandleForAddressRange() with 11.7), or is one without EGL. cuMemPrefetchAsync() is the
+// one of CUDA 8: a driver of CUDA 13 still exports it under this name.
 #define JETMEM_CUDA_DRIVER_OPTIONAL(X)                                                  \
   X(cuGetErrorName, Result, const char**)                                               \
   X(cuGetErrorString, Result, const char**)                                             \

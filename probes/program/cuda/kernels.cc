@@ -26,8 +26,8 @@ driver::Function read = nullptr;
 driver::Result launch(const Driver& driver, driver::Function function, std::uint64_t count,
                       void** arguments, driver::Stream stream) {
   const std::uint64_t blocks = (count + kThreads - 1) / kThreads;
-  const auto grid = static_cast<unsigned>(
-      std::min(std::max(blocks, std::uint64_t{1}), kMostBlocks));
+  const auto grid =
+      static_cast<unsigned>(std::min(std::max(blocks, std::uint64_t{1}), kMostBlocks));
   return driver.cuLaunchKernel(function, grid, 1, 1, kThreads, 1, 1, 0, stream, arguments, nullptr);
 }
 
@@ -106,19 +106,18 @@ Kernels load_kernels(const Driver& driver, std::vector<Call>& calls) {
   const auto free_before = free_on_gpu(driver);
   const ProcessMemory memory;
   const auto begin = std::chrono::steady_clock::now();
-  driver::Result answer = call("cuModuleLoadDataEx",
-                               driver.cuModuleLoadDataEx(&module, kKernelsPtx,
-                                                         std::size(options), options, values));
+  driver::Result answer =
+      call("cuModuleLoadDataEx",
+           driver.cuModuleLoadDataEx(&module, kKernelsPtx, std::size(options), options, values));
   // A driver may put the work off until a function is asked for.
   if (answer == driver::kSuccess) {
-    answer = call("cuModuleGetFunction",
-                  driver.cuModuleGetFunction(&modify, module, "jetmem_modify"));
+    answer =
+        call("cuModuleGetFunction", driver.cuModuleGetFunction(&modify, module, "jetmem_modify"));
   }
   if (answer == driver::kSuccess) {
     answer = call("cuModuleGetFunction", driver.cuModuleGetFunction(&read, module, "jetmem_read"));
   }
-  kernels.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  kernels.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   memory.measure(kernels);
   const auto free_after = free_on_gpu(driver);
   // More than before: others gave some back, and it is unknown how much this took.

@@ -12,9 +12,9 @@
 
 namespace jetmem::probe {
 
-// Compiles and loads them into the current context, and measures what that takes. What was called is
-// appended to `calls`. The state is kOk; kUnsupported where the driver compiles nothing, or not this
-// text; kFailed otherwise.
+// Compiles and loads them into the current context, and measures what that takes. What was called
+// is appended to `calls`. The state is kOk; kUnsupported where the driver compiles nothing, or not
+// this text; kFailed otherwise.
 Kernels load_kernels(const Driver& driver, std::vector<Call>& calls);
 
 // Each word becomes word * kModifyFactor + kModifyTerm (pattern.h): the CPU can tell that the GPU

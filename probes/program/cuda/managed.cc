@@ -53,8 +53,8 @@ class Managed {
   }
 
  private:
-  void hand_over(Recorder& recorder, const char* step, driver::Address memory,
-                 std::uint64_t bytes, bool to_gpu) {
+  void hand_over(Recorder& recorder, const char* step, driver::Address memory, std::uint64_t bytes,
+                 bool to_gpu) {
     // A bandwidth only where an earlier round, the warm-up at the latest, has seen that it moves.
     recorder.step(step, moves_ ? bytes : 0, [&] {
       if (concurrent_) {
@@ -87,9 +87,10 @@ void probe_managed(Run& run) {
   if (!gpu_can("managed_memory")) {
     const bool is_reported = gpu().can.find("managed_memory") != gpu().can.end();
     run.add_result("managed", "", State::kUnsupported,
-                   is_reported ? "this GPU has no managed memory (CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY is 0)"
-                               : "the driver does not say whether this GPU has managed memory "
-                                 "(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)");
+                   is_reported
+                       ? "this GPU has no managed memory (CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY is 0)"
+                       : "the driver does not say whether this GPU has managed memory "
+                         "(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)");
     return;
   }
   Managed managed;

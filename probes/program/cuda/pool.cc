@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pool: cuMemAllocAsync()'s memory (cudaMallocAsync()), of the process's pool for this GPU. A pool
-// reserves more than is used, and a process may keep what it freed: nobody else can have that, which
-// is a common "out of memory" with memory free.
+// reserves more than is used, and a process may keep what it freed: nobody else can have that,
+// which is a common "out of memory" with memory free.
 #include "probes/program/cuda/copies.h"
 #include "probes/program/cuda/host_buffer.h"
 #include "probes/program/cuda/session.h"
@@ -57,8 +57,7 @@ class Pool {
     recorder.verify(pattern, staging.get(), bytes);
     if (memory != 0) {
       recorder.cleanup(step::kFree, [&] {
-        return cuda_call(recorder, "cuMemFreeAsync",
-                         cuda().cuMemFreeAsync(memory, gpu_stream())) &&
+        return cuda_call(recorder, "cuMemFreeAsync", cuda().cuMemFreeAsync(memory, gpu_stream())) &&
                wait_for_gpu(recorder);
       });
       uses_.freed = use_now(recorder);
@@ -106,11 +105,10 @@ void probe_pool(Run& run) {
   if (!lacks.empty()) return unsupported(lacks + ": CUDA 11.2 brought it");
   if (!gpu_can("memory_pools")) {
     const bool is_reported = gpu().can.find("memory_pools") != gpu().can.end();
-    return unsupported(is_reported
-                           ? "this GPU has no memory pools "
-                             "(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)"
-                           : "the driver does not say whether this GPU has memory pools "
-                             "(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)");
+    return unsupported(is_reported ? "this GPU has no memory pools "
+                                     "(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)"
+                                   : "the driver does not say whether this GPU has memory pools "
+                                     "(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)");
   }
   Pool pool;
   if (!pool.find(run)) return;

@@ -74,20 +74,18 @@ struct PinnedBuffer {
   std::string gpu_skip_reason;  // the GPU has no address of it
   explicit PinnedBuffer(std::uint64_t bytes) {
     Calls calls;
-    error_reason = calls
-                       .then("cuMemHostAlloc",
-                             [&] {
-                               return cuda().cuMemHostAlloc(&memory, bytes,
-                                                            driver::kHostAllocDeviceMap);
-                             })
-                       .failed();
+    error_reason =
+        calls
+            .then(
+                "cuMemHostAlloc",
+                [&] { return cuda().cuMemHostAlloc(&memory, bytes, driver::kHostAllocDeviceMap); })
+            .failed();
     if (!error_reason.empty()) memory = nullptr;
-    gpu_skip_reason = calls
-                          .then("cuMemHostGetDevicePointer",
-                                [&] {
-                                  return cuda().cuMemHostGetDevicePointer_v2(&for_gpu, memory, 0);
-                                })
-                          .failed();
+    gpu_skip_reason =
+        calls
+            .then("cuMemHostGetDevicePointer",
+                  [&] { return cuda().cuMemHostGetDevicePointer_v2(&for_gpu, memory, 0); })
+            .failed();
   }
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
@@ -167,9 +165,8 @@ Measured gpu_read(Events& events, driver::Address memory, std::uint64_t bytes,
   }
   const auto passes_take = [&](unsigned passes) {
     return best([&] {
-      return events.time([&] {
-        return launch_read(cuda(), memory, bytes / 8, passes, sum, gpu_stream());
-      });
+      return events.time(
+          [&] { return launch_read(cuda(), memory, bytes / 8, passes, sum, gpu_stream()); });
     });
   };
   unsigned passes = kLeastPasses;
@@ -199,8 +196,9 @@ Measured copy(const char* call, Begin&& start) {
   return best([&] {
     const auto begin = std::chrono::steady_clock::now();
     Calls calls;
-    calls.then(call, start).then("cuStreamSynchronize",
-                                 [] { return cuda().cuStreamSynchronize(gpu_stream()); });
+    calls.then(call, start).then("cuStreamSynchronize", [] {
+      return cuda().cuStreamSynchronize(gpu_stream());
+    });
     if (!calls.failed().empty()) return not_measured(calls.failed());
     return elapsed(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   });
@@ -220,9 +218,8 @@ void copy_there_and_back(void* host, const GpuBuffer& device, std::uint64_t byte
   const driver::Address memory = device.memory;
   to = !device.error_reason.empty()
            ? not_measured(device.error_reason)
-           : copy("cuMemcpyHtoDAsync", [&] {
-               return cuda().cuMemcpyHtoDAsync_v2(memory, host, bytes, gpu_stream());
-             });
+           : copy("cuMemcpyHtoDAsync",
+                  [&] { return cuda().cuMemcpyHtoDAsync_v2(memory, host, bytes, gpu_stream()); });
   from = !to.well() ? to : copy("cuMemcpyDtoHAsync", [&] {
     return cuda().cuMemcpyDtoHAsync_v2(host, memory, bytes, gpu_stream());
   });
@@ -344,8 +341,7 @@ void measure_ratios(const Run& run, Result& pinned) {
   const driver::Result left = cuda().cuCtxSynchronize();
   if (left != driver::kSuccess) {
     pinned.state = State::kFailed;
-    pinned.reason =
-        "after its ratios were measured: cuCtxSynchronize: " + cuda().described(left);
+    pinned.reason = "after its ratios were measured: cuCtxSynchronize: " + cuda().described(left);
     pinned.error = cuda().name_of(left);
   }
   if (times.pinned_mismatches > 0) {

@@ -36,9 +36,8 @@ void use(Recorder& recorder, std::uint64_t bytes) {
   recorder.touch(memory.get(), bytes, bytes);
   recorder.step(step::kToGpu, 0, [&] {
     registered = register_memory(recorder, memory.get(), bytes);
-    return registered &&
-           cuda_call(recorder, "cuMemHostGetDevicePointer",
-                     cuda().cuMemHostGetDevicePointer_v2(&for_gpu, memory.get(), 0));
+    return registered && cuda_call(recorder, "cuMemHostGetDevicePointer",
+                                   cuda().cuMemHostGetDevicePointer_v2(&for_gpu, memory.get(), 0));
   });
   recorder.write(pattern, memory.get(), bytes);
   gpu_modify(recorder, pattern, for_gpu, bytes);

@@ -67,8 +67,8 @@ class Start {
     if (answer == driver::kNoDevice) {
       return end(State::kUnsupported, "no GPU that CUDA can use: " + cuda().described(answer));
     }
-    return end(State::kFailed, std::string(gpu_.start.back().step) + ": " + name + ": " +
-                                   cuda().described(answer));
+    return end(State::kFailed,
+               std::string(gpu_.start.back().step) + ": " + name + ": " + cuda().described(answer));
   }
 
   bool end(State state, std::string reason) {
@@ -119,16 +119,17 @@ bool find(Gpu& gpu, Start& start, driver::Device& device) {
 }
 
 // Whoever waits then sleeps, in place of spinning. Before the context is made: it has its flags for
-// good. A refusal is noted, and costs CPU time, no more. A primary context takes no CU_CTX_MAP_HOST:
-// with one address space for CPU and GPU, which every Jetson has, pinned memory is always mapped.
+// good. A refusal is noted, and costs CPU time, no more. A primary context takes no
+// CU_CTX_MAP_HOST: with one address space for CPU and GPU, which every Jetson has, pinned memory is
+// always mapped.
 void set_flags(Gpu& gpu, driver::Device device) {
   const auto set = cuda().cuDevicePrimaryCtxSetFlags_v2 != nullptr
                        ? cuda().cuDevicePrimaryCtxSetFlags_v2
                        : cuda().cuDevicePrimaryCtxSetFlags;
   gpu.start.back().calls.push_back(
-      {"cuDevicePrimaryCtxSetFlags", set == nullptr ? "no such function"
-                                                    : cuda().name_of(set(
-                                                          device, driver::kContextBlockingSync))});
+      {"cuDevicePrimaryCtxSetFlags",
+       set == nullptr ? "no such function"
+                      : cuda().name_of(set(device, driver::kContextBlockingSync))});
 }
 
 bool make_context(Gpu& gpu, Start& start, driver::Device device) {
@@ -150,7 +151,8 @@ bool make_context(Gpu& gpu, Start& start, driver::Device device) {
     return start.end(State::kFailed, "kernels: " + gpu.kernels->reason);
   }
   if (gpu.kernels->state == State::kOk && !start.step("launch", [&] {
-        // Of no words: it touches no memory. Some drivers bring a kernel's code to the GPU only now.
+        // Of no words: it touches no memory. Some drivers bring a kernel's code to the GPU only
+        // now.
         return start.call("cuLaunchKernel", launch_modify(cuda(), 0, 0, the_stream)) &&
                start.call("cuStreamSynchronize", cuda().cuStreamSynchronize(the_stream));
       })) {

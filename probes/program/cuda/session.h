@@ -11,8 +11,8 @@
 
 namespace jetmem::probe {
 
-// The driver, and the stream, made when gpu() is. All work goes through it: the one stream does what
-// it is given in order, and it alone is waited for; waiting sleeps, it does not spin.
+// The driver, and the stream, made when gpu() is. All work goes through it: the one stream does
+// what it is given in order, and it alone is waited for; waiting sleeps, it does not spin.
 const Driver& cuda();
 driver::Stream gpu_stream();
 
@@ -35,7 +35,6 @@ bool gpu_can(const char* what);
 // it must have made of them. Where the kernels could not be loaded there is no such step, the
 // result says that the GPU's access was not checked, and the words stay as they are. `for_gpu`: the
 // address that the GPU knows.
-bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu,
-                std::uint64_t bytes);
+bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu, std::uint64_t bytes);
 
 }  // namespace jetmem::probe

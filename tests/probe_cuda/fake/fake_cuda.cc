@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for libcuda.so.1: a GPU made of host memory, which the real jetmem-probe finds through
-// LD_LIBRARY_PATH. FAKE_CUDA, words separated by commas, says which one and what goes wrong with it:
+// LD_LIBRARY_PATH. FAKE_CUDA, words separated by commas, says which one and what goes wrong with
+// it:
 //
 //   cuda10.2, cuda11.2, cuda11.4, cuda12.6, cuda13.0
 //                        how old the driver is: which attributes and errors it knows. Which
@@ -139,9 +140,9 @@ int answer(int error) {
   if (!state.current) return 201;
   return state.sticky != 0 ? state.sticky : error;
 }
-#define NEEDS_CONTEXT()                       \
-  do {                                        \
-    if (const int e = answer(0)) return e;    \
+#define NEEDS_CONTEXT()                    \
+  do {                                     \
+    if (const int e = answer(0)) return e; \
   } while (false)
 
 void open_memory(char* at, Memory& memory, bool for_cpu) {
@@ -450,8 +451,8 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
                    void* stream, void** arguments, void** extra) {
   NEEDS_CONTEXT();
   if (function != kModify && function != kRead) return 400;
-  if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x != 256 || block_y != 1 ||
-      block_z != 1 || shared != 0 || extra != nullptr || stream == nullptr) {
+  if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x != 256 || block_y != 1 || block_z != 1 ||
+      shared != 0 || extra != nullptr || stream == nullptr) {
     wrong("a launch that the kernels are not made for");
     return kInvalidValue;
   }
@@ -625,7 +626,8 @@ int cuMemPoolTrimTo(void* pool, std::size_t keep) {
   NEEDS_CONTEXT();
   if (pool != &state.pool_used || keep != 0) return kInvalidValue;
   if (state.busy) wrong("trimmed while the GPU works");
-  if (!is("poolleaks")) state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
+  if (!is("poolleaks"))
+    state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
   return 0;
 }
 
