@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * What the libstdc++.a of Debian 12 refers to and glibc 2.31, which the packages are made for, does not have. Compiled
+// SPDX-License-Identifier: Apache-2.0
+/* What the libstdc++.a of Debian 12 refers to and glibc 2.31, which the packages are made for, does not have. Compiled
  * into each program of a portable build (cmake/portable.cmake); hidden, so that no library takes it for glibc's. */
 #include <errno.h>
 #include <stdint.h>
