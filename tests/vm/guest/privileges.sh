@@ -26,9 +26,12 @@ done </tmp/by-root
 metric jetmem_clock_synchronized | grep -q '^[01]$' || bad "whether the clock is synchronised is not known"
 if [ -n "$hybrid" ]; then
   [ ! -e /sys/fs/cgroup/memory/system.slice/jetmemd.service/memory.low ] && [ -d /sys/fs/cgroup/memory/system.slice/jetmemd.service ] &&
-    good - "no memory.low in control groups of version 1: OOM score $(cat /proc/$pid/oom_score_adj) alone" || bad "control groups: $(cat /proc/$pid/cgroup)"
+    [ "$(metric 'jetmem_daemon_memory_low_absent{reason="cgroup_v1"}')" = 1 ] &&
+    good - "no memory.low in control groups of version 1: OOM score $(cat /proc/$pid/oom_score_adj) alone, and jetmemd says so" ||
+    bad "control groups: $(grep memory /proc/$pid/cgroup), $(grep '^jetmem_daemon_memory_low' /tmp/page)"
 else
-  [ "$(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low)" -gt 0 ] && [ "$(cat /sys/fs/cgroup/system.slice/memory.low)" -gt 0 ] ||
+  [ "$(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low)" -gt 0 ] && [ "$(cat /sys/fs/cgroup/system.slice/memory.low)" -gt 0 ] &&
+    above jetmem_daemon_memory_low_bytes 0 ||
     bad "memory.low: $(cat /sys/fs/cgroup/system.slice/memory.low) of the slice, $(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low) of the unit"
 fi
 grep -q '^0*[1-9a-f].* : System RAM$' /run/jetmem-iomem/iomem && [ "$(stat -c '%U %G %a' /run/jetmem-iomem/iomem)" = 'root jetmem-reader 440' ] &&
