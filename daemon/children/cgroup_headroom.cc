@@ -16,7 +16,6 @@ constexpr std::uint64_t kFrames = 2;
 constexpr std::uint64_t kProgram = 64U << 20;
 constexpr std::uint64_t kProgramWithCuda = 256U << 20;
 constexpr std::size_t kMaxCgroupFile = 64U << 10;
-constexpr std::size_t kMaxDepth = 64;
 
 // The files of a cgroup; they are called otherwise in the first version.
 struct Hierarchy {
@@ -78,7 +77,7 @@ std::optional<std::uint64_t> cgroup_headroom(const std::string& root) {
                                                             "inactive_file"};
   std::optional<std::uint64_t> least;
   // In a container its own cgroup may be the mount's root: what is not there limits nothing.
-  for (std::size_t i = 0; i < kMaxDepth; ++i) {
+  for (std::size_t i = 0; i < kMaxCgroupDepth; ++i) {
     while (!path.empty() && path.back() == '/') path.pop_back();
     if (const auto room = room_of(layout, layout.mount + path)) {
       least = std::min(*room, least.value_or(*room));

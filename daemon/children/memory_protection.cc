@@ -23,7 +23,6 @@ constexpr std::string_view kCgroupV1 = "cgroup_v1";
 constexpr std::string_view kNoController = "no_memory_controller";
 constexpr std::string_view kHidden = "hidden";
 constexpr std::string_view kUnreadable = "unreadable";
-constexpr std::size_t kMaxDepth = 64;
 
 constexpr std::array kProtectionMetrics{
     gauge("jetmem_daemon_memory_low_bytes",
@@ -126,10 +125,10 @@ MemoryProtection read_memory_protection(const std::string& root) {
   std::string_view path = cgroup.path;
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);
   std::optional<double> least;
-  for (std::size_t i = 0; i <= kMaxDepth; ++i) {
+  for (std::size_t i = 0; i <= kMaxCgroupDepth; ++i) {
     double low = 0;
     const LowFile read = read_low(paths, root, mount, path, low);
-    if (read == LowFile::kFailed || i == kMaxDepth) return absent(kUnreadable);
+    if (read == LowFile::kFailed || i == kMaxCgroupDepth) return absent(kUnreadable);
     if (read == LowFile::kNoDirectory) return absent(kHidden);
     if (read == LowFile::kRead) least = std::min(low, least.value_or(low));
     // The real root has no such file; a container's own cgroup, mounted there, has.

@@ -2,9 +2,13 @@
 // The cgroup that this process's memory is charged to: /proc/self/cgroup.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace jetmem {
+
+// Deeper ones are not looked at.
+inline constexpr std::size_t kMaxCgroupDepth = 64;
 
 struct OwnCgroup {
   std::string_view path;       // points into the text; empty: no hierarchy counts memory

@@ -22,7 +22,7 @@ READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-tri
 DEFAULT = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID",
            "CAP_SETUID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT", "CAP_KILL",
            "CAP_AUDIT_WRITE"]
-# What docs/privileges.md has for `docker run`.
+# What docs/container.md has, in the words of an OCI runtime.
 ASKED_FOR = ["CAP_DAC_READ_SEARCH", "CAP_SYSLOG", "CAP_SYS_PTRACE"]
 
 START = """#!/usr/bin/env python3
