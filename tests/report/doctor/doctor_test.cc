@@ -125,7 +125,7 @@ const Case kCases[] = {
     {"LogFromBeforeTheStart", "daemon", kOk, "(before_start): 5", set(lost("before_start"), 5)},
     {"LoopLag", "daemon", kWarning, "12 s", set("jetmem_sample_cycle_lag_max_1m_seconds", 12)},
     {"RestartedOften", "daemon", kWarning, "9 times", set("jetmem_daemon_recent_starts", 9)},
-    {"MemoryLow", "daemon", kOk,
+    {"MemoryKept", "daemon", kOk,
      "24 MiB of jetmemd's memory last (memory.low); its OOM score "
      "adjustment is -900",
      set(kMemoryLow, 24 * kMiB, kOomScore, -900)},
