@@ -170,9 +170,11 @@ class Kernels(unittest.TestCase):
                 continue
             self.assertNotEqual(wrong, 0, mistaken)
 
-    @unittest.skipUnless(tool("ptxas"), "NO ptxas HERE: nobody but the interpreter has read the kernels")
+    @unittest.skipUnless(tool("ptxas") and tool("nvcc"), "ptxas or nvcc is missing: only the interpreter has read the kernels")
     def test_ptxas_takes_them(self):
         listed = subprocess.run([tool("nvcc"), "--list-gpu-code"], capture_output=True, text=True, check=True).stdout.split()
+        # A toolkit may list GPUs older than the text is for.
+        listed = [target for target in listed if int(re.search(r"\d+", target)[0]) >= 53]
         self.assertTrue(listed)
         for target in listed:
             done = subprocess.run([tool("ptxas"), f"-arch={target}", "-o", "/dev/null", str(OURS)], capture_output=True, text=True)
