@@ -29,6 +29,11 @@ void examine_probes(const DeviceView& view, Step& step) {
     advise(step, "Faulty caches, IOMMU, driver or memory.",
            "Take the device out of service: its results are not trustworthy.", "probe-mismatch");
   }
+  if (view.value("jetmem_probe_kernels_loaded") == 0) {
+    note(step,
+         "The GPU's own access is not checked: the driver compiled no kernels (`jetmem probe` "
+         "prints why).");
+  }
   double ok = 0;
   double failed = 0;
   for (const Sample& each : view.now.samples.family("jetmem_probe_state")) {

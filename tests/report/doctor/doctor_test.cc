@@ -115,6 +115,7 @@ const Case kCases[] = {
          12 * kMiB)},
     {"ProbeMismatch", "probes", kCritical, "device, 4 ",
      set("jetmem_probe_last_mismatched_words{kind=\"device\",target=\"\"}", 4)},
+    {"ProbeWithoutKernels", "probes", kOk, "no kernels", set("jetmem_probe_kernels_loaded", 0)},
     {"CrashedBefore", "restart", kWarning, "crashed", unclean("jetmem_boot_crash_recorded", 1)},
     {"ResetByTheWatchdog", "restart", kWarning, "WDT",
      unclean("jetmem_boot_reset_reason_info{cause=\"watchdog\",level=\"L0\",reason=\"WDT\"}", 1)},
