@@ -205,10 +205,10 @@ std::string pools(const std::vector<const Probe*>& probes) {
     add(probe->pool->allocated, "allocated");
     add(probe->pool->freed, "freed");
     add(probe->pool->trimmed, "trimmed");
-    if (text.empty()) text = "the driver does not report what it holds";
+    if (text.empty()) text = "the driver does not report its size";
     out += wrapped(name_of(*probe) + ": " + text, 2);
   }
-  return section("held by the pool", out);
+  return section("memory pool", out);
 }
 
 std::string bisections(const std::vector<const Probe*>& probes) {
@@ -297,12 +297,15 @@ std::string moments(const std::vector<ProbeRun>& runs) {
 std::string kernels_text(const ProbeRun::Kernels& kernels) {
   if (kernels.state != ProbeState::kOk) return "kernels not loaded: " + kernels.reason;
   std::string text = "kernels compiled in " + latency_text(kernels.seconds);
+  const char* separator = "; memory ";
   const auto add = [&](const std::optional<std::uint64_t>& bytes, const char* what) {
-    if (bytes) text += ", " + bytes_text(*bytes) + " " + what;
+    if (!bytes) return;
+    text += separator + bytes_text(*bytes) + " " + what;
+    separator = ", ";
   };
-  add(kernels.peak_bytes, "of memory meanwhile");
-  add(kernels.resident_bytes, "afterwards");
-  if (kernels.gpu_bytes.value_or(0) > 0) add(kernels.gpu_bytes, "of the GPU's");
+  add(kernels.peak_bytes, "at peak");
+  add(kernels.resident_bytes, "kept");
+  if (kernels.gpu_bytes.value_or(0) > 0) add(kernels.gpu_bytes, "on the GPU");
   return text;
 }
 

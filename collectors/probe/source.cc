@@ -23,7 +23,8 @@ constexpr std::array kMetrics{
           "1 when the last probe of this kind could allocate, use and free memory, up to "
           "jetmem_probe_frame_bytes; 0 when not: a camera or model that asks for it now fails "
           "too. jetmem_probe_failed_bytes has the size, the step and the error. Absent where "
-          "there is no such memory or it was not probed: see jetmem_probe_state.",
+          "there is no such memory or it was not probed: see jetmem_probe_state. Where "
+          "jetmem_probe_kernels_loaded is 0, the GPU's own access is not included.",
           {"kind", "target"}, kTargets),
     gauge("jetmem_probe_state",
           "Always 1, for the state that the last probe of this kind ended in: ok; failed; "
@@ -74,9 +75,9 @@ constexpr std::array kMetrics{
           "driver.",
           {"name", "compute_capability", "driver"}),
     gauge("jetmem_probe_kernels_loaded",
-          "1 when the driver compiled and loaded the probe's kernels; 0 when it compiles none "
-          "here (jetmem probe says why): then allocations and copies are probed, and the GPU's "
-          "own access to the memory is not checked."),
+          "1 when the driver compiled and loaded the probe's kernels; 0 when it did not "
+          "(`jetmem probe` prints why); allocations and copies are still probed, GPU access is "
+          "not."),
     gauge("jetmem_probe_kernels_seconds",
           "How long the driver took to compile and load the probe's kernels, without its cache. "
           "Absent when it could not."),
@@ -88,11 +89,10 @@ constexpr std::array kMetrics{
     gauge("jetmem_probe_pool_reserved_bytes",
           "What the pool of cudaMallocAsync() held of the driver's memory with a whole frame: "
           "moment allocated; freed, after the frame was freed; trimmed, after the pool was asked "
-          "to keep nothing. What it reserves and does not use no other process can have.",
+          "to keep nothing. Memory reserved but unused is unavailable to other processes.",
           {"moment"}, kMoments),
     gauge("jetmem_probe_pool_used_bytes",
-          "What of jetmem_probe_pool_reserved_bytes was in use by allocations.", {"moment"},
-          kMoments),
+          "Part of jetmem_probe_pool_reserved_bytes in use by allocations.", {"moment"}, kMoments),
     gauge("jetmem_probe_gpu_start_seconds",
           "How long every program that uses CUDA waits at its start: context and kernels. It "
           "grows when memory is short or the driver is slow.",

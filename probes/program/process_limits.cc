@@ -44,8 +44,8 @@ void limit_process(unsigned deadline_seconds) {
   ::signal(SIGPIPE, SIG_DFL);
   // A file that may not grow is an error to report (EFBIG), not the end.
   ::signal(SIGXFSZ, SIG_IGN);
-  // The kernels are compiled each time, which is measured, and nothing is left on a disk. Whoever
-  // sets it otherwise gets the driver's cache.
+  // The kernels are compiled each time, which is measured, and nothing is left on a disk. If it
+  // is set otherwise, the driver's cache is used.
   ::setenv("CUDA_CACHE_DISABLE", "1", 0);
   // Only the kernels that are used are loaded.
   ::setenv("CUDA_MODULE_LOADING", "LAZY", 1);

@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 for tool in aarch64-linux-gnu-g++ qemu-aarch64-static; do
   if ! command -v "$tool" >/dev/null; then
-    echo "SKIPPED: no $tool here: nobody ran jetmem-probe for arm64"
+    echo "SKIPPED: no $tool here: jetmem-probe for arm64 was not run"
     exit 77
   fi
 done

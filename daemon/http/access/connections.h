@@ -34,7 +34,8 @@ struct Connection {
   Nanoseconds deadline{0};  // of the phase; kNever: none
   std::uint32_t requests = 0;
   bool is_cut = false;
-  std::unique_ptr<AnswerMemory::Held> answer;  // that it is reading
+  // Kept until the request has ended: libmicrohttpd sends from its body without a copy.
+  std::unique_ptr<AnswerMemory::Held> answer;
   Handshake handshake;
   bool in_handshake() const { return handshake.server != nullptr && !handshake.done; }
 };

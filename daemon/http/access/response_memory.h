@@ -32,8 +32,6 @@ class AnswerMemory {
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
 
-    const std::string& text() const { return *body_; }
-
    private:
     AnswerMemory& memory_;
     Body body_;

@@ -73,17 +73,16 @@ std::optional<std::uint64_t> free_on_gpu(const Driver& driver) {
 const char* no_compiler(driver::Result result) {
   switch (result) {
     case driver::kJitCompilationDisabled:
-      return "the driver may not compile kernels here (CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is "
-             "set)";
+      return "kernel compilation is disabled (CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is set)";
     case driver::kJitCompilerNotFound:
       return "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1: a container needs "
              "it too)";
     case driver::kInvalidPtx:
     case driver::kUnsupportedPtxVersion:
-      return "the driver does not take the kernels' text, PTX 6.0 for sm_53";
+      return "the driver rejects the kernels (PTX 6.0, sm_53)";
     case driver::kInvalidImage:
     case driver::kNoBinaryForGpu:
-      return "the driver makes no code for this GPU of the kernels' text, PTX 6.0 for sm_53";
+      return "the driver cannot compile the kernels (PTX 6.0, sm_53) for this GPU";
     default:
       return nullptr;
   }

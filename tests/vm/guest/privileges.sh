@@ -27,7 +27,7 @@ metric jetmem_clock_synchronized | grep -q '^[01]$' || bad "whether the clock is
 if [ -n "$hybrid" ]; then
   [ ! -e /sys/fs/cgroup/memory/system.slice/jetmemd.service/memory.low ] && [ -d /sys/fs/cgroup/memory/system.slice/jetmemd.service ] &&
     [ "$(metric 'jetmem_daemon_memory_low_absent{reason="cgroup_v1"}')" = 1 ] &&
-    good - "no memory.low in control groups of version 1: OOM score $(cat /proc/$pid/oom_score_adj) alone, and jetmemd says so" ||
+    good - "no memory.low in control groups of version 1: OOM score $(cat /proc/$pid/oom_score_adj) alone, and jetmemd reports it" ||
     bad "control groups: $(grep memory /proc/$pid/cgroup), $(grep '^jetmem_daemon_memory_low' /tmp/page)"
 else
   [ "$(cat /sys/fs/cgroup/system.slice/jetmemd.service/memory.low)" -gt 0 ] && [ "$(cat /sys/fs/cgroup/system.slice/memory.low)" -gt 0 ] &&

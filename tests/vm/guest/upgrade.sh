@@ -18,5 +18,5 @@ grep -E 'max_connections' /tmp/settings
 grep -q 'max_connections: *48' /tmp/settings && grep -q 'max_connections_per_client: *16' /tmp/settings && [ -e /etc/jetmem/jetmem.yaml.dpkg-dist ] &&
   good - "the settings were kept, the package's are beside them" || bad "the settings: $(grep -h max_connections /etc/jetmem/jetmem.yaml /etc/jetmem/conf.d/*; ls /etc/jetmem)"
 kept() { jetmem events --since -10m | grep -q 'before the upgrade' && recorded && grep -q ",$oldest" /tmp/points; }
-within 10 kept && good - "the history was kept" || { bad "the history has not what it had, of $oldest"; cat /tmp/points; jetmem events --since -10m | tail -n 5; }
+within 10 kept && good - "the history was kept" || { bad "points from $oldest are missing"; cat /tmp/points; jetmem events --since -10m | tail -n 5; }
 [ -z "$(failed_units)" ] || bad "failed: $(failed_units)"
