@@ -26,7 +26,8 @@ done
 look_for 8
 grep -E 'MemFree|MemAvailable' /proc/meminfo; cat /proc/pressure/memory
 # The page may take its time now; how often was sampled until it came is what counts.
-within 20 eval 'after=$(metric jetmem_sample_cycles_total) && [ -n "$after" ]' || bad "no page within 20 s"
+sampled() { after=$(metric jetmem_sample_cycles_total) && [ -n "$after" ]; }
+within 20 sampled || bad "no page within 20 s"
 ended=$(now)
 missed=$(metric jetmem_sample_cycles_missed_total)
 systemctl stop 'squeeze*'
