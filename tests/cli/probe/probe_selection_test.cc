@@ -22,7 +22,7 @@ TEST(ProbeSelection, WithoutOptionsAllKinds) {
   const auto needed = understand({});
   ASSERT_TRUE(needed) << needed.error().message;
   EXPECT_THAT(needed->kinds[0], ElementsAre("host", "dmabuf"));
-  EXPECT_EQ(needed->kinds[1].size(), 8U);
+  EXPECT_EQ(needed->kinds[1].size(), 9U);
   EXPECT_EQ(needed->frame_bytes, 12 * kMiB);
   EXPECT_EQ(needed->deadline, std::chrono::seconds(60));
   EXPECT_FALSE(needed->limit);

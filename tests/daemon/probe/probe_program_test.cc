@@ -51,7 +51,7 @@ TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
   program->due();
   ASSERT_TRUE(answered(2));
   ASSERT_EQ(requested().size(), 2U);
-  EXPECT_EQ(requested()[1].rfind("--kinds pinned,managed,device,registered,dmabuf_export,", 0), 0U);
+  EXPECT_EQ(requested()[1].rfind("--kinds pinned,managed,device,registered,pool,dmabuf_export,", 0), 0U);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "both hold";
   EXPECT_TRUE(tells_of("pinned"));
   EXPECT_EQ(windows, "()()") << "never both";
