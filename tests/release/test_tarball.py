@@ -163,6 +163,13 @@ class Installed(Tarball):
         self.installed(root)
         self.assertFalse((root / "usr/share/doc/jetmem/gone").exists())
         self.assertNotIn("jetmemd.service", self.units(root))
+        # To a version before, jetmem-nvml.socket was unknown: it is new, and enabled.
+        listed = root / "usr/share/jetmem/tarball/files"
+        listed.write_text("".join(line for line in listed.read_text().splitlines(True) if "jetmem-nvml.socket" not in line))
+        (root / "etc/systemd/system/sockets.target.wants/jetmem-nvml.socket").unlink()
+        self.installed(root)
+        self.assertIn("jetmem-nvml.socket", self.units(root))
+        self.assertNotIn("jetmemd.service", self.units(root))
         # Removed by the copy that lies there.
         shipped = root / "usr/share/jetmem/tarball"
         (root / "var/lib/jetmem/history.db").write_text("x")
