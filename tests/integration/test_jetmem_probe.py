@@ -21,7 +21,7 @@ import jetmem_testing as jt
 
 PROBE = os.environ.get("JETMEM_PROBE", "")
 FAKE = os.environ.get("JETMEM_FAKE_DMA_BUF", "")
-CUDA_KINDS = ["pinned", "managed", "device", "registered", "dmabuf_export", "dmabuf_import",
+CUDA_KINDS = ["pinned", "managed", "device", "registered", "pool", "dmabuf_export", "dmabuf_import",
               "nvbufsurface", "eglstream"]
 HAS_NVIDIA = any(os.path.exists(p) for p in ("/dev/nvidiactl", "/dev/nvgpu", "/dev/nvmap"))
 PAGE = os.sysconf("SC_PAGESIZE")

@@ -16,7 +16,7 @@ import jetmem_testing as jt
 from hanging_file_system import HangingFileSystem
 
 MEMORY = ["host", "dmabuf"]
-CUDA = ["pinned", "managed", "device", "registered", "dmabuf_export", "dmabuf_import",
+CUDA = ["pinned", "managed", "device", "registered", "pool", "dmabuf_export", "dmabuf_import",
         "nvbufsurface", "eglstream"]
 STATES = {"ok", "failed", "mismatch", "unsupported", "denied", "skipped"}
 

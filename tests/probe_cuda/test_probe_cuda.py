@@ -226,11 +226,11 @@ class ProbeCuda(unittest.TestCase):
         line, _, _ = run("card")
         kernels = line["gpu"]["kernels"]
         self.assertEqual(kernels["state"], "ok")
-        # The stand-in sleeps 20 ms, takes 18 MiB and keeps 2.
+        # The stand-in sleeps 20 ms, takes 18 MiB and keeps 2. Kernels since 6.2 count resident pages in batches.
         self.assertGreater(kernels["seconds"], 0.02)
         if not RUNNER:
-            self.assertTrue(2 << 20 <= kernels["resident_bytes"] < 8 << 20, kernels)
-            self.assertTrue(18 << 20 <= kernels["peak_bytes"] < 28 << 20, kernels)
+            self.assertTrue(1 << 20 <= kernels["resident_bytes"] < 8 << 20, kernels)
+            self.assertTrue(16 << 20 <= kernels["peak_bytes"] < 28 << 20, kernels)
         self.assertEqual(kernels["gpu_bytes"], 0)
 
     def test_where_nothing_is_compiled_the_rest_is_probed(self):
