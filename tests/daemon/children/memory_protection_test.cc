@@ -14,7 +14,7 @@ namespace jetmem {
 namespace {
 
 constexpr const char* kService = "/system.slice/jetmemd.service";
-constexpr double kMiB = 1U << 20;
+constexpr double kMebibyte = 1U << 20;
 
 // Trees as the kernel lays them out: version 2 on Debian 12, a hybrid on Ubuntu 20.04 and Debian 11, a container.
 class MemoryProtectionTest : public testing::Test {
@@ -47,11 +47,11 @@ TEST_F(MemoryProtectionTest, TheLeastOfTheCgroupAndThoseAbove) {
   own("0::/system.slice/jetmemd.service");
   low(kService, "25165824");
   low("/system.slice", "25165824");
-  expect_low(24 * kMiB);
+  expect_low(24 * kMebibyte);
   low("/system.slice", "8388608");
-  expect_low(8 * kMiB);
+  expect_low(8 * kMebibyte);
   low("/system.slice", "max");
-  expect_low(24 * kMiB);
+  expect_low(24 * kMebibyte);
   low(kService, "max");
   expect_low(INFINITY);
   low("/system.slice", "0");
@@ -106,7 +106,7 @@ TEST_F(MemoryProtectionTest, ACgroupWithoutTheController) {
   put("sys/fs/cgroup" + user + "/session-1.scope/cgroup.procs", "1");
   expect_low(0);
   low("/user.slice", "1048576");
-  expect_low(kMiB);
+  expect_low(kMebibyte);
   low(user, "4096");
   expect_low(4096);
 }
@@ -118,7 +118,7 @@ TEST_F(MemoryProtectionTest, InAContainer) {
   low("", "0");
   expect_low(0);
   low("", "1048576");
-  expect_low(kMiB);
+  expect_low(kMebibyte);
   own("0::/inner");
   low("/inner", "8192");
   expect_low(8192);
@@ -173,8 +173,8 @@ TEST_F(MemoryProtectionTest, WritesTheBytesOrTheReason) {
     SampleWriter out(table, section, Nanoseconds(1));
     write_memory_protection(out, protection);
   };
-  write({24 * kMiB, {}});
-  EXPECT_EQ(table.value_of("jetmem_daemon_memory_low_bytes"), 24 * kMiB);
+  write({24 * kMebibyte, {}});
+  EXPECT_EQ(table.value_of("jetmem_daemon_memory_low_bytes"), 24 * kMebibyte);
   write({std::nullopt, "cgroup_v1"});
   EXPECT_TRUE(std::isnan(table.value_of("jetmem_daemon_memory_low_bytes")));
   EXPECT_EQ(table.value_of("jetmem_daemon_memory_low_absent{reason=\"cgroup_v1\"}"), 1);
