@@ -16,7 +16,8 @@ namespace {
 constexpr const char* kService = "/system.slice/jetmemd.service";
 constexpr double kMebibyte = 1U << 20;
 
-// Trees as the kernel lays them out: version 2 on Debian 12, a hybrid on Ubuntu 20.04 and Debian 11, a container.
+// Trees as the kernel lays them out: version 2 on Debian 12, a hybrid on Ubuntu 20.04 and Debian
+// 11, a container.
 class MemoryProtectionTest : public testing::Test {
  protected:
   void put(const std::string& path, const std::string& text) { root.write(path, text + "\n"); }
