@@ -240,7 +240,8 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
     if (info.group == kernel_log::Group::kNone) continue;
     // Without the journal the kernel's own nvmap lines still count.
-    const bool kernels = info.kind != EventKind::kNvbufsurface && !reading->process_lines_awaited;
+    const bool kernels =
+        !kernel_log::only_processes_print(info.kind) && !reading->process_lines_awaited;
     if (!reading->is_counted(info.kind) && !kernels) {
       context.absent.add("journal_not_read");
       continue;

@@ -90,7 +90,7 @@ constexpr std::string_view kJournalNotRead = "journal_not_read";
 
 // Processes print these into the journal; nvmap the kernel does, too.
 bool is_processes(EventKind kind) {
-  return kind == EventKind::kNvmap || kind == EventKind::kNvbufsurface;
+  return kind == EventKind::kNvmap || kernel_log::only_processes_print(kind);
 }
 
 void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValues& absent) {

@@ -170,7 +170,7 @@ class Tally {
     std::uint64_t before_start = 0;
     std::optional<Nanoseconds> last;
   };
-  static constexpr std::size_t kGroups = static_cast<std::size_t>(Group::kCamera) + 1;
+  static constexpr std::size_t kGroups = kGroupCount;
   struct Saved {
     std::array<KindCounts, kKindCount> kinds;
     std::array<std::uint64_t, kGroups> incidents{};

@@ -33,8 +33,8 @@ std::string render_kernel_events_reference() {
       "its\n"
       "journal entries: `journalctl MESSAGE_ID=...` shows them all.\n"
       "\n"
-      "| kind | weight | group | key | usually means | `MESSAGE_ID` |\n"
-      "|---|---|---|---|---|---|\n";
+      "| kind | weight | group | key | usually means | what to do | `MESSAGE_ID` |\n"
+      "|---|---|---|---|---|---|---|\n";
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
     out.append("| `").append(info.name).append("` | ").append(level_text(info.level));
     out.append(" | ").append(group_name(info.group)).append(" | ");
@@ -44,7 +44,8 @@ std::string render_kernel_events_reference() {
       out.append(separator).append("`").append(field).append("`");
       separator = ", ";
     }
-    out.append(" | ").append(info.meaning).append(" | `").append(info.message_id).append("` |\n");
+    out.append(" | ").append(info.meaning).append(" | ").append(info.remedy);
+    out.append(" | `").append(info.message_id).append("` |\n");
   }
   return out;
 }

@@ -12,9 +12,9 @@ constexpr auto kError = LogLevel::kError;
 
 using KeyFields = std::array<std::string_view, 4>;
 constexpr KindInfo kind(EventKind kind, std::string_view name, Group group, LogLevel level,
-                        std::string_view message_id, KeyFields key = {},
-                        std::string_view meaning = {}) {
-  return {kind, name, group, level, message_id, key, meaning};
+                        std::string_view message_id, KeyFields key, std::string_view meaning,
+                        std::string_view remedy) {
+  return {kind, name, group, level, message_id, key, meaning, remedy};
 }
 
 constexpr std::array<KindInfo, kKindCount> kKinds{{
@@ -23,138 +23,247 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
     kind(EventKind::kSmmuContextFault, "smmu_context_fault", Group::kDma, kError,
          "fbed3c82e65d40edaf86e7db6e1d20e3", {"dev", "client", "fault", "rw"},
          "usually a buffer freed while a device still used it, or a device that was given an "
-         "address nobody mapped"),
+         "address nobody mapped",
+         "update the driver or program of the named client; `jetmem events` shows what ran before"),
     kind(EventKind::kSmmuGlobalFault, "smmu_global_fault", Group::kDma, kError,
          "14f6d8cc6998489697087d68daa6a12b", {"dev", "client", "fault"},
          "a device that the SMMU has no entry for does DMA: its device tree node lacks iommus, or "
-         "firmware left it running"),
+         "firmware left it running",
+         "give the device its iommus entry in the device tree, or disable the device"),
     kind(EventKind::kSmmuV3Event, "smmu_v3_event", Group::kDma, kError,
          "a99f0860f98b4f6d893ac4e33e2b316e", {"dev", "client", "name", "rw"},
          "usually a buffer freed while a device still used it, or a device that was given an "
-         "address nobody mapped"),
+         "address nobody mapped",
+         "update the driver or program of the named client; `jetmem events` shows what ran before"),
     kind(EventKind::kSmmuError, "smmu_error", Group::kDma, kError,
          "1eb5f38bb9254f069c7a3459fb17f705", {"dev", "error"},
-         "the SMMU itself is in trouble: DMA may hang from here on"),
+         "the SMMU itself is in trouble: DMA may hang from here on",
+         "run `jetmem capture`, then restart the device; update firmware and kernel if it returns"),
     kind(EventKind::kMcError, "mc_error", Group::kDma, kError, "3b8e9b358eec41cb96563b0fcc36d7aa",
          {"dev", "client", "error", "rw"},
          "a device addressed memory that does not exist or is not its own; often the second half "
-         "of an SMMU fault"),
-
+         "of an SMMU fault",
+         "find the client's driver or firmware and update it; compare with the SMMU faults in "
+         "`jetmem events`"),
     kind(EventKind::kGpuMmuFault, "gpu_mmu_fault", Group::kGpu, kError,
          "eefac98c3acd44819e7a9f1f1e89fc2f", {"dev", "pci", "fault_type", "comm"},
          "a kernel or copy on the GPU used memory that was freed or never mapped; its process "
-         "loses its context"),
+         "loses its context",
+         "run the program under compute-sanitizer; restart it"),
     kind(EventKind::kGpuError, "gpu_error", Group::kGpu, kError, "4e245f351a054d9cad5523f820cf95fb",
          {"dev", "function", "notifier"},
-         "the GPU driver reports an error; work on that channel is lost"),
+         "the GPU driver reports an error; work on that channel is lost",
+         "restart the program; update the GPU driver if it returns"),
     kind(EventKind::kGpuAllocFailure, "gpu_alloc_failure", Group::kAllocation, kError,
          "fd6c9e3143ec4abeaf5fb8fe1d9fb159", {"dev"},
          "the GPU driver's allocation failed; if it needed a contiguous block, look at "
-         "fragmentation and CMA before the totals"),
+         "fragmentation and CMA before the totals",
+         "free memory: `jetmem top` shows the largest holders, `jetmem doctor` the fragmentation"),
     kind(EventKind::kGpuXid, "gpu_xid", Group::kGpu, kError, "af696eaf81034c84af7fbdc2684dcb66",
-         {"pci", "xid"}, "the NVIDIA driver reports a GPU error by its Xid number"),
+         {"pci", "xid"}, "the NVIDIA driver reports a GPU error by its Xid number",
+         "look the Xid number up in NVIDIA's list; restart the program, then the device"),
+    kind(EventKind::kGpuHang, "gpu_hang", Group::kGpu, kError, "c459e5d0436741029d2723d17ece4921",
+         {"dev", "pci", "function"},
+         "the GPU did not finish its work in time and is reset; the work of its programs is lost",
+         "restart the program; update the GPU driver or kernel if it returns"),
+    kind(EventKind::kGpuEccError, "gpu_ecc_error", Group::kMemoryError, kError,
+         "7460a0e22bd849cd955ec97a30db6d49", {"dev", "pci", "severity", "unit"},
+         "the GPU's own memory or caches err; after an uncorrected error the program's results are "
+         "lost",
+         "reset the GPU or restart the device after an uncorrected error; replace the module if "
+         "errors return"),
     kind(EventKind::kHost1xTimeout, "host1x_timeout", Group::kGpu, kError,
          "7da7a90283f7455da1780b732e1ef092", {"dev", "syncpt_name", "comm"},
          "an engine (camera, video, vision) did not finish its work: it hangs, or waits for one "
-         "that does"),
-
+         "that does",
+         "restart the program of the named engine; run `jetmem capture` if it returns"),
+    kind(EventKind::kFirmwareHang, "firmware_hang", Group::kStall, kError,
+         "d942564c19a64042be7168f84436946c", {"dev", "function"},
+         "a processor on the chip (camera, GPU, power, audio) no longer answers: what it serves "
+         "stops until a restart",
+         "restart the device; keep firmware, kernel and root file system of one release"),
     kind(EventKind::kOomInvoked, "oom_invoked", Group::kOom, kWarning,
          "5f34f49907ab4cc2aaf79f85b0fa99d5", {"comm"},
-         "it need not be the process that used the memory up"),
+         "it need not be the process that used the memory up",
+         "`jetmem top` shows the largest holders; reduce them or add swap"),
     kind(EventKind::kOomKill, "oom_kill", Group::kOom, kError, "f06c2f2b27c6429fac2edff7ff280f4d",
          {"comm"},
          "buffers held through nvmap or DMA-BUF are not in the sizes the kernel prints: look at "
-         "who holds those"),
+         "who holds those",
+         "`jetmem top` shows the largest holders; reduce them or add swap"),
     kind(EventKind::kOomKillMemcg, "oom_kill_memcg", Group::kOom, kWarning,
          "ca279c9ea89a4fc69c5da57398173af5", {"comm"},
-         "the control group reached its own limit; the machine need not be short of memory"),
+         "the control group reached its own limit; the machine need not be short of memory",
+         "raise the limit of the control group (`systemctl set-property UNIT MemoryMax=`) or "
+         "reduce what runs in it"),
     kind(EventKind::kOomKillInfo, "oom_kill_info", Group::kOom, kInfo,
          "19c1026cdc2d442aa81dfb4071e3dc15", {"comm", "constraint"},
-         "a control group reached its own limit; the machine need not be short of memory"),
+         "a control group reached its own limit; the machine need not be short of memory",
+         "`jetmem top` shows the largest holders"),
     kind(EventKind::kOomReaper, "oom_reaper", Group::kOom, kInfo,
          "1c0d8a176f3d41e08d6fbba2c4c91bb9", {"comm"},
-         "much shared memory left is typical of GPU or camera buffers"),
+         "much shared memory left is typical of GPU or camera buffers",
+         "nothing by itself; see the kill before it"),
     kind(EventKind::kOomNoVictim, "oom_no_victim", Group::kOom, kError,
          "1f5d35919b3f43bca486419d62cf5834", {},
-         "nothing was left to kill: the memory is the kernel's or its drivers'"),
-
+         "nothing was left to kill: the memory is the kernel's or its drivers'",
+         "run `jetmem capture`; look for a kernel leak in `jetmem doctor`"),
     kind(EventKind::kPageAllocFailure, "page_alloc_failure", Group::kAllocation, kWarning,
          "eded8975246546bfb9894e7c57484b1a", {"comm", "order"},
-         "order 0 means memory ran out; order 3 and more usually means it is fragmented"),
+         "order 0 means memory ran out; order 3 and more usually means it is fragmented",
+         "raise vm.min_free_kbytes for atomic requests; run `jetmem doctor` for fragmentation"),
     kind(EventKind::kPageAllocStall, "page_alloc_stall", Group::kAllocation, kWarning,
          "ff5af87df7df4a44ace39727701bb09c", {"comm", "order"},
-         "reclaim or compaction could not find memory for seconds: near exhaustion"),
+         "reclaim or compaction could not find memory for seconds: near exhaustion",
+         "`jetmem top` shows the largest holders; reduce them or add swap"),
     kind(EventKind::kSlabAllocFailure, "slab_alloc_failure", Group::kAllocation, kWarning,
          "c3ac781d0fe349e687aadba4e07feb20", {"gfp"},
-         "the kernel could not get memory for its own objects"),
+         "the kernel could not get memory for its own objects",
+         "`jetmem top` shows the largest holders; look for slab growth in `jetmem doctor`"),
     kind(EventKind::kCmaAllocFailure, "cma_alloc_failure", Group::kAllocation, kWarning,
          "0dd36b522e824c599b504751fd825245", {"area", "errno"},
-         "the driver may have fallen back to other memory"),
+         "the driver may have fallen back to other memory",
+         "`jetmem cma` shows the area; enlarge it with cma= or its device tree node"),
     kind(EventKind::kCmaBusy, "cma_busy", Group::kNone, kInfo, "9365f9147d03409e861c6fb65bfe46d4",
-         {}, "pages in the way could not be moved just then; a retry elsewhere usually follows"),
+         {}, "pages in the way could not be moved just then; a retry elsewhere usually follows",
+         "nothing by itself; if many, `jetmem cma` shows the area"),
     kind(EventKind::kDmaAllocFailure, "dma_alloc_failure", Group::kAllocation, kError,
          "3bb0095e134b49649f7d0bd5505708b1", {"dev"},
-         "the device (a camera, say) does not start without it"),
+         "the device (a camera, say) does not start without it",
+         "`jetmem cma` shows the contiguous area; enlarge it, or give the device an IOMMU"),
+    kind(EventKind::kDmaMapFailure, "dma_map_failure", Group::kAllocation, kError,
+         "992ca392e2e34dfebd1973a9495172d7", {"dev", "errno"},
+         "a buffer exists but the device cannot reach it: no IOVA space, no bounce buffer, or an "
+         "address beyond its DMA mask",
+         "find the leak or the address limit: `jetmem events` shows the device's other errors; "
+         "check its DMA mask and swiotlb="),
+    kind(EventKind::kIovaExhausted, "iova_exhausted", Group::kAllocation, kError,
+         "89721de1ed924b538d18383eb5857a54", {"dev"},
+         "the device's DMA address space is full, usually because mappings leak",
+         "restart the driver or program of the device: it usually leaks mappings"),
     kind(EventKind::kVmallocFailure, "vmalloc_failure", Group::kAllocation, kWarning,
          "dcc3db7656034312b4fa55f6b0022188", {"comm"},
-         "no room in the kernel's own address range, or no pages for it"),
+         "no room in the kernel's own address range, or no pages for it",
+         "free memory, or enlarge vmalloc= on 32-bit kernels"),
     kind(EventKind::kSwiotlbFull, "swiotlb_full", Group::kAllocation, kError,
          "2719debff8914f0a929ba5865c659606", {"dev"},
          "a device that cannot reach all memory has no bounce buffer; far from full means that no "
-         "run was long enough"),
-    kind(
-        EventKind::kNvmap, "nvmap", Group::kAllocation, kWarning,
-        "621a6471f60d4795b28d648454509606", {"function", "errno", "unit"},
-        "a GPU or multimedia buffer was refused; a single one may be a retry, many are a shortage"),
+         "run was long enough",
+         "enlarge it with swiotlb= on the kernel command line, unless one request exceeds 256 KiB"),
+    kind(EventKind::kDriverAllocFailure, "driver_alloc_failure", Group::kAllocation, kError,
+         "c777418a2866441b802672b22fa99fae", {"dev", "function", "errno"},
+         "a driver's own allocation failed: its device or this request does not work",
+         "free memory: `jetmem top` shows the largest holders, `jetmem doctor` the fragmentation; "
+         "then reload the driver"),
+    kind(EventKind::kReservedMemoryFailure, "reserved_memory_failure", Group::kAllocation, kError,
+         "5cb9af1d22ff4e0890d290eae071d034", {"node", "dev"},
+         "memory that the board sets aside at boot was not reserved: what depends on it gets none "
+         "until the next boot",
+         "correct the size or placement of the node in the device tree, or cma= on the kernel "
+         "command line"),
+    kind(EventKind::kHugetlbFailure, "hugetlb_failure", Group::kAllocation, kWarning,
+         "1221050450804f66aaa82ec6c2e84768", {"size_kb"},
+         "fewer huge pages than requested: memory is short or fragmented",
+         "reserve huge pages at boot (hugepages=) or compact memory first (vm.compact_memory=1)"),
+    kind(EventKind::kBufferLeak, "buffer_leak", Group::kAllocation, kWarning,
+         "5b61bdb6a0d84b02836293acf8451318", {"dev", "comm", "function"},
+         "buffers were not released: memory is lost until the program or driver ends",
+         "restart the program or driver that holds the buffers; `jetmem top --sort dmabuf` shows "
+         "the holders"),
+    kind(EventKind::kNvmap, "nvmap", Group::kAllocation, kWarning,
+         "621a6471f60d4795b28d648454509606", {"function", "errno", "unit"},
+         "a GPU or multimedia buffer was refused; a single one may be a retry, many are a shortage",
+         "`jetmem top` shows the largest holders; free memory and retry"),
     kind(EventKind::kNvbufsurface, "nvbufsurface", Group::kAllocation, kWarning,
          "317a6a97420846c9a4644074d1ab384a", {"function", "unit"},
-         "a multimedia buffer could not be made, mapped or copied"),
-
+         "a multimedia buffer could not be made, mapped or copied",
+         "restart the pipeline; look for unreleased buffers with `jetmem top --sort dmabuf`"),
+    kind(EventKind::kCudaAllocFailure, "cuda_alloc_failure", Group::kAllocation, kWarning,
+         "88adbe5d83aa45558e4f256808ee62c8", {"unit", "function"},
+         "CUDA refused a program's request; on a Jetson, page cache and fragmentation count as "
+         "much as free memory",
+         "free memory (`jetmem top`), drop the page cache, or use a smaller model or batch"),
+    kind(EventKind::kProgramAllocFailure, "program_alloc_failure", Group::kAllocation, kWarning,
+         "117f9114c0a54eb5bbffd0cb015b651c", {"unit", "function"},
+         "a program reports that it did not get the memory it requested",
+         "free memory (`jetmem top`) or make the program need less"),
     kind(EventKind::kMemoryError, "memory_error", Group::kMemoryError, kError,
          "fa4dc95885f6477db50cde7d049cfa9c", {"severity", "outcome", "mc", "source"},
-         "memory or its bus errs; corrected errors that keep coming announce others"),
+         "memory or its bus errs; corrected errors that keep coming announce others",
+         "run `jetmem capture`; replace the DIMM or module when corrected errors keep coming, at "
+         "once for an uncorrected one"),
+    kind(EventKind::kBusError, "bus_error", Group::kCrash, kError,
+         "56e974ca90c24cee8235fcd010100682", {"error", "dev", "cpu"},
+         "an access reached no device or was refused: a unit without clock or power, a protected "
+         "address, rarely bad memory",
+         "find the driver at the address; match device tree, firmware and kernel releases"),
     kind(EventKind::kMmCorruption, "mm_corruption", Group::kMemoryError, kError,
          "dbb525bddbae4c0facddd616f84bf398", {"comm", "error"},
          "the kernel found its memory bookkeeping damaged: a driver's bug or bad DRAM; restart the "
-         "device soon"),
+         "device soon",
+         "run `jetmem capture` and restart the device; then test the DRAM and the driver last "
+         "loaded"),
     kind(EventKind::kKmemleak, "kmemleak", Group::kNone, kWarning,
          "2d418cf628d1409a8f92ace527437ca0", {},
-         "the kernel's leak detector found memory that nothing points to"),
+         "the kernel's leak detector found memory that nothing points to",
+         "read /sys/kernel/debug/kmemleak for the caller"),
     kind(EventKind::kZramError, "zram_error", Group::kSwap, kError,
          "38fb25477d6c4beaad327a33a6a589ad", {"err"},
-         "a swapped-out page is lost: the process that needs it will be killed"),
+         "a swapped-out page is lost: the process that needs it will be killed",
+         "free memory: `jetmem top` shows the largest holders"),
     kind(EventKind::kSwapError, "swap_error", Group::kSwap, kError,
          "f4e48d0cc3d6456a9c5ba688b0e7feac", {"dev", "op"},
-         "the swap device fails; pages on it may be lost"),
-
+         "the swap device fails; pages on it may be lost",
+         "check the swap device with `dmesg` and replace it"),
+    kind(EventKind::kStorageError, "storage_error", Group::kStorage, kError,
+         "e0cc4f7878f14838b9e98644f6e39743", {"dev", "error"},
+         "the storage device fails or hangs: programs and swap wait for it",
+         "check the storage device and replace it; back up first"),
     kind(EventKind::kThermal, "thermal", Group::kThermal, kError,
          "d336d323a9c54cb9ba983096409fe481", {"zone_type", "trip"},
-         "heat or power limits: everything slows down, or the device shuts itself off"),
-
-    kind(
-        EventKind::kHungTask, "hung_task", Group::kStall, kError,
-        "db3cf5f03f8449839207548ec13cca57", {"comm"},
-        "it waits in the kernel and cannot be killed: a driver, a lock or storage does not answer"),
+         "heat or power limits: everything slows down, or the device shuts itself off",
+         "improve cooling or lower the power mode (`nvpmodel`)"),
+    kind(EventKind::kMemoryClock, "memory_clock", Group::kClock, kWarning,
+         "678723a99a574330b02467ff68b1c5ba", {"dev", "error"},
+         "the memory clock or its bandwidth limit could not be set: memory may be slow or requests "
+         "refused",
+         "match the firmware and device tree releases; `jetmem doctor` shows the memory clock"),
+    kind(EventKind::kHungTask, "hung_task", Group::kStall, kError,
+         "db3cf5f03f8449839207548ec13cca57", {"comm"},
+         "it waits in the kernel and cannot be killed: a driver, a lock or storage does not answer",
+         "run `jetmem capture`; look at the driver or storage that the task waits for"),
     kind(EventKind::kSoftLockup, "soft_lockup", Group::kStall, kError,
          "b50b5c206bc0489d98944d8617461f01", {"comm"},
-         "the kernel did not leave this task for many seconds; everything else on that CPU waited"),
+         "the kernel did not leave this task for many seconds; everything else on that CPU waited",
+         "run `jetmem capture`; update the driver in the backtrace"),
     kind(EventKind::kHardLockup, "hard_lockup", Group::kStall, kError,
-         "1378eadb5c024ff983e0fce4be8aa116", {"cpu"}, "a CPU took no interrupt for many seconds"),
+         "1378eadb5c024ff983e0fce4be8aa116", {"cpu"}, "a CPU took no interrupt for many seconds",
+         "run `jetmem capture`; update the driver in the backtrace"),
     kind(EventKind::kRcuStall, "rcu_stall", Group::kStall, kError,
          "a1a1e739fac241d09df60ba2a97aca99", {"flavour"},
          "a CPU or task held up the kernel's memory reclamation (RCU): freed memory cannot come "
-         "back meanwhile"),
-
+         "back meanwhile",
+         "run `jetmem capture`; look for a busy interrupt or a task that never yields"),
+    kind(EventKind::kKernelOops, "kernel_oops", Group::kCrash, kError,
+         "e98e2017bddc4968b95b560710a828e7", {"comm", "error"},
+         "the kernel hit a bug and killed the task; its locks stay held, so more may stop",
+         "run `jetmem capture`, then restart the device; update the driver in the backtrace"),
+    kind(EventKind::kKernelPanic, "kernel_panic", Group::kCrash, kError,
+         "f9298767324b48278fde244584767226", {"reason"},
+         "the kernel gave up: the device restarts or stands still",
+         "read the lines before it in the previous boot: `jetmem events`"),
     kind(EventKind::kCameraError, "camera_error", Group::kCamera, kWarning,
          "50f15f40b0734c08ac680d67058ef662", {"dev", "error"},
-         "a frame was lost or damaged between sensor and memory"),
+         "a frame was lost or damaged between sensor and memory",
+         "check sensor, cable and clock; a memory remedy only if memory events stand beside it"),
     kind(EventKind::kCameraTimeout, "camera_timeout", Group::kCamera, kError,
          "a81efc1461c6438495fe9ace391ef16f", {"dev", "error"},
-         "no frame came in time: sensor, link, or the memory behind them"),
-
+         "no frame came in time: sensor, link, or the memory behind them",
+         "check sensor, cable and device tree; a memory remedy only if memory events stand beside "
+         "it"),
     kind(EventKind::kRatelimitSuppressed, "ratelimit_suppressed", Group::kNone, kInfo,
          "1bf9ce58c60248138c99f57d468945be", {"function"},
-         "they are counted with their kind where that is known"),
+         "they are counted with their kind where that is known", "nothing by itself"),
 }};
 
 constexpr bool in_order() {
@@ -222,15 +331,20 @@ constexpr std::array kPrinters{
 }  // namespace
 
 std::string_view group_name(Group group) {
-  static constexpr std::array<std::string_view, 10> kNames{
-      "none",         "dma",  "gpu",     "oom",   "allocation",
-      "memory_error", "swap", "thermal", "stall", "camera"};
+  static constexpr std::array<std::string_view, kGroupCount> kNames{
+      "none",    "dma",   "gpu",    "oom",   "allocation", "memory_error", "swap",
+      "thermal", "stall", "camera", "crash", "storage",    "clock"};
   return kNames[static_cast<std::size_t>(group)];
 }
 
 const KindInfo& info_of(EventKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 std::span<const KindInfo> all_kinds() { return std::span(kKinds).subspan(1); }
+
+bool only_processes_print(EventKind kind) {
+  return kind == EventKind::kNvbufsurface || kind == EventKind::kCudaAllocFailure ||
+         kind == EventKind::kProgramAllocFailure;
+}
 
 std::optional<EventKind> kind_named(std::string_view name) {
   for (const KindInfo& info : all_kinds()) {

@@ -29,7 +29,10 @@ enum class EventKind : std::uint8_t {
   kGpuError,
   kGpuAllocFailure,
   kGpuXid,
+  kGpuHang,
+  kGpuEccError,
   kHost1xTimeout,
+  kFirmwareHang,
   // oom
   kOomInvoked,
   kOomKill,
@@ -44,23 +47,37 @@ enum class EventKind : std::uint8_t {
   kCmaAllocFailure,
   kCmaBusy,
   kDmaAllocFailure,
+  kDmaMapFailure,
+  kIovaExhausted,
   kVmallocFailure,
   kSwiotlbFull,
+  kDriverAllocFailure,
+  kReservedMemoryFailure,
+  kHugetlbFailure,
+  kBufferLeak,
   kNvmap,
   kNvbufsurface,
+  kCudaAllocFailure,
+  kProgramAllocFailure,
   // memory_error
   kMemoryError,
+  kBusError,
   kMmCorruption,
   kKmemleak,
   kZramError,
   kSwapError,
+  kStorageError,
   // thermal
   kThermal,
+  kMemoryClock,
   // stall
   kHungTask,
   kSoftLockup,
   kHardLockup,
   kRcuStall,
+  // crash
+  kKernelOops,
+  kKernelPanic,
   // camera
   kCameraError,
   kCameraTimeout,
@@ -82,7 +99,11 @@ enum class Group : std::uint8_t {
   kThermal,
   kStall,
   kCamera,
+  kCrash,
+  kStorage,
+  kClock,
 };
+inline constexpr std::size_t kGroupCount = static_cast<std::size_t>(Group::kClock) + 1;
 std::string_view group_name(Group group);
 
 struct KindInfo {
@@ -97,11 +118,15 @@ struct KindInfo {
   std::array<std::string_view, 4> key{};
   // What it usually means, to go on after "; ": no capital, no full stop.
   std::string_view meaning{};
+  // What to do about it, likewise.
+  std::string_view remedy{};
 };
 
 const KindInfo& info_of(EventKind kind);
 // All but kNone, in the order of the enum.
 std::span<const KindInfo> all_kinds();
+// Whether its lines come from processes alone: found in the journal, never in the kernel log.
+bool only_processes_print(EventKind kind);
 std::optional<EventKind> kind_named(std::string_view name);
 
 // What the kernel's rate limiter suppressed: "arm_smmu_context_fault: 83 callbacks suppressed"

@@ -17,6 +17,7 @@ TEST(Kinds, NamesAndMessageIdsAreUniqueAndWellFormed) {
     EXPECT_EQ(info.message_id.size(), 32U) << info.name;
     EXPECT_EQ(info.message_id.find_first_not_of("0123456789abcdef"), std::string_view::npos);
     EXPECT_FALSE(info.meaning.empty()) << info.name;
+    EXPECT_FALSE(info.remedy.empty()) << info.name;
     EXPECT_EQ(kind_named(info.name), info.kind);
     EXPECT_EQ(&info_of(info.kind), &info);
   }
