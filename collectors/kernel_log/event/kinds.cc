@@ -98,7 +98,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "reduce what runs in it"),
     kind(EventKind::kOomKillInfo, "oom_kill_info", Group::kOom, kInfo,
          "19c1026cdc2d442aa81dfb4071e3dc15", {"comm", "constraint"},
-         "a control group reached its own limit; the machine need not be short of memory",
+         "what the OOM killer chose and on whose behalf; of a control group, the machine need not "
+         "be short of memory",
          "`jetmem top` shows the largest holders"),
     kind(EventKind::kOomReaper, "oom_reaper", Group::kOom, kInfo,
          "1c0d8a176f3d41e08d6fbba2c4c91bb9", {"comm"},
@@ -209,7 +210,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "read /sys/kernel/debug/kmemleak for the caller"),
     kind(EventKind::kZramError, "zram_error", Group::kSwap, kError,
          "38fb25477d6c4beaad327a33a6a589ad", {"err"},
-         "a swapped-out page is lost: the process that needs it will be killed",
+         "zram found no memory for its own pool: the page stays in RAM, so nothing is lost, but "
+         "swapping out gives no relief",
          "free memory: `jetmem top` shows the largest holders"),
     kind(EventKind::kSwapError, "swap_error", Group::kSwap, kError,
          "f4e48d0cc3d6456a9c5ba688b0e7feac", {"dev", "op"},
