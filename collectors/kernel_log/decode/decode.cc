@@ -12,9 +12,11 @@ namespace jetmem::kernel_log {
 namespace {
 
 constexpr std::array kFamilies{
-    &kSmmu,      &kMemoryController, &kGpu,         &kHost1x, &kOom,     &kAllocation, &kCma,
-    &kDmaMemory, &kUserSpaceNvmap,   &kMemoryError, &kSwap,   &kThermal, &kStall,      &kCamera,
-    &kRateLimit};
+    &kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom, &kAllocation, &kReservedMemory,
+    &kCma, &kDmaMemory, &kNvmap, &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
+    &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock, &kFirmware, &kRateLimit,
+    // By words alone: when no other knows the line.
+    &kDriverMemory};
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 

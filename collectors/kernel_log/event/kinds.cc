@@ -22,8 +22,9 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
 
     kind(EventKind::kSmmuContextFault, "smmu_context_fault", Group::kDma, kError,
          "fbed3c82e65d40edaf86e7db6e1d20e3", {"dev", "client", "fault", "rw"},
-         "usually a buffer freed while a device still used it, or a device that was given an "
-         "address nobody mapped",
+         "of a translation fault, usually a buffer freed while a device still used it, or an "
+         "address nobody mapped; other faults (external, permission, TLB) point at configuration "
+         "or hardware",
          "update the driver or program of the named client; `jetmem events` shows what ran before"),
     kind(EventKind::kSmmuGlobalFault, "smmu_global_fault", Group::kDma, kError,
          "14f6d8cc6998489697087d68daa6a12b", {"dev", "client", "fault"},
@@ -32,8 +33,9 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "give the device its iommus entry in the device tree, or disable the device"),
     kind(EventKind::kSmmuV3Event, "smmu_v3_event", Group::kDma, kError,
          "a99f0860f98b4f6d893ac4e33e2b316e", {"dev", "client", "name", "rw"},
-         "usually a buffer freed while a device still used it, or a device that was given an "
-         "address nobody mapped",
+         "of F_TRANSLATION, usually a buffer freed while a device still used it, or an address "
+         "nobody mapped; C_BAD_*, F_STE_FETCH, F_STREAM_DISABLED, F_WALK_EABT and conflicts point "
+         "at configuration or hardware",
          "update the driver or program of the named client; `jetmem events` shows what ran before"),
     kind(EventKind::kSmmuError, "smmu_error", Group::kDma, kError,
          "1eb5f38bb9254f069c7a3459fb17f705", {"dev", "error"},
@@ -111,7 +113,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "run `jetmem capture`; look for a kernel leak in `jetmem doctor`"),
     kind(EventKind::kPageAllocFailure, "page_alloc_failure", Group::kAllocation, kWarning,
          "eded8975246546bfb9894e7c57484b1a", {"comm", "order"},
-         "order 0 means memory ran out; order 3 and more usually means it is fragmented",
+         "of order 0, memory ran out, or only the reserve for callers that may not wait (atomic); "
+         "order 3 and more usually means it is fragmented",
          "raise vm.min_free_kbytes for atomic requests; run `jetmem doctor` for fragmentation"),
     kind(EventKind::kPageAllocStall, "page_alloc_stall", Group::kAllocation, kWarning,
          "ff5af87df7df4a44ace39727701bb09c", {"comm", "order"},
@@ -260,7 +263,7 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "check sensor, cable and clock; a memory remedy only if memory events stand beside it"),
     kind(EventKind::kCameraTimeout, "camera_timeout", Group::kCamera, kError,
          "a81efc1461c6438495fe9ace391ef16f", {"dev", "error"},
-         "no frame came in time: sensor, link, or the memory behind them",
+         "no frame or answer came in time: sensor, link, or the memory behind them",
          "check sensor, cable and device tree; a memory remedy only if memory events stand beside "
          "it"),
     kind(EventKind::kRatelimitSuppressed, "ratelimit_suppressed", Group::kNone, kInfo,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
+#include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/line/scan.h"
@@ -77,8 +79,11 @@ constexpr std::array kMessages{
     Message{"EOF timeout", kTimeout, "EOF timeout"},
 };
 
-constexpr std::array<std::string_view, 5> kOtherAnchors{
-    "[RCE] ", "_check_status (", "command: ", " UVC ", ": control failed, errno "};
+constexpr std::array<std::string_view, 16> kOtherAnchors{
+    "[RCE] ", "_check_status (", "command: ", " UVC ", ": control failed, errno ",
+    // Of the drivers whose messages are known by their words.
+    "capture", ".rtcpu", "-rtcpu", "tegra-vi", "-nvcsi", "tegra-video", "video4linux",
+    "bcm2835-v4l2", "camrtc", "-isp5 ", "-vi5 "};
 
 constexpr auto make_anchors() {
   std::array<std::string_view, kMessages.size() + kOtherAnchors.size()> anchors{};
@@ -229,6 +234,50 @@ Piece rce(Scan scan, Event& event) {
   return {.role = Role::kWhole};
 }
 
+bool is_camera(const DriverLine& line) {
+  if (is_driver(line,
+                {"tegra-camrtc", "tegra-capture", "tegra-vi4", "tegra-vi5", "tegra-video",
+                 "tegra-ivc-bus", "video4linux", "bcm2835-v4l2", "bcm2835-unicam", "rp1-cfe"})) {
+    return true;
+  }
+  constexpr std::array<std::string_view, 5> kParts{"-isp", "-vi5", "-nvcsi", "-rtcpu",
+                                                   "capture-vi"};
+  return contains_any(line.driver, kParts) || contains(line.dev, ".rtcpu") ||
+         contains(line.dev, "bcm2835-v4l2") || line.function.substr(0, 15) == "capture_common_";
+}
+
+// What the drivers of cameras say in their own words. Memory that they do not get is another
+// family's.
+Piece by_words(std::string_view text, Event& event) {
+  const DriverLine line = driver_line(text);
+  if (!line.has_head || !is_camera(line)) return {};
+  const Words words(line.text);
+  const bool memory = words.has_any({"alloc", "iova", "dma_", "no memory", "mapping", "mapped",
+                                     "pinned memory", "memory setup", "preserved"}) &&
+                      !words.has_any({"syncpt", "syncpoint", "invalid iova: ", "iovm"});
+  if (memory) return {};
+  const bool timeout = reports_timeout(words);
+  const bool error = reports_failure(words) ||
+                     words.has_any({"error", "invalid iova", "overrun", "corrupt"}) ||
+                     words.has("boot sync failed");
+  if (!timeout && !error) return {};
+  // A board without a camera prints these at each start.
+  if (words.has_any({"init failed", "-517", "defer", "no error", "probe", "not enabled",
+                     "find graph", "parse", "property", "endpoint", "icc_"})) {
+    return {};
+  }
+  const std::size_t end = line.text.find_first_of("!:");
+  start(event, timeout ? kTimeout : kError, line.dev.empty() ? line.driver : line.dev,
+        line.text.substr(0, std::min<std::size_t>(end, 60)));
+  set_if(event, "function", line.function);
+  if (line.dev.substr(0, 5) == "video" && end != std::string_view::npos) {
+    Scan scan(line.text.substr(end + 1));
+    if (line.text[end] == '!') take_natural(scan, event, "port");
+  }
+  event.set_text("text", line.text);
+  return {.role = Role::kWhole};
+}
+
 Piece decode_camera(std::string_view text, Event& event) {
   Scan scan(text);
   if (scan.literal("[RCE] ")) return rce(scan, event);
@@ -245,7 +294,8 @@ Piece decode_camera(std::string_view text, Event& event) {
     const Piece piece = rule(*line, event);
     if (piece.role != Role::kNothing) return piece;
   }
-  return {};
+  const Piece piece = by_words(text, event);
+  return piece.role != Role::kNothing && contains_any(text, kCameraAnchors) ? piece : Piece{};
 }
 
 void describe_camera(const Event& event, std::string& out) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/line/scan.h"
@@ -9,8 +10,16 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 5> kGpuAnchors{
-    "nvgpu: ", "NVRM: ", "mmu fault on engine ", "generated a mmu fault", "error notifier set to "};
+constexpr std::array<std::string_view, 8> kGpuAnchors{"nvgpu: ",
+                                                      "NVRM: ",
+                                                      "nvidia-uvm: ",
+                                                      "nvidia-modeset: ",
+                                                      "nvidia-drm: ",
+                                                      "mmu fault on engine ",
+                                                      "generated a mmu fault",
+                                                      "error notifier set to "};
+// From here on, of the older format.
+constexpr std::size_t kFirstOldAnchor = 5;
 
 struct Message {
   std::string_view dev;
@@ -27,7 +36,16 @@ bool take_nvgpu(std::string_view line, Message& out) {
   out.dev = scan.up_to(" \t");
   scan.blanks();
   out.function = scan.up_to(": \t");
-  if (!is_c_name(out.function) || !scan.literal(":") || !scan.number()) return false;
+  if (!is_c_name(out.function) || !scan.literal(":")) return false;
+  if (!scan.number()) {
+    // Without the line and the level, as some write it down.
+    if (!scan.literal(" ")) return false;
+    scan.blanks();
+    out.text = trim(scan.rest());
+    const Words words(out.text);
+    if (reports_failure(words) || words.has("invalid")) out.level = "ERR";
+    return !out.dev.empty() && !out.text.empty();
+  }
   scan.blanks();
   if (!scan.literal("[")) return false;
   out.level = scan.up_to("] ");
@@ -179,10 +197,15 @@ Piece dma_failure(const Message& message, Event& event) {
 }
 
 bool reports_no_memory(std::string_view text) {
-  constexpr std::array<std::string_view, 9> kPhrases{
-      "ailed to alloc",   "nable to alloc", "ould not alloc",    "annot alloc", "lloc failed",
-      "llocation failed", "ut of memory",   "not enough memory", "ENOMEM"};
-  return contains_any(text, kPhrases);
+  constexpr std::array<std::string_view, 16> kPhrases{
+      "ailed to alloc", "nable to alloc",    "ould not alloc",  "annot alloc",
+      "lloc failed",    "an't alloc",        "lloc failure",    "llocation failed",
+      "ut of memory",   "not enough memory", "ENOMEM",          "OOM ",
+      "oom: sz=",       "out of inst mem",   "out of hw chids", "NV_ERR_NO_MEMORY"};
+  // "PD-Alloc [C] Failed!", "Error in hw mmu fault buf [0] alloc"
+  const Words words(text);
+  return contains_any(text, kPhrases) ||
+         (words.has("alloc") && words.has_any({"fail", "error in", "not enough"}));
 }
 
 Piece known_text(const Message& message, Event& event) {
@@ -194,13 +217,48 @@ Piece known_text(const Message& message, Event& event) {
   return context_fault(message, event);
 }
 
+// Not the line of an ECC counter that could not be set up.
+bool reports_ecc(const Words& words) {
+  return words.has("ecc") && words.has_any({"uncorrected", "corrected", "ecc error",
+                                            "ecc interrupt", "ecc err", "parity"});
+}
+
+bool reports_hang(const Words& words) {
+  return reports_timeout(words) || words.has_any({"locked up", "probably locked", "gpu hang"});
+}
+
+EventKind kind_by_words(std::string_view text) {
+  const Words words(text);
+  if (reports_ecc(words)) return EventKind::kGpuEccError;
+  if (reports_no_memory(text)) return EventKind::kGpuAllocFailure;
+  if (words.has_any({"mmu fault", "mmu page fault", "mmu_page_fault", "mmu error"})) {
+    return EventKind::kGpuMmuFault;
+  }
+  if (reports_hang(words)) return EventKind::kGpuHang;
+  return EventKind::kGpuError;
+}
+
+void set_severity(std::string_view text, Event& event) {
+  const Words words(text);
+  if (words.has("uncorrected")) {
+    event.set_text("severity", "uncorrected");
+  } else if (words.has("corrected")) {
+    event.set_text("severity", "corrected");
+  }
+}
+
 Piece decode_nvgpu(const Message& message, Event& event) {
   // Printed at [INFO], yet a failure.
   if (contains(message.text, "DMA alloc FAILED")) return dma_failure(message, event);
   const Piece piece = known_text(message, event);
+  if (piece.role == Role::kNothing && contains(message.text, "memory leak")) {
+    start(event, EventKind::kBufferLeak, message);
+    event.set_text("text", message.text);
+    return kWhole;
+  }
   if (piece.role != Role::kNothing || message.level != "ERR") return piece;
-  const bool no_memory = reports_no_memory(message.text);
-  start(event, no_memory ? EventKind::kGpuAllocFailure : EventKind::kGpuError, message);
+  start(event, kind_by_words(message.text), message);
+  if (event.kind() == EventKind::kGpuEccError) set_severity(message.text, event);
   event.set_text("text", message.text);
   return kWhole;
 }
@@ -282,6 +340,23 @@ Piece decode_xid(Scan scan, Event& event) {
   return kWhole;
 }
 
+// Sets the kind by the words of a message of NVIDIA's drivers; false when they report no trouble.
+bool nvrm_error(std::string_view text, Event& event) {
+  const Words words(text);
+  EventKind kind = kind_by_words(text);
+  if (words.has("heartbeat timed out")) kind = EventKind::kFirmwareHang;
+  if (words.has("fatal error")) kind = EventKind::kGpuError;
+  const bool map = words.has("failed to map") || words.has("unable to map");
+  if (kind == EventKind::kGpuError && map) kind = EventKind::kDmaMapFailure;
+  const bool error = words.has_any({"rminitadapter failed", "fatal error", "fallen off the bus",
+                                    "rmshutdownadapter failed", "gpu lost", "gsp rm", "gsp-rm"}) &&
+                     (reports_failure(words) || words.has_any({"fatal", "lost", "off the bus"}));
+  if (kind == EventKind::kGpuError && !error) return false;
+  event.reset(kind);
+  if (kind == EventKind::kGpuEccError) set_severity(text, event);
+  return true;
+}
+
 Piece decode_nvrm(Scan scan, Event& event) {
   std::string_view gpu = scan.rest();
   if (scan.literal("GPU") && scan.number() && scan.literal(" ")) {
@@ -291,13 +366,38 @@ Piece decode_nvrm(Scan scan, Event& event) {
     gpu = {};
   }
   if (scan.literal("Xid (")) return decode_xid(scan, event);
-  const std::string_view all = scan.rest();
+  // "GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0xffff:2477)"
+  std::string_view pci;
+  if (scan.literal("GPU ")) {
+    pci = scan.up_to(" ");
+    if (!pci.empty() && pci.back() == ':') pci.remove_suffix(1);
+    if (!is_pci(pci)) return {};
+    scan.blanks();
+  }
+  const std::string_view all = trim(scan.rest());
   const auto function = scan.until(": ");
-  if (!function || !is_c_name(*function)) return {};
-  if (!contains(all, "[NV_ERR_NO_MEMORY]") && !contains(all, "can't alloc VA space")) return {};
-  event.reset(EventKind::kGpuAllocFailure);
+  const bool named = function && is_c_name(*function);
+  if (!nvrm_error(named ? trim(scan.rest()) : all, event)) return {};
   set_if(event, "dev", gpu);
-  event.set_text("function", *function);
+  set_if(event, "pci", pci);
+  if (named) event.set_text("function", *function);
+  set_if(event, "text", named ? trim(scan.rest()) : all);
+  return kWhole;
+}
+
+// "nvidia-uvm: uvm_gpu.c:2210 uvm_gpu_check_ecc_error[pid:2317] ECC error encountered, GPU ..."
+Piece decode_uvm(Scan scan, Event& event) {
+  const std::string_view all = scan.rest();
+  if (!nvrm_error(all, event)) return {};
+  const std::string_view file = scan.up_to(": ");
+  if (scan.literal(":") && scan.number() && scan.literal(" ")) {
+    const std::string_view function = scan.up_to("[( ");
+    if (is_c_name(function)) event.set_text("function", function);
+    if (scan.literal("[pid:")) take_natural(scan, event, "pid");
+    scan.up_to(" ");
+  } else {
+    scan = Scan(file.empty() ? scan.rest() : all);
+  }
   set_if(event, "text", trim(scan.rest()));
   return kWhole;
 }
@@ -305,10 +405,13 @@ Piece decode_nvrm(Scan scan, Event& event) {
 Piece decode_gpu(std::string_view text, Event& event) {
   Scan scan(text);
   if (scan.literal("NVRM: ")) return decode_nvrm(scan, event);
+  if (scan.literal("nvidia-uvm: ") || scan.literal("nvidia-modeset: ")) {
+    return decode_uvm(scan, event);
+  }
   Message message;
   if (take_nvgpu(text, message)) return decode_nvgpu(message, event);
   bool known = false;
-  for (std::size_t i = 2; i < kGpuAnchors.size(); ++i)
+  for (std::size_t i = kFirstOldAnchor; i < kGpuAnchors.size(); ++i)
     known = known || contains(text, kGpuAnchors[i]);
   if (known && take_gk20a(text, message)) return known_text(message, event);
   return {};
@@ -411,10 +514,21 @@ void describe_xid(const Event& event, std::string& out) {
   add_quote(out, event, "text", ", \"", "\"", 160);
 }
 
+void describe_ecc(const Event& event, std::string& out) {
+  out += "the GPU";
+  add_name(out, event, "dev", " ");
+  add_name(out, event, "pci", " ");
+  out += " found a memory error of its own (ECC)";
+  add_name(out, event, "severity", ", ");
+  add_name(out, event, "function", ", in ", {}, 60);
+  add_quote(out, event, "text", ", \"", "\"", 120);
+}
+
 void describe_gpu(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kGpuMmuFault) describe_fault(event, out);
   if (event.kind() == EventKind::kGpuError) describe_error(event, out);
   if (event.kind() == EventKind::kGpuAllocFailure) describe_alloc(event, out);
+  if (event.kind() == EventKind::kGpuEccError) describe_ecc(event, out);
   if (event.kind() == EventKind::kGpuXid) describe_xid(event, out);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/line/scan.h"
@@ -8,8 +9,19 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 3> kHost1xAnchors{
-    "stuck waiting ", "cdma_handle_timeout: timeout", "cdma_timeout_handler: timeout"};
+constexpr std::array<std::string_view, 9> kHost1xAnchors{"stuck waiting ",
+                                                         "cdma_handle_timeout: timeout",
+                                                         "cdma_timeout_handler: timeout",
+                                                         "stopping CDMA",
+                                                         "timed out",
+                                                         "timedout",
+                                                         "imeout",
+                                                         "time out",
+                                                         "not respond"};
+
+constexpr std::array<std::string_view, 12> kEngines{"host1x", "nvdla", "nvdec", "nvenc",
+                                                    "nvjpg",  ".vic",  "-vic",  ".ofa",
+                                                    "-ofa",   "pva",   "tsec",  "nvhost"};
 
 void set_number_after(Event& event, std::string_view name, std::string_view text,
                       std::string_view label, bool ends_line) {
@@ -78,11 +90,46 @@ Piece cdma(const DevLine& line, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// "cdma_stop: DMAPUT != DMAGET for channel 3, stopping CDMA", "nvhost_channel_map_with_vm: Timeout
+// while allocating channel", "15880000.nvdla0:nvhost_nvdla_flcn_isr: engine timeout detected"
+Piece engine(std::string_view text, Event& event) {
+  const DriverLine line = driver_line(text);
+  if (!line.has_head) return {};
+  const Words words(line.text);
+  const bool stops = contains(line.text, "stopping CDMA");
+  const bool unit = contains_any(line.dev, kEngines) || contains_any(line.driver, kEngines) ||
+                    line.function.substr(0, 7) == "nvhost_" ||
+                    line.function.substr(0, 7) == "host1x_";
+  const bool waits = reports_timeout(words) && unit &&
+                     !words.has_any({"falcon", "scrubbing", "boot", "alloc mem", "timeout set",
+                                     "allocating task"});
+  if (!stops && !waits) return {};
+  event.reset(EventKind::kHost1xTimeout);
+  set_if(event, "dev", line.dev);
+  set_if(event, "function", line.function);
+  event.set_text("text", line.text);
+  return {.role = Role::kWhole};
+}
+
 Piece decode_host1x(std::string_view text, Event& event) {
   const auto line = dev_line(text);
-  if (!line || line->driver.empty()) return {};
-  const Piece piece = cdma(*line, event);
-  return piece.role == Role::kNothing ? stuck(*line, event) : piece;
+  if (line && !line->driver.empty()) {
+    Piece piece = cdma(*line, event);
+    if (piece.role == Role::kNothing) piece = stuck(*line, event);
+    if (piece.role != Role::kNothing) return piece;
+  }
+  const Piece piece = engine(text, event);
+  return piece.role != Role::kNothing && contains_any(text, kHost1xAnchors) ? piece : Piece{};
+}
+
+// The lines print the values with each other's names: "HW thresh" is what the syncpoint reached,
+// "done" what was waited for.
+void complete_host1x(Event& event, Soc /*soc*/) {
+  const auto reached = event.number("thresh");
+  const auto awaited = event.number("done");
+  if (!reached || !awaited) return;
+  event.set_number("reached", *reached);
+  event.set_number("awaited", *awaited);
 }
 
 void describe_host1x(const Event& event, std::string& out) {
@@ -93,6 +140,8 @@ void describe_host1x(const Event& event, std::string& out) {
   if (waits) out += " for an engine that does not finish its work";
   add_number(out, event, "syncpt", ", syncpoint ");
   add_quote(out, event, "syncpt_name", " (", ")", 60);
+  add_number(out, event, "reached", ", at ");
+  add_number(out, event, "awaited", " of ");
   add_name(out, event, "dev", " of ");
 }
 
@@ -101,6 +150,7 @@ void describe_host1x(const Event& event, std::string& out) {
 const Family kHost1x{.name = "host1x",
                      .anchors = kHost1xAnchors,
                      .decode = decode_host1x,
-                     .describe = describe_host1x};
+                     .describe = describe_host1x,
+                     .complete = complete_host1x};
 
 }  // namespace jetmem::kernel_log

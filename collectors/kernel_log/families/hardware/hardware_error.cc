@@ -80,11 +80,25 @@ Piece edac_device(Scan scan, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// "0: could not look up page error address 1a2b3": an error was there, its place is not known.
+Piece edac_trouble(Scan scan, Event& event) {
+  event.reset(EventKind::kMemoryError);
+  if (!take_natural(scan, event, "mc") || !scan.literal(": ")) return {};
+  if (!scan.literal("could not look up page error address ") && !scan.literal("INTERNAL ERROR: ")) {
+    return {};
+  }
+  event.set_text("error", scan.rest());
+  return {.role = Role::kWhole};
+}
+
 Piece edac(std::string_view text, Event& event) {
   Scan scan(text);
   if (!scan.literal("EDAC ")) return {};
   event.reset(EventKind::kMemoryError);
-  if (scan.literal("MC")) return edac_controller(scan, event);
+  if (scan.literal("MC")) {
+    const Piece piece = edac_controller(scan, event);
+    return piece.role != Role::kNothing ? piece : edac_trouble(scan, event);
+  }
   if (scan.literal("DEVICE")) return edac_device(scan, event);
   return {};
 }
@@ -138,9 +152,30 @@ Piece ras(std::string_view text, Event& event) {
     event.set_text("source", *source);
     return {.role = Role::kOpens};
   }
+  // Xavier's Denver cores: "Machine check error in ROC:IOB:", "SYS:DPMU Machine Check Error:".
+  if (scan.literal("Machine check error in ")) {
+    const auto source = scan.until_last(":");
+    if (!source || !is_kernel_name(*source) || !scan.at_end()) return {};
+    event.set_text("source", *source);
+    return {.role = Role::kOpens};
+  }
+  if (Scan check = scan; const auto source = check.until(" Machine Check Error:")) {
+    if (!is_kernel_name(*source)) return {};
+    event.set_text("source", *source);
+    return {.role = Role::kOpens};
+  }
+  if (scan.literal("STAT: 0x") || scan.literal("ADDR: 0x")) {
+    const bool stat = contains(text, "STAT: ");
+    const auto digits = scan.hex();
+    if (!digits || !scan.at_end()) return {};
+    event.set_hex(stat ? "status" : "addr", parse_hex(*digits).value_or(0));
+    return {.role = Role::kFollows, .step = static_cast<std::uint8_t>(stat ? 1 : 6)};
+  }
   if (scan.literal("IERR = ")) return ras_code(scan, event, "ierr", 2);
   if (scan.literal("SERR = ")) return ras_code(scan, event, "serr", 3);
-  if (scan.literal("Uncorrectable (this is fatal)")) {
+  // "Overflow (there may be more errors) - Uncorrectable"
+  if (scan.literal("Overflow (there may be more errors) - ")) event.set_bool("overflow", true);
+  if (scan.literal("Uncorrectable") || scan.literal("Uncorrected (this is fatal)")) {
     event.set_text("severity", "Uncorrectable");
     return {.role = Role::kFollows, .step = 4};
   }
@@ -158,8 +193,64 @@ Piece ras(std::string_view text, Event& event) {
   return {.role = Role::kFollows, .step = 6, .last = true};
 }
 
+// "Kernel panic - not syncing: UE on any memory (csrow:0 ...)", "A57 CPU Memory Error on CPU 2 (A57
+// Core 1)", "CPU3: RAS: FHI 27 detected".
+Piece named_error(std::string_view text, Event& event) {
+  Scan scan(text);
+  event.reset(EventKind::kMemoryError);
+  const bool panic = scan.literal("Kernel panic - not syncing: ");
+  scan.literal("EDAC MC: ");
+  if (panic && scan.literal("UE ")) {
+    event.set_text("severity", "UE");
+    event.set_text("outcome", "panic");
+    if (scan.literal("on ")) set_if(event, "label", trim(scan.up_to("(")));
+    return {.role = Role::kWhole};
+  }
+  scan = Scan(text);
+  scan.blanks();
+  if (const auto core = scan.until(" CPU Memory Error on CPU ")) {
+    if (!is_kernel_name(*core) || !take_natural(scan, event, "cpu")) return {};
+    event.set_text("source", *core);
+    return {.role = Role::kWhole};
+  }
+  if (!scan.literal("CPU") || !take_natural(scan, event, "cpu")) return {};
+  if (!scan.literal(": RAS: FHI ") || !contains(scan.rest(), " detected")) return {};
+  event.set_text("source", "RAS");
+  return {.role = Role::kWhole};
+}
+
+// DRAM ECC of TX2i and Xavier: "dram-ecc: EMC_ECC_ERR_REQ = 0x00010203", four more registers, and
+// "dram-ecc: D.X.R.B.C.S.L:0.2.0x3f1a.5.0x1c0.0.0".
+Piece dram_ecc(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("dram-ecc: ")) return {};
+  event.reset(EventKind::kMemoryError);
+  event.set_text("source", "DRAM");
+  if (scan.literal("EMC_ECC_ERR_REQ = ")) {
+    if (!take_hex(scan, event, "status")) return {};
+    return {.role = Role::kOpens};
+  }
+  if (scan.literal("EMC_ECC_ERR_ADDR = ")) {
+    if (!take_hex(scan, event, "addr")) return {};
+    return {.role = Role::kFollows, .step = 1};
+  }
+  if (!scan.literal("D.X.R.B.C.S.L:")) return {};
+  set_if(event, "location", scan.up_to(" "));
+  return {.role = Role::kFollowsOrOpens, .step = 2, .last = true};
+}
+
 Piece serror(std::string_view text, Event& event) {
   Scan scan(text);
+  // L4T 4.9: "CPU1: SError detected, daif=140, spsr=0x40000045, mpidr=80000001, esr=bf000002"
+  if (scan.literal("CPU")) {
+    event.reset(EventKind::kMemoryError);
+    event.set_text("error", "SError");
+    if (!take_natural(scan, event, "cpu") || !scan.literal(": SError detected")) return {};
+    if (scan.past(" esr=")) {
+      if (const auto code = scan.hex()) event.set_hex("code", parse_hex(*code).value_or(0));
+    }
+    return {.role = Role::kWhole};
+  }
   // The second: up to 4.14.
   if (!scan.literal("SError Interrupt on CPU") &&
       !scan.literal("Bad mode in Error handler detected on CPU")) {
@@ -174,6 +265,11 @@ Piece serror(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
+bool is_software_fault(const Event& event) {
+  return contains(event.text("serr"), "software fault") ||
+         contains(event.text("ierr"), "software fault");
+}
+
 std::string times(std::int64_t count) {
   return count == 1 ? "once" : std::to_string(count) + " times";
 }
@@ -181,16 +277,20 @@ std::string times(std::int64_t count) {
 }  // namespace
 
 Piece decode_hardware_error(std::string_view text, Event& event) {
-  return first_piece({edac, ghes, ras, serror}, text, event);
+  return first_piece({edac, dram_ecc, ghes, ras, serror, named_error}, text, event);
 }
 
 void describe_hardware_error(const Event& event, std::string& out) {
   const std::string_view severity = event.text("severity");
   const auto count = event.number("count");
-  if (event.has("mc") || event.has("device")) {
-    out += severity == "CE" ? "a memory error was corrected" : "a memory error was not corrected";
+  if (event.has("mc") || event.has("device") || severity == "UE") {
+    out += event.has("name") ? "a cache error was " : "a memory error was ";
+    out += severity == "CE" ? "corrected" : severity == "UE" ? "not corrected" : "reported";
     if (count) out += ", " + times(*count);
     add_name(out, event, "label", ", in ");
+    add_name(out, event, "name", ", in cache ");
+    add_name(out, event, "instance", " of ");
+    if (event.text("outcome") == "panic") out += "; the kernel stopped (panic)";
   } else if (event.text("error") == "SError") {
     out += "an access of a CPU failed after it had gone on (SError)";
   } else if (event.text("source").empty()) {
@@ -199,7 +299,14 @@ void describe_hardware_error(const Event& event, std::string& out) {
     add_quote(out, event, "severity", " (", ")");
     add_name(out, event, "section_type", ", section ");
   } else {
-    out += "the CPUs' error records report ";
+    // The program or driver addressed what is not there: no memory is broken.
+    const bool software = is_software_fault(event);
+    out += software ? "an access to an address that is not there is reported by the error records"
+                    : "the error records report ";
+    if (software) {
+      add_name(out, event, "source", " of ");
+      return;
+    }
     out += severity == "Correctable" ? "a corrected error" : "an error";
     if (severity == "Uncorrectable") out += " that was not corrected";
     add_name(out, event, "source", " in ");

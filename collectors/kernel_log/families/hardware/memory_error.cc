@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages that err, as the kernel deals with them (mm/memory-failure.c); damaged bookkeeping (mm,
 // lib/list_debug.c); kmemleak. What hardware and firmware report is in hardware_error.cc.
+#include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/hardware/memory_error_parts.h"
@@ -8,7 +9,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 22> kMemoryErrorAnchors{
+constexpr std::array<std::string_view, 33> kMemoryErrorAnchors{
     "EDAC MC",
     "EDAC DEVICE",
     "[Hardware Error]: ",
@@ -19,10 +20,21 @@ constexpr std::array<std::string_view, 22> kMemoryErrorAnchors{
     "Status = 0x",
     "IERR = ",
     "SERR = ",
-    "Uncorrectable (this is fatal)",
+    "Uncorrect",
+    "ADDR: 0x",
+    "Kernel panic - not syncing: ",
+    "Soft-offlining pfn: ",
+    "oft-offlining ",
+    "dram-ecc: ",
+    "Machine check error in ",
+    "Machine Check Error:",
+    " Memory Error on CPU ",
+    "RAS: FHI ",
+    "STAT: 0x",
     "Correctable Error",
     "ADDR = 0x",
     "SError Interrupt on CPU",
+    ": SError detected",
     "Bad mode in Error handler",
     "BUG: Bad page ",
     "BUG: Bad rss-counter ",
@@ -33,9 +45,38 @@ constexpr std::array<std::string_view, 22> kMemoryErrorAnchors{
     " new suspected memory leaks",
 };
 
+// "Kernel panic - not syncing: Memory failure on page 1a2b3", "Memory failure: buffer overflow when
+// queuing memory failure at 0x1a2b3", "Memory failure: Out of memory while machine check handling",
+// "RAS: Soft-offlining pfn: 0x1a2b3".
+Piece other_failure(std::string_view text, Event& event) {
+  Scan scan(text);
+  event.reset(EventKind::kMemoryError);
+  if (scan.literal("Kernel panic - not syncing: Memory failure on page ")) {
+    const auto pfn = scan.hex();
+    if (!pfn) return {};
+    event.set_hex("pfn", parse_hex(*pfn).value_or(0));
+    event.set_text("outcome", "panic");
+    return {.role = Role::kWhole};
+  }
+  if (scan.literal("RAS: Soft-offlining pfn: ") || scan.literal("Soft-offlining pfn: ")) {
+    if (!take_hex(scan, event, "pfn")) return {};
+    event.set_bool("soft_offline", true);
+    return {.role = Role::kWhole};
+  }
+  if (!scan.literal("Memory failure: ")) return {};
+  if (scan.rest().substr(0, 16) != "buffer overflow " &&
+      scan.rest().substr(0, 21) != "Out of memory while m") {
+    return {};
+  }
+  event.set_text("error", scan.rest());
+  if (scan.past(" at ")) take_hex(scan, event, "pfn");
+  return {.role = Role::kWhole};
+}
+
 // Behind "Memory failure: 0x12345: "; the older form is "MCE 0x12345: dirty LRU page recovery: ".
 Piece failure(std::string_view text, Event& event) {
   Scan scan(text);
+  if (const Piece piece = other_failure(text, event); piece.role != Role::kNothing) return piece;
   if (!scan.literal("Memory failure: ") && !scan.literal("MCE ")) return {};
   if (scan.rest().substr(0, 2) != "0x") return {};
   event.reset(EventKind::kMemoryError);
@@ -50,6 +91,17 @@ Piece failure(std::string_view text, Event& event) {
     return {.role = Role::kWhole};
   }
   if (named) return {};
+  // "unhandlable page.", "Unknown page state", "failed to unmap page (folio mapcount=2)"
+  const bool signals = scan.rest().substr(0, 8) == "Sending " ||
+                       scan.rest().substr(0, 8) == "Killing " ||
+                       scan.rest().substr(0, 17) == "forcibly killing ";
+  if (const Words words(scan.rest());
+      !signals &&
+      (reports_failure(words) || words.has_any({"unhandlable page", "unknown page state",
+                                                "not recovered", "still referenced"}))) {
+    event.set_text("error", scan.rest());
+    return {.role = Role::kWhole};
+  }
   if (scan.literal("already hardware poisoned")) {
     event.set_text("error", "already hardware poisoned");
     return {.role = Role::kWhole};
@@ -164,7 +216,13 @@ void describe_failure(const Event& event, std::string& out) {
   if (event.has("comm")) {
     out += process_in_words(event) + " was signalled or killed: a page it used is broken";
   } else if (event.has("soft_offline")) {
-    out += "a page that errs often could not be taken out of use";
+    out += event.has("error") ? "a page that errs often could not be taken out of use"
+                              : "a page that errs often is taken out of use";
+  } else if (event.text("outcome") == "panic") {
+    out += "a page of memory is broken and the kernel stopped (panic)";
+  } else if (event.has("error") && event.text("error") != "already hardware poisoned") {
+    out += "a broken page could not be taken out of use";
+    add_quote(out, event, "error", ", \"", "\"", 80);
   } else if (event.has("error")) {
     out += "a page that is known to be broken was met again";
   } else {
@@ -177,7 +235,7 @@ void describe_failure(const Event& event, std::string& out) {
 void describe_memory_error(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kMemoryError:
-      if (event.has("pfn")) {
+      if (event.has("pfn") || (event.has("error") && event.size() == 1)) {
         describe_failure(event, out);
       } else {
         describe_hardware_error(event, out);

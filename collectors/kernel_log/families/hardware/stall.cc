@@ -119,6 +119,16 @@ Piece rcu_stall(Scan scan, Event& event) {
 // "rcu: \t(t=5250 jiffies g=8 q=5)" or "rcu: \t(detected by 1, t=5252 jiffies, ...)".
 Piece rcu_detail(Scan scan, Event& event) {
   scan.blanks();
+  while (scan.literal("\\x09")) scan.blanks();
+  // "Unless rcu_preempt kthread gets sufficient CPU time, OOM is now expected behavior."
+  if (scan.literal("Unless ")) {
+    const std::string_view flavour = scan.up_to(" ");
+    if (flavour.substr(0, 3) != "rcu" || !contains(scan.rest(), "OOM is now expected")) return {};
+    event.reset(EventKind::kRcuStall);
+    event.set_text("flavour", flavour);
+    event.set_bool("starved", true);
+    return {.role = Role::kFollowsOrOpens, .step = 3, .last = true};
+  }
   if (const std::string_view cpu = scan.up_to("-:("); parse_u64(cpu)) {
     if (!scan.literal("-") || !scan.past(": (")) return {};
     event.reset(EventKind::kRcuStall);

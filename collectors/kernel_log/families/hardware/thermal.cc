@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/line/scan.h"
@@ -8,9 +9,19 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 6> kThermalAnchors{
-    "critical temperature reached", "HARDWARE PROTECTION ",    "soctherm: OC ALARM ",
-    "above threshold, cpu clock ",  "Under-voltage detected!", "Undervoltage detected!"};
+constexpr std::array<std::string_view, 13> kThermalAnchors{"critical temperature reached",
+                                                           "HARDWARE PROTECTION ",
+                                                           "OC ALARM ",
+                                                           "above threshold, cpu clock ",
+                                                           "Under-voltage detected!",
+                                                           "Undervoltage detected!",
+                                                           " cooling state: ",
+                                                           "Temp Alarm",
+                                                           "Temp Shutdown",
+                                                           "temp alarm",
+                                                           "get temperature, disabling",
+                                                           "with critical trip point",
+                                                           "temperature is too high"};
 
 // "thermal thermal_zone0: critical temperature reached (105 C), shutting down", and since 5.16
 // "thermal thermal_zone0: cpu-thermal: critical temperature reached, shutting down"
@@ -91,7 +102,51 @@ Piece undervoltage(std::string_view dev, Scan scan, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// "thermal cooling_device12: hot-surface-alert cooling state: 0 -> 1": the surface is hot. Back to
+// 0 it is not.
+Piece cooling_state(const DevLine& line, Event& event) {
+  Scan scan(line.text);
+  const auto name = scan.until(" cooling state: ");
+  if (!name || !is_kernel_name(*name) || !contains(*name, "alert")) return {};
+  const auto from = scan.number();
+  if (!from || !scan.literal(" -> ")) return {};
+  const auto to = scan.number();
+  if (!to || *to <= *from) return {};
+  event.reset(EventKind::kThermal);
+  event.set_text("dev", line.dev);
+  event.set_text("trip", *name);
+  event.set_number("state", *to);
+  return {.role = Role::kWhole};
+}
+
+// "max77851-thermal max77851-thermal.0.auto: Junction Temp Alarm1(105C) occurred", "thermal
+// thermal_zone4: Unable to get temperature, disabling!", "soctherm: Ignored unexpected OC ALARM
+// 0x00000004"
+Piece other_alarm(std::string_view text, Event& event) {
+  const DriverLine line = driver_line(text);
+  if (!line.has_head) return {};
+  const Words words(line.text);
+  const bool alarm = words.has_any({"temp alarm", "temp shutdown", "temperature is too high"}) &&
+                     words.has_any({"occurred", "too high", "triggered"});
+  const bool blind = words.has_any(
+      {"unable to get temperature, disabling", "disabled thermal zone with critical trip point"});
+  const bool current = line.driver == "soctherm" && words.has("unexpected oc alarm");
+  if (!alarm && !blind && !current) return {};
+  event.reset(EventKind::kThermal);
+  set_if(event, line.driver == "thermal" ? "zone" : "dev", line.dev);
+  event.set_text("trip", blind ? "sensor failed" : current ? "oc_alarm" : "alarm");
+  event.set_text("reason", line.text);
+  return {.role = Role::kWhole};
+}
+
+Piece known_form(std::string_view text, Event& event);
+
 Piece decode_thermal(std::string_view text, Event& event) {
+  const Piece piece = first_piece({known_form, other_alarm}, text, event);
+  return piece.role != Role::kNothing && contains_any(text, kThermalAnchors) ? piece : Piece{};
+}
+
+Piece known_form(std::string_view text, Event& event) {
   Scan scan(text);
   if (scan.literal("reboot: HARDWARE PROTECTION ")) return protection(scan, event);
   if (scan.literal("soctherm: OC ALARM ")) return over_current(scan, event);
@@ -102,7 +157,10 @@ Piece decode_thermal(std::string_view text, Event& event) {
   }
   const auto line = dev_line(text);
   if (!line || line->driver.empty()) return {};
-  if (line->driver == "thermal") return critical(*line, event);
+  if (line->driver == "thermal") {
+    const Piece piece = cooling_state(*line, event);
+    return piece.role != Role::kNothing ? piece : critical(*line, event);
+  }
   return undervoltage(line->dev, Scan(line->text), event);
 }
 
@@ -112,6 +170,15 @@ void describe_thermal(const Event& event, std::string& out) {
   if (trip == "oc_alarm") {
     out += "the SoC reports over-current or under-voltage and slows down";
     add_name(out, event, "oc_status", ", status ");
+  } else if (trip == "sensor failed") {
+    out += "a temperature sensor failed";
+    add_name(out, event, "zone", ", ");
+    add_quote(out, event, "reason", ", \"", "\"", 80);
+  } else if (trip == "alarm" || event.has("state")) {
+    out += "a temperature alarm was raised";
+    add_name(out, event, "dev", " by ");
+    add_quote(out, event, "reason", " (", ")", 80);
+    if (event.has("state")) add_name(out, event, "trip", ", ");
   } else if (trip == "undervoltage") {
     out += "the supply voltage is too low";
     add_name(out, event, "status", ", status ");

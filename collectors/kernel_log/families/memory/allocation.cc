@@ -6,7 +6,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 8> kAllocationAnchors{
+constexpr std::array<std::string_view, 9> kAllocationAnchors{
     ": page allocation failure",
     ": page allocation stalls for ",
     ": Unable to allocate memory on ",
@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 8> kAllocationAnchors{
     "vmalloc size ",
     "vmalloc: allocation failure",
     " for size ",
+    "kmem_cache_create",
 };
 
 // ", mode:0x2084020(GFP_ATOMIC|__GFP_COMP), nodemask=(null),cpuset=/,mems_allowed=0", of which the
@@ -58,6 +59,12 @@ Piece page_failure(std::string_view text, Event& event) {
   if (!set_order(scan, event)) return {};
   // Kernels before 4.4 end the line with the bare mask.
   if (!set_mode(scan, event, true)) return {};
+  // Who may not sleep gets nothing as soon as the reserve is used up; 0x20 is GFP_ATOMIC
+  // before 4.4.
+  if (contains(scan.rest(), "(GFP_ATOMIC") || contains(scan.rest(), "(GFP_NOWAIT") ||
+      scan.rest() == ", mode:0x20") {
+    event.set_bool("atomic", true);
+  }
   return {.role = Role::kWhole};
 }
 
@@ -99,6 +106,21 @@ Piece slab_cache(std::string_view text, Event& event) {
   event.set_text("cache", *cache);
   if (!take_count(scan, event, "object_size") || !scan.literal(", ")) return {};
   return {.role = Role::kFollows, .step = 1, .last = true};
+}
+
+// "__kmem_cache_create_args(nvmap_handle_sgt) failed with error -12", "kmem_cache_create(x) failed
+// with error -12"
+Piece new_cache(std::string_view text, Event& event) {
+  Scan scan(text);
+  scan.literal("__");
+  if (!scan.literal("kmem_cache_create") || !scan.past("(")) return {};
+  const auto cache = scan.until(") failed with error ");
+  if (!cache || !is_kernel_words(*cache)) return {};
+  event.reset(EventKind::kSlabAllocFailure);
+  event.set_text("cache", *cache);
+  if (!take_number(scan, event, "errno")) return {};
+  constexpr std::int64_t kNoMemory = -12;
+  return event.number("errno") == kNoMemory ? Piece{.role = Role::kWhole} : Piece{};
 }
 
 // No room in the address range: the error line of the process that asked comes next.
@@ -173,8 +195,9 @@ Piece vmalloc_old(std::string_view text, Event& event) {
 
 Piece decode_allocation(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  return first_piece({page_failure, page_stall, slab, slab_cache, vmap, vmalloc_error, vmalloc_old},
-                     text, event);
+  return first_piece(
+      {page_failure, page_stall, slab, slab_cache, new_cache, vmap, vmalloc_error, vmalloc_old},
+      text, event);
 }
 
 void describe_allocation(const Event& event, std::string& out) {
@@ -206,7 +229,10 @@ void describe_allocation(const Event& event, std::string& out) {
       out += event.has("comm") ? process_in_words(event) : "the kernel";
       out += " got no ";
       if (size) out += size_in_words((*size + 1023) / 1024) + " of ";
-      out += "kernel address space (vmalloc)";
+      // There was room in the address range, but no memory to fill it with.
+      out += contains(event.text("error"), "allocate pages") || event.has("allocated")
+                 ? "memory (vmalloc)"
+                 : "kernel address space (vmalloc)";
       break;
     default:
       break;

@@ -10,9 +10,9 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 5> kCmaAnchors{"alloc failed, req-size: ", " free of ",
-                                                      "number of available pages: ", "cma: range ",
-                                                      "alloc_contig_range"};
+constexpr std::array<std::string_view, 6> kCmaAnchors{
+    "alloc failed, req-size: ",    " free of ",   "Console: switching to colour frame buffer",
+    "number of available pages: ", "cma: range ", "alloc_contig_range"};
 
 // Of each range of an area, until the event is complete.
 constexpr std::string_view kRangeLargest = "range_largest";
@@ -161,13 +161,47 @@ Piece busy(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// "Console: switching to colour frame buffer device 240x67": the console's characters are 8 by 16
+// pixels. A Raspberry Pi asks CMA for its frame buffer first and takes the GPU's memory when it is
+// refused: when the console comes up, nothing is missing.
+constexpr std::string_view kFramePixels = "frame_pixels";
+
+Piece frame_buffer(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("Console: switching to colour frame buffer device ")) return {};
+  const auto columns = scan.number();
+  if (!columns || !scan.literal("x")) return {};
+  const auto rows = scan.number();
+  constexpr std::int64_t kMost = 4096;
+  if (!rows || *columns <= 0 || *rows <= 0 || *columns > kMost || *rows > kMost) return {};
+  event.reset(EventKind::kCmaAllocFailure);
+  event.set_number(kFramePixels, *columns * 8 * *rows * 16);
+  event.set_bool("harmless", true);
+  return {.role = Role::kFollows, .step = 3, .last = true};
+}
+
+// The refused pages are those of a frame of 2 or 4 bytes a pixel; the last rows of the screen have
+// no characters.
+bool joins_cma(const Event& open, const Event& part) {
+  const auto pixels = part.number(kFramePixels);
+  if (!pixels) return true;
+  const auto pages = open.number("pages");
+  if (!pages) return false;
+  for (const std::int64_t bytes : {2, 4}) {
+    const std::int64_t frame = *pixels * bytes / 4096;
+    if (*pages >= frame && *pages <= frame + frame / 16 + 1) return true;
+  }
+  return false;
+}
+
 Piece decode_cma(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  return first_piece({failure, pages, busy}, text, event);
+  return first_piece({failure, pages, busy, frame_buffer}, text, event);
 }
 
 // The longest run of all ranges, unless one was lost or cut off: then they do not add up.
 void complete_cma(Event& event, Soc /*soc*/) {
+  event.remove(kFramePixels);
   if (!event.has(kRangeLargest)) return;
   event.remove(Event::kListCut);  // of a list that nobody gets to see
   std::uint64_t largest = 0;
@@ -197,6 +231,7 @@ void describe_failure(const Event& event, std::string& out) {
     out += "; " + std::to_string(*free) + " were free";
     if (largest) out += ", the longest run " + std::to_string(*largest);
   }
+  if (event.has("harmless")) out += "; the frame buffer came up without them";
 }
 
 void describe_cma(const Event& event, std::string& out) {
@@ -212,6 +247,7 @@ const Family kCma{.name = "cma",
                   .anchors = kCmaAnchors,
                   .decode = decode_cma,
                   .describe = describe_cma,
-                  .complete = complete_cma};
+                  .complete = complete_cma,
+                  .joins = joins_cma};
 
 }  // namespace jetmem::kernel_log

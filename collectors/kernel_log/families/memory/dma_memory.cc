@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for devices: DMA buffers (kernel/dma, drivers), bounce buffers (swiotlb) and the kernel's
-// part of nvmap. Contiguous areas are in cma.cc.
+// Memory for devices: DMA buffers (kernel/dma, drivers) and bounce buffers (swiotlb). Contiguous
+// areas are in cma.cc, nvmap in nvmap.cc, what drivers word in their own way in driver_memory.cc.
 #include <array>
 
 #include "collectors/kernel_log/families/common/line_parts.h"
@@ -9,7 +9,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 14> kDmaMemoryAnchors{
+constexpr std::array<std::string_view, 11> kDmaMemoryAnchors{
     " of size ",
     "failed to allocate buffer with size ",
     "Failed to allocate buffer with size ",
@@ -20,10 +20,7 @@ constexpr std::array<std::string_view, 14> kDmaMemoryAnchors{
     "dma_alloc_coherent() failed",
     "swiotlb buffer is full",
     "Out of SW-IOMMU space for ",
-    "nvmap_",
-    "nvmap nvmap: ",
-    "nvmap: ",
-    "failed to alloc mem of size (",
+    "allocate SWIOTLB buffer",
 };
 
 // "[drm:vc4_bo_create [vc4]] *ERROR* ", "[drm] "
@@ -154,6 +151,14 @@ Piece swiotlb(std::string_view text, Event& event) {
     }
     return {.role = Role::kWhole};
   }
+  // "xhci_hcd 0001:01:00.0: Can not allocate SWIOTLB buffer earlier and can't now provide you with
+  // the DMA bounce buffer"
+  if (const auto before = scan.until("Can not allocate SWIOTLB buffer earlier")) {
+    if (!ends_a_prefix(*before)) return {};
+    event.reset(EventKind::kSwiotlbFull);
+    set_if(event, "dev", device_before(*before));
+    return {.role = Role::kWhole};
+  }
   const auto before = scan.until("swiotlb buffer is full");
   if (!before || !ends_a_prefix(*before)) return {};
   event.reset(EventKind::kSwiotlbFull);
@@ -170,32 +175,6 @@ Piece swiotlb(std::string_view text, Event& event) {
   const auto used = scan.number();
   if (!used || *used < 0 || (slots && !scan.literal(" (slots)"))) return {.role = Role::kWhole};
   event.set_number("used", *used);
-  return {.role = Role::kWhole};
-}
-
-// "nvmap_heap_init: ..." (the function in front), or "nvmap nvmap: ..." of dev_err(). Its wordings
-// are many; what they share are a word for memory and one for failure.
-Piece nvmap(std::string_view text, Event& event) {
-  Scan scan(text);
-  std::string_view function;
-  if (scan.literal("nvmap nvmap: ") || scan.literal("nvmap: ")) {
-    if (scan.rest().substr(0, 6) == "nvmap_") function = scan.up_to(": ");
-  } else if (text.substr(0, 6) == "nvmap_") {
-    function = scan.up_to(": ");
-  } else {
-    return {};
-  }
-  if (!function.empty() && !scan.literal(":")) return {};
-  scan.blanks();
-  const std::string_view message = scan.rest();
-  constexpr std::array<std::string_view, 4> kMemory{"alloc", "memory", "Alloc", "Memory"};
-  constexpr std::array<std::string_view, 10> kFailure{
-      "fail",      "Fail",      "out of memory", "Out of memory", "no memory",
-      "unable to", "Unable to", "cannot ",       "Cannot ",       "insufficient"};
-  if (!contains_any(message, kMemory) || !contains_any(message, kFailure)) return {};
-  event.reset(EventKind::kNvmap);
-  set_if(event, "function", function);
-  event.set_text("error", message);
   return {.role = Role::kWhole};
 }
 
@@ -219,24 +198,9 @@ Piece worded_by_driver(std::string_view text, Event& event) {
   return dma_event(event, dev, size);
 }
 
-// Of a carveout: "DRIVER HEAP: failed to alloc mem of size (4096)"
-Piece nvmap_heap(std::string_view text, Event& event) {
-  Scan scan(text);
-  const auto before = scan.until("failed to alloc mem of size (");
-  if (!before || !ends_a_prefix(*before)) return {};
-  const std::string_view dev = device_before(*before);
-  std::optional<std::int64_t> size;
-  if (!is_kernel_name(dev) || !take_size(scan, size) || !scan.literal(")")) return {};
-  event.reset(EventKind::kNvmap);
-  event.set_text("dev", dev);
-  if (size) event.set_number("size", *size);
-  return {.role = Role::kWhole};
-}
-
 Piece decode_dma_memory(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  return first_piece({driver_dma, core_dma, swiotlb, nvmap, worded_by_driver, nvmap_heap}, text,
-                     event);
+  return first_piece({driver_dma, core_dma, swiotlb, worded_by_driver}, text, event);
 }
 
 void describe_dma_memory(const Event& event, std::string& out) {
@@ -261,15 +225,6 @@ void describe_dma_memory(const Event& event, std::string& out) {
       }
       break;
     }
-    case EventKind::kNvmap:
-      // Also of the user space library, whose events have neither.
-      if (event.has("error")) out += "nvmap did not get memory for a GPU or multimedia buffer";
-      if (event.has("dev")) {
-        out += "nvmap's heap ";
-        out += name_in_words(event.text("dev")) + " had no ";
-        out += amount + "memory for a GPU or multimedia buffer";
-      }
-      break;
     default:
       break;
   }

@@ -10,7 +10,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 10> kOomAnchors{
+constexpr std::array<std::string_view, 11> kOomAnchors{
     " invoked oom-killer: ",
     "Kill process ",
     "Killed process ",
@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 10> kOomAnchors{
     "oom_reaper: unable to reap ",
     " and no killable process",
     "System is deadlocked on memory",
+    "panic_on_oom is enabled",
     " killed as a result of limit of ",
     "Memory limit reached of cgroup ",
 };
@@ -246,6 +247,12 @@ Piece no_victim(std::string_view text, Event& event) {
   const bool panic = scan.literal("Kernel panic - not syncing: ");
   event.reset(EventKind::kOomNoVictim);
   if (panic) event.set_bool("panic", true);
+  // "Out of memory: system-wide panic_on_oom is enabled"
+  if (panic && scan.literal("Out of memory: ") &&
+      contains(scan.rest(), "panic_on_oom is enabled")) {
+    event.set_bool("panic_on_oom", true);
+    return {.role = Role::kWhole};
+  }
   if (scan.literal("Out of memory and no killable process")) return {.role = Role::kOpens};
   if (!scan.literal("System is deadlocked on memory")) return {};
   event.set_bool("deadlocked", true);
@@ -340,6 +347,10 @@ void describe_oom(const Event& event, std::string& out) {
       describe_reaper(event, out);
       break;
     case EventKind::kOomNoVictim:
+      if (event.has("panic_on_oom")) {
+        out += "memory ran out and the kernel stopped (panic), as vm.panic_on_oom asks";
+        break;
+      }
       out += "memory ran out, and there was no process left to kill";
       if (event.boolean("panic").value_or(false)) {
         out += "; the kernel stopped (panic)";

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swap devices (mm/page_io.c, mm/swapfile.c) and compressed RAM as one (drivers/block/zram).
+#include <array>
+
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 7> kSwapAnchors{
+constexpr std::array<std::string_view, 15> kSwapAnchors{
     "-error on swap-device",
     " on dio swapfile (",
     " swap file entry ",
@@ -14,6 +16,14 @@ constexpr std::array<std::string_view, 7> kSwapAnchors{
     "Decompression failed! err=",
     "Compression failed! err=",
     "Error allocating memory for compressed page: ",
+    "Bad swap ",
+    "Unused swap ",
+    "find swap-space signature",
+    "Swap area shorter than signature",
+    "swapfile has holes",
+    "zswap: ",
+    "swap is disabled",
+    "Unable to allocate temp memory",
 };
 
 // "Read-error on swap-device (253:0:2688896)", and bare for a swap file on a network.
@@ -75,6 +85,42 @@ Piece bad_entry(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// "Bad swap file entry 058000f0", of kernels that print no function.
+Piece bare_entry(std::string_view text, Event& event) {
+  Scan scan(text);
+  const std::string_view what = scan.rest();
+  if (!scan.literal("Bad swap ") && !scan.literal("Unused swap ")) return {};
+  if (!scan.literal("file entry ") && !scan.literal("offset entry ")) return {};
+  const std::size_t length = what.size() - scan.rest().size() - 1;
+  const auto entry = scan.hex();
+  if (!entry) return {};
+  event.reset(EventKind::kSwapError);
+  event.set_text("op", "entry");
+  event.set_text("error", what.substr(0, length));
+  event.set_text("entry", *entry);
+  return {.role = Role::kWhole};
+}
+
+// Swap that could not be turned on: "Unable to find swap-space signature", "swapon: swapfile has
+// holes", "zswap: alloc failed, zswap disabled for swap type 0".
+Piece not_turned_on(std::string_view text, Event& event) {
+  Scan scan(text);
+  const bool zswap = scan.literal("zswap: ");
+  scan.literal("swapon: ");
+  constexpr std::array<std::string_view, 4> kTexts{
+      "Unable to find swap-space signature", "Swap area shorter than signature",
+      "swapfile has holes", "Not enough memory for swap heads, swap is disabled"};
+  bool known = zswap && (contains(scan.rest(), "failed") || contains(scan.rest(), "disabled for"));
+  for (const std::string_view begin : kTexts) {
+    known = known || scan.rest().substr(0, begin.size()) == begin;
+  }
+  if (!known) return {};
+  event.reset(EventKind::kSwapError);
+  event.set_text("op", "swapon");
+  event.set_text("error", scan.rest());
+  return {.role = Role::kWhole};
+}
+
 Piece zram(std::string_view text, Event& event) {
   Scan scan(text);
   scan.literal("zram: ");
@@ -82,6 +128,11 @@ Piece zram(std::string_view text, Event& event) {
   if (scan.literal("Error allocating memory for compressed page: ")) {
     if (!take_number(scan, event, "page") || !scan.literal(", size=")) return {};
     take_number(scan, event, "size");
+    return {.role = Role::kWhole};
+  }
+  // Up to 4.x, for a page that was written only in part.
+  if (scan.literal("Unable to allocate temp memory")) {
+    event.set_text("op", "write");
     return {.role = Role::kWhole};
   }
   const bool out = scan.literal("Decompression");
@@ -95,7 +146,8 @@ Piece zram(std::string_view text, Event& event) {
 
 Piece decode_swap(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  return first_piece({io_error, file_error, zram, bad_entry}, text, event);
+  return first_piece({io_error, file_error, zram, bare_entry, bad_entry, not_turned_on}, text,
+                     event);
 }
 
 void describe_swap(const Event& event, std::string& out) {
@@ -111,6 +163,11 @@ void describe_swap(const Event& event, std::string& out) {
   } else if (event.kind() == EventKind::kSwapError) {
     if (op == "entry") {
       out += "the kernel met a swap entry that cannot be";
+      return;
+    }
+    if (op == "swapon") {
+      out += "swap could not be turned on";
+      add_quote(out, event, "error", ", \"", "\"", 80);
       return;
     }
     out += op == "read" ? "a page could not be read back from swap"

@@ -13,7 +13,9 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::string_view kMemoryControllerAnchors[] = {"tegra-mc ", "mc-err: ", "access-type: "};
+constexpr std::string_view kMemoryControllerAnchors[] = {
+    "tegra-mc ",  "mc-err: ",       "nv-tegra-mcerr ",   "access-type: ",
+    "intr sig: ", "mc slave error", "security violation"};
 
 void set_access(Event& event, bool secure, bool write) {
   event.set_bool("secure", secure);
@@ -106,14 +108,38 @@ bool take_l4t_client(Scan& scan, bool tagged, Event& event) {
   return true;
 }
 
+Piece padded_address(Scan scan, Event& event) {
+  scan.blanks();
+  const auto digits = scan.hex();
+  const auto value = digits ? parse_hex(*digits) : std::nullopt;
+  if (!value) return {};
+  if (!scan.at_end()) event.set_hex("addr", *value);
+  return {.role = Role::kFollowsOrOpens, .step = 1};
+}
+
+// "GSC_STATUS = 0x00000272;  addr(Hi + Low) = 0x22f000000; GSC_STATUS_1=0x00020010"
+Piece carveout_status(Scan scan, Event& event) {
+  if (!take_hex(scan, event, "status") || !scan.literal(";")) return {};
+  scan.blanks();
+  if (!scan.literal("addr(Hi + Low) = ")) return {};
+  const auto address = scan.hex();
+  if (address && !scan.at_end()) event.set_text("addr", *address);
+  return {.role = Role::kFollowsOrOpens, .step = 1};
+}
+
 // "status = 0x20000015; addr = 0x00000000", also "addr = [0x%08lx -> 0x%08lx]"
 Piece status_line(Scan scan, Event& event) {
-  if (!take_hex(scan, event, "status") || !scan.literal("; addr = ")) return {};
+  if (!take_hex(scan, event, "status") || !scan.literal("; ")) return {};
+  // T23x: "hi_addr_reg = 0x00000000 addr = 0x3e0000000"
+  if (scan.literal("hi_addr_reg = ") && (!scan.hex() || !scan.literal(" "))) return {};
+  if (!scan.literal("addr = ")) return {};
   const bool range = scan.literal("[");
+  // T19x pads with blanks: "0x       3ffffff00; hi_adr_reg=0x3".
+  if (scan.literal("0x ")) return padded_address(scan, event);
   const auto address = scan.hex();
   if (!address) return {};
-  // "0x%08llx": with fewer digits it was cut off.
-  if (address->size() >= 10) event.set_text("addr", *address);
+  // "0x%08llx": with fewer digits it was cut off, unless more stands behind it.
+  if (address->size() >= 10 || !scan.at_end()) event.set_text("addr", *address);
   if (range && scan.literal(" -> ")) take_hex(scan, event, "addr_end");
   return {.role = Role::kFollowsOrOpens, .step = 1};
 }
@@ -149,6 +175,12 @@ Piece decode_l4t(Scan scan, Event& event) {
   if (scan.literal("secure: ")) return access_line(scan, prefixed, event);
   if (!prefixed) return {};
   if (scan.literal("status = ")) return status_line(scan, event);
+  if (scan.literal("GSC_STATUS = ")) return carveout_status(scan, event);
+  if (scan.literal("mcerr: unknown intr source intstatus = ")) {
+    event.set_text("error", "unknown interrupt source");
+    if (!take_hex(scan, event, "status")) return {};
+    return {.role = Role::kWhole};
+  }
   if (scan.literal("status: ")) {
     if (!take_hex(scan, event, "status") || !scan.literal(" status2: ")) return {};
     take_hex(scan, event, "status2");
@@ -163,6 +195,10 @@ Piece decode_l4t(Scan scan, Event& event) {
   Role role = Role::kOpens;
   if (scan.literal("MC fault - ")) {
     if (scan.literal("no status: ")) role = Role::kWhole;
+    if (scan.rest().substr(0, 19) == "Unknown Client ID: ") {
+      event.set_text("error", scan.rest());
+      return {.role = Role::kWhole};
+    }
   } else if (!take_l4t_client(scan, tagged, event)) {
     return {};
   }
@@ -171,11 +207,50 @@ Piece decode_l4t(Scan scan, Event& event) {
   return {.role = role};
 }
 
+// "failed to flush vi DMA", "failed to block vi DMA: -16"
+Piece refused_client(std::string_view device, std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("failed to flush ") && !scan.literal("failed to block ") &&
+      !scan.literal("failed to unblock ")) {
+    return {};
+  }
+  event.reset(EventKind::kMcError);
+  event.set_text("dev", device);
+  const std::string_view client = scan.up_to(" ");
+  if (!is_kernel_name(client) || !scan.literal(" DMA")) return {};
+  event.set_text("client", client);
+  event.set_text("error", "DMA of the client could not be stopped");
+  return {.role = Role::kWhole, .join = "dev"};
+}
+
+// The oldest driver's WARN(): "Unknown error! intr sig: 0x00000200". And a DMA engine that the
+// controller refused: "tegra-gpcdma 2600000.dma-controller: GPCDMA CH2 mc slave error".
+Piece other_error(std::string_view text, Event& event) {
+  Scan scan(text);
+  event.reset(EventKind::kMcError);
+  if (scan.literal("Unknown error! intr sig: ")) {
+    event.set_text("error", "unknown interrupt source");
+    if (!take_hex(scan, event, "status")) return {};
+    return {.role = Role::kWhole};
+  }
+  const bool slave = contains(text, " mc slave error");
+  if (!slave && !contains(text, " security violation")) return {};
+  const auto line = dev_line(text);
+  if (!line || !contains(line->driver, "dma") || !is_kernel_name(line->dev)) return {};
+  event.set_text("dev", line->dev);
+  event.set_text("error", slave ? "slave error" : "security violation");
+  return {.role = Role::kWhole};
+}
+
 Piece decode_memory_controller(std::string_view text, Event& event) {
   Scan scan(text);
-  if (const auto device = take_device(scan, "tegra-mc ")) {
-    return decode_mainline(*device, scan, event);
+  for (const std::string_view driver : {"tegra-mc ", "nv-tegra-mcerr "}) {
+    const auto device = take_device(scan, driver);
+    if (!device) continue;
+    const Piece piece = decode_mainline(*device, scan, event);
+    return piece.role != Role::kNothing ? piece : refused_client(*device, scan.rest(), event);
   }
+  if (const Piece piece = other_error(text, event); piece.role != Role::kNothing) return piece;
   scan.blanks();
   return decode_l4t(scan, event);
 }

@@ -2,6 +2,8 @@
 // Faults and errors that the system MMUs report: arm-smmu (v2: smmu_v2.cc), arm-smmu-v3
 // (smmu_v3.cc), and troubles of the units themselves, of both.
 #include "collectors/kernel_log/event/registers.h"
+#include "collectors/kernel_log/families/common/driver_line.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/smmu/smmu_parts.h"
 
 namespace jetmem::kernel_log {
@@ -9,7 +11,8 @@ namespace {
 
 using smmu::kDev;
 
-constexpr std::string_view kSmmuAnchors[] = {"arm-smmu"};
+constexpr std::string_view kSmmuAnchors[] = {"arm-smmu", "out of range for SMMU",
+                                             "illegal stream id"};
 
 // A global error of a v3 unit is one line with the register, then one for each bit, in this order.
 struct UnitError {
@@ -58,6 +61,18 @@ Piece command_error(Scan scan, Event& event) {
   return {.role = Role::kFollowsOrOpens, .step = 8, .last = true, .join = kDev};
 }
 
+// "failed to request context IRQ 3 (187)", "GBPA not responding to update", "no evtq irq - events
+// will not be reported!". What the unit gets no memory for is known by other words.
+Piece other_unit_error(std::string_view text, Event& event) {
+  const Words words(text);
+  const bool fails = reports_failure(words) || reports_timeout(words) ||
+                     words.has_any({"will not be reported", "missing, device faults"});
+  const bool memory = words.has("alloc") && !words.has("smr");
+  if (!fails || memory || words.has_any({"-517", "defer", "clock", "clk"})) return {};
+  event.set_text("error", text);
+  return {.role = Role::kWhole, .join = kDev};
+}
+
 Piece decode_unit_error(std::string_view device, Scan message, Event& event) {
   event.reset(EventKind::kSmmuError);
   event.set_text(kDev, device);
@@ -71,7 +86,20 @@ Piece decode_unit_error(std::string_view device, Scan message, Event& event) {
     if (error.step == 0) return {.role = Role::kWhole, .join = kDev};
     return {.role = Role::kFollowsOrOpens, .step = error.step, .join = kDev};
   }
-  return {};
+  return other_unit_error(message.rest(), event);
+}
+
+// "platform 15340000.vic: stream ID 0x8035 out of range for SMMU (0x7fff)", "tegra-gpcdma
+// 2600000.dma-controller: GPCDMA CH2 illegal stream id"
+Piece bad_stream(std::string_view text, Event& event) {
+  const bool range = contains(text, " out of range for SMMU");
+  if (!range && !contains(text, " illegal stream id")) return {};
+  const DriverLine line = driver_line(text);
+  if (line.dev.empty()) return {};
+  event.reset(EventKind::kSmmuError);
+  event.set_text("client", line.dev);
+  event.set_text("error", range ? "stream ID out of range" : "illegal stream ID");
+  return {.role = Role::kWhole};
 }
 
 Piece decode_smmu(std::string_view text, Event& event) {
@@ -85,7 +113,7 @@ Piece decode_smmu(std::string_view text, Event& event) {
     const Piece piece = smmu::decode_v3(*device, v3, event);
     return piece.role != Role::kNothing ? piece : decode_unit_error(*device, v3, event);
   }
-  return {};
+  return bad_stream(text, event);
 }
 
 void complete(Event& event, Soc soc) {
@@ -177,7 +205,9 @@ void describe_smmu(const Event& event, std::string& out) {
       break;
     }
     case EventKind::kSmmuError:
-      append(out, {"SMMU ", event.text("dev"), " reports \"", event.text("error"), "\""});
+      out += "the SMMU";
+      if (event.has("dev")) append(out, {" ", event.text("dev")});
+      add_quote(out, event, "error", " reports \"", "\"", 120);
       if (event.has("reason")) append(out, {", reason \"", event.text("reason"), "\""});
       if (event.has("client")) append(out, {", device ", event.text("client")});
       append_fault(event, out);

@@ -137,6 +137,13 @@ Piece gfsr_line(Scan scan, Event& event) {
     if (!scan.literal(", ")) break;
   }
   if (!event.has("gfsr")) return {};
+  // L4T 4.9: "fault_addr=0xfe000000, sid=82(0x52 - NVDLA1)"
+  if (scan.literal("fault_addr=")) {
+    const auto address = scan.hex();
+    if (address && !scan.at_end()) event.set_text("fault_addr", *address);
+    scan.literal(", ");
+  }
+  if (scan.literal("sid=")) take_sid(scan, event);
   return {.role = Role::kFollowsOrOpens, .step = 1, .last = true, .join = kDev};
 }
 
@@ -147,6 +154,14 @@ Piece blocked_stream(Scan scan, Event& event) {
   if (!scan.at_end()) event.set_text("sid", *sid);
   event.set_text("fault", "unidentified stream");
   return {.role = Role::kOpens, .join = kDev};
+}
+
+// "Unexpected context fault (fsr 0x408) smmu1"
+Piece unexpected_fault(Scan scan, Event& event) {
+  const auto fsr = scan.hex();
+  if (!fsr || !scan.literal(")")) return {};
+  event.set_text("fsr", *fsr);
+  return {.role = Role::kWhole, .join = kDev};
 }
 
 void begin(EventKind kind, std::string_view device, Event& event) {
@@ -165,6 +180,7 @@ std::optional<std::uint32_t> register_of(const Event& event, std::string_view na
 Piece decode_v2(std::string_view device, Scan message, Event& event) {
   begin(EventKind::kSmmuContextFault, device, event);
   if (message.literal("Unhandled context fault: ")) return context_fault(message, event);
+  if (message.literal("Unexpected context fault (fsr ")) return unexpected_fault(message, event);
   if (message.rest().substr(0, 4) == "FSR ") return fsr_line(message, event);
   if (message.rest().substr(0, 7) == "FSYNR0 ") return fsynr0_line(message, event);
 
@@ -215,7 +231,7 @@ void complete_global_fault(Event& event, Soc soc) {
   if (!raw) return;
   if (const auto sid = stream_id(soc, event.text("dev"), *raw)) event.set_hex("sid", *sid);
   const std::string_view client = stream_client(soc, event.text("dev"), *raw);
-  set_if(event, "client", client);
+  if (!event.has("client")) set_if(event, "client", client);
 }
 
 }  // namespace jetmem::kernel_log::smmu

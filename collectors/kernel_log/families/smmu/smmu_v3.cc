@@ -146,6 +146,21 @@ std::optional<bool> either(Scan& scan, std::string_view yes, std::string_view no
   return std::nullopt;
 }
 
+// "sid 0x00001100.0x00000: [7L] unprivileged R access at iova 0x00000000ffff0000", behind
+// "unexpected PRI request received:"
+Piece page_request(Scan scan, Event& event) {
+  if (!take_hex(scan, event, "sid") || !scan.past("]")) return {};
+  scan.blanks();
+  event.set_text("name", "E_PAGE_REQUEST");
+  event.set_bool("priv", !scan.literal("un"));
+  if (!scan.literal("privileged ")) return {};
+  const std::string_view access = scan.up_to(" ");
+  if (!contains(scan.rest(), " access at iova ") || !scan.past(" at iova ")) return {};
+  event.set_text("rw", contains(access, "W") ? "write" : "read");
+  if (!take_hex(scan, event, "iova")) return {};
+  return {.role = Role::kFollowsOrOpens, .step = 1, .last = true, .join = kDev};
+}
+
 Piece access_line(Scan scan, Event& event) {
   const auto privileged = either(scan, "priv ", "unpriv ");
   const auto instruction = privileged ? either(scan, "inst ", "data ") : std::nullopt;
@@ -208,6 +223,11 @@ Piece decode_v3(std::string_view device, Scan message, Event& event) {
   event.reset(EventKind::kSmmuV3Event);
   event.set_text(kDev, device);
   if (message.literal("event: ")) return decoded_line(message, event);
+  if (message.literal("unexpected PRI request received")) {
+    event.set_text("name", "E_PAGE_REQUEST");
+    return {.role = Role::kOpens, .join = kDev};
+  }
+  if (message.literal("sid ")) return page_request(message, event);
   if (message.literal("event ")) return header_line(message, event);
   if (message.rest().substr(0, 2) == "0x") return word_line(message, event);
   return access_line(message, event);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/families/common/driver_line.h"
+
+#include <algorithm>
+
+#include "collectors/kernel_log/families/common/line_parts.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+bool is_alnum(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
+
+// "vi_capture_setup", "__stmmac_open", "cdma_stop"
+bool is_function(std::string_view text) {
+  return text.size() > 2 && is_c_name(text) && !is_digit(text.front()) &&
+         text.find('_') != std::string_view::npos;
+}
+
+// "13e00000.host1x", "0000:01:00.0", "mmc0", "video0", "bc00000.rtcpu:ivc-bus"
+bool is_device(std::string_view text) { return has_digit(text) && is_kernel_name(text); }
+
+bool is_module(std::string_view text) {
+  return text.size() > 1 && text.size() <= 40 && std::all_of(text.begin(), text.end(), [](char c) {
+           return is_alnum(c) || c == '_' || c == '-' || c == '.';
+         });
+}
+
+// Words in front of a colon that programs and people write, and no driver has for a name.
+bool is_common_word(std::string_view text) {
+  constexpr std::array<std::string_view, 22> kWords{
+      "error", "warning", "warn",  "info",   "note",         "fatal",    "debug",   "failed",
+      "input", "product", "cause", "hint",   "reason",       "err",      "message", "manufacturer",
+      "log",   "usage",   "bug",   "status", "serialnumber", "traceback"};
+  const Words words(text);
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return words.text() == word; });
+}
+
+// "[drm:v3d_reset [v3d]] *ERROR* ", "[drm] *ERROR* ", "[drm] ", "[TTM] ", "[vc_sm_alloc]: "
+bool take_mark(Scan& scan, DriverLine& line) {
+  Scan ahead = scan;
+  if (!ahead.literal("[")) return false;
+  if (ahead.literal("drm:")) {
+    const std::string_view function = ahead.up_to(" ]");
+    if (!is_c_name(function)) return false;
+    line.function = function;
+    if (ahead.literal(" [")) {
+      line.driver = line.driver.empty() ? ahead.up_to("]") : line.driver;
+      ahead.up_to("]");
+      ahead.literal("]");
+    }
+    if (!ahead.literal("] ")) return false;
+    ahead.literal("*ERROR* ");
+    line.drm = true;
+  } else if (ahead.literal("drm] ")) {
+    ahead.literal("*ERROR* ");
+    line.drm = true;
+  } else if (ahead.literal("TTM] ")) {
+    line.driver = "ttm";
+    line.drm = true;
+  } else if (ahead.literal("nvidia-drm] ")) {
+    line.driver = "nvidia-drm";
+    line.drm = true;
+    if (ahead.literal("[GPU ID ")) ahead.past("] ");
+  } else {
+    const std::string_view name = ahead.up_to("] ");
+    if (!is_function(name) || !ahead.literal("]")) return false;
+    ahead.literal(":");
+    if (!ahead.literal(" ")) return false;
+    line.function = name;
+  }
+  scan = ahead;
+  return true;
+}
+
+// "DRIVER DEVICE: ", "DRIVER DEVICE eth0: ", "DEVICE:FUNCTION: ", "MODULE: ".
+bool take_first_head(Scan& scan, DriverLine& line) {
+  constexpr std::size_t kMaxHead = 96;
+  const std::string_view rest = scan.rest();
+  const std::size_t end = rest.substr(0, kMaxHead).find(": ");
+  if (end == std::string_view::npos || end == 0) return false;
+  std::string_view head = rest.substr(0, end);
+  if (head.size() > 2 && head.substr(head.size() - 2) == "()") head.remove_suffix(2);
+  const std::size_t blank = head.find(' ');
+  if (blank == std::string_view::npos) {
+    if (is_common_word(head)) return false;
+    const std::size_t colon = head.rfind(':');
+    const bool with_function =
+        colon != std::string_view::npos && is_function(head.substr(colon + 1));
+    if (with_function && is_device(head.substr(0, colon))) {
+      line.dev = head.substr(0, colon);
+      line.function = head.substr(colon + 1);
+    } else if (is_function(head) && !is_device(head.substr(0, head.find('_')))) {
+      line.function = head;
+    } else if (is_device(head)) {
+      line.dev = head;
+      if (is_module(head)) line.driver = head;
+    } else if (is_module(head)) {
+      line.driver = head;
+    } else {
+      return false;
+    }
+  } else {
+    line.driver = head.substr(0, blank);
+    std::string_view dev = head.substr(blank + 1);
+    // A network driver names its interface too.
+    if (const std::size_t second = dev.find(' '); second != std::string_view::npos) {
+      const std::string_view interface = dev.substr(second + 1);
+      if (!is_kernel_name(interface) && interface != "(unnamed" &&
+          interface != "(unnamed net_device)") {
+        return false;
+      }
+      dev = dev.substr(0, second);
+    }
+    if (!is_kernel_name(line.driver) || !is_kernel_name(dev) || is_common_word(line.driver)) {
+      line.driver = {};
+      return false;
+    }
+    line.dev = dev;
+  }
+  scan = Scan(rest.substr(end + 2));
+  scan.blanks();
+  return true;
+}
+
+// What drivers put behind their head: "FUNCTION: ", "FUNCTION:123 ", "FUNCTION() ",
+// "(endpoint): ", "error: ", "comm-channel: ".
+bool take_next_head(Scan& scan, DriverLine& line) {
+  if (take_mark(scan, line)) return true;
+  Scan ahead = scan;
+  if (ahead.literal("(")) {
+    const std::string_view name = ahead.up_to(") ");
+    if (!is_kernel_name(name) || !ahead.literal("): ")) return false;
+    scan = ahead;
+    return true;
+  }
+  const std::string_view name = ahead.up_to(": (");
+  if (is_function(name)) {
+    if (ahead.literal("() ") || ahead.literal("(): ") || ahead.literal(": ")) {
+      line.function = name;
+    } else if (ahead.literal(":")) {  // perhaps without a line: "vi_capture_reset:IVC capture ..."
+      if (ahead.number()) ahead.literal(":");
+      line.function = name;
+    } else {
+      return false;
+    }
+  } else if (!name.empty() && name.size() <= 20 && ahead.literal(": ") &&
+             (name == "error" || name == "Error" ||
+              (name.find('-') != std::string_view::npos && is_module(name)) || name == "endpoint" ||
+              name == "submit" || (line.dev.empty() && is_device(name)))) {
+    if (line.dev.empty() && is_device(name)) line.dev = name;
+  } else {
+    return false;
+  }
+  ahead.blanks();
+  scan = ahead;
+  return true;
+}
+
+}  // namespace
+
+DriverLine driver_line(std::string_view text) {
+  DriverLine line;
+  Scan scan(without_vendor_prefix(text));
+  scan.blanks();
+  line.has_head = take_mark(scan, line) || take_first_head(scan, line);
+  constexpr int kMostHeads = 3;
+  for (int i = 0; i < kMostHeads && take_next_head(scan, line); ++i) line.has_head = true;
+  line.text = trim(scan.rest());
+  return line;
+}
+
+Words::Words(std::string_view text) {
+  text = text.substr(0, kMost);
+  for (const char c : text) {
+    bytes_[size_++] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+}
+
+bool Words::has_any(std::initializer_list<std::string_view> parts) const {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return has(part); });
+}
+
+bool Words::has_word(std::string_view word) const {
+  const std::string_view all = text();
+  for (std::size_t at = all.find(word); at != std::string_view::npos; at = all.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_alnum(all[at - 1])) && (end == all.size() || !is_alnum(all[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Words::has_any_word(std::initializer_list<std::string_view> words) const {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return has_word(word); });
+}
+
+bool reports_failure(const Words& words) {
+  return words.has_any({"fail",        "unable to",     "cannot ",   "can't ",       "can not ",
+                        "could not ",  "couldn't ",     "no memory", "no mem ",      "out of mem",
+                        "not enough",  "no enough",     "enomem",    "insufficient", "no space",
+                        "error alloc", "error mapping", "exhausted", "overflow",     "memory full",
+                        "oom "}) ||
+         words.has_any_word({"-12", "-enomem"});
+}
+
+bool reports_timeout(const Words& words) {
+  return words.has_any({"timeout", "timed out", "time out", "timedout", "not responding",
+                        "no response", "does not respond", "no reply", "-110", "hung"});
+}
+
+bool is_driver(const DriverLine& line, std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return line.driver.substr(0, name.size()) == name;
+  });
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver's message: who prints it, as the kernel's helpers put it in front, and which words are
+// in it. For families that know a message by its words, since drivers word one failure in a
+// hundred ways.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
+
+namespace jetmem::kernel_log {
+
+// dev_err "DRIVER DEVICE: ", netdev_err "DRIVER DEVICE eth0: ", drm_err "[drm:FUNCTION [MODULE]]
+// *ERROR* ", pr_fmt "MODULE: FUNCTION: ", "FUNCTION() ", "FUNCTION:123 ", and several of them.
+struct DriverLine {
+  std::string_view driver;    // a driver or module; may be empty
+  std::string_view dev;       // may be empty
+  std::string_view function;  // may be empty
+  std::string_view text;      // the message itself
+  bool has_head = false;      // anything at all stood in front
+  bool drm = false;           // the graphics subsystem's mark did
+};
+DriverLine driver_line(std::string_view line);
+
+// The words of a message in lower case, as far as the first 200 bytes.
+class Words {
+ public:
+  explicit Words(std::string_view text);
+  std::string_view text() const { return {bytes_.data(), size_}; }
+  bool has(std::string_view part) const { return text().find(part) != std::string_view::npos; }
+  bool has_any(std::initializer_list<std::string_view> parts) const;
+  // Between characters that are neither letters nor digits.
+  bool has_word(std::string_view word) const;
+  bool has_any_word(std::initializer_list<std::string_view> words) const;
+  bool begins(std::string_view part) const { return text().substr(0, part.size()) == part; }
+
+ private:
+  static constexpr std::size_t kMost = 200;
+  std::array<char, kMost> bytes_;
+  std::size_t size_ = 0;
+};
+
+// Something did not work out: "failed to", "unable to", "could not", "-ENOMEM", "no memory" ...
+bool reports_failure(const Words& words);
+// Something took too long.
+bool reports_timeout(const Words& words);
+// One of `names` begins the driver's name.
+bool is_driver(const DriverLine& line, std::initializer_list<std::string_view> names);
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Storage that fails or hangs: block I/O errors, SD and eMMC controllers, NVMe, file systems.
+#include "collectors/kernel_log/families/common/driver_line.h"
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::array<std::string_view, 12> kStorageAnchors{
+    "I/O error",         "ADMA error",         "waiting for hardware",  "for hardware interrupt",
+    "timeout, abort",    "timeout, reset",     "completion polled",     "controller is down",
+    "fs error (device ", "error -110 sending", "error -110 requesting", "error -84 transferring"};
+
+Piece event_of(std::string_view dev, std::string_view error, Event& event) {
+  event.reset(EventKind::kStorageError);
+  set_if(event, "dev", dev);
+  event.set_text("error", error);
+  return {.role = Role::kWhole};
+}
+
+// "blk_update_request: I/O error, dev mmcblk0, sector 1234 op 0x0", "Buffer I/O error on dev sda1,
+// logical block 0"
+Piece block(std::string_view text, Event& event) {
+  Scan scan(text);
+  scan.literal("blk_update_request: ");
+  scan.literal("print_req_error: ");
+  const std::size_t kind = scan.rest().find("I/O error");
+  constexpr std::size_t kMostBefore = 24;
+  if (kind == std::string_view::npos || kind > kMostBefore) return {};
+  if (!scan.past("I/O error")) return {};
+  if (!scan.literal(", dev ") && !scan.literal(" on dev ") && !scan.literal(" on device ")) {
+    return {};
+  }
+  const std::string_view dev = scan.up_to(", ");
+  if (!is_kernel_name(dev)) return {};
+  event_of(dev, "I/O error", event);
+  if (scan.literal(", sector ")) take_natural(scan, event, "sector");
+  return {.role = Role::kWhole};
+}
+
+// "EXT4-fs error (device mmcblk0p1): ext4_find_entry:1455: inode #2: ..."
+Piece file_system(std::string_view text, Event& event) {
+  Scan scan(text);
+  const auto name = scan.until("-fs error (device ");
+  if (!name || !is_c_name(*name)) return {};
+  const std::string_view dev = scan.up_to(")");
+  if (!is_kernel_name(dev)) return {};
+  return event_of(dev, "file system error", event);
+}
+
+// "mmc0: Timeout waiting for hardware interrupt.", "nvme nvme0: I/O 12 QID 3 timeout, aborting",
+// "nvme nvme0: controller is down; will reset: CSTS=0xffffffff", "mmcblk0: error -110 sending
+// status command"
+Piece controller(std::string_view text, Event& event) {
+  const DriverLine line = driver_line(text);
+  if (line.dev.empty()) return {};
+  const bool storage = line.dev.substr(0, 3) == "mmc" ||
+                       is_driver(line, {"nvme", "mmc", "sdhci", "ata", "sd", "usb-storage", "ufs"});
+  if (!storage) return {};
+  constexpr std::array kErrors{
+      std::pair{std::string_view("ADMA error"), std::string_view("ADMA error")},
+      std::pair{std::string_view("waiting for hardware"), std::string_view("timeout")},
+      std::pair{std::string_view("timeout, abort"), std::string_view("timeout")},
+      std::pair{std::string_view("timeout, reset"), std::string_view("timeout")},
+      std::pair{std::string_view("completion polled"), std::string_view("timeout")},
+      std::pair{std::string_view("controller is down"), std::string_view("controller is down")},
+      std::pair{std::string_view("error -110 sending"), std::string_view("timeout")},
+      std::pair{std::string_view("error -110 requesting"), std::string_view("timeout")},
+      std::pair{std::string_view("error -84 transferring"), std::string_view("transfer error")}};
+  for (const auto& [words, error] : kErrors) {
+    if (contains(line.text, words)) return event_of(line.dev, error, event);
+  }
+  return {};
+}
+
+Piece decode_storage(std::string_view text, Event& event) {
+  text = without_vendor_prefix(text);
+  const Piece piece = first_piece({block, file_system, controller}, text, event);
+  if (piece.role == Role::kNothing || !contains_any(text, kStorageAnchors)) return {};
+  return piece;
+}
+
+void describe_storage(const Event& event, std::string& out) {
+  if (event.kind() != EventKind::kStorageError) return;
+  out += "the storage device";
+  add_name(out, event, "dev", " ");
+  out += " failed";
+  add_quote(out, event, "error", " (", ")");
+}
+
+}  // namespace
+
+const Family kStorage{.name = "storage",
+                      .anchors = kStorageAnchors,
+                      .decode = decode_storage,
+                      .describe = describe_storage};
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that drivers do not get, cannot map for their device or do not give back, in the drivers'
+// own words. A message is believed where a driver or device is named in front of it, and when its
+// words name both a failure and memory. What has a form of its own is decoded by other families
+// before this one.
+#include "collectors/kernel_log/families/common/driver_line.h"
+#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/sentence_parts.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::array<std::string_view, 40> kDriverMemoryAnchors{"ailed",
+                                                                "ailure",
+                                                                "fail ",
+                                                                "FAILED",
+                                                                "nable to",
+                                                                "annot ",
+                                                                "an't ",
+                                                                "an not ",
+                                                                "ould not ",
+                                                                "ouldn't ",
+                                                                "o memory",
+                                                                "o mem ",
+                                                                "ut of mem",
+                                                                "OUT OF MEM",
+                                                                "ot enough",
+                                                                "o enough",
+                                                                "ENOMEM",
+                                                                "nsufficient",
+                                                                "o space",
+                                                                "rror alloc",
+                                                                "rror mapping",
+                                                                "xhausted",
+                                                                "verflow",
+                                                                "emory full",
+                                                                "OOM all",
+                                                                " leak",
+                                                                " stale for ",
+                                                                "still mapped",
+                                                                "still in use",
+                                                                "not clean during",
+                                                                " busy",
+                                                                "pending DMA",
+                                                                "ut of I/O virtual memory",
+                                                                "1:1 IOMMU mapping",
+                                                                "unaligned: iova",
+                                                                "is leaving buffer",
+                                                                "leaving buffers",
+                                                                "timeout when allocating",
+                                                                "for a preserved mapping",
+                                                                "nvalid iova"};
+
+// Things that are allocated and are no memory.
+bool is_no_memory(const Words& words) {
+  return words.has_any_word(
+             {"irq",    "irqs",      "msi",   "vector", "vectors",   "minor", "major",
+              "chrdev", "gpio",      "gpios", "pwm",    "bandwidth", "ida",   "idr",
+              "bar",    "interrupt", "clock", "clk",    "regulator", "phy",   "firmware file"}) ||
+         words.has_any({"char dev",      "device number",    "dma chan",         "address space",
+                        "bus number",    "id for",           "interface number", "-517",
+                        "defer",         "ioremap",          "syncpoint",        "syncpt",
+                        "memory-region", "memory resource",  "mem resource",     "region resource",
+                        "i/o memory",    "io memory",        "io mem",           "registers",
+                        "regmap",        "pinctrl",          "eeprom",           "nvmem",
+                        "memory clock",  "memory bandwidth", "module memory",    "checksum"});
+}
+
+bool names_graphics(const DriverLine& line) {
+  return is_driver(line,
+                   {"v3d",        "vc4",     "panfrost", "panthor", "lima",    "etnaviv", "msm",
+                    "amdgpu",     "nouveau", "radeon",   "i915",    "xe",      "mali",    "ttm",
+                    "nvidia-drm", "rknpu",   "RKNPU",    "adreno",  "powervr", "pvr"});
+}
+
+bool reports_leak(const Words& words) {
+  if (words.has_any({"leak detector", "leakage", "leak check", "no leak"})) return false;
+  return words.has_any({"leak", "stale for device", "still mapped in", "pages are still in use",
+                        "not clean during takedown", "pending dma allocations", "leaving buffer",
+                        "put for a preserved mapping"}) ||
+         (words.has("dma_pool_destroy") && words.has_word("busy"));
+}
+
+bool reports_no_iova(const Words& words) {
+  if (words.has("out of i/o virtual memory")) return true;
+  const bool space = words.has_any({"iova region", "iova range", "iova space", "allocate iova",
+                                    "alloc iova", "allocating iova", "reserve block",
+                                    "reserve iova", "no iova", "iova exhausted", "iova alloc"});
+  return space && reports_failure(words);
+}
+
+bool reports_no_map(const Words& words) {
+  if (words.has_any({"overflow (mask", "unaligned: iova", "1:1 iommu mapping",
+                     "accommodate dma translation"})) {
+    return true;
+  }
+  if (!reports_failure(words) && !words.has("invalid iova")) return false;
+  if (words.has_any({"ioremap", "register", "irq", "interrupt", "regmap", "keymap", "pinctrl",
+                     "gpio", "map file", "bitmap", "mmap file"})) {
+    return false;
+  }
+  const bool verb = words.has_any_word({"map",
+                                        "maps",
+                                        "mapping",
+                                        "mapped",
+                                        "remap",
+                                        "remapping",
+                                        "pin",
+                                        "pinned",
+                                        "pinning",
+                                        "vmap",
+                                        "iova",
+                                        "scatterlist",
+                                        "sg_table",
+                                        "sgt",
+                                        "iommu",
+                                        "dmabufs",
+                                        "dmabuf",
+                                        "dma-buf",
+                                        "dma_map_single",
+                                        "dma_map_sg",
+                                        "dma_map_page"}) ||
+                    words.has_any({"_map_", "dma map"});
+  const bool noun =
+      words.has_any({"dma",        "iova", "buffer", "mem", "sg",         "scatterlist", "plane",
+                     "attachment", "page", "skb",    "tx",  "rx",         "list",        "vmap",
+                     "iommu",      "surf", "frame",  "bo ", "descriptor", "nvkms"}) ||
+      words.has_any({"get mapping"});
+  return verb && noun;
+}
+
+// "could not map", "map failed": what fails is the mapping, whatever else the message names.
+bool maps_first(const Words& words) {
+  return words.has_any({"to map", "not map", "map fail", "mapping fail", "failed mapping", "to pin",
+                        "not pin", "pin fail", "to vmap", "not vmap", "error mapping",
+                        "iova failed"});
+}
+
+bool reports_no_memory(const Words& words) {
+  if (!reports_failure(words) && !words.has("timeout when allocating")) return false;
+  if (words.has("alloc") || words.has_any({"no memory", "out of mem", "not enough mem", "enomem",
+                                           "no enough mem", "memory full", "no mem ", "-enomem"})) {
+    return true;
+  }
+  if (words.has_any({"read", "write", "parse", "find", "load", "init", "test", "hotplug", "online",
+                     "offline", "suspend", "resume", "dump", "copy"})) {
+    return false;
+  }
+  // "failed to get task[2] mem", "could not get pages", "could not create command buffer",
+  // "memory setup failed"
+  const bool gets = words.has_any({" get ", " create ", "setup", "reserve", "obtain"});
+  return gets && words.has_any_word({"mem", "memory", "pages", "buffer", "cmdbuf", "pool"});
+}
+
+// The number behind `label`, in decimal or with 0x; in brackets too.
+std::optional<std::int64_t> number_behind(std::string_view text, std::string_view label) {
+  const std::size_t at = text.find(label);
+  if (at == std::string_view::npos) return std::nullopt;
+  Scan scan(text.substr(at + label.size()));
+  scan.literal(":");
+  scan.literal("=");
+  scan.blanks();
+  scan.literal("(");
+  if (scan.rest().substr(0, 2) == "0x") {
+    const auto digits = scan.hex();
+    const auto value = digits ? parse_hex(*digits) : std::nullopt;
+    if (!value || *value > INT64_MAX) return std::nullopt;
+    return static_cast<std::int64_t>(*value);
+  }
+  const auto value = scan.number();
+  if (!value || *value < 0 || !at_word_end(scan)) return std::nullopt;
+  return value;
+}
+
+// The number right before `unit`.
+std::optional<std::int64_t> number_before(std::string_view text, std::string_view unit) {
+  const std::size_t end = text.find(unit);
+  if (end == std::string_view::npos || end == 0) return std::nullopt;
+  std::size_t begin = end;
+  while (begin > 0 && is_name_char(text[begin - 1])) --begin;
+  const std::string_view digits = text.substr(begin, end - begin);
+  if (digits.substr(0, 2) == "0x") {
+    const auto value = parse_hex(digits);
+    if (!value || *value > INT64_MAX) return std::nullopt;
+    return static_cast<std::int64_t>(*value);
+  }
+  const auto value = parse_i64(digits);
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
+void set_size(std::string_view text, Event& event) {
+  auto size = number_before(text, " bytes");
+  for (const std::string_view label : {"of size", "with size", "size", "sz", "len"}) {
+    if (!size) size = number_behind(text, label);
+  }
+  if (size) event.set_number("size", *size);
+}
+
+// "-12" as a word of its own, or "err=-12".
+void set_errno(std::string_view text, Event& event) {
+  for (std::size_t at = text.find('-'); at != std::string_view::npos; at = text.find('-', at + 1)) {
+    const bool begins = at == 0 || !is_name_char(text[at - 1]);
+    Scan scan(text.substr(at));
+    const auto value = begins ? scan.number() : std::nullopt;
+    constexpr std::int64_t kMostErrno = 4095;
+    if (!value || *value >= 0 || *value < -kMostErrno || !at_word_end(scan)) continue;
+    event.set_number("errno", *value);
+    return;
+  }
+}
+
+Piece event_of(EventKind kind, const DriverLine& line, Event& event) {
+  event.reset(kind);
+  set_if(event, "dev", line.dev);
+  if (line.dev.empty()) set_if(event, "driver", line.driver);
+  set_if(event, "function", line.function);
+  set_size(line.text, event);
+  set_errno(line.text, event);
+  event.set_text("text", line.text);
+  return {.role = Role::kWhole};
+}
+
+EventKind kind_of_refusal(const DriverLine& line, const Words& words) {
+  if (words.has_any({"carveout", "carve-out"})) return EventKind::kReservedMemoryFailure;
+  if (line.drm || names_graphics(line)) return EventKind::kGpuAllocFailure;
+  if (words.has("contiguous pages") || words.has_word("cma")) return EventKind::kCmaAllocFailure;
+  const bool dma = words.has_any({"dma", "coherent", "region", "ipc", "descriptor", "failed size",
+                                  "host memory", "for size", "of size", "cluster mem", "pushbuffer",
+                                  "queue (", "stream table", "memory setup", "embedded data"}) &&
+                   !words.has_any({"msg", "skb"});
+  return dma ? EventKind::kDmaAllocFailure : EventKind::kDriverAllocFailure;
+}
+
+struct Known {
+  std::string_view begin;
+  EventKind kind;
+};
+
+// Messages that nobody is named in front of, most of them of a WARN().
+constexpr std::array kWithoutHead{
+    Known{"Failed to set up IOMMU for device ", EventKind::kDmaMapFailure},
+    Known{"Remapping memory failed, error: ", EventKind::kDmaMapFailure},
+    Known{"Memory manager not clean during takedown", EventKind::kBufferLeak},
+    Known{"Can't allocate a compression stream", EventKind::kDriverAllocFailure},
+};
+
+// "Letting 17 allocs leak!!", "12 pages are still in use!"
+bool counts_leak(std::string_view text) {
+  Scan scan(text);
+  if (scan.literal("Letting ")) return scan.number() && scan.literal(" allocs leak");
+  return is_digit(text.empty() ? '\0' : text.front()) && scan.number() &&
+         scan.literal(" pages are still in use!");
+}
+
+// "mem_request : 123, dram_app_mem : memory full"
+Piece memory_request(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("mem_request : ") || !scan.past(", ")) return {};
+  const Words words(scan.rest());
+  const bool full = words.has_any({"memory full", "no enough memory"});
+  if (!full && !reports_no_memory(words)) return {};
+  event.reset(full ? EventKind::kReservedMemoryFailure : EventKind::kDriverAllocFailure);
+  event.set_text("function", "mem_request");
+  event.set_text("text", scan.rest());
+  return {.role = Role::kWhole};
+}
+
+Piece without_head(std::string_view text, Event& event) {
+  for (const Known& known : kWithoutHead) {
+    if (text.substr(0, known.begin.size()) != known.begin) continue;
+    event.reset(known.kind);
+    if (known.kind == EventKind::kDmaMapFailure && text.substr(0, 7) == "Failed ") {
+      Scan scan(text.substr(known.begin.size()));
+      const std::string_view dev = scan.up_to(" ;");
+      if (is_kernel_name(dev)) event.set_text("dev", dev);
+    }
+    set_errno(text, event);
+    event.set_text("text", text);
+    return {.role = Role::kWhole};
+  }
+  if (counts_leak(text)) {
+    event.reset(EventKind::kBufferLeak);
+    event.set_text("text", text);
+    return {.role = Role::kWhole};
+  }
+  return memory_request(text, event);
+}
+
+// "__vm_enough_memory: pid: 4242, comm: trtexec, bytes: 1073741824 not enough memory for the
+// allocation"
+Piece overcommit(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.literal("__vm_enough_memory: pid: ")) return {};
+  event.reset(EventKind::kDriverAllocFailure);
+  event.set_text("function", "__vm_enough_memory");
+  if (!take_natural(scan, event, "pid") || !scan.literal(", comm: ")) return {};
+  const auto comm = scan.until_last(", ");
+  if (!comm || !is_comm(*comm)) return {};
+  event.set_text("comm", *comm);
+  scan.literal("bytes: ");
+  if (const auto size = scan.number(); size && *size >= 0) event.set_number("size", *size);
+  if (!contains(scan.rest(), "not enough memory for ")) return {};
+  return {.role = Role::kWhole};
+}
+
+Piece by_words(std::string_view text, Event& event) {
+  const DriverLine line = driver_line(text);
+  if (!line.has_head || line.text.empty()) return {};
+  const Words words(line.text);
+  const Words head(text.substr(0, text.size() - line.text.size()));
+  if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, event);
+  if (is_no_memory(words)) return {};
+  const bool iova_manager = head.has("iova") && reports_no_memory(words);
+  if (reports_no_iova(words) || iova_manager) {
+    return event_of(EventKind::kIovaExhausted, line, event);
+  }
+  const bool no_memory = reports_no_memory(words);
+  if (reports_no_map(words) && (!no_memory || maps_first(words))) {
+    return event_of(EventKind::kDmaMapFailure, line, event);
+  }
+  if (!no_memory) return {};
+  Piece piece = event_of(kind_of_refusal(line, words), line, event);
+  // A table of who holds the memory may follow (gpu/graphics.cc).
+  if (event.kind() == EventKind::kGpuAllocFailure) piece.role = Role::kOpens;
+  return piece;
+}
+
+Piece decode_driver_memory(std::string_view text, Event& event) {
+  text = without_vendor_prefix(text);
+  if (text.size() < 12) return {};
+  const Piece piece = first_piece({overcommit, without_head, by_words}, text, event);
+  if (piece.role == Role::kNothing || !contains_any(text, kDriverMemoryAnchors)) return {};
+  return piece;
+}
+
+void describe_driver_memory(const Event& event, std::string& out) {
+  std::string who = "a driver";
+  if (event.has("dev")) {
+    who = "the driver of " + name_in_words(event.text("dev"));
+  } else if (event.has("driver")) {
+    who = "the driver " + name_in_words(event.text("driver"));
+  } else if (event.has("comm")) {
+    who = process_in_words(event);
+  }
+  const auto size = event.number("size");
+  const std::string amount =
+      size ? size_in_words((*size >> 10) + (*size % 1024 != 0)) + " of " : "";
+  switch (event.kind()) {
+    case EventKind::kDriverAllocFailure:
+      out += who + " was refused " + amount + "memory";
+      break;
+    case EventKind::kDmaMapFailure:
+      out += who + " could not map " + amount + "memory for its device";
+      break;
+    case EventKind::kIovaExhausted:
+      out += who + " found no room for " + amount + "memory in its device's address space";
+      break;
+    case EventKind::kBufferLeak:
+      out += who + " leaves memory allocated";
+      break;
+    default:
+      return;
+  }
+  add_number(out, event, "errno", " (error ", ")");
+  add_quote(out, event, "text", ", \"", "\"", 120);
+}
+
+}  // namespace
+
+const Family kDriverMemory{.name = "driver_memory",
+                           .anchors = kDriverMemoryAnchors,
+                           .decode = decode_driver_memory,
+                           .describe = describe_driver_memory};
+
+}  // namespace jetmem::kernel_log

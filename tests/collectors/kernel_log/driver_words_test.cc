@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What drivers say in their own words: by the words and who is named in front of them.
+#include <array>
+
+#include "tests/collectors/kernel_log/cut_lines.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+std::string kinds_in(std::string_view text) {
+  std::string kinds;
+  for (const Event& event : events_of(text)) {
+    kinds.append(kinds.empty() ? "" : " ").append(info_of(event.kind()).name);
+  }
+  return kinds;
+}
+
+TEST(KernelLogDriverWords, ARefusalNamesItsDeviceSizeAndError) {
+  const auto events = events_of("foo 1a00000.bar: failed to allocate 65536 bytes: -12");
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind(), EventKind::kDriverAllocFailure);
+  EXPECT_EQ(events[0].text("dev"), "1a00000.bar");
+  EXPECT_EQ(events[0].number("size"), 65536);
+  EXPECT_EQ(events[0].number("errno"), -12);
+}
+
+TEST(KernelLogDriverWords, TheWordsDecideTheKind) {
+  struct Case {
+    std::string_view line;
+    std::string_view kind;
+  };
+  constexpr std::array kCases{
+      Case{"foo 1a00000.bar: could not allocate DMA memory", "dma_alloc_failure"},
+      Case{"foo 1a00000.bar eth0: Failed to map RX DMA!", "dma_map_failure"},
+      Case{"foo 1a00000.bar: baz_open: Unable to map buffer: -12", "dma_map_failure"},
+      Case{"foo 1a00000.bar: failed to reserve iova range", "iova_exhausted"},
+      Case{"foo 1a00000.bar: carveout memory allocation failed", "reserved_memory_failure"},
+      Case{"panfrost 1a00000.gpu: failed to allocate sgt", "gpu_alloc_failure"},
+      Case{"panthor 1a00000.gpu: [drm] job timeout", "gpu_hang"},
+      Case{"tegra-vic 15340000.vic: Falcon boot failed due to timeout", "firmware_hang"},
+      Case{"v3d fec00000.v3d: [drm:v3d_reset [v3d]] *ERROR* Resetting GPU for hang.", "gpu_hang"},
+      Case{"nvgpu: 17000000.gpu  ga10b_fifo_ctxsw_timeout_isr:289  [ERR]  ctxsw timeout error",
+           "gpu_hang"},
+      Case{"Kernel panic - not syncing: hung_task: blocked tasks", "kernel_panic"},
+  };
+  for (const Case& entry : kCases) EXPECT_EQ(kinds_in(entry.line), entry.kind) << entry.line;
+}
+
+TEST(KernelLogDriverWords, WhatIsNoShortageIsNoEvent) {
+  for (const std::string_view line :
+       {"foo 1a00000.bar: failed to allocate irq vectors", "foo 1a00000.bar: can't get gpio",
+        "foo 1a00000.bar: failed to get memory resource", "input: Failed to allocate memory as /x",
+        "foo 1a00000.bar: failed to ioremap registers", "foo 1a00000.bar: allocated 4096 bytes",
+        "foo 1a00000.bar: failed to allocate char dev region", "usb 1-1: Product: Memory Stick",
+        "foo 1a00000.bar: Firmware load failed with error -2",
+        "kmemleak: Kernel memory leak "
+        "detector initialized (mem pool available: 15779)",
+        "error: failed to allocate memory", "cma: Reserved 64 MiB at 0x000000006c000000",
+        "zswap: loaded using pool lzo/zbud",
+        "thermal cooling_device12: hot-surface-alert cooling state: 1 -> 0",
+        "Console: switching to colour frame buffer device 240x67"}) {
+    EXPECT_EQ(kinds_in(line), "") << line;
+  }
+}
+
+TEST(KernelLogDriverWords, HarmlessEventsSaySo) {
+  const auto fault =
+      events_of("v3d fec00000.v3d: MMU error from client CLE (4) at 0x1, pte invalid");
+  ASSERT_EQ(fault.size(), 1U);
+  EXPECT_EQ(fault[0].boolean("harmless"), true);
+  const auto frame = events_of(
+      "cma: cma_alloc: alloc failed, req-size: 2025 pages, ret: -12\n"
+      "Console: switching to colour frame buffer device 240x67\n");
+  ASSERT_EQ(frame.size(), 1U);
+  EXPECT_EQ(frame[0].boolean("harmless"), true);
+}
+
+TEST(KernelLogDriverWords, CutLines) {
+  for (const char* fixture :
+       {"graphics.txt", "reserved_memory.txt", "nvmap.txt", "corruption.txt", "bus_error.txt",
+        "crash.txt", "storage.txt", "memory_clock.txt", "firmware.txt", "driver_memory.txt"}) {
+    expect_filter_agrees_on_cut_lines(fixture);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log
