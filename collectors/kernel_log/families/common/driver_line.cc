@@ -167,14 +167,16 @@ DriverLine driver_line(std::string_view text) {
   scan.blanks();
   line.has_head = take_mark(scan, line) || take_first_head(scan, line);
   constexpr int kMostHeads = 3;
-  for (int i = 0; i < kMostHeads && take_next_head(scan, line); ++i) line.has_head = true;
+  for (int i = 0; line.has_head && i < kMostHeads; ++i) {
+    if (!take_next_head(scan, line)) break;
+  }
   line.text = trim(scan.rest());
   return line;
 }
 
-Words::Words(std::string_view text) {
-  text = text.substr(0, kMost);
-  for (const char c : text) {
+Words::Words(std::string_view message) {
+  message = message.substr(0, kMost);
+  for (const char c : message) {
     bytes_[size_++] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
 }

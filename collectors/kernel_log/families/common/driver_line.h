@@ -26,7 +26,7 @@ DriverLine driver_line(std::string_view line);
 // The words of a message in lower case, as far as the first 200 bytes.
 class Words {
  public:
-  explicit Words(std::string_view text);
+  explicit Words(std::string_view message);
   std::string_view text() const { return {bytes_.data(), size_}; }
   bool has(std::string_view part) const { return text().find(part) != std::string_view::npos; }
   bool has_any(std::initializer_list<std::string_view> parts) const;

@@ -57,13 +57,15 @@ bool is_no_memory(const Words& words) {
              {"irq",    "irqs",      "msi",   "vector", "vectors",   "minor", "major",
               "chrdev", "gpio",      "gpios", "pwm",    "bandwidth", "ida",   "idr",
               "bar",    "interrupt", "clock", "clk",    "regulator", "phy",   "firmware file"}) ||
-         words.has_any({"char dev",      "device number",    "dma chan",         "address space",
-                        "bus number",    "id for",           "interface number", "-517",
-                        "defer",         "ioremap",          "syncpoint",        "syncpt",
-                        "memory-region", "memory resource",  "mem resource",     "region resource",
-                        "i/o memory",    "io memory",        "io mem",           "registers",
-                        "regmap",        "pinctrl",          "eeprom",           "nvmem",
-                        "memory clock",  "memory bandwidth", "module memory",    "checksum"});
+         words.has_any(
+             {"char dev",        "device number",    "dma chan",         "address space",
+              "bus number",      "id for",           "interface number", "-517",
+              "defer",           "ioremap",          "syncpoint",        "syncpt",
+              "memory-region",   "memory resource",  "mem resource",     "region resource",
+              "i/o memory",      "io memory",        "io mem",           "registers",
+              "regmap",          "pinctrl",          "eeprom",           "nvmem",
+              "memory clock",    "memory bandwidth", "module memory",    "checksum",
+              "page allocation", "vmalloc",          "req-size: "});
 }
 
 bool names_graphics(const DriverLine& line) {
@@ -303,9 +305,18 @@ Piece overcommit(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// "Product: ...", "x: ...": what a device calls itself, and not what its driver says.
+bool quotes(std::string_view text) {
+  if (text.starts_with("unaligned: ")) return false;  // the IOMMU's own word
+  const std::size_t colon = text.find(": ");
+  return colon != std::string_view::npos &&
+         text.substr(0, colon).find(' ') == std::string_view::npos &&
+         !reports_failure(Words(text.substr(0, colon)));
+}
+
 Piece by_words(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
-  if (!line.has_head || line.text.empty()) return {};
+  if (!line.has_head || line.text.empty() || quotes(line.text)) return {};
   const Words words(line.text);
   const Words head(text.substr(0, text.size() - line.text.size()));
   if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, event);
