@@ -26,14 +26,15 @@ TEST(KernelLogHost1x, ChannelTimeout) {
   const std::string head = "host1x 13e10000.host1x: cdma_handle_timeout: timeout: 21 (nvenc_0) ";
   const std::string fields = "host1x_timeout dev=13e10000.host1x syncpt=21 syncpt_name=nvenc_0 ";
   EXPECT_EQ(decoded(head + "clientid 8, HW thresh 300, done 302"),
-            fields + "clientid=8 thresh=300 done=302\n");
+            fields + "clientid=8 thresh=300 done=302 reached=300 awaited=302\n");
   EXPECT_EQ(decoded(head + "client 8, HW thresh 300, done 302"),
-            fields + "clientid=8 thresh=300 done=302\n");
+            fields + "clientid=8 thresh=300 done=302 reached=300 awaited=302\n");
   EXPECT_EQ(decoded(head + "ctx 0x00000000f00dcafe, HW thresh 300, done 302"),
-            fields + "thresh=300 done=302\n");
+            fields + "thresh=300 done=302 reached=300 awaited=302\n");
   EXPECT_EQ(decoded("tegra-host1x 50000000.host1x: cdma_timeout_handler: timeout: 5 (gr2d), HW "
                     "thresh 10, done 11"),
-            "host1x_timeout dev=50000000.host1x syncpt=5 syncpt_name=gr2d thresh=10 done=11\n");
+            "host1x_timeout dev=50000000.host1x syncpt=5 syncpt_name=gr2d thresh=10 done=11 "
+            "reached=10 awaited=11\n");
 }
 
 TEST(KernelLogHost1x, HarmlessAndGarbled) {
