@@ -10,6 +10,7 @@
 
 #include "base/text/text.h"
 #include "cli/command.h"
+#include "cli/decode/cut_line.h"
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
@@ -40,6 +41,7 @@ class KernelLogExplainer {
   KernelLogExplainer(Soc soc, bool json) : soc_(soc), json_(json) {}
 
   void event(const Event& event, std::string_view printed_time) {
+    put_cut_lines(event.line);
     const std::string time = time_of(event, printed_time);
     if (json_) {
       nlohmann::ordered_json json = event_json(event);
@@ -62,13 +64,31 @@ class KernelLogExplainer {
     client_unknown_ = client_unknown_ || (smmu && !event.has("client"));
   }
 
-  void summary(const TextLog::Counts& counts) const {
+  // A line that no event has. It may be one that was cut.
+  void other(const kernel_log::LogLine& line, std::string_view printed_time) {
+    const bool headless = printed_time.empty() && !line.stamp;
+    const auto kind = cut_lines_.kind_of(line.text, headless);
+    if (!kind) return;
+    ++cut_count_;
+    // Events come out some lines later.
+    if (held_cut_.size() == kMaxHeldCut) put_cut_lines(line.number);
+    held_cut_.push_back({line.number, *kind, printable(printed_time, 60)});
+  }
+
+  void put_cut_lines(std::uint64_t before) {
+    std::size_t n = 0;
+    for (; n < held_cut_.size() && held_cut_[n].line < before; ++n) put_cut_line(held_cut_[n]);
+    held_cut_.erase(held_cut_.begin(), held_cut_.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+
+  void summary(const TextLog::Counts& counts) {
+    put_cut_lines(UINT64_MAX);
     const std::string losses = omitted_text(counts);
     if (json_) {
       if (!losses.empty()) warn("decode kernel-log", losses);
       return;
     }
-    if (counts.events > 0) put("\n");
+    if (counts.events > 0 || cut_count_ > 0) put("\n");
     std::string text = counted(counts.lines, "line") + " read: ";
     text.append(counts.events == 0 ? "no event concerning memory"
                                    : counted(counts.events, "event"));
@@ -82,6 +102,7 @@ class KernelLogExplainer {
     if (!kinds.empty()) text.append(kinds).append(")");
     const std::uint64_t silent = counts.lines - counts.sending - counts.foreign;
     text.append("; ").append(counted(silent, "line")).append(" without one");
+    if (cut_count_ > 0) text.append(", ").append(std::to_string(cut_count_)).append(" of them cut");
     if (!losses.empty()) text.append("; ").append(losses);
     put(wrapped(text + ".", 0));
     if (client_unknown_ && soc_ == Soc::kUnknown) {
@@ -93,6 +114,33 @@ class KernelLogExplainer {
   }
 
  private:
+  struct CutLine {
+    std::uint64_t line;
+    EventKind kind;
+    std::string time;
+  };
+  static constexpr std::size_t kMaxHeldCut = 64;
+
+  void put_cut_line(const CutLine& cut) {
+    const std::string_view kind = kernel_log::info_of(cut.kind).name;
+    last_ = EventKind::kNone;
+    if (json_) {
+      nlohmann::ordered_json json;
+      json["cut_line"] = kind;
+      json["line"] = cut.line;
+      if (!cut.time.empty()) json["time"] = cut.time;
+      put(json.dump() + "\n");
+      return;
+    }
+    std::string text = "line " + std::to_string(cut.line);
+    if (!cut.time.empty()) text.append(" [").append(cut.time).append("]");
+    text.append(": cut line, probably ").append(kind).append("\n");
+    put(text);
+  }
+
+  CutLines cut_lines_;
+  std::vector<CutLine> held_cut_;
+  std::uint64_t cut_count_ = 0;
   Soc soc_;
   bool json_;
   EventKind last_ = EventKind::kNone;
@@ -118,6 +166,8 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
   KernelLogExplainer explainer(soc, options.json);
   const auto log = std::make_unique<TextLog>(
       soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); });
+  log->set_unknown(
+      [&](const kernel_log::LogLine& line, std::string_view time) { explainer.other(line, time); });
   const auto read = feed_from(input->fd.get(), input->path, *log);
   if (!read) return failed("decode kernel-log", read.error());
   if (!read->empty()) warn("decode kernel-log", input->path + ": " + *read);
@@ -137,8 +187,12 @@ void add_decode_kernel_log(const Command& decode) {
   command.flag("--json", options.json, "One JSON object per line for each event, nothing else");
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
-      "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Logs "
-      "are taken as from another machine, whose SoC only --soc gives. --root DIR reads "
+      "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
+      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. A line "
+      "of "
+      "which the beginning or end is missing is reported as \"cut line, probably KIND\" (--json: "
+      "cut_line). Logs are taken as from another machine, whose SoC only --soc gives. --root DIR "
+      "reads "
       "DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines that "
       "a process wrote into the kernel log are counted and ignored.\n"
       "Exit status: 0 if the log was read, with or without events; 1 if it could not be; 2 on a "

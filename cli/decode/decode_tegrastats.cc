@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/text/plain_text.h"
 #include "base/text/text.h"
 #include "cli/command.h"
 #include "cli/decode/log_format.h"
@@ -72,7 +73,7 @@ class TegrastatsExplainer {
       const std::size_t end = held_.find_last_of(" \t");
       if (end != std::string::npos) held_.resize(end);
     }
-    parse_tegrastats_line(held_, line_);
+    parse_tegrastats_line(make_plain(held_, plain_) ? plain_ : held_, line_);
     if (json_) {
       nlohmann::ordered_json json = tegrastats_json(line_);
       if (overlong_) json["cut"] = true;
@@ -88,6 +89,7 @@ class TegrastatsExplainer {
   TegrastatsText text_;
   TegrastatsLine line_;
   std::string held_;  // what no line's end has come of
+  std::string plain_;
   bool overlong_ = false;
   std::uint64_t number_ = 0;
   std::uint64_t cut_ = 0;

@@ -5,7 +5,27 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text/text.h"
+#include "collectors/kernel_log/decode/decode.h"
+#include "collectors/kernel_log/line/record.h"
+
 namespace jetmem::kernel_log {
+namespace {
+
+// Nobody breaks lines of fewer bytes; and of text without any prefix, which may be prose, not of
+// these.
+constexpr std::size_t kMinWidth = 36;
+constexpr std::size_t kBareWidth = 60;
+// Nor of fewer within a number.
+constexpr std::size_t kNumberWidth = 72;
+
+// Digits, and then no word of a sentence: "12 more lines" is a line of its own.
+bool goes_on_a_number(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("0123456789");
+  return end != 0 && (end == std::string_view::npos || !is_blank(text[end]));
+}
+
+}  // namespace
 
 TextLog::TextLog(Soc soc, Emit emit)
     : feed_(soc,
@@ -71,24 +91,119 @@ void TextLog::end_partial() {
 
 void TextLog::finish() {
   if (!partial_.empty()) end_partial();
+  flush();
+}
+
+void TextLog::flush() {
+  release_held();
   feed_.flush();
 }
 
 void TextLog::take_line(std::string_view raw) {
   ++counts_.lines;
   if (counts_.lines == 1 && raw.substr(0, 3) == "\xef\xbb\xbf") raw.remove_prefix(3);
+  if (held_.lines > 0) {
+    if (join_held(raw)) return;
+    release_held();
+  }
+  if (raw.size() >= kMinWidth && raw.size() <= kMaxLine && !is_kmsg_record(raw)) {
+    held_.raw.assign(raw);
+    held_.number = counts_.lines;
+    held_.lines = 1;
+    return;
+  }
+  take_whole(raw, counts_.lines, 1);
+}
+
+void TextLog::release_held() {
+  if (held_.lines == 0) return;
+  take_whole(held_.raw, held_.number, std::exchange(held_.lines, 0));
+}
+
+bool TextLog::join_held(std::string_view raw) {
+  PastedLine& first = joined_[0];
+  PastedLine& next = joined_[1];
+  if (held_.raw.size() + raw.size() >= kMaxLine) return false;
+  if (!joining_[1].strip(raw, next) || !next.bare || next.line.text.empty()) return false;
+  if (!joining_[0].strip(held_.raw, first) || first.line.seq) return false;
+  if (first.bare && held_.raw.size() < kBareWidth) return false;
+  // A message of its own goes on with nothing.
+  if (decode_line(next.line.text, Voice::kUnknown, joined_event_).piece.role != Role::kNothing) {
+    return false;
+  }
+  const Role alone = decode_line(first.line.text, first.line.voice, joined_event_).piece.role;
+  const EventKind kind = joined_event_.kind();
+  const std::size_t fields = alone == Role::kNothing ? 0 : joined_event_.size();
+  std::string_view head = held_.raw;
+  while (!head.empty() && (is_blank(head.back()) || head.back() == '\r')) head.remove_suffix(1);
+  if (head.empty()) return false;
+  // A terminal breaks a line anywhere, a mail between words. The one that says more is right;
+  // within a number the break was no blank's.
+  const bool in_number = is_digit(head.back()) && goes_on_a_number(next.line.text);
+  std::string best;
+  std::size_t most = fields;
+  for (const bool tight : {in_number, !in_number}) {
+    std::string joined(head);
+    if (!tight) joined.push_back(' ');
+    joined.append(next.line.text);
+    PastedLine whole;
+    if (!joining_[0].strip(joined, whole)) continue;
+    const Role role = decode_line(whole.line.text, whole.line.voice, joined_event_).piece.role;
+    if (role == Role::kNothing || (alone != Role::kNothing && joined_event_.kind() != kind))
+      continue;
+    const bool first_known = alone == Role::kNothing && best.empty();
+    // As many fields, of which one has the digits that it lacked.
+    const bool same_number =
+        tight && in_number && held_.raw.size() >= kNumberWidth && joined_event_.size() == fields;
+    if (joined_event_.size() <= most && !first_known && !same_number) continue;
+    most = joined_event_.size();
+    best = std::move(joined);
+    if (same_number) break;
+  }
+  if (best.empty()) return false;
+  held_.raw = std::move(best);
+  ++held_.lines;
+  return true;
+}
+
+void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64_t lines) {
   if (!pasted_.strip(raw, stripped_)) return;
-  stripped_.line.number = counts_.lines;
-  take_stripped();
+  stripped_.line.number = number;
+  const bool bare = stripped_.bare;
+  const bool several = pasted_.has_lines();
+  const bool foreign = stripped_.line.voice == Voice::kForeign;
+  bool reported = take_stripped();
+  if (foreign && !reported) return;
+  bool parts = false;
+  while ((several || (bare && !reported)) && pasted_.next_part(stripped_)) {
+    parts = true;
+    if (stripped_.line.text.empty() || stripped_.line.voice == Voice::kForeign) continue;
+    stripped_.line.number = number;
+    reported = take_stripped() || reported;
+  }
+  if (reported) {
+    counts_.sending += lines;
+    return;
+  }
+  if (!unknown_) return;
+  if (parts && !pasted_.strip(raw, stripped_)) return;
+  if (stripped_.line.voice == Voice::kProcess) return;
+  stripped_.line.number = number;
+  unknown_(stripped_.line, stripped_.time_text);
+  stripped_.line.number = 0;
 }
 
 void TextLog::message(const LogLine& line, std::string_view time_text) {
   stripped_.line = line;
   stripped_.time_text = time_text;
-  take_stripped();
+  if (take_stripped()) {
+    ++counts_.sending;
+  } else if (unknown_ && line.voice == Voice::kKernel) {
+    unknown_(line, time_text);
+  }
 }
 
-void TextLog::take_stripped() {
+bool TextLog::take_stripped() {
   LogLine& line = stripped_.line;
   if (line.seq) count_record(line);
   if (line.stamp) {
@@ -97,12 +212,10 @@ void TextLog::take_stripped() {
   }
   const bool reported = feed_.feed(line);
   counts_.foreign = feed_.foreign();
-  if (reported) {
-    ++counts_.sending;
-    if (!stripped_.time_text.empty()) remember_time(line.number, stripped_.time_text);
-  }
+  if (reported && !stripped_.time_text.empty()) remember_time(line.number, stripped_.time_text);
   // The text that it points into may be gone when the event comes out.
   line.number = 0;
+  return reported;
 }
 
 void TextLog::count_record(const LogLine& line) {

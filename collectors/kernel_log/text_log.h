@@ -33,17 +33,21 @@ class TextLog {
   };
   // `time_text` is the time of the event's first line as printed there; it may be empty.
   using Emit = std::function<void(const Event&, std::string_view time_text)>;
+  // A message that no event has; its texts are valid during the call only.
+  using Unknown = std::function<void(const LogLine&, std::string_view time_text)>;
 
   TextLog(Soc soc, Emit emit);
   TextLog(const TextLog&) = delete;
   TextLog& operator=(const TextLog&) = delete;
+
+  void set_unknown(Unknown unknown) { unknown_ = std::move(unknown); }
 
   // Any part of the text; it need not end with a line.
   void feed(std::string_view text);
   // The end of the text.
   void finish();
   // A pause in it: what is known so far is passed on, though more lines of an event may yet come.
-  void flush() { feed_.flush(); }
+  void flush();
 
   // For text that is no log itself but holds one: a message of it with the number of its line, and
   // how far lines are read. Not to be mixed with feed().
@@ -59,12 +63,24 @@ class TextLog {
     std::array<char, 47> text;
   };
 
+  // A line that the next one may go on with: mail, chats and narrow terminals break lines.
+  struct Held {
+    std::string raw;
+    std::uint64_t number = 0;
+    std::uint64_t lines = 0;  // that it was; 0: there is none
+  };
+
   // The length of the line at the front of the text; npos when its end has not come.
   std::size_t line_size(std::string_view text) const;
   void learn_line_end(std::string_view text);
   void end_partial();
   void take_line(std::string_view raw);
-  void take_stripped();
+  bool take_stripped();
+  // Of one line, or several that were joined.
+  void take_whole(std::string_view raw, std::uint64_t number, std::uint64_t lines);
+  // Whether the line is what the held one goes on with; then it is part of that.
+  bool join_held(std::string_view raw);
+  void release_held();
   void count_record(const LogLine& line);
   void remember_time(std::uint64_t line, std::string_view text);
   std::string_view time_of(std::uint64_t line) const;
@@ -73,6 +89,11 @@ class TextLog {
   Emit emit_;
   Pasted pasted_;
   PastedLine stripped_;
+  Held held_;
+  std::array<Pasted, 2> joining_;  // the held line and the next, to see whether they are one
+  std::array<PastedLine, 2> joined_;
+  Event joined_event_;
+  Unknown unknown_;
   std::string partial_;    // a line whose end has not come
   bool overlong_ = false;  // and is not going to be kept
   // Lines end with CR alone. The first line's end decides: elsewhere a CR is some program's.

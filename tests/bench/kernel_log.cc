@@ -61,7 +61,8 @@ Log make_mix() {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().stem();
     // How lines are written down, and what processes print: not the kernel's own lines.
-    if (name == "benign" || name == "record" || name == "pasted" || name == "user_space_nvmap") {
+    if (name == "benign" || name == "record" || name == "pasted" || name == "user_space_nvmap" ||
+        name == "program_allocation") {
       continue;
     }
     for (std::string& line : lines_of(entry.path())) sending.push_back(std::move(line));

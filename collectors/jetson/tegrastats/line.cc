@@ -24,6 +24,18 @@ constexpr std::array<std::string_view, 17> kEngines{
     "APE", "AVP", "VDE", "MSENC", "NVENC", "NVDEC", "NVJPG", "OFA",  "VIC",
     "PVA", "DLA", "ISP", "VI",    "NVCSI", "SE",    "TSEC",  "NVDLA"};
 
+// Words for memory: what stands behind one is a size, never a power.
+constexpr std::array<std::string_view, 14> kMemoryWords{
+    "RAM", "SWAP", "IRAM", "VRAM",     "MEM",  "MEMORY", "LFB",
+    "CMA", "ZRAM", "GART", "CARVEOUT", "FREE", "CACHED", "NVMAP"};
+
+bool is_memory_word(std::string_view name) {
+  const auto same = [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 'a' + 'A' : a) == b; };
+  return std::any_of(kMemoryWords.begin(), kMemoryWords.end(), [&](std::string_view word) {
+    return std::equal(name.begin(), name.end(), word.begin(), word.end(), same);
+  });
+}
+
 bool is_known_engine(std::string_view name) {
   while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
   return std::find(kEngines.begin(), kEngines.end(), name) != kEngines.end();
@@ -111,10 +123,18 @@ class Parser {
     const std::string_view name = line.substr(0, end);
     Cursor behind = at_;
     behind.skip(end);
-    if (behind.take('@')) return take_zone(name, behind);
+    if (behind.take('@')) {
+      behind.skip_spaces();
+      return take_zone(name, behind);
+    }
+    if (is_memory_word(name)) behind.take(':');
     if (!is_letter(name.front()) || !behind.at_word_end()) return false;
     behind.skip_spaces();
     if (behind.at_end()) return false;
+    if (Cursor zone = behind; zone.take('@')) {
+      zone.skip_spaces();
+      if (take_zone(name, zone)) return true;
+    }
     if (take_named(name, behind) || take_rail(name, behind)) return true;
     return !is_emc(name) && gpu_of(name) == nullptr && take_engine(name, behind);
   }
@@ -140,6 +160,7 @@ class Parser {
     if (!celsius) return false;
     std::optional<double> highest;
     if (at.take('/')) {
+      at.skip_spaces();
       highest = tegrastats::take_celsius(at);
       if (!highest) return false;
     }
@@ -241,6 +262,7 @@ class Parser {
   }
 
   bool take_rail(std::string_view name, Cursor at) {
+    if (is_memory_word(name)) return false;
     const auto form = tegrastats::take_rail(at);
     if (!form || !at.at_word_end()) return false;
     // "a/b" behind a word of prose is no power.

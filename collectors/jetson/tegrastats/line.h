@@ -24,7 +24,10 @@
 //                                                  second, since L4T 39: the highest so far
 //   rail      NAME a/b, NAME amW/bmW, NAME amW/bmW/cmW    now, average and (L4T 39) highest since
 //                                                  tegrastats started; may be below 0 without power
-// "MB" are MiB, "kB" KiB. One name may be core list, zone, rail and engine in the same line
+// Programs that reprint the line, and people, put spaces around '/', '@' and 'x' and before a unit:
+// these are passed over. A word for memory (RAM, SWAP, CMA, ...) is never a rail, nor is what a
+// unit of size stands behind ("512/1024 MB"). "MB" are MiB, "kB" KiB. One name may be core list,
+// zone, rail and engine in the same line
 // ("GPU@32C ... GPU 0/0"), and NC, a rail that is not connected, may stand twice.
 //
 // A percentage without a clock is of unknown quality: without root, EMC_FREQ prints 0% for what it

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/decode/assembler.h"
 
+#include <algorithm>
+
 namespace jetmem::kernel_log {
 namespace {
 
@@ -18,7 +20,12 @@ bool Assembler::agree(const Open& open, const Event& part, std::string_view join
   return mine->number == theirs->number;
 }
 
-Assembler::Open* Assembler::owner_of(const Decoded& decoded, bool continues, bool& several) {
+bool Assembler::may_own(const Open& open, const Piece& piece) const {
+  if (open.event.kind() == scratch_.kind()) return true;
+  return std::find(piece.of.begin(), piece.of.end(), open.event.kind()) != piece.of.end();
+}
+
+Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line, bool& several) {
   const Piece& piece = decoded.piece;
   const auto joins = decoded.family->joins;
   std::size_t found = size_;
@@ -26,8 +33,10 @@ Assembler::Open* Assembler::owner_of(const Decoded& decoded, bool continues, boo
   bool interleaved = false;
   for (std::size_t i = size_; i-- > 0;) {
     Open& open = at(i);
-    if (open.event.kind() != scratch_.kind()) continue;
-    if (continues && open.first_line < record_) continue;
+    if (!may_own(open, piece)) continue;
+    if (line.continues && open.first_line < record_) continue;
+    // What one program prints goes on with nothing of another's.
+    if (line.pid != 0 && open.event.number("pid") != line.pid) continue;
     if (!agree(open, scratch_, piece.join)) continue;
     if (joins != nullptr && !joins(open.event, scratch_)) continue;
     const bool in_turn = open.step < piece.step || (piece.repeats && open.step == piece.step);
@@ -50,7 +59,7 @@ Assembler::Open* Assembler::owner_of(const Decoded& decoded, bool continues, boo
   several = true;
   for (std::size_t i = found; i < size_; ++i) {
     Open& open = at(i);
-    if (open.event.kind() != scratch_.kind()) continue;
+    if (!may_own(open, piece)) continue;
     open.event.shrink(open.first_size);
     open.mixed = true;
   }
@@ -81,7 +90,7 @@ bool Assembler::line(const LogLine& line) {
   }
   const bool begins = piece.role == Role::kWhole || piece.role == Role::kOpens;
   bool several = false;
-  Open* const found = begins ? nullptr : owner_of(decoded, line.continues, several);
+  Open* const found = begins ? nullptr : owner_of(decoded, line, several);
   if (found != nullptr) {
     found->event.merge(scratch_);
     found->step = piece.step;

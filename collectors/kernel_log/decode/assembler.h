@@ -47,9 +47,10 @@ class Assembler {
   };
   Open& at(std::size_t i) { return open_[(first_ + i) % kMaxOpen]; }
   static bool agree(const Open& open, const Event& part, std::string_view join);
+  bool may_own(const Open& open, const Piece& piece) const;
   // The open event that a further line is of, the newest. When it shows that lines of several
   // interleave, what they gained is taken back: nobody can tell whose it was.
-  Open* owner_of(const Decoded& decoded, bool continues, bool& several);
+  Open* owner_of(const Decoded& decoded, const LogLine& line, bool& several);
   // Finishes the event that the line shows to be over.
   void end_former(const Decoded& decoded);
   void expire(const LogLine& line);

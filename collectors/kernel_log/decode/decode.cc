@@ -15,6 +15,7 @@ constexpr std::array kFamilies{
     &kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom, &kAllocation, &kReservedMemory,
     &kCma, &kDmaMemory, &kNvmap, &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
     &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock, &kFirmware, &kRateLimit,
+    &kMemoryReport, &kProgramAllocation,
     // By words alone: when no other knows the line.
     &kDriverMemory};
 constexpr std::size_t kMaxFamilies = 32;

@@ -111,6 +111,12 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "1f5d35919b3f43bca486419d62cf5834", {},
          "nothing was left to kill: the memory is the kernel's or its drivers'",
          "run `jetmem capture`; look for a kernel leak in `jetmem doctor`"),
+    kind(EventKind::kMemoryReport, "memory_report", Group::kNone, kInfo,
+         "7a0c3f51e6d94b0b8f0d5f6f27c1a94e", {},
+         "it belongs to an allocation failure or OOM kill whose first lines are missing, or "
+         "somebody "
+         "requested it with sysrq",
+         "look at the zone whose free memory is below its min watermark, and at swap"),
     kind(EventKind::kPageAllocFailure, "page_alloc_failure", Group::kAllocation, kWarning,
          "eded8975246546bfb9894e7c57484b1a", {"comm", "order"},
          "of order 0, memory ran out, or only the reserve for callers that may not wait (atomic); "

@@ -40,6 +40,7 @@ enum class EventKind : std::uint8_t {
   kOomKillInfo,
   kOomReaper,
   kOomNoVictim,
+  kMemoryReport,
   // allocation
   kPageAllocFailure,
   kPageAllocStall,

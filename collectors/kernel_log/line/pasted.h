@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands around a message in a pasted log, taken off: the stamps of dmesg in all its ways of
-// printing, of journalctl and syslog, of consoles; quote marks, colours, records of /dev/kmsg.
+// printing, of journalctl and syslog, of Android's logcat, of consoles; quote marks, lists, colours
+// and Markdown; records of /dev/kmsg.
 //
 // Only what is certainly not the kernel's own text is taken: a message may begin with a bracket, a
 // time or "kernel:" itself.
@@ -18,6 +19,9 @@ struct PastedLine {
   LogLine line;  // without number; its text is several lines only where the input was a record
   // The time as printed, the outermost where there are several: "Jul 10 16:36:36", "12.345678".
   std::string_view time_text;
+  // Nothing was taken off that a log puts in front of a message: it may be what a line before it
+  // goes on with.
+  bool bare = false;
 };
 
 class Pasted {
@@ -25,11 +29,24 @@ class Pasted {
   // One line, without its newline. False when it holds no message: a key of the record before it.
   // The texts in `out` stay valid as long as `raw`, and until the next call.
   bool strip(std::string_view raw, PastedLine& out);
+  // A further message in the last line: behind a web page's line break, in a column of a table, or
+  // between back quotes in a sentence. False when there is none. The texts stay valid as above.
+  bool next_part(PastedLine& out);
+  // Whether its further parts are lines of their own.
+  bool has_lines() const { return whole_lines_; }
 
  private:
+  void strip_prefixes(std::string_view text, PastedLine& out);
+  // A line of logcat, made one of dmesg or of a program. False for any other.
+  bool strip_logcat(std::string_view text, PastedLine& out);
+
   Record record_;
   bool after_record_ = false;
-  std::string plain_;  // a line freed of colours and hard blanks
+  std::string plain_;         // a line freed of colours and hard blanks
+  std::string logcat_;        // of which the tag is padded
+  std::string_view rest_;     // of the last line, what next_part() looks at
+  bool whole_lines_ = false;  // of it, what follows are lines of their own
+  std::size_t parts_ = 0;     // taken of it
 };
 
 }  // namespace jetmem::kernel_log

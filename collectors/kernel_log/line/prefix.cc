@@ -77,14 +77,18 @@ std::optional<microseconds> take_seconds(std::string_view& text) {
   std::string_view rest = text;
   if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
   const auto seconds = take_u64(rest);
-  if (!seconds || *seconds > kLastSecond || !take_prefix(rest, ".")) return std::nullopt;
+  // Some languages print a comma.
+  if (!seconds || *seconds > kLastSecond) return std::nullopt;
+  const bool comma = take_prefix(rest, ",");
+  if (!comma && !take_prefix(rest, ".")) return std::nullopt;
   std::int64_t fraction = 0;
   std::size_t digits = 0;
   while (digits < rest.size() && is_digit(rest[digits])) {
     if (digits < 6) fraction = fraction * 10 + (rest[digits] - '0');
     ++digits;
   }
-  if (digits == 0 || digits > 9) return std::nullopt;
+  // "[1,2]" is a list.
+  if (digits < (comma ? 3U : 1U) || digits > 9) return std::nullopt;
   for (std::size_t i = digits; i < 6; ++i) fraction *= 10;
   rest.remove_prefix(digits);
   text = rest;
@@ -103,7 +107,12 @@ bool is_caller(std::string_view inside) {
 }
 
 // "2:   Binder:711_1:  740": CPU, a name padded to 15, a PID padded to 5.
+// Others print "pid:134,cpu0,irq/13-arm-smmu".
 bool is_vendor_caller(std::string_view inside) {
+  if (inside.starts_with("pid:")) {
+    const std::size_t end = inside.find_first_not_of("0123456789", 4);
+    return end != std::string_view::npos && end > 4 && inside.substr(end).starts_with(",cpu");
+  }
   const std::size_t first = inside.find(':');
   const std::size_t last = inside.rfind(':');
   if (first == std::string_view::npos || first == 0 || first > 3 || last < first + 15) return false;
@@ -158,7 +167,8 @@ void Prefix::take_all() {
         taken = take_priority();
         break;
       default:
-        taken = (i == 0 && (take_trace() || take_line_number() || take_bare_ident())) ||
+        taken = (i == 0 && (take_trace() || take_line_number() || take_cut_bracket() ||
+                            take_time_of_day() || take_bare_ident())) ||
                 (voice_ == Voice::kKernel && take_bare_ident()) || take_vendor_cpu() ||
                 take_facility() || take_level() || take_date() || take_host_of_monotonic();
     }
@@ -186,6 +196,7 @@ bool Prefix::take_priority() {
   if (!priority || *priority > 2047 || !take_prefix(rest, ">")) return false;
   received(*priority < 8 ? Voice::kKernel : Voice::kForeign);
   rest_ = rest;
+  take_version_5424();
   return true;
 }
 
@@ -209,7 +220,8 @@ bool Prefix::take_bracket() {
   if (close == std::string_view::npos) return false;
   const std::string_view inside = trim_blanks(rest_.substr(1, close - 1));
   std::string_view tail = inside;
-  if (const auto seconds = take_seconds(tail); seconds && is_stamp_tail(tail) && !stamp_) {
+  // Of several the last is the kernel's: a program that reads a console puts its own in front.
+  if (const auto seconds = take_seconds(tail); seconds && is_stamp_tail(tail)) {
     stamp_ = seconds;
     timed(inside.substr(0, inside.size() - tail.size()));
   } else if (is_delta(inside) || holds_date(inside)) {
@@ -241,10 +253,82 @@ bool Prefix::take_trace() {
   return true;
 }
 
+// What grep and editors put before a line: "17:", "dmesg.txt:17:", "dmesg.txt:", "  17  ". Only in
+// front of a stamp, since a message may begin so too.
 bool Prefix::take_line_number() {
+  const std::string_view start = rest_;
+  const std::size_t end = start.substr(0, 120).find_first_of("[<");
+  if (end == std::string_view::npos || end == 0) return false;
+  std::string_view head = start.substr(0, end);
+  const bool colon = trim_blanks(head).back() == ':';
+  while (!head.empty() && (is_blank(head.back()) || head.back() == ':' || head.back() == '|')) {
+    head.remove_suffix(1);
+  }
+  const std::size_t digits = head.find_last_not_of("0123456789");
+  const std::string_view file =
+      digits == std::string_view::npos ? std::string_view() : head.substr(0, digits + 1);
+  const bool number = digits + 1 < head.size() || digits == std::string_view::npos;
+  const bool named = file.find('.') != std::string_view::npos && colon;
+  if (head.empty() || file.find_first_of(" \t") != std::string_view::npos) return false;
+  if (!(number && (file.empty() || (file.back() == ':' && named))) && !named) return false;
+  rest_ = start.substr(end);
+  if (rest_.front() == '[' ? take_bracket() : take_priority()) return true;
+  rest_ = start;
+  return false;
+}
+
+// "0.125464] ": the stamp was cut off at its beginning.
+bool Prefix::take_cut_bracket() {
   std::string_view rest = rest_;
-  if (!is_digit(rest.front()) || !take_u64(rest) || !take_prefix(rest, ":[")) return false;
-  rest_.remove_prefix(rest_.size() - rest.size() - 1);
+  const std::string_view begin = rest;
+  if (!is_digit(rest.front())) return false;
+  const auto seconds = take_seconds(rest);
+  if (!seconds && !take_u64(rest)) return false;
+  const std::string_view printed = begin.substr(0, begin.size() - rest.size());
+  if (!take_prefix(rest, "] ")) return false;
+  // Of "345678]" nobody knows the second; of "0.125464]" the first digits may be missing too, so it
+  // is shown and not counted with.
+  timed(printed);
+  rest_ = rest;
+  return true;
+}
+
+// "18:53:17.778 [   71.250000] "
+bool Prefix::take_time_of_day() {
+  const std::size_t size = time_of_day(rest_);
+  std::string_view rest = rest_.substr(size);
+  if (size == 0 || rest.empty() || !is_blank(rest.front())) return false;
+  skip_blanks(rest);
+  if (rest.empty() || (rest.front() != '[' && rest.front() != '<')) return false;
+  timed(rest_.substr(0, size));
+  rest_ = rest;
+  return true;
+}
+
+// Behind "<4>": "1 2026-11-20T18:53:17.003Z orin kernel - - - " (RFC 5424).
+bool Prefix::take_version_5424() {
+  std::string_view rest = rest_;
+  if (!take_prefix(rest, "1 ")) return false;
+  const std::string_view time = word_at(rest);
+  if (time != "-" && !(is_iso_date(time) && time.size() > 10 && time[10] == 'T')) return false;
+  rest.remove_prefix(time.size());
+  std::array<std::string_view, 4> words;  // host, program, process, message's kind
+  for (std::string_view& word : words) {
+    skip_blanks(rest);
+    word = word_at(rest);
+    if (word.empty()) return false;
+    rest.remove_prefix(word.size());
+  }
+  skip_blanks(rest);
+  if (!take_prefix(rest, "-")) {
+    const std::size_t close = rest.find("] ");
+    if (rest.empty() || rest.front() != '[' || close == std::string_view::npos) return false;
+    rest.remove_prefix(close + 1);
+  }
+  if (time != "-") timed(time);
+  received(words[1] == "kernel" ? Voice::kKernel : Voice::kProcess);
+  rest_ = rest;
+  end_of_prefix();
   return true;
 }
 
@@ -264,7 +348,10 @@ bool Prefix::take_vendor_cpu() {
 }
 
 bool Prefix::take_bare_ident() {
-  if (!take_prefix(rest_, "kernel: ")) return false;
+  // A terminal to which syslog writes gets "kernel:[   71.250000] ".
+  if (!rest_.starts_with("kernel: ") && !rest_.starts_with("kernel:[")) return false;
+  rest_.remove_prefix(7);
+  end_of_prefix();
   received(Voice::kKernel);
   return true;
 }

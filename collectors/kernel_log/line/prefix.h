@@ -33,6 +33,9 @@ class Prefix {
   bool take_date();               // "Jul 10 16:36:36 host kernel: " and what else journals write
   bool take_host_of_monotonic();  // "host kernel: " behind "[12.345678] "
   bool take_line_number();        // "17:" before "[12.345678]", of grep -n
+  bool take_cut_bracket();        // "0.125464] "
+  bool take_time_of_day();        // "18:53:17.778 " before "[12.345678]"
+  bool take_version_5424();       // "1 2026-11-20T18:53:17.003Z orin kernel - - - "
 
   // "host kernel[851]: ", "kernel: ", "host program[812]: ".
   bool take_host_and_ident(bool host_needed, bool pid_needed);

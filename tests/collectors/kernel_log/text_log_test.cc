@@ -201,5 +201,38 @@ TEST(KernelLogText, ByteOrderMarkNulsAndAnUnfinishedLine) {
   EXPECT_EQ(read(kFault.substr(0, kFault.size() - 1)).events.size(), 1U);
 }
 
+TEST(KernelLogTextLog, BrokenLinesAreJoined) {
+  const Read mail = read(
+      "> [   71.250000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402,\n"
+      "> iova=0xabc000, fsynr=0x110003, cbfrsynra=0x3, cb=4\n");
+  ASSERT_EQ(mail.events.size(), 1U);
+  EXPECT_EQ(mail.events[0].number("cb"), 4);
+  EXPECT_EQ(mail.events[0].line, 1U);
+  EXPECT_EQ(mail.counts.sending, 2U);
+  // In the middle of a word, as a terminal does; the next line of the log is its own.
+  const Read terminal = read(
+      "[   71.250000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402, io\n"
+      "va=0xabc000, fsynr=0x110003, cbfrsynra=0x3, cb=4\n"
+      "[   71.300000] usb 1-1: new device\n");
+  ASSERT_EQ(terminal.events.size(), 1U);
+  EXPECT_EQ(terminal.events[0].text("iova"), "0xabc000");
+}
+
+TEST(KernelLogTextLog, ProseJoinsNothing) {
+  const Read got = read(
+      "[   71.250000] cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12\n"
+      "12 more lines follow\n");
+  ASSERT_EQ(got.events.size(), 1U);
+  EXPECT_EQ(got.events[0].number("ret"), -12);
+  EXPECT_EQ(got.counts.sending, 1U);
+}
+
+TEST(KernelLogTextLog, ACellOfATable) {
+  const Read got =
+      read("| 12:03 | `cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12` | no |\n");
+  ASSERT_EQ(got.events.size(), 1U);
+  EXPECT_EQ(got.counts.sending, 1U);
+}
+
 }  // namespace
 }  // namespace jetmem::kernel_log

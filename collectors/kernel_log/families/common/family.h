@@ -6,6 +6,7 @@
 // what the fields mean: the fault a register names, the client behind a stream ID.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -41,6 +42,8 @@ struct Piece {
   // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
   // tell nothing, lest one fault is counted twice.
   bool stands_alone = false;
+  // A further line may also belong to an open event of these kinds, of whatever family.
+  std::array<EventKind, 4> of{};
 };
 
 struct Family {
@@ -69,17 +72,19 @@ extern const Family kGpu;               // nvgpu, NVRM
 extern const Family kGraphics;          // other GPUs, NPUs, Rockchip's IOMMU
 extern const Family kHost1x;            // host1x channels, syncpoints, engines
 extern const Family kOom;
-extern const Family kAllocation;      // page, slab, vmalloc
-extern const Family kCma;             // contiguous memory areas
-extern const Family kReservedMemory;  // memory set aside at boot, huge pages
-extern const Family kDmaMemory;       // DMA, swiotlb
-extern const Family kNvmap;           // the kernel's nvmap
-extern const Family kUserSpaceNvmap;  // libnvrm_mem's and NvBufSurface's own error lines
-extern const Family kMemoryError;     // EDAC, GHES, memory failure, corruption, kmemleak
-extern const Family kSwap;            // swap devices and zram
-extern const Family kCorruption;      // KASAN, KFENCE, reference counts, slabs
-extern const Family kBusError;        // control backbone, bridges
-extern const Family kCrash;           // oopses and panics
+extern const Family kAllocation;         // page, slab, vmalloc
+extern const Family kCma;                // contiguous memory areas
+extern const Family kReservedMemory;     // memory set aside at boot, huge pages
+extern const Family kDmaMemory;          // DMA, swiotlb
+extern const Family kNvmap;              // the kernel's nvmap
+extern const Family kUserSpaceNvmap;     // libnvrm_mem's and NvBufSurface's own error lines
+extern const Family kProgramAllocation;  // CUDA, ggml, TensorRT, ... in their own words
+extern const Family kMemoryReport;       // "Mem-Info:" below other events
+extern const Family kMemoryError;        // EDAC, GHES, memory failure, corruption, kmemleak
+extern const Family kSwap;               // swap devices and zram
+extern const Family kCorruption;         // KASAN, KFENCE, reference counts, slabs
+extern const Family kBusError;           // control backbone, bridges
+extern const Family kCrash;              // oopses and panics
 extern const Family kStorage;
 extern const Family kMemoryClock;  // EMC, bandwidth
 extern const Family kFirmware;     // processors on the chip

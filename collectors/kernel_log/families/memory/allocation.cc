@@ -65,7 +65,7 @@ Piece page_failure(std::string_view text, Event& event) {
       scan.rest() == ", mode:0x20") {
     event.set_bool("atomic", true);
   }
-  return {.role = Role::kWhole};
+  return {.role = Role::kOpens};
 }
 
 Piece page_stall(std::string_view text, Event& event) {
@@ -77,7 +77,7 @@ Piece page_stall(std::string_view text, Event& event) {
   if (!take_count(scan, event, "ms") || !scan.literal("ms, order:")) return {};
   if (!set_order(scan, event)) return {};
   if (!set_mode(scan, event)) return {};
-  return {.role = Role::kWhole};
+  return {.role = Role::kOpens};
 }
 
 Piece slab(std::string_view text, Event& event) {

@@ -49,7 +49,7 @@ Piece invoked(std::string_view text, Event& event) {
     if (scan.literal(",")) event.set_number("order", *order);
   }
   if (scan.past("oom_score_adj=")) take_number(scan, event, "oom_score_adj");
-  return {.role = Role::kWhole};
+  return {.role = Role::kOpens};  // the state of memory follows
 }
 
 void set_rss(Event& event, std::string_view text, std::string_view unit) {

@@ -316,6 +316,38 @@ TEST(TegrastatsLine, AnyWhiteSpaceStandsBetweenWords) {
   EXPECT_THAT(line.unknown, IsEmpty());
 }
 
+// As wrappers and people print it anew.
+TEST(TegrastatsLine, SpacesWithinAField) {
+  EXPECT_EQ(parsed("RAM 5528/7620 MB").ram, (Line::Ram{5528, 7620, {}, {}}));
+  EXPECT_EQ(parsed("SWAP 471/3810 MB").swap, (Line::Swap{471, 3810, {}}));
+  EXPECT_EQ(parsed("RAM: 5528 / 7620 MiB (lfb 12 x 4 MB )").ram, (Line::Ram{5528, 7620, 12, 4096}));
+  EXPECT_EQ(parsed("RAM 5528MB/7620MB ( lfb 1x512 kB)").ram, (Line::Ram{5528, 7620, 1, 512}));
+  EXPECT_EQ(parsed("SWAP 1/2 MB (cached 3 MB)").swap, (Line::Swap{1, 2, 3}));
+  EXPECT_EQ(parsed("IRAM 0/252 kB (lfb 252 kB)").iram, (Line::Iram{0, 252, 252}));
+  const Line line = parsed(
+      "CPU [5 % @ 729, off] EMC_FREQ 3 %@ 2133 GR3D_FREQ 7% @ [305, 306] NVENC @ 0 cpu @ 47.5 C "
+      "tj@ 48C VDD_IN 4067 mW / 4100 mW VDD_SOC 5/6");
+  EXPECT_THAT(line.unknown, IsEmpty());
+  EXPECT_EQ(cores(line), "5%@729,off");
+  EXPECT_EQ(load(*line.emc), "3%@2133");
+  EXPECT_THAT(line.gr3d.mhz, ElementsAre(305, 306));
+  EXPECT_EQ(engine_load(line, "NVENC"), "@0");
+  EXPECT_EQ(zone(line, "cpu")->celsius, 47.5);
+  EXPECT_EQ(zone(line, "tj")->celsius, 48);
+  EXPECT_EQ(rails(line), "VDD_IN=4067/4100 VDD_SOC=5/6");
+}
+
+TEST(TegrastatsLine, ASizeIsNoRail) {
+  for (const std::string_view text :
+       {"RAM 5528/7620", "SWAP 471/3810 pages", "CMA 12/256", "ram 1mW/2mW", "GPU 512/1024 MB",
+        "GPU 512/1024MB", "NVMAP 5/6 kB", "VIC 5/6 GiB", "FREE 5/6 M"}) {
+    const Line line = parsed(text);
+    EXPECT_EQ(rails(line), "") << text;
+    EXPECT_FALSE(line.unknown.empty()) << text;
+  }
+  EXPECT_EQ(rails(parsed("GPU 512/1024 M2 5/6")), "GPU=512/1024 M2=5/6");
+}
+
 // The ugly ladder.
 
 TEST(TegrastatsLine, NothingAtAll) {

@@ -168,6 +168,59 @@ TEST(KernelLogPasted, TraceBuffer) {
                 microseconds(1263468579));
 }
 
+TEST(KernelLogPasted, ListsTablesAndWebText) {
+  for (const char* mark : {"1. ", "12) ", "(3) ", "+ ", "| `",
+                           "dmesg.txt:17:", "dmesg.txt:", "  17  ", "17: ", "18:53:17.778 "}) {
+    EXPECT_EQ(strip(mark + ("[   71.250000] " + std::string(kText))).text, kText) << mark;
+  }
+  EXPECT_EQ(strip("| `[   71.250000] " + std::string(kText) + "` | a meaning |").text, kText);
+  EXPECT_EQ(strip("\"[   71.250000] " + std::string(kText) + "\",").text, kText);
+  expect_stamped("\\[   71.250000\\] ");
+}
+
+TEST(KernelLogPasted, OtherStamps) {
+  expect_prefix("[  +0,000462] ", Voice::kUnknown, "+0,000462");
+  expect_prefix("[   71,250000] ", Voice::kUnknown, "71,250000", microseconds(71250000));
+  expect_stamped("[   71.250000] [pid:134,cpu0,irq/13-arm-smmu]");
+  expect_stamped("[   71.250000] [2026:04:08 21:30:46][pid:134,cpu0,irq/13-arm-smmu]");
+  expect_prefix("[0.000001 0.000002] [   71.250000] ", Voice::kUnknown, "0.000001",
+                microseconds(71250000));
+  expect_prefix("1.250000] ", Voice::kUnknown, "1.250000");
+  expect_stamped("kernel:[   71.250000] ", Voice::kKernel);
+  expect_prefix("<4>1 2026-11-20T18:53:17.003Z orin kernel - - - ", Voice::kKernel,
+                "2026-11-20T18:53:17.003Z");
+}
+
+TEST(KernelLogPasted, Logcat) {
+  const Stripped kernel = strip("01-01 04:02:47.025     0     0 W cma     : cma_alloc: text");
+  EXPECT_EQ(kernel.text, "cma: cma_alloc: text");
+  EXPECT_EQ(kernel.voice, Voice::kKernel);
+  EXPECT_EQ(kernel.time, "01-01 04:02:47.025");
+  EXPECT_EQ(strip("01-01 04:02:47.025     0     0 W RKNPU fde40000.npu: text").text,
+            "RKNPU fde40000.npu: text");
+  EXPECT_EQ(strip("01-01 04:02:47.025     0     0 W         : CPU: 3").text, "CPU: 3");
+  const Stripped app = strip("09-14 08:45:03.277  6912  6913 E RKNN    : failed to x");
+  EXPECT_EQ(app.text, "RKNN: failed to x");
+  EXPECT_EQ(app.voice, Voice::kProcess);
+  EXPECT_EQ(strip("W/kernel  (    0): cma: text").text, "cma: text");
+}
+
+TEST(KernelLogPasted, FurtherParts) {
+  Pasted pasted;
+  PastedLine out;
+  const std::string row = "| 12:03 | `" + std::string(kText) + "` |";
+  ASSERT_TRUE(pasted.strip(row, out));
+  bool found = false;
+  while (pasted.next_part(out)) found = found || out.line.text == kText;
+  EXPECT_TRUE(found);
+  ASSERT_TRUE(pasted.strip("[  1.0] a<br>[  2.0] b", out));
+  EXPECT_EQ(out.line.text, "a");
+  EXPECT_TRUE(pasted.has_lines());
+  ASSERT_TRUE(pasted.next_part(out));
+  EXPECT_EQ(out.line.text, "b");
+  EXPECT_FALSE(pasted.next_part(out));
+}
+
 TEST(KernelLogPasted, Colours) {
   EXPECT_EQ(strip("\x1b[32m[   71.250000] \x1b[0m\x1b[33mcma: \x1b[0m\x1b[31mfailed\x1b[0m").text,
             "cma: failed");

@@ -8,9 +8,10 @@ namespace jetmem::kernel_log {
 namespace {
 
 // Looked for in every line of every service: few, and words of no other program.
-constexpr std::array<std::string_view, 6> kUserSpaceNvmapAnchors{
+constexpr std::array<std::string_view, 9> kUserSpaceNvmapAnchors{
     "NvMapMem",  "nvbufsurface: ",   "nvbuf_utils: ",
-    "NvBufSurf", "NvEGLImageFromFd", "NvBufferCreate"};
+    "NvBufSurf", "NvEGLImageFromFd", "NvBufferCreate",
+    "NvRmMem",   "NvRmStream: ",     "Memory Manager Not supported"};
 
 std::string_view take_name(Scan& scan) {
   const std::string_view rest = scan.rest();
@@ -28,9 +29,26 @@ bool reports_failure(std::string_view text) {
   return contains_any(text, kPhrases);
 }
 
-Piece whole(Event& event, EventKind kind, std::string_view function) {
+// Why, where the text tells: a program that may not open the device lacks no memory.
+void set_reason(Event& event, std::string_view text) {
+  constexpr std::array<std::string_view, 4> kPermission{"ermission denied", "ot permitted",
+                                                        "EACCES", "EPERM"};
+  constexpr std::array<std::string_view, 5> kShortage{"annot allocate", "ut of memory", "ENOMEM",
+                                                      "nsufficient memory", "nsufficientMemory"};
+  const auto number = event.number("errno");
+  if (number == 1 || number == 13 || contains_any(text, kPermission)) {
+    event.set_text("reason", "permission");
+  } else if (number == 12 || contains_any(text, kShortage)) {
+    event.set_text("reason", "shortage");
+  } else if (number == 2 || text.find("No such file") != std::string_view::npos) {
+    event.set_text("reason", "missing");
+  }
+}
+
+Piece whole(Event& event, EventKind kind, std::string_view function, std::string_view text) {
   event.reset(kind);
   set_if(event, "function", function);
+  set_reason(event, text);
   return {.role = Role::kWhole};
 }
 
@@ -45,24 +63,76 @@ Piece nvmap(std::string_view text, Event& event) {
   if (scan.literal("error ")) {
     const auto number = scan.number();
     if (!number) return {};
-    whole(event, EventKind::kNvmap, function);
+    event.reset(EventKind::kNvmap);
+    event.set_text("function", function);
     if (tag) event.set_number("tag", *tag);
     // The tagged ones print an errno, the others a code of the library's.
     const bool is_errno = tag || function.find("Tagged") != std::string_view::npos;
     event.set_number(is_errno ? "errno" : "code", *number);
+    set_reason(event, {});
     return {.role = Role::kWhole};
   }
   if (!failed && scan.rest().find("failed") == std::string_view::npos) return {};
-  return whole(event, EventKind::kNvmap, function);
+  return whole(event, EventKind::kNvmap, function, scan.rest());
+}
+
+// NvRmMem cannot open nvmap's device, in four lines: "NvRmMemInitNvmap failed with Permission denied",
+// "549: Memory Manager Not supported", "****NvRmMemInit failed**** error type: 196626" and
+// "*** NvRmMemInit failed NvRmMemConstructor". Other functions: "NvRmMemMap: failed, ...".
+Piece nvrm_mem(std::string_view text, Event& event) {
+  Scan scan(text);
+  const std::string_view function = take_name(scan);
+  if (scan.literal(" failed with ")) {
+    whole(event, EventKind::kNvmap, function, scan.rest());
+    return {.role = Role::kOpens};
+  }
+  if (scan.literal(" failed**** error type: ")) {
+    event.reset(EventKind::kNvmap);
+    if (!take_count(scan, event, "code")) return {};
+    return {.role = Role::kFollowsOrOpens, .step = 2};
+  }
+  if (scan.rest() == " failed NvRmMemConstructor") {
+    event.reset(EventKind::kNvmap);
+    return {.role = Role::kFollowsOrOpens, .step = 3, .last = true};
+  }
+  if (!scan.literal(": ") && !scan.literal(" ")) return {};
+  if (!reports_failure(scan.rest())) return {};
+  return whole(event, EventKind::kNvmap, function, scan.rest());
+}
+
+// "NvRmStream: Buffer allocation failed (err=6)"
+Piece nvrm_stream(std::string_view text, Event& event) {
+  Scan scan(text);
+  if (!scan.past("uffer allocation failed")) return {};
+  whole(event, EventKind::kNvmap, "NvRmStream", text);
+  event.set_text("reason", "shortage");
+  if (scan.literal(" (err=")) take_count(scan, event, "code");
+  return {.role = Role::kWhole};
+}
+
+Piece memory_manager(Event& event) {
+  event.reset(EventKind::kNvmap);
+  return {.role = Role::kFollowsOrOpens, .step = 1};
 }
 
 // "nvbufsurface: NvBufSurfaceMap: text", "nvbuf_utils: text"
 Piece library(Scan scan, Event& event) {
   const std::string_view message = scan.rest();
   const std::string_view name = take_name(scan);
-  const bool function = name.substr(0, 2) == "Nv" && scan.literal(": ") && !scan.at_end();
+  bool function = name.substr(0, 2) == "Nv" && scan.literal(": ") && !scan.at_end();
+  // "NvReleaseFd Failed... Exiting..."
+  const bool ends = name.substr(0, 2) == "Nv" && scan.literal(" Failed");
+  function = function || ends;
   if (!function && !reports_failure(message)) return {};
-  return whole(event, EventKind::kNvbufsurface, function ? name : std::string_view());
+  const Piece piece =
+      whole(event, EventKind::kNvbufsurface, function ? name : std::string_view(), message);
+  // Which buffer comes in a line of its own, before the function.
+  if (Scan fd(message); fd.literal("dmabuf_fd ")) {
+    take_count(fd, event, "fd");
+    return {.role = Role::kOpens};
+  }
+  if (ends) return {.role = Role::kFollowsOrOpens, .step = 1, .last = true};
+  return piece;
 }
 
 // "NvEGLImageFromFd: text", "NvBufSurfaceFromFd Failed." at the end of a line
@@ -76,7 +146,7 @@ Piece call(std::string_view text, Event& event) {
     scan.literal(".");
     says = trim(scan.rest()).empty();
   }
-  return says ? whole(event, EventKind::kNvbufsurface, function) : Piece{};
+  return says ? whole(event, EventKind::kNvbufsurface, function, text) : Piece{};
 }
 
 Piece decode_at(std::size_t anchor, std::string_view text, Event& event) {
@@ -86,6 +156,12 @@ Piece decode_at(std::size_t anchor, std::string_view text, Event& event) {
     case 1:
     case 2:
       return library(Scan(text.substr(kUserSpaceNvmapAnchors[anchor].size())), event);
+    case 6:
+      return nvrm_mem(text, event);
+    case 7:
+      return nvrm_stream(text, event);
+    case 8:
+      return memory_manager(event);
     default:
       return call(text, event);
   }
@@ -127,7 +203,16 @@ Piece decode_user_space_nvmap(std::string_view text, Event& event) {
 
 void describe_user_space_nvmap(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kNvmap) {
-    out += "a program was refused a buffer by NvMap";
+    const std::string_view reason = event.text("reason");
+    if (reason == "permission") {
+      out += "a program may not use NvMap, permission denied";
+    } else if (reason == "missing") {
+      out += "a program did not find the device of NvMap";
+    } else if (event.has("function") || event.has("errno")) {
+      out += "a program was refused a buffer by NvMap";
+    } else {
+      out += "a program could not start NvMap";
+    }
     const auto number = event.number("errno");
     if (number) out += ", errno " + std::to_string(*number);
     if (number == 12) out += " (out of memory)";
@@ -136,6 +221,10 @@ void describe_user_space_nvmap(const Event& event, std::string& out) {
   }
   if (event.kind() == EventKind::kNvbufsurface) {
     out += "a program could not use a multimedia buffer";
+    const std::string_view reason = event.text("reason");
+    if (reason == "permission") out += ", permission denied";
+    if (reason == "shortage") out += ", out of memory";
+    add_number(out, event, "fd", ", descriptor ");
     add_name(out, event, "function", ", in ", {}, 60);
   }
 }
