@@ -7,14 +7,18 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/text/text.h"
 #include "cli/command.h"
 #include "cli/decode/cut_line.h"
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
+#include "cli/text/events/cause_text.h"
 #include "cli/text/events/event_text.h"
+#include "report/diagnosis/cause.h"
 #include "report/events/event_json.h"
+#include "report/events/kernel_event_record.h"
 
 namespace jetmem {
 namespace {
@@ -28,6 +32,7 @@ struct KernelLogOptions : Target {
   std::string file;
   std::optional<std::string> soc;
   bool json = false;
+  bool causes = false;
 };
 
 std::string time_of(const Event& event, std::string_view printed) {
@@ -38,9 +43,13 @@ std::string time_of(const Event& event, std::string_view printed) {
 // Prints events as they come.
 class KernelLogExplainer {
  public:
-  KernelLogExplainer(Soc soc, bool json) : soc_(soc), json_(json) {}
+  KernelLogExplainer(Soc soc, bool json, bool causes) : soc_(soc), json_(json), causes_(causes) {}
+
+  // The text as it is read: what it says of the machine.
+  void bytes(std::string_view bytes) { facts_.feed(bytes); }
 
   void event(const Event& event, std::string_view printed_time) {
+    keep(event);
     put_cut_lines(event.line);
     const std::string time = time_of(event, printed_time);
     if (json_) {
@@ -70,6 +79,7 @@ class KernelLogExplainer {
     const auto kind = cut_lines_.kind_of(line.text, headless);
     if (!kind) return;
     ++cut_count_;
+    keep_cut(*kind, line.text);
     // Events come out some lines later.
     if (held_cut_.size() == kMaxHeldCut) put_cut_lines(line.number);
     held_cut_.push_back({line.number, *kind, printable(printed_time, 60)});
@@ -84,7 +94,14 @@ class KernelLogExplainer {
   void summary(const TextLog::Counts& counts) {
     put_cut_lines(UINT64_MAX);
     const std::string losses = omitted_text(counts);
+    facts_.finish();
+    std::vector<const EventRecord*> kept;
+    for (const EventRecord& each : kept_) kept.push_back(&each);
+    const std::vector<diagnosis::Cause> causes = diagnosis::explain(kept, facts_.facts());
     if (json_) {
+      for (const diagnosis::Cause& each : causes) {
+        if (causes_) put(cause_json(each).dump() + "\n");
+      }
       if (!losses.empty()) warn("decode kernel-log", losses);
       return;
     }
@@ -105,6 +122,7 @@ class KernelLogExplainer {
     if (cut_count_ > 0) text.append(", ").append(std::to_string(cut_count_)).append(" of them cut");
     if (!losses.empty()) text.append("; ").append(losses);
     put(wrapped(text + ".", 0));
+    put(causes_text(causes));
     if (client_unknown_ && soc_ == Soc::kUnknown) {
       put(wrapped(
           "The device behind a stream ID depends on the SoC: give --soc (tegra234 for the Orin "
@@ -114,6 +132,42 @@ class KernelLogExplainer {
   }
 
  private:
+  // Of each kind, so that a storm of one does not hide another.
+  static constexpr std::size_t kMostOfKind = 64;
+  struct Kept {
+    std::size_t count = 0;
+    std::size_t last = 0;  // in kept_
+  };
+
+  void keep(const Event& event) {
+    if (!has_room(event.kind())) return;
+    kept_.push_back(
+        kernel_event_record(event, kernel_log::Origin::kSystem,
+                            event.stamp ? std::optional<Nanoseconds>(*event.stamp) : std::nullopt));
+  }
+
+  // What is left of a line may still say what it was about.
+  void keep_cut(EventKind kind, std::string_view text) {
+    if (!has_room(kind)) return;
+    EventRecord record;
+    record.kind = kernel_log::info_of(kind).name;
+    record.origin = "system";
+    record.summary = printable(text, 300);
+    kept_.push_back(std::move(record));
+  }
+
+  // False: it is counted with the last that was kept of its kind.
+  bool has_room(EventKind kind) {
+    Kept& kept = kept_of_[static_cast<std::size_t>(kind)];
+    if (kept.count == kMostOfKind) {
+      ++kept_[kept.last].count;
+      return false;
+    }
+    ++kept.count;
+    kept.last = kept_.size();
+    return true;
+  }
+
   struct CutLine {
     std::uint64_t line;
     EventKind kind;
@@ -143,6 +197,10 @@ class KernelLogExplainer {
   std::uint64_t cut_count_ = 0;
   Soc soc_;
   bool json_;
+  bool causes_;
+  diagnosis::LogFacts facts_;
+  std::vector<EventRecord> kept_;
+  std::array<Kept, kernel_log::kKindCount> kept_of_{};
   EventKind last_ = EventKind::kNone;
   bool client_unknown_ = false;
   std::array<std::uint64_t, kernel_log::kKindCount> by_kind_{};
@@ -163,12 +221,13 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
   }
   const auto input = open_input(options.root, options.file, "/dev/kmsg", "kernel-log");
   if (!input) return failed("decode kernel-log", input.error());
-  KernelLogExplainer explainer(soc, options.json);
+  KernelLogExplainer explainer(soc, options.json, options.causes);
   const auto log = std::make_unique<TextLog>(
       soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); });
   log->set_unknown(
       [&](const kernel_log::LogLine& line, std::string_view time) { explainer.other(line, time); });
-  const auto read = feed_from(input->fd.get(), input->path, *log);
+  const auto read = feed_from(input->fd.get(), input->path, *log,
+                              [&](std::string_view bytes) { explainer.bytes(bytes); });
   if (!read) return failed("decode kernel-log", read.error());
   if (!read->empty()) warn("decode kernel-log", input->path + ": " + *read);
   explainer.summary(log->counts());
@@ -185,6 +244,8 @@ void add_decode_kernel_log(const Command& decode) {
   command.option("--soc", options.soc, "NAME",
                  "The SoC of the log, e.g. tegra234: names the device behind an SMMU stream ID");
   command.flag("--json", options.json, "One JSON object per line for each event, nothing else");
+  command.flag("--causes", options.causes,
+               "With --json: an object for each cause behind the events");
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
@@ -195,6 +256,11 @@ void add_decode_kernel_log(const Command& decode) {
       "reads "
       "DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines that "
       "a process wrote into the kernel log are counted and ignored.\n"
+      "\n"
+      "At the end: why it happened and what to do, the likeliest root first, from the events "
+      "together and from what the log says of the machine (kernel and L4T release, command line, "
+      "CMA, modules of backtraces). With --json --causes: objects with the members cause_id (a "
+      "code), harm, kind, events, cause, remedy, runbook, and device and link where known.\n"
       "Exit status: 0 if the log was read, with or without events; 1 if it could not be; 2 on a "
       "wrong command line.");
 }

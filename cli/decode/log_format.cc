@@ -359,7 +359,8 @@ Result<Soc> soc_option(std::string_view name) {
                                   did_you_mean(name, names) + "; known: " + join_names(names));
 }
 
-Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog& log) {
+Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog& log,
+                              const std::function<void(std::string_view)>& seen) {
   constexpr int kQuietMs = 1000;
   std::array<char, 64U << 10> buffer;
   LogFormat format(log);
@@ -380,6 +381,7 @@ Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog
     if (n < 0) return tl::unexpected(errno_error("read", path, errno));
     if (n == 0) break;
     news = true;
+    if (seen) seen({buffer.data(), static_cast<std::size_t>(n)});
     if (auto fed = format.feed({buffer.data(), static_cast<std::size_t>(n)}); !fed) {
       return not_read(std::move(fed.error()));
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,8 +82,10 @@ class LogFormat {
 // Errors name the nearest, and all.
 Result<kernel_log::Soc> soc_option(std::string_view name);
 // Feeds a descriptor to its end, or until standard output fails. After a second without input the
-// events so far are printed. Returns what was not understood, if anything.
-Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog& log);
+// events so far are printed. Returns what was not understood, if anything. `seen` gets the bytes as
+// they are read.
+Result<std::string> feed_from(int fd, std::string_view path, kernel_log::TextLog& log,
+                              const std::function<void(std::string_view)>& seen = {});
 // The input of a decode command: `file`, where "-" is standard input; without one below `root` the
 // captured file, else standard input, with a note on a terminal.
 struct DecodeInput {

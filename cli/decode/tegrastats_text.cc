@@ -71,6 +71,12 @@ std::string of_total(std::uint32_t used, std::uint32_t total, std::string_view u
   return text;
 }
 
+// What is free beside the largest blocks is page cache or in pieces.
+bool has_few_blocks(const TegrastatsLine::Ram& ram) {
+  const std::uint64_t unused_mb = ram.total_mb > ram.used_mb ? ram.total_mb - ram.used_mb : 0;
+  return std::uint64_t{*ram.lfb_blocks} * kWholeBlockKb / 1024 * 20 < unused_mb;
+}
+
 // The chip behind it has no thermometer, only alarms.
 bool is_constant(const TegrastatsLine::Zone& zone) {
   return zone.name == "PMIC" && (zone.celsius == 50.0 || zone.celsius == 100.0);
@@ -79,6 +85,8 @@ bool is_constant(const TegrastatsLine::Zone& zone) {
 constexpr std::string_view kRemarkTexts[] = {
     "the largest free block is below 4 MiB: memory is fragmented, larger blocks cannot be "
     "allocated.",
+    "few blocks of 4 MiB are left although memory is free: large GPU buffers (nvmap) are refused. "
+    "Try: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact.",
     "EMC 0% without a clock could not be read; the load is not 0. tegrastats needs root for it.",
     "a load without a clock is unreliable: as root tegrastats prints the clock too.",
     "this release prints the GPU's clocks but no load.",
@@ -107,7 +115,11 @@ std::string TegrastatsText::memory(const TegrastatsLine& line) {
       std::string text = "largest free block " + bytes_text(std::uint64_t{kb} << 10) + ", ";
       text.append(std::to_string(*line.ram->lfb_blocks)).append(" of that size");
       out += prose("lfb", text);
-      if (kb < kWholeBlockKb) remark(kFragmented);
+      if (kb < kWholeBlockKb) {
+        remark(kFragmented);
+      } else if (has_few_blocks(*line.ram)) {
+        remark(kFewBlocks);
+      }
     }
   }
   if (line.swap) {

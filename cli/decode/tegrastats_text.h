@@ -22,6 +22,7 @@ class TegrastatsText {
  private:
   enum Remark : std::size_t {
     kFragmented,
+    kFewBlocks,
     kEmcUnreadable,
     kNoClock,
     kNoLoad,

@@ -101,7 +101,7 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   last_origin_[static_cast<std::size_t>(kind)] = origin;
   if (before_start) ++counts.before_start;
   if (time && (!counts.last || *counts.last < *time)) counts.last = time;
-  if (time && origin == Origin::kSystem) {
+  if (time && origin == Origin::kSystem && !is_boot_fallback(kind, *time)) {
     recent_counts_[static_cast<std::size_t>(kind)].add(*time, 1);
   }
 
@@ -247,6 +247,7 @@ void Tally::restore(Saved saved) {
   next_incident_ = saved.next_incident;
   for (const Entry& entry : entries_) {
     if (entry.origin != Origin::kSystem || entry.count == 0) continue;
+    if (entry.last && is_boot_fallback(entry.kind, *entry.last)) continue;
     // When those between the first and the last were is not kept: as old as can be.
     RecentCount& recent = recent_counts_[static_cast<std::size_t>(entry.kind)];
     if (entry.first && entry.count > 1) recent.add(*entry.first, entry.count - 1);

@@ -26,6 +26,14 @@
 
 namespace jetmem::kernel_log {
 
+// A CMA refusal so soon after boot is a driver that tries CMA and falls back to other memory, as a
+// Raspberry Pi's frame buffer does: not a recent event. A driver that cannot do without logs its own
+// failure, of another kind.
+inline constexpr Nanoseconds kCmaFallbackEnds = std::chrono::seconds(3);
+inline bool is_boot_fallback(EventKind kind, Nanoseconds time) {
+  return kind == EventKind::kCmaAllocFailure && time < kCmaFallbackEnds;
+}
+
 // What an event is put down to.
 enum class Origin : std::uint8_t { kSystem, kProbe };
 inline constexpr std::size_t kOrigins = 2;

@@ -7,10 +7,11 @@
 #include <map>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/event/kinds.h"
 #include "metrics/series_key.h"
-#include "report/doctor/format.h"
 #include "report/doctor/top_growth.h"
 #include "report/events/kernel_event_record.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem::doctor {
 namespace {
@@ -25,16 +26,14 @@ constexpr double kOtherDay = 600;
 // Between two steps of the recorder.
 constexpr double kStep = 10;
 
-// The kinds of events that the correlations need.
-const std::vector<std::string> kKinds{
-    // memory
-    "oom_kill", "oom_kill_memcg", "oom_no_victim", "cma_alloc_failure", "dma_alloc_failure",
-    "gpu_alloc_failure", "page_alloc_failure", "nvmap", "nvbufsurface",
-    // faults
-    "smmu_context_fault", "smmu_global_fault", "smmu_v3_event", "smmu_error", "mc_error",
-    "memory_error", "gpu_error", "gpu_xid", "camera_error", "camera_timeout",
-    // hangs and heat
-    "hung_task", "soft_lockup", "hard_lockup", "rcu_stall", "thermal"};
+// All kinds but those that only accompany others.
+std::vector<std::string> kinds_of_interest() {
+  std::vector<std::string> out;
+  for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
+    if (info.level != LogLevel::kInfo) out.emplace_back(info.name);
+  }
+  return out;
+}
 
 bool is_kind(const EventRecord& event, std::initializer_list<std::string_view> kinds) {
   return event.what == EventWhat::kKernel &&
@@ -62,7 +61,7 @@ void gather_events(const DeviceNow& now, Past& past, Findings& out) {
     out.events.push_back({time, &event});
   };
   if (past.known() && out.now > 0) {
-    out.recorded = past.events(out.now - kRecent, out.now + 60, kKinds, kMostEvents);
+    out.recorded = past.events(out.now - kRecent, out.now + 60, kinds_of_interest(), kMostEvents);
   }
   for (const EventRecord& event : out.recorded) {
     if (event.wall) add(event);

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "report/doctor/format.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
+#include "report/diagnosis/format.h"
 #include "report/json/fields.h"
 
 namespace jetmem {
@@ -71,12 +71,14 @@ DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no
                            printable(now.no_events, 300));
   }
   std::set<std::string, std::less<>> claimed;
-  const doctor::DeviceView view{now, found, &claimed};
+  const std::vector<diagnosis::Cause> causes = doctor::recent_causes(now, found);
+  const doctor::DeviceView view{now, found, &claimed, causes};
   for (const doctor::StepInfo& info : doctor::steps()) {
     DoctorAnswer::Step step;
     step.name = std::string(info.name);
     step.title = std::string(info.title);
     step.verdict = Verdict::kOk;
+    doctor::advise_by_events(view, step);
     info.examine(view, step);
     // A step that passed needs no action.
     if (step.verdict == Verdict::kOk) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/text/text.h"
-#include "report/doctor/format.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem::doctor {
 

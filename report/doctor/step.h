@@ -11,10 +11,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/doctor/correlate.h"
 #include "report/doctor/doctor.h"
-#include "report/doctor/format.h"
+#include "report/diagnosis/cause.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem::doctor {
 
@@ -25,6 +27,8 @@ struct DeviceView {
   const Findings& found;
   // Alerts that earlier steps cover: the last step takes the others.
   std::set<std::string, std::less<>>* claimed = nullptr;
+  // What explains the events of the last day, the likeliest root first.
+  std::span<const diagnosis::Cause> causes{};
 
   std::optional<double> today() const {
     return found.now > 0 ? std::optional(found.now) : std::nullopt;
@@ -86,8 +90,12 @@ struct Counted {
   bool at_least = false;         // there may have been more
   bool from_probe_only = false;  // all of them while jetmem's own probe ran
 };
+using Kinds = std::span<const std::string_view>;
 // Kernel-log events of these kinds; `total` excludes those of jetmem's own probes.
-Counted count_events(const DeviceView& view, std::initializer_list<std::string_view> kinds);
+Counted count_events(const DeviceView& view, Kinds kinds);
+inline Counted count_events(const DeviceView& view, std::initializer_list<std::string_view> kinds) {
+  return count_events(view, Kinds(kinds.begin(), kinds.size()));
+}
 // "3 since boot, the last at 02:11:47".
 std::string counted_text(const DeviceView& view, const Counted& counted);
 // Failures in the kernel log: "Failed page allocations: 3 since boot" and the newest ones as
@@ -96,10 +104,25 @@ Counted examine_failures(const DeviceView& view, Step& step,
                          std::initializer_list<std::string_view> kinds, std::string_view noted,
                          std::string_view headline, const Advice& advice = {});
 // The newest events of these kinds, as evidence, at most `most`.
-void note_events(const DeviceView& view, Step& step, std::initializer_list<std::string_view> kinds,
-                 std::size_t most = 3);
+void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t most = 3);
+inline void note_events(const DeviceView& view, Step& step,
+                        std::initializer_list<std::string_view> kinds, std::size_t most = 3) {
+  note_events(view, step, Kinds(kinds.begin(), kinds.size()), most);
+}
+
+// What explains the events of the last day, those of jetmem's own probes excluded.
+std::vector<diagnosis::Cause> recent_causes(const DeviceNow& now, const Findings& found);
+// What explains the step's events of the last day: cause, remedy and runbook of the worst. Called
+// before the step says anything more general.
+void advise_by_events(const DeviceView& view, Step& step);
+// The step's kinds of events (diagnosis/kind_care.h) but for `covered`, which the step looks at
+// itself: counts and the newest ones as evidence, a verdict by what explains them.
+void examine_events(const DeviceView& view, Step& step,
+                    std::initializer_list<std::string_view> covered = {});
 
 void examine_restart(const DeviceView& view, Step& step);
+// Steps that only events tell of: hardware, dma, storage, stalls, gpu, camera.
+void examine_by_events(const DeviceView& view, Step& step);
 void examine_memory(const DeviceView& view, Step& step);
 void examine_fragmentation(const DeviceView& view, Step& step);
 void examine_cma(const DeviceView& view, Step& step);

@@ -8,7 +8,7 @@
 
 #include "base/text/text.h"
 #include "metrics/series_key.h"
-#include "report/doctor/format.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem::doctor {
 namespace {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """seeds.py TARGET FIXTURES DIR: writes into DIR what the fuzz target fuzz_TARGET starts from.
 
-The fixture files that its name matches (fuzz_meminfo: every file called meminfo), for rules those that ship, for the kernel log's
+The fixture files that its name matches (fuzz_meminfo: every file called meminfo), for rules those that ship, for diagnosis all of the kernel log, for the kernel log's
 targets tests/fixtures/kernel-log/FAMILY.txt, whole and line by line, and the messages of
 JETMEM_CORPUS/kernel-log.jsonl where that is set; and the inputs of corpus/TARGET.inputs."""
 
@@ -56,6 +56,8 @@ def fixture_inputs(target, folder):
     found = []
     if target == "rules":
         return [file.read_bytes() for file in sorted(SHIPPED_RULES.glob("*.yaml"))]
+    if target == "diagnosis":
+        return [file.read_bytes() for file in sorted((folder / "kernel-log").glob("*.txt"))]
     for pattern in FILES.get(target, target).split():
         paths = {*folder.rglob(pattern), *folder.rglob(f"{pattern}/**/*")}
         found += [path.read_bytes() for path in sorted(path for path in paths if path.is_file())[:MOST_FILES]]

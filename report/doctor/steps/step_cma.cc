@@ -11,6 +11,8 @@ namespace jetmem::doctor {
 namespace {
 
 constexpr double kNearlyTaken = 0.95;
+// What the device trees of all Jetson boards reserve at least, Nano to Thor.
+constexpr double kLeastOfJetson = 256.0 * (1 << 20);
 
 std::string area_of(const Sample& sample) { return printable(sample.label("area"), 64); }
 
@@ -100,11 +102,17 @@ bool check_areas(const DeviceView& view, Step& step) {
 void examine_cma(const DeviceView& view, Step& step) {
   step.confirm = "jetmem cma; grep Cma /proc/meminfo";
   take_alerts(view, step,
-              {"JetmemDmaAllocationFailing", "JetmemCmaExhausted", "JetmemCmaFragmented",
-               "JetmemCmaAllocationFailing", "JetmemCmaFreeLow"});
+              {"JetmemDmaAllocationFailing", "JetmemReservedMemoryFailed", "JetmemCmaExhausted",
+               "JetmemCmaFragmented", "JetmemCmaAllocationFailing", "JetmemCmaFreeLow"});
   const auto total = view.now.samples.meminfo("CmaTotal");
   const Seeing areas = see(view, step, "cma");
   const bool saw = areas == Seeing::kSeen && check_areas(view, step);
+  if (total && *total > 0 && *total < kLeastOfJetson && view.is_jetson()) {
+    note(step,
+         "CmaTotal is " + bytes(*total) + ", far below the " + bytes(kLeastOfJetson) +
+             " that a Jetson's device tree reserves: cma= on the kernel command line replaces "
+             "its node linux,cma, or the node was not used (runbook reserved-memory).");
+  }
   if (view.found.cma && (view.found.cma->first_failure || view.found.cma->fell)) {
     const std::string text = doctor::sentence(cma_sentence(*view.found.cma, view.today()));
     note(step, text, view.found.cma->fell ? view.found.cma->fell : view.found.cma->first_failure);
@@ -126,6 +134,7 @@ void examine_cma(const DeviceView& view, Step& step) {
            "cma-allocation-failing"});
     }
   }
+  examine_events(view, step, {"cma_alloc_failure", "dma_alloc_failure"});
   if (saw) {
     conclude(step, "The largest request fits.");
     return;

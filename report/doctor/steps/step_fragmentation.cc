@@ -14,10 +14,10 @@ constexpr double kCostlyOrder = 3;
 
 void examine_fragmentation(const DeviceView& view, Step& step) {
   step.confirm = "jetmem fragmentation; cat /proc/buddyinfo";
-  if (see(view, step, "buddyinfo") != Seeing::kSeen) {
-    return unknown(view, step, "Fragmentation is", "buddyinfo");
-  }
-  take_alerts(view, step, {"JetmemBuddyFragmented", "JetmemPageAllocationFailure"});
+  const Seeing buddyinfo = see(view, step, "buddyinfo");
+  take_alerts(
+      view, step,
+      {"JetmemBuddyFragmented", "JetmemPageAllocationFailure", "JetmemDriverAllocationFailing"});
   const auto best = view.value("jetmem_buddy_best_order_outside_cma");
   const Sample* const largest = doctor::largest(view, "jetmem_buddy_largest_free_order");
   const auto evidence = view.value("jetmem_fragmentation_evidence");
@@ -43,6 +43,10 @@ void examine_fragmentation(const DeviceView& view, Step& step) {
                     "Find the caller with jetmem events; if it is a driver in an interrupt, raise "
                     "vm.min_free_kbytes.",
                     "page-allocation-failure"});
+  examine_events(view, step, {"page_alloc_failure", "vmalloc_failure", "slab_alloc_failure"});
+  if (buddyinfo != Seeing::kSeen) {
+    return unknown(view, step, "Fragmentation is", "buddyinfo");
+  }
   if (best && *best < kCostlyOrder) {
     found(step, Verdict::kWarning, stands + ": even small contiguous requests can fail.",
           {"Unmovable pages are spread over memory, or memory is nearly exhausted.",

@@ -9,10 +9,31 @@
 namespace jetmem::doctor {
 namespace {
 
-const std::initializer_list<std::string_view> kRefused{"nvmap", "nvbufsurface",
-                                                       "gpu_alloc_failure"};
+const std::initializer_list<std::string_view> kRefused{
+    "nvmap", "nvbufsurface", "gpu_alloc_failure", "cuda_alloc_failure", "program_alloc_failure"};
 // Buffers without an owner, as a share of the machine's memory.
 constexpr double kManyOrphans = 0.1;
+// Available memory of which less than this part is free, as CUDA counts it.
+constexpr double kHidden = 0.5;
+
+// What a program that sizes itself by cudaMemGetInfo does not see, and what nvmap's large buffers
+// do not find: normal, and the answer where a program says that memory is full.
+void note_hidden(const DeviceView& view, Step& step) {
+  const diagnosis::MachineFacts facts = diagnosis::facts_of(view.now);
+  const bool shares = view.is_jetson() || view.value("jetmem_gpu_free_hidden_ratio");
+  if (!shares || !facts.free || !facts.available) return;
+  if (*facts.free < kHidden * *facts.available) {
+    note(step, "CUDA sees " + bytes(*facts.free) + " of the " + bytes(*facts.available) +
+                   " available: the page cache holds the rest. If a program says that memory is "
+                   "full: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches before it starts "
+                   "(runbook gpu-free-hidden).");
+  }
+  if (facts.bytes_in_2m_blocks && *facts.bytes_in_2m_blocks < kHidden * *facts.free) {
+    note(step, "Of " + bytes(*facts.free) + " free, " + bytes(*facts.bytes_in_2m_blocks) +
+                   " lies in blocks of 2 MiB and more, which large GPU buffers need: sudo jetmem "
+                   "compact.");
+  }
+}
 
 }  // namespace
 
@@ -21,9 +42,9 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
   const Seeing nvmap = see(view, step, "nvmap");
   const Seeing nvml = see(view, step, "nvml");
   const Seeing dmabuf = see(view, step, "dmabuf");
-  take_alerts(
-      view, step,
-      {"JetmemNvmapCap", "JetmemNvmapOrphansGrowing", "JetmemGpuFreeHidden", "JetmemEmcSaturated"});
+  take_alerts(view, step,
+              {"JetmemNvmapCap", "JetmemNvmapOrphansGrowing", "JetmemGpuFreeHidden",
+               "JetmemEmcSaturated", "JetmemBufferLeak"});
   std::string stands;
   const auto total = view.value("jetmem_nvmap_total_bytes");
   const auto used = view.now.samples.meminfo("NvMapMemUsed");
@@ -71,6 +92,8 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
                    {"Memory was short or fragmented, or this L4T release limits a single request "
                     "(see the step versions).",
                     "Free memory before loading the model; jetmem plan", "nvmap-cap"});
+  examine_events(view, step, kRefused);
+  note_hidden(view, step);
   if (!stands.empty() || nvmap == Seeing::kSeen || nvml == Seeing::kSeen) {
     if (nvmap == Seeing::kBlind) {
       conclude(step, (stands.empty() ? std::string() : stands + ", but ") +

@@ -61,6 +61,7 @@ void check_trend(const DeviceView& view, Step& step) {
 
 void examine_memory(const DeviceView& view, Step& step) {
   step.confirm = "jetmem top; grep -E 'MemAvailable|SwapFree' /proc/meminfo";
+  examine_events(view, step);
   if (see(view, step, "meminfo") != Seeing::kSeen) {
     found(step, Verdict::kUnknown, "Available memory is unknown.");
     return;

@@ -65,6 +65,7 @@ void examine_oom(const DeviceView& view, Step& step) {
        "Raise the unit's MemoryMax= or the container's limit; the machine itself had memory.",
        "oom-kill"});
   if (group.total > 0 || group.recent > 0) conclude(step, "No OOM kill in the last 24 h.");
+  examine_events(view, step, {"oom_kill", "oom_no_victim", "oom_kill_memcg"});
   const auto kills = view.value("jetmem_vmstat_oom_kill_total");
   const double known = machine.total + group.total;
   if (kills && *kills > known) {

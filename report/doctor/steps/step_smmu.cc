@@ -10,13 +10,12 @@
 namespace jetmem::doctor {
 namespace {
 
-const std::initializer_list<std::string_view> kFaults{
-    "smmu_context_fault", "smmu_global_fault", "smmu_v3_event", "smmu_error", "gpu_mmu_fault"};
+const std::initializer_list<std::string_view> kFaults{"smmu_context_fault", "smmu_global_fault",
+                                                      "smmu_v3_event", "smmu_error"};
 // Usually reported together with an SMMU fault of the same access: counted apart.
 const std::initializer_list<std::string_view> kController{"mc_error"};
 const std::initializer_list<std::string_view> kAll{"smmu_context_fault", "smmu_global_fault",
-                                                   "smmu_v3_event",      "smmu_error",
-                                                   "gpu_mmu_fault",      "mc_error"};
+                                                   "smmu_v3_event", "smmu_error", "mc_error"};
 
 Counted count_faults(const DeviceView& view) {
   Counted out = count_events(view, kFaults);
@@ -60,6 +59,7 @@ void examine_smmu(const DeviceView& view, Step& step) {
       note(step, (client == "unknown" ? "Unattributed" : client) + ": " +
                      counted(count, "fault", "faults") + " since boot.");
   }
+  examine_events(view, step, kAll);
   const bool any_faults = faults.total > 0 || faults.recent > 0;
   const bool any_errors = controller.total > 0 || controller.recent > 0;
   if (any_faults || any_errors) {

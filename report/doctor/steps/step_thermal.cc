@@ -59,6 +59,7 @@ void examine_thermal(const DeviceView& view, Step& step) {
   }
   examine_failures(view, step, {"thermal"}, "Thermal messages in the kernel log",
                    "The kernel logged thermal warnings");
+  examine_events(view, step, {"thermal"});
   if (zones == Seeing::kAbsent && throttle == Seeing::kAbsent) {
     conclude(step, "Not applicable: this machine reports neither temperatures nor throttling.");
     return;

@@ -8,15 +8,21 @@
 namespace jetmem::doctor {
 namespace {
 
-constexpr std::array<StepInfo, 12> kSteps{{
+constexpr std::array<StepInfo, 18> kSteps{{
     {"restart", "Last restart", examine_restart},
+    {"hardware", "Memory and bus hardware", examine_by_events},
     {"memory", "Memory", examine_memory},
     {"fragmentation", "Fragmentation", examine_fragmentation},
     {"cma", "Contiguous memory (CMA)", examine_cma},
+    {"dma", "DMA memory of devices", examine_by_events},
     {"smmu", "SMMU faults", examine_smmu},
     {"oom", "Out of memory", examine_oom},
+    {"storage", "Swap and storage", examine_by_events},
+    {"stalls", "Stalls and crashes", examine_by_events},
     {"thermal", "Heat and power", examine_thermal},
+    {"gpu", "GPU and engines", examine_by_events},
     {"gpu_memory", "GPU memory", examine_gpu_memory},
+    {"camera", "Cameras", examine_by_events},
     {"probes", "Probes", examine_probes},
     {"versions", "Versions", examine_versions},
     {"daemon", "jetmem itself", examine_daemon},
@@ -24,7 +30,7 @@ constexpr std::array<StepInfo, 12> kSteps{{
     {"alerts", "Alerts", examine_alerts},
 }};
 
-bool is_one_of(std::string_view kind, std::initializer_list<std::string_view> kinds) {
+bool is_one_of(std::string_view kind, Kinds kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
@@ -161,7 +167,7 @@ Seeing see(const DeviceView& view, Step& step, std::string_view source) {
   return Seeing::kBlind;
 }
 
-Counted count_events(const DeviceView& view, std::initializer_list<std::string_view> kinds) {
+Counted count_events(const DeviceView& view, Kinds kinds) {
   Counted out;
   double of_probe = 0;
   for (const Sample& each : view.now.samples.family("jetmem_kernel_events_total")) {
@@ -217,8 +223,7 @@ Counted examine_failures(const DeviceView& view, Step& step,
   return out;
 }
 
-void note_events(const DeviceView& view, Step& step, std::initializer_list<std::string_view> kinds,
-                 std::size_t most) {
+void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t most) {
   std::size_t n = 0;
   for (auto it = view.found.events.rbegin(); it != view.found.events.rend() && n < most; ++it) {
     if (it->event->what != EventWhat::kKernel || !is_one_of(it->event->kind, kinds)) continue;

@@ -28,15 +28,38 @@ void PrintTo(const Board& board, std::ostream* out) { *out << board.name; }
 const Board kBoards[] = {
     {"agx-orin",
      3,
-     {{"cma", "unknown"}, {"daemon", "unknown"}, {"gpu_memory", "unknown"}, {"smmu", "unknown"}}},
-    {"nano-4gb", 1, {{"cma", "warning"}, {"smmu", "warning"}}},
+     {{"camera", "unknown"},
+      {"cma", "unknown"},
+      {"daemon", "unknown"},
+      {"dma", "unknown"},
+      {"gpu", "unknown"},
+      {"gpu_memory", "unknown"},
+      {"hardware", "unknown"},
+      {"smmu", "unknown"},
+      {"stalls", "unknown"},
+      {"storage", "unknown"}}},
+    {"nano-4gb",
+     1,
+     {{"camera", "warning"},
+      {"cma", "warning"},
+      {"fragmentation", "warning"},
+      {"smmu", "warning"}}},
     {"orin", 1, {{"restart", "warning"}}},
     {"orin-nano-8gb",
      1,
      {{"cma", "warning"}, {"oom", "warning"}, {"probes", "warning"}, {"restart", "warning"}}},
     {"raspberry-pi-5", 1, {{"cma", "warning"}, {"restart", "unknown"}, {"thermal", "warning"}}},
     {"thor", 3, {}},
-    {"x86-pc", 3, {{"restart", "unknown"}, {"smmu", "unknown"}}},
+    {"x86-pc",
+     3,
+     {{"camera", "unknown"},
+      {"dma", "unknown"},
+      {"gpu", "unknown"},
+      {"hardware", "unknown"},
+      {"restart", "unknown"},
+      {"smmu", "unknown"},
+      {"stalls", "unknown"},
+      {"storage", "unknown"}}},
     {"xavier-nx", 1, {{"cma", "warning"}, {"restart", "warning"}}},
 };
 
@@ -87,7 +110,7 @@ TEST(DoctorCommand, UsageErrorsAreUnknown) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
   const CommandRun step = run_command({"--root", root, "doctor", "--step", "x"});
   EXPECT_EQ(step.status, 3);
-  EXPECT_THAT(step.err, HasSubstr(": restart, memory, fragmentation, cma, smmu, oom"));
+  EXPECT_THAT(step.err, HasSubstr(": restart, hardware, memory, fragmentation, cma, dma, smmu, oom"));
   EXPECT_EQ(run_command({"--root", root, "doctor", "--daemon", "unix:/x"}).status, 3);
   EXPECT_EQ(run_command({"--root", "/nowhere", "doctor"}).status, 3);
   EXPECT_EQ(run_command({"doctor", "--daemon", "unix:/nowhere/s"}).status, 3);

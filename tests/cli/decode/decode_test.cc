@@ -105,6 +105,42 @@ TEST(Decode, Json) {
   EXPECT_EQ(events[1]["pid"], 7012);
 }
 
+TEST(Decode, CausesComeLast) {
+  const TempDir dir;
+  const std::string log = dir.write(
+      "log",
+      "[   46.291378] bcm2835-dma fe007000.dma-controller: swiotlb buffer is full (sz: 524276 "
+      "bytes), total 32768 (slots), used 0 (slots)\n"
+      "[   46.313899] bcm2835-dma fe007000.dma-controller: swiotlb buffer is full (sz: 524276 "
+      "bytes), total 32768 (slots), used 0 (slots)\n");
+  const CommandRun text = decode({log});
+  EXPECT_THAT(text.out, HasSubstr("  swiotlb-mapping-too-large (2 events)\n"));
+  EXPECT_THAT(text.out, HasSubstr("Runbook: swiotlb-full"));
+  EXPECT_EQ(objects(decode({log, "--json"}).out).size(), 2U);
+  const std::vector<json> all = objects(decode({log, "--json", "--causes"}).out);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[2]["cause_id"], "swiotlb-mapping-too-large");
+  EXPECT_EQ(all[2]["device"], "fe007000.dma-controller");
+  EXPECT_EQ(all[2]["harm"], "warning");
+  EXPECT_EQ(all[2]["events"], 2);
+}
+
+// However many there are of one kind, the others are explained too.
+TEST(Decode, AStormDoesNotHideACause) {
+  const TempDir dir;
+  std::string log;
+  for (int i = 0; i < 500; ++i) {
+    log += "[  100.000000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402, iova=0x" +
+           std::to_string(1000 + i) + ", fsynr=0x110003, cbfrsynra=0x3, cb=4\n";
+  }
+  log +=
+      "[  200.000000] Out of memory: Killed process 7012 (my_app) total-vm:200kB, "
+      "anon-rss:100kB, file-rss:1kB, shmem-rss:0kB, UID:1000 pgtables:40kB oom_score_adj:0\n";
+  const CommandRun run = decode({dir.write("log", log)});
+  EXPECT_THAT(run.out, HasSubstr("smmu-unmapped (500 events)"));
+  EXPECT_THAT(run.out, HasSubstr("memory-exhausted"));
+}
+
 TEST(Decode, AnEventOfSeveralLinesIsOneObject) {
   const TempDir dir;
   const CommandRun run = decode(

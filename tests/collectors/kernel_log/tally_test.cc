@@ -51,6 +51,22 @@ TEST(Tally, CountsByKindAndByKey) {
   EXPECT_EQ(tally.last_seen(EventKind::kSmmuContextFault), Nanoseconds(seconds(9)));
 }
 
+// The frame buffer of a Raspberry Pi tries CMA first.
+TEST(Tally, ACmaRefusalAtBootIsCountedButNotRecent) {
+  for (const auto& [at, recent] :
+       {std::pair(milliseconds(125), 0U), std::pair(milliseconds(3000), 1U)}) {
+    Tally tally;
+    tally.count(Event(EventKind::kCmaAllocFailure), at, false);
+    tally.count(Event(EventKind::kDmaAllocFailure), at, false);
+    EXPECT_EQ(tally.events(EventKind::kCmaAllocFailure, Origin::kSystem), 1U);
+    EXPECT_EQ(tally.recent(EventKind::kCmaAllocFailure, seconds(60)), recent);
+    EXPECT_EQ(tally.recent(EventKind::kDmaAllocFailure, seconds(60)), 1U);
+    Tally restored;
+    restored.restore(tally.save());
+    EXPECT_EQ(restored.recent(EventKind::kCmaAllocFailure, seconds(60)), recent);
+  }
+}
+
 TEST(Tally, AClientWithoutNameIsItsNumber) {
   Tally tally;
   Event by_stream = smmu_fault("");

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "collectors/kernel_log/event/kinds.h"
+#include "report/diagnosis/kind_care.h"
 #include "rules/model/rules.h"
 #include "tests/report/doctor/doctor_past.h"
 
@@ -331,12 +333,93 @@ TEST(Doctor, UnevaluatedRulesAreUnknown) {
 
 // The log says who, also where the SMMU itself says nothing.
 TEST(Doctor, FaultsAreShownWithTheirNames) {
-  for (const char* kind : {"mc_error", "gpu_mmu_fault"}) {
+  for (const auto& [kind, step] :
+       {std::pair("mc_error", "smmu"), std::pair("gpu_mmu_fault", "gpu")}) {
     DeviceNow now = healthy_device({{events(kind), 1}});
     now.events.push_back(kernel_event(kind, "tegra-vi", kMorning - 600));
-    EXPECT_THAT(all_of(*examine(now, nullptr, "").step("smmu")),
+    EXPECT_THAT(all_of(*examine(now, nullptr, "").step(step)),
                 HasSubstr(std::string(kind) + " of tegra-vi"));
   }
+}
+
+// "Nothing is wrong" over an event that somebody has to look at would be a lie.
+TEST(Doctor, EveryKindIsSeenByItsStep) {
+  for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
+    const std::string kind(info.name);
+    const diagnosis::KindCare* const care = diagnosis::care_of(kind);
+    ASSERT_NE(care, nullptr) << kind;
+    // As an event, and as a count without one: the list of events is bounded.
+    for (const bool listed : {true, false}) {
+      DeviceNow now = healthy_device({{events(kind), 1}, {last_seen(kind), kMorning - 600}});
+      if (listed) now.events.push_back(kernel_event(kind, "who", kMorning - 600));
+      const DoctorAnswer answer = examine(now, nullptr, "");
+      const DoctorAnswer::Step* const step = answer.step(care->step);
+      ASSERT_NE(step, nullptr) << kind << ": " << care->step;
+      const bool harmless =
+          info.level == LogLevel::kInfo || kind == "hugetlb_failure" || kind == "camera_error";
+      EXPECT_EQ(step->verdict >= Verdict::kWarning, !harmless) << kind << "\n" << all_of(*step);
+      if (harmless) continue;
+      EXPECT_NE(answer.conclusion, "Nothing is wrong with this device's memory.") << kind;
+      EXPECT_FALSE(step->remedy.empty()) << kind;
+      EXPECT_FALSE(step->runbook.empty()) << kind;
+      if (listed) EXPECT_THAT(all_of(*step), HasSubstr("who")) << kind;
+    }
+  }
+}
+
+TEST(Doctor, HarmlessEventsAreShownButNotReported) {
+  DeviceNow now = healthy_device({{events("gpu_mmu_fault"), 1}});
+  EventRecord fault = kernel_event("gpu_mmu_fault", "fec00000.v3d", kMorning - 600);
+  fault.fields = R"({"dev":"fec00000.v3d","client":"CLE"})";
+  now.events.push_back(fault);
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.step("gpu")->verdict, Verdict::kOk);
+  EXPECT_THAT(all_of(*answer.step("gpu")), HasSubstr("fec00000.v3d"));
+}
+
+// An event says more than the alert on its kind.
+TEST(Doctor, TheCauseIsThatOfTheEvent) {
+  DeviceNow now = healthy_device({{events("swiotlb_full"), 1}});
+  EventRecord full = kernel_event("swiotlb_full", "fe007000.dma", kMorning - 600);
+  full.fields = R"({"dev":"fe007000.dma","size":524276,"total":32768,"used":0})";
+  now.events.push_back(full);
+  now.alerts = firing("JetmemBounceBufferFull", "warning");
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  const DoctorAnswer::Step& step = *answer.step("dma");
+  EXPECT_EQ(step.verdict, Verdict::kWarning);
+  EXPECT_THAT(step.cause, HasSubstr("512 KiB"));
+  EXPECT_EQ(step.runbook, "swiotlb-full");
+}
+
+// A log without its other sources, as of a bundle cut short.
+TEST(Doctor, EventsDoNotVanishWithAnotherSource) {
+  DeviceNow now = healthy_device({{events("page_alloc_failure"), 1},
+                                  {events("kmemleak"), 1},
+                                  {events("cuda_alloc_failure"), 1}});
+  for (const char* source : {"buddyinfo", "meminfo", "nvmap", "device", "cma"}) {
+    set_source(now, source, "absent", "not there");
+  }
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  for (const char* step : {"fragmentation", "memory", "gpu_memory"}) {
+    EXPECT_EQ(answer.step(step)->verdict, Verdict::kWarning) << all_of(*answer.step(step));
+  }
+}
+
+TEST(Doctor, AJetsonWithTheKernelsDefaultOfCmaIsTold) {
+  const auto cma = [](double size) {
+    return all_of(*examine(healthy_device({{"jetmem_meminfo_CmaTotal_bytes", size}}), nullptr, "")
+                       .step("cma"));
+  };
+  EXPECT_THAT(cma(32 * kMiB), HasSubstr("CmaTotal is 32 MiB"));
+  EXPECT_THAT(cma(256 * kMiB), Not(HasSubstr("CmaTotal is")));
+}
+
+TEST(Doctor, CacheThatCudaDoesNotSeeIsNoted) {
+  DeviceNow now = healthy_device({{"jetmem_meminfo_MemFree_bytes", 300 * kMiB}});
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.step("gpu_memory")->verdict, Verdict::kOk);
+  EXPECT_THAT(all_of(*answer.step("gpu_memory")), HasSubstr("300 MiB"));
+  EXPECT_THAT(all_of(*answer.step("gpu_memory")), HasSubstr("drop_caches"));
 }
 
 // The area and who asked for DMA memory tell of the same request within a second.

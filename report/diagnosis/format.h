@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and moments in the doctor's sentences.
+// Numbers and moments in sentences of the doctor and of causes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/doctor/format.h"
+#include "report/diagnosis/format.h"
 
 #include <algorithm>
 #include <array>

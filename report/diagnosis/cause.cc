@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/diagnosis/cause.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/event/kinds.h"
+#include "report/diagnosis/kind_care.h"
+#include "report/diagnosis/known_issues.h"
+
+namespace jetmem::diagnosis {
+namespace {
+
+constexpr std::array<const CauseGroup*, 4> kGroups{&kDmaCauses, &kMemoryCauses, &kGpuCauses,
+                                                   &kHardwareCauses};
+
+std::string as_sentence(std::string_view clause) {
+  std::string out(clause);
+  if (out.empty()) return out;
+  if (out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - ('a' - 'A'));
+  if (out.back() != '.') out += '.';
+  return out;
+}
+
+// A kind as such: its usual meaning.
+Cause cause_of_kind(const EventFields& event) {
+  Cause out;
+  out.id = event.kind();
+  std::replace(out.id.begin(), out.id.end(), '_', '-');
+  if (const auto kind = kernel_log::kind_named(event.kind())) {
+    const kernel_log::KindInfo& info = kernel_log::info_of(*kind);
+    out.cause = as_sentence(info.meaning);
+    out.remedy = as_sentence(info.remedy);
+    if (info.level == LogLevel::kInfo) out.harm = Harm::kNone;
+  }
+  return out;
+}
+
+Cause cause_of(const EventFields& event, const MachineFacts& facts,
+               const std::set<std::string, std::less<>>& kinds) {
+  Values values;
+  if (const std::string device = event.device(); !device.empty()) values["dev"] = device;
+  const Case it{event, facts, kinds, values};
+  Cause out = cause_of_kind(event);
+  for (const CauseGroup* group : kGroups) {
+    const std::string_view id = group->choose(it);
+    if (id.empty()) continue;
+    const auto text = std::find_if(group->texts.begin(), group->texts.end(),
+                                   [&](const CauseText& each) { return each.id == id; });
+    if (text == group->texts.end()) continue;
+    out.id = std::string(id);
+    out.harm = text->harm;
+    out.cause = fill(text->cause, values);
+    out.remedy = fill(text->remedy, values);
+    out.runbook = std::string(text->runbook);
+    break;
+  }
+  if (const KindCare* care = care_of(event.kind()); care != nullptr && out.runbook.empty()) {
+    out.runbook = std::string(care->runbook);
+  }
+  out.kind = event.kind();
+  out.device = event.device();
+  return out;
+}
+
+// Roots before what follows from them; harmless ones last.
+std::size_t rank_of(const Cause& cause) {
+  const KindCare* const care = care_of(cause.kind);
+  const std::size_t at =
+      care == nullptr ? all_care().size() : static_cast<std::size_t>(care - all_care().data());
+  return at + (cause.harm == Harm::kNone ? 1000 : 0);
+}
+
+}  // namespace
+
+std::string_view harm_name(Harm harm) {
+  static constexpr std::array<std::string_view, 3> kNames{"none", "warning", "critical"};
+  return kNames[static_cast<std::size_t>(harm)];
+}
+
+std::string fill(std::string_view text, const Values& values) {
+  // Whether all names up to the closing brace of an optional part are known, and where it ends.
+  const auto part_of = [&](std::string_view rest) {
+    std::size_t depth = 1;
+    std::size_t end = 0;
+    while (end < rest.size() && depth > 0) {
+      if (rest[end] == '{') ++depth;
+      if (rest[end] == '}') --depth;
+      ++end;
+    }
+    return rest.substr(0, end == 0 ? 0 : end - 1);
+  };
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{');
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    text.remove_prefix(open + 1);
+    const std::string_view part = part_of(text);
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    if (part.starts_with('?')) {
+      bool known = true;
+      std::string_view rest = part.substr(1);
+      for (std::size_t at = rest.find('{'); at != std::string_view::npos; at = rest.find('{')) {
+        rest.remove_prefix(at + 1);
+        known = known && values.contains(rest.substr(0, rest.find('}')));
+      }
+      if (known) out += fill(part.substr(1), values);
+      continue;
+    }
+    const auto value = values.find(part);
+    out += value != values.end() ? value->second : part == "dev" ? "a device" : "an unknown value";
+  }
+  return out;
+}
+
+std::span<const CauseGroup* const> cause_groups() { return kGroups; }
+
+std::vector<std::string_view> cause_ids() {
+  std::vector<std::string_view> out;
+  for (const CauseGroup* group : kGroups) {
+    for (const CauseText& each : group->texts) out.push_back(each.id);
+  }
+  return out;
+}
+
+std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts) {
+  std::set<std::string, std::less<>> kinds;
+  for (const EventRecord* event : events) kinds.insert(event->kind);
+  std::vector<Cause> out;
+  const auto add = [&](Cause cause, std::uint64_t count) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
+      return each.id == cause.id && (each.device == cause.device || cause.device.empty());
+    });
+    if (same != out.end()) {
+      same->events += count;
+      // A later event may know more, as a number that the first did not print.
+      if (cause.cause.size() > same->cause.size()) {
+        same->cause = std::move(cause.cause);
+        same->remedy = std::move(cause.remedy);
+      }
+      return;
+    }
+    cause.events = count;
+    out.push_back(std::move(cause));
+  };
+  for (const EventRecord* event : events) {
+    if (event->what != EventWhat::kKernel || event->origin == "probe") continue;
+    const EventFields fields(*event);
+    add(cause_of(fields, facts, kinds), event->count);
+    for (Cause& issue : known_issues_of(fields, facts, kinds)) add(std::move(issue), event->count);
+  }
+  // NvMap and the program above it print the same refusal: the program knows its size.
+  const bool told = std::any_of(out.begin(), out.end(), [](const Cause& each) {
+    return each.kind == "cuda_alloc_failure" || each.kind == "program_alloc_failure";
+  });
+  if (told) {
+    std::erase_if(out, [](const Cause& each) {
+      return each.kind == "nvmap" && each.id == "gpu-buffer-refused";
+    });
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Cause& a, const Cause& b) { return rank_of(a) < rank_of(b); });
+  return out;
+}
+
+}  // namespace jetmem::diagnosis

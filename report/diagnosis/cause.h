@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why an event happened and what to do about it, chosen by its fields and by what is known of the
+// machine. `jetmem doctor` and `jetmem decode` print it.
+//
+// Each cause has a code, which tests and programs use, and its words in one place: causes_*.cc, or
+// known_issues.yaml for defects of certain releases. An event that fits none of them gets the
+// general words of its kind (kinds.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "history/event_record.h"
+#include "report/diagnosis/event_fields.h"
+#include "report/diagnosis/machine_facts.h"
+
+namespace jetmem::diagnosis {
+
+enum class Harm : std::uint8_t {
+  kNone,      // nothing is lost: no alert, nothing to do
+  kWarning,   // something failed
+  kCritical,  // data or the device is at stake
+};
+// "none", "warning", "critical".
+std::string_view harm_name(Harm harm);
+
+struct Cause {
+  std::string id;  // "swiotlb-mapping-too-large"
+  Harm harm = Harm::kWarning;
+  std::string cause;
+  std::string remedy;
+  std::string runbook;  // a page of docs/runbooks
+  std::string link;     // of a known issue: where it is described
+  // Of the first event that it explains.
+  std::string kind;
+  std::string device;
+  std::uint64_t events = 0;
+};
+
+// The words of a cause: {name} stands for a value, {?...} for a part that is omitted where it names
+// a value that is not known.
+struct CauseText {
+  std::string_view id;
+  Harm harm = Harm::kWarning;
+  std::string_view cause;
+  std::string_view remedy;
+  // Another page than that of the kind.
+  std::string_view runbook{};
+};
+
+using Values = std::map<std::string_view, std::string, std::less<>>;
+std::string fill(std::string_view text, const Values& values);
+
+// One event and all that may explain it.
+struct Case {
+  const EventFields& event;
+  const MachineFacts& facts;
+  // All kinds that the log has, this event's too.
+  const std::set<std::string, std::less<>>& kinds;
+  Values& values;  // for the words
+
+  bool has_kind(std::string_view kind) const { return kinds.contains(kind); }
+};
+
+// The code of what explains the event, and its words; an empty code: none of these.
+struct CauseGroup {
+  std::span<const CauseText> texts;
+  std::string_view (*choose)(const Case& it);
+};
+extern const CauseGroup kDmaCauses;       // swiotlb, CMA, DMA, reserved memory, IOMMU
+extern const CauseGroup kMemoryCauses;    // page allocator, OOM, swap, programs
+extern const CauseGroup kGpuCauses;       // nvmap, CUDA, GPU drivers, cameras
+extern const CauseGroup kHardwareCauses;  // ECC, bus, hangs, storage
+std::span<const CauseGroup* const> cause_groups();
+
+// Codes of all causes that are not those of known issues or of a kind as such.
+std::vector<std::string_view> cause_ids();
+
+// What explains these events, the likeliest root first. Events of one cause and device are one.
+// Known issues follow the cause that they specify.
+std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts);
+
+}  // namespace jetmem::diagnosis

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page allocator, OOM kills, swap, and what programs say when they are refused memory.
+#include <array>
+#include <cmath>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/event/event.h"
+#include "report/diagnosis/cause.h"
+#include "report/diagnosis/format.h"
+
+namespace jetmem::diagnosis {
+namespace {
+
+// PAGE_ALLOC_COSTLY_ORDER.
+constexpr double kCostlyOrder = 3;
+// Of the free memory: then the rest is below the watermarks.
+constexpr double kMostlyCma = 0.8;
+
+constexpr std::array kMemoryTexts{
+    CauseText{"memory-exhausted", Harm::kWarning,
+              "Memory ran out{?: {comm} needed more and the kernel found none to reclaim}.",
+              "sudo jetmem top shows the largest programs: stop or limit one, add swap, or read "
+              "large files in pieces instead of whole. Protect others with OOMScoreAdjust=.",
+              "oom-kill"},
+    CauseText{"oom-swap-unused", Harm::kWarning,
+              "The kernel killed although {swap_free} of swap was free: the request could not wait "
+              "for it or may not use it (kernels 4.7 to 4.9 kill too early).",
+              "Update the kernel; limit the largest program (a Java heap: -Xmx). sudo jetmem top "
+              "shows the largest ones.",
+              "oom-kill"},
+    CauseText{"oom-group-limit", Harm::kWarning,
+              "A control group reached its own memory limit{?: {group}}; the machine need not be "
+              "short of memory.",
+              "Raise the limit: sudo systemctl set-property UNIT MemoryMax=2G (container: docker "
+              "update --memory 2g NAME), or find the leak: sudo jetmem top.",
+              "oom-kill"},
+    CauseText{"pages-atomic", Harm::kWarning,
+              "A request that may not wait (interrupt, network receive){? of order {order}} found "
+              "no free block{? of {size}}: the reserve is too small{?, memory is fragmented by "
+              "order {costly}}. Usually a packet is dropped and retried.",
+              "Raise the reserve: sudo sysctl vm.min_free_kbytes=16384 (65536 from 4 GiB of memory "
+              "on), and keep it in /etc/sysctl.d. For a USB network adapter reduce its receive "
+              "buffers (smsc95xx.turbo_mode=N)."},
+    CauseText{
+        "pages-fragmented", Harm::kWarning,
+        "Free memory is fragmented: {?{comm} }{?was refused {size} in one piece (order {order})}.",
+        "sudo jetmem compact helps at once; jetmem fragmentation shows the zones. Later: start "
+        "what needs large blocks first after boot, and raise vm.min_free_kbytes.",
+        "buddy-fragmented"},
+    CauseText{
+        "pages-only-cma", Harm::kWarning,
+        "What was free ({free}) was nearly all contiguous memory (CMA: {free_cma}), which drivers "
+        "and the kernel itself cannot use: for them memory had run out.",
+        "Make the CMA area smaller and reboot: cma=64M on the kernel command line (Raspberry Pi: "
+        "dtoverlay=vc4-kms-v3d,cma-128 in config.txt); or stop a program: sudo jetmem top.",
+        "below-watermark"},
+    CauseText{
+        "lowmem-short", Harm::kWarning,
+        "A driver{? ({comm})} got no memory on this 32-bit kernel: the kernel and its drivers can "
+        "only use low memory (below 1 GiB), and a large CMA area takes most of it.",
+        "Use a 64-bit kernel (Raspberry Pi: arm_64bit=1 in config.txt), or a smaller CMA area: "
+        "cma=64M on the kernel command line."},
+    CauseText{"vmalloc-space", Harm::kWarning,
+              "The kernel's address range for vmalloc is used up{?: {size} was requested}; free "
+              "memory does not help.",
+              "Enlarge it: vmalloc=512M on the command line of a 32-bit kernel, or use a 64-bit "
+              "kernel. sudo sort -k2 -n -r /proc/vmallocinfo shows the holders."},
+    CauseText{"vmalloc-pages", Harm::kWarning,
+              "The kernel ran out of pages for {?{size} of }vmalloc memory: memory is short, not "
+              "its address range.",
+              "sudo jetmem top shows the largest programs: stop or limit one."},
+    CauseText{"zram-no-room", Harm::kWarning,
+              "A page could not be stored in zram, which needs memory itself to compress, and none "
+              "is left. The page stays in memory and nothing is lost, but swapping out no longer "
+              "helps and an OOM kill follows.",
+              "sudo jetmem top shows the largest programs: stop or limit one, and let it read "
+              "large files in pieces. Start swapping earlier (vm.min_free_kbytes), or use a swap "
+              "file instead of zram.",
+              "memory-low"},
+    CauseText{"zram-damaged", Harm::kCritical,
+              "A page could not be read back from zram: the program that needs it is killed.",
+              "Restart the device: memory was overwritten or a driver is broken. Then test the "
+              "memory: sudo memtester 100M 1."},
+    CauseText{"swap-write", Harm::kWarning,
+              "Pages could not be written to the swap device{? {dev}}: they stay in memory, and "
+              "swapping out no longer helps.",
+              "swapon --show names the device. If it is zram, memory ran out: sudo jetmem top. "
+              "Else check disk or card: sudo dmesg | grep -iE 'I/O error|mmc|nvme'."},
+    CauseText{
+        "swap-read", Harm::kCritical,
+        "Swapped-out pages could not be read back{? from {dev}}: the programs that need them are "
+        "killed, and the storage is failing.",
+        "Turn that swap off (sudo swapoff DEVICE) and replace disk or card; save the data first."},
+    CauseText{"hugetlb-short", Harm::kNone,
+              "Fewer huge pages could be reserved than requested: memory is short or fragmented.",
+              "Reserve them at boot (hugepages= on the kernel command line), or first: sudo jetmem "
+              "compact."},
+};
+
+bool is_atomic(const Case& it) {
+  for (const std::string_view name : {"gfp", "mode"}) {
+    const std::string text(it.event.text(name));
+    if (contains(text, "ATOMIC") || contains(text, "NOWAIT")) return true;
+    const auto mode = kernel_log::parse_hex(text);
+    if (!mode) continue;
+    // GFP_ATOMIC of kernels to 4.3, with and without __GFP_COMP; from 4.4 and from 4.8 on.
+    if (*mode == 0x20 || *mode == 0x4020) return true;
+    if ((*mode & 0x2080020) == 0x2080020 || (*mode & 0x1080020) == 0x1080020) return true;
+  }
+  return false;
+}
+
+std::string_view pages(const Case& it) {
+  const double page = it.facts.page_size.value_or(4096);
+  const auto order = it.event.number("order");
+  if (order && *order >= 0 && *order < 20) {
+    it.values["order"] = doctor::number(*order, 0);
+    it.values["size"] = doctor::bytes(page * std::exp2(*order));
+    if (*order > 0) it.values["costly"] = doctor::number(*order, 0);
+  }
+  if (const auto comm = it.event.text("comm"); !comm.empty()) {
+    it.values["comm"] = printable(comm, 64);
+  }
+  if (is_atomic(it)) return "pages-atomic";
+  if (it.facts.is_32_bit_arm || it.event.has("free_highmem_kb")) return "lowmem-short";
+  double free_kb = 0;
+  for (const std::string_view zone : {"free_dma_kb", "free_dma32_kb", "free_normal_kb"}) {
+    free_kb += it.event.number(zone).value_or(0);
+  }
+  const double free_cma_kb = it.event.number("free_cma_kb").value_or(0);
+  if (free_kb > 0 && free_cma_kb >= kMostlyCma * free_kb) {
+    it.values["free"] = doctor::bytes(free_kb * 1024);
+    it.values["free_cma"] = doctor::bytes(free_cma_kb * 1024);
+    return "pages-only-cma";
+  }
+  if (it.has_kind("zram_error")) return "memory-exhausted";
+  if (order && *order > 0)
+    return *order > kCostlyOrder || !it.has_kind("oom_kill") ? "pages-fragmented"
+                                                             : "memory-exhausted";
+  return order ? "memory-exhausted" : "";
+}
+
+std::string_view oom(const Case& it) {
+  const std::string& kind = it.event.kind();
+  const bool group = kind == "oom_kill_memcg" || it.event.says("CONSTRAINT_MEMCG");
+  if (group) {
+    for (const std::string_view name : {"memcg", "oom_memcg", "task_memcg"}) {
+      if (const auto text = it.event.text(name); !text.empty()) {
+        it.values["group"] = printable(text, 100);
+        break;
+      }
+    }
+    return "oom-group-limit";
+  }
+  if (kind == "oom_reaper" || kind == "oom_kill_info") return {};
+  const auto swap = it.event.number({"swap_free_kb", "free_swap_kb"});
+  const auto all = it.event.number({"swap_total_kb", "total_swap_kb"});
+  if (swap && all && *all > 0 && *swap > *all / 2) {
+    it.values["swap_free"] = doctor::bytes(*swap * 1024);
+    return "oom-swap-unused";
+  }
+  if (const auto comm = it.event.text("comm"); !comm.empty() && kind != "oom_kill_info") {
+    it.values["comm"] = printable(comm, 64);
+  }
+  return "memory-exhausted";
+}
+
+// A Mem-Info by itself: a zone below its min watermark says that memory was short.
+std::string_view report(const Case& it) {
+  bool is_short = false;
+  for (const std::string_view zone : {"dma", "dma32", "normal"}) {
+    const auto free = it.event.number("free_" + std::string(zone) + "_kb");
+    const auto min = it.event.number("min_" + std::string(zone) + "_kb");
+    is_short = is_short || (free && min && *free < *min);
+  }
+  if (!is_short) return {};
+  const std::string_view id = pages(it);
+  return id == "pages-only-cma" || id == "lowmem-short" ? id : "memory-exhausted";
+}
+
+std::string_view choose_memory(const Case& it) {
+  const std::string& kind = it.event.kind();
+  if (kind == "page_alloc_failure" || kind == "page_alloc_stall") return pages(it);
+  if (kind.starts_with("oom_")) return oom(it);
+  if (kind == "memory_report") return report(it);
+  if (kind == "slab_alloc_failure") {
+    return it.facts.is_32_bit_arm ? "lowmem-short" : is_atomic(it) ? "pages-atomic" : "";
+  }
+  if (kind == "vmalloc_failure") {
+    if (const auto size = it.event.number("size")) it.values["size"] = doctor::bytes(*size);
+    const bool no_pages = it.event.says_any({"pages", "page order", "vm_struct"});
+    return no_pages ? "vmalloc-pages" : "vmalloc-space";
+  }
+  if (kind == "zram_error") {
+    const bool reading = it.event.text("op") == "read" || it.event.says("decompress");
+    return reading ? "zram-damaged" : "zram-no-room";
+  }
+  if (kind == "swap_error") return it.event.text("op") == "read" ? "swap-read" : "swap-write";
+  if (kind == "hugetlb_failure") return "hugetlb-short";
+  return {};
+}
+
+}  // namespace
+
+const CauseGroup kMemoryCauses{kMemoryTexts, choose_memory};
+
+}  // namespace jetmem::diagnosis

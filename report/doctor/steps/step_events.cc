@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps by what the kernel and programs logged: which kinds belong to which step is in
+// diagnosis/kind_care.h, what explains them in diagnosis/cause.h.
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "report/doctor/step.h"
+#include "report/diagnosis/kind_care.h"
+
+namespace jetmem::doctor {
+namespace {
+
+using diagnosis::Cause;
+using diagnosis::Harm;
+
+constexpr std::size_t kMostCauses = 3;
+
+bool is_of_step(const Cause& cause, const Step& step) {
+  const diagnosis::KindCare* const care = diagnosis::care_of(cause.kind);
+  return care != nullptr && care->step == step.name;
+}
+
+// The worst of the step; of equals the likeliest root. Null where nothing harms.
+const Cause* worst_of(const DeviceView& view, const Step& step) {
+  const Cause* out = nullptr;
+  for (const Cause& each : view.causes) {
+    if (!is_of_step(each, step) || each.harm == Harm::kNone) continue;
+    if (out == nullptr || each.harm > out->harm) out = &each;
+  }
+  return out;
+}
+
+Verdict verdict_of(Harm harm) {
+  return harm == Harm::kCritical  ? Verdict::kCritical
+         : harm == Harm::kWarning ? Verdict::kWarning
+                                  : Verdict::kOk;
+}
+
+// The newest event of a kind, as the log told it.
+const EventRecord* newest_of(const DeviceView& view, std::string_view kind) {
+  for (auto it = view.found.events.rbegin(); it != view.found.events.rend(); ++it) {
+    if (it->event->what == EventWhat::kKernel && it->event->kind == kind) return it->event;
+  }
+  for (const EventRecord& each : view.now.events) {
+    if (each.what == EventWhat::kKernel && each.kind == kind) return &each;
+  }
+  return nullptr;
+}
+
+std::string headline(const DeviceView& view, std::string_view kind, const Counted& counted) {
+  const EventRecord* const event = newest_of(view, kind);
+  const std::string what =
+      event == nullptr || event->summary.empty() ? std::string(kind) : event->summary;
+  return printable(what, 300) + ": " + counted_text(view, counted) + ".";
+}
+
+void take_alerts_of(const DeviceView& view, Step& step) {
+  std::vector<std::string_view> rules;
+  for (const diagnosis::KindCare& each : diagnosis::all_care()) {
+    if (each.step != step.name || each.rule.empty()) continue;
+    if (std::find(rules.begin(), rules.end(), each.rule) == rules.end()) rules.push_back(each.rule);
+  }
+  take_alerts(view, step, rules);
+}
+
+}  // namespace
+
+std::vector<Cause> recent_causes(const DeviceNow& now, const Findings& found) {
+  std::vector<const EventRecord*> events;
+  for (const Seen& each : found.events) events.push_back(each.event);
+  // Without a time they may be recent; the list is newest first.
+  for (auto it = now.events.rbegin(); it != now.events.rend(); ++it) {
+    if (!it->wall) events.push_back(&*it);
+  }
+  // Counted, but no longer listed.
+  std::vector<EventRecord> unlisted;
+  for (const Sample& each : now.samples.family("jetmem_kernel_events_total")) {
+    if (each.value <= 0 || each.label("origin") == "probe") continue;
+    const auto is_it = [&](const EventRecord* event) { return event->kind == each.label("kind"); };
+    if (std::any_of(events.begin(), events.end(), is_it)) continue;
+    const Sample* const last = now.samples.find("jetmem_kernel_event_last_seen_timestamp_seconds",
+                                                {{"kind", each.label("kind")}});
+    if (last != nullptr && found.now > 0 && found.now - last->value > kRecent) continue;
+    EventRecord record;
+    record.kind = each.label("kind");
+    record.origin = "system";
+    unlisted.push_back(std::move(record));
+  }
+  for (const EventRecord& each : unlisted) events.push_back(&each);
+  return diagnosis::explain(events, diagnosis::facts_of(now));
+}
+
+void advise_by_events(const DeviceView& view, Step& step) {
+  if (const Cause* worst = worst_of(view, step)) {
+    advise(step, worst->cause, worst->remedy, worst->runbook);
+  }
+}
+
+void examine_events(const DeviceView& view, Step& step,
+                    std::initializer_list<std::string_view> covered) {
+  const Cause* const worst = worst_of(view, step);
+  for (const std::string_view kind : diagnosis::kinds_of_step(step.name)) {
+    if (std::find(covered.begin(), covered.end(), kind) != covered.end()) continue;
+    const Counted counted = count_events(view, {kind});
+    if (counted.total <= 0 && counted.recent <= 0) continue;
+    note(step, std::string(kind) + ": " + counted_text(view, counted) + ".", counted.last);
+    note_events(view, step, Kinds(&kind, 1), 2);
+    if (!counted.is_recent) continue;
+    Harm harm = Harm::kNone;
+    for (const Cause& each : view.causes) {
+      if (each.kind == kind) harm = std::max(harm, each.harm);
+    }
+    // The headline is that of the worst; a less harmful one must not come before it.
+    if (harm != Harm::kNone && (worst == nullptr || worst->kind == kind)) {
+      conclude(step, headline(view, kind, counted));
+    }
+    raise(step, verdict_of(harm));
+  }
+  std::size_t n = 0;
+  for (const Cause& each : view.causes) {
+    if (!is_of_step(each, step) || &each == worst || n == kMostCauses) continue;
+    if (std::find(covered.begin(), covered.end(), each.kind) != covered.end() &&
+        each.link.empty()) {
+      continue;
+    }
+    note(step, each.harm == Harm::kNone ? each.cause
+                                        : "Also: " + each.cause + " Remedy: " + each.remedy +
+                                              (each.link.empty() ? "" : " " + each.link));
+    ++n;
+  }
+}
+
+void examine_by_events(const DeviceView& view, Step& step) {
+  std::string kinds;
+  for (const std::string_view kind : diagnosis::kinds_of_step(step.name)) {
+    kinds += (kinds.empty() ? "" : ",") + std::string(kind);
+  }
+  step.confirm = "sudo jetmem events --kind " + kinds + " --since 1d";
+  const Seeing log = see(view, step, "kernel_log");
+  take_alerts_of(view, step);
+  examine_events(view, step);
+  if (!step.summary.empty()) return;
+  if (log != Seeing::kSeen) return unknown(view, step, step.title + ": events are", "kernel_log");
+  bool any = false;
+  for (const std::string_view kind : diagnosis::kinds_of_step(step.name)) {
+    const Counted counted = count_events(view, {kind});
+    any = any || counted.total > 0 || counted.recent > 0;
+    if (counted.from_probe_only) {
+      note(step, std::string(kind) + ": only while jetmem's own probe ran.");
+    }
+  }
+  conclude(step, any ? "No harmful event in the last 24 h." : "The log shows no such event.");
+}
+
+}  // namespace jetmem::doctor

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pasted log from its bytes to causes and remedies: what is printed is printable, and it does not
+// matter in which pieces the text came.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectors/kernel_log/text_log.h"
+#include "report/diagnosis/cause.h"
+#include "report/events/kernel_event_record.h"
+
+namespace jetmem::diagnosis {
+namespace {
+
+void must_be_printable(const std::string& text) {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) __builtin_trap();
+  }
+}
+
+std::string explained(std::string_view text, std::size_t step) {
+  std::vector<EventRecord> records;
+  LogFacts facts;
+  const auto log = std::make_unique<kernel_log::TextLog>(
+      kernel_log::Soc::kTegra234, [&](const kernel_log::Event& event, std::string_view) {
+        std::optional<Nanoseconds> at;
+        if (event.stamp) at = *event.stamp;
+        if (records.size() < 500) {
+          records.push_back(kernel_event_record(event, kernel_log::Origin::kSystem, at));
+        }
+      });
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, step);
+    facts.feed(piece);
+    log->feed(piece);
+    text.remove_prefix(piece.size());
+  }
+  facts.finish();
+  log->finish();
+  std::vector<const EventRecord*> list;
+  for (const EventRecord& each : records) list.push_back(&each);
+  std::string out;
+  for (const Cause& each : explain(list, facts.facts())) {
+    for (const std::string* said : {&each.id, &each.cause, &each.remedy, &each.device}) {
+      must_be_printable(*said);
+      out += *said + "\n";
+    }
+    if (each.cause.empty() || each.remedy.empty()) __builtin_trap();
+  }
+  must_be_printable(facts.facts().kernel + facts.facts().l4t + facts.facts().command_line);
+  return out;
+}
+
+}  // namespace
+}  // namespace jetmem::diagnosis
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (jetmem::diagnosis::explained(text, SIZE_MAX) != jetmem::diagnosis::explained(text, 5)) {
+    __builtin_trap();
+  }
+  return 0;
+}

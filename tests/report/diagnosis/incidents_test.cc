@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real logs, and the cause that must be found in each. They are not ours to ship: JETMEM_CORPUS
+// names the folder that has them. With JETMEM_SHOW set, prints for each what `jetmem decode` says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "collectors/kernel_log/text_log.h"
+#include "report/diagnosis/cause.h"
+#include "report/events/kernel_event_record.h"
+
+namespace jetmem::diagnosis {
+namespace {
+
+using nlohmann::json;
+
+// Of a log, the codes of which one must be among the first three: causes that have been confirmed.
+const std::map<std::string, std::vector<std::string>> kCauses{
+    {"pi3-fb-cma-harmless", {"cma-boot-fallback"}},
+    {"pi3-vc4-bo-cma", {"bos-fill-cma"}},
+    {"pi4-cma-75m-warn", {"cma-refused", "cma-too-small"}},
+    {"android-rpi4-cma-node", {"cma-not-reserved"}},
+    {"rk3566-npu-swiotlb", {"swiotlb-mapping-too-large"}},
+    {"imx8m-coral-swiotlb-usb3", {"swiotlb-full"}},
+    {"rtl8192ee-swiotlb-leak", {"swiotlb-exhausted"}},
+    {"pi4-arm64-emmc2-swiotlb", {"swiotlb-full"}},
+    {"pi4-sdhost-swiotlb-too-large", {"swiotlb-mapping-too-large"}},
+    {"pi5-nouveau-swiotlb-overflow", {"dma-mask-too-narrow"}},
+    {"pinephone-csi-cma", {"cma-refused", "dma-no-contiguous"}},
+    {"nvidia-open-848-relative-ts", {"gpu-system-memory"}},
+    {"nvidia-open-892-gsp-resume", {"gpu-firmware-memory"}},
+    {"xaviernx-pva-camera-timeouts", {"camera-no-frames"}},
+    {"pi-kswapd0-order3-smsc", {"pages-atomic"}},
+    {"pi4-v3d-mmu-harmless", {"v3d-read-ahead"}},
+    {"pi4-v3d-hang-reset", {"gpu-hung"}},
+    {"rk3399-vp8enc-iommu-fault", {"smmu-unmapped"}},
+    {"nano2gb-nvbuf-utils", {"jetson-utils-nvmm", "nvbuf-stale-fd"}},
+    {"amdgpu-navi-gfxhub-suppressed", {"gpu-bad-address"}},
+    {"pi4-xrandr-cma-leak", {"bos-fill-cma"}},
+    {"pi4-v3d-reset-hung-task", {"task-stuck-gpu"}},
+    {"orin-nx-12b-nvmap-2mb-blocks", {"gpu-refused-though-free", "gpu-buffer-refused"}},
+    {"orin-nano-myelin-36.5", {"tensorrt-workspace", "l4t-36-myelin-scratch"}},
+    {"orin-nano-gemma-desktop", {"gpu-buffer-refused", "gpu-refused-though-free"}},
+    {"orin-nano-r39-acr-bootstrap", {"gpu-firmware-mismatch"}},
+    {"agx-orin-cbb-fuse-read", {"bus-access-refused"}},
+    {"ingenic-t32-zram-oom", {"zram-no-room", "memory-exhausted"}},
+    {"errol-ecc-ce", {"ecc-corrected"}},
+    {"rk3588-rkllm-npu-3g", {"npu-buffer", "rknpu-before-0.9.7"}},
+    {"java-oom-swap-unused", {"java-oom-4.8", "oom-swap-unused"}},
+    {"pi4-brcmf-order-oom-panic", {"lowmem-short"}},
+    {"cix-p1-smmuv3-storm", {"smmu-ats"}},
+    {"nano-b01-serror-rcu", {"serror"}},
+};
+
+std::vector<Cause> causes_of(const std::string& text, kernel_log::Soc soc) {
+  std::vector<EventRecord> records;
+  LogFacts facts;
+  kernel_log::TextLog log(soc, [&](const kernel_log::Event& event, std::string_view) {
+    std::optional<Nanoseconds> at;
+    if (event.stamp) at = *event.stamp;
+    records.push_back(kernel_event_record(event, kernel_log::Origin::kSystem, at));
+  });
+  facts.feed(text);
+  facts.finish();
+  log.feed(text);
+  log.finish();
+  std::vector<const EventRecord*> list;
+  for (const EventRecord& each : records) list.push_back(&each);
+  return explain(list, facts.facts());
+}
+
+TEST(Incidents, TheConfirmedCauseIsAmongTheFirstThree) {
+  const char* folder = std::getenv("JETMEM_CORPUS");
+  if (folder == nullptr) GTEST_SKIP() << "SKIPPED: JETMEM_CORPUS does not name a corpus folder";
+  std::ifstream in(std::string(folder) + "/incidents.jsonl");
+  if (!in) GTEST_SKIP() << "SKIPPED: " << folder << " has no incidents.jsonl";
+  std::size_t seen = 0;
+  for (std::string line; std::getline(in, line);) {
+    const json row = json::parse(line);
+    const std::string id = row["id"];
+    const std::string soc = row["soc_arg"].is_string() ? row["soc_arg"].get<std::string>() : "";
+    const std::vector<Cause> causes =
+        causes_of(row["text"], kernel_log::soc_named(soc).value_or(kernel_log::Soc::kUnknown));
+    std::string found;
+    for (std::size_t i = 0; i < std::min<std::size_t>(causes.size(), 3); ++i) {
+      found += causes[i].id + " ";
+      if (std::getenv("JETMEM_SHOW") == nullptr) continue;
+      std::printf("%s\n  %s: %s\n  -> %s\n", i == 0 ? id.c_str() : "", causes[i].id.c_str(),
+                  causes[i].cause.c_str(), causes[i].remedy.c_str());
+    }
+    const auto wanted = kCauses.find(id);
+    if (wanted == kCauses.end()) continue;
+    ++seen;
+    const bool is_there =
+        std::any_of(wanted->second.begin(), wanted->second.end(), [&](const std::string& each) {
+          return (" " + found).find(" " + each + " ") != std::string::npos;
+        });
+    EXPECT_TRUE(is_there) << id << ": found " << (found.empty() ? "nothing" : found);
+  }
+  EXPECT_EQ(seen, kCauses.size());
+}
+
+}  // namespace
+}  // namespace jetmem::diagnosis
