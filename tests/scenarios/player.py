@@ -58,7 +58,7 @@ from tree import Tree  # noqa: E402
 
 DEFAULT_BASE = fixtures.unpacked() / "orin-nano-8gb"
 SCENARIOS = ("cma-exhaustion", "cma-full", "cma-borrowed", "leak", "slow-leak", "fragmentation", "thrash", "oom", "language-model", "smmu-storm",
-             "thermal-throttle", "power-supply", "probe-failures", "blind")
+             "thermal-throttle", "power-supply", "probe-failures", "blind", "kernel-trouble")
 
 
 def scenario(name):

@@ -42,6 +42,19 @@ RULES = {
     "JetmemTegrastatsStale": ("blind", 21),
     "JetmemKernelLogLost": ("blind", 41),
     "JetmemDeviceRebootedUncleanly": ("power-supply", 0),
+    "JetmemMemoryError": ("kernel-trouble", 21),
+    "JetmemBusError": ("kernel-trouble", 22),
+    "JetmemReservedMemoryFailed": ("kernel-trouble", 23),
+    "JetmemBounceBufferFull": ("kernel-trouble", 24),
+    "JetmemDmaMappingFailing": ("kernel-trouble", 25),
+    "JetmemDriverAllocationFailing": ("kernel-trouble", 26),
+    "JetmemBufferLeak": ("kernel-trouble", 27),
+    "JetmemGpuHang": ("kernel-trouble", 28),
+    "JetmemFirmwareHang": ("kernel-trouble", 29),
+    "JetmemStorageError": ("kernel-trouble", 30),
+    "JetmemCpuStall": ("kernel-trouble", 31),
+    "JetmemKernelOops": ("kernel-trouble", 32),
+    "JetmemCameraTimeout": ("kernel-trouble", 33),
 }
 
 # The last second of a condition that does not hold to the end. What is counted (rate, recent

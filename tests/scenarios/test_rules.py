@@ -153,6 +153,19 @@ CONDITIONS = {
     "JetmemKernelLogLost": None,
     "JetmemDeviceRebootedUncleanly": lambda now: [b["end"] for b in json.loads(now.tree.text("/var/lib/jetmem/boots.json"))["boots"]][-2] == "unclean"
     and float(now.tree.text("/proc/uptime").split()[0]) == 60 + now.second,
+    "JetmemMemoryError": since("EDAC MC0"),
+    "JetmemBusError": since("SError detected"),
+    "JetmemReservedMemoryFailed": since("OF: reserved mem"),
+    "JetmemBounceBufferFull": since("swiotlb buffer is full"),
+    "JetmemDmaMappingFailing": since("out of I/O virtual memory"),
+    "JetmemDriverAllocationFailing": since("SLUB: Unable"),
+    "JetmemBufferLeak": since("memory leak !!"),
+    "JetmemGpuHang": since("NVRM: Xid"),
+    "JetmemFirmwareHang": since("falcon boot timed out"),
+    "JetmemStorageError": since("Write-error on swap-device"),
+    "JetmemCpuStall": since("soft lockup"),
+    "JetmemKernelOops": since("Bad page state"),
+    "JetmemCameraTimeout": since("request timed out after"),
 }
 
 

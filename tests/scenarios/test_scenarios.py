@@ -174,7 +174,7 @@ class EverySecond(Played):
 
     def test_the_others(self):
         """Nothing but every second: which rules they are for is in rules.py."""
-        for name in ("cma-full", "language-model", "power-supply", "probe-failures", "blind"):
+        for name in ("cma-full", "language-model", "power-supply", "probe-failures", "blind", "kernel-trouble"):
             with self.subTest(name):
                 shutil.rmtree(self.play(name))
 

@@ -47,7 +47,7 @@ Labels labels_of(std::string_view text) {
 
 std::vector<Scenario> all_stories() {
   std::vector<Scenario> all = memory_stories();
-  for (const auto& more : {device_stories(), jetmem_stories()}) {
+  for (const auto& more : {device_stories(), jetmem_stories(), kernel_stories()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -35,6 +35,7 @@ struct Scenario {
 std::vector<Scenario> memory_stories();
 std::vector<Scenario> device_stories();
 std::vector<Scenario> jetmem_stories();
+std::vector<Scenario> kernel_stories();
 std::vector<Scenario> all_stories();
 
 // The shipped rules, in one set with no error; those with one are missing.

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// rules/shipped/kernel.yaml.
+#include "tests/rules/shipped/scenario.h"
+
+namespace jetmem {
+
+// In each: nothing, an event, ten minutes later none. Quiet: what jetmem's own probe causes, events
+// from before, and a kind that has no rule.
+std::vector<Scenario> kernel_stories() {
+  return {
+      {.rule = "JetmemMemoryError",
+       .fires = R"(
+    0s      kernel_recent_events{kind=memory_error} = 0  -> inactive
+    1m      kernel_recent_events{kind=memory_error} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=memory_error} = 0  -> inactive)",
+       .labels = "kind=memory_error",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=memory_error} = 0; kernel_events_total{kind=memory_error,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=memory_error,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=gpu_mmu_fault} = 4  -> inactive
+    20m     kernel_recent_events{kind=memory_error} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemBusError",
+       .fires = R"(
+    0s      kernel_recent_events{kind=bus_error} = 0  -> inactive
+    1m      kernel_recent_events{kind=bus_error} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=bus_error} = 0  -> inactive)",
+       .labels = "kind=bus_error",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=bus_error} = 0; kernel_events_total{kind=bus_error,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=bus_error,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=kmemleak} = 4  -> inactive
+    20m     kernel_recent_events{kind=bus_error} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemReservedMemoryFailed",
+       .fires = R"(
+    0s      kernel_recent_events{kind=reserved_memory_failure} = 0  -> inactive
+    1m      kernel_recent_events{kind=reserved_memory_failure} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=reserved_memory_failure} = 0  -> inactive)",
+       .labels = "kind=reserved_memory_failure",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=reserved_memory_failure} = 0; kernel_events_total{kind=reserved_memory_failure,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=reserved_memory_failure,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=memory_clock} = 4  -> inactive
+    20m     kernel_recent_events{kind=reserved_memory_failure} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemBounceBufferFull",
+       .fires = R"(
+    0s      kernel_recent_events{kind=swiotlb_full} = 0  -> inactive
+    1m      kernel_recent_events{kind=swiotlb_full} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=swiotlb_full} = 0  -> inactive)",
+       .labels = "kind=swiotlb_full",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=swiotlb_full} = 0; kernel_events_total{kind=swiotlb_full,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=swiotlb_full,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=page_alloc_stall} = 4  -> inactive
+    20m     kernel_recent_events{kind=swiotlb_full} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemDmaMappingFailing",
+       .fires = R"(
+    0s      kernel_recent_events{kind=iova_exhausted} = 0  -> inactive
+    1m      kernel_recent_events{kind=iova_exhausted} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=iova_exhausted} = 0  -> inactive)",
+       .labels = "kind=iova_exhausted",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=iova_exhausted} = 0; kernel_events_total{kind=iova_exhausted,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=iova_exhausted,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
+    20m     kernel_recent_events{kind=iova_exhausted} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemDriverAllocationFailing",
+       .fires = R"(
+    0s      kernel_recent_events{kind=driver_alloc_failure} = 0  -> inactive
+    1m      kernel_recent_events{kind=driver_alloc_failure} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=driver_alloc_failure} = 0  -> inactive)",
+       .labels = "kind=driver_alloc_failure",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=driver_alloc_failure} = 0; kernel_events_total{kind=driver_alloc_failure,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=driver_alloc_failure,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=hugetlb_failure} = 4  -> inactive
+    20m     kernel_recent_events{kind=driver_alloc_failure} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemBufferLeak",
+       .fires = R"(
+    0s      kernel_recent_events{kind=buffer_leak} = 0  -> inactive
+    1m      kernel_recent_events{kind=buffer_leak} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=buffer_leak} = 0  -> inactive)",
+       .labels = "kind=buffer_leak",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=buffer_leak} = 0; kernel_events_total{kind=buffer_leak,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=buffer_leak,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=oom_kill_memcg} = 4  -> inactive
+    20m     kernel_recent_events{kind=buffer_leak} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemGpuHang",
+       .fires = R"(
+    0s      kernel_recent_events{kind=gpu_hang} = 0  -> inactive
+    1m      kernel_recent_events{kind=gpu_hang} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=gpu_hang} = 0  -> inactive)",
+       .labels = "kind=gpu_hang",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=gpu_hang} = 0; kernel_events_total{kind=gpu_hang,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=gpu_hang,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=gpu_mmu_fault} = 4  -> inactive
+    20m     kernel_recent_events{kind=gpu_hang} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemFirmwareHang",
+       .fires = R"(
+    0s      kernel_recent_events{kind=firmware_hang} = 0  -> inactive
+    1m      kernel_recent_events{kind=firmware_hang} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=firmware_hang} = 0  -> inactive)",
+       .labels = "kind=firmware_hang",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=firmware_hang} = 0; kernel_events_total{kind=firmware_hang,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=firmware_hang,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=memory_clock} = 4  -> inactive
+    20m     kernel_recent_events{kind=firmware_hang} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemStorageError",
+       .fires = R"(
+    0s      kernel_recent_events{kind=swap_error} = 0  -> inactive
+    1m      kernel_recent_events{kind=swap_error} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=swap_error} = 0  -> inactive)",
+       .labels = "kind=swap_error",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=swap_error} = 0; kernel_events_total{kind=swap_error,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=swap_error,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=page_alloc_stall} = 4  -> inactive
+    20m     kernel_recent_events{kind=swap_error} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemCpuStall",
+       .fires = R"(
+    0s      kernel_recent_events{kind=rcu_stall} = 0  -> inactive
+    1m      kernel_recent_events{kind=rcu_stall} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=rcu_stall} = 0  -> inactive)",
+       .labels = "kind=rcu_stall",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=rcu_stall} = 0; kernel_events_total{kind=rcu_stall,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=rcu_stall,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=oom_reaper} = 4  -> inactive
+    20m     kernel_recent_events{kind=rcu_stall} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemKernelOops",
+       .fires = R"(
+    0s      kernel_recent_events{kind=kernel_oops} = 0  -> inactive
+    1m      kernel_recent_events{kind=kernel_oops} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=kernel_oops} = 0  -> inactive)",
+       .labels = "kind=kernel_oops",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=kernel_oops} = 0; kernel_events_total{kind=kernel_oops,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=kernel_oops,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
+    20m     kernel_recent_events{kind=kernel_oops} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemCameraTimeout",
+       .fires = R"(
+    0s      kernel_recent_events{kind=camera_timeout} = 0  -> inactive
+    1m      kernel_recent_events{kind=camera_timeout} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_events{kind=camera_timeout} = 0  -> inactive)",
+       .labels = "kind=camera_timeout",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=camera_timeout} = 0; kernel_events_total{kind=camera_timeout,origin=system} = 3  -> inactive
+    5m      kernel_events_total{kind=camera_timeout,origin=probe} = 2  -> inactive
+    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
+    20m     kernel_recent_events{kind=camera_timeout} = gone  -> inactive
+    30m                                          -> inactive)"},
+  };
+}
+
+}  // namespace jetmem

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel logs trouble that no metric measures: hardware, DMA memory, drivers, stalls.
+
+One line of each rule of rules/shipped/kernel.yaml, as the drivers print it.
+"""
+
+# (level, text, device), one a second from BEGIN on.
+BEGIN = 21
+LINES = (
+    (3, "EDAC MC0: 1 CE memory read error on CPU#0Channel#2_DIMM#0 (channel:2 slot:0 page:0x0 offset:0x0 grain:8 syndrome:0x0)", None),
+    (0, "CPU1: SError detected, daif=140, spsr=0x40000045, mpidr=80000001, esr=bf000002", None),
+    (3, "OF: reserved mem: failed to allocate memory for node 'linux,cma'", None),
+    (4, "dwc3 38200000.dwc3: swiotlb buffer is full (sz: 16384 bytes), total 32768 (slots), used 32768 (slots)", "38200000.dwc3"),
+    (3, "drm drm: out of I/O virtual memory: -28", "drm"),
+    (4, "SLUB: Unable to allocate memory on node -1, gfp=0xcc0(GFP_KERNEL)", None),
+    (4, "nvgpu: 17000000.gpu         nvgpu_dma_alloc_flags_sys:238  [WRN]  memory leak !!", "17000000.gpu"),
+    (3, "NVRM: Xid (PCI:0000:01:00): 43, pid=2317, name=python3, channel 0x00000018", None),
+    (3, "tegra-nvdec 15480000.nvdec: falcon boot timed out", "15480000.nvdec"),
+    (3, "Write-error on swap-device (254:0:14656)", None),
+    (0, "watchdog: BUG: soft lockup - CPU#2 stuck for 23s! [kworker/2:1:77]", None),
+    (1, "BUG: Bad page state in process python3  pfn:12345", None),
+    (3, "tegra-camrtc-capture-vi tegra-capture-vi: uncorr_err: request timed out after 2500 ms", "tegra-capture-vi"),
+)
+
+
+def story(m):
+    yield from m.quiet(BEGIN - 1)
+    for level, text, device in LINES:
+        m.log.print(level, text, device)
+        yield "the kernel logs trouble" if text == LINES[0][1] else None
+    # Long enough for a story of its own.
+    yield from m.quiet(40)
