@@ -218,10 +218,11 @@ std::vector<Cause> known_issues_of(const EventFields& event, const MachineFacts&
   return out;
 }
 
-std::vector<const KnownIssue*> known_issues_of_release(std::string_view l4t) {
+std::vector<const KnownIssue*> known_issues_of_release(std::string_view l4t,
+                                                       const KnownIssues& known) {
   std::vector<const KnownIssue*> out;
   if (l4t.empty()) return out;
-  for (const KnownIssue& issue : shipped_known_issues().issues) {
+  for (const KnownIssue& issue : known.issues) {
     if (issue.by_release && matches_release(issue, l4t)) out.push_back(&issue);
   }
   return out;

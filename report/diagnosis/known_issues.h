@@ -47,6 +47,7 @@ const KnownIssues& shipped_known_issues();
 std::vector<Cause> known_issues_of(const EventFields& event, const MachineFacts& facts,
                                    const std::set<std::string, std::less<>>& kinds);
 // Of this release as such, whatever happened so far.
-std::vector<const KnownIssue*> known_issues_of_release(std::string_view l4t);
+std::vector<const KnownIssue*> known_issues_of_release(
+    std::string_view l4t, const KnownIssues& known = shipped_known_issues());
 
 }  // namespace jetmem::diagnosis
