@@ -100,12 +100,16 @@ void TextLog::flush() {
 }
 
 void TextLog::take_line(std::string_view raw) {
-  ++counts_.lines;
-  if (counts_.lines == 1 && raw.substr(0, 3) == "\xef\xbb\xbf") raw.remove_prefix(3);
+  if (counts_.lines == 0 && raw.substr(0, 3) == "\xef\xbb\xbf") raw.remove_prefix(3);
   if (held_.lines > 0) {
-    if (join_held(raw)) return;
+    if (join_held(raw)) {
+      ++counts_.lines;
+      return;
+    }
     release_held();
   }
+  // Behind what was held, which may have been several lines.
+  ++counts_.lines;
   if (raw.size() >= kMinWidth && raw.size() <= kMaxLine && !is_kmsg_record(raw)) {
     held_.raw.assign(raw);
     held_.number = counts_.lines;
@@ -126,6 +130,8 @@ bool TextLog::join_held(std::string_view raw) {
   if (held_.raw.size() + raw.size() >= kMaxLine) return false;
   if (!joining_[1].strip(raw, next) || !next.bare || next.line.text.empty()) return false;
   if (!joining_[0].strip(held_.raw, first) || first.line.seq) return false;
+  // A web page's line breaks are where lines end, and no width breaks them.
+  if (joining_[0].has_lines() || joining_[1].has_lines()) return false;
   if (first.bare && held_.raw.size() < kBareWidth) return false;
   // A message of its own goes on with nothing.
   if (decode_line(next.line.text, Voice::kUnknown, joined_event_).piece.role != Role::kNothing) {
@@ -168,18 +174,21 @@ bool TextLog::join_held(std::string_view raw) {
 
 void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64_t lines) {
   if (!pasted_.strip(raw, stripped_)) return;
+  const bool foreign = stripped_.line.voice == Voice::kForeign;
+  if (pasted_.has_lines() && !foreign) {
+    take_page_lines(number);
+    return;
+  }
   stripped_.line.number = number;
   const bool bare = stripped_.bare;
-  const bool several = pasted_.has_lines();
-  const bool foreign = stripped_.line.voice == Voice::kForeign;
   bool reported = take_stripped();
   if (foreign && !reported) return;
   bool parts = false;
-  while ((several || (bare && !reported)) && pasted_.next_part(stripped_)) {
+  while (bare && !reported && pasted_.next_part(stripped_)) {
     parts = true;
     if (stripped_.line.text.empty() || stripped_.line.voice == Voice::kForeign) continue;
     stripped_.line.number = number;
-    reported = take_stripped() || reported;
+    reported = take_stripped();
   }
   if (reported) {
     counts_.sending += lines;
@@ -191,6 +200,26 @@ void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64
   stripped_.line.number = number;
   unknown_(stripped_.line, stripped_.time_text);
   stripped_.line.number = 0;
+}
+
+void TextLog::take_page_lines(std::uint64_t number) {
+  for (;;) {
+    const std::string_view text = stripped_.line.text;
+    const Voice voice = stripped_.line.voice;
+    if (!text.empty() && voice != Voice::kForeign) {
+      stripped_.line.number = number;
+      if (take_stripped()) {
+        ++counts_.sending;
+      } else if (unknown_ && voice != Voice::kProcess) {
+        stripped_.line.text = text;
+        stripped_.line.number = number;
+        unknown_(stripped_.line, stripped_.time_text);
+        stripped_.line.number = 0;
+      }
+    }
+    if (!pasted_.next_part(stripped_)) return;
+    number = ++counts_.lines;
+  }
 }
 
 void TextLog::message(const LogLine& line, std::string_view time_text) {

@@ -78,6 +78,9 @@ class TextLog {
   bool take_stripped();
   // Of one line, or several that were joined.
   void take_whole(std::string_view raw, std::uint64_t number, std::uint64_t lines);
+  // The last line that was stripped and those behind it, which a web page's line breaks end: each
+  // counts as a line, as the reader of the page saw them.
+  void take_page_lines(std::uint64_t number);
   // Whether the line is what the held one goes on with; then it is part of that.
   bool join_held(std::string_view raw);
   void release_held();

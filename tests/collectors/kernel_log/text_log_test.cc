@@ -227,6 +227,31 @@ TEST(KernelLogTextLog, ProseJoinsNothing) {
   EXPECT_EQ(got.counts.sending, 1U);
 }
 
+TEST(KernelLogTextLog, ALineBreakOfAWebPageEndsALine) {
+  const std::string refused = "cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12";
+  const Read got =
+      read("[    1.000001] usb 1-1: new device<br>[    2.000002] " + refused +
+           "<br/>[    3.000003] " + refused + "<br>\n[    4.000004] " + refused + "\n");
+  ASSERT_EQ(got.events.size(), 3U);
+  EXPECT_EQ(got.counts.lines, 4U);
+  EXPECT_EQ(got.counts.sending, 3U);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(got.events[i].line, i + 2);
+    const std::string digit = std::to_string(i + 2);
+    EXPECT_EQ(got.times[i], digit + ".00000" + digit);
+  }
+}
+
+TEST(KernelLogTextLog, WhatFollowsALineBreakIsNotLost) {
+  // The second line could be the first one's end, and has one of its own behind it.
+  const Read got = read(
+      "[   71.250000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402,\n"
+      "iova=0xabc000, fsynr=0x110003, cbfrsynra=0x3, cb=4<br>"
+      "[   71.300000] cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12\n");
+  ASSERT_FALSE(got.events.empty());
+  EXPECT_EQ(got.events.back().kind(), EventKind::kCmaAllocFailure);
+}
+
 TEST(KernelLogTextLog, ACellOfATable) {
   const Read got =
       read("| 12:03 | `cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12` | no |\n");
