@@ -44,6 +44,11 @@ TEST(KernelLogProgramAllocation, BelievedOfProcessesOnly) {
   EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kKernel).size(), 0U);
 }
 
+TEST(KernelLogProgramAllocation, TheErrorOfACallCountsIfTheCallAllocates) {
+  EXPECT_EQ(one("bash: fork: Cannot allocate memory"), "program_alloc_failure errno=12");
+  EXPECT_EQ(one("app: mmap failed: Cannot allocate memory"), "program_alloc_failure errno=12");
+}
+
 TEST(KernelLogProgramAllocation, HarmlessAndGarbled) {
   EXPECT_EQ(decoded("[TRT] Allocated activation device memory of size 3612672\n"
                     "ggml_cuda_init: found 1 CUDA devices\n"
@@ -51,7 +56,10 @@ TEST(KernelLogProgramAllocation, HarmlessAndGarbled) {
                     "the model requires more system memory than before\n"
                     "Extending BFCArena for Cuda. bin_num:9 (requested) num_bytes: 160000\n"
                     "usb 1-1: Product: std::bad_alloc\n"
-                    "catch (const std::bad_alloc&)\n"),
+                    "catch (const std::bad_alloc&)\n"
+                    "perf_event_open: Cannot allocate memory\n"
+                    "mount: /mnt: Cannot allocate memory.\n"
+                    "OSError: [Errno 12] Cannot allocate memory\n"),
             "");
 }
 

@@ -162,15 +162,19 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
   scan.literal(":");
   scan.literal("=");
   scan.blanks();
-  scan.literal("(");
+  const bool bracket = scan.literal("(");
+  std::optional<std::int64_t> value;
   if (scan.rest().substr(0, 2) == "0x") {
     const auto digits = scan.hex();
-    const auto value = digits ? parse_hex(*digits) : std::nullopt;
-    if (!value || *value > INT64_MAX) return std::nullopt;
-    return static_cast<std::int64_t>(*value);
+    const auto bits = digits ? parse_hex(*digits) : std::nullopt;
+    if (!bits || *bits > INT64_MAX) return std::nullopt;
+    value = static_cast<std::int64_t>(*bits);
+  } else {
+    value = scan.number();
+    if (!value || *value < 0 || !at_word_end(scan)) return std::nullopt;
   }
-  const auto value = scan.number();
-  if (!value || *value < 0 || !at_word_end(scan)) return std::nullopt;
+  // Nothing closes the bracket: the line was cut off, and perhaps the number with it.
+  if (bracket && scan.at_end()) return std::nullopt;
   return value;
 }
 
@@ -226,10 +230,12 @@ EventKind kind_of_refusal(const DriverLine& line, const Words& words) {
   if (words.has_any({"carveout", "carve-out"})) return EventKind::kReservedMemoryFailure;
   if (line.drm || names_graphics(line)) return EventKind::kGpuAllocFailure;
   if (words.has("contiguous pages") || words.has_word("cma")) return EventKind::kCmaAllocFailure;
-  const bool dma = words.has_any({"dma", "coherent", "region", "ipc", "descriptor", "failed size",
-                                  "host memory", "for size", "of size", "cluster mem", "pushbuffer",
-                                  "queue (", "stream table", "memory setup", "embedded data"}) &&
-                   !words.has_any({"msg", "skb"});
+  // What a device reads by itself: rings of descriptors, command buffers, memory shared with a
+  // processor on the chip; and a buffer of which the driver prints the size.
+  const bool shared = words.has_any({"dma", "coherent", "descriptor", "pushbuffer", "push buffer",
+                                     "host memory", "ipc memory", "ipc region"});
+  const bool sized = words.has_any({"of size", "for size"}) && words.has_any({"buffer", "memory"});
+  const bool dma = (shared || sized) && !words.has_any({"msg", "skb"});
   return dma ? EventKind::kDmaAllocFailure : EventKind::kDriverAllocFailure;
 }
 
@@ -314,9 +320,19 @@ bool quotes(std::string_view text) {
          !reports_failure(Words(text.substr(0, colon)));
 }
 
+// "open: Cannot allocate memory": the C library's words for an errno, behind the name of a call or
+// a program. Of a device's driver they are its own.
+bool is_program_error(const DriverLine& line) {
+  std::string_view text = line.text;
+  if (text.starts_with("[Errno 12] ")) text.remove_prefix(11);
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return line.dev.empty() && text == "Cannot allocate memory";
+}
+
 Piece by_words(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
   if (!line.has_head || line.text.empty() || quotes(line.text)) return {};
+  if (is_program_error(line)) return {};
   const Words words(line.text);
   const Words head(text.substr(0, text.size() - line.text.size()));
   if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, event);

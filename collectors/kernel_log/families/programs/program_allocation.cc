@@ -26,6 +26,9 @@ struct Wording {
   Part part = Part::kAlone;
 };
 
+// The C library's words for ENOMEM, which any call may answer for reasons of its own.
+constexpr std::string_view kNoMemory = "Cannot allocate memory";
+
 // Looked for in every line of every service. The first that fits decides.
 constexpr std::array kWordings{
     // llama.cpp, whisper.cpp, ollama: up to three lines for one refusal
@@ -120,7 +123,7 @@ constexpr std::array kWordings{
     Wording{"fatal error: runtime: cannot allocate memory", "", "go"},
     Wording{"virtual memory exhausted", "", ""},
     Wording{"out of memory allocating ", "", "", kProgram, "out of memory allocating "},
-    Wording{"Cannot allocate memory", "", ""},
+    Wording{kNoMemory, "", ""},
 };
 
 // One anchor for each text, without those that hold another.
@@ -140,6 +143,14 @@ constexpr std::span<const std::string_view> kProgramAnchors(kAnchorList.first.da
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+// In front of kNoMemory stands what failed: it must be a call that allocates.
+bool names_allocation(std::string_view before) {
+  constexpr std::array<std::string_view, 11> kCalls{"alloc",   "ALLOC",  "Alloc",     "mmap",
+                                                    "brk",     "fork",   "clone",     "REQBUFS",
+                                                    "CREATE_", "dmabuf", "memory for"};
+  return contains_any(before, kCalls);
 }
 
 // "6637.69 MiB", "622329856 bytes", "2.13GiB", "146.00 MiB", "1024": as printed, without what is
@@ -267,7 +278,7 @@ void set_details(const Wording& wording, std::string_view text, std::size_t at, 
     Scan scan(text);
     if (scan.past("errno: ")) take_count(scan, event, "errno");
   }
-  if (wording.text == "Cannot allocate memory") event.set_number("errno", 12);
+  if (wording.text == kNoMemory) event.set_number("errno", 12);
   // Pinned memory has a fallback, and some allocators only try.
   if (has(text, "is not a failure") || wording.text == " of pinned memory") {
     event.set_bool("fallback", true);
@@ -286,6 +297,7 @@ Piece decode_program_allocation(std::string_view text, Event& event) {
     const std::size_t at = text.find(wording.text);
     if (at == std::string_view::npos || quotes(text.substr(0, at))) continue;
     if (!wording.also.empty() && !has(text, wording.also)) continue;
+    if (wording.text == kNoMemory && !names_allocation(text.substr(0, at))) continue;
     EventKind kind = wording.kind;
     // Runtimes whose allocators print the same words for the CPU and the GPU.
     const bool either = wording.library == "onnxruntime" || wording.library == "tensorflow";
