@@ -112,7 +112,7 @@ constexpr std::array kDmaTexts{
               "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma} on the kernel "
               "command line (Raspberry Pi: dtoverlay=vc4-kms-v3d,cma-512 in config.txt)."},
     CauseText{"bos-fill-cma", Harm::kWarning,
-              "GPU and display buffers{? of {bo_size}{? in {bo_count} objects}} fill the "
+              "GPU and display buffers{? of {bo_size}}{? in {bo_count} objects} fill the "
               "contiguous area, so that the next buffer is refused{?: {dev} fails}.",
               "Enlarge the area: cma=512M on the kernel command line (Raspberry Pi: "
               "dtoverlay=vc4-kms-v3d,cma-512; gpu_mem does not help), use fewer frame buffers "

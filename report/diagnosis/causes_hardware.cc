@@ -177,6 +177,10 @@ std::string_view memory_error(const Case& it) {
     }
   }
   if (it.event.says_any({"software fault", "illegal address"})) return "software-address";
+  if (it.event.text("error") == "SError") {
+    take(it, {"cpu"});
+    return "serror";
+  }
   const std::string_view severity = it.event.text("severity");
   const bool bad = severity == "UE" || contains(severity, "ncorrect") || severity == "UC" ||
                    contains(severity, "atal") || contains(severity, "unrecoverable") ||
@@ -188,7 +192,10 @@ std::string_view memory_error(const Case& it) {
   const bool is_cache = it.event.says_any({"l1", "l2", "l3", "scf", "cache", "cluster"}) &&
                         !it.event.says_any({"dimm", "channel", "dram"});
   if (is_cache) return bad ? "cache-error-uncorrected" : "cache-error";
-  return bad ? "ecc-uncorrected" : "ecc-corrected";
+  // Without a severity it is neither: the kind as such.
+  const bool corrected =
+      !bad && (severity == "CE" || it.event.says("correct") || contains(severity, "orrected"));
+  return bad ? "ecc-uncorrected" : corrected ? "ecc-corrected" : "";
 }
 
 std::string_view smmu(const Case& it) {

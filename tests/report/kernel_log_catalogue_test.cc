@@ -178,7 +178,7 @@ TEST(KernelLogCatalogue, IncidentsYieldTheirKinds) {
     }
   }
   std::cout << "incidents " << expected << "\n";
-  EXPECT_GE(expected.percent(), 87);
+  EXPECT_GE(expected.percent(), 95);
 }
 
 }  // namespace

@@ -77,12 +77,12 @@ const Row kRows[] = {
     {"reserved_memory_failure", R"({"node":"vpr"})", "reserved-memory-failed", "vpr"},
     {"page_alloc_failure", R"({"comm":"kswapd0","order":3,"gfp":"0x20"})", "pages-atomic",
      "vm.min_free_kbytes"},
-    {"page_alloc_failure", R"({"comm":"x","order":0,"mode":"0xa20(GFP_ATOMIC)"})", "pages-atomic"},
-    {"page_alloc_failure", R"({"comm":"x","order":5,"mode":"0xcc0(GFP_KERNEL)"})",
+    {"page_alloc_failure", R"j({"comm":"x","order":0,"mode":"0xa20(GFP_ATOMIC)"})j",
+     "pages-atomic"},
+    {"page_alloc_failure", R"j({"comm":"x","order":5,"mode":"0xcc0(GFP_KERNEL)"})j",
      "pages-fragmented", "128 KiB"},
-    {"page_alloc_failure", R"({"comm":"x","order":0,"mode":"0xcc0(GFP_KERNEL)"})",
-     "memory-exhausted"
-},
+    {"page_alloc_failure", R"j({"comm":"x","order":0,"mode":"0xcc0(GFP_KERNEL)"})j",
+     "memory-exhausted"},
     {"oom_kill", R"({"comm":"java"})", "memory-exhausted"},
     {"oom_kill", R"({"comm":"java","swap_total_kb":1000,"swap_free_kb":900})", "oom-swap-unused"},
     {"oom_kill_memcg", R"({"comm":"a","memcg":"/docker/x"})", "oom-group-limit", "/docker/x"},
@@ -94,10 +94,9 @@ const Row kRows[] = {
      "ecc-corrected", "CPU#0Channel#2_DIMM#0"},
     {"memory_error", R"({"severity":"UE","label":"DIMM_A1"})", "ecc-uncorrected", "DIMM_A1"},
     {"memory_error", R"({"severity":"UE","name":"L2 cache"})", "cache-error-uncorrected"},
-    {"memory_error", R"({"severity":"UE","error":"Illegal address (software fault)"})",
-     "software-address"
-}
-, {"memory_error", R"({"pfn":"0x1234","outcome":"Recovered"})", "page-poisoned", "Recovered"},
+    {"memory_error", R"j({"severity":"UE","error":"Illegal address (software fault)"})j",
+     "software-address"},
+    {"memory_error", R"({"pfn":"0x1234","outcome":"Recovered"})", "page-poisoned", "Recovered"},
     {"gpu_ecc_error", R"({"dev":"17000000.gpu","severity":"uncorrected"})", "gpu-ecc-uncorrected"},
     {"bus_error", R"({"error":"SLAVE_ERR","address":"0x381031c"})", "bus-access-refused",
      "0x381031c"},
@@ -116,7 +115,8 @@ const Row kRows[] = {
     {"gpu_error", R"({"dev":"17000000.gpu","function":"ga10b_acr_patch_wpr_info_to_ucode"})",
      "gpu-firmware-mismatch", "nvidia-l4t"},
     {"gpu_xid", R"({"xid":31,"comm":"python3"})", "xid-program", "python3"},
-    {"gpu_xid", R"({"xid":79})", "xid-bus"}, {"gpu_xid", R"({"xid":119})", "xid-firmware"},
+    {"gpu_xid", R"({"xid":79})", "xid-bus"},
+    {"gpu_xid", R"({"xid":119})", "xid-firmware"},
     {"gpu_xid", R"({"xid":48})", "xid-memory"},
     {"nvmap", R"({"errno":12})", "gpu-buffer-refused", "drop_caches"},
     {"nvmap", R"({"errno":13})", "gpu-permission", "video"},
@@ -149,8 +149,7 @@ const Row kRows[] = {
     {"storage_error", R"({"dev":"mmc0"})", "storage-failing", "mmc0"},
     // None fits: the kind as such.
     {"kmemleak", R"({"count":3})", "kmemleak"},
-}
-;
+};
 
 TEST(Causes, AreChosenByTheFields) {
   for (const Row& row : kRows) {
@@ -316,24 +315,33 @@ TEST(KnownIssues, MatchByReleaseAndSign) {
     }
     return out;
   };
-  EXPECT_THAT(ids("36.4.3", "5.15.148-tegra"), HasSubstr("l4t-36.4-host1x-fence"));
-  EXPECT_THAT(ids("36.5.0", "5.15.148-tegra"), Not(HasSubstr("host1x-fence")));
-  EXPECT_THAT(ids("36.40.1", ""), Not(HasSubstr("host1x-fence")));
   EXPECT_THAT(ids("", "6.18.34+rpt-rpi-v8"), HasSubstr("v3d-reset-6.18"));
   EXPECT_THAT(ids("", "6.12.1"), Not(HasSubstr("v3d-reset-6.18")));
   // Which release it is may be unknown: then the words say for which it holds.
-  MachineFacts none;
-  bool found = false;
-  for (const Cause& each :
-       explain_all({event_of("rcu_stall", "{}", "host1x_syncpt_wait stalls")}, none)) {
-    if (each.id != "l4t-36.4-host1x-fence") continue;
-    found = true;
-    EXPECT_THAT(each.cause, HasSubstr("L4T 36.4.x"));
-  }
-  EXPECT_TRUE(found);
+  const auto of_tensorrt = [](const std::string& l4t) {
+    MachineFacts facts;
+    facts.l4t = l4t;
+    std::string out;
+    for (const Cause& each :
+         explain_all({event_of("cuda_alloc_failure", R"({"library":"tensorrt"})")}, facts)) {
+      if (each.id == "l4t-36-myelin-scratch") out = each.cause;
+    }
+    return out;
+  };
+  EXPECT_THAT(of_tensorrt("36.5.0"), Not(HasSubstr("Known issue, if")));
+  EXPECT_THAT(of_tensorrt(""), HasSubstr("Known issue, if this is L4T 36.4.7, 36.5.0"));
+  EXPECT_EQ(of_tensorrt("36.4.4"), "");
   EXPECT_EQ(known_issues_of_release("36.4.7").size(), 1U);
   EXPECT_TRUE(known_issues_of_release("36.4.4").empty());
   EXPECT_TRUE(known_issues_of_release("").empty());
+  const KnownIssues family = parse_known_issues(
+      "f",
+      "known_issues:\n"
+      "  - {id: a, l4t: 36.4.x, by_release: true, cause: c, remedy: r, runbook: nvmap-cap, source: "
+      "s}\n");
+  EXPECT_EQ(known_issues_of_release("36.4.3", family).size(), 1U);
+  EXPECT_TRUE(known_issues_of_release("36.40.1", family).empty());
+  EXPECT_TRUE(known_issues_of_release("36.5.0", family).empty());
 }
 
 TEST(KnownIssues, WhatIsWrongInTheFileIsSaid) {

@@ -362,7 +362,9 @@ TEST(Doctor, EveryKindIsSeenByItsStep) {
       EXPECT_NE(answer.conclusion, "Nothing is wrong with this device's memory.") << kind;
       EXPECT_FALSE(step->remedy.empty()) << kind;
       EXPECT_FALSE(step->runbook.empty()) << kind;
-      if (listed) EXPECT_THAT(all_of(*step), HasSubstr("who")) << kind;
+      if (listed) {
+        EXPECT_THAT(all_of(*step), HasSubstr("who")) << kind;
+      }
     }
   }
 }
