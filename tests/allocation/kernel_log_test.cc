@@ -3,7 +3,10 @@
 // journal, nor what shows them.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "collectors/kernel_log/source.h"
 #include "daemon/log/event_log.h"
@@ -72,6 +75,39 @@ TEST(Allocation, NoneInAStormOfKernelEvents) {
   EXPECT_EQ(log.tally().events(kernel_log::EventKind::kOomKill, kernel_log::Origin::kSystem),
             1000U);
   EXPECT_EQ(out.entries, 3);  // of each source of trouble the first
+}
+
+// Every message that the fixtures hold, of each family.
+TEST(Allocation, NoneInALogWithEveryKindOfEvent) {
+  std::vector<std::string> texts;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(JETMEM_FIXTURES) + "/kernel-log")) {
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      if (!line.empty()) texts.push_back(line);
+    }
+  }
+  std::vector<std::string> records;
+  for (std::size_t i = 0; i < 2 * texts.size(); ++i) {
+    const std::string number = std::to_string(i);
+    records.push_back("3," + number + "," + number + "000,-;" + texts[i % texts.size()] + "\n");
+  }
+  SystemClock clock;
+  std::uint64_t events = 0;
+  KernelLog log(clock, {kernel_log::Soc::kTegra234},
+                [&](const Event&, const Occurrence&) { ++events; });
+  log.caught_up();
+  const auto feed = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) log.record(records[i]);
+    log.flush();
+  };
+  feed(0, texts.size());
+  ASSERT_GT(events, 200U);
+  const std::uint64_t first = events;
+  const unsigned long before = allocations_of_this_thread();
+  feed(texts.size(), records.size());
+  EXPECT_EQ(allocations_of_this_thread() - before, 0U);
+  EXPECT_EQ(events, 2 * first);
 }
 
 }  // namespace

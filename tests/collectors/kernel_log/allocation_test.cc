@@ -116,6 +116,18 @@ TEST(Cma, Busy) {
             "cma_busy pfn_start=0x8e400 pfn_end=0x8e4ff");
 }
 
+// What was printed above it decides; by itself it says that a request failed and no more.
+TEST(Allocation, PageFailureOfWhichTheBacktraceIsLeft) {
+  const std::string frame = " warn_alloc from __alloc_pages+0xe9c/0xfe8";
+  EXPECT_EQ(one(frame), "page_alloc_failure");
+  EXPECT_EQ(one("ls: page allocation failure: order:2, mode:0x4020\n" + frame),
+            "page_alloc_failure comm=ls order=2 mode=0x4020");
+  EXPECT_EQ(
+      one("ls: page allocation failure: order:2, mode:0x4020\n" + frame + "\nTotal swap = 5kB"),
+      "page_alloc_failure comm=ls order=2 mode=0x4020 swap_total_kb=5");
+  EXPECT_EQ(one(" warn_alloc from __vmalloc_node_range+0x100/0x200"), "");
+}
+
 TEST(DmaMemory, Dma) {
   EXPECT_EQ(one("vi 15a.vi: dma_alloc_coherent of size 8192 failed"),
             "dma_alloc_failure dev=15a.vi size=8192");
@@ -146,9 +158,12 @@ TEST(DmaMemory, DriversWordItInTheirOwnWay) {
   EXPECT_EQ(one("foo: failed to allocate DMA memory of size 32"),
             "dma_alloc_failure driver=foo size=32 text=failed to allocate DMA memory of size 32");
   EXPECT_EQ(one("isp 14.isp: Failed to allocate table of size 4097"),
-            "dma_alloc_failure dev=14.isp size=4097 text=Failed to allocate table of size 4097");
+            "driver_alloc_failure dev=14.isp size=4097 text=Failed to allocate table of size 4097");
   EXPECT_EQ(one("isp 14.isp: Failed to allocate memory of size many"),
             "dma_alloc_failure dev=14.isp text=Failed to allocate memory of size many");
+  // A number that the end of the line may have cut off is no size.
+  EXPECT_EQ(one("isp 14.isp: Failed to allocate memory of size (12288"),
+            "dma_alloc_failure dev=14.isp text=Failed to allocate memory of size (12288");
 }
 
 TEST(DmaMemory, Swiotlb) {

@@ -40,12 +40,19 @@ TEST(KernelLogHost1x, ChannelTimeout) {
 TEST(KernelLogHost1x, HarmlessAndGarbled) {
   EXPECT_EQ(decoded("tegra-host1x 13e00000.host1x: Adding to iommu group 4\n"
                     "host1x 13e10000.host1x: cdma_handle_timeout: Channel un-mapped\n"
-                    "host1x 13e10000.host1x: cdma_handle_timeout: timeout: x (nvenc_0)\n"
-                    "host1x 13e10000.host1x: cdma_handle_timeout: timeout: 99999999999999999999\n"
                     "host1x 13e10000.host1x: app: syncpoint id x (y) stuck waiting 1\n"
                     "host1x 13e10000.host1x: app: syncpoint id 4 (y) went on\n"
                     "app: syncpoint id 4 (y) stuck waiting 1, timeout=5\n"),
             "");
+}
+
+// Which syncpoint it was is unknown then.
+TEST(KernelLogHost1x, ATimeoutWithoutReadableNumbersIsOne) {
+  for (const std::string text : {"timeout: x (nvenc_0)", "timeout: 99999999999999999999"}) {
+    EXPECT_EQ(
+        decoded("host1x 13e10000.host1x: cdma_handle_timeout: " + text),
+        "host1x_timeout dev=13e10000.host1x function=cdma_handle_timeout text=" + text + "\n");
+  }
 }
 
 TEST(KernelLogHost1x, Sentences) {
@@ -66,7 +73,7 @@ TEST(KernelLogHost1x, WhatACutLineLostIsAbsent) {
             "host1x_timeout dev=50000000.host1x syncpt=31 syncpt_name=isp\n");
   EXPECT_EQ(decoded("host1x 5.host1x: far-too-long-a-name: syncpoint id 7 (x) stuck waiting 1, "
                     "timeout=5"),
-            "");
+            "host1x_timeout dev=5.host1x text=syncpoint id 7 (x) stuck waiting 1, timeout=5\n");
 }
 
 }  // namespace

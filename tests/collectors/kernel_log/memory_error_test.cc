@@ -55,7 +55,8 @@ TEST(MemoryError, Failure) {
   EXPECT_EQ(one("Soft offline: 0x99: isolation failed: 1"),
             "memory_error pfn=0x99 soft_offline=true error=isolation failed: 1");
   EXPECT_EQ(one("Injecting memory failure for pfn 0x99 at process virtual address 0x7f00"), "");
-  EXPECT_EQ(one("Memory failure: 0x99: unhandlable page."), "");
+  EXPECT_EQ(one("Memory failure: 0x99: unhandlable page."),
+            "memory_error pfn=0x99 error=unhandlable page.");
 }
 
 TEST(MemoryError, TegraRas) {

@@ -344,7 +344,7 @@ TEST(SmmuLog, InWords) {
             "stream ID 0x23 on SMMU 5.iommu did DMA that the SMMU refused (the SMMU has no entry "
             "for this stream)");
   EXPECT_EQ(described("arm-smmu 5.iommu: TLB sync timed out -- SMMU may be deadlocked"),
-            "SMMU 5.iommu reports \"TLB sync timed out\"");
+            "the SMMU 5.iommu reports \"TLB sync timed out\"");
 }
 
 TEST(SmmuLog, OrdinaryAndSpoiltLinesTellNothing) {

@@ -48,6 +48,13 @@ TEST(KernelLogThermal, RaspberryPiUndervoltage) {
             "thermal trip=undervoltage status=0x00050005\n");
 }
 
+TEST(KernelLogThermal, AnAlarmThatTheKernelIgnoredSlowsNothingDown) {
+  const std::string line = "soctherm: Ignored unexpected OC ALARM 0x00000006";
+  EXPECT_EQ(decoded(line), "thermal trip=oc_alarm reason=Ignored unexpected OC ALARM 0x00000006\n");
+  EXPECT_EQ(sentence_of(line),
+            "the SoC raised an over-current alarm that the kernel did not expect and ignored");
+}
+
 TEST(KernelLogThermal, HarmlessAndGarbled) {
   EXPECT_EQ(decoded("tegra_soctherm 70000000.thermal-sensor: throttrip: will throttle when gpu "
                     "reaches 99000 mC\n"
@@ -56,7 +63,6 @@ TEST(KernelLogThermal, HarmlessAndGarbled) {
                     "CPUx: Core temperature above threshold, cpu clock throttled\n"
                     "hwmon hwmon3: Voltage normalised\n"
                     "soctherm: OC ALARM soon\n"
-                    "soctherm: Ignored unexpected OC ALARM 0x00000006\n"
                     "thermal thermal_zone3: failed to read out thermal zone (-61)\n"
                     "daemon host: critical temperature reached\n"
                     "reboot: HARDWARE PROTECTION party (Temperature too high)\n"),

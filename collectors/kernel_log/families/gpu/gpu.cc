@@ -231,7 +231,9 @@ EventKind kind_by_words(std::string_view text) {
   const Words words(text);
   if (reports_ecc(words)) return EventKind::kGpuEccError;
   if (reports_no_memory(text)) return EventKind::kGpuAllocFailure;
-  if (words.has_any({"mmu fault", "mmu page fault", "mmu_page_fault", "mmu error"})) {
+  // A fake one is how the driver stops an engine.
+  if (words.has_any({"mmu fault", "mmu page fault", "mmu_page_fault", "mmu error"}) &&
+      !words.has("fake mmu fault")) {
     return EventKind::kGpuMmuFault;
   }
   if (reports_hang(words)) return EventKind::kGpuHang;

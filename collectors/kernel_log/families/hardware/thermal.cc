@@ -167,7 +167,9 @@ Piece known_form(std::string_view text, Event& event) {
 void describe_thermal(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kThermal) return;
   const std::string_view trip = event.text("trip");
-  if (trip == "oc_alarm") {
+  if (trip == "oc_alarm" && event.has("reason")) {
+    out += "the SoC raised an over-current alarm that the kernel did not expect and ignored";
+  } else if (trip == "oc_alarm") {
     out += "the SoC reports over-current or under-voltage and slows down";
     add_name(out, event, "oc_status", ", status ");
   } else if (trip == "sensor failed") {

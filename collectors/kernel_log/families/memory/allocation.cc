@@ -6,7 +6,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 9> kAllocationAnchors{
+constexpr std::array<std::string_view, 10> kAllocationAnchors{
     ": page allocation failure",
     ": page allocation stalls for ",
     ": Unable to allocate memory on ",
@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, 9> kAllocationAnchors{
     "vmalloc: allocation failure",
     " for size ",
     "kmem_cache_create",
+    "warn_alloc from __alloc_",
 };
 
 // ", mode:0x2084020(GFP_ATOMIC|__GFP_COMP), nodemask=(null),cpuset=/,mems_allowed=0", of which the
@@ -78,6 +79,18 @@ Piece page_stall(std::string_view text, Event& event) {
   if (!set_order(scan, event)) return {};
   if (!set_mode(scan, event)) return {};
   return {.role = Role::kOpens};
+}
+
+// " warn_alloc from __alloc_pages+0xe9c/0xfe8", of 32-bit ARM's backtraces, which name who called
+// whom in one line: the page allocator warned, and the line that says of what is missing.
+Piece warned(std::string_view text, Event& event) {
+  Scan scan(text);
+  scan.blanks();
+  if (!scan.literal("warn_alloc from __alloc_")) return {};
+  if (!scan.literal("pages") && !scan.literal("frozen_pages")) return {};
+  if (scan.rest().substr(0, 1) != "+") return {};
+  event.reset(EventKind::kPageAllocFailure);
+  return {.role = Role::kFollowsOrOpens, .step = 1, .of = {EventKind::kPageAllocStall}};
 }
 
 Piece slab(std::string_view text, Event& event) {
@@ -195,9 +208,9 @@ Piece vmalloc_old(std::string_view text, Event& event) {
 
 Piece decode_allocation(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  return first_piece(
-      {page_failure, page_stall, slab, slab_cache, new_cache, vmap, vmalloc_error, vmalloc_old},
-      text, event);
+  return first_piece({page_failure, page_stall, warned, slab, slab_cache, new_cache, vmap,
+                      vmalloc_error, vmalloc_old},
+                     text, event);
 }
 
 void describe_allocation(const Event& event, std::string& out) {
