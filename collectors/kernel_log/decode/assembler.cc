@@ -92,7 +92,11 @@ bool Assembler::line(const LogLine& line) {
   bool several = false;
   Open* const found = begins ? nullptr : owner_of(decoded, line, several);
   if (found != nullptr) {
-    found->event.merge(scratch_);
+    if (decoded.family->add != nullptr) {
+      decoded.family->add(found->event, scratch_);
+    } else {
+      found->event.merge(scratch_);
+    }
     found->step = piece.step;
     found->done = piece.last;
     found->last_line = lines_;

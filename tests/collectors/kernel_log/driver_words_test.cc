@@ -63,6 +63,15 @@ TEST(KernelLogDriverWords, WhatIsNoShortageIsNoEvent) {
   }
 }
 
+TEST(KernelLogDriverWords, ATableOfBuffersIsAddedUp) {
+  EXPECT_EQ(one("[drm:vc4_bo_create [vc4]] *ERROR* Failed to allocate from CMA:\n"
+                "[drm]                            V3D: 126112kb BOs (389)\n"
+                "[drm]                     V3D shader:    476kb BOs (117)\n"
+                "[drm]                total purged BO:   1544kb BOs (7)\n"),
+            "gpu_alloc_failure driver=vc4 function=vc4_bo_create text=Failed to allocate from CMA: "
+            "bos_kb=126588 bos=506");
+}
+
 TEST(KernelLogDriverWords, HarmlessEventsSaySo) {
   const auto fault =
       events_of("v3d fec00000.v3d: MMU error from client CLE (4) at 0x1, pte invalid");

@@ -63,6 +63,9 @@ struct Family {
   bool user_space = false;
   // Whether a further line can be of an open event, where `join` cannot tell. May be null.
   bool (*joins)(const Event& open, const Event& part) = nullptr;
+  // Adds a further line of this family to an open event, where that is more than setting the fields
+  // that the line has. May be null.
+  void (*add)(Event& open, const Event& part) = nullptr;
 };
 
 // All of them. A new one is added here and to the list in decode.cc.

@@ -271,6 +271,19 @@ Piece decode_graphics(std::string_view text, Event& event) {
   return piece;
 }
 
+// Each row of the table counts the buffers of another owner.
+void add_buffers(Event& open, const Event& part) {
+  const auto add = [&](std::string_view name) {
+    const auto before = open.number(name);
+    const auto more = part.number(name);
+    if (!more) return;
+    const std::int64_t room = INT64_MAX - *more;
+    open.set_number(name, before && *before <= room ? *before + *more : *more);
+  };
+  add("bos_kb");
+  add("bos");
+}
+
 void describe_graphics(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kGpuHang) return;
   out += "the GPU";
@@ -286,6 +299,7 @@ void describe_graphics(const Event& event, std::string& out) {
 const Family kGraphics{.name = "graphics",
                        .anchors = kGraphicsAnchors,
                        .decode = decode_graphics,
-                       .describe = describe_graphics};
+                       .describe = describe_graphics,
+                       .add = add_buffers};
 
 }  // namespace jetmem::kernel_log
