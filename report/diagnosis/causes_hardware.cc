@@ -60,7 +60,7 @@ constexpr std::array kHardwareTexts{
         "sudo cat /proc/iomem shows which device lies there. Do not read that range (nvmem, fuses, "
         "devmem); update the kernel and device tree of the board."},
     CauseText{"serror", Harm::kCritical,
-              "A CPU{? ({cpu})} received an asynchronous bus error (SError): a unit was "
+              "An asynchronous bus error (SError) arrived{? at CPU {cpu}}: a unit was "
               "accessed while powered down or without clock. Stalls that follow come from it; "
               "memory is not short.",
               "Match bootloader, device tree and kernel of one release for exactly this board "

@@ -271,8 +271,12 @@ Piece decode_graphics(std::string_view text, Event& event) {
   return piece;
 }
 
-// Each row of the table counts the buffers of another owner.
-void add_buffers(Event& open, const Event& part) {
+// Each row of the table of buffers counts those of another owner.
+void add_line(Event& open, const Event& part) {
+  if (!part.has("bos_kb")) {
+    open.merge(part);
+    return;
+  }
   const auto add = [&](std::string_view name) {
     const auto before = open.number(name);
     const auto more = part.number(name);
@@ -300,6 +304,6 @@ const Family kGraphics{.name = "graphics",
                        .anchors = kGraphicsAnchors,
                        .decode = decode_graphics,
                        .describe = describe_graphics,
-                       .add = add_buffers};
+                       .add = add_line};
 
 }  // namespace jetmem::kernel_log
