@@ -34,7 +34,7 @@ libyaml-cpp-dev 0.7.0+dfsg-8+b1 pool/x.deb 00
 nlohmann-json3-dev 3.11.2-2 pool/x.deb 00
 """
 FILES = ("scripts/release", "scripts/usage.sh", "scripts/tarball", "scripts/sbom", "packaging/tarball/install",
-         "page/package-lock.json", "CMakeLists.txt")
+         "packaging/ceilings", "packaging/ceilings.toml", "page/package-lock.json", "CMakeLists.txt")
 CHANGELOG = """# Changelog
 
 ## Unreleased
@@ -95,6 +95,7 @@ class Repository(unittest.TestCase):
         for name in FILES:
             (self.top / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(stub_package.PROJECT / name, self.top / name)
+        shutil.copytree(stub_package.PROJECT / "packaging/exports", self.top / "packaging/exports")
         (self.top / "packaging/sysroot").mkdir()
         for arch in ("amd64", "arm64"):
             (self.top / f"packaging/sysroot/{arch}.lock").write_text(LOCK)

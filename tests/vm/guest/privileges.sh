@@ -13,7 +13,8 @@ reader=$(pgrep -o jetmem-reader)
 [ "$(cat /proc/$reader/oom_score_adj)" = -500 ] || bad "the reader inherits: $(cat /proc/$reader/oom_score_adj)"
 # The same sources by root without a sandbox, and by the daemon in its own.
 jetmem sources --json | sed -n 's/.*"\(source\|state\)": "\([a-z_]*\)".*/\2/p' | paste - - >/tmp/by-root
-settled() { page && ! grep -q '^jetmem_source_state{.*state="pending"} 1$' /tmp/page; }
+# The probe runs each five minutes, over restarts too.
+settled() { page && ! grep '^jetmem_source_state{.*state="pending"} 1$' /tmp/page | grep -qv '"probe"'; }
 within 90 settled
 lost='' same=0
 while read -r name state; do
