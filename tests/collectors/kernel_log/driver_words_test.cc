@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What drivers say in their own words: by the words and who is named in front of them.
 #include <array>
+#include <optional>
+#include <string>
 
 #include "tests/collectors/kernel_log/cut_lines.h"
 
@@ -82,6 +84,24 @@ TEST(KernelLogDriverWords, HarmlessEventsSaySo) {
       "Console: switching to colour frame buffer device 240x67\n");
   ASSERT_EQ(frame.size(), 1U);
   EXPECT_EQ(frame[0].boolean("harmless"), true);
+}
+
+// The one event of a line; none of it where there are none or several.
+Event event_in(std::string_view text) {
+  const auto events = events_of(text, Soc::kUnknown, Voice::kKernel);
+  EXPECT_EQ(events.size(), 1U) << text;
+  return events.size() == 1 ? events[0] : Event();
+}
+
+TEST(KernelLogDriverWords, ReservationsOfTheDeviceTree) {
+  for (const std::string_view head : {"OF: fdt: ", "OF: fdt:"}) {
+    const Event event = event_in(std::string(head) +
+                                 "Reserved memory: failed to reserve memory for node 'vpr': base "
+                                 "0x0000000080000000, size 16 MiB");
+    EXPECT_EQ(event.kind(), EventKind::kReservedMemoryFailure);
+    EXPECT_EQ(event.text("node"), "vpr");
+    EXPECT_EQ(event.number("size"), 16 << 20);
+  }
 }
 
 TEST(KernelLogDriverWords, CutLines) {

@@ -65,8 +65,9 @@ bool is_failure(const Words& words) {
                         "not yet supported", "overlaps", "no low mem", "unaligned", "too small"});
 }
 
-// "cma: Failed to reserve 512 MiB", "OF: reserved mem: ... node 'vpr-carveout': base 0x..., size 64
-// MiB", "Reserved memory: unable to setup CMA region".
+// "cma: Failed to reserve 512 MiB", "OF: fdt: Reserved memory: failed to reserve memory for node
+// 'vpr-carveout': base 0x..., size 16 MiB" (without the blank in 4.9), "OF: reserved mem: ... node
+// 'vpr-carveout': base 0x..., size 64 MiB", "Reserved memory: unable to setup CMA region".
 Piece at_boot(std::string_view text, Event& event) {
   Scan scan(text);
   // Old kernels fill "OF" up with blanks.
@@ -74,6 +75,7 @@ Piece at_boot(std::string_view text, Event& event) {
     scan.blanks();
     if (!scan.literal(": ")) return {};
   }
+  if (scan.literal("fdt:")) scan.blanks();
   bool known = false;
   for (const std::string_view head : {"cma: ", "CMA: ", "reserved mem: ", "Reserved memory: ",
                                       "reserved-memory: ", "hugetlb_cma: "}) {
