@@ -104,6 +104,17 @@ TEST(KernelLogDriverWords, ReservationsOfTheDeviceTree) {
   }
 }
 
+TEST(KernelLogDriverWords, AMisusedHandleOfNvmapIsNoShortage) {
+  for (const std::string_view line :
+       {"nvmap: nvmap_handle_get() pid 12 comm camera attempt to get a freed handle",
+        "nvmap: nvmap_ioctl_rw_handle() CPU read operation is not allowed on VPR carveout",
+        "nvmap: nvmap_handle_put() camera put to negative references",
+        "Unpinning handle that has yet to be pinned!"}) {
+    EXPECT_EQ(event_in(line).text("reason"), "misuse") << line;
+  }
+  EXPECT_FALSE(event_in("nvmap: nvmap_ioctl_create() memory allocation failed").has("reason"));
+}
+
 TEST(KernelLogDriverWords, CutLines) {
   for (const char* fixture :
        {"graphics.txt", "reserved_memory.txt", "nvmap.txt", "corruption.txt", "bus_error.txt",

@@ -22,9 +22,17 @@ constexpr std::array<std::string_view, 12> kNvmapAnchors{"nvmap",
                                                          "yet to be pinned",
                                                          "gosmem"};
 
+// Not a shortage: a program uses a handle that is freed or not its own, or memory that the CPU may
+// not touch; its driver, or a driver of the kernel's, counts references wrongly.
+bool is_misuse(const Words& words) {
+  return words.has_any({"freed handle", "negative references", "invalid handle", "be accessed",
+                        "not allowed", "unallocated handle", "yet to be pinned"});
+}
+
 Piece refusal(EventKind kind, const DriverLine& line, Event& event) {
   event.reset(kind);
   set_if(event, "function", line.function);
+  if (kind == EventKind::kNvmap && is_misuse(Words(line.text))) event.set_text("reason", "misuse");
   event.set_text("error", line.text);
   return {.role = Role::kWhole};
 }
@@ -37,10 +45,8 @@ Piece by_name(const DriverLine& line, Event& event) {
   if (!nvmap) return {};
   const Words words(line.text);
   if (words.has("fd limit is crossed")) return refusal(EventKind::kBufferLeak, line, event);
-  const bool misuse = words.has_any({"freed handle", "negative references", "invalid handle",
-                                     "be accessed", "not allowed", "unallocated handle",
-                                     "out of range", "insufficient", "exceed"});
-  if (!misuse && !reports_failure(words)) return {};
+  const bool refused = words.has_any({"out of range", "insufficient", "exceed"});
+  if (!is_misuse(words) && !refused && !reports_failure(words)) return {};
   if (words.has_any({"property", "debugfs", "-517", "overflow check"})) return {};
   return refusal(EventKind::kNvmap, line, event);
 }
@@ -83,6 +89,7 @@ Piece nameless(std::string_view text, Event& event) {
                      text.substr(0, 30) == "get_user_pages requested/got: ";
   if (!known && !contains(text, ": declare coherent memory for gosmem chunk failed")) return {};
   event.reset(EventKind::kNvmap);
+  if (is_misuse(Words(text))) event.set_text("reason", "misuse");
   event.set_text("error", text);
   return {.role = Role::kWhole};
 }
@@ -109,7 +116,9 @@ void describe_nvmap(const Event& event, std::string& out) {
     if (size) out += size_in_words((*size >> 10) + (*size % 1024 != 0)) + " of ";
     out += "memory for a GPU or multimedia buffer";
   } else if (event.has("error")) {
-    out += "nvmap refused a GPU or multimedia buffer";
+    const bool misuse = event.text("reason") == "misuse";
+    out += misuse ? "a program used a freed or protected buffer of nvmap"
+                  : "nvmap refused a GPU or multimedia buffer";
     add_name(out, event, "function", " in ", {}, 60);
     add_quote(out, event, "error", ", \"", "\"", 120);
   }
