@@ -96,6 +96,19 @@ TEST(KernelLogGpu, OtherErrorsKeepTheirText) {
       "status 4\n");
 }
 
+TEST(KernelLogGpu, ControllersThatDoNotBootAreNoHang) {
+  for (const std::string_view text :
+       {"nvgpu_acr_wait_for_completion:146 [ERR] ACR boot timed out",
+        "gk20a_wait:9 [ERR] PMU boot timed out", "gk20a_wait:9 [ERR] timeout, no WPR region"}) {
+    const auto events = events_of("nvgpu: 17000000.gpu " + std::string(text));
+    ASSERT_EQ(events.size(), 1U) << text;
+    EXPECT_EQ(events[0].kind(), EventKind::kGpuError) << text;
+  }
+  const auto hang = events_of("nvgpu: 17000000.gpu f:1 [ERR] timed out across the macro engine");
+  ASSERT_EQ(hang.size(), 1U);
+  EXPECT_EQ(hang[0].kind(), EventKind::kGpuHang);
+}
+
 TEST(KernelLogGpu, Xid31IsAnMmuFault) {
   EXPECT_EQ(decoded("NVRM: Xid (PCI:0000:02:00): 31, pid=800, name=trtexec, Ch 00000021, intr "
                     "00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_2 faulted @ "

@@ -227,7 +227,17 @@ bool reports_hang(const Words& words) {
   return reports_timeout(words) || words.has_any({"locked up", "probably locked", "gpu hang"});
 }
 
-EventKind kind_by_words(std::string_view text) {
+// The start of the GPU's own controllers: firmware that does not fit the driver, or a
+// write-protected region (WPR) that the boot loader did not set up. They are waited for, which is
+// no hang of work.
+bool reports_boot(std::string_view function, const Words& words) {
+  if (contains(function, "_acr_") || contains(function, "_wpr_")) return true;
+  if (words.has_any_word({"acr", "wpr", "wpr2"})) return true;
+  return (words.has_word("pmu") || contains(function, "pmu_")) &&
+         words.has_any_word({"boot", "bootstrap", "booting", "boots"});
+}
+
+EventKind kind_by_words(std::string_view function, std::string_view text) {
   const Words words(text);
   if (reports_ecc(words)) return EventKind::kGpuEccError;
   if (reports_no_memory(text)) return EventKind::kGpuAllocFailure;
@@ -236,6 +246,7 @@ EventKind kind_by_words(std::string_view text) {
       !words.has("fake mmu fault")) {
     return EventKind::kGpuMmuFault;
   }
+  if (reports_boot(function, words)) return EventKind::kGpuError;
   if (reports_hang(words)) return EventKind::kGpuHang;
   return EventKind::kGpuError;
 }
@@ -259,7 +270,7 @@ Piece decode_nvgpu(const Message& message, Event& event) {
     return kWhole;
   }
   if (piece.role != Role::kNothing || message.level != "ERR") return piece;
-  start(event, kind_by_words(message.text), message);
+  start(event, kind_by_words(message.function, message.text), message);
   if (event.kind() == EventKind::kGpuEccError) set_severity(message.text, event);
   event.set_text("text", message.text);
   return kWhole;
@@ -345,7 +356,7 @@ Piece decode_xid(Scan scan, Event& event) {
 // Sets the kind by the words of a message of NVIDIA's drivers; false when they report no trouble.
 bool nvrm_error(std::string_view text, Event& event) {
   const Words words(text);
-  EventKind kind = kind_by_words(text);
+  EventKind kind = kind_by_words({}, text);
   if (words.has("heartbeat timed out")) kind = EventKind::kFirmwareHang;
   if (words.has("fatal error")) kind = EventKind::kGpuError;
   const bool map = words.has("failed to map") || words.has("unable to map");
