@@ -93,6 +93,18 @@ Event event_in(std::string_view text) {
   return events.size() == 1 ? events[0] : Event();
 }
 
+TEST(KernelLogDriverWords, ADriveWithoutItsInterruptDidNotFail) {
+  EXPECT_EQ(event_in("nvme nvme0: I/O 12 QID 3 timeout, completion polled").boolean("polled"),
+            true);
+  EXPECT_FALSE(event_in("nvme nvme0: I/O 12 QID 3 timeout, aborting").has("polled"));
+  for (const std::string_view line :
+       {"I/O error, dev sr0, sector 0", "blk_update_request: I/O error, dev fd0, sector 0",
+        "Buffer I/O error on dev loop3, logical block 0"}) {
+    EXPECT_EQ(kinds_in(line), "") << line;
+  }
+  EXPECT_EQ(kinds_in("I/O error, dev sda, sector 0"), "storage_error");
+}
+
 TEST(KernelLogDriverWords, ReservationsOfTheDeviceTree) {
   for (const std::string_view head : {"OF: fdt: ", "OF: fdt:"}) {
     const Event event = event_in(std::string(head) +

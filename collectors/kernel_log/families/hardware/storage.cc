@@ -19,6 +19,15 @@ Piece event_of(std::string_view dev, std::string_view error, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// A drive without a medium in it and a file that is gone: nothing is stored there.
+bool is_removable(std::string_view dev) {
+  for (const std::string_view name : {"sr", "fd", "loop"}) {
+    if (dev.starts_with(name) && dev.size() > name.size() && is_digit(dev[name.size()]))
+      return true;
+  }
+  return false;
+}
+
 // "blk_update_request: I/O error, dev mmcblk0, sector 1234 op 0x0", "Buffer I/O error on dev sda1,
 // logical block 0"
 Piece block(std::string_view text, Event& event) {
@@ -33,7 +42,7 @@ Piece block(std::string_view text, Event& event) {
     return {};
   }
   const std::string_view dev = scan.up_to(", ");
-  if (!is_kernel_name(dev)) return {};
+  if (!is_kernel_name(dev) || is_removable(dev)) return {};
   event_of(dev, "I/O error", event);
   if (scan.literal(", sector ")) take_natural(scan, event, "sector");
   return {.role = Role::kWhole};
@@ -55,8 +64,9 @@ Piece file_system(std::string_view text, Event& event) {
 Piece controller(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
   if (line.dev.empty()) return {};
-  const bool storage = line.dev.substr(0, 3) == "mmc" ||
-                       is_driver(line, {"nvme", "mmc", "sdhci", "ata", "sd", "usb-storage", "ufs"});
+  const bool storage =
+      line.dev.substr(0, 3) == "mmc" ||
+      is_driver(line, {"nvme", "mmc", "sdhci", "ata", "sd", "usb-storage", "ufs", "ufshcd"});
   if (!storage) return {};
   constexpr std::array kErrors{
       std::pair{std::string_view("ADMA error"), std::string_view("ADMA error")},
@@ -69,7 +79,11 @@ Piece controller(std::string_view text, Event& event) {
       std::pair{std::string_view("error -110 requesting"), std::string_view("timeout")},
       std::pair{std::string_view("error -84 transferring"), std::string_view("transfer error")}};
   for (const auto& [words, error] : kErrors) {
-    if (contains(line.text, words)) return event_of(line.dev, error, event);
+    if (!contains(line.text, words)) continue;
+    event_of(line.dev, error, event);
+    // The drive had finished: its interrupt was lost, and no data.
+    if (words == "completion polled") event.set_bool("polled", true);
+    return {.role = Role::kWhole};
   }
   return {};
 }
@@ -85,6 +99,10 @@ void describe_storage(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kStorageError) return;
   out += "the storage device";
   add_name(out, event, "dev", " ");
+  if (event.boolean("polled").value_or(false)) {
+    out += " finished a command without its interrupt";
+    return;
+  }
   out += " failed";
   add_quote(out, event, "error", " (", ")");
 }
