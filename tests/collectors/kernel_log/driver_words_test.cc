@@ -93,6 +93,30 @@ Event event_in(std::string_view text) {
   return events.size() == 1 ? events[0] : Event();
 }
 
+TEST(KernelLogDriverWords, ADriversNameIsMoreThanItsBeginning) {
+  for (const std::string_view head : {"xenbus: ", "pvrusb2: ", "msm_serial 1a00000.serial: "}) {
+    EXPECT_EQ(kinds_in(std::string(head) + "failed to allocate memory"), "driver_alloc_failure");
+  }
+  for (const std::string_view head : {"xe 0000:01:00.0: ", "msm_dpu 1a00000.gpu: ",
+                                      "panfrost 1a00000.gpu: ", "pvr 1a00000.gpu: "}) {
+    EXPECT_EQ(kinds_in(std::string(head) + "failed to allocate memory"), "gpu_alloc_failure");
+  }
+}
+
+TEST(KernelLogDriverWords, ADisplaysWaitIsNoHangOfTheGpu) {
+  for (const std::string_view line :
+       {"[drm:drm_atomic_helper_wait_for_dependencies [drm_kms_helper]] *ERROR* [CRTC:66:crtc-3] "
+        "commit wait timed out",
+        "[drm:intel_dp_link_train [i915]] *ERROR* Timed out during link training",
+        "i915 0000:00:02.0: [drm] *ERROR* timed out: reset of [CONNECTOR:95:DP-1]",
+        "i915 0000:00:02.0: [drm] *ERROR* failed to get EDID: timed out during read",
+        "vc4-drm gpu: [drm] *ERROR* flip_done timed out in the queue"}) {
+    EXPECT_EQ(kinds_in(line), "") << line;
+  }
+  EXPECT_EQ(kinds_in("[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, timed out"),
+            "gpu_hang");
+}
+
 TEST(KernelLogDriverWords, ADriveWithoutItsInterruptDidNotFail) {
   EXPECT_EQ(event_in("nvme nvme0: I/O 12 QID 3 timeout, completion polled").boolean("polled"),
             true);

@@ -125,8 +125,27 @@ bool take_first_head(Scan& scan, DriverLine& line) {
   return true;
 }
 
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return same_letters(text, name); });
+}
+
+// "DRM", "RKNPU": a module's mark. A shout ("FAILED: ") and what a device calls itself are none.
+bool is_module_mark(std::string_view text) {
+  const auto in_mark = [](char c) { return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; };
+  return text.size() > 1 && !is_digit(text.front()) && !is_common_word(text) &&
+         std::all_of(text.begin(), text.end(), in_mark) && !reports_failure(Words(text)) &&
+         !is_one_of(text, {"oom", "timeout"});
+}
+
 // What drivers put behind their head: "FUNCTION: ", "FUNCTION:123 ", "FUNCTION() ",
-// "(endpoint): ", "error: ", "comm-channel: ".
+// "(endpoint): ", "ERROR: ", "comm-channel: ", their own name once more, their module's ("DRM: ").
 bool take_next_head(Scan& scan, DriverLine& line) {
   if (take_mark(scan, line)) return true;
   Scan ahead = scan;
@@ -147,7 +166,8 @@ bool take_next_head(Scan& scan, DriverLine& line) {
       return false;
     }
   } else if (!name.empty() && name.size() <= 20 && ahead.literal(": ") &&
-             (name == "error" || name == "Error" ||
+             (is_one_of(name, {"error", "err", "warning", "warn"}) ||
+              (!line.driver.empty() && same_letters(name, line.driver)) || is_module_mark(name) ||
               (name.find('-') != std::string_view::npos && is_module(name)) || name == "endpoint" ||
               name == "submit" || (line.dev.empty() && is_device(name)))) {
     if (line.dev.empty() && is_device(name)) line.dev = name;
@@ -217,8 +237,19 @@ bool reports_timeout(const Words& words) {
 
 bool is_driver(const DriverLine& line, std::initializer_list<std::string_view> names) {
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-    return line.driver.substr(0, name.size()) == name;
+    if (line.driver.substr(0, name.size()) != name) return false;
+    const char next = line.driver.size() > name.size() ? line.driver[name.size()] : '-';
+    return next == '-' || next == '_' || is_digit(next);
   });
+}
+
+bool is_graphics_driver(const DriverLine& line) {
+  // "msm_serial" and "msm_otg" are of the same chips: this name is no beginning.
+  return line.driver == "msm" ||
+         is_driver(line, {"v3d",     "vc4",     "panfrost", "panthor", "lima",   "etnaviv",
+                          "msm_dpu", "msm_drm", "msm_gpu",  "msm_mdp", "amdgpu", "nouveau",
+                          "radeon",  "i915",    "xe",       "mali",    "rknpu",  "RKNPU",
+                          "adreno",  "powervr", "pvr",      "kgsl"});
 }
 
 }  // namespace jetmem::kernel_log

@@ -12,7 +12,8 @@
 namespace jetmem::kernel_log {
 
 // dev_err "DRIVER DEVICE: ", netdev_err "DRIVER DEVICE eth0: ", drm_err "[drm:FUNCTION [MODULE]]
-// *ERROR* ", pr_fmt "MODULE: FUNCTION: ", "FUNCTION() ", "FUNCTION:123 ", and several of them.
+// *ERROR* ", pr_fmt "MODULE: FUNCTION: ", "FUNCTION() ", "FUNCTION:123 ", "ERROR: ", and several of
+// them.
 struct DriverLine {
   std::string_view driver;    // a driver or module; may be empty
   std::string_view dev;       // may be empty
@@ -45,7 +46,10 @@ class Words {
 bool reports_failure(const Words& words);
 // Something took too long.
 bool reports_timeout(const Words& words);
-// One of `names` begins the driver's name.
+// One of `names` is the driver's name, or begins it: "xe" also "xe_vm" and "xe2", not "xenbus".
 bool is_driver(const DriverLine& line, std::initializer_list<std::string_view> names);
+
+// A GPU's or NPU's driver, by its name. The graphics subsystem's mark says so too (`drm`).
+bool is_graphics_driver(const DriverLine& line);
 
 }  // namespace jetmem::kernel_log

@@ -47,11 +47,7 @@ constexpr std::array<std::string_view, 35> kGraphicsAnchors{"MMU error from clie
                                                             "cmdbuf space",
                                                             "pending signals"};
 
-bool is_graphics(const DriverLine& line) {
-  return line.drm || is_driver(line, {"v3d", "vc4", "panfrost", "panthor", "lima", "etnaviv", "msm",
-                                      "amdgpu", "nouveau", "radeon", "i915", "xe", "mali", "rknpu",
-                                      "RKNPU", "adreno", "powervr", "pvr", "kgsl"});
-}
+bool is_graphics(const DriverLine& line) { return line.drm || is_graphics_driver(line); }
 
 void start(Event& event, EventKind kind, const DriverLine& line) {
   event.reset(kind);
@@ -195,15 +191,26 @@ Piece fault(const DriverLine& line, const Words& words, Event& event) {
   return {.role = Role::kWhole};
 }
 
+// What a GPU does, and what it does it with.
+bool names_work(const Words& words) {
+  return words.has_any_word({"job", "jobs", "sched", "scheduler", "ring", "fence", "fences",
+                             "cmdbuf", "gpu", "queue", "engine", "reset"});
+}
+
+// A display's own waits, for a vertical blank or a cable's far end: the GPU is well.
+bool is_of_display(const Words& words) {
+  return words.has_any(
+             {"[crtc", "[connector", "[plane", "[encoder", "flip_done", "link training"}) ||
+         words.has_any_word({"edid", "aux", "vblank", "hdcp", "panel"});
+}
+
 Piece hang(const DriverLine& line, const Words& words, Event& event) {
   const bool resets = words.has_any({"resetting gpu", "gpu reset", "recover hung gpu",
                                      "gpu failed to reset", "reset failed", "failed to reset"}) &&
                       !words.has_any({"succeeded", "gpu reset reason", "method"});
   const bool hangs = words.has_any({"for hang", "gpu hang", "hung gpu", "lockup", "hangcheck",
                                     "offending task", "js fault", "job fault"});
-  const bool waits = reports_timeout(words) &&
-                     words.has_any({"job", "sched", "ring", "fence", "cmdbuf", "gpu", "queue",
-                                    "engine", "idle", "reset", "commit", "core"});
+  const bool waits = reports_timeout(words) && names_work(words) && !is_of_display(words);
   if (!resets && !hangs && !waits) return {};
   start(event, EventKind::kGpuHang, line);
   event.set_text("text", line.text);

@@ -69,10 +69,7 @@ bool is_no_memory(const Words& words) {
 }
 
 bool names_graphics(const DriverLine& line) {
-  return is_driver(line,
-                   {"v3d",        "vc4",     "panfrost", "panthor", "lima",    "etnaviv", "msm",
-                    "amdgpu",     "nouveau", "radeon",   "i915",    "xe",      "mali",    "ttm",
-                    "nvidia-drm", "rknpu",   "RKNPU",    "adreno",  "powervr", "pvr"});
+  return is_graphics_driver(line) || is_driver(line, {"ttm", "nvidia-drm"});
 }
 
 bool reports_leak(const Words& words) {
