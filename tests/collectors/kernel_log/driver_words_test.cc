@@ -93,6 +93,54 @@ Event event_in(std::string_view text) {
   return events.size() == 1 ? events[0] : Event();
 }
 
+TEST(KernelLogDriverWords, EntriesAndLimitsAreNoMemory) {
+  for (const std::string_view line :
+       {"TCP: out of memory -- consider tuning tcp_mem", "MPTCP: out of memory",
+        "squashfs: Failed to allocate block",
+        "ip_tables: failed to allocate: out of space in table", "MTD: failed to reserve block",
+        "foo 1a00000.cam: failed to get mem bw",
+        "Bluetooth: hci1: unable to get ram memory info"}) {
+    EXPECT_EQ(kinds_in(line), "") << line;
+  }
+  EXPECT_EQ(kinds_in("foo 1a00000.bar: failed to allocate l2 stream table"),
+            "driver_alloc_failure");
+  EXPECT_EQ(kinds_in("foo 1a00000.bar: iova: failed to reserve block"), "iova_exhausted");
+}
+
+TEST(KernelLogDriverWords, ASecondHeadIsPassedOver) {
+  struct Case {
+    std::string_view line;
+    std::string_view kind;
+    std::string_view text;
+  };
+  constexpr std::array kCases{
+      Case{"amdgpu 0000:01:00.0: amdgpu: Failed to allocate VRAM: -12", "gpu_alloc_failure",
+           "Failed to allocate VRAM: -12"},
+      Case{"nouveau 0000:01:00.0: DRM: failed to allocate VRAM", "gpu_alloc_failure",
+           "failed to allocate VRAM"},
+      Case{"rknpu 1a00000.npu: RKNPU: failed to allocate sgt: -12", "gpu_alloc_failure",
+           "failed to allocate sgt: -12"},
+      Case{"foo 1a00000.bar: ERROR: failed to allocate DMA buffer", "dma_alloc_failure",
+           "failed to allocate DMA buffer"},
+      Case{"foo 1a00000.bar: Warning: cannot allocate a buffer", "driver_alloc_failure",
+           "cannot allocate a buffer"},
+      Case{"foo 1a00000.bar: queue: failed to allocate a buffer", "driver_alloc_failure",
+           "queue: failed to allocate a buffer"},
+  };
+  for (const Case& entry : kCases) {
+    const Event event = event_in(entry.line);
+    EXPECT_EQ(info_of(event.kind()).name, entry.kind) << entry.line;
+    EXPECT_EQ(event.text("text"), entry.text) << entry.line;
+  }
+  for (const std::string_view line :
+       {"usb 1-1: Manufacturer: Failed to allocate memory",
+        "OF: ERROR: memory leak, expected refcount 1 instead of 2, of_node_get()/of_node_put() "
+        "unbalanced - destroy cset entry: attach overlay node /a",
+        "OF: overlay: WARNING: memory leak will occur if overlay removed, property: /a"}) {
+    EXPECT_EQ(kinds_in(line), "") << line;
+  }
+}
+
 TEST(KernelLogDriverWords, ADriversNameIsMoreThanItsBeginning) {
   for (const std::string_view head : {"xenbus: ", "pvrusb2: ", "msm_serial 1a00000.serial: "}) {
     EXPECT_EQ(kinds_in(std::string(head) + "failed to allocate memory"), "driver_alloc_failure");

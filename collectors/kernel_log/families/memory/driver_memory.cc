@@ -53,6 +53,11 @@ constexpr std::array<std::string_view, 40> kDriverMemoryAnchors{"ailed",
 
 // Things that are allocated and are no memory.
 bool is_no_memory(const Words& words) {
+  // A fact about memory, and not memory: "failed to get mem bw".
+  if (words.has_any({"mem bw", "mem info", "memory bw", "memory info", "memory size", "memory type",
+                     "memory range", "memory layout", "memory config"})) {
+    return true;
+  }
   return words.has_any_word(
              {"irq",    "irqs",      "msi",   "vector", "vectors",   "minor", "major",
               "chrdev", "gpio",      "gpios", "pwm",    "bandwidth", "ida",   "idr",
@@ -73,7 +78,11 @@ bool names_graphics(const DriverLine& line) {
 }
 
 bool reports_leak(const Words& words) {
-  if (words.has_any({"leak detector", "leakage", "leak check", "no leak"})) return false;
+  // The last two: an overlay of the device tree may not be removed, which nobody does.
+  if (words.has_any({"leak detector", "leakage", "leak check", "no leak", "memory leak, expected",
+                     "memory leak will occur"})) {
+    return false;
+  }
   return words.has_any({"leak", "stale for device", "still mapped in", "pages are still in use",
                         "not clean during takedown", "pending dma allocations", "leaving buffer",
                         "put for a preserved mapping"}) ||
@@ -83,8 +92,9 @@ bool reports_leak(const Words& words) {
 bool reports_no_iova(const Words& words) {
   if (words.has("out of i/o virtual memory")) return true;
   const bool space = words.has_any({"iova region", "iova range", "iova space", "allocate iova",
-                                    "alloc iova", "allocating iova", "reserve block",
-                                    "reserve iova", "no iova", "iova exhausted", "iova alloc"});
+                                    "alloc iova", "allocating iova", "reserve iova", "no iova",
+                                    "iova exhausted", "iova alloc"}) ||
+                     (words.has("reserve block") && words.has("iova"));
   return space && reports_failure(words);
 }
 
@@ -308,13 +318,30 @@ Piece overcommit(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
-// "Product: ...", "x: ...": what a device calls itself, and not what its driver says.
+// What a device calls itself, and not what its driver says.
 bool quotes(std::string_view text) {
-  if (text.starts_with("unaligned: ")) return false;  // the IOMMU's own word
-  const std::size_t colon = text.find(": ");
-  return colon != std::string_view::npos &&
-         text.substr(0, colon).find(' ') == std::string_view::npos &&
-         !reports_failure(Words(text.substr(0, colon)));
+  constexpr std::array<std::string_view, 4> kStrings{
+      "Product: ", "Manufacturer: ", "SerialNumber: ", "input: "};
+  return std::any_of(kStrings.begin(), kStrings.end(),
+                     [&](std::string_view string) { return text.starts_with(string); });
+}
+
+// Blocks of a file system, entries of a table, tags of a queue. Of a device's driver such a table
+// is memory: "failed to allocate l2 stream table".
+bool counts_entries(const DriverLine& line, const Words& words) {
+  const bool device = !line.dev.empty() && line.dev != line.driver;
+  return !device &&
+         words.has_any_word({"block", "blocks", "cluster", "clusters", "inode", "inodes", "table",
+                             "tables", "tag", "tags"}) &&
+         !words.has_any({"mem", "buffer", "dma", "page", "sg", "scatter", "coherent", "heap",
+                         "pool", "translation", "-12", "bytes"});
+}
+
+// "TCP: out of memory -- consider tuning tcp_mem": what all sockets may hold together, a setting.
+bool is_socket_limit(const DriverLine& line, const Words& words) {
+  if (words.has_any({"tcp_mem", "udp_mem"})) return true;
+  return line.dev.empty() && (line.driver == "TCP" || line.driver == "MPTCP" ||
+                              line.driver == "UDP" || line.driver == "sctp");
 }
 
 // "open: Cannot allocate memory": the C library's words for an errno, behind the name of a call or
@@ -331,6 +358,7 @@ Piece by_words(std::string_view text, Event& event) {
   if (!line.has_head || line.text.empty() || quotes(line.text)) return {};
   if (is_program_error(line)) return {};
   const Words words(line.text);
+  if (is_socket_limit(line, words) || counts_entries(line, words)) return {};
   const Words head(text.substr(0, text.size() - line.text.size()));
   if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, event);
   if (is_no_memory(words)) return {};
