@@ -93,6 +93,31 @@ Event event_in(std::string_view text) {
   return events.size() == 1 ? events[0] : Event();
 }
 
+TEST(KernelLogDriverWords, ASizeIsInBytesWhateverItsUnit) {
+  struct Case {
+    std::string_view line;
+    std::optional<std::int64_t> size;
+    std::optional<std::int64_t> pages;
+  };
+  const std::array cases{
+      Case{"foo 1a00000.bar: failed to allocate buffer of size 64 MiB", 64 << 20, {}},
+      Case{"foo 1a00000.bar: failed to allocate DMA memory, size=512K", 512 << 10, {}},
+      Case{"foo 1a00000.bar: failed to allocate memory, len 4096 for the ring", 4096, {}},
+      Case{"foo 1a00000.bar: allocation failed, size=64 align=8", 64, {}},
+      Case{"foo 1a00000.bar: failed to allocate memory (size 0x2000)", 0x2000, {}},
+      Case{"foo 1a00000.bar: failed to allocate buffer of size 4 pages", {}, 4},
+      Case{"foo 1a00000.bar: failed to allocate memory of size 4 pages", {}, 4},
+      Case{"foo 1a00000.bar: failed to allocate memory, size 12 sectors", {}, {}},
+      Case{"foo 1a00000.bar: failed to allocate memory, page_size 65536 and count 300", {}, {}},
+      Case{"foo 1a00000.bar: failed to allocate memory, max_len 65536", {}, {}},
+  };
+  for (const Case& entry : cases) {
+    const Event event = event_in(entry.line);
+    EXPECT_EQ(event.number("size"), entry.size) << entry.line;
+    EXPECT_EQ(event.number("pages"), entry.pages) << entry.line;
+  }
+}
+
 TEST(KernelLogDriverWords, EntriesAndLimitsAreNoMemory) {
   for (const std::string_view line :
        {"TCP: out of memory -- consider tuning tcp_mem", "MPTCP: out of memory",

@@ -2,6 +2,7 @@
 #include "collectors/kernel_log/families/common/line_parts.h"
 
 #include <algorithm>
+#include <array>
 
 namespace jetmem::kernel_log {
 namespace {
@@ -117,6 +118,38 @@ bool take_count(Scan& scan, Event& event, std::string_view name) {
   }
   if (*value >= 0) event.set_number(name, *value);
   return true;
+}
+
+std::optional<std::int64_t> in_bytes(std::int64_t number, std::string_view behind) {
+  Scan scan(behind);
+  scan.blanks();
+  std::size_t n = 0;
+  while (n < scan.rest().size() && is_letter(scan.rest()[n])) ++n;
+  const std::string_view word = scan.rest().substr(0, n);
+  const bool apart = behind.size() != scan.rest().size();
+  // "size=64 align=8", "size 0x1000 min_pagesz 0x1000"
+  const char next = n < scan.rest().size() ? scan.rest()[n] : ' ';
+  if (apart && n > 0 && (next == '=' || next == '_')) return number;
+  if (is_name_char(next)) return std::nullopt;
+  struct Unit {
+    std::string_view name;
+    unsigned bits;
+  };
+  constexpr std::array kUnits{Unit{"", 0},      Unit{"B", 0},    Unit{"byte", 0}, Unit{"bytes", 0},
+                              Unit{"Bytes", 0}, Unit{"K", 10},   Unit{"k", 10},   Unit{"KiB", 10},
+                              Unit{"kiB", 10},  Unit{"KB", 10},  Unit{"kB", 10},  Unit{"kb", 10},
+                              Unit{"M", 20},    Unit{"MiB", 20}, Unit{"MB", 20},  Unit{"G", 30},
+                              Unit{"GiB", 30},  Unit{"GB", 30}};
+  // The sentence goes on: "of size 4096 for the ring".
+  constexpr std::array<std::string_view, 18> kSentence{
+      "for",  "at", "failed", "from", "in",  "of",  "to",    "on", "and",
+      "with", "is", "was",    "not",  "ret", "err", "error", "by", "errno"};
+  if (apart && std::find(kSentence.begin(), kSentence.end(), word) != kSentence.end())
+    return number;
+  for (const Unit& unit : kUnits) {
+    if (unit.name == word && number <= INT64_MAX >> unit.bits) return number << unit.bits;
+  }
+  return std::nullopt;
 }
 
 bool is_whole_register(std::string_view digits) {

@@ -45,6 +45,9 @@ void set_if(Event& event, std::string_view name, std::string_view value);
 // Digits right here, as the number `name`; omitted when it does not fit, or is negative. False
 // when there are no digits.
 bool take_count(Scan& scan, Event& event, std::string_view name);
+// So many of what is printed right behind the number, in bytes: of nothing, "bytes", "KiB", "kB",
+// "M" ... Nothing where it counts something else, such as pages.
+std::optional<std::int64_t> in_bytes(std::int64_t number, std::string_view behind);
 // Whether a register of 32 bits is printed as the kernel does, "%08x" or "0x%08x": with fewer
 // digits it was cut off.
 bool is_whole_register(std::string_view digits);

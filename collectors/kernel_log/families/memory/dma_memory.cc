@@ -101,6 +101,7 @@ Piece driver_dma(std::string_view text, Event& event) {
   if (const auto before = scan.until("failed to allocate buffer with size ")) {
     std::optional<std::int64_t> size;
     if (!take_size(scan, size) || !ends_a_prefix(*before)) return {};
+    if (size) size = in_bytes(*size, scan.rest());
     return dma_event(event, device_before(*before), size);
   }
   if (const auto before = scan.until("coherent allocation too big (requested ")) {
@@ -195,7 +196,10 @@ Piece worded_by_driver(std::string_view text, Event& event) {
   }
   std::optional<std::int64_t> size;
   if (!take_size(scan, size) || !at_word_end(scan)) return {};
-  return dma_event(event, dev, size);
+  const auto bytes = size ? in_bytes(*size, scan.rest()) : std::nullopt;
+  const Piece piece = dma_event(event, dev, bytes);
+  if (size && !bytes && trim(scan.rest()).starts_with("page")) event.set_number("pages", *size);
+  return piece;
 }
 
 Piece decode_dma_memory(std::string_view text, Event& event) {

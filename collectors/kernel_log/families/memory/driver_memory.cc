@@ -161,11 +161,8 @@ bool reports_no_memory(const Words& words) {
   return gets && words.has_any_word({"mem", "memory", "pages", "buffer", "cmdbuf", "pool"});
 }
 
-// The number behind `label`, in decimal or with 0x; in brackets too.
-std::optional<std::int64_t> number_behind(std::string_view text, std::string_view label) {
-  const std::size_t at = text.find(label);
-  if (at == std::string_view::npos) return std::nullopt;
-  Scan scan(text.substr(at + label.size()));
+// The number right here behind a label, in decimal or with 0x; in brackets too.
+std::optional<std::int64_t> take_labelled(Scan& scan) {
   scan.literal(":");
   scan.literal("=");
   scan.blanks();
@@ -177,12 +174,32 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
     if (!bits || *bits > INT64_MAX) return std::nullopt;
     value = static_cast<std::int64_t>(*bits);
   } else {
+    // "64M" goes on with its unit.
     value = scan.number();
-    if (!value || *value < 0 || !at_word_end(scan)) return std::nullopt;
+    if (!value || *value < 0) return std::nullopt;
   }
   // Nothing closes the bracket: the line was cut off, and perhaps the number with it.
   if (bracket && scan.at_end()) return std::nullopt;
   return value;
+}
+
+// The size behind `label`, which is a word of its own: "page_size" is another one's. Pages are
+// counted apart, since their size is the kernel's own.
+bool set_size_behind(std::string_view text, std::string_view label, Event& event) {
+  for (std::size_t at = text.find(label); at != std::string_view::npos;
+       at = text.find(label, at + 1)) {
+    Scan scan(text.substr(at + label.size()));
+    if ((at > 0 && is_name_char(text[at - 1])) || !at_word_end(scan)) continue;
+    const auto number = take_labelled(scan);
+    if (!number) continue;
+    if (const auto bytes = in_bytes(*number, scan.rest())) {
+      event.set_number("size", *bytes);
+    } else if (trim(scan.rest()).starts_with("page")) {
+      event.set_number("pages", *number);
+    }
+    return true;
+  }
+  return false;
 }
 
 // The number right before `unit`.
@@ -202,11 +219,13 @@ std::optional<std::int64_t> number_before(std::string_view text, std::string_vie
 }
 
 void set_size(std::string_view text, Event& event) {
-  auto size = number_before(text, " bytes");
-  for (const std::string_view label : {"of size", "with size", "size", "sz", "len"}) {
-    if (!size) size = number_behind(text, label);
+  if (const auto size = number_before(text, " bytes")) {
+    event.set_number("size", *size);
+    return;
   }
-  if (size) event.set_number("size", *size);
+  for (const std::string_view label : {"of size", "with size", "size", "sz", "len"}) {
+    if (set_size_behind(text, label, event)) return;
+  }
 }
 
 // "-12" as a word of its own, or "err=-12".
