@@ -118,6 +118,22 @@ TEST(KernelLogDriverWords, ASizeIsInBytesWhateverItsUnit) {
   }
 }
 
+TEST(KernelLogDriverWords, WhatADriverCanDoWithoutIsMarked) {
+  for (const std::string_view line :
+       {"iommu: Failed to allocate default IOMMU domain of type 11 for group (null) - Falling back "
+        "to IOMMU_DOMAIN_DMA",
+        "mmc1: Unable to allocate ADMA buffers - falling back to standard DMA",
+        "tegra-i2c 1a00000.i2c: DMA buffer alloc failed, using PIO",
+        "nvme nvme1: failed to allocate host memory buffer."}) {
+    EXPECT_EQ(event_in(line).boolean("fallback"), true) << line;
+  }
+  for (const std::string_view line : {"foo 1a00000.bar: failed to allocate DMA memory",
+                                      "foo 1a00000.bar: fallback allocation of DMA memory failed",
+                                      "foo 1a00000.bar: no fallback, failed to allocate memory"}) {
+    EXPECT_FALSE(event_in(line).has("fallback")) << line;
+  }
+}
+
 TEST(KernelLogDriverWords, EntriesAndLimitsAreNoMemory) {
   for (const std::string_view line :
        {"TCP: out of memory -- consider tuning tcp_mem", "MPTCP: out of memory",

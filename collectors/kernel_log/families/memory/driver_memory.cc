@@ -241,6 +241,16 @@ void set_errno(std::string_view text, Event& event) {
   }
 }
 
+// The driver does without, or in another way: "falling back to standard DMA", "using PIO". Memory
+// that an NVMe drive asks for is a loan that it can do without.
+bool goes_on_without(const Words& words) {
+  if (words.has("host memory buffer")) return true;
+  if (words.has_any({"no fallback", "without fallback", "fallback fail", "fallback alloc"})) {
+    return false;
+  }
+  return words.has_any({"falling back", "falls back", "fall back", "fallback", "using pio"});
+}
+
 Piece event_of(EventKind kind, const DriverLine& line, Event& event) {
   event.reset(kind);
   set_if(event, "dev", line.dev);
@@ -248,6 +258,7 @@ Piece event_of(EventKind kind, const DriverLine& line, Event& event) {
   set_if(event, "function", line.function);
   set_size(line.text, event);
   set_errno(line.text, event);
+  if (goes_on_without(Words(line.text))) event.set_bool("fallback", true);
   event.set_text("text", line.text);
   return {.role = Role::kWhole};
 }
@@ -433,6 +444,7 @@ void describe_driver_memory(const Event& event, std::string& out) {
       return;
   }
   add_number(out, event, "errno", " (error ", ")");
+  if (event.boolean("fallback").value_or(false)) out += "; it goes on without it";
   add_quote(out, event, "text", ", \"", "\"", 120);
 }
 
