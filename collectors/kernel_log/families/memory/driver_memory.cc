@@ -3,6 +3,8 @@
 // own words. A message is believed where a driver or device is named in front of it, and when its
 // words name both a failure and memory. What has a form of its own is decoded by other families
 // before this one.
+#include <algorithm>
+
 #include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
@@ -251,14 +253,14 @@ bool goes_on_without(const Words& words) {
   return words.has_any({"falling back", "falls back", "fall back", "fallback", "using pio"});
 }
 
-Piece event_of(EventKind kind, const DriverLine& line, Event& event) {
+Piece event_of(EventKind kind, const DriverLine& line, const Words& words, Event& event) {
   event.reset(kind);
   set_if(event, "dev", line.dev);
   if (line.dev.empty()) set_if(event, "driver", line.driver);
   set_if(event, "function", line.function);
   set_size(line.text, event);
   set_errno(line.text, event);
-  if (goes_on_without(Words(line.text))) event.set_bool("fallback", true);
+  if (goes_on_without(words)) event.set_bool("fallback", true);
   event.set_text("text", line.text);
   return {.role = Role::kWhole};
 }
@@ -348,12 +350,16 @@ Piece overcommit(std::string_view text, Event& event) {
   return {.role = Role::kWhole};
 }
 
-// What a device calls itself, and not what its driver says.
-bool quotes(std::string_view text) {
+// What a device calls itself, and not what its driver says. The USB core prints more such texts
+// than these three.
+bool quotes(const DriverLine& line) {
   constexpr std::array<std::string_view, 4> kStrings{
       "Product: ", "Manufacturer: ", "SerialNumber: ", "input: "};
-  return std::any_of(kStrings.begin(), kStrings.end(),
-                     [&](std::string_view string) { return text.starts_with(string); });
+  const bool known = std::any_of(kStrings.begin(), kStrings.end(), [&](std::string_view string) {
+    return line.text.starts_with(string);
+  });
+  const std::string_view first = line.text.substr(0, line.text.find(' '));
+  return known || (line.driver == "usb" && first.ends_with(':'));
 }
 
 // Blocks of a file system, entries of a table, tags of a queue. Of a device's driver such a table
@@ -380,28 +386,30 @@ bool is_program_error(const DriverLine& line) {
   std::string_view text = line.text;
   if (text.starts_with("[Errno 12] ")) text.remove_prefix(11);
   if (text.ends_with('.')) text.remove_suffix(1);
-  return line.dev.empty() && text == "Cannot allocate memory";
+  // "mount: /mnt: Cannot allocate memory."
+  return line.dev.empty() &&
+         (text == "Cannot allocate memory" || text.ends_with(": Cannot allocate memory"));
 }
 
 Piece by_words(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
-  if (!line.has_head || line.text.empty() || quotes(line.text)) return {};
+  if (!line.has_head || line.text.empty() || quotes(line)) return {};
   if (is_program_error(line)) return {};
   const Words words(line.text);
   if (is_socket_limit(line, words) || counts_entries(line, words)) return {};
-  const Words head(text.substr(0, text.size() - line.text.size()));
-  if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, event);
+  if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, words, event);
   if (is_no_memory(words)) return {};
-  const bool iova_manager = head.has("iova") && reports_no_memory(words);
-  if (reports_no_iova(words) || iova_manager) {
-    return event_of(EventKind::kIovaExhausted, line, event);
-  }
   const bool no_memory = reports_no_memory(words);
+  const bool iova_manager =
+      no_memory && Words(text.substr(0, text.size() - line.text.size())).has("iova");
+  if (reports_no_iova(words) || iova_manager) {
+    return event_of(EventKind::kIovaExhausted, line, words, event);
+  }
   if (reports_no_map(words) && (!no_memory || maps_first(words))) {
-    return event_of(EventKind::kDmaMapFailure, line, event);
+    return event_of(EventKind::kDmaMapFailure, line, words, event);
   }
   if (!no_memory) return {};
-  Piece piece = event_of(kind_of_refusal(line, words), line, event);
+  Piece piece = event_of(kind_of_refusal(line, words), line, words, event);
   // A table of who holds the memory may follow (gpu/graphics.cc).
   if (event.kind() == EventKind::kGpuAllocFailure) piece.role = Role::kOpens;
   return piece;
