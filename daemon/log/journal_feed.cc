@@ -43,6 +43,7 @@ void JournalFeed::line(const journal::JournalLine& from) {
   } else {
     line.voice =
         from.facility.value_or(1) == 0 ? kernel_log::Voice::kKernel : kernel_log::Voice::kForeign;
+    line.level = from.priority;
   }
   if (!from.other_boot) line.stamp = std::chrono::microseconds(from.monotonic_us);
   line.from_before = from.from_before;

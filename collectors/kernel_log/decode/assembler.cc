@@ -82,7 +82,7 @@ bool Assembler::line(const LogLine& line) {
   ++lines_;
   if (!line.continues) record_ = lines_;
   if (size_ > 0) expire(line);
-  const Decoded decoded = decode_line(line.text, line.voice, scratch_);
+  const Decoded decoded = decode_line(line.text, line.voice, scratch_, line.level);
   const Piece& piece = decoded.piece;
   if (piece.role == Role::kNothing) {
     settle();

@@ -11,13 +11,13 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{
-    &kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom, &kAllocation, &kReservedMemory,
-    &kCma, &kDmaMemory, &kNvmap, &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
-    &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock, &kFirmware, &kRateLimit,
-    &kMemoryReport, &kProgramAllocation,
-    // By words alone: when no other knows the line.
-    &kDriverMemory};
+constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom,
+                               &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kNvmap,
+                               &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
+                               &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock,
+                               &kFirmware, &kRateLimit, &kMemoryReport, &kProgramAllocation,
+                               // By words alone: when no other knows the line.
+                               &kDriverMemory};
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 
@@ -74,7 +74,10 @@ class Filter {
   std::vector<Anchor> anchors_;
 };
 
-Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, Event& event) {
+Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, Event& event,
+                    std::optional<std::uint8_t> level) {
+  // LOG_INFO and LOG_DEBUG: a driver that got no memory and says so in passing has another way.
+  const bool informs = level && *level >= 6;
   for (std::size_t f = 0; f < kFamilies.size(); ++f) {
     if ((families & (1U << f)) == 0) continue;
     const Family& family = *kFamilies[f];
@@ -82,7 +85,8 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
         voice == Voice::kUnknown || voice == (family.user_space ? Voice::kProcess : Voice::kKernel);
     if (!believed) continue;
     const Piece piece = family.decode(text, event);
-    if (piece.role != Role::kNothing) return {&family, piece};
+    if (piece.role == Role::kNothing || (informs && piece.by_words)) continue;
+    return {&family, piece};
   }
   return {};
 }
@@ -91,16 +95,17 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
 
 std::span<const Family* const> all_families() { return kFamilies; }
 
-Decoded decode_line(std::string_view text, Voice voice, Event& event) {
+Decoded decode_line(std::string_view text, Voice voice, Event& event,
+                    std::optional<std::uint8_t> level) {
   static const Filter filter;
   text = text.substr(0, kMaxLine);
   const std::uint32_t families = filter.families_of(text);
   if (families == 0) return {};
-  return decode_with(families, text, voice, event);
+  return decode_with(families, text, voice, event, level);
 }
 
 Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event) {
-  return decode_with(UINT32_MAX, text.substr(0, kMaxLine), voice, event);
+  return decode_with(UINT32_MAX, text.substr(0, kMaxLine), voice, event, {});
 }
 
 void complete(Event& event, const Family& family, Soc soc) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,9 @@ struct Decoded {
 };
 
 // The first family that knows the line. role kNothing for a line that tells of nothing.
-Decoded decode_line(std::string_view text, Voice voice, Event& event);
+// `level` is the line's priority, where that is known.
+Decoded decode_line(std::string_view text, Voice voice, Event& event,
+                    std::optional<std::uint8_t> level = {});
 // The same without the filter, for tests: slower, never different.
 Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event);
 

@@ -275,7 +275,7 @@ Piece by_words(std::string_view text, Event& event) {
     if (line.text[end] == '!') take_natural(scan, event, "port");
   }
   event.set_text("text", line.text);
-  return {.role = Role::kWhole};
+  return {.role = Role::kWhole, .by_words = true};
 }
 
 Piece decode_camera(std::string_view text, Event& event) {

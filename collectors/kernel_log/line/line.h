@@ -24,6 +24,8 @@ struct LogLine {
   std::uint64_t number = 0;  // of the line in its input, from 1
   std::optional<std::uint64_t> seq;
   std::optional<std::chrono::microseconds> stamp;  // the kernel's log clock
+  // Its priority as syslog(2) counts, from 0 (emergency) to 7 (debug), where that is known.
+  std::optional<std::uint8_t> level;
   // A further line of the record that the line before it was of.
   bool continues = false;
   // Of a record: it is a piece of a line; the first that the kernel could not merge; who printed

@@ -229,6 +229,7 @@ void Pasted::strip_prefixes(std::string_view raw, PastedLine& out) {
   out.line.text = prefix.rest();
   out.line.voice = prefix.voice();
   out.line.stamp = prefix.stamp();
+  out.line.level = prefix.level();
   out.time_text = prefix.time_text();
   out.bare = out.time_text.empty() && !out.line.stamp && out.line.voice == Voice::kUnknown;
 }

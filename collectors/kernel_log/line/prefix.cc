@@ -195,6 +195,7 @@ bool Prefix::take_priority() {
   const auto priority = take_u64(rest);
   if (!priority || *priority > 2047 || !take_prefix(rest, ">")) return false;
   received(*priority < 8 ? Voice::kKernel : Voice::kForeign);
+  if (*priority < 8) level_ = static_cast<std::uint8_t>(*priority);
   rest_ = rest;
   take_version_5424();
   return true;
@@ -209,6 +210,10 @@ bool Prefix::take_facility() {
   const std::string_view level = trim_blanks(rest_.substr(first + 1, second - first - 1));
   if (!contains(kFacilities, facility) || !contains(kLevels, level)) return false;
   received(facility == "kern" ? Voice::kKernel : Voice::kForeign);
+  if (facility == "kern") {
+    const auto* const at = std::find(kLevels.begin(), kLevels.end(), level);
+    level_ = static_cast<std::uint8_t>(at - kLevels.begin());
+  }
   rest_.remove_prefix(second + 1);
   end_of_prefix();
   return true;

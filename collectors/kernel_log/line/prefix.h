@@ -20,6 +20,8 @@ class Prefix {
   Voice voice() const { return voice_; }
   std::optional<std::chrono::microseconds> stamp() const { return stamp_; }
   std::string_view time_text() const { return time_text_; }
+  // Of the kernel's own priority, "<4>" or "kern  :warn  : ".
+  std::optional<std::uint8_t> level() const { return level_; }
 
  private:
   // Each takes one prefix off the front or leaves everything as it is.
@@ -50,6 +52,7 @@ class Prefix {
   Voice voice_ = Voice::kUnknown;
   std::optional<std::chrono::microseconds> stamp_;
   std::string_view time_text_;
+  std::optional<std::uint8_t> level_;
   bool process_ = false;  // what follows is a process' own text
 };
 

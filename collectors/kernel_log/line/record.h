@@ -37,6 +37,7 @@ struct Record {
     LogLine made;
     made.text = text;
     made.voice = facility == 0 ? Voice::kKernel : Voice::kForeign;
+    made.level = level;
     made.seq = seq;
     made.stamp = stamp;
     made.fragment = fragment;

@@ -201,6 +201,25 @@ TEST(KernelLogText, ByteOrderMarkNulsAndAnUnfinishedLine) {
   EXPECT_EQ(read(kFault.substr(0, kFault.size() - 1)).events.size(), 1U);
 }
 
+std::size_t events_in(std::string_view text) {
+  std::size_t events = 0;
+  TextLog log(Soc::kUnknown, [&](const Event&, std::string_view) { ++events; });
+  log.feed(text);
+  log.finish();
+  return events;
+}
+
+TEST(KernelLogTextLog, ThePriorityOfAPastedLineCounts) {
+  EXPECT_EQ(events_in("<3>[   10.125000] foo 1a00000.bar: failed to allocate memory\n"), 1U);
+  EXPECT_EQ(events_in("<6>[   10.125000] foo 1a00000.bar: failed to allocate memory\n"), 0U);
+  EXPECT_EQ(events_in("kern  :err   : [   10.125000] foo 1a00000.bar: failed to allocate memory\n"),
+            1U);
+  EXPECT_EQ(events_in("kern  :info  : [   10.125000] foo 1a00000.bar: failed to allocate memory\n"),
+            0U);
+  EXPECT_EQ(events_in("3,1,10125000,-;foo 1a00000.bar: failed to allocate memory\n"), 1U);
+  EXPECT_EQ(events_in("6,1,10125000,-;foo 1a00000.bar: failed to allocate memory\n"), 0U);
+}
+
 TEST(KernelLogTextLog, BrokenLinesAreJoined) {
   const Read mail = read(
       "> [   71.250000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402,\n"

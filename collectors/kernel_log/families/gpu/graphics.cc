@@ -214,7 +214,7 @@ Piece hang(const DriverLine& line, const Words& words, Event& event) {
   if (!resets && !hangs && !waits) return {};
   start(event, EventKind::kGpuHang, line);
   event.set_text("text", line.text);
-  return {.role = Role::kWhole};
+  return {.role = Role::kWhole, .by_words = !resets && !hangs};
 }
 
 // "[TTM] Buffer eviction failed"; a table of buffers that a refusal is printed with:

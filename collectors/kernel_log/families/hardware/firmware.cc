@@ -44,7 +44,7 @@ Piece decode_firmware(std::string_view text, Event& event) {
   set_if(event, "function", line.function);
   event.set_text("text", line.text);
   if (!contains_any(text, kFirmwareAnchors)) return {};
-  return {.role = Role::kWhole};
+  return {.role = Role::kWhole, .by_words = !transaction};
 }
 
 void describe_firmware(const Event& event, std::string& out) {

@@ -41,7 +41,7 @@ Piece decode_memory_clock(std::string_view text, Event& event) {
   set_if(event, "function", line.function);
   event.set_text("error", line.text);
   if (!contains_any(text, kMemoryClockAnchors)) return {};
-  return {.role = Role::kWhole};
+  return {.role = Role::kWhole, .by_words = true};
 }
 
 void describe_memory_clock(const Event& event, std::string& out) {

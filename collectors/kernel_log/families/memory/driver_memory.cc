@@ -262,7 +262,7 @@ Piece event_of(EventKind kind, const DriverLine& line, const Words& words, Event
   set_errno(line.text, event);
   if (goes_on_without(words)) event.set_bool("fallback", true);
   event.set_text("text", line.text);
-  return {.role = Role::kWhole};
+  return {.role = Role::kWhole, .by_words = true};
 }
 
 EventKind kind_of_refusal(const DriverLine& line, const Words& words) {

@@ -52,6 +52,26 @@ TEST(Decode, OnlyTheKernelIsBelieved) {
   EXPECT_EQ(decode_line(kKill, Voice::kProcess, event).piece.role, Role::kNothing);
 }
 
+TEST(Decode, WhatTheKernelPrintsForInformationIsNotKnownByWords) {
+  constexpr std::uint8_t kWarning = 4;
+  constexpr std::uint8_t kInfo = 6;
+  Event event;
+  for (const std::string_view line :
+       {"foo 1a00000.bar: failed to allocate DMA memory",
+        "tegra-capture-vi 1a00000.vi: capture failed somehow", "[drm] ring gfx timed out",
+        "tegra-bpmp bpmp: request timed out",
+        "tegra-emc 1a00000.emc: failed to set the emc clock"}) {
+    EXPECT_NE(decode_line(line, Voice::kKernel, event).piece.role, Role::kNothing) << line;
+    EXPECT_NE(decode_line(line, Voice::kKernel, event, kWarning).piece.role, Role::kNothing)
+        << line;
+    EXPECT_EQ(decode_line(line, Voice::kKernel, event, kInfo).piece.role, Role::kNothing) << line;
+  }
+  // A message of a form of its own is one at any priority.
+  for (const std::string_view line : {kKill, std::string_view("[drm] Resetting GPU.")}) {
+    EXPECT_NE(decode_line(line, Voice::kKernel, event, kInfo).piece.role, Role::kNothing) << line;
+  }
+}
+
 TEST(Decode, AnchorsAreLongEnoughForTheFilter) {
   for (const Family* family : all_families()) {
     for (const std::string_view anchor : family->anchors) EXPECT_GE(anchor.size(), 5U) << anchor;
