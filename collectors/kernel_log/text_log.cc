@@ -137,12 +137,18 @@ bool TextLog::join_held(std::string_view raw) {
   if (decode_line(next.line.text, Voice::kUnknown, joined_event_).piece.role != Role::kNothing) {
     return false;
   }
-  const Role alone = decode_line(first.line.text, first.line.voice, joined_event_).piece.role;
+  const auto level = first.line.level;
+  const Role alone =
+      decode_line(first.line.text, first.line.voice, joined_event_, level).piece.role;
   const EventKind kind = joined_event_.kind();
   const std::size_t fields = alone == Role::kNothing ? 0 : joined_event_.size();
   std::string_view head = held_.raw;
   while (!head.empty() && (is_blank(head.back()) || head.back() == '\r')) head.remove_suffix(1);
   if (head.empty()) return false;
+  // Who broke the line broke it for its width: the next word did not fit. A line of a shell below a
+  // short one is no part of it, though the two make sense together.
+  const std::size_t next_word = std::min(next.line.text.find(' '), next.line.text.size());
+  const bool was_wide = head.size() + 1 + next_word >= kNumberWidth;
   // A terminal breaks a line anywhere, a mail between words. The one that says more is right;
   // within a number the break was no blank's.
   const bool in_number = is_digit(head.back()) && goes_on_a_number(next.line.text);
@@ -154,9 +160,11 @@ bool TextLog::join_held(std::string_view raw) {
     joined.append(next.line.text);
     PastedLine whole;
     if (!joining_[0].strip(joined, whole)) continue;
-    const Role role = decode_line(whole.line.text, whole.line.voice, joined_event_).piece.role;
+    const Piece piece = decode_line(whole.line.text, whole.line.voice, joined_event_, level).piece;
+    const Role role = piece.role;
     if (role == Role::kNothing || (alone != Role::kNothing && joined_event_.kind() != kind))
       continue;
+    if (alone == Role::kNothing && (piece.by_words || !was_wide)) continue;
     const bool first_known = alone == Role::kNothing && best.empty();
     // As many fields, of which one has the digits that it lacked.
     const bool same_number =

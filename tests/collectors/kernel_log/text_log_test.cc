@@ -209,6 +209,21 @@ std::size_t events_in(std::string_view text) {
   return events;
 }
 
+TEST(KernelLogTextLog, ALineBelowAnInnocentOneIsNoPartOfIt) {
+  EXPECT_EQ(events_in("[   10.125000] nvme nvme0: 8/0/0 default/read/poll queues\n"
+                      "E: Failed to allocate memory for cache\n"),
+            0U);
+  // As wide as a terminal: still nothing that words alone tell.
+  EXPECT_EQ(
+      events_in("[   10.125000] nvme nvme0: 8/0/0 default/read/poll queues, and further words\n"
+                "E: Failed to allocate memory for cache\n"),
+      0U);
+  EXPECT_EQ(
+      events_in("[   10.125000] a-rather-long-name 1a00000.bar: allocation of DMA memory here\n"
+                "failed\n"),
+      0U);
+}
+
 TEST(KernelLogTextLog, ThePriorityOfAPastedLineCounts) {
   EXPECT_EQ(events_in("<3>[   10.125000] foo 1a00000.bar: failed to allocate memory\n"), 1U);
   EXPECT_EQ(events_in("<6>[   10.125000] foo 1a00000.bar: failed to allocate memory\n"), 0U);
