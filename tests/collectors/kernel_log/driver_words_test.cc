@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "collectors/kernel_log/families/common/driver_line.h"
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
@@ -238,6 +239,21 @@ TEST(KernelLogDriverWords, AMisusedHandleOfNvmapIsNoShortage) {
     EXPECT_EQ(event_in(line).text("reason"), "misuse") << line;
   }
   EXPECT_FALSE(event_in("nvmap: nvmap_ioctl_create() memory allocation failed").has("reason"));
+}
+
+TEST(KernelLogDriverWords, PartsAreFoundWhereverTheyStand) {
+  const Words words("Failed to ALLOC \xe2\x80\x9cq\xe2\x80\x9d: -12");
+  const std::string_view text = words.text();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (std::size_t n = 1; at + n <= text.size(); ++n) {
+      EXPECT_TRUE(words.has(text.substr(at, n))) << text.substr(at, n);
+    }
+  }
+  for (const std::string_view part : {"allocs", "fail to", "ed  to", "-13", "z"}) {
+    EXPECT_FALSE(words.has(part)) << part;
+  }
+  EXPECT_TRUE(words.has_word("alloc"));
+  EXPECT_FALSE(words.has_word("allo"));
 }
 
 TEST(KernelLogDriverWords, CutLines) {

@@ -4,6 +4,12 @@
 namespace jetmem::kernel_log {
 namespace {
 
+TEST(KernelLogProgramAllocation, AFunctionIsLookedForAmongTheNearestHeads) {
+  EXPECT_EQ(one("load_model: layer 3: CUDA error: out of memory"),
+            "cuda_alloc_failure function=load_model");
+  EXPECT_EQ(one("load_model: a: b: c: d: e: f: CUDA error: out of memory"), "cuda_alloc_failure");
+}
+
 TEST(KernelLogProgramAllocation, TheLinesOfOneRefusalAreOneEvent) {
   EXPECT_EQ(one("ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5120.25 MiB on device 0: "
                 "cudaMalloc failed: out of memory\n"

@@ -197,7 +197,12 @@ DriverLine driver_line(std::string_view text) {
 Words::Words(std::string_view message) {
   message = message.substr(0, kMost);
   for (const char c : message) {
-    bytes_[size_++] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    bytes_[size_] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (size_ > 0) {
+      const std::size_t pair = pair_of(bytes_[size_ - 1], bytes_[size_]);
+      pairs_[pair / kBits] |= std::uint64_t{1} << pair % kBits;
+    }
+    ++size_;
   }
 }
 
@@ -206,6 +211,7 @@ bool Words::has_any(std::initializer_list<std::string_view> parts) const {
 }
 
 bool Words::has_word(std::string_view word) const {
+  if (!may_have(word)) return false;
   const std::string_view all = text();
   for (std::size_t at = all.find(word); at != std::string_view::npos; at = all.find(word, at + 1)) {
     const std::size_t end = at + word.size();

@@ -194,19 +194,24 @@ void set_size(Event& event, std::string_view text) {
   }
 }
 
-// "ggml_backend_cuda_buffer_type_alloc_buffer: ", the last such name before the failure.
+// "ggml_backend_cuda_buffer_type_alloc_buffer: ", the last such name before the failure, of the
+// nearest few: a service's line may be kilobytes of JSON.
 void set_function(Event& event, std::string_view before) {
+  constexpr int kMostHeads = 4;
   std::size_t end = before.rfind(": ");
-  while (end != std::string_view::npos && end > 0) {
+  for (int i = 0; i < kMostHeads && end != std::string_view::npos && end > 0; ++i) {
     std::size_t begin = end;
     while (begin > 0 && is_name_char(before[begin - 1])) --begin;
     const std::string_view name = before.substr(begin, end - begin);
-    const bool sentence_is_safe = std::none_of(
-        kWordings.begin(), kWordings.end(),
-        [&](const Wording& wording) { return name.find(wording.text) != std::string_view::npos; });
-    if (is_c_name(name) && name.find('_') != std::string_view::npos && sentence_is_safe) {
-      event.set_text("function", name);
-      return;
+    if (is_c_name(name) && name.find('_') != std::string_view::npos) {
+      const bool sentence_is_safe =
+          std::none_of(kWordings.begin(), kWordings.end(), [&](const Wording& wording) {
+            return name.find(wording.text) != std::string_view::npos;
+          });
+      if (sentence_is_safe) {
+        event.set_text("function", name);
+        return;
+      }
     }
     end = before.rfind(": ", end - 1);
   }
