@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text/text.h"
@@ -74,8 +76,8 @@ Log make_mix() {
     const bool notifies = i % kBenignPerEvent == kBenignPerEvent - 1;
     const std::string& text =
         notifies ? sending[next_telling++ % sending.size()] : benign[next_benign++ % benign.size()];
-    log.records.push_back("6," + std::to_string(i) + "," + std::to_string(i * 1000) + ",-;" + text +
-                          "\n");
+    log.records.push_back((notifies ? "3," : "6,") + std::to_string(i) + "," +
+                          std::to_string(i * 1000) + ",-;" + text + "\n");
     log.pasted += "[" + std::to_string(i / 1000) + "." + std::to_string(100'000 + i % 1000) + "] " +
                   text + "\n";
   }
@@ -151,11 +153,34 @@ void storm() {
   std::printf("allocations in the storm\t-\t%lu\n", allocations);
 }
 
+// What a driver that retries prints: known by its words, after every family has looked at it.
+void refusals() {
+  constexpr std::array<std::string_view, 4> kTexts{
+      "foo 1a00000.bar: failed to allocate 65536 bytes of DMA memory: -12",
+      "foo 1a00000.bar: foo_probe: Unable to allocate command buffer, err=-12",
+      "mmc0: Unable to allocate ADMA buffers - falling back to standard DMA",
+      "foo 1a00000.bar: probe with driver foo failed with error -110"};
+  std::vector<std::string> records;
+  for (std::size_t i = 0; i < kLines; ++i) {
+    records.push_back("3," + std::to_string(i) + "," + std::to_string(i * 100) + ",-;" +
+                      std::string(kTexts[i % kTexts.size()]) + "\n");
+  }
+  const SystemClock clock;
+  const double floor = median_of_five([&] { floor_loop(records); });
+  const double cost = median_of_five([&] {
+    KernelLog kernel_log(clock, {kernel_log::Soc::kTegra234}, nullptr);
+    for (const std::string& record : records) kernel_log.record(record);
+    kernel_log.flush();
+  });
+  std::printf("record of a storm of refusals\t%.1f\t%.1f\n", floor, cost);
+}
+
 }  // namespace
 }  // namespace jetmem
 
 int main() {
   jetmem::mix();
   jetmem::storm();
+  jetmem::refusals();
   return 0;
 }
