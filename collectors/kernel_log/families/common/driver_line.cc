@@ -27,15 +27,20 @@ bool is_module(std::string_view text) {
          });
 }
 
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 // Words in front of a colon that programs and people write, and no driver has for a name.
 bool is_common_word(std::string_view text) {
   constexpr std::array<std::string_view, 22> kWords{
       "error", "warning", "warn",  "info",   "note",         "fatal",    "debug",   "failed",
       "input", "product", "cause", "hint",   "reason",       "err",      "message", "manufacturer",
       "log",   "usage",   "bug",   "status", "serialnumber", "traceback"};
-  const Words words(text);
   return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return words.text() == word; });
+                     [&](std::string_view word) { return same_letters(text, word); });
 }
 
 // "[drm:v3d_reset [v3d]] *ERROR* ", "[drm] *ERROR* ", "[drm] ", "[TTM] ", "[vc_sm_alloc]: "
@@ -123,12 +128,6 @@ bool take_first_head(Scan& scan, DriverLine& line) {
   scan = Scan(rest.substr(end + 2));
   scan.blanks();
   return true;
-}
-
-bool same_letters(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> names) {
