@@ -86,11 +86,13 @@ bool is_refusal(std::string_view text) {
   return false;
 }
 
-// Of programs that a known issue is about.
+// Of programs and drivers that a known issue is about.
 constexpr std::array kPrograms{
     std::pair{std::string_view("jetson-inference"), std::string_view("jetson-inference")},
     std::pair{std::string_view("jetson-utils"), std::string_view("jetson-inference")},
-    std::pair{std::string_view("[gstreamer] gstDecoder"), std::string_view("jetson-inference")}};
+    std::pair{std::string_view("[gstreamer] gstDecoder"), std::string_view("jetson-inference")},
+    std::pair{std::string_view("nouveau 0"), std::string_view("nouveau")},
+    std::pair{std::string_view("rtl8192ee 0"), std::string_view("rtl8192ee")}};
 
 std::optional<double> size_in(std::string_view text, double unit) {
   std::size_t digits = 0;

@@ -18,7 +18,8 @@ struct MachineFacts {
   std::string kernel;        // "5.15.148-tegra"
   std::string command_line;  // of the kernel
   std::string board;         // "Raspberry Pi 5 Model B Rev 1.0"
-  // Names of programs that the known issues ask for, which the log has: "jetson-inference".
+  // Names of programs and drivers that the known issues ask for, which the log has:
+  // "jetson-inference".
   std::set<std::string, std::less<>> programs;
   bool is_32_bit_arm = false;
   bool is_jetson() const { return !l4t.empty() || kernel.find("tegra") != std::string::npos; }
