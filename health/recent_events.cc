@@ -25,8 +25,14 @@ constexpr std::array kRecentEventsMetrics{
     gauge(
         "jetmem_kernel_recent_events",
         "Events of this kind in the last 10 min, by the time stamps of the kernel log, whether or "
-        "not jetmem ran then. Without those during jetmem's probe, and those without a time stamp.",
+        "not jetmem ran then. Without those during jetmem's probe, those without a time stamp, and "
+        "those that need no attention: harmless ones, allocations that have a fallback, programs "
+        "that may not open nvmap or are refused the CPU's memory.",
         {"kind"}, kernel_log::kKindCount),
+    gauge("jetmem_kernel_recent_memory_errors",
+          "Of jetmem_kernel_recent_events, errors of memory by their severity: corrected (nothing "
+          "is lost), uncorrected (data is lost), unknown where the log does not print it.",
+          {"kind", "error"}, 2 * kernel_log::kErrorSeverities),
     gauge("jetmem_fragmentation_evidence",
           "Kinds of evidence of fragmented memory in the last 10 min: failed compactions, "
           "direct-reclaim stalls, failed allocations of more than one page (the last only where "
@@ -37,7 +43,7 @@ constexpr std::array kRecentEventsMetrics{
           "device (a camera, say) does not start without it.",
           {"device"}, RecentCulprits::kMost + 2),
 };
-enum EventsMetric : std::size_t { kFaults, kRecentEvents, kEvidence, kRefusals };
+enum EventsMetric : std::size_t { kFaults, kRecentEvents, kMemoryErrors, kEvidence, kRefusals };
 
 constexpr std::array<std::string_view, 2> kRecentEventsSources{"kernel_log", "vmstat"};
 
@@ -45,9 +51,15 @@ constexpr Nanoseconds kEvidenceLasts = std::chrono::minutes(10);
 constexpr Nanoseconds kVmstatAge = std::chrono::seconds(30);
 constexpr std::array kFaultKinds{EventKind::kSmmuContextFault, EventKind::kSmmuGlobalFault,
                                  EventKind::kSmmuV3Event};
+constexpr std::array kMemoryKinds{EventKind::kMemoryError, EventKind::kGpuEccError};
 constexpr std::array kRefusalKinds{EventKind::kDmaAllocFailure};
 enum Reserved : std::size_t { kUnknown, kOther };
 enum Evidence : std::size_t { kCompactFail, kAllocStall, kAllocFailure };
+
+// Without those that need nobody's attention (attention.h).
+std::uint64_t alerting(const Entry& entry) {
+  return entry.count - std::min(entry.count, entry.quiet);
+}
 
 // Of more than one page: how many, and when the last was.
 struct FailedAllocations {
@@ -104,7 +116,7 @@ bool RecentCulprits::is_continued(const Tally& tally) const {
   const std::vector<Entry>& entries = tally.entries();
   if (entries.size() < seen_.size()) return false;
   for (std::size_t i = 0; i < seen_.size(); ++i) {
-    if (entries[i].hash != seen_[i].hash || entries[i].count < seen_[i].count) return false;
+    if (entries[i].hash != seen_[i].hash || alerting(entries[i]) < seen_[i].count) return false;
   }
   return true;
 }
@@ -142,8 +154,9 @@ void RecentCulprits::snapshot(const Tally& tally, bool live, Nanoseconds now) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
     const std::uint64_t before = i < known ? seen_[i].count : 0;
-    seen_[i] = {entry.hash, entry.count};
-    if (!is_counted(entry) || (i < known && entry.count == before)) continue;
+    const std::uint64_t count = alerting(entry);
+    seen_[i] = {entry.hash, count};
+    if (!is_counted(entry) || (i < known && count == before)) continue;
     // One seen once stays.
     Culprit& culprit = culprit_of(entry);
     const auto is_recent = [&](const std::optional<Nanoseconds>& at) {
@@ -151,13 +164,13 @@ void RecentCulprits::snapshot(const Tally& tally, bool live, Nanoseconds now) {
     };
     if (!live) {
       // A captured log has a clock of its own: what is added between two readings is recent.
-      if (continued) culprit.add(now, entry.count - before);
+      if (continued) culprit.add(now, count - before);
       continue;
     }
-    if (!is_recent(entry.last)) continue;
+    if (!is_recent(entry.last) || count == 0) continue;
     // Of those before the start only the last is known to be recent, unless the first is too.
     const bool all = continued || is_recent(entry.first);
-    culprit.add(std::min(*entry.last, now), all ? entry.count - before : 1);
+    culprit.add(std::min(*entry.last, now), all ? count - before : 1);
   }
 }
 
@@ -216,9 +229,27 @@ void RecentEvents::write_refusals(SampleWriter& out, WriteContext& context) {
 bool RecentEvents::see_captured(const Tally& tally, Nanoseconds now) {
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
     Growth& growth = growth_[static_cast<std::size_t>(info.kind)];
-    const std::uint64_t count = tally.events(info.kind, Origin::kSystem);
+    const std::uint64_t quiet = tally.quiet(info.kind);
+    const std::uint64_t all = tally.events(info.kind, Origin::kSystem);
+    const std::uint64_t count = all - std::min(all, quiet);
     if (saw_captured_ && count > growth.count) growth.recent.add(now, count - growth.count);
     growth.count = count;
+  }
+  std::array<std::array<std::uint64_t, kernel_log::kErrorSeverities>, 2> errors{};
+  for (const Entry& entry : tally.entries()) {
+    for (std::size_t i = 0; i < kMemoryKinds.size(); ++i) {
+      if (entry.kind != kMemoryKinds[i] || entry.origin != Origin::kSystem) continue;
+      errors[i][static_cast<std::size_t>(severity_of(entry))] += alerting(entry);
+    }
+  }
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    for (std::size_t s = 0; s < errors[i].size(); ++s) {
+      Growth& growth = memory_growth_[i][s];
+      if (saw_captured_ && errors[i][s] > growth.count) {
+        growth.recent.add(now, errors[i][s] - growth.count);
+      }
+      growth.count = errors[i][s];
+    }
   }
   return std::exchange(saw_captured_, true);
 }
@@ -250,6 +281,16 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
         dated ? tally.recent(info.kind, reading->captured_at.value_or(context.now))
               : growth_[static_cast<std::size_t>(info.kind)].recent.sum(context.now);
     out.put(kRecentEventsMetrics[kRecentEvents], count, info.name);
+  }
+  for (std::size_t i = 0; i < kMemoryKinds.size(); ++i) {
+    for (std::size_t s = 0; s < kernel_log::kErrorSeverities; ++s) {
+      const auto severity = static_cast<kernel_log::ErrorSeverity>(s);
+      const std::uint64_t count = dated ? tally.recent(kMemoryKinds[i], severity,
+                                                       reading->captured_at.value_or(context.now))
+                                        : memory_growth_[i][s].recent.sum(context.now);
+      out.put(kRecentEventsMetrics[kMemoryErrors], count, kernel_log::info_of(kMemoryKinds[i]).name,
+              kernel_log::error_severity_name(severity));
+    }
   }
 }
 

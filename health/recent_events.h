@@ -11,14 +11,14 @@
 // days later: they are recent only if a fault was printed within ten seconds before.
 //
 // jetmem_kernel_recent_events: for each kind that is in a group (kinds.h), the events of the last
-// ten minutes, without those during jetmem's probe. On a live machine by their own time stamps, to
-// 15 s: an event at boot counts although jetmemd started later, one of an hour ago never does. Not
-// counted: events without a time; suppressed ones, except as above; after a restart of jetmemd,
-// those of several counted before it that may be older. The series are there as soon as the log is
-// read, absent before, and without the log. nvmap and nvbufsurface also wait for the journal where
-// library errors are followed; where it cannot be read, nvmap counts what the kernel itself prints
-// (jetmem_kernel_log_library_errors_followed is 0 then). A captured log has a clock of its own:
-// what it grows by while jetmem reads it is recent.
+// ten minutes, without those during jetmem's probe and those that need no attention (attention.h).
+// On a live machine by their own time stamps, to 15 s: an event at boot counts although jetmemd
+// started later, one of an hour ago never does. Not counted: events without a time; suppressed
+// ones, except as above; after a restart of jetmemd, those of several counted before it that may be
+// older. The series are there as soon as the log is read, absent before, and without the log. nvmap
+// and nvbufsurface also wait for the journal where library errors are followed; where it cannot be
+// read, nvmap counts what the kernel itself prints (jetmem_kernel_log_library_errors_followed is 0
+// then). A captured log has a clock of its own: what it grows by while jetmem reads it is recent.
 //
 // Evidence of fragmentation: each kind counts for ten minutes after it was last seen. What happens
 // during jetmemd's probe does not count, whether or not the log is followed. compact_fail and
@@ -119,6 +119,8 @@ class RecentEvents final : public DerivedMetric {
     kernel_log::RecentCount recent;
   };
   std::array<Growth, kernel_log::kKindCount> growth_{};
+  // Of memory errors, by kind and severity.
+  std::array<std::array<Growth, kernel_log::kErrorSeverities>, 2> memory_growth_{};
   bool saw_captured_ = false;
   std::array<Watched, kKinds> evidence_;
   std::optional<Nanoseconds> looked_;  // for evidence

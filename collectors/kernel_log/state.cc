@@ -28,6 +28,7 @@ Json entry_json(const Entry& entry) {
             {"reported", entry.reported},
             {"tell_at", entry.report_at.count()},
             {"tell_pause", entry.report_pause.count()}};
+  if (entry.quiet > 0) json["quiet"] = entry.quiet;
   if (entry.largest_pages > 0) json["largest_pages"] = entry.largest_pages;
   return json;
 }
@@ -78,6 +79,7 @@ Entry entry_of(const Json& json) {
   if (const auto it = json.find("largest_pages"); it != json.end()) {
     entry.largest_pages = count_of(*it);
   }
+  if (const auto it = json.find("quiet"); it != json.end()) entry.quiet = count_of(*it);
   entry.first = time_of(json.at("first"));
   entry.last = time_of(json.at("last"));
   entry.reported = count_of(json.at("reported"));

@@ -78,6 +78,19 @@ std::string_view origin_name(Origin origin) {
   return origin == Origin::kProbe ? "probe" : "system";
 }
 
+ErrorSeverity severity_of(const Entry& entry) {
+  std::string_view severity;
+  std::string_view outcome;
+  const KindInfo& info = info_of(entry.kind);
+  for (std::size_t i = 0; i < info.key.size(); ++i) {
+    const std::string_view part = entry.parts[i].view();
+    if (part == kUnknown || part == kOther) continue;
+    if (info.key[i] == "severity") severity = part;
+    if (info.key[i] == "outcome") outcome = part;
+  }
+  return error_severity(severity, outcome);
+}
+
 void Entry::Part::set(std::string_view text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -101,12 +114,15 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   last_origin_[static_cast<std::size_t>(kind)] = origin;
   if (before_start) ++counts.before_start;
   if (time && (!counts.last || *counts.last < *time)) counts.last = time;
-  if (time && origin == Origin::kSystem && !is_boot_fallback(kind, *time)) {
-    recent_counts_[static_cast<std::size_t>(kind)].add(*time, 1);
-  }
+  const bool quiet = !needs_attention(event);
 
   Entry& entry = entry_of(event, origin);
   ++entry.count;
+  if (time && origin == Origin::kSystem && !quiet) add_recent(entry, *time, 1);
+  if (quiet) {
+    ++entry.quiet;
+    if (origin == Origin::kSystem) ++quiet_[static_cast<std::size_t>(kind)];
+  }
   if (entry.other) ++others_;
   if (kind == EventKind::kCmaAllocFailure) {
     const std::int64_t pages = event.number("pages").value_or(0);
@@ -125,6 +141,18 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   occurrence.before_start = before_start;
   occurrence.incident = incident_of(event, entry.hash, time, occurrence.begins_incident);
   return occurrence;
+}
+
+void Tally::add_recent(const Entry& entry, Nanoseconds when, std::uint64_t count) {
+  recent_counts_[static_cast<std::size_t>(entry.kind)].add(when, count);
+  const std::size_t memory = entry.kind == EventKind::kMemoryError ? 0 : 1;
+  if (memory == 1 && entry.kind != EventKind::kGpuEccError) return;
+  recent_errors_[memory][static_cast<std::size_t>(severity_of(entry))].add(when, count);
+}
+
+std::uint64_t Tally::recent(EventKind kind, ErrorSeverity severity, Nanoseconds now) const {
+  const std::size_t memory = kind == EventKind::kMemoryError ? 0 : 1;
+  return recent_errors_[memory][static_cast<std::size_t>(severity)].sum(now);
 }
 
 void Tally::add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time) {
@@ -245,13 +273,15 @@ void Tally::restore(Saved saved) {
   entries_ = std::move(saved.entries);
   others_ = saved.others;
   next_incident_ = saved.next_incident;
+  quiet_.fill(0);
   for (const Entry& entry : entries_) {
-    if (entry.origin != Origin::kSystem || entry.count == 0) continue;
-    if (entry.last && is_boot_fallback(entry.kind, *entry.last)) continue;
+    if (entry.origin != Origin::kSystem) continue;
+    quiet_[static_cast<std::size_t>(entry.kind)] += entry.quiet;
+    if (entry.count <= entry.quiet) continue;
     // When those between the first and the last were is not kept: as old as can be.
-    RecentCount& recent = recent_counts_[static_cast<std::size_t>(entry.kind)];
-    if (entry.first && entry.count > 1) recent.add(*entry.first, entry.count - 1);
-    if (entry.last) recent.add(*entry.last, 1);
+    const std::uint64_t count = entry.count - entry.quiet;
+    if (entry.first && count > 1) add_recent(entry, *entry.first, count - 1);
+    if (entry.last) add_recent(entry, *entry.last, 1);
   }
   keys_of_kind_.fill(0);
   std::erase_if(entries_, [&](Entry& entry) {

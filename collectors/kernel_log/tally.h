@@ -21,18 +21,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/event/event.h"
 #include "collectors/kernel_log/event/kinds.h"
 
 namespace jetmem::kernel_log {
-
-// A CMA refusal so soon after boot is a driver that tries CMA and falls back to other memory, as a
-// Raspberry Pi's frame buffer does: not a recent event. A driver that cannot do without logs its own
-// failure, of another kind.
-inline constexpr Nanoseconds kCmaFallbackEnds = std::chrono::seconds(3);
-inline bool is_boot_fallback(EventKind kind, Nanoseconds time) {
-  return kind == EventKind::kCmaAllocFailure && time < kCmaFallbackEnds;
-}
 
 // What an event is put down to.
 enum class Origin : std::uint8_t { kSystem, kProbe };
@@ -98,6 +91,8 @@ struct Entry {
   std::uint64_t hash = 0;
 
   std::uint64_t count = 0;
+  // Of the count: events that need nobody's attention (attention.h).
+  std::uint64_t quiet = 0;
   // Of failed CMA allocations: the most pages that were asked for. 0: never reported.
   std::uint64_t largest_pages = 0;
   std::optional<Nanoseconds> first;  // boot clock
@@ -107,6 +102,9 @@ struct Entry {
   Nanoseconds report_at{0};
   Nanoseconds report_pause{0};
 };
+
+// Of an entry of memory_error or gpu_ecc_error, by its key fields.
+ErrorSeverity severity_of(const Entry& entry);
 
 // What the tally has to say of one event just counted.
 struct Occurrence {
@@ -155,12 +153,16 @@ class Tally {
   std::uint64_t suppressed_at_once(EventKind kind) const {
     return at_once_[static_cast<std::size_t>(kind)];
   }
-  // Events of the last ten minutes by their own times, without the probe's. Suppressed ones count
-  // if they came at once; an event whose time is not known does not. Of those from before a restart
-  // at most what is known to be recent.
+  // Those that need nobody's attention (attention.h), without the probe's.
+  std::uint64_t quiet(EventKind kind) const { return quiet_[static_cast<std::size_t>(kind)]; }
+  // Events of the last ten minutes by their own times, without the probe's and the quiet ones.
+  // Suppressed ones count if they came at once; an event whose time is not known does not. Of those
+  // from before a restart at most what is known to be recent.
   std::uint64_t recent(EventKind kind, Nanoseconds now) const {
     return recent_counts_[static_cast<std::size_t>(kind)].sum(now);
   }
+  // The same of memory errors, by their severity.
+  std::uint64_t recent(EventKind kind, ErrorSeverity severity, Nanoseconds now) const;
   std::uint64_t before_start(EventKind kind) const { return of(kind).before_start; }
   std::optional<Nanoseconds> last_seen(EventKind kind) const { return of(kind).last; }
   std::uint64_t incidents(Group group) const { return incidents_[static_cast<std::size_t>(group)]; }
@@ -207,6 +209,7 @@ class Tally {
   };
 
   const KindCounts& of(EventKind kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
+  void add_recent(const Entry& entry, Nanoseconds when, std::uint64_t count);
   Entry& entry_of(const Event& event, Origin origin);
   Entry& other_of(EventKind kind, Origin origin);
   Origin origin_of(std::optional<Nanoseconds> time) const;
@@ -217,7 +220,10 @@ class Tally {
   std::array<KindCounts, kKindCount> kinds_;
   std::array<Origin, kKindCount> last_origin_{};
   std::array<std::uint64_t, kKindCount> at_once_{};
+  std::array<std::uint64_t, kKindCount> quiet_{};
   std::array<RecentCount, kKindCount> recent_counts_{};
+  // Of memory_error and gpu_ecc_error.
+  std::array<std::array<RecentCount, kErrorSeverities>, 2> recent_errors_{};
   std::array<std::uint64_t, kGroups> incidents_{};
   std::vector<Entry> entries_;
   std::array<std::uint8_t, kKindCount> keys_of_kind_{};

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "report/diagnosis/kind_care.h"
 #include "report/diagnosis/known_issues.h"
@@ -33,18 +34,22 @@ Cause cause_of_kind(const EventFields& event) {
     const kernel_log::KindInfo& info = kernel_log::info_of(*kind);
     out.cause = as_sentence(info.meaning);
     out.remedy = as_sentence(info.remedy);
-    if (info.level == LogLevel::kInfo) out.harm = Harm::kNone;
+    // Most errors of a camera are single damaged frames; huge pages are optional.
+    const bool usually_harmless =
+        (event.kind() == "camera_error" || event.kind() == "hugetlb_failure") && !event.are_known();
+    if (info.level == LogLevel::kInfo || usually_harmless) out.harm = Harm::kNone;
   }
   return out;
 }
 
-Cause cause_of(const EventFields& event, const MachineFacts& facts,
-               const std::set<std::string, std::less<>>& kinds) {
+Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogContent& log) {
   Values values;
   if (const std::string device = event.device(); !device.empty()) values["dev"] = device;
-  const Case it{event, facts, kinds, values};
+  const Case it{event, facts, log, values};
   Cause out = cause_of_kind(event);
   for (const CauseGroup* group : kGroups) {
+    // Without fields nothing can be tested.
+    if (!event.are_known()) break;
     const std::string_view id = group->choose(it);
     if (id.empty()) continue;
     const auto text = std::find_if(group->texts.begin(), group->texts.end(),
@@ -65,6 +70,17 @@ Cause cause_of(const EventFields& event, const MachineFacts& facts,
   return out;
 }
 
+// What the event adds to what is known of the log.
+void note(const EventFields& event, std::uint64_t count, LogContent& log) {
+  log.kinds.insert(event.kind());
+  log.bus_error = log.bus_error || is_serror(event) ||
+                  (event.kind() == "bus_error" && !is_dma_engine_timeout(event));
+  log.uncorrected_memory = log.uncorrected_memory || is_uncorrected_memory(event);
+  if (is_storage_failure(event)) log.storage_errors[event.device()] += count;
+  if (const auto swap = event.number({"swap_free_kb", "free_swap_kb"})) log.swap_free_kb = swap;
+  if (const auto swap = event.number({"swap_total_kb", "total_swap_kb"})) log.swap_total_kb = swap;
+}
+
 // Roots before what follows from them; harmless ones last.
 std::size_t rank_of(const Cause& cause) {
   const KindCare* const care = care_of(cause.kind);
@@ -73,7 +89,37 @@ std::size_t rank_of(const Cause& cause) {
   return at + (cause.harm == Harm::kNone ? 1000 : 0);
 }
 
+// An optical or floppy drive, a loop device: no disk of the machine.
+bool is_removable_or_image(std::string_view dev) {
+  for (const std::string_view prefix : {"sr", "fd", "loop"}) {
+    if (dev.starts_with(prefix) && dev.size() > prefix.size() && is_digit(dev[prefix.size()])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_serror(const EventFields& event) {
+  return (event.kind() == "memory_error" || event.kind() == "bus_error") &&
+         event.text("error") == "SError";
+}
+
+bool is_dma_engine_timeout(const EventFields& event) {
+  return event.kind() == "bus_error" && event.says("dma burst completion");
+}
+
+bool is_uncorrected_memory(const EventFields& event) {
+  if (event.kind() != "memory_error" && event.kind() != "gpu_ecc_error") return false;
+  return kernel_log::error_severity(event.text("severity"), event.text("outcome")) ==
+         kernel_log::ErrorSeverity::kUncorrected;
+}
+
+bool is_storage_failure(const EventFields& event) {
+  return event.kind() == "storage_error" && !event.says("polled") &&
+         !is_removable_or_image(event.device());
+}
 
 std::string_view harm_name(Harm harm) {
   static constexpr std::array<std::string_view, 3> kNames{"none", "warning", "critical"};
@@ -127,8 +173,11 @@ std::vector<std::string_view> cause_ids() {
 }
 
 std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts) {
-  std::set<std::string, std::less<>> kinds;
-  for (const EventRecord* event : events) kinds.insert(event->kind);
+  std::vector<EventFields> fields;
+  fields.reserve(events.size());
+  for (const EventRecord* event : events) fields.emplace_back(*event);
+  LogContent log;
+  for (std::size_t i = 0; i < events.size(); ++i) note(fields[i], events[i]->count, log);
   std::vector<Cause> out;
   const auto add = [&](Cause cause, std::uint64_t count) {
     const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
@@ -146,11 +195,11 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     cause.events = count;
     out.push_back(std::move(cause));
   };
-  for (const EventRecord* event : events) {
-    if (event->what != EventWhat::kKernel || event->origin == "probe") continue;
-    const EventFields fields(*event);
-    add(cause_of(fields, facts, kinds), event->count);
-    for (Cause& issue : known_issues_of(fields, facts, kinds)) add(std::move(issue), event->count);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const EventRecord& event = *events[i];
+    if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
+    add(cause_of(fields[i], facts, log), event.count);
+    for (Cause& issue : known_issues_of(fields[i], facts, log)) add(std::move(issue), event.count);
   }
   // NvMap and the program above it print the same refusal: the program knows its size.
   const bool told = std::any_of(out.begin(), out.end(), [](const Cause& each) {

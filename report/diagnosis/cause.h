@@ -7,8 +7,11 @@
 // general words of its kind (kinds.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -56,16 +59,38 @@ struct CauseText {
 using Values = std::map<std::string_view, std::string, std::less<>>;
 std::string fill(std::string_view text, const Values& values);
 
+// What the log has, the event that is explained too.
+struct LogContent {
+  std::set<std::string, std::less<>> kinds;
+  bool bus_error = false;           // a refused access or an SError
+  bool uncorrected_memory = false;  // an ECC error that was not corrected
+  // Storage errors of a device, those that need no attention not counted.
+  std::map<std::string, std::uint64_t, std::less<>> storage_errors;
+  // Free swap in kB at the last report of memory that has it.
+  std::optional<double> swap_free_kb, swap_total_kb;
+};
+
 // One event and all that may explain it.
 struct Case {
   const EventFields& event;
   const MachineFacts& facts;
-  // All kinds that the log has, this event's too.
-  const std::set<std::string, std::less<>>& kinds;
+  const LogContent& log;
   Values& values;  // for the words
 
-  bool has_kind(std::string_view kind) const { return kinds.contains(kind); }
+  bool has_kind(std::string_view kind) const { return log.kinds.contains(kind); }
+  bool has_any_kind(std::initializer_list<std::string_view> kinds) const {
+    return std::any_of(kinds.begin(), kinds.end(),
+                       [&](std::string_view kind) { return has_kind(kind); });
+  }
 };
+
+// An SError, of whichever kind it is recorded: an access of a CPU that failed after it had gone on.
+bool is_serror(const EventFields& event);
+// A DMA engine that did not finish: no refused access.
+bool is_dma_engine_timeout(const EventFields& event);
+bool is_uncorrected_memory(const EventFields& event);
+// A disk or card, and an error that it did not get over by itself.
+bool is_storage_failure(const EventFields& event);
 
 // The code of what explains the event, and its words; an empty code: none of these.
 struct CauseGroup {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/text/text.h"
-#include "collectors/kernel_log/tally.h"
 #include "report/diagnosis/cause.h"
 #include "report/diagnosis/format.h"
 
@@ -192,7 +191,12 @@ std::string_view cma(const Case& it) {
   if (bo_size) it.values["bo_size"] = doctor::bytes(*bo_size * 1024);
   if (bo_count) it.values["bo_count"] = doctor::count(*bo_count);
   if (bo_size || it.event.says_any({"vc4", "v3d"})) return "bos-fill-cma";
-  if (area && *area <= 0) return "cma-missing";
+  if (area && *area <= 0) {
+    // Usual on PCs and servers, whose devices have IOMMUs: not the cause of every refusal.
+    const bool needs_cma = it.event.kind() == "cma_alloc_failure" || it.facts.is_jetson() ||
+                           it.has_kind("reserved_memory_failure");
+    return needs_cma ? "cma-missing" : "";
+  }
   if (area && request > *area) return "cma-too-small";
   if (free && pages && *free < *pages) return "cma-exhausted";
   if (free && pages) return "cma-fragmented";
@@ -214,6 +218,7 @@ std::string_view reserved(const Case& it) {
 
 std::string_view choose_dma(const Case& it) {
   const std::string& kind = it.event.kind();
+  if (it.event.text("fallback") == "true") return {};
   if (kind == "swiotlb_full") return swiotlb(it);
   if (kind == "iova_exhausted") return "iova-exhausted";
   if (kind == "reserved_memory_failure") return reserved(it);
@@ -228,14 +233,9 @@ std::string_view choose_dma(const Case& it) {
     return "dma-map-failed";
   }
   if (kind == "cma_alloc_failure") {
-    // A refusal alone at boot: who was refused did not complain.
-    const bool alone = !it.has_kind("dma_alloc_failure") && !it.has_kind("gpu_alloc_failure");
+    // The decoder found that the frame buffer came up all the same.
     const bool harmless = it.event.says("bcm2708_fb") || it.event.text("harmless") == "true";
-    const auto at = it.event.since_boot();
-    const double fallback_ends =
-        std::chrono::duration<double>(kernel_log::kCmaFallbackEnds).count();
-    if (harmless || (alone && at && *at < fallback_ends)) return "cma-boot-fallback";
-    return cma(it);
+    return harmless ? "cma-boot-fallback" : cma(it);
   }
   if (kind == "dma_alloc_failure") return cma(it);
   if (kind == "gpu_alloc_failure" &&

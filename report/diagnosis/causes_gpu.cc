@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/event/attention.h"
 #include "report/diagnosis/cause.h"
 #include "report/diagnosis/format.h"
 
@@ -15,6 +16,7 @@ constexpr double kHidden = 0.5;
 // A request above this share of what is available is too large, not unlucky.
 constexpr double kAlmostAll = 0.95;
 constexpr int kPermission = 1;
+constexpr int kNoMemory = 12;
 constexpr int kAccess = 13;
 
 constexpr std::array kGpuTexts{
@@ -49,7 +51,7 @@ constexpr std::array kGpuTexts{
               "-ngl 34), a smaller batch; stop the desktop (sudo systemctl isolate "
               "multi-user.target). cat /etc/nv_tegra_release and compare with the known issues."},
     CauseText{"gpu-buffer-refused", Harm::kWarning,
-              "A GPU buffer{? of {size}} was refused by nvmap (out of memory). If memory is still "
+              "A GPU buffer{? of {size}} was refused{? ({why})}. If memory is still "
               "free, it is fragmented below the 2 MiB blocks that large buffers need, or page "
               "cache hides it, or this L4T release limits a single request.",
               "free -m, and sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact "
@@ -65,6 +67,20 @@ constexpr std::array kGpuTexts{
               "group video or the container lacks the devices.",
               "sudo usermod -aG video $USER and log in again; for a container: docker run "
               "--runtime nvidia. ls -l /dev/nvmap /dev/nvhost*"},
+    CauseText{
+        "nvmap-device-missing", Harm::kWarning,
+        "The program could not open nvmap (/dev/nvmap){?: {why}}. Usually its container was "
+        "started without the Jetson's devices; else it may not open them. No memory is short.",
+        "ls -l /dev/nvmap; docker run --runtime nvidia (or --device /dev/nvmap and the "
+        "/dev/nvhost* devices). Outside a container: sudo usermod -aG video $USER and log in "
+        "again."},
+    CauseText{
+        "nvmap-misuse", Harm::kWarning,
+        "A program or driver{? ({comm})} used an nvmap buffer in a way that is not allowed{?: "
+        "{error}}. Usually it was freed already, or is protected; no memory is short.",
+        "Restart the program that does it (cameras: sudo systemctl restart nvargus-daemon). If "
+        "it returns, update the program and L4T together, or report it to the program's "
+        "maker."},
     CauseText{"tensorrt-workspace", Harm::kWarning,
               "TensorRT was refused {?{size} of }scratch memory for a layer while building: it "
               "tries tactics and skips those that do not fit, and fails if none fits.",
@@ -83,17 +99,35 @@ constexpr std::array kGpuTexts{
               "goes on more slowly.",
               "Nothing to do, unless it fails later: then sudo jetmem top shows the holders."},
     CauseText{"media-buffer", Harm::kWarning,
-              "A camera or video program got no buffers: contiguous memory (CMA) or nvmap is "
-              "short, or an earlier run still holds them.",
+              "A camera or video program got no buffers. Usually contiguous memory (CMA) or nvmap "
+              "is short, an earlier run still holds them, or (GStreamer, on starting its buffer "
+              "pool) the elements agreed on no format.",
               "jetmem cma; sudo jetmem top --sort dmabuf. Stop what holds them (sudo systemctl "
               "restart nvargus-daemon), use fewer or smaller buffers, or enlarge CMA: cma=256M on "
               "the kernel command line.",
               "cma-exhausted"},
     CauseText{
+        "program-gpu-memory", Harm::kWarning,
+        "A program was refused {?{size} of }memory that it requested through {library}, which "
+        "uses the GPU. Usually memory is short or fragmented, or page cache hides it from the "
+        "GPU.",
+        "free -m; sudo jetmem top; sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo "
+        "jetmem compact right before the program starts. Use a smaller model, batch or "
+        "context.",
+        "nvmap-cap"},
+    CauseText{
+        "program-memory-refused", Harm::kWarning,
+        "A program ({library}) was refused {?{size} of }ordinary memory, not the GPU's. "
+        "Usually memory is short, its service or container has a limit, or it requests more "
+        "than there is.",
+        "sudo jetmem top shows the largest programs; free -m; systemctl show UNIT -p MemoryMax "
+        "-p LimitAS -p TasksMax. Let it request less, stop another, or add swap.",
+        "memory-low"},
+    CauseText{
         "npu-buffer", Harm::kWarning,
         "The NPU driver did not map {?a buffer of {size}}{? (errno {errno})}: it needs one "
         "contiguous piece or one address range of the NPU's IOMMU, whatever memory is free.",
-        "cat /sys/kernel/debug/rknpu/version and update the driver (0.9.8 or later for models "
+        "cat /sys/kernel/debug/rknpu/version and update the driver (0.9.7 or later for models "
         "above 3 GB); enable the NPU's IOMMU in the device tree, or give CMA: cma=512M."},
     CauseText{
         "nvbuf-stale-fd", Harm::kWarning,
@@ -125,9 +159,10 @@ constexpr std::array kGpuTexts{
               "jetmem cma; enlarge it with cma=512M on the kernel command line, and reboot.",
               "cma-allocation-failing"},
     CauseText{"gpu-firmware-mismatch", Harm::kCritical,
-              "The GPU's secure firmware does not start: the protected memory that the bootloader "
-              "hands over does not fit the driver. Bootloader (QSPI), kernel and nvidia-l4t "
-              "packages are of different releases; there is no GPU at all.",
+              "The GPU's secure firmware (ACR) does not start, and without it no program gets the "
+              "GPU. Usually bootloader (QSPI), kernel and nvidia-l4t packages are of different "
+              "releases, so that the protected memory which the bootloader hands over does not fit "
+              "the driver.",
               "dpkg -l 'nvidia-l4t-*' and cat /etc/nv_tegra_release must agree: sudo apt install "
               "--reinstall nvidia-l4t-bootloader nvidia-l4t-kernel nvidia-l4t-initrd; if it stays, "
               "reflash QSPI and root file system of one JetPack together."},
@@ -142,33 +177,54 @@ constexpr std::array kGpuTexts{
               "that worked before fail too, update GPU driver, firmware and kernel together."},
     CauseText{
         "gpu-hung", Harm::kWarning,
-        "The GPU{? {dev}} did not finish a job and is reset: a defect of the GPU driver or of the "
-        "program, not a lack of memory.",
+        "The GPU{? {dev}} did not finish its work in time: usually a defect of the GPU driver or "
+        "of the program, seldom a lack of memory.",
         "Restart the program that draws or computes; run it without GPU acceleration to confirm "
         "(WayVNC: without --gpu). Update kernel and GPU driver, or return to the version before."},
     CauseText{"gpu-memory-path", Harm::kCritical,
-              "The GPU could not flush its writes to memory: the memory path is stuck.",
-              "sudo jetmem capture, then power the device off and on. If it returns, exchange the "
-              "module."},
+              "The GPU{? {dev}} did not finish flushing its writes to memory in time: its path to "
+              "memory is stuck.",
+              "sudo jetmem capture, then power the device off and on. If it returns, update L4T; "
+              "memory or bus errors beside it (jetmem doctor --step hardware) mean hardware."},
     CauseText{"xid-program", Harm::kWarning,
               "Xid {xid}{? of {comm}}: the program's own GPU work failed (bad address, illegal "
               "instruction, or it was killed).",
               "Restart the program; find the access with compute-sanitizer PROGRAM."},
     CauseText{
         "xid-memory", Harm::kCritical,
-        "Xid {xid}: the GPU's memory has an ECC error that could not be corrected or was remapped.",
+        "Xid {xid}: the GPU's memory has an ECC error that could not be corrected; the work that "
+        "used it is lost.",
         "nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU (sudo nvidia-smi -r) and exchange it if "
         "it returns.",
         "memory-error"},
+    CauseText{
+        "xid-memory-corrected", Harm::kWarning,
+        "Xid {xid}: the GPU corrected memory errors or put a bad page or row aside; nothing is "
+        "lost.",
+        "Watch: nvidia-smi -q -d ECC,ROW_REMAPPER. A pending page or row needs a GPU reset "
+        "(sudo nvidia-smi -r); exchange the card if the count keeps growing.",
+        "memory-error"},
+    CauseText{"xid-remap-failed", Harm::kCritical,
+              "Xid {xid}: a bad page or row of the GPU's memory could not be put aside.",
+              "nvidia-smi -q -d ROW_REMAPPER; reset the GPU (sudo nvidia-smi -r), and exchange the "
+              "card if it returns.",
+              "memory-error"},
     CauseText{"xid-bus", Harm::kCritical,
               "Xid {xid}: the GPU no longer answers on PCIe: power, heat, the slot or the card.",
               "Check power supply, temperature and seating (nvidia-smi -q -d TEMPERATURE,POWER), "
               "then power the machine off and on."},
-    CauseText{"xid-firmware", Harm::kWarning,
-              "Xid {xid}: the GPU's firmware (GSP) does not answer.",
-              "Power the machine off and on; update the driver, or disable GSP: options nvidia "
-              "NVreg_EnableGpuFirmware=0 in /etc/modprobe.d.",
-              "firmware-hang"},
+    CauseText{
+        "xid-firmware", Harm::kWarning,
+        "Xid {xid}: the GPU's firmware (GSP) failed or does not answer.",
+        "Power the machine off and on; update the driver.{?{card} With NVIDIA's proprietary "
+        "kernel modules (modinfo -F license nvidia prints NVIDIA) GSP can be disabled: options "
+        "nvidia NVreg_EnableGpuFirmware=0 in /etc/modprobe.d. The open modules and Jetsons need "
+        "it.}",
+        "firmware-hang"},
+    CauseText{"xid-microcontroller", Harm::kWarning,
+              "Xid {xid}: a controller inside the GPU (PMU) stopped or does not answer.",
+              "Power the machine off and on; update the GPU driver and, on a card, its firmware "
+              "(VBIOS)."},
     CauseText{
         "engine-stuck", Harm::kWarning,
         "An engine{? {dev}}{? (syncpoint {syncpt})} did not finish its work: it hangs, or waits "
@@ -177,25 +233,45 @@ constexpr std::array kGpuTexts{
         "capture, and compare the L4T release (cat /etc/nv_tegra_release) with the known issues."},
     CauseText{
         "camera-no-frames", Harm::kWarning,
-        "No frames arrive from the camera{? {dev}}{? within {timeout} ms}: sensor, cable, power or "
-        "its device tree (lanes, clock, driver) do not fit. Memory is not the cause.",
+        "No frames arrive from the camera{? {dev}}{? within {timeout} ms}, and the log has no "
+        "failure of memory beside it: usually sensor, cable, power or its device tree (lanes, "
+        "clock, driver) do not fit.",
         "Check cable and sensor; v4l2-ctl --list-devices; v4l2-ctl -d /dev/video0 --stream-mmap "
         "--stream-count=10. Use the sensor's driver and device tree overlay for this L4T release; "
         "then sudo systemctl restart nvargus-daemon."},
     CauseText{"camera-no-memory", Harm::kWarning,
-              "The camera{? {dev}} stopped because a buffer was refused: see the memory failures "
-              "beside it.",
+              "The camera{? {dev}} failed, and the log has refused memory ({refusal}), which "
+              "usually is the cause.",
               "Free memory first (sudo jetmem top; jetmem cma), then sudo systemctl restart "
               "nvargus-daemon."},
+    CauseText{"camera-access-fault", Harm::kWarning,
+              "The camera{? {dev}} failed, and the log has refused accesses of devices to memory "
+              "({refusal}), which usually is the cause.",
+              "sudo jetmem faults names the device; sudo systemctl restart nvargus-daemon. If it "
+              "returns, update L4T and the camera's driver together."},
+    CauseText{
+        "camera-request-failed", Harm::kWarning,
+        "The camera driver{? {dev}} could not set up, submit or release a capture{?: {error}}; "
+        "the stream does not run.",
+        "sudo systemctl restart nvargus-daemon; else reboot. If it returns: the sensor's driver "
+        "and device tree overlay must be for this L4T release."},
     CauseText{
         "camera-processor", Harm::kWarning,
-        "The camera's co-processor (RTCPU) does not answer: no camera works until it is restarted.",
+        "The camera's co-processor (RTCPU) failed or does not answer: usually no camera works "
+        "until it is "
+        "restarted.",
         "sudo systemctl restart nvargus-daemon; else reboot. Its firmware must be of the same L4T "
         "release as the kernel: dpkg -l 'nvidia-l4t-*'.",
         "firmware-hang"},
     CauseText{"usb-camera-control", Harm::kNone,
-              "A USB camera did not answer a control request; frames are not affected.",
+              "A USB camera did not answer a control request (brightness, focus and the like); "
+              "frames are usually not affected.",
               "If the stream fails too, try another port, cable or a powered hub; usbcore.quirks."},
+    CauseText{"usb-camera-stream", Harm::kWarning,
+              "A USB camera refused or did not answer the settings of a stream (UVC probe or "
+              "commit){?, error {code}}: no stream starts.",
+              "Plug it out and in; try another port, cable or a powered hub, a smaller picture or "
+              "fewer cameras on the bus: v4l2-ctl --list-formats-ext."},
     CauseText{"camera-frame-damaged", Harm::kNone,
               "A frame was lost or damaged between sensor and memory{? ({dev})}. A single one is "
               "harmless.",
@@ -216,9 +292,24 @@ std::string_view gpu_buffer(const Case& it) {
   if (facts.total) it.values["total"] = doctor::bytes(*facts.total);
   if (facts.bytes_in_2m_blocks) it.values["large"] = doctor::bytes(*facts.bytes_in_2m_blocks);
   const int number = it.event.errno_of();
+  const std::string_view reason = it.event.text("reason");
+  if (reason == "misuse") {
+    const auto error = it.event.text("error");
+    if (!error.empty()) it.values["error"] = printable(error, 120);
+    return "nvmap-misuse";
+  }
   if (number == kPermission || number == kAccess || it.event.says("permission")) {
     return "gpu-permission";
   }
+  if (reason == "missing") {
+    it.values["why"] = "it is not there";
+    return "nvmap-device-missing";
+  }
+  // "Memory Manager Not supported" and its like name neither function nor error.
+  const bool names_a_call = it.event.has("function") || it.event.has("errno") ||
+                            it.event.has("dev") || it.event.has("error") || !reason.empty();
+  if (it.event.kind() == "nvmap" && !names_a_call) return "nvmap-device-missing";
+  if (number == kNoMemory || reason == "shortage") it.values["why"] = "out of memory";
   if (it.event.says_any({"tensorrt", "myelin", "trtexec"})) return "tensorrt-workspace";
   if (size && free_then) {
     return *size > kAlmostAll * *free_then ? "gpu-buffer-too-large" : "gpu-refused-though-free";
@@ -258,6 +349,15 @@ std::string_view program(const Case& it) {
   for (const std::string_view media : {"argus", "gstreamer", "libcamera", "mmal", "hailo"}) {
     if (library == media) return "media-buffer";
   }
+  if (const auto size = it.event.bytes({"size", "size_text"})) {
+    it.values["size"] = doctor::bytes(*size);
+  }
+  it.values["library"] = printable(library, 40);
+  if (kernel_log::is_gpu_library(library)) return "program-gpu-memory";
+  // Their allocators here are those of the CPU; those of others serve both.
+  for (const std::string_view cpu : {"numpy", "c++", "rust", "glib", "go", "pytorch", "opencv"}) {
+    if (library == cpu) return "program-memory-refused";
+  }
   return {};
 }
 
@@ -265,23 +365,27 @@ std::string_view xid(double number, const Case& it) {
   it.values["xid"] = doctor::number(number, 0);
   switch (static_cast<int>(number)) {
     case 48:
-    case 63:
-    case 64:
-    case 92:
     case 94:
     case 95:
     case 140:
       return "xid-memory";
+    case 63:
+    case 92:
+      return "xid-memory-corrected";
+    case 64:
+      return "xid-remap-failed";
     case 79:
     case 54:
       return "xid-bus";
-    case 61:
-    case 62:
     case 119:
     case 120:
+      if (!it.facts.is_jetson()) it.values["card"] = "";
+      return "xid-firmware";
+    case 61:
+    case 62:
     case 122:
     case 123:
-      return "xid-firmware";
+      return "xid-microcontroller";
     case 8:
     case 109:
       return "gpu-hung";
@@ -298,15 +402,74 @@ std::string_view xid(double number, const Case& it) {
   }
 }
 
+// What an nvgpu whose secure firmware does not start prints, as an error or a timeout.
+bool is_secure_boot(const Case& it) {
+  return it.event.says_word("acr") || it.event.says_word("wpr") ||
+         it.event.says_any({"secure boot", "hs_ucode", "hs ucode"}) ||
+         (it.event.says_word("pmu") && it.event.says_any({"bootstrap", "pmu boot"}));
+}
+
+// "RmInitAdapter failed! (0x62:0x51:1876)": the second is NV_STATUS, 0x51 NV_ERR_NO_MEMORY.
+bool is_no_memory_code(std::string_view text) {
+  const std::size_t open = text.rfind("(0x");
+  if (open == std::string_view::npos) return false;
+  const std::size_t colon = text.find(':', open);
+  if (colon == std::string_view::npos) return false;
+  const std::string_view code = text.substr(colon + 1);
+  return code.substr(0, code.find_first_of(":)")) == "0x51";
+}
+
 std::string_view gpu_error(const Case& it) {
-  if (it.event.says_any({"acr", "wpr", "secure boot", "hs_ucode", "hs ucode"})) {
-    return "gpu-firmware-mismatch";
-  }
-  const bool no_memory =
-      it.event.says_any({"no_memory", "0x51", "out of memory"}) || it.has_kind("gpu_alloc_failure");
+  if (is_secure_boot(it)) return "gpu-firmware-mismatch";
+  const bool no_memory = it.event.says_any({"no_memory", "out of memory"}) ||
+                         is_no_memory_code(it.event.text("text")) ||
+                         it.has_kind("gpu_alloc_failure");
   const bool at_start = it.event.says_any({"rminitadapter", "rm_init_adapter", "gsp"});
   if (at_start && no_memory) return "gpu-firmware-memory";
   return {};
+}
+
+std::string_view camera(const Case& it) {
+  const std::string_view error = it.event.text("error");
+  if (!error.empty()) it.values["error"] = printable(error, 80);
+  if (const auto ms = it.event.number("timeout_ms")) it.values["timeout"] = doctor::number(*ms, 0);
+  if (const auto code = it.event.number("code")) it.values["code"] = doctor::number(*code, 0);
+  // The driver's own words for a request: "Failed to query UVC control", "Failed to set UVC
+  // control" (probe and commit, without which no stream starts).
+  if (it.event.says("uvc")) {
+    return it.event.says("query uvc") ? "usb-camera-control"
+           : it.event.says("set uvc") ? "usb-camera-stream"
+                                      : "";
+  }
+  for (const std::string_view memory :
+       {"cma_alloc_failure", "dma_alloc_failure", "nvmap", "gpu_alloc_failure", "dma_map_failure",
+        "iova_exhausted", "swiotlb_full", "driver_alloc_failure", "page_alloc_failure",
+        "slab_alloc_failure", "vmalloc_failure", "oom_kill"}) {
+    if (!it.has_kind(memory)) continue;
+    it.values["refusal"] = memory;
+    return "camera-no-memory";
+  }
+  for (const std::string_view access :
+       {"smmu_context_fault", "smmu_global_fault", "smmu_v3_event", "mc_error"}) {
+    if (!it.has_kind(access)) continue;
+    it.values["refusal"] = access;
+    return "camera-access-fault";
+  }
+  if (it.event.says_any({"rtcpu", "mailbox", "camera processor", "control message timed"}) ||
+      it.event.says_word("ivc")) {
+    return "camera-processor";
+  }
+  if (it.event.kind() == "camera_timeout") return "camera-no-frames";
+  if (it.event.says_any({"setup fail", "release fail", "submit fail", "recovery failed",
+                         "capture status failed", "dispatch err", "control failed"})) {
+    return "camera-request-failed";
+  }
+  const bool csi_status = it.event.has("status") && contains(error, "STATUS");
+  const bool damaged = it.event.says_any({"corr_err: discarding", "discarding frame"}) ||
+                       (it.event.says("non-zero status") && it.event.number("code") == -71) ||
+                       csi_status;
+  if (damaged) return "camera-frame-damaged";
+  return it.has_kind("camera_timeout") ? "camera-no-frames" : "";
 }
 
 std::string_view choose_gpu(const Case& it) {
@@ -338,7 +501,8 @@ std::string_view choose_gpu(const Case& it) {
     return reads_ahead ? "v3d-read-ahead" : is_v3d ? "gpu-hung" : "gpu-bad-address";
   }
   if (kind == "gpu_hang") {
-    if (it.event.says_any({"flush", "memop"})) return "gpu-memory-path";
+    if (is_secure_boot(it)) return "gpu-firmware-mismatch";
+    if (it.event.says("fb flush timeout")) return "gpu-memory-path";
     if (const auto number = it.event.number("xid")) {
       if (const auto id = xid(*number, it); !id.empty()) return id;
     }
@@ -357,21 +521,7 @@ std::string_view choose_gpu(const Case& it) {
     }
     return "engine-stuck";
   }
-  if (kind == "camera_timeout" || kind == "camera_error") {
-    if (const auto ms = it.event.number("timeout_ms"))
-      it.values["timeout"] = doctor::number(*ms, 0);
-    for (const std::string_view memory :
-         {"cma_alloc_failure", "dma_alloc_failure", "nvmap", "dma_map_failure"}) {
-      if (it.has_kind(memory)) return "camera-no-memory";
-    }
-    if (it.event.says("uvc")) return "usb-camera-control";
-    if (it.event.says_any(
-            {"rtcpu", "mailbox", "ivc", "camera processor", "control message timed"})) {
-      return "camera-processor";
-    }
-    const bool waits = kind == "camera_timeout" || it.has_kind("camera_timeout");
-    return waits ? "camera-no-frames" : "camera-frame-damaged";
-  }
+  if (kind == "camera_timeout" || kind == "camera_error") return camera(it);
   return {};
 }
 

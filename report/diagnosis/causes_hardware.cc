@@ -3,11 +3,15 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/event/attention.h"
 #include "report/diagnosis/cause.h"
 #include "report/diagnosis/format.h"
 
 namespace jetmem::diagnosis {
 namespace {
+
+// So many errors of one disk or card are no retry.
+constexpr std::uint64_t kRepeated = 3;
 
 constexpr std::array kHardwareTexts{
     CauseText{"ecc-corrected", Harm::kWarning,
@@ -21,15 +25,29 @@ constexpr std::array kHardwareTexts{
               "is lost.",
               "Take the device out of service now, save its data, and replace the DIMM{? "
               "({label})} or the module: one uncorrected error is enough."},
+    CauseText{"page-not-isolated", Harm::kCritical,
+              "A page of memory is broken{? (pfn {pfn})}, and the kernel did not take it out of "
+              "use{? (outcome: {outcome})}{?: {error}}.",
+              "Restart the device now, so that nothing uses the page, and replace the DIMM or the "
+              "module."},
+    CauseText{"page-poisoned-program", Harm::kCritical,
+              "{comm} was killed or signalled because a page of memory that it used is broken.",
+              "Restart the program, and replace the DIMM or the module. grep HardwareCorrupted "
+              "/proc/meminfo shows how much is lost."},
     CauseText{"page-poisoned", Harm::kCritical,
               "The kernel took a page of memory out of use after a hardware error{? (outcome: "
-              "{outcome})}{?; {comm} was killed}.",
+              "{outcome})}.",
               "Replace the DIMM or the module; until then restart the program. grep "
               "HardwareCorrupted /proc/meminfo shows how much is lost."},
     CauseText{
         "page-retired", Harm::kWarning,
-        "The kernel moved data off a page that had corrected errors; nothing is lost.",
+        "The kernel takes a page that had corrected errors out of use; nothing is lost.",
         "Replace the DIMM or the module if it repeats: grep HardwareCorrupted /proc/meminfo."},
+    CauseText{"page-not-retired", Harm::kWarning,
+              "A page that had corrected errors could not be taken out of use{?: {error}}. Nothing "
+              "is lost yet, but it stays in use.",
+              "Restart the device soon, and replace the DIMM or the module if errors go on: sudo "
+              "jetmem events --kind memory_error --since 7d."},
     CauseText{"cache-error", Harm::kWarning,
               "A cache or unit of the processor{? ({label})} reported errors that were corrected.",
               "Watch: sudo jetmem events --kind memory_error --since 7d. If they repeat, replace "
@@ -55,16 +73,31 @@ constexpr std::array kHardwareTexts{
               "again."},
     CauseText{
         "bus-access-refused", Harm::kWarning,
-        "The processor's bus refused an access{? to {addr}}{? ({error})}{? of {master}}: a driver "
-        "touched a register that is protected, powered off or without clock. It is no DRAM error.",
+        "The processor's bus refused an access{? to {addr}}{? ({error})}{? of {master}}: usually a "
+        "driver touched a register that is protected, powered off or without clock, and memory is "
+        "sound.",
         "sudo cat /proc/iomem shows which device lies there. Do not read that range (nvmem, fuses, "
         "devmem); update the kernel and device tree of the board."},
     CauseText{"serror", Harm::kCritical,
-              "An asynchronous bus error (SError) arrived{? at CPU {cpu}}: a unit was "
-              "accessed while powered down or without clock. Stalls that follow come from it; "
-              "memory is not short.",
+              "An asynchronous bus error (SError) arrived{? at CPU {cpu}}. Usually a unit was "
+              "accessed while powered down or without clock; seldom memory or a cache is broken. "
+              "Stalls that follow usually come from it.",
               "Match bootloader, device tree and kernel of one release for exactly this board "
-              "revision; remove the driver or overlay added last."},
+              "revision; remove the driver or overlay added last. If it persists, test the memory: "
+              "sudo memtester 100M 1.",
+              "bus-error"},
+    CauseText{"serror-memory", Harm::kCritical,
+              "An asynchronous bus error (SError) arrived{? at CPU {cpu}}, and the log has a "
+              "memory error that could not be corrected, which usually is its cause.",
+              "Save the data, take the device out of service, and replace the DIMM or the module: "
+              "sudo jetmem events --kind memory_error --since 1d.",
+              "memory-error"},
+    CauseText{
+        "dma-engine-timeout", Harm::kWarning,
+        "The DMA engine{? {dev}} did not finish a transfer in time. Usually the device that it "
+        "serves (serial port, SPI, I2C, audio) stopped or lost its clock in the middle.",
+        "Close and reopen what uses that port, or reload its driver; reboot if it stays. If it "
+        "returns, update kernel and device tree together."},
     CauseText{"smmu-unmapped", Harm::kWarning,
               "{client}{?, at {dev},} accessed {?address {iova} }without a mapping: a buffer was "
               "freed while the device still used it, or the driver gave the device an address that "
@@ -72,11 +105,30 @@ constexpr std::array kHardwareTexts{
               "Restart the program that uses the device: sudo jetmem faults names it. If it "
               "returns, update the driver (codec library, firmware), or send its vendor the output "
               "of: sudo jetmem capture"},
+    CauseText{
+        "smmu-page-request", Harm::kWarning,
+        "{client}{?, at {dev},} asked the SMMU for a page{? ({iova})}, and nothing answers page "
+        "requests of it: its driver has not set them up.",
+        "Update the device's driver and firmware; disable ATS and PRI: pci=noats on the kernel "
+        "command line."},
+    CauseText{"smmu-address-size", Harm::kWarning,
+              "{client}{?, at {dev},} used an address{? {iova}} that is larger than the SMMU can "
+              "translate: usually a wrong DMA mask of its driver, or a damaged address.",
+              "Update the driver of the device and its device tree (dma-ranges)."},
+    CauseText{"smmu-conflict", Harm::kWarning,
+              "The SMMU{?, at {dev},} met two entries for one access ({name}): usually a defect of "
+              "the SMMU's driver or firmware. It is no freed buffer and no memory shortage.",
+              "Update kernel and firmware of one release; a reboot clears it."},
     CauseText{"smmu-permission", Harm::kWarning,
               "{client}{?, at {dev},} wrote to or read from memory that is mapped for it without "
               "that permission{?: {iova}}.",
               "Update the driver that maps the buffer (wrong direction of a DMA mapping); sudo "
               "jetmem faults names the device."},
+    CauseText{
+        "smmu-access-flag", Harm::kWarning,
+        "{client}{?, at {dev},} accessed {?address {iova} }through a page table entry without "
+        "access flag: usually a defect of the driver that made the entry.",
+        "Update kernel and the device's driver together; sudo jetmem faults names the device."},
     CauseText{"smmu-configuration", Harm::kWarning,
               "The SMMU refuses a device{? (stream ID {sid})} by its configuration{? ({name})}: no "
               "entry for it, or a broken one. It is no freed buffer and no memory shortage.",
@@ -98,30 +150,39 @@ constexpr std::array kHardwareTexts{
               "driver. sudo jetmem faults shows whether an SMMU fault reports the same access."},
     CauseText{"task-stuck", Harm::kWarning,
               "{who} has been waiting in the kernel{? for {seconds} s}: what it waits for does not "
-              "answer{?; the backtrace is in {modules}}. It is not a lack of memory.",
+              "answer{?; the backtrace is in {modules}}.{?{calm} The log has no lack of memory "
+              "beside it.}",
               "sudo jetmem capture saves the state. Update or unload the driver{? ({modules})} "
               "that the backtrace names, or run without it; check storage: sudo dmesg | grep -iE "
               "'mmc|nvme|I/O error'. A reboot clears it."},
     CauseText{
         "task-stuck-gpu", Harm::kWarning,
-        "{who} waits in the GPU driver{? {modules}}{? for {seconds} s} for work that never "
-        "finishes: a defect of the GPU driver, not a lack of memory.",
+        "{who} waits in the kernel{? for {seconds} s}, and a backtrace is in the GPU driver "
+        "({modules}): usually for GPU work that never finishes, a defect of the GPU driver.",
         "sudo jetmem capture; reboot. Update kernel and GPU driver or return to the version "
         "before; until then run without GPU acceleration (Xorg: Option \"AccelMethod\" \"none\")."},
+    CauseText{"task-stuck-memory", Harm::kWarning,
+              "{who} has been waiting in the kernel{? for {seconds} s}, and the log has a lack of "
+              "memory beside it ({lack}), which usually is what it waits for.",
+              "sudo jetmem top shows the largest programs: stop or limit one. sudo jetmem capture "
+              "saves the state.",
+              "memory-stall"},
     CauseText{"task-stuck-storage", Harm::kWarning,
-              "{who} waits for storage{? for {seconds} s}: a disk, card or network file system "
-              "does not answer.",
+              "{who} waits{? for {seconds} s} for storage: usually a disk, card or network file "
+              "system is slow or does not answer.",
               "sudo dmesg | grep -iE 'mmc|nvme|ata|I/O error'; replace the card or disk; lower "
               "vm.dirty_bytes (sudo sysctl vm.dirty_bytes=67108864) if it is only slow.",
               "storage-error"},
-    CauseText{"cpu-stuck", Harm::kCritical,
-              "{who}{? (task {comm})} did not leave the kernel{? for {seconds} s}: a driver loops "
-              "or interrupts storm{?; the backtrace is in {modules}}. Freed memory cannot come "
-              "back meanwhile.",
-              "sudo jetmem capture; cat /proc/interrupts twice shows a storm. Update or unload the "
-              "driver in the backtrace{? ({modules})}."},
+    CauseText{
+        "cpu-stuck", Harm::kCritical,
+        "{who}{? (task {comm})} did not leave the kernel{? for {seconds} s}: usually a driver "
+        "loops or interrupts storm{?; the backtrace is in {modules}}. Freed memory cannot come "
+        "back meanwhile.",
+        "sudo jetmem capture; cat /proc/interrupts twice shows a storm. Update or unload the "
+        "driver in the backtrace{? ({modules})}."},
     CauseText{"cpu-stuck-bus", Harm::kCritical,
-              "CPUs stand still after a bus error: see bus_error, which is the cause.",
+              "The kernel stopped or a CPU stands still, and the log has a bus error (a refused "
+              "access or an SError), which usually is the cause.",
               "Match bootloader, device tree and kernel of one release for exactly this board.",
               "bus-error"},
     CauseText{"kernel-bug", Harm::kCritical,
@@ -140,9 +201,27 @@ constexpr std::array kHardwareTexts{
               "sudo jetmem faults shows SMMU faults of it. Update the kernel, try another card, "
               "and save the data."},
     CauseText{"storage-failing", Harm::kCritical,
-              "Storage{? {dev}} fails or does not answer: programs and swap that need it hang.",
+              "Storage{? {dev}} fails{? ({error})}{?, {count} errors}: programs and swap that need "
+              "it hang or lose data.",
               "Save the data now. sudo dmesg | grep -iE 'mmc|nvme|I/O error'; sudo smartctl -a "
               "/dev/nvme0; replace the card or disk."},
+    CauseText{
+        "storage-error-single", Harm::kWarning,
+        "Storage{? {dev}} reported an error{? ({error})}. One that does not repeat was usually "
+        "retried.",
+        "Watch: sudo jetmem events --kind storage_error --since 7d; sudo dmesg | grep -iE "
+        "'mmc|nvme|I/O error'. If it repeats, save the data and replace the card or disk."},
+    CauseText{"storage-interrupt-lost", Harm::kWarning,
+              "A command of storage{? {dev}} was found finished only when it timed out: its "
+              "interrupt was lost. No data is lost, but each costs seconds.",
+              "Update kernel and the drive's firmware; for NVMe: pcie_aspm=off or "
+              "nvme_core.default_ps_max_latency_us=0 on the kernel command line."},
+    CauseText{
+        "storage-medium", Harm::kWarning,
+        "{dev} could not be read: it is an optical or floppy drive, or an image file (loop); "
+        "the machine's own disks need not be at fault.",
+        "Remove or exchange the medium. For a loop device: losetup -a names the file; copy or "
+        "install it again."},
 };
 
 std::string modules_of(const MachineFacts& facts) {
@@ -156,6 +235,11 @@ void take(const Case& it, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (const auto text = it.event.text(name); !text.empty()) it.values[name] = printable(text, 80);
   }
+}
+
+std::string_view serror(const Case& it) {
+  take(it, {"cpu"});
+  return it.log.uncorrected_memory ? "serror-memory" : "serror";
 }
 
 std::string_view memory_error(const Case& it) {
@@ -177,24 +261,29 @@ std::string_view memory_error(const Case& it) {
     }
   }
   if (it.event.says_any({"software fault", "illegal address"})) return "software-address";
-  if (it.event.text("error") == "SError") {
-    take(it, {"cpu"});
-    return "serror";
+  if (is_serror(it.event)) return serror(it);
+  if (it.event.text("soft_offline") == "true") {
+    take(it, {"error"});
+    return it.event.has("error") ? "page-not-retired" : "page-retired";
   }
-  const std::string_view severity = it.event.text("severity");
-  const bool bad = severity == "UE" || contains(severity, "ncorrect") || severity == "UC" ||
-                   contains(severity, "atal") || contains(severity, "unrecoverable") ||
-                   it.event.says_any({"uncorrect", "uncorrected"});
-  if (it.event.has("outcome") || it.event.has("pfn")) {
-    return it.event.text("soft_offline") == "true" ? "page-retired" : "page-poisoned";
+  const std::string_view outcome = it.event.text("outcome");
+  if (outcome == "panic") return "ecc-uncorrected";
+  if (!outcome.empty() || it.event.has("pfn")) {
+    take(it, {"error", "pfn"});
+    const bool known = it.event.text("error") == "already hardware poisoned";
+    if (known) return "page-poisoned";
+    if (it.event.has("comm") && outcome.empty()) return "page-poisoned-program";
+    const bool isolated =
+        (outcome == "Recovered" || outcome == "Delayed") && !it.event.has("error");
+    return isolated ? "page-poisoned" : "page-not-isolated";
   }
-  const std::string label = it.values.contains("label") ? it.values["label"] : "";
+  const kernel_log::ErrorSeverity severity = kernel_log::error_severity(it.event.text("severity"));
+  const bool bad = severity == kernel_log::ErrorSeverity::kUncorrected;
+  const bool corrected = severity == kernel_log::ErrorSeverity::kCorrected;
   const bool is_cache = it.event.says_any({"l1", "l2", "l3", "scf", "cache", "cluster"}) &&
                         !it.event.says_any({"dimm", "channel", "dram"});
-  if (is_cache) return bad ? "cache-error-uncorrected" : "cache-error";
   // Without a severity it is neither: the kind as such.
-  const bool corrected =
-      !bad && (severity == "CE" || it.event.says("correct") || contains(severity, "orrected"));
+  if (is_cache) return bad ? "cache-error-uncorrected" : corrected ? "cache-error" : "";
   return bad ? "ecc-uncorrected" : corrected ? "ecc-corrected" : "";
 }
 
@@ -207,21 +296,38 @@ std::string_view smmu(const Case& it) {
   }
   it.values.try_emplace("client", "A device");
   const auto event = it.event.number("event");
-  if (it.event.says_any({"transl_forbidden", "transl forbidden"}) || (event && *event == 0x07)) {
+  const std::string_view fault = it.event.text("fault");
+  if (it.event.says_any({"transl_forbidden", "transl forbidden"}) || event == 0x05 ||
+      event == 0x07) {
     return "smmu-ats";
+  }
+  if (it.event.text("name") == "E_PAGE_REQUEST" || event == 0x24) {
+    return "smmu-page-request";
+  }
+  // 0x25: the SMMU's own table could not be read.
+  if (contains(fault, "external") || it.event.says_any({"eabt", "f_vms_fetch"}) || event == 0x0b ||
+      event == 0x25) {
+    return "smmu-abort";
   }
   if (it.event.says_any({"c_bad", "ste_fetch", "stream_disabled", "cd_fetch", "unidentified stream",
                          "unknown stream", "bad_ste", "bad_substream"}) ||
-      it.event.kind() == "smmu_global_fault" ||
-      (event && *event != 0x0b && *event < 0x10 && *event > 0)) {
+      (it.event.kind() == "smmu_global_fault" && !contains(fault, "permission") &&
+       fault != "unsupported upstream transaction") ||
+      event == 0x02 || event == 0x03 || event == 0x04 || event == 0x06 || event == 0x08 ||
+      event == 0x09 || event == 0x0a) {
     return "smmu-configuration";
   }
-  if (it.event.says_any({"external abort", "eabt", "f_walk_eabt", "tlb conflict"}) ||
-      (event && *event == 0x0b)) {
-    return "smmu-abort";
+  if (it.event.says_any(
+          {"tlb match conflict", "tlb conflict", "f_tlb_conflict", "f_cfg_conflict"}) ||
+      event == 0x20 || event == 0x21) {
+    it.values.try_emplace("name", "a conflict");
+    return "smmu-conflict";
   }
-  if (it.event.says_any({"permission"}) || (event && *event == 0x13)) return "smmu-permission";
-  return "smmu-unmapped";
+  if (contains(fault, "permission") || event == 0x13) return "smmu-permission";
+  if (contains(fault, "address size") || event == 0x11) return "smmu-address-size";
+  if (contains(fault, "access flag") || event == 0x12) return "smmu-access-flag";
+  const bool unmapped = contains(fault, "translation") || event == 0x10;
+  return unmapped ? "smmu-unmapped" : "";
 }
 
 std::string_view stall(const Case& it) {
@@ -234,24 +340,54 @@ std::string_view stall(const Case& it) {
   if (const std::string modules = modules_of(it.facts); !modules.empty()) {
     it.values["modules"] = modules;
   }
-  if (!is_task) return it.has_kind("bus_error") ? "cpu-stuck-bus" : "cpu-stuck";
+  if (!is_task) return it.log.bus_error ? "cpu-stuck-bus" : "cpu-stuck";
   for (const std::string_view gpu : {"v3d", "gpu_sched", "nvidia", "nvgpu", "amdgpu", "panfrost",
                                      "panthor", "lima", "etnaviv", "msm", "i915", "nouveau"}) {
     if (it.facts.backtrace_modules.contains(gpu)) return "task-stuck-gpu";
   }
-  const bool waits = it.event.says_any({"jbd2", "kworker/u", "mmcqd", "ext4", "btrfs", "xfs", "nfs",
-                                        "io_schedule", "mmc"}) ||
-                     it.event.text("io_wait") == "true" || it.has_kind("storage_error");
-  return waits ? "task-stuck-storage" : "task-stuck";
+  const std::string_view comm = it.event.text("comm");
+  bool waits = comm.starts_with("jbd2/") || comm.starts_with("mmcqd/") ||
+               it.event.text("io_wait") == "true" || it.has_kind("storage_error");
+  for (const std::string_view storage :
+       {"mmc_block", "mmc_core", "sdhci", "cqhci", "nvme", "nvme_core", "sd_mod", "usb_storage",
+        "uas", "ext4", "jbd2", "btrfs", "xfs", "f2fs", "nfs", "dm_mod"}) {
+    waits = waits || it.facts.backtrace_modules.contains(storage);
+  }
+  if (waits) return "task-stuck-storage";
+  for (const std::string_view lack :
+       {"oom_kill", "oom_invoked", "oom_no_victim", "page_alloc_stall", "zram_error"}) {
+    if (!it.has_kind(lack)) continue;
+    it.values["lack"] = lack;
+    return "task-stuck-memory";
+  }
+  it.values["calm"] = "";
+  return "task-stuck";
+}
+
+std::string_view storage(const Case& it) {
+  take(it, {"error"});
+  if (it.event.says("polled")) return "storage-interrupt-lost";
+  if (!is_storage_failure(it.event)) return "storage-medium";
+  if (it.event.says_any({"adma", "dma error"})) return "storage-dma";
+  const auto errors = it.log.storage_errors.find(it.event.device());
+  const std::uint64_t count = errors == it.log.storage_errors.end() ? 0 : errors->second;
+  if (count >= kRepeated) it.values["count"] = std::to_string(count);
+  const std::string_view error = it.event.text("error");
+  const bool fails = count >= kRepeated || contains(error, "file system error") ||
+                     contains(error, "controller is down");
+  return fails ? "storage-failing" : error.empty() ? "" : "storage-error-single";
 }
 
 std::string_view choose_hardware(const Case& it) {
   const std::string& kind = it.event.kind();
   if (kind == "memory_error") return memory_error(it);
   if (kind == "gpu_ecc_error") {
-    const bool bad =
-        it.event.says_any({"uncorrect", "double"}) || it.event.text("severity") == "UE";
-    return bad ? "gpu-ecc-uncorrected" : "gpu-ecc-corrected";
+    const auto severity = kernel_log::error_severity(it.event.text("severity"));
+    if (severity == kernel_log::ErrorSeverity::kUncorrected ||
+        it.event.says_any({"uncorrected", "double bit"})) {
+      return "gpu-ecc-uncorrected";
+    }
+    return severity == kernel_log::ErrorSeverity::kCorrected ? "gpu-ecc-corrected" : "";
   }
   if (kind == "bus_error") {
     take(it, {"addr", "error", "cpu", "master"});
@@ -260,7 +396,8 @@ std::string_view choose_hardware(const Case& it) {
         it.values["addr"] = printable(addr, 40);
       }
     }
-    return it.event.says_any({"serror", "asynchronous"}) ? "serror" : "bus-access-refused";
+    if (is_dma_engine_timeout(it.event)) return "dma-engine-timeout";
+    return is_serror(it.event) ? serror(it) : "bus-access-refused";
   }
   if (kind == "smmu_context_fault" || kind == "smmu_global_fault" || kind == "smmu_v3_event") {
     return smmu(it);
@@ -278,12 +415,12 @@ std::string_view choose_hardware(const Case& it) {
     if (const std::string modules = modules_of(it.facts); !modules.empty()) {
       it.values["modules"] = modules;
     }
-    if (it.event.says_any({"out of memory", "oom"})) return "panic-memory";
-    if (it.has_kind("bus_error") || it.event.says("external abort")) return "cpu-stuck-bus";
+    if (it.event.says("out of memory") || it.event.says_word("oom")) return "panic-memory";
+    if (it.log.bus_error) return "cpu-stuck-bus";
     return kind == "kernel_oops" ? "kernel-bug" : "";
   }
   if (kind == "storage_error") {
-    return it.event.says_any({"adma", "dma error"}) ? "storage-dma" : "storage-failing";
+    return storage(it);
   }
   return {};
 }

@@ -15,6 +15,8 @@ namespace {
 constexpr double kCostlyOrder = 3;
 // Of the free memory: then the rest is below the watermarks.
 constexpr double kMostlyCma = 0.8;
+// A zone with more than this many times its min watermark is not short.
+constexpr double kWellAbove = 2;
 
 constexpr std::array kMemoryTexts{
     CauseText{"memory-exhausted", Harm::kWarning,
@@ -23,10 +25,12 @@ constexpr std::array kMemoryTexts{
               "large files in pieces instead of whole. Protect others with OOMScoreAdjust=.",
               "oom-kill"},
     CauseText{"oom-swap-unused", Harm::kWarning,
-              "The kernel killed although {swap_free} of swap was free: the request could not wait "
-              "for it or may not use it (kernels 4.7 to 4.9 kill too early).",
-              "Update the kernel; limit the largest program (a Java heap: -Xmx). sudo jetmem top "
-              "shows the largest ones.",
+              "The kernel killed although {swap_free} of swap was free. Usually memory is full of "
+              "what cannot be swapped out: GPU and DMA buffers (nvmap), locked pages, kernel "
+              "objects{?. Kernel {early_kernel} also kills too early}.",
+              "sudo jetmem top --sort dmabuf shows who holds buffers; grep -E "
+              "'Unevictable|Mlocked|SUnreclaim' /proc/meminfo the rest. Stop or limit the largest "
+              "program (a Java heap: -Xmx){?; update the kernel, {early_kernel} is too old}.",
               "oom-kill"},
     CauseText{"oom-group-limit", Harm::kWarning,
               "A control group reached its own memory limit{?: {group}}; the machine need not be "
@@ -56,8 +60,10 @@ constexpr std::array kMemoryTexts{
         "below-watermark"},
     CauseText{
         "lowmem-short", Harm::kWarning,
-        "A driver{? ({comm})} got no memory on this 32-bit kernel: the kernel and its drivers can "
-        "only use low memory (below 1 GiB), and a large CMA area takes most of it.",
+        "The kernel{? (task {comm})} found no memory for itself{?, though {highmem} of high memory "
+        "is free}. On this 32-bit kernel it and its drivers can only use low memory (below 1 GiB), "
+        "of "
+        "which a large CMA area usually takes most.",
         "Use a 64-bit kernel (Raspberry Pi: arm_64bit=1 in config.txt), or a smaller CMA area: "
         "cma=64M on the kernel command line."},
     CauseText{"vmalloc-space", Harm::kWarning,
@@ -91,6 +97,29 @@ constexpr std::array kMemoryTexts{
         "Swapped-out pages could not be read back{? from {dev}}: the programs that need them are "
         "killed, and the storage is failing.",
         "Turn that swap off (sudo swapoff DEVICE) and replace disk or card; save the data first."},
+    CauseText{
+        "swap-entry-damaged", Harm::kCritical,
+        "A page table or the swap map refers to a swap page that cannot be{? (entry {entry})}: "
+        "memory was overwritten, usually by a driver, else it is broken. The program that "
+        "needs the page is usually killed.",
+        "sudo jetmem capture, then reboot. Test the memory (sudo memtester 100M 1); if it is "
+        "sound, update or unload the driver loaded last.",
+        "kernel-oops"},
+    CauseText{"swap-not-enabled", Harm::kWarning,
+              "Swap was not turned on{? ({error})}: what should be swap has no valid swap area. No "
+              "data is at risk; the machine runs without that swap.",
+              "swapon --show; cat /etc/fstab. Make the area, which erases DEVICE: sudo mkswap "
+              "DEVICE; sudo swapon DEVICE. A swap file with holes: create it with dd, not truncate "
+              "or cp --sparse."},
+    CauseText{
+        "swap-on-no-memory", Harm::kWarning,
+        "Swap was not turned on because the kernel had no memory for its tables{? ({error})}.",
+        "Turn it on at boot, when memory is free (/etc/fstab), or free some: sudo jetmem top.",
+        "memory-low"},
+    CauseText{"zswap-off", Harm::kWarning,
+              "zswap is not used{? ({error})}: swapping works, without compression in memory.",
+              "Free memory (sudo jetmem top), then turn that swap off and on: sudo swapoff DEVICE; "
+              "sudo swapon DEVICE."},
     CauseText{"hugetlb-short", Harm::kNone,
               "Fewer huge pages could be reserved than requested: memory is short or fragmented.",
               "Reserve them at boot (hugepages= on the kernel command line), or first: sudo jetmem "
@@ -122,10 +151,20 @@ std::string_view pages(const Case& it) {
     it.values["comm"] = printable(comm, 64);
   }
   if (is_atomic(it)) return "pages-atomic";
-  if (it.facts.is_32_bit_arm || it.event.has("free_highmem_kb")) return "lowmem-short";
+  const double high = it.event.number("free_highmem_kb").value_or(0);
+  const double high_min = it.event.number("min_highmem_kb").value_or(0);
+  const bool high_is_free = high > 0 && high > kWellAbove * high_min;
+  if (high_is_free) it.values["highmem"] = doctor::bytes(high * 1024);
+  // A 32-bit kernel is known by its backtrace; which memory was free, only by the report.
+  const bool no_report = !it.event.has("free_normal_kb") && !it.event.has("free_highmem_kb");
+  const bool large = order && *order > kCostlyOrder;
+  if (high_is_free || (it.facts.is_32_bit_arm && no_report && (!order || large)))
+    return "lowmem-short";
   double free_kb = 0;
-  for (const std::string_view zone : {"free_dma_kb", "free_dma32_kb", "free_normal_kb"}) {
-    free_kb += it.event.number(zone).value_or(0);
+  double min_kb = 0;
+  for (const std::string_view zone : {"dma", "dma32", "normal"}) {
+    free_kb += it.event.number("free_" + std::string(zone) + "_kb").value_or(0);
+    min_kb += it.event.number("min_" + std::string(zone) + "_kb").value_or(0);
   }
   const double free_cma_kb = it.event.number("free_cma_kb").value_or(0);
   if (free_kb > 0 && free_cma_kb >= kMostlyCma * free_kb) {
@@ -134,10 +173,11 @@ std::string_view pages(const Case& it) {
     return "pages-only-cma";
   }
   if (it.has_kind("zram_error")) return "memory-exhausted";
-  if (order && *order > 0)
-    return *order > kCostlyOrder || !it.has_kind("oom_kill") ? "pages-fragmented"
-                                                             : "memory-exhausted";
-  return order ? "memory-exhausted" : "";
+  if (!order) return {};
+  if (large) return "pages-fragmented";
+  if (*order == 0 || it.has_kind("oom_kill")) return "memory-exhausted";
+  if (free_kb <= 0 || min_kb <= 0) return {};  // no report of the zones
+  return free_kb > kWellAbove * min_kb ? "pages-fragmented" : "memory-exhausted";
 }
 
 std::string_view oom(const Case& it) {
@@ -153,10 +193,15 @@ std::string_view oom(const Case& it) {
     return "oom-group-limit";
   }
   if (kind == "oom_reaper" || kind == "oom_kill_info") return {};
-  const auto swap = it.event.number({"swap_free_kb", "free_swap_kb"});
-  const auto all = it.event.number({"swap_total_kb", "total_swap_kb"});
+  // The kernel's report of memory is an event of its own.
+  const auto& swap = it.log.swap_free_kb;
+  const auto& all = it.log.swap_total_kb;
   if (swap && all && *all > 0 && *swap > *all / 2) {
     it.values["swap_free"] = doctor::bytes(*swap * 1024);
+    const std::string& kernel = it.facts.kernel;
+    if (kernel.starts_with("4.7.") || kernel.starts_with("4.8.")) {
+      it.values["early_kernel"] = kernel;
+    }
     return "oom-swap-unused";
   }
   if (const auto comm = it.event.text("comm"); !comm.empty() && kind != "oom_kill_info") {
@@ -178,13 +223,28 @@ std::string_view report(const Case& it) {
   return id == "pages-only-cma" || id == "lowmem-short" ? id : "memory-exhausted";
 }
 
+std::string_view swap(const Case& it) {
+  for (const std::string_view name : {"error", "entry"}) {
+    if (const auto text = it.event.text(name); !text.empty()) it.values[name] = printable(text, 80);
+  }
+  const std::string_view op = it.event.text("op");
+  if (op == "read") return "swap-read";
+  if (op == "write") return "swap-write";
+  if (op == "entry") return "swap-entry-damaged";
+  if (op != "swapon") return {};
+  if (it.event.says("not enough memory")) return "swap-on-no-memory";
+  const bool no_area =
+      it.event.says_any({"swap-space signature", "swap area shorter", "has holes"});
+  return no_area ? "swap-not-enabled" : it.event.has("error") ? "zswap-off" : "";
+}
+
 std::string_view choose_memory(const Case& it) {
   const std::string& kind = it.event.kind();
   if (kind == "page_alloc_failure" || kind == "page_alloc_stall") return pages(it);
   if (kind.starts_with("oom_")) return oom(it);
   if (kind == "memory_report") return report(it);
   if (kind == "slab_alloc_failure") {
-    return it.facts.is_32_bit_arm ? "lowmem-short" : is_atomic(it) ? "pages-atomic" : "";
+    return is_atomic(it) ? "pages-atomic" : "";
   }
   if (kind == "vmalloc_failure") {
     if (const auto size = it.event.number("size")) it.values["size"] = doctor::bytes(*size);
@@ -195,7 +255,7 @@ std::string_view choose_memory(const Case& it) {
     const bool reading = it.event.text("op") == "read" || it.event.says("decompress");
     return reading ? "zram-damaged" : "zram-no-room";
   }
-  if (kind == "swap_error") return it.event.text("op") == "read" ? "swap-read" : "swap-write";
+  if (kind == "swap_error") return swap(it);
   if (kind == "hugetlb_failure") return "hugetlb-short";
   return {};
 }

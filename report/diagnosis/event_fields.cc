@@ -23,6 +23,8 @@ std::string text_of_field(const nlohmann::json& value) {
   return value.is_null() ? std::string() : value.dump();
 }
 
+}  // namespace
+
 std::string in_lower_case(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
@@ -30,12 +32,11 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-}  // namespace
-
 EventFields::EventFields(const EventRecord& record) : kind_(record.kind) {
   words_ = record.summary;
-  if (record.at) since_boot_ = std::chrono::duration<double>(*record.at).count();
   const nlohmann::json json = nlohmann::json::parse(record.fields, nullptr, false);
+  // A decoded event has its kind there, if nothing else.
+  are_known_ = json.is_object() && !json.empty();
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {
       if (name == "kind") continue;
@@ -93,7 +94,7 @@ std::optional<double> EventFields::bytes(std::initializer_list<std::string_view>
 }
 
 int EventFields::errno_of() const {
-  const auto value = number({"errno", "ret", "err", "code"});
+  const auto value = number({"errno", "ret", "err"});
   if (!value || std::fabs(*value) > 4095) return 0;
   return static_cast<int>(std::fabs(*value));
 }
@@ -105,6 +106,25 @@ bool EventFields::says(std::string_view part) const {
 bool EventFields::says_any(std::initializer_list<std::string_view> parts) const {
   for (const std::string_view part : parts) {
     if (says(part)) return true;
+  }
+  return false;
+}
+
+bool EventFields::has_text(std::string_view part) const {
+  const std::string wanted = in_lower_case(std::string(part));
+  return std::any_of(fields_.begin(), fields_.end(), [&](const auto& each) {
+    return in_lower_case(each.second).find(wanted) != std::string::npos;
+  });
+}
+
+bool EventFields::says_word(std::string_view word) const {
+  const auto is_of_word = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); };
+  const std::string wanted = in_lower_case(std::string(word));
+  for (std::size_t at = words_.find(wanted); at != std::string::npos;
+       at = words_.find(wanted, at + 1)) {
+    const std::size_t end = at + wanted.size();
+    const bool begins = at == 0 || !is_of_word(words_[at - 1]);
+    if (begins && (end == words_.size() || !is_of_word(words_[end]))) return true;
   }
   return false;
 }

@@ -13,6 +13,8 @@
 
 namespace jetmem::diagnosis {
 
+std::string in_lower_case(std::string text);
+
 class EventFields {
  public:
   // A record whose fields were too large to keep has none.
@@ -22,8 +24,8 @@ class EventFields {
   // "3fc00000.v3d", else the PCI address; empty: the log does not name one.
   std::string device() const;
 
-  // Seconds on the boot clock.
-  std::optional<double> since_boot() const { return since_boot_; }
+  // False: only the kind is known, or what was left of a cut line.
+  bool are_known() const { return are_known_; }
 
   bool has(std::string_view name) const { return fields_.contains(name); }
   // Empty where the event has no such field; a number as it is printed.
@@ -33,15 +35,20 @@ class EventFields {
   std::optional<double> number(std::string_view name) const { return number({name}); }
   // A size: a number of bytes, or as a program rounds it, "6637.69 MiB", "3.56G".
   std::optional<double> bytes(std::initializer_list<std::string_view> names) const;
-  // The error as a positive number: errno 12 is printed as 12 or -12, as `ret` or `err` too.
+  // The error as a positive number: errno 12 is printed as 12 or -12, as `ret` or `err` too. Not
+  // `code`, which numbers a library's own errors.
   int errno_of() const;
   // Whether the sentence or a text field has this part; case does not matter.
   bool says(std::string_view part) const;
   bool says_any(std::initializer_list<std::string_view> parts) const;
+  // Whether a text field has this part: what the machine printed, not the sentence made of it.
+  bool has_text(std::string_view part) const;
+  // As a word of its own: "acr" is in "ga10b_acr_wait", not in "across".
+  bool says_word(std::string_view word) const;
 
  private:
   std::string kind_;
-  std::optional<double> since_boot_;
+  bool are_known_ = false;
   std::string words_;  // all texts in lower case
   std::map<std::string, std::string, std::less<>> fields_;
 };

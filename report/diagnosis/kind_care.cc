@@ -10,8 +10,10 @@ constexpr std::string_view kPartOfAKill = "part of a kill, which alerts by itsel
 constexpr std::string_view kThermalMetrics = "the sensors' own metrics alert, sooner than the log";
 
 constexpr std::array kCare{
-    KindCare{"memory_error", "hardware", "memory-error", "JetmemMemoryError", ""},
-    KindCare{"gpu_ecc_error", "hardware", "memory-error", "JetmemMemoryError", ""},
+    KindCare{"memory_error", "hardware", "memory-error", "JetmemMemoryError", "",
+             "JetmemMemoryErrorUncorrected"},
+    KindCare{"gpu_ecc_error", "hardware", "memory-error", "JetmemMemoryError", "",
+             "JetmemMemoryErrorUncorrected"},
     KindCare{"bus_error", "hardware", "bus-error", "JetmemBusError", ""},
     KindCare{"reserved_memory_failure", "cma", "reserved-memory", "JetmemReservedMemoryFailed", ""},
     KindCare{"swiotlb_full", "dma", "swiotlb-full", "JetmemBounceBufferFull", ""},
@@ -49,7 +51,7 @@ constexpr std::array kCare{
     KindCare{"kmemleak", "memory", "memory-leak", "",
              "only debug kernels print it; JetmemMemoryLeak measures the loss"},
     KindCare{"cuda_alloc_failure", "gpu_memory", "nvmap-cap", "JetmemNvmapCap", ""},
-    KindCare{"program_alloc_failure", "gpu_memory", "nvmap-cap", "JetmemNvmapCap", ""},
+    KindCare{"program_alloc_failure", "gpu_memory", "memory-low", "JetmemNvmapCap", ""},
     KindCare{"nvmap", "gpu_memory", "nvmap-cap", "JetmemNvmapCap", ""},
     KindCare{"gpu_alloc_failure", "gpu_memory", "nvmap-cap", "JetmemNvmapCap", ""},
     KindCare{"nvbufsurface", "gpu_memory", "nvmap-cap", "JetmemNvmapCap", ""},
@@ -62,9 +64,7 @@ constexpr std::array kCare{
     KindCare{"gpu_xid", "gpu", "gpu-hang", "JetmemGpuHang", ""},
     KindCare{"gpu_hang", "gpu", "gpu-hang", "JetmemGpuHang", ""},
     KindCare{"gpu_error", "gpu", "gpu-hang", "JetmemGpuHang", ""},
-    KindCare{"gpu_mmu_fault", "gpu", "gpu-hang", "",
-             "the V3D prints harmless ones; a fault that costs work comes with a hang, an error or "
-             "an Xid, which alert"},
+    KindCare{"gpu_mmu_fault", "gpu", "gpu-hang", "JetmemGpuHang", ""},
     KindCare{"host1x_timeout", "gpu", "gpu-hang", "JetmemGpuHang", ""},
     KindCare{"firmware_hang", "gpu", "firmware-hang", "JetmemFirmwareHang", ""},
     KindCare{"storage_error", "storage", "storage-error", "JetmemStorageError", ""},

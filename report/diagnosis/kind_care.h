@@ -12,10 +12,11 @@ namespace jetmem::diagnosis {
 
 struct KindCare {
   std::string_view kind;
-  std::string_view step;     // of `jetmem doctor`
-  std::string_view runbook;  // docs/runbooks/NAME.md
-  std::string_view rule;     // the shipped rule that fires on it, or
-  std::string_view no_rule;  // why none does
+  std::string_view step;           // of `jetmem doctor`
+  std::string_view runbook;        // docs/runbooks/NAME.md
+  std::string_view rule;           // the shipped rule that fires on it, or
+  std::string_view no_rule;        // why none does
+  std::string_view severe_rule{};  // that fires on the severe ones
 };
 
 // Roots before what follows from them: a bus error stalls CPUs, a stalled CPU loses frames.

@@ -13,9 +13,9 @@ namespace jetmem::diagnosis {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFileNames{"known_issues"};
-constexpr std::array<std::string_view, 12> kIssueNames{"id",     "by_release", "l4t",   "kernel",
-                                                       "kinds",  "words",      "with",  "cause",
-                                                       "remedy", "runbook",    "links", "source"};
+constexpr std::array<std::string_view, 16> kIssueNames{
+    "id",       "by_release", "l4t",  "kernel", "board",  "kinds",   "fields", "words",
+    "programs", "swap_free",  "with", "cause",  "remedy", "runbook", "links",  "source"};
 
 bool is_id(std::string_view text) {
   return !text.empty() && text.size() <= kMaxConfigName &&
@@ -93,6 +93,12 @@ class IssueReader {
     if (const YamlNode* node_of = map.get("by_release")) {
       issue.by_release = fields_.word(*node_of, key + ".by_release") == "true";
     }
+    if (const YamlNode* node_of = map.get("swap_free")) {
+      issue.swap_free = fields_.word(*node_of, key + ".swap_free") == "true";
+    }
+    issue.board = list(map, "board", key);
+    issue.fields = list(map, "fields", key);
+    issue.programs = list(map, "programs", key);
     issue.kinds = list(map, "kinds", key);
     issue.words = list(map, "words", key);
     issue.with = list(map, "with", key);
@@ -124,6 +130,12 @@ class IssueReader {
             key + ".l4t: '" + printable(release, 40) + "' is no release such as 36.4.7 or 36.4.x");
       }
     }
+    for (const std::string& field : issue.fields) {
+      if (field.find('=') == std::string::npos) {
+        errors_.add(node.at, key,
+                    key + ".fields: '" + printable(field, 60) + "' is not NAME=VALUE");
+      }
+    }
     check_kinds(issue.kinds, key, node);
     check_kinds(issue.with, key, node);
     if (errors_.count() == before) out_.issues.push_back(std::move(issue));
@@ -142,6 +154,16 @@ bool matches_release(const KnownIssue& issue, std::string_view l4t) {
 }
 
 enum class Match : std::uint8_t { kNo, kUnknown, kYes };
+
+Match board_match(const KnownIssue& issue, const MachineFacts& facts) {
+  if (issue.board.empty()) return Match::kYes;
+  if (facts.board.empty()) return facts.is_jetson() ? Match::kNo : Match::kUnknown;
+  const std::string board = in_lower_case(facts.board);
+  const bool is_one =
+      std::any_of(issue.board.begin(), issue.board.end(),
+                  [&](const std::string& each) { return contains(board, in_lower_case(each)); });
+  return is_one ? Match::kYes : Match::kNo;
+}
 
 Match version_match(const KnownIssue& issue, const MachineFacts& facts) {
   if (!issue.l4t.empty() && !facts.l4t.empty()) {
@@ -169,7 +191,23 @@ std::string versions_of(const KnownIssue& issue) {
   };
   add(issue.l4t, "L4T ");
   if (out.empty()) add(issue.kernel, "kernel ");
+  if (!issue.board.empty()) out += (out.empty() ? "a " : " on a ") + issue.board.front();
   return out;
+}
+
+bool has_fields(const KnownIssue& issue, const EventFields& event) {
+  return std::all_of(issue.fields.begin(), issue.fields.end(), [&](std::string_view each) {
+    const std::size_t equals = each.find('=');
+    return event.text(each.substr(0, equals)) == each.substr(equals + 1);
+  });
+}
+
+bool has_program(const KnownIssue& issue, const EventFields& event, const MachineFacts& facts) {
+  return issue.programs.empty() ||
+         std::any_of(issue.programs.begin(), issue.programs.end(), [&](const std::string& each) {
+           return facts.programs.contains(each) || contains(event.text("unit"), each) ||
+                  contains(event.text("comm"), each);
+         });
 }
 
 }  // namespace
@@ -187,26 +225,32 @@ const KnownIssues& shipped_known_issues() {
 }
 
 std::vector<Cause> known_issues_of(const EventFields& event, const MachineFacts& facts,
-                                   const std::set<std::string, std::less<>>& kinds) {
+                                   const LogContent& log) {
   std::vector<Cause> out;
   for (const KnownIssue& issue : shipped_known_issues().issues) {
     if (std::find(issue.kinds.begin(), issue.kinds.end(), event.kind()) == issue.kinds.end()) {
       continue;
     }
     const bool says = std::any_of(issue.words.begin(), issue.words.end(),
-                                  [&](const std::string& each) { return event.says(each); });
+                                  [&](const std::string& each) { return event.has_text(each); });
     if (!issue.words.empty() && !says) continue;
+    if (!has_fields(issue, event) || !has_program(issue, event, facts)) continue;
+    if (issue.swap_free && log.swap_free_kb == 0.0) continue;
     if (std::any_of(issue.with.begin(), issue.with.end(),
-                    [&](const std::string& each) { return !kinds.contains(each); })) {
+                    [&](const std::string& each) { return !log.kinds.contains(each); })) {
       continue;
     }
-    const Match match = version_match(issue, facts);
-    if (match == Match::kNo || (match == Match::kUnknown && issue.words.empty())) continue;
+    const Match match = std::min(version_match(issue, facts), board_match(issue, facts));
+    const bool has_sign = !issue.words.empty() || !issue.fields.empty() || !issue.programs.empty();
+    if (match == Match::kNo || (match == Match::kUnknown && !has_sign)) continue;
     Cause cause;
     cause.id = issue.id;
     cause.cause = issue.cause;
     if (match == Match::kUnknown) {
       cause.cause = "Known issue, if this is " + versions_of(issue) + ": " + issue.cause;
+    }
+    if (issue.swap_free && !log.swap_free_kb) {
+      cause.cause = "Known issue, if swap was still free: " + issue.cause;
     }
     cause.remedy = issue.remedy;
     cause.runbook = issue.runbook;

@@ -54,16 +54,45 @@ std::string release_in_words(std::string_view text) {
   return {};
 }
 
-// "(128MB)", "64 MiB": the number before the unit.
+// "(128MB)", "64 MiB", "120.44 MiB": the number before the unit.
 std::optional<double> mebibytes_before(std::string_view text, std::size_t unit) {
   std::size_t end = unit;
   while (end > 0 && is_blank(text[end - 1])) --end;
   std::size_t begin = end;
-  while (begin > 0 && is_digit(text[begin - 1])) --begin;
-  const auto number = parse_u64(text.substr(begin, end - begin));
+  while (begin > 0 && (is_digit(text[begin - 1]) || text[begin - 1] == '.')) --begin;
+  std::string_view digits = text.substr(begin, end - begin);
+  const std::size_t point = digits.find('.');
+  const auto number = parse_u64(digits.substr(0, point));
   if (!number || *number > (1U << 24)) return std::nullopt;
-  return static_cast<double>(*number) * (1 << 20);
+  double value = static_cast<double>(*number);
+  if (point != std::string_view::npos) {
+    double unit = 0.1;
+    for (const char c : digits.substr(point + 1)) {
+      if (!is_digit(c)) return std::nullopt;
+      value += unit * (c - '0');
+      unit /= 10;
+    }
+  }
+  return value * (1 << 20);
 }
+
+// What a program prints when it is refused memory: how much is free afterwards is not what it met.
+bool is_refusal(std::string_view text) {
+  for (const std::string_view words :
+       {"out of memory", "ailed to allocate", "llocation failed", "cudaMalloc failed",
+        "nable to allocate", "NvMapMemAllocInternalTagged"}) {
+    if (contains(text, words)) return true;
+  }
+  return false;
+}
+
+// Of programs and drivers that a known issue is about.
+constexpr std::array kPrograms{
+    std::pair{std::string_view("jetson-inference"), std::string_view("jetson-inference")},
+    std::pair{std::string_view("jetson-utils"), std::string_view("jetson-inference")},
+    std::pair{std::string_view("[gstreamer] gstDecoder"), std::string_view("jetson-inference")},
+    std::pair{std::string_view("nouveau 0"), std::string_view("nouveau")},
+    std::pair{std::string_view("rtl8192ee 0"), std::string_view("rtl8192ee")}};
 
 std::optional<double> size_in(std::string_view text, double unit) {
   std::size_t digits = 0;
@@ -99,6 +128,7 @@ MachineFacts facts_of(const DeviceNow& now) {
   if (const auto infos = now.samples.family("jetmem_device_info"); !infos.empty()) {
     out.l4t = printable(infos[0].label("l4t"), 40);
     out.kernel = printable(infos[0].label("kernel"), 80);
+    out.board = printable(infos[0].label("model"), 80);
   }
   out.total = now.samples.meminfo("MemTotal");
   out.free = now.samples.meminfo("MemFree");
@@ -168,8 +198,22 @@ void LogFacts::line(std::string_view text) {
   }
   if (facts_.l4t.empty()) facts_.l4t = release_of_file(text);
   if (facts_.l4t.empty()) facts_.l4t = release_in_words(text);
-  // "CUDA0: Orin (15655 MiB, 12229 MiB free)"
-  if (const std::size_t at = text.find(" MiB free"); at != std::string_view::npos) {
+  for (const auto& [words, program] : kPrograms) {
+    if (contains(text, words)) facts_.programs.emplace(program);
+  }
+  if (facts_.board.empty()) {
+    for (const std::string_view mark : {"Machine model: ", "Hardware name: "}) {
+      const std::size_t at = text.find(mark);
+      if (at == std::string_view::npos) continue;
+      facts_.board = printable(trim(text.substr(at + mark.size())), 80);
+      break;
+    }
+  }
+  // "CUDA0: Orin (15655 MiB, 12229 MiB free)", the last before a program is refused.
+  refused_ = refused_ || is_refusal(text);
+  const bool is_gpu = contains(text, "CUDA") || contains(text, "GPU");
+  if (const std::size_t at = text.find(" MiB free");
+      is_gpu && !refused_ && at != std::string_view::npos) {
     if (const auto free = mebibytes_before(text, at)) facts_.gpu_free = free;
   }
   if (!facts_.swiotlb_bytes && contains(text, "software IO TLB: mapped")) {

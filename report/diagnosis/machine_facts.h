@@ -17,12 +17,17 @@ struct MachineFacts {
   std::string l4t;           // "36.4.7"
   std::string kernel;        // "5.15.148-tegra"
   std::string command_line;  // of the kernel
+  std::string board;         // "Raspberry Pi 5 Model B Rev 1.0"
+  // Names of programs and drivers that the known issues ask for, which the log has:
+  // "jetson-inference".
+  std::set<std::string, std::less<>> programs;
   bool is_32_bit_arm = false;
+  bool is_jetson() const { return !l4t.empty() || kernel.find("tegra") != std::string::npos; }
   std::optional<double> page_size;
   std::optional<double> total, free, available;  // memory, in bytes
   std::optional<double> cma_total, cma_largest;  // of all areas; the largest free run
   std::optional<double> swiotlb_bytes;
-  std::optional<double> gpu_free;  // as a CUDA program printed it, in bytes
+  std::optional<double> gpu_free;            // as a CUDA program printed it, in bytes
   std::optional<double> bytes_in_2m_blocks;  // free, in blocks of 2 MiB and more
   // Modules in the kernel's backtraces: "v3d".
   std::set<std::string, std::less<>> backtrace_modules;
@@ -46,6 +51,7 @@ class LogFacts {
   MachineFacts facts_;
   std::string held_;
   bool overlong_ = false;
+  bool refused_ = false;  // a program was refused memory in a line before
 };
 
 }  // namespace jetmem::diagnosis

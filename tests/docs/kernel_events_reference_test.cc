@@ -42,9 +42,11 @@ std::string render_kernel_events_reference() {
       "its\n"
       "journal entries: `journalctl MESSAGE_ID=...` shows them all.\n"
       "\n"
-      "`jetmem decode` and `jetmem doctor` say more than *what to do*: they choose the cause by the "
+      "`jetmem decode` and `jetmem doctor` say more than *what to do*: they choose the cause by "
+      "the "
       "event's\n"
-      "fields and by what is known of the machine. *Step* is the doctor's; *alert* the shipped rule "
+      "fields and by what is known of the machine. *Step* is the doctor's; *alert* the shipped "
+      "rule "
       "that fires.\n"
       "\n"
       "| kind | weight | group | key | usually means | what to do | step | alert | runbook | "
@@ -64,6 +66,7 @@ std::string render_kernel_events_reference() {
     if (care != nullptr) {
       out.append(" | `").append(care->step).append("` | ");
       out.append(care->rule.empty() ? "none: " : care->rule).append(care->no_rule);
+      if (!care->severe_rule.empty()) out.append(", ").append(care->severe_rule);
       out.append(" | [").append(care->runbook).append("](runbooks/").append(care->runbook);
       out.append(".md)");
     }

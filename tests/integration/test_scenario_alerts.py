@@ -76,7 +76,7 @@ SHORT = {
         "JetmemThrottling": "the clock is cut for 9 seconds in 12: some steps of judgement in a row may see nothing else",
     }, lasting=("JetmemDeviceRebootedUncleanly",)),
     "blind": Run(25, 980, FIXTURE, lasting=("JetmemSourceFailing", "JetmemSourceDenied", "JetmemTegrastatsStale", "JetmemProbeFailing")),
-    "kernel-trouble": Run(25, 800, FIXTURE, lasting=("JetmemProbeFailing",)),
+    "kernel-trouble": Run(25, 800, FIXTURE, lasting=("JetmemProbeFailing", "JetmemReservedMemoryFailed")),
 }
 LONG = {
     # What is lost within two hours is looked at: so long after its end the leak is still a line.

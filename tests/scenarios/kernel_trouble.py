@@ -7,7 +7,8 @@ One line of each rule of rules/shipped/kernel.yaml, as the drivers print it.
 # (level, text, device), one a second from BEGIN on.
 BEGIN = 21
 LINES = (
-    (3, "EDAC MC0: 1 CE memory read error on CPU#0Channel#2_DIMM#0 (channel:2 slot:0 page:0x0 offset:0x0 grain:8 syndrome:0x0)", None),
+    (0, "EDAC MC0: 1 UE memory read error on CPU#0Channel#2_DIMM#0 (channel:2 slot:0 page:0x0 offset:0x0 grain:8)", None),
+    *[(3, "EDAC MC0: 1 CE memory read error on CPU#0Channel#2_DIMM#0 (channel:2 slot:0 page:0x0 offset:0x0 grain:8 syndrome:0x0)", None)] * 10,
     (0, "CPU1: SError detected, daif=140, spsr=0x40000045, mpidr=80000001, esr=bf000002", None),
     (3, "OF: reserved mem: failed to allocate memory for node 'linux,cma'", None),
     (4, "dwc3 38200000.dwc3: swiotlb buffer is full (sz: 16384 bytes), total 32768 (slots), used 32768 (slots)", "38200000.dwc3"),

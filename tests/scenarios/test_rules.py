@@ -153,7 +153,8 @@ CONDITIONS = {
     "JetmemKernelLogLost": None,
     "JetmemDeviceRebootedUncleanly": lambda now: [b["end"] for b in json.loads(now.tree.text("/var/lib/jetmem/boots.json"))["boots"]][-2] == "unclean"
     and float(now.tree.text("/proc/uptime").split()[0]) == 60 + now.second,
-    "JetmemMemoryError": since("EDAC MC0"),
+    "JetmemMemoryErrorUncorrected": since("EDAC MC0: 1 UE"),
+    "JetmemMemoryError": lambda now: now.log.count("EDAC MC0: 1 CE") >= 10,
     "JetmemBusError": since("SError detected"),
     "JetmemReservedMemoryFailed": since("OF: reserved mem"),
     "JetmemBounceBufferFull": since("swiotlb buffer is full"),

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text/text.h"
-#include "report/doctor/step.h"
 #include "report/diagnosis/kind_care.h"
+#include "report/doctor/step.h"
 
 namespace jetmem::doctor {
 namespace {
@@ -58,7 +58,10 @@ void take_alerts_of(const DeviceView& view, Step& step) {
   std::vector<std::string_view> rules;
   for (const diagnosis::KindCare& each : diagnosis::all_care()) {
     if (each.step != step.name || each.rule.empty()) continue;
-    if (std::find(rules.begin(), rules.end(), each.rule) == rules.end()) rules.push_back(each.rule);
+    for (const std::string_view rule : {each.severe_rule, each.rule}) {
+      const bool known = std::find(rules.begin(), rules.end(), rule) != rules.end();
+      if (!rule.empty() && !known) rules.push_back(rule);
+    }
   }
   take_alerts(view, step, rules);
 }

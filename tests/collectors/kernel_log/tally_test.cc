@@ -52,18 +52,76 @@ TEST(Tally, CountsByKindAndByKey) {
 }
 
 // The frame buffer of a Raspberry Pi tries CMA first.
-TEST(Tally, ACmaRefusalAtBootIsCountedButNotRecent) {
-  for (const auto& [at, recent] :
-       {std::pair(milliseconds(125), 0U), std::pair(milliseconds(3000), 1U)}) {
+// Whenever it happened: a video codec is refused CMA at boot too.
+TEST(Tally, WhatNeedsNoAttentionIsCountedButNotRecent) {
+  const auto event_of = [](EventKind kind, std::initializer_list<const char*> fields) {
+    Event event(kind);
+    for (auto it = fields.begin(); it != fields.end(); it += 2) {
+      const std::string_view value = it[1];
+      if (value == "true") {
+        event.set_bool(it[0], true);
+      } else {
+        event.set_text(it[0], value);
+      }
+    }
+    return event;
+  };
+  const struct {
+    Event event;
+    std::uint64_t recent;
+  } kRows[] = {
+      {event_of(EventKind::kCmaAllocFailure, {}), 1},
+      {event_of(EventKind::kCmaAllocFailure, {"harmless", "true"}), 0},
+      {event_of(EventKind::kGpuMmuFault, {"harmless", "true"}), 0},
+      {event_of(EventKind::kGpuMmuFault, {"dev", "fb000000.gpu"}), 1},
+      {event_of(EventKind::kDmaAllocFailure, {"fallback", "true"}), 0},
+      {event_of(EventKind::kNvmap, {"function", "a", "reason", "shortage"}), 1},
+      {event_of(EventKind::kNvmap, {"function", "a", "reason", "permission"}), 0},
+      {event_of(EventKind::kNvmap, {"function", "a", "reason", "missing"}), 0},
+      {event_of(EventKind::kNvmap, {"function", "a", "reason", "misuse"}), 0},
+      {event_of(EventKind::kNvmap, {}), 0},
+      {event_of(EventKind::kProgramAllocFailure, {"library", "ggml"}), 1},
+      {event_of(EventKind::kProgramAllocFailure, {"library", "numpy"}), 0},
+      {event_of(EventKind::kSwapError, {"op", "swapon"}), 0},
+      {event_of(EventKind::kSwapError, {"op", "read"}), 1},
+      {event_of(EventKind::kStorageError, {"dev", "sr0", "error", "I/O error"}), 0},
+      {event_of(EventKind::kStorageError, {"dev", "sda", "error", "I/O error"}), 1},
+      {event_of(EventKind::kStorageError, {"dev", "nvme0", "error", "completion polled"}), 0},
+  };
+  for (const auto& row : kRows) {
+    const EventKind kind = row.event.kind();
     Tally tally;
-    tally.count(Event(EventKind::kCmaAllocFailure), at, false);
-    tally.count(Event(EventKind::kDmaAllocFailure), at, false);
-    EXPECT_EQ(tally.events(EventKind::kCmaAllocFailure, Origin::kSystem), 1U);
-    EXPECT_EQ(tally.recent(EventKind::kCmaAllocFailure, seconds(60)), recent);
-    EXPECT_EQ(tally.recent(EventKind::kDmaAllocFailure, seconds(60)), 1U);
+    tally.count(row.event, milliseconds(125), false);
+    EXPECT_EQ(tally.events(kind, Origin::kSystem), 1U);
+    EXPECT_EQ(tally.recent(kind, seconds(60)), row.recent) << &row - kRows;
+    EXPECT_EQ(tally.quiet(kind), 1 - row.recent) << &row - kRows;
     Tally restored;
     restored.restore(tally.save());
-    EXPECT_EQ(restored.recent(EventKind::kCmaAllocFailure, seconds(60)), recent);
+    EXPECT_EQ(restored.recent(kind, seconds(60)), row.recent) << &row - kRows;
+    EXPECT_EQ(restored.quiet(kind), 1 - row.recent) << &row - kRows;
+  }
+}
+
+TEST(Tally, MemoryErrorsAreCountedBySeverity) {
+  Tally tally;
+  for (const char* severity : {"CE", "UE", "recoverable", "Correctable", ""}) {
+    Event event(EventKind::kMemoryError);
+    if (*severity != '\0') event.set_text("severity", severity);
+    tally.count(event, seconds(1), false);
+  }
+  Event page(EventKind::kMemoryError);
+  page.set_text("outcome", "Recovered");
+  tally.count(page, seconds(1), false);
+  Tally restored;
+  restored.restore(tally.save());
+  for (const Tally* each : {&tally, &restored}) {
+    const auto recent = [&](ErrorSeverity severity) {
+      return each->recent(EventKind::kMemoryError, severity, seconds(60));
+    };
+    EXPECT_EQ(recent(ErrorSeverity::kCorrected), 2U);
+    EXPECT_EQ(recent(ErrorSeverity::kUncorrected), 3U);
+    EXPECT_EQ(recent(ErrorSeverity::kUnknown), 1U);
+    EXPECT_EQ(each->recent(EventKind::kGpuEccError, ErrorSeverity::kUnknown, seconds(60)), 0U);
   }
 }
 

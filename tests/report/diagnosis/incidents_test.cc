@@ -32,7 +32,7 @@ const std::map<std::string, std::vector<std::string>> kCauses{
     {"rtl8192ee-swiotlb-leak", {"swiotlb-exhausted"}},
     {"pi4-arm64-emmc2-swiotlb", {"swiotlb-full"}},
     {"pi4-sdhost-swiotlb-too-large", {"swiotlb-mapping-too-large"}},
-    {"pi5-nouveau-swiotlb-overflow", {"dma-mask-too-narrow"}},
+    {"pi5-nouveau-swiotlb-overflow", {"pi5-nouveau-mask", "dma-mask-too-narrow"}},
     {"pinephone-csi-cma", {"cma-refused", "dma-no-contiguous"}},
     {"nvidia-open-848-relative-ts", {"gpu-system-memory"}},
     {"nvidia-open-892-gsp-resume", {"gpu-firmware-memory"}},

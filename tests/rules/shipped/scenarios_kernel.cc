@@ -8,18 +8,32 @@ namespace jetmem {
 // from before, and a kind that has no rule.
 std::vector<Scenario> kernel_stories() {
   return {
+      // The first that was not corrected.
+      {.rule = "JetmemMemoryErrorUncorrected",
+       .fires = R"(
+    0s      kernel_recent_memory_errors{kind=memory_error,error=uncorrected} = 0  -> inactive
+    1m      kernel_recent_memory_errors{kind=memory_error,error=uncorrected} = 1  -> firing
+    10m45s                                       -> firing
+    11m     kernel_recent_memory_errors{kind=memory_error,error=uncorrected} = 0  -> inactive)",
+       .labels = "error=uncorrected kind=memory_error",
+       .quiet = R"(
+    0s      kernel_recent_memory_errors{kind=memory_error,error=uncorrected} = 0; kernel_recent_memory_errors{kind=memory_error,error=corrected} = 3  -> inactive
+    5m      kernel_recent_events{kind=memory_error} = 3  -> inactive
+    20m     kernel_recent_memory_errors{kind=memory_error,error=uncorrected} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      // A single corrected one is none.
       {.rule = "JetmemMemoryError",
        .fires = R"(
-    0s      kernel_recent_events{kind=memory_error} = 0  -> inactive
-    1m      kernel_recent_events{kind=memory_error} = 1  -> firing
+    0s      kernel_recent_memory_errors{kind=memory_error,error=corrected} = 1  -> inactive
+    1m      kernel_recent_memory_errors{kind=memory_error,error=corrected} = 10  -> firing
     10m45s                                       -> firing
-    11m     kernel_recent_events{kind=memory_error} = 0  -> inactive)",
-       .labels = "kind=memory_error",
+    11m     kernel_recent_memory_errors{kind=memory_error,error=corrected} = 9  -> inactive)",
+       .labels = "error=corrected kind=memory_error",
        .quiet = R"(
-    0s      kernel_recent_events{kind=memory_error} = 0; kernel_events_total{kind=memory_error,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=memory_error,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=gpu_mmu_fault} = 4  -> inactive
-    20m     kernel_recent_events{kind=memory_error} = gone  -> inactive
+    0s      kernel_recent_memory_errors{kind=memory_error,error=corrected} = 0; kernel_events_total{kind=memory_error,origin=system} = 30  -> inactive
+    5m      kernel_recent_memory_errors{kind=memory_error,error=corrected} = 9  -> inactive
+    20m     kernel_recent_memory_errors{kind=memory_error,error=corrected} = gone  -> inactive
     30m                                          -> inactive)"},
 
       {.rule = "JetmemBusError",
@@ -38,16 +52,15 @@ std::vector<Scenario> kernel_stories() {
 
       {.rule = "JetmemReservedMemoryFailed",
        .fires = R"(
-    0s      kernel_recent_events{kind=reserved_memory_failure} = 0  -> inactive
-    1m      kernel_recent_events{kind=reserved_memory_failure} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=reserved_memory_failure} = 0  -> inactive)",
-       .labels = "kind=reserved_memory_failure",
+    0s      kernel_events_total{kind=reserved_memory_failure,origin=system} = 0  -> inactive
+    1m      kernel_events_total{kind=reserved_memory_failure,origin=system} = 1  -> firing
+    2h                                           -> firing
+    3h      kernel_events_total{kind=reserved_memory_failure,origin=system} = 0  -> inactive)",
+       .labels = "kind=reserved_memory_failure origin=system",
        .quiet = R"(
-    0s      kernel_recent_events{kind=reserved_memory_failure} = 0; kernel_events_total{kind=reserved_memory_failure,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=reserved_memory_failure,origin=probe} = 2  -> inactive
+    0s      kernel_events_total{kind=reserved_memory_failure,origin=system} = 0; kernel_events_total{kind=cma_busy,origin=system} = 3  -> inactive
     10m     kernel_recent_events{kind=memory_clock} = 4  -> inactive
-    20m     kernel_recent_events{kind=reserved_memory_failure} = gone  -> inactive
+    20m     kernel_events_total{kind=reserved_memory_failure,origin=system} = gone  -> inactive
     30m                                          -> inactive)"},
 
       {.rule = "JetmemBounceBufferFull",
@@ -108,15 +121,15 @@ std::vector<Scenario> kernel_stories() {
 
       {.rule = "JetmemGpuHang",
        .fires = R"(
-    0s      kernel_recent_events{kind=gpu_hang} = 0  -> inactive
-    1m      kernel_recent_events{kind=gpu_hang} = 1  -> firing
+    0s      kernel_recent_events{kind=gpu_mmu_fault} = 0  -> inactive
+    1m      kernel_recent_events{kind=gpu_mmu_fault} = 1  -> firing
     10m45s                                       -> firing
-    11m     kernel_recent_events{kind=gpu_hang} = 0  -> inactive)",
-       .labels = "kind=gpu_hang",
+    11m     kernel_recent_events{kind=gpu_mmu_fault} = 0  -> inactive)",
+       .labels = "kind=gpu_mmu_fault",
        .quiet = R"(
     0s      kernel_recent_events{kind=gpu_hang} = 0; kernel_events_total{kind=gpu_hang,origin=system} = 3  -> inactive
     5m      kernel_events_total{kind=gpu_hang,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=gpu_mmu_fault} = 4  -> inactive
+    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
     20m     kernel_recent_events{kind=gpu_hang} = gone  -> inactive
     30m                                          -> inactive)"},
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/event/attention.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text/text.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool is_about_a_shortage(const Event& event) {
+  const std::string_view reason = event.text("reason");
+  if (is_one_of(reason, {"permission", "missing", "misuse"})) return false;
+  const auto number = event.number("errno");
+  if (number == 1 || number == 13) return false;
+  // "Memory Manager Not supported" and its like: nvmap could not be opened.
+  return event.kind() != EventKind::kNvmap || !reason.empty() || event.has("function") ||
+         event.has("errno") || event.has("dev") || event.has("error");
+}
+
+}  // namespace
+
+std::string_view error_severity_name(ErrorSeverity severity) {
+  constexpr std::array<std::string_view, 3> kNames{"unknown", "corrected", "uncorrected"};
+  return kNames[static_cast<std::size_t>(severity)];
+}
+
+ErrorSeverity error_severity(std::string_view severity) {
+  // APEI's "recoverable" is an error that was not corrected but need not stop the machine.
+  if (is_one_of(severity, {"UE", "UC", "Uncorrectable", "uncorrectable", "Uncorrected",
+                           "uncorrected", "recoverable", "unrecoverable", "fatal", "Fatal"})) {
+    return ErrorSeverity::kUncorrected;
+  }
+  if (is_one_of(severity, {"CE", "Correctable", "correctable", "Corrected", "corrected", "info"})) {
+    return ErrorSeverity::kCorrected;
+  }
+  return ErrorSeverity::kUnknown;
+}
+
+ErrorSeverity error_severity(std::string_view severity, std::string_view outcome) {
+  return outcome.empty() ? error_severity(severity) : ErrorSeverity::kUncorrected;
+}
+
+bool is_gpu_library(std::string_view library) {
+  return is_one_of(library, {"ggml", "ollama", "tensorrt", "argus", "libcamera", "mmal", "rknn",
+                             "hailo", "vulkan", "opengl"});
+}
+
+bool needs_attention(const Event& event) {
+  if (event.boolean("harmless").value_or(false) || event.boolean("fallback").value_or(false)) {
+    return false;
+  }
+  switch (event.kind()) {
+    case EventKind::kMemoryError:
+      // What follows from corrected errors, which are counted themselves.
+      return !event.has("soft_offline");
+    case EventKind::kNvmap:
+    case EventKind::kNvbufsurface:
+      return is_about_a_shortage(event);
+    case EventKind::kProgramAllocFailure:
+      return is_gpu_library(event.text("library"));
+    case EventKind::kSwapError:
+      return event.text("op") != "swapon";
+    case EventKind::kStorageError: {
+      if (contains(event.text("error"), "polled")) return false;
+      for (const std::string_view prefix : {"sr", "fd", "loop"}) {
+        const std::string_view dev = event.text("dev");
+        const bool named = dev.substr(0, prefix.size()) == prefix && dev.size() > prefix.size();
+        if (named && is_digit(dev[prefix.size()])) return false;
+      }
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which events need somebody's attention: what is harmless, or no trouble of its kind, must not
+// raise an alert.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "collectors/kernel_log/event/event.h"
+
+namespace jetmem::kernel_log {
+
+// Of an error of memory: as EDAC, APEI, Tegra's RAS and GPU drivers name it.
+enum class ErrorSeverity : std::uint8_t { kUnknown, kCorrected, kUncorrected };
+std::string_view error_severity_name(ErrorSeverity severity);
+inline constexpr std::size_t kErrorSeverities = 3;
+ErrorSeverity error_severity(std::string_view severity);
+// Of a memory error. The kernel tries to take a page out of use, and has an outcome, after an error
+// that was not corrected.
+ErrorSeverity error_severity(std::string_view severity, std::string_view outcome);
+
+// Libraries whose refused memory is the GPU's, or a multimedia buffer.
+bool is_gpu_library(std::string_view library);
+
+// False: it is counted, but jetmem_kernel_recent_events, on which alerts fire, omits it.
+//  - it is harmless, or the driver or program goes on with other memory;
+//  - of nvmap: the program may not open it, or used a buffer wrongly; nothing was refused;
+//  - of a program: the memory is the CPU's;
+//  - a page that is taken out of use because of corrected errors;
+//  - swap that was not turned on; a medium or image that cannot be read, a lost interrupt.
+bool needs_attention(const Event& event);
+
+}  // namespace jetmem::kernel_log
