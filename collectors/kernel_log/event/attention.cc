@@ -67,7 +67,7 @@ bool needs_attention(const Event& event) {
     case EventKind::kSwapError:
       return event.text("op") != "swapon";
     case EventKind::kStorageError: {
-      if (contains(event.text("error"), "polled")) return false;
+      if (event.text("error") == "completion polled") return false;
       for (const std::string_view prefix : {"sr", "fd", "loop"}) {
         const std::string_view dev = event.text("dev");
         const bool named = dev.substr(0, prefix.size()) == prefix && dev.size() > prefix.size();

@@ -118,7 +118,8 @@ TEST(Decode, CausesComeLast) {
   EXPECT_THAT(text.out, HasSubstr("Runbook: swiotlb-full"));
   EXPECT_EQ(objects(decode({log, "--json"}).out).size(), 2U);
   const std::vector<json> all = objects(decode({log, "--json", "--causes"}).out);
-  ASSERT_EQ(all.size(), 3U);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[3]["cause_id"], "sdhost-swiotlb-segment") << "a known issue follows";
   EXPECT_EQ(all[2]["cause_id"], "swiotlb-mapping-too-large");
   EXPECT_EQ(all[2]["device"], "fe007000.dma-controller");
   EXPECT_EQ(all[2]["harm"], "warning");

@@ -73,7 +73,7 @@ Piece controller(std::string_view text, Event& event) {
       std::pair{std::string_view("waiting for hardware"), std::string_view("timeout")},
       std::pair{std::string_view("timeout, abort"), std::string_view("timeout")},
       std::pair{std::string_view("timeout, reset"), std::string_view("timeout")},
-      std::pair{std::string_view("completion polled"), std::string_view("timeout")},
+      std::pair{std::string_view("completion polled"), std::string_view("completion polled")},
       std::pair{std::string_view("controller is down"), std::string_view("controller is down")},
       std::pair{std::string_view("error -110 sending"), std::string_view("timeout")},
       std::pair{std::string_view("error -110 requesting"), std::string_view("timeout")},
@@ -81,8 +81,6 @@ Piece controller(std::string_view text, Event& event) {
   for (const auto& [words, error] : kErrors) {
     if (!contains(line.text, words)) continue;
     event_of(line.dev, error, event);
-    // The drive had finished: its interrupt was lost, and no data.
-    if (words == "completion polled") event.set_bool("polled", true);
     return {.role = Role::kWhole};
   }
   return {};
@@ -99,7 +97,8 @@ void describe_storage(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kStorageError) return;
   out += "the storage device";
   add_name(out, event, "dev", " ");
-  if (event.boolean("polled").value_or(false)) {
+  // The drive had finished: its interrupt was lost, and no data.
+  if (event.text("error") == "completion polled") {
     out += " finished a command without its interrupt";
     return;
   }

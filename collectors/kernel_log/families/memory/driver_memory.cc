@@ -395,6 +395,8 @@ Piece by_words(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
   if (!line.has_head || line.text.empty() || quotes(line)) return {};
   if (is_program_error(line)) return {};
+  // The whole lines of CMA have a family of their own; the others are cut.
+  if (line.dev.empty() && line.driver == "cma") return {};
   const Words words(line.text);
   if (is_socket_limit(line, words) || counts_entries(line, words)) return {};
   if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, words, event);
