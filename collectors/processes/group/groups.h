@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -20,6 +21,7 @@
 #include "base/result.h"
 #include "base/root/gatherer.h"
 #include "base/root/snapshot.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -32,6 +34,11 @@ struct ProcessKey {
 
   // NOLINTNEXTLINE(modernize-use-nullptr): to clang-tidy 14 its 0 is a pointer
   auto operator<=>(const ProcessKey&) const = default;
+  void clear() {
+    command.clear();
+    unit.clear();
+    container.clear();
+  }
 };
 
 struct Processes {
@@ -47,6 +54,7 @@ struct Processes {
   struct Process {
     std::uint32_t pid = 0;
     std::uint32_t group = 0;  // its index
+    std::uint64_t shared_pages = 0;
     bool operator==(const Process&) const = default;
   };
   std::vector<Group> groups;       // by key
@@ -57,6 +65,23 @@ struct Processes {
   std::uint64_t left_out = 0;   // beyond the bounds
   std::uint64_t malformed = 0;  // could not be understood
   bool hidden = false;          // not even process 1 is to be seen: hidepid
+
+  // A group that is among the largest and has no series yet. Bytes; those that are unknown of all
+  // groups are absent.
+  struct Newcomer {
+    ProcessKey key;
+    std::optional<std::uint64_t> processes;
+    std::optional<std::uint64_t> resident;
+    std::optional<std::uint64_t> shared;
+    std::optional<std::uint64_t> gpu;
+    std::optional<std::uint64_t> dmabuf;
+    std::optional<std::uint64_t> mapped;
+
+    void clear() { reset_keeping(*this, &Newcomer::key); }
+    bool operator==(const Newcomer&) const = default;
+  };
+  // The largest first; as `shown`.
+  const std::vector<Newcomer>* newcomers = nullptr;
 
   // Which of them have series, with all that they hold: a view of the source's own, as of when it
   // last wrote them; null: there is none.
