@@ -98,7 +98,7 @@ class Collector {
       ++out_.malformed;
       return;
     }
-    if (statm.resident == 0) return;
+    if (statm.size == 0) return;
     const auto at = static_cast<std::uint32_t>(out_.rows.size());
     if (out_.keys.size() == at) out_.keys.emplace_back();
     ProcessKey& key = out_.keys[at];
@@ -172,7 +172,7 @@ bool parse_statm(std::string_view text, Statm& out) {
     number = *one;
   }
   if (!text.empty()) return false;
-  out = {numbers[1], numbers[2]};
+  out = {numbers[0], numbers[1], numbers[2]};
   return true;
 }
 
@@ -212,7 +212,7 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
     Statm pages;
     const bool understood = statm.ok() && parse_statm(statm.text, pages);
     // Without memory of its own: a kernel thread, or what ended. Then nothing more is asked of it.
-    if (!statm.ok() || (understood && pages.resident == 0)) {
+    if (!statm.ok() || (understood && pages.size == 0)) {
       if (is_denied(statm.error)) ++denied;
       files.forget();
       continue;

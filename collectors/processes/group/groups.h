@@ -2,8 +2,8 @@
 // All processes of the machine, put together by what they are.
 //
 //   /proc/<pid>/statm   "size resident shared text lib data dirty", in pages (fs/proc/array.c).
-//                       resident 0 is a kernel thread or a process that has ended: gather leaves it
-//                       out. shared is the part of resident that files and shared memory back.
+//                       size 0 is a kernel thread or a process that has ended: gather leaves it
+//                       out. resident 0 may also be one that is swapped out. shared is the part of resident that files and shared memory back.
 //   /proc/<pid>/comm    the name and a newline; any bytes
 //   /proc/<pid>/cgroup  the control group: collectors/processes/group/cgroup.h
 //
@@ -104,6 +104,7 @@ struct Processes {
 };
 
 struct Statm {
+  std::uint64_t size = 0;
   std::uint64_t resident = 0;
   std::uint64_t shared = 0;
 };
