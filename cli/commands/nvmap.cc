@@ -99,12 +99,13 @@ std::string clientless_text(const Nvmap& nvmap, const Others& others) {
   for (const Nvmap::Heap& heap : nvmap.heaps) orphans += heap.orphan_bytes.value_or(0);
   if (orphans == 0) return {};
   std::string out = "\nwithout a client: " + bytes_text(orphans);
-  if (!others.held) {
-    return out + "; whether processes have it open or mapped is not known: " + others.why_not +
-           "\n";
-  }
   if (!others.clientless.empty()) {
     out += "\n  held by descriptors or mappings of " + holders_text(others.clientless);
+  }
+  if (!others.held) {
+    return out +
+           "\n  whether processes have the rest open or mapped is not known: " + others.why_not +
+           "\n";
   }
   const std::uint64_t rest = orphans - std::min(orphans, *others.held);
   if (rest > 0) out += "\n  orphaned, no process holds it alone: " + bytes_text(rest);

@@ -98,10 +98,6 @@ std::string clientless_text(const TopAnswer& answer, const ScreenStyle& style) {
   const auto& all = answer.clientless;
   if (all.bytes.value_or(0) <= 0) return {};
   std::string out = "No client of nvmap has " + bytes_text(*all.bytes) + ". ";
-  if (!all.orphaned) {
-    return paragraph(style, out + "Whether processes have it open or mapped is not known: " +
-                                absence_reason(answer.absent, "nvmap_clientless.held_bytes"));
-  }
   if (!all.holders.empty()) {
     std::string holders;
     for (const auto& holder : all.holders) {
@@ -109,7 +105,10 @@ std::string clientless_text(const TopAnswer& answer, const ScreenStyle& style) {
     }
     out += "Held by descriptors or mappings: " + holders + ". ";
   }
-  if (*all.orphaned > 0) {
+  if (!all.orphaned) {
+    out += "Whether processes have the rest open or mapped is not known: " +
+           absence_reason(answer.absent, "nvmap_clientless.held_bytes");
+  } else if (*all.orphaned > 0) {
     out += "Orphaned: " + bytes_text(*all.orphaned) + ", which no process holds alone.";
   }
   return paragraph(style, out);

@@ -224,7 +224,8 @@ void take_holders(Dmabuf& out) {
   add("unreadable", held.unreadable);
   add("size_unknown", held.unsized);
   add("malformed", held.malformed);
-  add("mappings_unknown", held.mappings_missed);
+  const bool not_looked_at = !out.bufinfo.of_nvmap.empty() && held.mappings == 0;
+  add("mappings_unknown", held.mappings_missed + (not_looked_at ? 1 : 0));
 }
 
 }  // namespace
@@ -280,11 +281,8 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   }
   int sysfs_error = 0;
   if (!bufinfo.ok() || failure) sysfs_error = take_sysfs(snapshot, out);
-  const bool has_rows = bufinfo.ok() && !failure;
-  parse_dmabuf_holders(snapshot,
-                       has_rows ? std::span<const NvmapBuffer>(out.bufinfo.of_nvmap)
-                                : std::span<const NvmapBuffer>(),
-                       out.held);
+  if (!bufinfo.ok() || failure) out.bufinfo.of_nvmap.clear();
+  parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, out.held);
   take_holders(out);
   out.holders = out.held.holders;
   if (bufinfo.ok() && !failure) return {};
@@ -333,7 +331,8 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     std::uint64_t beyond = 0;
     std::uint64_t clientless = 0;
   };
-  const bool knows_clients = reading_.held.mappings_known();
+  // All references seen to be descriptors: mappings not looked at can be none of them.
+  const bool knows_clients = !reading_.bufinfo.of_nvmap.empty();
   const auto put = [&](const Sums& sums, std::string_view name) {
     out.put(metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
     if (sums.beyond > 0) {

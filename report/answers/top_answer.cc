@@ -196,10 +196,11 @@ TopAnswer::Clientless clientless_of(const SampleSet& samples, std::size_t limit)
   TopAnswer::Clientless out;
   out.bytes = samples.sum("jetmem_nvmap_orphan_bytes");
   out.held = samples.value("jetmem_dmabuf_clientless_bytes");
-  if (!out.bytes || !out.held) return out;
-  // nvmap and DMA-BUFs are read one after the other.
-  out.held = std::min(*out.held, *out.bytes);
-  out.orphaned = *out.bytes - *out.held;
+  if (out.bytes && out.held) {
+    // nvmap and DMA-BUFs are read one after the other.
+    out.held = std::min(*out.held, *out.bytes);
+    out.orphaned = *out.bytes - *out.held;
+  }
   for (const Sample& holder : samples.family("jetmem_dmabuf_holder_clientless_bytes")) {
     if (holder.value <= 0) continue;
     out.holders.push_back({std::string(holder.label("command")), holder.value});

@@ -171,25 +171,21 @@ const heldBy = (holders) =>
 function clientless({nvmap_clientless: all = {}, absent = {}}) {
   if (!(all.bytes > 0)) return null;
   const parts = [`No client of nvmap has ${bytes(all.bytes)}`];
+  if ((all.holders ?? []).length > 0)
+    parts.push(`held by descriptors or mappings: ${heldBy(all.holders)}`);
   if (!isKnown(all.held_bytes)) {
-    parts.push(
-      `whether processes have it open or mapped is not known: ${why(absent, 'nvmap_clientless.held_bytes')}`,
-    );
-  } else {
-    if ((all.holders ?? []).length > 0)
-      parts.push(`held by descriptors or mappings: ${heldBy(all.holders)}`);
-    if (all.orphaned_bytes > 0)
-      parts.push(`orphaned, no process holds it alone: ${bytes(all.orphaned_bytes)}`);
+    const reason = why(absent, 'nvmap_clientless.held_bytes');
+    parts.push(`whether processes have the rest open or mapped is not known: ${reason}`);
+  } else if (all.orphaned_bytes > 0) {
+    parts.push(`orphaned, no process holds it alone: ${bytes(all.orphaned_bytes)}`);
   }
   return el('p', {class: 'quiet'}, `${parts.join('; ')}.`);
 }
 
-const ended = ({process, holder, bytes: size}) =>
-  el(
-    'p',
-    {class: 'quiet'},
-    `${short(process)} has ended; ${holder ? short(holder) : 'a process that inherited it'} holds its ${bytes(size)}.`,
-  );
+function ended({process, holder, bytes: size}) {
+  const who = holder ? short(holder) : 'a process that inherited /dev/nvmap';
+  return el('p', {class: 'quiet'}, `${short(process)} has ended; ${who} holds its ${bytes(size)}.`);
+}
 
 function ofBuffers({dmabuf: all = {}, absent = {}}) {
   if (!isKnown(all.bytes) && !isKnown(all.held_bytes)) {

@@ -61,7 +61,7 @@ void examine_clientless(const DeviceView& view, Step& step) {
             printable(holder.process, 64) + " " + bytes(holder.bytes);
   }
   if (!all.orphaned) {
-    text += "; whether processes have them open is not known";
+    text += "; whether processes have the rest open or mapped is not known";
   } else if (*all.orphaned > 0) {
     text += "; orphaned, no process holds them alone: " + bytes(*all.orphaned);
   }
