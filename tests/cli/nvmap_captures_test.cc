@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's own nvmap, captured while a client allocated, shared, orphaned and leaked what its
-// script says: each object against what jetmem makes of it. The trees lie beside the corpus and are
-// not ours to ship: without them the test is skipped. tests/collectors has the same formats as
-// text.
+// script says: each object against what jetmem makes of it. One tree is a fixture; the others lie
+// beside the corpus, and without them their tests are skipped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,14 +41,14 @@ std::optional<std::string> captures() {
   return location;
 }
 
-class NvmapCaptures : public testing::Test {
+constexpr const char* kFixture = "nvmap-clients";
+
+class NvmapClients : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!captures()) {
-      GTEST_SKIP() << "SKIPPED: no vm/l4t/capture.tar.zst beside what JETMEM_CORPUS names";
-    }
+  static std::string tree(const std::string& name) {
+    if (name == kFixture) return std::string(JETMEM_FIXTURES) + "/" + name;
+    return *captures() + "/" + name;
   }
-  static std::string tree(const std::string& name) { return *captures() + "/" + name; }
   static std::string text_of(const std::string& name, const std::string& command,
                              const std::string& option = {}) {
     std::vector<std::string> arguments{command, "--root", tree(name)};
@@ -76,6 +75,15 @@ class NvmapCaptures : public testing::Test {
   }
 };
 
+class NvmapCaptures : public NvmapClients {
+ protected:
+  void SetUp() override {
+    if (!captures()) {
+      GTEST_SKIP() << "SKIPPED: no vm/l4t/capture.tar.zst beside what JETMEM_CORPUS names";
+    }
+  }
+};
+
 struct Held {
   const char* command;
   double gpu;
@@ -99,8 +107,8 @@ void expect_groups(const json& top, const std::vector<Held>& all) {
   }
 }
 
-TEST_F(NvmapCaptures, EachObjectOfTheClientIsWhereItBelongs) {
-  const json top = json_of("main", "top");
+TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
+  const json top = json_of(kFixture, "top");
   constexpr double kThird = 10489856 / 3.0;
   expect_groups(top, {
                          {"nvargus-daemon", 24 * kMib + 4 * kKib + 72 * kKib +  // iovmm
@@ -122,10 +130,14 @@ TEST_F(NvmapCaptures, EachObjectOfTheClientIsWhereItBelongs) {
                      });
   // Mapped buffers count once.
   for (const json& group : top["groups"]) {
-    if (group["command"] == "llama-server") EXPECT_LT(group["total_bytes"], 41 * kMib);
-    if (group["command"] == "mapper") EXPECT_LT(group["total_bytes"], 8 * kMib);
+    if (group["command"] == "llama-server") {
+      EXPECT_LT(group["total_bytes"], 41 * kMib);
+    }
+    if (group["command"] == "mapper") {
+      EXPECT_LT(group["total_bytes"], 8 * kMib);
+    }
   }
-  const json nvmap = json_of("main", "nvmap");
+  const json nvmap = json_of(kFixture, "nvmap");
   EXPECT_EQ(nvmap["total_bytes"], 183504 * kKib);
   std::map<std::string, double> clients;
   for (const json& client : nvmap["clients"]) {
@@ -142,8 +154,8 @@ TEST_F(NvmapCaptures, EachObjectOfTheClientIsWhereItBelongs) {
   EXPECT_EQ(nvmap["ended_held_by"][0]["process"], "worker");
 }
 
-TEST_F(NvmapCaptures, WhatHasNoClientHasItsHolders) {
-  const json nvmap = json_of("main", "nvmap");
+TEST_F(NvmapClients, WhatHasNoClientHasItsHolders) {
+  const json nvmap = json_of(kFixture, "nvmap");
   std::map<std::string, double> holders;
   for (const json& holder : nvmap["clientless_holders"]) {
     holders[holder["process"]] = holder["bytes"].get<double>();
@@ -152,26 +164,26 @@ TEST_F(NvmapCaptures, WhatHasNoClientHasItsHolders) {
       {"fdholder", 6 * kMib}, {"cofdholder", 2 * kMib}, {"mapper", 7 * kMib}, {"part", 8 * kMib}};
   EXPECT_EQ(holders, expected);
   EXPECT_EQ(nvmap["clientless_held_bytes"], 23 * kMib);
-  const json top = json_of("main", "top")["nvmap_clientless"];
+  const json top = json_of(kFixture, "top")["nvmap_clientless"];
   EXPECT_EQ(top["bytes"], 23 * kMib);
   EXPECT_EQ(top["orphaned_bytes"], 0);
   for (const char* command : {"nvmap", "top", "doctor"}) {
     const std::string text =
-        text_of("main", command, command == std::string("doctor") ? "--all" : "");
+        text_of(kFixture, command, command == std::string("doctor") ? "--all" : "");
     EXPECT_THAT(text, Not(HasSubstr("no process holds"))) << command;
     EXPECT_THAT(text, HasSubstr("mapper")) << command;
     EXPECT_THAT(text, Not(HasSubstr("malformed"))) << command;
   }
 }
 
-TEST_F(NvmapCaptures, PartsNeverExceedTheWholeUnsaid) {
-  const json memory = json_of("main", "map")["memory"];
+TEST_F(NvmapClients, PartsNeverExceedTheWholeUnsaid) {
+  const json memory = json_of(kFixture, "map")["memory"];
   EXPECT_EQ(memory["unaccounted_bytes"], 0);
   // 16 MiB given to nvmap and 8 MiB of a part are counted twice, less what nothing counts.
   EXPECT_GT(memory["overlap_bytes"], 0);
   EXPECT_LT(memory["overlap_bytes"], 24 * kMib);
-  EXPECT_THAT(text_of("main", "map"), HasSubstr("counted twice"));
-  const json dmabuf = json_of("main", "top")["dmabuf"];
+  EXPECT_THAT(text_of(kFixture, "map"), HasSubstr("counted twice"));
+  const json dmabuf = json_of(kFixture, "top")["dmabuf"];
   EXPECT_EQ(dmabuf["of_nvmap_bytes"], 302174208) << "100 MiB without memory, duplicates, a part";
   EXPECT_EQ(dmabuf["allocated_by_nvmap_bytes"], 183504 * kKib);
 }
@@ -243,7 +255,9 @@ TEST_P(NvmapCapture, EveryTreeIsReadToItsEnd) {
   for (const char* source : {"nvmap", "dmabuf", "processes"}) {
     const auto absent = metrics.find(
         std::string("jetmem_source_absent_values{reason=\"malformed\",source=\"") + source + "\"}");
-    if (absent != metrics.end()) EXPECT_EQ(absent->second, 0) << source;
+    if (absent != metrics.end()) {
+      EXPECT_EQ(absent->second, 0) << source;
+    }
   }
   const json top = json_of(name, "top");
   EXPECT_GE(top["memory"].value("unaccounted_bytes", 0.0), 0);
