@@ -2,7 +2,7 @@
 // DMA-BUF: the buffers that cameras, codecs, display and GPU hand to each other, and to programs.
 // How many there are, who made them, which devices have them mapped, which processes hold them.
 // Asked of jetmem-reader; about 10 us for each process of the machine, and what bufinfo takes;
-// where nvmap made buffers, about 30 us more for each process, whose mappings are listed.
+// where nvmap made buffers, about 50 us more for each process, whose mappings are listed.
 //
 // Three places, each optional:
 //   /sys/kernel/debug/dma_buf/bufinfo  all buffers, exporters, devices (bufinfo.h). Root's.

@@ -72,7 +72,8 @@ std::span<const Descriptor> MemoryHealth::metrics() const { return kMemoryHealth
 void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
   const auto* meminfo = context.readings.get<Meminfo>();
   if (meminfo == nullptr) {
-    context.absent.add("meminfo_unknown", kMemoryHealthMetrics.size());
+    const bool has_nvmap = context.readings.get<Nvmap>() != nullptr;
+    context.absent.add("meminfo_unknown", kMemoryHealthMetrics.size() - (has_nvmap ? 0 : 1));
     return;
   }
   const auto total = meminfo->find("MemTotal");
