@@ -248,12 +248,12 @@ TEST(Doctor, ReleasesWithAKnownDefectAreNamed) {
 }
 
 TEST(Doctor, WhatNvmapDoesBeyondTheAllocatableDependsOnTheRelease) {
-  for (const auto& [l4t, text] : {std::pair("36.4.7", "36.4.7 refuses larger requests"),
-                                  std::pair("35.6.3", "35.6.3 refuses larger requests"),
-                                  std::pair("36.2.0", "36.2.0 grants larger requests"),
-                                  std::pair("36.4.4", "36.4.4 grants larger requests"),
-                                  std::pair("36.5.0", "is not known"),
-                                  std::pair("", "is not known")}) {
+  for (const auto& [l4t, text] :
+       {std::pair("36.4.7", "36.4.7 refuses larger requests"),
+        std::pair("35.6.3", "35.6.3 refuses larger requests"),
+        std::pair("36.2.0", "36.2.0 grants larger requests"),
+        std::pair("36.4.4", "36.4.4 grants larger requests"), std::pair("36.5.0", "is not known"),
+        std::pair("", "is not known")}) {
     const DoctorAnswer answer =
         examine(healthy_device({{kThisDevice, NAN},
                                 {"jetmem_nvmap_allocatable_bytes", kGiB},
