@@ -63,6 +63,40 @@ FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_
   return out_[out_.size() - 2];
 }
 
+FileText Gatherer::read_lines_with(std::string_view path, std::string_view word, std::size_t most) {
+  out_.begin(path);
+  const std::size_t begin = out_.buffer().size();
+  int error = 0;
+  const UniqueFd fd = root_.open_file(path, error);
+  std::string text;  // from the beginning of a line
+  std::array<char, kChunk> chunk;
+  const auto keep = [&](std::string_view line) {
+    if (line.find(word) == std::string_view::npos) return;
+    if (out_.buffer().size() - begin + line.size() > most) {
+      error = FileText::kTooLarge;
+    } else {
+      out_.buffer().append(line);
+    }
+  };
+  while (error == 0) {
+    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) error = errno;
+    if (n <= 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(n));
+    std::size_t done = 0;
+    for (std::size_t end = 0; (end = text.find('\n', done)) != std::string::npos; done = end + 1) {
+      keep(std::string_view(text).substr(done, end + 1 - done));
+    }
+    text.erase(0, done);
+    if (text.size() > most) error = FileText::kTooLarge;
+  }
+  keep(text);
+  if (error != 0) out_.buffer().truncate(begin);
+  out_.end(error);
+  return out_[out_.size() - 1];
+}
+
 std::string Gatherer::end_of(std::string_view path) { return "jetmem:end of " + std::string(path); }
 
 void Gatherer::note(std::string_view name, std::uint64_t number) {

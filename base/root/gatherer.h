@@ -42,6 +42,9 @@ class Gatherer {
   // from the beginning of a line. What lies between goes by without being kept.
   FileText read_ends(std::string_view path, std::size_t head, std::size_t tail);
   static std::string end_of(std::string_view path);
+  // As read(), of a file of any size: only its lines that have `word` in them.
+  // FileText::kTooLarge when those, or one line, are more than `most` bytes.
+  FileText read_lines_with(std::string_view path, std::string_view word, std::size_t most);
 
   // Takes back the record made last: it was looked at and is none of ours.
   void forget() { out_.drop_last(); }

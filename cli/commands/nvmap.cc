@@ -14,7 +14,9 @@
 #include "cli/draw/table.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "collectors/dmabuf/source.h"
 #include "collectors/jetson/nvmap/source.h"
+#include "collectors/processes/heirs.h"
 #include "report/json/fields.h"
 
 namespace jetmem {
@@ -30,21 +32,46 @@ static void describe(json::Fields& v, Nvmap::Heap& heap) {
   v("free_bytes", heap.free);
 }
 
-static void describe(json::Fields& v, Nvmap::Client& client) {
-  v.output("heap", printable(client.heap, 64));
-  v.output("process", printable(client.name, 64));
-  v.output("pid", std::uint64_t{client.pid});
-  v("bytes", client.bytes);
+namespace {
+
+// Who holds what nvmap charges to nobody, or to a process that has ended.
+struct Others {
+  struct Holder {
+    std::uint32_t pid = 0;
+    std::string process;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Holder> clientless;  // the largest first
+  // What the holders have of the orphans, each buffer once; absent: not known.
+  std::optional<std::uint64_t> held;
+  std::string why_not;        // why that is not known
+  std::vector<bool> ended;    // of the clients, one by one
+  std::vector<Holder> heirs;  // of those that have ended
+};
+
+void describe(json::Fields& v, Others::Holder& holder) {
+  v.output("process", printable(holder.process, 64));
+  v.output("pid", std::uint64_t{holder.pid});
+  if (holder.bytes > 0) v("bytes", holder.bytes);
 }
 
-static void describe(json::Fields& v, Nvmap& nvmap) {
+void describe(json::Fields& v, Nvmap& nvmap, Others& others) {
   v("heaps", nvmap.heaps);
-  v("clients", nvmap.clients);
+  std::size_t at = 0;
+  v.list("clients", nvmap.clients, [&](json::Fields& w, Nvmap::Client& client) {
+    w.output("heap", printable(client.heap, 64));
+    w.output("process", printable(client.name, 64));
+    w.output("pid", std::uint64_t{client.pid});
+    w("bytes", client.bytes);
+    bool ended = others.ended[at++];
+    w.unless_false("ended", ended);
+  });
+  v("clientless_holders", others.clientless);
+  v("clientless_held_bytes", others.held);
+  v("ended_held_by", others.heirs);
   v("total_bytes", nvmap.total_bytes);
   v("allocatable_bytes", nvmap.allocatable_bytes);
 }
-
-namespace {
 
 struct Options : Target {
   bool maps = false;
@@ -57,7 +84,35 @@ std::string size_or_dash(const Number& bytes) { return bytes ? bytes_text(*bytes
 
 std::string number_or_dash(const Number& number) { return number ? std::to_string(*number) : "-"; }
 
-std::string nvmap_text(const Nvmap& nvmap) {
+std::string holders_text(const std::vector<Others::Holder>& holders) {
+  std::string out;
+  for (const Others::Holder& holder : holders) {
+    out += (out.empty() ? "" : ", ") + printable(holder.process, 64) + " (PID " +
+           std::to_string(holder.pid) + ")";
+    if (holder.bytes > 0) out += " " + bytes_text(holder.bytes);
+  }
+  return out;
+}
+
+std::string clientless_text(const Nvmap& nvmap, const Others& others) {
+  std::uint64_t orphans = 0;
+  for (const Nvmap::Heap& heap : nvmap.heaps) orphans += heap.orphan_bytes.value_or(0);
+  if (orphans == 0) return {};
+  std::string out = "\nwithout a client: " + bytes_text(orphans);
+  if (!others.clientless.empty()) {
+    out += "\n  held by descriptors or mappings of " + holders_text(others.clientless);
+  }
+  if (!others.held) {
+    return out +
+           "\n  whether processes have the rest open or mapped is not known: " + others.why_not +
+           "\n";
+  }
+  const std::uint64_t rest = orphans - std::min(orphans, *others.held);
+  if (rest > 0) out += "\n  orphaned, no process holds it alone: " + bytes_text(rest);
+  return out + "\n";
+}
+
+std::string nvmap_text(const Nvmap& nvmap, const Others& others) {
   constexpr auto kRight = Table::Align::kRight;
   Table heaps{{"HEAP"},
               {"BYTES", kRight},
@@ -76,18 +131,25 @@ std::string nvmap_text(const Nvmap& nvmap) {
                bytes_text(rest), number_or_dash(heap.orphan_handles),
                size_or_dash(heap.orphan_bytes), size_or_dash(heap.size), size_or_dash(heap.free)});
   }
-  Table clients{{"BYTES", kRight}, {"PID", kRight}, {"HEAP"}, {"PROCESS"}};
-  for (const Nvmap::Client& client : nvmap.clients) {
+  Table clients{{"BYTES", kRight}, {"PID", kRight}, {"HEAP"}, {"PROCESS"}, {""}};
+  for (std::size_t i = 0; i < nvmap.clients.size(); ++i) {
+    const Nvmap::Client& client = nvmap.clients[i];
+    std::string state;
+    if (others.ended[i]) {
+      state = others.heirs.empty() ? "ended" : "ended, held by " + holders_text(others.heirs);
+    }
     clients.row({bytes_text(client.bytes), std::to_string(client.pid), printable(client.heap, 64),
-                 printable(client.name, 64)});
+                 printable(client.name, 64), state});
   }
   std::string out = heaps.text(terminal_width()) + "\n" + clients.text(terminal_width());
   if (nvmap.clients.empty()) out += "no client holds memory\n";
+  out += clientless_text(nvmap, others);
   if (nvmap.total_bytes) {
-    out += "\nall heaps, as counted by nvmap: " + bytes_text(*nvmap.total_bytes) + "\n";
+    out += "\nall heaps together: " + bytes_text(*nvmap.total_bytes) + "\n";
   }
   if (nvmap.allocatable_bytes) {
-    out += "still allocatable: " + bytes_text(*nvmap.allocatable_bytes) + "\n";
+    out += "reported as allocatable: " + bytes_text(*nvmap.allocatable_bytes) +
+           " (what this release does above it: jetmem doctor --all)\n";
   }
   return out;
 }
@@ -151,11 +213,44 @@ class Maps {
   Snapshot snapshot_;
 };
 
+Others others_of(const Nvmap& nvmap, const Readings& readings) {
+  Others out;
+  const auto* dmabuf = readings.get<Dmabuf>();
+  const auto* processes = readings.get<Processes>();
+  for (const Nvmap::Client& client : nvmap.clients) {
+    out.ended.push_back(client.pid != 0 && processes != nullptr &&
+                        has_ended(*processes, client.pid));
+  }
+  if (dmabuf == nullptr) {
+    out.why_not = "DMA-BUFs could not be read";
+    return out;
+  }
+  if (std::find(out.ended.begin(), out.ended.end(), true) != out.ended.end()) {
+    each_heir(nvmap, *dmabuf, [&](const NvmapOpener& opener) {
+      out.heirs.push_back({opener.pid, opener.name, 0});
+    });
+  }
+  for (const Dmabuf::Holder& holder : dmabuf->holders) {
+    if (holder.clientless_bytes == 0) continue;
+    out.clientless.push_back({holder.pid, holder.name, holder.clientless_bytes});
+  }
+  std::stable_sort(out.clientless.begin(), out.clientless.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  if (dmabuf->held.mappings_known()) {
+    out.held = dmabuf->held.clientless_bytes;
+  } else {
+    out.why_not = "descriptors or mappings of processes could not be examined";
+  }
+  return out;
+}
+
 int run_nvmap(const Options& options) {
-  auto shot = LocalSnapshot::read(options.root, {"nvmap"});
+  auto shot = LocalSnapshot::read(options.root, {"nvmap", "dmabuf", "processes"});
   if (!shot) return failed("nvmap", shot.error());
   const Sampler& sampler = (*shot)->sampler();
-  const std::size_t source = (*shot)->chosen().front();
+  const auto is_nvmap = [&](std::size_t i) { return sampler.info(i).name == "nvmap"; };
+  const auto& chosen = (*shot)->chosen();
+  const std::size_t source = *std::find_if(chosen.begin(), chosen.end(), is_nvmap);
   const Nvmap* const found = sampler.readings().get<Nvmap>();
   if (found == nullptr) {
     const SourceStatus& status = sampler.status(source);
@@ -170,6 +265,7 @@ int run_nvmap(const Options& options) {
   Nvmap nvmap = *found;
   std::stable_sort(nvmap.clients.begin(), nvmap.clients.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  Others others = others_of(nvmap, sampler.readings());
   for (const AbsentValues::Count& count : sampler.absent(source).counts()) {
     if (count.count == 0) continue;
     warn("nvmap", "omitted: " + std::to_string(count.count) + " " + std::string(count.reason));
@@ -185,11 +281,11 @@ int run_nvmap(const Options& options) {
   }
   if (options.json) {
     put(json::write_document(2, [&](json::Fields& v) {
-      describe(v, nvmap);
+      describe(v, nvmap, others);
       if (options.maps) maps.describe(v);
     }));
   } else {
-    put(nvmap_text(nvmap));
+    put(nvmap_text(nvmap, others));
     if (options.maps) maps.print_text();
   }
   return kExitOk;
@@ -205,8 +301,10 @@ void add_nvmap_command(const Command& program) {
                "Also print every buffer (maps, procrank); allocations wait meanwhile");
   command.flag("--json", options.json, "As JSON");
   command.footer(
-      "Heaps, clients with the largest first, and orphans: buffers that no client holds any more. "
-      "UNATTRIBUTED is what a heap allocated minus what its clients are charged. '-' is unknown. "
+      "Heaps, clients with the largest first, and who holds buffers that have no client: ORPHANED "
+      "in "
+      "the table. UNATTRIBUTED is what a heap allocated minus what its clients are charged. '-' is "
+      "unknown. "
       "Needs no daemon, but root on a live board, as the tables are in debugfs. --root DIR reads "
       "below DIR. Boards with nvidia.ko (Thor) have no such tables.\n"
       "Exit status: 0; 1 if nvmap cannot be read; 2 on a wrong command line.");

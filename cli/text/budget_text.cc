@@ -62,10 +62,13 @@ std::string budget_of_text(const MemoryBudget& budget) {
 }
 
 std::string overlap_text(const MemoryBudget& budget) {
-  if (!budget.bytes || !budget.unaccounted_bytes) return {};
-  if (*budget.unaccounted_bytes >= -0.005 * *budget.bytes) return {};
-  return "the parts are " + bytes_text(-*budget.unaccounted_bytes) +
-         " more than the total: they overlap, or changed during the reading";
+  if (budget.overlap_bytes <= 0) return {};
+  std::string text = "the parts are " + bytes_text(budget.overlap_bytes) + " more than the total: ";
+  const MemoryBudget::Part* const gpu = budget.part("gpu");
+  if (gpu != nullptr && gpu->bytes.value_or(0) > 0) {
+    text += "memory that programs gave to nvmap is in \"applications\" too, ";
+  }
+  return text + "parts overlap, or changed during the reading";
 }
 
 BudgetShown budget_shown(const MemoryBudget& budget) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "cli/draw/number_text.h"
@@ -59,11 +60,58 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
   }
   out += paragraph(
       style,
-      "TOTAL is RESIDENT + GPU + DMABUF. Do not add totals up: SHARED pages count in each process "
-      "that maps them, a DMA-BUF in each that has it open.");
+      "TOTAL is RESIDENT + GPU + DMABUF, less GPU buffers that are mapped and so in RESIDENT too. "
+      "Do "
+      "not add totals up: SHARED pages count in each process that maps them, a DMA-BUF in each "
+      "that has it open.");
+  const bool has_gpu = std::any_of(answer.groups.begin(), answer.groups.end(),
+                                   [](const auto& group) { return group.gpu.value_or(0) > 0; });
+  const bool has_mapped = std::any_of(answer.groups.begin(), answer.groups.end(),
+                                      [](const auto& group) { return group.mapped.has_value(); });
+  if (has_gpu && !has_mapped) {
+    out += paragraph(style,
+                     "What processes have mapped is not known: mapped GPU buffers may be in "
+                     "RESIDENT and in GPU.");
+  }
+  if (has_gpu) {
+    out += paragraph(
+        style,
+        "Memory that a program gave to nvmap (NVMAP_IOC_FROM_VA) is in RESIDENT and in GPU, a part "
+        "that is shared of a buffer in GPU and in DMABUF: nothing tells them apart.");
+  }
   const std::string no_growth = absence_reason(answer.absent, "growth");
   if (!no_growth.empty()) out += paragraph(style, "GROWTH is not known: " + no_growth);
   return out;
+}
+
+// What became of a client of this name.
+std::string ended_text(const TopAnswer& answer, const std::string& process) {
+  for (const auto& ended : answer.ended) {
+    if (ended.process != process) continue;
+    return "ended; " + (ended.holder.empty() ? "a process that inherited it" : ended.holder) +
+           " holds " + bytes_text(ended.bytes);
+  }
+  return {};
+}
+
+std::string clientless_text(const TopAnswer& answer, const ScreenStyle& style) {
+  const auto& all = answer.clientless;
+  if (all.bytes.value_or(0) <= 0) return {};
+  std::string out = "No client of nvmap has " + bytes_text(*all.bytes) + ". ";
+  if (!all.holders.empty()) {
+    std::string holders;
+    for (const auto& holder : all.holders) {
+      holders += (holders.empty() ? "" : ", ") + holder.process + " " + bytes_text(holder.bytes);
+    }
+    out += "Held by descriptors or mappings: " + holders + ". ";
+  }
+  if (!all.orphaned) {
+    out += "Whether processes have the rest open or mapped is not known: " +
+           absence_reason(answer.absent, "nvmap_clientless.held_bytes");
+  } else if (*all.orphaned > 0) {
+    out += "Orphaned: " + bytes_text(*all.orphaned) + ", which no process holds alone.";
+  }
+  return paragraph(style, out);
 }
 
 std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
@@ -79,17 +127,20 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
   for (const auto& heap : answer.heaps) {
     table.row({heap.name, "(all)", bytes_text(heap.bytes),
                heap.carveout ? "of a carve-out of " + bytes_text(*heap.carveout) : ""});
-    for (const auto& client : heap.clients)
-      table.row({"", client.process, bytes_text(client.bytes)});
+    for (const auto& client : heap.clients) {
+      table.row({"", client.process, bytes_text(client.bytes), ended_text(answer, client.process)});
+    }
     if (!heap.orphans) {
-      table.row({"", "(orphans)", "-", "not reported by the kernel"});
+      table.row({"", "(no client)", "-", "not reported by the kernel"});
     } else if (*heap.orphans > 0) {
-      std::string how = heap.orphan_handles ? number_text(*heap.orphan_handles) + " buffers, " : "";
-      table.row({"", "(orphans)", bytes_text(heap.orphans), how + "no process holds them"},
-                "\x1b[33m");
+      const std::string how =
+          heap.orphan_handles
+              ? counted(static_cast<std::uint64_t>(*heap.orphan_handles), "buffer") + ", "
+              : "";
+      table.row({"", "(no client)", bytes_text(heap.orphans), how + "see below"}, "\x1b[33m");
     }
   }
-  return out + table.text(style, 2);
+  return out + table.text(style, 2) + clientless_text(answer, style);
 }
 
 void add_buffers(Table& table, const std::vector<TopAnswer::Buffers>& all, const char* what) {
@@ -116,12 +167,20 @@ std::string dmabuf_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (dmabuf.held) sums += "; open in processes, each counted once: " + bytes_text(*dmabuf.held);
   if (dmabuf.shared) sums += "; in more than one: " + bytes_text(*dmabuf.shared);
   if (dmabuf.held_by_none) {
-    sums += "; held by drivers and mappings only: " + bytes_text(*dmabuf.held_by_none);
+    sums += "; open in none (drivers, clients of nvmap): " + bytes_text(*dmabuf.held_by_none);
   } else {
-    sums += "; held by no process: not known (" +
-            absence_reason(answer.absent, "dmabuf.unowned_bytes") + ")";
+    sums +=
+        "; open in none: not known (" + absence_reason(answer.absent, "dmabuf.unowned_bytes") + ")";
   }
-  return out + paragraph(style, sums + ". Holders overlap. nvmap's buffers are in its heaps too.");
+  sums += ". Holders overlap. nvmap's buffers are in its heaps too.";
+  const auto& memory = dmabuf.allocated_by_nvmap;
+  if (dmabuf.of_nvmap && memory && *memory < *dmabuf.of_nvmap) {
+    sums += " nvmap's are " + bytes_text(*dmabuf.of_nvmap) + " by size, for " +
+            bytes_text(*memory) +
+            " that it has allocated: handles without memory, read-only duplicates and parts of "
+            "buffers count in full.";
+  }
+  return out + paragraph(style, sums);
 }
 
 std::string zram_text(const TopAnswer& answer, const ScreenStyle& style) {
@@ -156,20 +215,24 @@ std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style) {
       table.row({"  " + piece.name, bytes_text(piece.bytes), share(piece.bytes), piece.what});
     }
   }
-  if (memory.unaccounted_bytes) {
+  if (memory.overlap_bytes > 0) {
+    table.row({"counted twice", bytes_text(memory.overlap_bytes), share(memory.overlap_bytes),
+               "the parts minus MemTotal"});
+  } else if (memory.unaccounted_bytes) {
     const double left = *memory.unaccounted_bytes;
     table.row({memory.unaccounted_includes_unknown ? "not separable" : "unaccounted",
-               (left < 0 ? "-" : "") + bytes_text(std::fabs(left)), share(left),
-               "MemTotal minus the parts"});
+               bytes_text(left), share(left), "MemTotal minus the parts"});
   } else {
     table.row({"unaccounted", "-", "-", "MemTotal minus the parts"});
   }
   out += table.text(style, 2);
   if (!memory.bytes) return out + paragraph(style, "MemTotal is not known: " + memory.no_bytes);
-  out += paragraph(
-      style,
-      "The last row is an estimate, usually memory that drivers allocated: the values are read one "
-      "after the other, and a few pages are counted twice or not at all.");
+  if (memory.overlap_bytes <= 0) {
+    out += paragraph(
+        style,
+        "The last row is an estimate, usually memory that drivers allocated: the values are read "
+        "one after the other, and a few pages are counted twice or not at all.");
+  }
   const std::string overlap = overlap_text(memory);
   if (!overlap.empty()) out += paragraph(style, "Note: " + overlap + ".");
   for (const auto& part : memory.parts) {

@@ -40,18 +40,18 @@ bool is_count(char c) { return is_digit(c) || c == '-'; }
 
 struct Row {
   std::uint64_t size = 0;
+  std::uint64_t references = 0;
+  std::optional<std::uint64_t> inode;
   std::string_view exporter;
 };
 
 std::optional<Row> row_of(std::string_view line, bool has_inode) {
   auto size = take_column(line, is_digit);
-  if (!size || !take_column(line, is_hex) || !take_column(line, is_hex) ||
-      !take_column(line, is_count)) {
-    return std::nullopt;
-  }
+  if (!size || !take_column(line, is_hex) || !take_column(line, is_hex)) return std::nullopt;
+  const auto count = take_column(line, is_count);
   const auto bytes = take_u64(*size);
-  if (!bytes) return std::nullopt;
-  Row row{*bytes, line};
+  if (!count || !bytes) return std::nullopt;
+  Row row{*bytes, parse_u64(*count).value_or(0), std::nullopt, line};
   if (has_inode) {
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos) return std::nullopt;
@@ -60,6 +60,7 @@ std::optional<Row> row_of(std::string_view line, bool has_inode) {
     std::size_t digits = 0;
     while (digits < line.size() && is_digit(line[digits])) ++digits;
     if (digits < 8 || (digits < line.size() && line[digits] != '\t')) return std::nullopt;
+    row.inode = parse_u64(line.substr(0, digits));
   }
   return row;
 }
@@ -101,6 +102,9 @@ class Parser {
       out_.row_bytes += row->size;
       out_.largest = std::max(out_.largest, row->size);
       exporters_.add_exporter(row->exporter, row->size);
+      if (row->inode && is_nvmap(row->exporter)) {
+        out_.of_nvmap.push_back({*row->inode, row->size, row->references});
+      }
       return;
     }
     if (line == kUnlocked && !in_devices_) {
@@ -203,7 +207,10 @@ Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view
                            Bufinfo& out) {
   out.buffers = out.bytes = out.rows = out.row_bytes = out.largest = 0;
   out.devices_unknown = out.unlocked = out.beyond_bound = 0;
+  out.of_nvmap.clear();
   if (auto ok = Parser(text, out).run(); !ok) return ok;
+  std::sort(out.of_nvmap.begin(), out.of_nvmap.end(),
+            [](const NvmapBuffer& a, const NvmapBuffer& b) { return a.inode < b.inode; });
   return parse_totals(end.value_or(text), out);
 }
 

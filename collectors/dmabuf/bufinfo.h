@@ -49,6 +49,17 @@ struct DmabufShare {
   bool operator==(const DmabufShare&) const = default;
 };
 
+// A buffer that nvmap made.
+struct NvmapBuffer {
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  // References to its file: one for each client of nvmap that has it, for each descriptor, for each
+  // mapping (VMA) and for each driver that took it. 0: not understood.
+  std::uint64_t references = 0;
+
+  bool operator==(const NvmapBuffer&) const = default;
+};
+
 struct Bufinfo {
   // Then one more, "other", for all others.
   static constexpr std::size_t kMaxExporters = 32;
@@ -71,9 +82,14 @@ struct Bufinfo {
   // In order of appearance.
   std::vector<DmabufShare> exporters;
   std::vector<DmabufShare> devices;
+  // By inode; none where the kernel does not print it.
+  std::vector<NvmapBuffer> of_nvmap;
 
   bool operator==(const Bufinfo&) const = default;
 };
+
+// "nvmap_dmabuf"; "nvmap" on some releases.
+inline bool is_nvmap(std::string_view exporter) { return exporter.starts_with("nvmap"); }
 
 // Sums buffers by name.
 class DmabufShares {

@@ -20,6 +20,8 @@ constexpr std::size_t kMaxProcesses = 32768;
 constexpr std::size_t kMaxDescriptors = 200'000;
 // Of one process, so that one alone does not take all the room. Beyond it they are only counted.
 constexpr std::size_t kMaxBuffersOfProcess = 4096;
+// About 1000 mappings.
+constexpr std::size_t kMaxMapped = 64U << 10;
 
 // What was there a moment ago ended, or was closed.
 bool has_ended(int error) { return error == ENOENT || error == ESRCH; }
@@ -50,9 +52,17 @@ void gather_sysfs(Gatherer& files, Moment end) {
   if (left_out > 0) files.add(kNoteBuffersLeftOut, std::to_string(left_out) + "\n");
 }
 
+// Mappings are looked at only where they say something: nvmap's are the ones that are in resident
+// memory and that may hold a buffer alone. Without inodes none is known again.
+bool has_nvmap_buffers(const FileText& bufinfo) {
+  return bufinfo.ok() && bufinfo.text.find("\tino") != std::string_view::npos &&
+         bufinfo.text.find("\tnvmap") != std::string_view::npos;
+}
+
 class HolderWalk {
  public:
-  HolderWalk(Gatherer& files, Moment end) : files_(files), end_(end) {}
+  HolderWalk(Gatherer& files, Moment end, bool looks_at_mappings)
+      : files_(files), end_(end), looks_at_mappings_(looks_at_mappings) {}
 
   void run() {
     if (const int error = files_.list("/proc", names_); error != 0) {
@@ -79,12 +89,17 @@ class HolderWalk {
     note(kNoteDescriptorsLeftOut, descriptors_left_out_);
     if (unreadable_ > 0) note(kNoteUnreadable, unreadable_);
     note(kNoteHidden, hidden ? 1 : 0);
+    if (!looks_at_mappings_) return;
+    note(kNoteMappings, mappings_);
+    note(kNoteMappingsMissed, mappings_missed_);
   }
 
  private:
   void take(const std::string& process) {
     taken_ = beyond_ = 0;
     const int error = files_.root().is_live() ? take_live(process) : take_copy(process);
+    // One without descriptors may have a mapping.
+    if (looks_at_mappings_ && (error == 0 || has_ended(error))) take_mappings(process);
     if (is_denied(error)) {
       ++denied_;
     } else if (error == 0) {
@@ -118,16 +133,40 @@ class HolderWalk {
         continue;
       }
       std::string_view target = target_;
-      const bool anonymous = target == "anon_inode:dmabuf";
-      if (!anonymous && !take_prefix(target, "/dmabuf:")) continue;
+      const bool named = target == "anon_inode:dmabuf" || target == kNvmapDevice;
+      if (!named && !take_prefix(target, kDmabufPath)) continue;
       if (!evict(process)) continue;
-      if (anonymous) {
-        files_.add(link, "anon_inode:dmabuf\n");
+      if (named) {
+        files_.add(link, target_ + "\n");
       } else {
         read_buffer(process + "/fdinfo/" + number, link);
       }
     }
     return 0;
+  }
+
+  void take_mappings(const std::string& process) {
+    if (is_late() || !files_.has_room()) {
+      ++mappings_missed_;
+      return;
+    }
+    const FileText maps = files_.read_lines_with(process + "/maps", kDmabufPath, kMaxMapped);
+    if (maps.ok()) {
+      ++mappings_;
+    } else if (!has_ended(maps.error)) {
+      ++mappings_missed_;
+    }
+    if (!maps.ok() || !has_mapping(maps.text)) return files_.forget();
+    if (taken_ == 0) files_.read(process + "/comm");
+  }
+
+  static bool has_mapping(std::string_view text) {
+    Lines lines(text);
+    std::string_view line;
+    while (lines.next(line)) {
+      if (parse_dmabuf_mapping(line)) return true;
+    }
+    return false;
   }
 
   void read_buffer(const std::string& path, const std::string& link) {
@@ -144,7 +183,8 @@ class HolderWalk {
     return late_;
   }
 
-  // A captured tree has only the files of buffers, and the records that were made for them.
+  // A captured tree has only the files of buffers and of nvmap's device, and the records that were
+  // made for them.
   int take_copy(const std::string& process) {
     const int error = files_.list(process + "/fdinfo", descriptors_);
     std::vector<std::string> links;
@@ -158,8 +198,16 @@ class HolderWalk {
     descriptors_.erase(std::unique(descriptors_.begin(), descriptors_.end()), descriptors_.end());
     for (const std::string& number : descriptors_) {
       if (!evict(process)) continue;
-      for (const char* folder : {"/fdinfo/", "/fd/"}) {
-        if (files_.read(process + folder + number).error == ENOENT) files_.forget();
+      const FileText fdinfo = files_.read(process + "/fdinfo/" + number);
+      const auto info = fdinfo.ok() ? parse_dmabuf_fdinfo(fdinfo.text) : std::nullopt;
+      // Kernels that print inodes print the size of every buffer.
+      const bool is_device = info && info->inode && !info->size;
+      if (is_device || fdinfo.error == ENOENT) files_.forget();
+      const FileText link = files_.read(process + "/fd/" + number);
+      if (link.error != ENOENT) continue;
+      files_.forget();
+      if (is_device) {
+        files_.add(process + "/fd/" + number, std::string(kNvmapDevice) + "\n");
       }
     }
     return 0;
@@ -178,6 +226,7 @@ class HolderWalk {
 
   Gatherer& files_;
   Moment end_;
+  bool looks_at_mappings_ = false;
   bool late_ = false;
   std::vector<std::string> names_;
   std::vector<std::string> descriptors_;
@@ -188,6 +237,8 @@ class HolderWalk {
   std::uint64_t processes_ = 0;
   std::uint64_t denied_ = 0;
   std::uint64_t unreadable_ = 0;
+  std::uint64_t mappings_ = 0;
+  std::uint64_t mappings_missed_ = 0;
   std::uint64_t descriptors_left_out_ = 0;
 };
 
@@ -197,8 +248,10 @@ void gather_dmabuf(Gatherer& files) { gather_dmabuf_within(files, kDmabufMostTim
 
 void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time) {
   const Moment end = std::chrono::steady_clock::now() + most_time;
-  if (!files.read_ends(kBufinfoPath, kHead, kTail).ok()) gather_sysfs(files, end);
-  HolderWalk(files, end).run();
+  const FileText bufinfo = files.read_ends(kBufinfoPath, kHead, kTail);
+  const bool looks_at_mappings = has_nvmap_buffers(bufinfo);
+  if (!bufinfo.ok()) gather_sysfs(files, end);
+  HolderWalk(files, end, looks_at_mappings).run();
 }
 
 }  // namespace jetmem

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <numeric>
 #include <tuple>
 
@@ -43,9 +44,18 @@ bool take_key(std::string_view& line, std::string_view key) {
   return true;
 }
 
+std::optional<std::uint64_t> hex_of(std::string_view digits) {
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
 class Collector {
  public:
-  Collector(const Snapshot& snapshot, DmabufHolders& out) : snapshot_(snapshot), out_(out) {}
+  Collector(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap, DmabufHolders& out)
+      : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out), openers_(out.nvmap_openers) {}
 
   void run() {
     out_.pieces.clear();
@@ -53,7 +63,9 @@ class Collector {
       Refill<DmabufHolder> holders(out_.holders);
       for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i], holders);
       finish_descriptor();
+      finish_process();
     }
+    know_buffers();
     sum_by_process();
     sum_all();
     sum_by_name();
@@ -72,9 +84,12 @@ class Collector {
     if (!location) return;
     const bool is_fdinfo = location->leaf == "fdinfo";
     const bool is_beyond = location->leaf == kLeafBeyond;
-    if (!is_fdinfo && !is_beyond && location->leaf != "fd" && location->leaf != "comm") return;
+    const bool is_maps = location->leaf == "maps";
+    if (!is_fdinfo && !is_beyond && !is_maps && location->leaf != "fd" && location->leaf != "comm")
+      return;
     if (holder_ == nullptr || holder_->pid != location->pid) {
       finish_descriptor();
+      finish_process();
       holder_ = &holders.add();
       ++count_;
       holder_->pid = location->pid;
@@ -96,6 +111,11 @@ class Collector {
       out_.beyond += count;
       return;
     }
+    if (is_maps) {
+      finish_descriptor();
+      take_maps(file.text);
+      return;
+    }
     number_ = location->number;
     // A descriptor that was closed between two looks is no news.
     if (!file.ok()) {
@@ -114,6 +134,8 @@ class Collector {
     if (file.path == kNoteDescriptorsLeftOut) out_.descriptors_left_out = number;
     if (file.path == kNoteUnreadable) out_.unreadable = number;
     if (file.path == kNoteHidden) out_.hidden = number != 0;
+    if (file.path == kNoteMappings) out_.mappings = number;
+    if (file.path == kNoteMappingsMissed) out_.mappings_missed = number;
     return true;
   }
 
@@ -128,7 +150,7 @@ class Collector {
     seen_ = true;
     size_ = info->size;
     if (info->inode) inode_ = info->inode;
-    nvmap_ = info->exporter.starts_with("nvmap");
+    nvmap_ = is_nvmap(info->exporter);
   }
 
   void take_fd(std::string_view text) {
@@ -137,15 +159,77 @@ class Collector {
       ++out_.malformed;
     } else if (line == "anon_inode:dmabuf") {
       seen_ = true;
+    } else if (line == kNvmapDevice) {
+      opens_nvmap_ = true;
     } else if (take_key(line, "ino")) {
       if (const auto inode = parse_u64(line)) inode_ = inode;
+    }
+  }
+
+  void take_maps(std::string_view text) {
+    Lines lines(text);
+    std::string_view line;
+    while (lines.next(line)) {
+      const auto mapping = parse_dmabuf_mapping(line);
+      if (!mapping) continue;
+      Piece& piece = out_.pieces.emplace_back();
+      piece.inode = mapping->inode;
+      piece.size = piece.mapped = mapping->bytes;
+      piece.holder = count_ - 1;
+    }
+  }
+
+  void finish_process() {
+    if (holder_ != nullptr && opens_nvmap_) {
+      NvmapOpener& opener = openers_.add();
+      opener.pid = holder_->pid;
+      opener.name = holder_->name;
+    }
+    opens_nvmap_ = false;
+  }
+
+  const NvmapBuffer* of_nvmap(std::uint64_t inode) const {
+    const auto at = std::lower_bound(
+        of_nvmap_.begin(), of_nvmap_.end(), inode,
+        [](const NvmapBuffer& buffer, std::uint64_t value) { return buffer.inode < value; });
+    return at != of_nvmap_.end() && at->inode == inode ? &*at : nullptr;
+  }
+
+  // Who made the buffer that is mapped, and its size, which a mapping does not tell; and whether
+  // all references to it are known.
+  void know_buffers() {
+    std::vector<Piece>& pieces = out_.pieces;
+    // Descriptors first.
+    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+      return std::tie(a.inode, a.mapped, a.holder) < std::tie(b.inode, b.mapped, b.holder);
+    });
+    for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
+      while (end < pieces.size() && pieces[end].inode == pieces[begin].inode) ++end;
+      Piece whole = pieces[begin].mapped == 0 ? pieces[begin] : pieces[end - 1];
+      if (const NvmapBuffer* const buffer = of_nvmap(whole.inode)) {
+        whole.nvmap = true;
+        whole.size = buffer->size;
+        whole.clientless = buffer->references > 0 && end - begin >= buffer->references;
+      }
+      for (std::size_t i = begin; i < end; ++i) {
+        Piece& piece = pieces[i];
+        piece.clientless = whole.clientless;
+        if (piece.mapped == 0) continue;
+        piece.nvmap = whole.nvmap;
+        piece.size = whole.size;
+        if (piece.nvmap) out_.holders[piece.holder].mapped_bytes += piece.mapped;
+      }
     }
   }
 
   void finish_descriptor() {
     if (seen_) ++holder_->descriptors;
     if (seen_ && size_ && inode_) {
-      out_.pieces.push_back({*inode_, *size_, count_ - 1, 0, nvmap_});
+      Piece& piece = out_.pieces.emplace_back();
+      piece.inode = *inode_;
+      piece.size = *size_;
+      piece.holder = count_ - 1;
+      piece.nvmap = nvmap_;
     } else if (seen_) {
       ++holder_->unsized;
       ++out_.unsized;
@@ -179,6 +263,7 @@ class Collector {
       ++holder.buffers;
       holder.bytes += piece.size;
       if (piece.nvmap) holder.nvmap_bytes += piece.size;
+      if (piece.clientless) holder.clientless_bytes += piece.size;
     }
   }
 
@@ -191,6 +276,7 @@ class Collector {
       while (end < pieces.size() && pieces[end].inode == pieces[begin].inode) ++end;
       ++out_.buffers;
       out_.bytes += pieces[begin].size;
+      if (pieces[begin].clientless) out_.clientless_bytes += pieces[begin].size;
       if (end - begin == 1) continue;
       ++out_.shared_buffers;
       out_.shared_bytes += pieces[begin].size;
@@ -234,18 +320,24 @@ class Collector {
     for (const Piece& piece : out_.pieces) {
       ++out_.names[piece.name].buffers;
       out_.names[piece.name].bytes += piece.size;
+      if (piece.clientless) out_.names[piece.name].clientless_bytes += piece.size;
     }
-    std::erase_if(out_.names, [](const DmabufName& name) { return name.descriptors == 0; });
+    std::erase_if(out_.names, [](const DmabufName& name) {
+      return name.descriptors == 0 && name.buffers == 0;
+    });
   }
 
   const Snapshot& snapshot_;
+  std::span<const NvmapBuffer> of_nvmap_;
   DmabufHolders& out_;
+  Refill<NvmapOpener> openers_;
   DmabufHolder* holder_ = nullptr;
   std::uint32_t count_ = 0;
   // Of the descriptor at hand.
   std::string_view number_;
   bool seen_ = false;
   bool nvmap_ = false;
+  bool opens_nvmap_ = false;  // of the process at hand
   std::optional<std::uint64_t> size_;
   std::optional<std::uint64_t> inode_;
 };
@@ -256,7 +348,8 @@ bool DmabufHolders::operator==(const DmabufHolders& other) const {
   const auto stats = [](const DmabufHolders& h) {
     return std::tie(h.holders, h.names, h.beyond, h.buffers, h.bytes, h.shared_buffers,
                     h.shared_bytes, h.unsized, h.processes, h.processes_denied, h.processes_omitted,
-                    h.descriptors_left_out, h.unreadable, h.hidden, h.malformed);
+                    h.descriptors_left_out, h.unreadable, h.hidden, h.malformed, h.clientless_bytes,
+                    h.nvmap_openers, h.mappings, h.mappings_missed);
   };
   return stats(*this) == stats(other);
 }
@@ -284,12 +377,30 @@ std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text) {
   return out;
 }
 
-void parse_dmabuf_holders(const Snapshot& snapshot, DmabufHolders& out) {
+std::optional<DmabufMapping> parse_dmabuf_mapping(std::string_view line) {
+  const std::size_t dash = line.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto begin = hex_of(line.substr(0, dash));
+  line.remove_prefix(dash + 1);
+  const auto end = hex_of(take_word(line));
+  // Permissions, offset, device.
+  for (int i = 0; i < 3; ++i) take_word(line);
+  const auto inode = parse_u64(take_word(line));
+  skip_blanks(line);
+  if (!begin || !end || !inode || *end <= *begin || !line.starts_with(kDmabufPath)) {
+    return std::nullopt;
+  }
+  return DmabufMapping{*inode, *end - *begin};
+}
+
+void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
+                          DmabufHolders& out) {
+  out.clientless_bytes = out.mappings = out.mappings_missed = 0;
   out.hidden = false;
   out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
   out.processes = out.processes_denied = out.processes_omitted = out.descriptors_left_out = 0;
   out.malformed = out.beyond = out.unreadable = 0;
-  Collector(snapshot, out).run();
+  Collector(snapshot, of_nvmap, out).run();
 }
 
 }  // namespace jetmem

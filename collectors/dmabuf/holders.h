@@ -17,11 +17,20 @@
 // which gather makes. Before 5.3 fdinfo has neither size nor inode: the record /proc/<pid>/fd/<n>
 // is "anon_inode:dmabuf" then, and the buffer is counted without a size.
 //
-// What is mapped but whose descriptor is closed is not among them, nor what only a driver holds.
+// Where nvmap made buffers, mappings too: the lines of /proc/<pid>/maps that map one. Without its
+// descriptor a mapping still holds the buffer. No page tables are walked (no smaps).
+//
+//   7f969ed000-7f991ed000 rw-s 00000000 00:08 1234      /dmabuf:camera-0
+//
+// What only a driver or a client of nvmap holds is not among them.
+//
+// A buffer of nvmap is *clientless* when descriptors and mappings of processes are all references
+// to its file that there are (bufinfo.h): nvmap charges it to nobody.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +56,10 @@ struct DmabufHolder {
   // Those of them that were only counted, because a process has more than are looked at one by one:
   // in nothing else above.
   std::uint64_t beyond = 0;
+  std::uint64_t clientless_bytes = 0;  // of nvmap_bytes
+  // Sizes of nvmap's buffers that it has mapped, each mapping: in its resident memory as far as it
+  // touched them.
+  std::uint64_t mapped_bytes = 0;
 
   void clear() { reset_keeping(*this, &DmabufHolder::name); }
   bool operator==(const DmabufHolder&) const = default;
@@ -60,9 +73,19 @@ struct DmabufName {
   std::uint64_t descriptors = 0;
   std::uint64_t unsized = 0;
   std::uint64_t beyond = 0;
+  std::uint64_t clientless_bytes = 0;
 
   void clear() { reset_keeping(*this, &DmabufName::name); }
   bool operator==(const DmabufName&) const = default;
+};
+
+// A process that has /dev/nvmap open.
+struct NvmapOpener {
+  std::uint32_t pid = 0;
+  std::string name;
+
+  void clear() { reset_keeping(*this, &NvmapOpener::name); }
+  bool operator==(const NvmapOpener&) const = default;
 };
 
 struct DmabufHolders {
@@ -75,6 +98,9 @@ struct DmabufHolders {
   std::uint64_t shared_buffers = 0;
   std::uint64_t shared_bytes = 0;
   std::uint64_t unsized = 0;
+  // Of nvmap's buffers, each once: those without a client.
+  std::uint64_t clientless_bytes = 0;
+  std::vector<NvmapOpener> nvmap_openers;  // by pid
 
   std::uint64_t processes = 0;  // whose descriptors were looked at
   std::uint64_t processes_denied = 0;
@@ -84,6 +110,9 @@ struct DmabufHolders {
   std::uint64_t unreadable = 0;  // processes and descriptors that failed, and had not ended
   bool hidden = false;           // not even process 1 is to be seen: hidepid
   std::uint64_t malformed = 0;
+  // Processes whose mappings were looked at, and those whose mappings could not be.
+  std::uint64_t mappings = 0;
+  std::uint64_t mappings_missed = 0;
 
   // Whether nobody's buffers are missing but those without a size.
   bool whole() const {
@@ -92,6 +121,8 @@ struct DmabufHolders {
   }
   // Whether not all could be looked at, for time, room or an error: whose buffers are missing is
   // not known.
+  // Whether what processes have mapped is known.
+  bool mappings_known() const { return mappings > 0 && mappings_missed == 0 && whole(); }
   bool is_cut() const {
     return processes_omitted > 0 || descriptors_left_out > beyond || unreadable > 0;
   }
@@ -102,6 +133,8 @@ struct DmabufHolders {
     std::uint32_t holder = 0;  // its index
     std::uint32_t name = 0;    // the rank of its name
     bool nvmap = false;
+    bool clientless = false;
+    std::uint64_t mapped = 0;  // of a mapping
   };
   std::vector<Piece> pieces;
   std::vector<std::uint32_t> order;
@@ -121,6 +154,12 @@ inline constexpr std::string_view kNoteProcessesLeftOut = "jetmem:processes omit
 inline constexpr std::string_view kNoteDescriptorsLeftOut = "jetmem:descriptors left out";
 inline constexpr std::string_view kNoteUnreadable = "jetmem:unreadable";  // where there are any
 inline constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
+inline constexpr std::string_view kNoteMappings = "jetmem:mappings";
+inline constexpr std::string_view kNoteMappingsMissed = "jetmem:mappings missed";
+// What gather makes of a descriptor of nvmap's device.
+inline constexpr std::string_view kNvmapDevice = "/dev/nvmap";
+// In each line of maps that is of interest.
+inline constexpr std::string_view kDmabufPath = "/dmabuf:";
 
 // The figures of one buffer as its fdinfo has them.
 struct DmabufFdinfo {
@@ -131,8 +170,17 @@ struct DmabufFdinfo {
 // None for text that was cut or in which a figure cannot be understood.
 std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text);
 
+struct DmabufMapping {
+  std::uint64_t inode = 0;
+  std::uint64_t bytes = 0;
+};
+// None for a line of maps that maps something else.
+std::optional<DmabufMapping> parse_dmabuf_mapping(std::string_view line);
+
 // Takes the records below /proc and the notes; others are passed over. A buffer that cannot be
-// understood is counted as malformed. `out` is reused: its storage, not its content.
-void parse_dmabuf_holders(const Snapshot& snapshot, DmabufHolders& out);
+// understood is counted as malformed. `of_nvmap` by inode, empty where not known. `out` is reused:
+// its storage, not its content.
+void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
+                          DmabufHolders& out);
 
 }  // namespace jetmem

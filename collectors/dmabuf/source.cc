@@ -51,8 +51,13 @@ constexpr std::array kMetrics{
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holder_bytes",
           "Memory in DMA-BUFs that processes of this name have open, each buffer once per name: "
-          "one that two programs share counts for both. A buffer that is mapped and whose "
-          "descriptor was closed is not counted.",
+          "one that two programs share counts for both. Where nvmap made buffers, those that are "
+          "only mapped count too.",
+          {"command"}, kNames),
+    gauge("jetmem_dmabuf_holder_clientless_bytes",
+          "Memory in nvmap's buffers that no client of nvmap has and that processes of this name "
+          "keep by a descriptor or a mapping: nvmap charges it to nobody and calls it orphaned. "
+          "Growth is a leak of this program.",
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holder_descriptors",
           "Descriptors of DMA-BUFs that processes of this name have open: several may refer to "
@@ -67,7 +72,12 @@ constexpr std::array kMetrics{
           "could be examined. With no process denied, the rest of jetmem_dmabuf_buffers is held "
           "by drivers or mappings only."),
     gauge("jetmem_dmabuf_held_bytes",
-          "Memory in DMA-BUFs that any visible process has open, each once."),
+          "Memory in DMA-BUFs that any visible process has open, each once. Where nvmap made "
+          "buffers, mapped ones too."),
+    gauge("jetmem_dmabuf_clientless_bytes",
+          "Memory in nvmap's buffers that no client of nvmap has and that processes keep by "
+          "descriptors and mappings, each once. Absent where mappings are not known. What "
+          "jetmem_nvmap_orphan_bytes has more is kept by drivers: no process has it alone."),
     gauge("jetmem_dmabuf_shared_buffers", "DMA-BUFs that more than one process has open."),
     gauge("jetmem_dmabuf_shared_bytes", "Memory in DMA-BUFs that more than one process has open."),
     gauge("jetmem_dmabuf_unsized_descriptors",
@@ -214,6 +224,8 @@ void take_holders(Dmabuf& out) {
   add("unreadable", held.unreadable);
   add("size_unknown", held.unsized);
   add("malformed", held.malformed);
+  const bool not_looked_at = !out.bufinfo.of_nvmap.empty() && held.mappings == 0;
+  add("mappings_unknown", held.mappings_missed + (not_looked_at ? 1 : 0));
 }
 
 }  // namespace
@@ -269,7 +281,8 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   }
   int sysfs_error = 0;
   if (!bufinfo.ok() || failure) sysfs_error = take_sysfs(snapshot, out);
-  parse_dmabuf_holders(snapshot, out.held);
+  if (!bufinfo.ok() || failure) out.bufinfo.of_nvmap.clear();
+  parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, out.held);
   take_holders(out);
   out.holders = out.held.holders;
   if (bufinfo.ok() && !failure) return {};
@@ -316,7 +329,10 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     std::uint64_t descriptors = 0;
     std::uint64_t unsized = 0;
     std::uint64_t beyond = 0;
+    std::uint64_t clientless = 0;
   };
+  // All references seen to be descriptors: mappings not looked at can be none of them.
+  const bool knows_clients = !reading_.bufinfo.of_nvmap.empty();
   const auto put = [&](const Sums& sums, std::string_view name) {
     out.put(metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
     if (sums.beyond > 0) {
@@ -326,6 +342,9 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     if (sums.unsized > 0 && sums.buffers == 0) return;
     out.put(metric("jetmem_dmabuf_holder_buffers"), sums.buffers, name);
     out.put(metric("jetmem_dmabuf_holder_bytes"), sums.bytes, name);
+    if (knows_clients) {
+      out.put(metric("jetmem_dmabuf_holder_clientless_bytes"), sums.clientless, name);
+    }
   };
   Sums rest;
   for (const DmabufName& name : names) {
@@ -334,16 +353,20 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     rest.descriptors += name.descriptors;
     rest.unsized += name.unsized;
     rest.beyond += name.beyond;
+    rest.clientless += name.clientless_bytes;
   }
   for (const ShownGroups::Shown& one : shown_.all()) {
     if (!one.shown) continue;
     const DmabufName& name = names[one.group];
-    put({name.buffers, name.bytes, name.descriptors, name.unsized, name.beyond}, name.name);
+    put({name.buffers, name.bytes, name.descriptors, name.unsized, name.beyond,
+         name.clientless_bytes},
+        name.name);
     rest.buffers -= name.buffers;
     rest.bytes -= name.bytes;
     rest.descriptors -= name.descriptors;
     rest.unsized -= name.unsized;
     rest.beyond -= name.beyond;
+    rest.clientless -= name.clientless_bytes;
   }
   if (!reading_.held.is_cut()) put(rest, ShownGroups::kOther);
   out.put(metric("jetmem_dmabuf_holders_suppressed"), shown_.suppressed_count());
@@ -379,6 +402,9 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   if (r.unsized > 0 && r.held.buffers == 0) return;
   out.put(metric("jetmem_dmabuf_held_buffers"), r.held.buffers);
   out.put(metric("jetmem_dmabuf_held_bytes"), r.held.bytes);
+  if (r.held.mappings_known()) {
+    out.put(metric("jetmem_dmabuf_clientless_bytes"), r.held.clientless_bytes);
+  }
   out.put(metric("jetmem_dmabuf_shared_buffers"), r.held.shared_buffers);
   out.put(metric("jetmem_dmabuf_shared_bytes"), r.held.shared_bytes);
 }

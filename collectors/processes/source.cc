@@ -10,12 +10,15 @@
 #include "collectors/jetson/nvmap/tables.h"
 #include "collectors/jetson/nvml/source.h"
 #include "collectors/processes/group/pids.h"
+#include "collectors/processes/heirs.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {
 
 constexpr std::uint16_t kSeries = ShownGroups::kMost + 1;
 constexpr std::array<std::string_view, kMaxLabels> kLabels{"command", "unit", "container"};
+constexpr std::uint16_t kMaxEnded = 32;
 
 constexpr std::array kMetrics{
     gauge("jetmem_process_group_resident_bytes",
@@ -32,8 +35,13 @@ constexpr std::array kMetrics{
           "memory). Not part of resident memory, and not bounded by a cgroup's limit.",
           kLabels, kSeries),
     gauge("jetmem_process_group_dmabuf_bytes",
-          "Memory in DMA-BUFs that the group has open and that is not in its GPU memory. A "
-          "buffer that two processes share is counted in each.",
+          "Memory in DMA-BUFs that the group has open or mapped and that is not in its GPU memory. "
+          "A buffer that two processes share is counted in each.",
+          kLabels, kSeries),
+    gauge("jetmem_process_group_mapped_bytes",
+          "The part of the group's resident memory that is nvmap's buffers, mapped by its "
+          "processes: it is in the group's GPU or DMA-BUF memory too, so subtract it from the sum "
+          "of the three. Absent where mappings are not known.",
           kLabels, kSeries),
     gauge("jetmem_process_group_processes", "Processes in the group.", kLabels, kSeries),
     gauge("jetmem_process_group_growth_bytes_per_second",
@@ -52,6 +60,11 @@ constexpr std::array kMetrics{
           "Resident memory of all processes, the sum over all groups. Shared pages count in each "
           "process, so it may exceed the machine's memory. Absent when not all could be "
           "examined: not in time, or hidden (hidepid, a container that sees only its own)."),
+    gauge("jetmem_nvmap_ended_client_bytes",
+          "Memory that nvmap charges to a process that has ended: a process that inherited its "
+          "/dev/nvmap (the holder) keeps it. End the holder to free it. The holder is empty where "
+          "it may be one of several.",
+          {"process", "holder"}, kMaxEnded),
     gauge("jetmem_processes_omitted",
           "Processes that no process metric contains: denied (hidepid), beyond the bound of "
           "16384 processes, 4 MiB or 1 s (then the newest are omitted, and so are the totals), "
@@ -81,6 +94,7 @@ ProcessesSource::ProcessesSource() : ProcessesSource(kSystemClock) {}
 
 Result<void> ProcessesSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   reading_.shown = &shown_;
+  reading_.newcomers = &newcomers_;
   return parse_processes(snapshot, reading_);
 }
 
@@ -99,6 +113,48 @@ const Processes::Process* ProcessesSource::process_of(std::uint32_t pid,
   // nvmap's table does not tell blanks around a name from its own.
   const auto& command = reading_.groups[process->group].key.command;
   return nvmap::trim_blanks(command) == nvmap::trim_blanks(name) ? process : nullptr;
+}
+
+void ProcessesSource::find_heir(const Nvmap& nvmap, const WriteContext& context) const {
+  extras_.heir = nullptr;
+  extras_.heir_name = {};
+  extras_.has_heirs = false;
+  const auto* dmabuf = context.readings.get<Dmabuf>();
+  if (dmabuf == nullptr) return;
+  bool same_group = true;
+  each_heir(nvmap, *dmabuf, [&](const NvmapOpener& opener) {
+    const Processes::Process* const process = process_of(opener.pid, opener.name);
+    if (!extras_.has_heirs) {
+      extras_.heir = process;
+      extras_.heir_name = opener.name;
+    }
+    same_group = same_group && process != nullptr && extras_.heir != nullptr &&
+                 process->group == extras_.heir->group;
+    if (opener.name != extras_.heir_name) extras_.heir_name = {};
+    extras_.has_heirs = true;
+  });
+  if (!same_group) extras_.heir = nullptr;
+}
+
+void ProcessesSource::write_ended(SampleWriter& out, WriteContext& context) const {
+  const auto* nvmap = context.readings.get<Nvmap>();
+  if (nvmap == nullptr || !extras_.has_gpu || !extras_.has_heirs) return;
+  struct Ended {
+    std::string_view name;
+    std::uint64_t bytes = 0;
+  };
+  BoundedList<Ended, kMaxEnded> ended;
+  for (const Nvmap::Client& client : nvmap->clients) {
+    if (client.pid == 0 || !has_ended(reading_, client.pid)) continue;
+    if (Ended* const one = ended.find_or_add(&Ended::name, std::string_view(client.name))) {
+      one->bytes += client.bytes;
+    } else {
+      context.absent.add("beyond_bound");
+    }
+  }
+  for (const Ended& one : ended) {
+    out.put(metric("jetmem_nvmap_ended_client_bytes"), one.bytes, one.name, extras_.heir_name);
+  }
 }
 
 void ProcessesSource::join_gpu(WriteContext& context) const {
@@ -130,11 +186,14 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
     }
   };
   if (nvmap != nullptr) {
+    find_heir(*nvmap, context);
     for (const Nvmap::Client& client : nvmap->clients) {
       // A driver's own client is no process.
       if (client.pid == 0) continue;
       assign_kind(extras_.name, client.name);
-      add(extras_.nvmap, process_of(client.pid, extras_.name), client.bytes);
+      const Processes::Process* process = process_of(client.pid, extras_.name);
+      if (process == nullptr && has_ended(reading_, client.pid)) process = extras_.heir;
+      add(extras_.nvmap, process, client.bytes);
     }
   }
   if (nvml != nullptr) {
@@ -149,7 +208,8 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
 
 void ProcessesSource::join_dmabuf(WriteContext& context) const {
   const auto* dmabuf = context.readings.get<Dmabuf>();
-  extras_.has_dmabuf = false;
+  extras_.has_dmabuf = extras_.has_mapped = false;
+  extras_.mapped.assign(reading_.groups.size(), 0);
   extras_.dmabuf.assign(reading_.groups.size(), 0);
   if (dmabuf == nullptr || !dmabuf->holders_known) {
     context.absent.add("dmabuf_unknown");
@@ -161,13 +221,20 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
     return;
   }
   extras_.has_dmabuf = true;
+  extras_.has_mapped = dmabuf->held.mappings_known();
   for (const Dmabuf::Holder& holder : dmabuf->holders) {
-    const std::uint64_t bytes = holder.bytes - (extras_.has_nvmap ? holder.nvmap_bytes : 0);
-    if (bytes == 0) continue;
-    if (const Processes::Process* process = process_of(holder.pid, holder.name)) {
-      extras_.dmabuf[process->group] += bytes;
-    } else {
+    const Processes::Process* process = process_of(holder.pid, holder.name);
+    if (process == nullptr) {
       context.absent.add("dmabuf_process_unknown");
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(process - reading_.processes.data());
+    const std::uint64_t charged = extras_.has_nvmap ? extras_.nvmap[at] : 0;
+    extras_.dmabuf[process->group] +=
+        holder.bytes - std::min(charged, holder.nvmap_bytes - holder.clientless_bytes);
+    if (extras_.has_mapped) {
+      extras_.mapped[process->group] +=
+          std::min(holder.mapped_bytes, process->shared_pages * *context.facts.page_size);
     }
   }
 }
@@ -181,10 +248,31 @@ void ProcessesSource::join(WriteContext& context) const {
   if (kind != extras_.kind()) shown_.forget_growth();
   extras_.bytes.resize(reading_.groups.size());
   for (std::size_t i = 0; i < extras_.bytes.size(); ++i) {
-    extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size +
-                       extras_.gpu[i] + extras_.dmabuf[i];
+    extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size -
+                       extras_.mapped[i] + extras_.gpu[i] + extras_.dmabuf[i];
   }
   shown_.update(reading_.groups, extras_.bytes, clock_.mono(), clock_.boot());
+}
+
+void ProcessesSource::find_newcomers(std::uint64_t page) const {
+  Refill<Processes::Newcomer> newcomers(newcomers_);
+  const auto largest = shown_.largest();
+  for (const std::uint32_t i : largest.first(std::min(largest.size(), ShownGroups::kMost))) {
+    const Processes::Group& group = reading_.groups[i];
+    const auto all = shown_.all();
+    const auto is_shown = [&](const ShownGroups::Shown& one) {
+      return one.shown && one.group == i;
+    };
+    if (std::any_of(all.begin(), all.end(), is_shown)) continue;
+    Processes::Newcomer& newcomer = newcomers.add();
+    newcomer.key = group.key;
+    newcomer.processes = group.processes;
+    newcomer.resident = group.resident_pages * page;
+    newcomer.shared = group.shared_pages * page;
+    if (extras_.has_gpu) newcomer.gpu = extras_.gpu[i];
+    if (extras_.has_dmabuf) newcomer.dmabuf = extras_.dmabuf[i];
+    if (extras_.has_mapped) newcomer.mapped = extras_.mapped[i];
+  }
 }
 
 void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
@@ -207,6 +295,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     out.put(metric("jetmem_processes_resident_bytes"), reading_.resident_pages * page);
   }
   join(context);
+  find_newcomers(page);
   out.put(metric("jetmem_process_groups_suppressed"), shown_.suppressed_count());
 
   struct Sums {
@@ -215,8 +304,11 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     std::uint64_t shared = 0;
     std::uint64_t gpu = 0;
     std::uint64_t dmabuf = 0;
+    std::uint64_t mapped = 0;
 
-    void add(const Processes::Group& group, std::uint64_t gpu_bytes, std::uint64_t dmabuf_bytes) {
+    void add(const Processes::Group& group, std::uint64_t gpu_bytes, std::uint64_t dmabuf_bytes,
+             std::uint64_t mapped_bytes) {
+      mapped += mapped_bytes;
       processes += group.processes;
       resident += group.resident_pages;
       shared += group.shared_pages;
@@ -238,27 +330,33 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     if (extras_.has_dmabuf) {
       out.put(metric("jetmem_process_group_dmabuf_bytes"), sums.dmabuf, command, unit, container);
     }
+    if (extras_.has_mapped) {
+      out.put(metric("jetmem_process_group_mapped_bytes"), sums.mapped, command, unit, container);
+    }
     out.put(metric("jetmem_process_group_growth_bytes_per_second"), growth, command, unit,
             container);
   };
   Sums rest;
   for (std::size_t i = 0; i < reading_.groups.size(); ++i) {
-    rest.add(reading_.groups[i], extras_.gpu[i], extras_.dmabuf[i]);
+    rest.add(reading_.groups[i], extras_.gpu[i], extras_.dmabuf[i], extras_.mapped[i]);
   }
   for (const ShownGroups::Shown& one : shown_.all()) {
     if (!one.shown) continue;
     Sums sums;
-    sums.add(reading_.groups[one.group], extras_.gpu[one.group], extras_.dmabuf[one.group]);
+    sums.add(reading_.groups[one.group], extras_.gpu[one.group], extras_.dmabuf[one.group],
+             extras_.mapped[one.group]);
     rest.processes -= sums.processes;
     rest.resident -= sums.resident;
     rest.shared -= sums.shared;
     rest.gpu -= sums.gpu;
     rest.dmabuf -= sums.dmabuf;
+    rest.mapped -= sums.mapped;
     const auto growth = is_cut ? std::nullopt : one.growth.rate();
     if (!growth && !is_cut) context.absent.add("growth_needs_readings");
     put_group(sums, growth, one.key.command, one.key.unit, one.key.container);
   }
   if (!is_cut) put_group(rest, std::nullopt, ShownGroups::kOther, "", "");
+  write_ended(out, context);
 }
 
 }  // namespace jetmem

@@ -7,6 +7,13 @@
 // sources, by pid. A process's GPU memory is what nvmap or NVML says, the larger: both may mean
 // the same. DMA-BUFs that nvmap made are in nvmap's figure already where that is whole.
 //
+// Of nvmap's DMA-BUFs a process has only what nvmap does not charge it with: in full what no client
+// of nvmap has, and of the others what exceeds its charge. What it has mapped of them is in its
+// resident memory too, as far as it was touched: at most its shared pages.
+//
+// A client whose process has ended is charged to who inherited its /dev/nvmap: the processes that
+// have it open and are no client themselves, where they are all of one group.
+//
 // Those readings may be a minute old, and a pid may be another program's by now: what nvmap and
 // DMA-BUFs tell counts for a process only when it still has the name it had then. NVML tells no
 // name. Without the lists of all processes there is no GPU memory: nobody's is 0 for not being
@@ -23,6 +30,8 @@
 #include "collectors/source.h"
 
 namespace jetmem {
+
+struct Nvmap;
 
 class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
  public:
@@ -41,20 +50,31 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
     std::vector<std::uint64_t> nvml;   // by process
     std::vector<std::uint64_t> gpu;    // by group
     std::vector<std::uint64_t> dmabuf;
+    std::vector<std::uint64_t> mapped;
     std::vector<std::uint64_t> bytes;  // all together
     bool has_gpu = false;
     bool has_dmabuf = false;
     bool has_nvmap = false;  // what gpu is made of
     bool has_nvml = false;
+    bool has_mapped = false;
     bool is_cut = false;  // of the older processes only
     std::string name;     // at hand
+    // Whoever keeps the memory of ended clients: one of them, where all are of one group.
+    const Processes::Process* heir = nullptr;
+    std::string_view heir_name;  // empty where they have several names
+    bool has_heirs = false;
 
     // What bytes are made of: figures of different kinds are not compared.
-    auto kind() const { return std::tuple(has_gpu, has_dmabuf, has_nvmap, has_nvml, is_cut); }
+    auto kind() const {
+      return std::tuple(has_gpu, has_dmabuf, has_nvmap, has_nvml, has_mapped, is_cut);
+    }
   };
   void join(WriteContext& context) const;
   void join_gpu(WriteContext& context) const;
   void join_dmabuf(WriteContext& context) const;
+  void find_heir(const Nvmap& nvmap, const WriteContext& context) const;
+  void find_newcomers(std::uint64_t page) const;
+  void write_ended(SampleWriter& out, WriteContext& context) const;
   const Processes::Process* process_of(std::uint32_t pid) const;
   // As `name` (a process's comm) was then; nullptr also when it has another now.
   const Processes::Process* process_of(std::uint32_t pid, std::string_view name) const;
@@ -64,6 +84,7 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   // on them. Bounded.
   mutable Extras extras_;
   mutable ShownGroups shown_;
+  mutable std::vector<Processes::Newcomer> newcomers_;
 };
 
 }  // namespace jetmem

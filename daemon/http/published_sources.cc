@@ -58,6 +58,14 @@ void SourceStatesBuffer::notify(const Sampler& sampler) {
   for (std::size_t i = 0; i < sampler.size(); ++i) {
     changed |= take(now_.sources[i], sampler.info(i), sampler.status(i), sampler.absent(i));
   }
+  static const std::vector<Processes::Newcomer> kNone;
+  const auto* processes = sampler.readings().get<Processes>();
+  const auto& newcomers =
+      processes == nullptr || processes->newcomers == nullptr ? kNone : *processes->newcomers;
+  if (now_.newcomers != newcomers) {
+    now_.newcomers = newcomers;
+    changed = true;
+  }
   if (!changed) return;
   ++now_.changes;
   buffer_.back() = now_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/root/snapshot.h"
+#include "collectors/processes/group/groups.h"
 #include "collectors/sampler/sampler.h"
 #include "daemon/http/triple_buffer.h"
 #include "report/device/device_now.h"
@@ -18,7 +19,8 @@ namespace jetmem {
 
 struct PublishedSources {
   std::vector<SourceNow> sources;
-  std::uint64_t changes = 0;  // grows with each
+  std::vector<Processes::Newcomer> newcomers;  // none where processes are not known
+  std::uint64_t changes = 0;                   // grows with each
 };
 
 class SourceStatesBuffer {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "health/memory/memory_health.h"
 
+#include <algorithm>
 #include <array>
 
 #include "collectors/jetson/nvmap/source.h"
@@ -20,8 +21,11 @@ constexpr std::array kMemoryHealthMetrics{
           "Share of the available memory that CUDA does not report as free, because it is cache "
           "now: near 1 a program that sizes itself by cudaMemGetInfo believes that memory is full. "
           "Only where the GPU shares this memory."),
+    gauge("jetmem_gpu_available_bytes",
+          "Memory that nvmap can allocate for GPU and cameras without an OOM kill: MemAvailable "
+          "without free CMA, plus nvmap's page pool, which MemAvailable does not count."),
 };
-enum MemoryMetric { kAvailableShare, kFreeShare, kHidden };
+enum MemoryMetric { kAvailableShare, kFreeShare, kHidden, kGpuAvailable };
 
 constexpr std::array<std::string_view, 3> kMemoryHealthSources{"meminfo", "nvmap", "nvml"};
 
@@ -29,6 +33,21 @@ bool has_shared_gpu(const WriteContext& context, const Meminfo& meminfo) {
   if (context.readings.get<Nvmap>() != nullptr || meminfo.find("NvMapMemUsed")) return true;
   const auto* nvml = context.readings.get<Nvml>();
   return nvml != nullptr && nvml->integrated == true;
+}
+
+void put_gpu_available(SampleWriter& out, WriteContext& context,
+                       const std::optional<std::uint64_t>& available, std::uint64_t cma_free) {
+  const auto* nvmap = context.readings.get<Nvmap>();
+  if (nvmap == nullptr) return;
+  if (!available) {
+    context.absent.add("not_printed");
+  } else if (!nvmap->pool_pages || !context.facts.page_size) {
+    context.absent.add("page_pool_unknown");
+  } else {
+    const std::uint64_t usable = *available - std::min(*available, cma_free);
+    out.put(kMemoryHealthMetrics[kGpuAvailable],
+            usable + *nvmap->pool_pages * *context.facts.page_size);
+  }
 }
 
 }  // namespace
@@ -53,7 +72,8 @@ std::span<const Descriptor> MemoryHealth::metrics() const { return kMemoryHealth
 void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
   const auto* meminfo = context.readings.get<Meminfo>();
   if (meminfo == nullptr) {
-    context.absent.add("meminfo_unknown", kMemoryHealthMetrics.size());
+    const bool has_nvmap = context.readings.get<Nvmap>() != nullptr;
+    context.absent.add("meminfo_unknown", kMemoryHealthMetrics.size() - (has_nvmap ? 0 : 1));
     return;
   }
   const auto total = meminfo->find("MemTotal");
@@ -79,6 +99,8 @@ void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
   } else {
     context.absent.add("nothing_available");
   }
+  // Without the line there is no CMA.
+  put_gpu_available(out, context, available, meminfo->find("CmaFree").value_or(0));
 }
 
 }  // namespace jetmem

@@ -9,8 +9,14 @@
 // MemAvailable is reclaimed on demand. nvmap (its reading, or NvMapMemUsed in meminfo, which needs
 // no privilege) or NVML shows that the GPU is integrated.
 //
+//   available for the GPU  MemAvailable without free CMA, which nvmap cannot use, and nvmap's page
+//                    pool, which MemAvailable does not count: up to an eighth of all memory, given
+//                    back when memory runs short and used first by nvmap's own allocations
+//
+// That one only with nvmap's tables.
+//
 // Reasons for absent values: meminfo_unknown, not_printed (a line of meminfo), no_shared_gpu (no
-// integrated GPU is known), nothing_available, inconsistent.
+// integrated GPU is known), nothing_available, inconsistent, page_pool_unknown.
 #pragma once
 
 #include <optional>

@@ -77,6 +77,7 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     // Who holds it.
     "jetmem_nvmap_total_bytes",
     "jetmem_nvmap_allocatable_bytes",
+    "jetmem_gpu_available_bytes",
     "jetmem_nvmap_page_pool_bytes",
     "jetmem_nvmap_heap_bytes",
     "jetmem_nvmap_orphan_bytes",
@@ -88,9 +89,11 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_dmabuf_unlisted_bytes",
     "jetmem_dmabuf_exporter_bytes",
     "jetmem_dmabuf_holder_bytes",
+    "jetmem_dmabuf_clientless_bytes",
     "jetmem_process_group_resident_bytes",
     "jetmem_process_group_gpu_bytes",
     "jetmem_process_group_dmabuf_bytes",
+    "jetmem_process_group_mapped_bytes",
     "jetmem_processes_resident_bytes",
     // Heat, clocks, power.
     "jetmem_thermal_zone_celsius",

@@ -29,6 +29,7 @@ export function budget(all) {
   if (all.unaccounted_bytes !== undefined) inside.push(rest(all));
   const summed = inside.filter((part) => part.bytes > 0);
   const outside = parts.filter((part) => !inside.includes(part));
+  if (all.overlap_bytes > 0) outside.push(overlap(all));
   return el(
     'div',
     {class: 'budget'},
@@ -66,12 +67,19 @@ function rest(all) {
     name,
     bytes: all.unaccounted_bytes,
     isRest: true,
-    what:
-      all.unaccounted_bytes < 0
-        ? 'below zero: parts overlap, or were read at different moments'
-        : all.unaccounted_includes_unknown
-          ? 'includes an unknown part'
-          : what,
+    what: all.unaccounted_includes_unknown ? 'includes an unknown part' : what,
+  };
+}
+
+// No part of the bar: what the parts are more than the whole.
+function overlap(all) {
+  return {
+    key: 'rest',
+    letter: '',
+    name: 'Counted twice',
+    bytes: all.overlap_bytes,
+    isRest: true,
+    what: 'parts overlap (memory given to nvmap is in two), or were read at different moments',
   };
 }
 

@@ -109,7 +109,8 @@ Part gpu(const DeviceNow& now) {
     add(part, "nvmap", *heap, "nvmap: GPU, cameras, codecs");
     auto pool = now.samples.value("jetmem_nvmap_page_pool_bytes");
     if (!pool) pool = now.samples.meminfo("NvMapMemFree");
-    if (pool) add(part, "nvmap_stock", *pool, "nvmap page pool");
+    if (pool)
+      add(part, "nvmap_stock", *pool, "nvmap's page pool: reclaimable, not in MemAvailable");
     return part;
   }
   // NVML counts a process's CUDA memory including managed memory, which overlaps with the process's
@@ -224,7 +225,9 @@ void reckon(MemoryBudget& out) {
     known += part.bytes.value_or(0);
     if (!part.bytes && !part.none && !part.outside) out.unaccounted_includes_unknown = true;
   }
-  if (out.bytes) out.unaccounted_bytes = *out.bytes - known;
+  if (!out.bytes) return;
+  out.unaccounted_bytes = std::max(0.0, *out.bytes - known);
+  out.overlap_bytes = std::max(0.0, known - *out.bytes);
 }
 
 MemoryBudget against_linux(const DeviceNow& now) {
@@ -309,6 +312,7 @@ void describe(json::Fields& v, MemoryBudget& budget) {
   if (budget.bytes) v("of", budget.of);
   v("parts", budget.parts);
   v("unaccounted_bytes", budget.unaccounted_bytes);
+  if (v.reading() || budget.overlap_bytes > 0) v("overlap_bytes", budget.overlap_bytes);
   v("unaccounted_includes_unknown", budget.unaccounted_includes_unknown);
   Absences absent;
   if (!budget.bytes) {

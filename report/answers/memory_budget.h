@@ -37,8 +37,12 @@ struct MemoryBudget {
   std::string no_bytes;         // why it is not known
   std::vector<Part> parts;
   // Size less all known parts: drivers' memory that nothing counts, and parts that are not known.
-  // Below zero: the parts overlap, or were read at different moments.
+  // Never below zero.
   std::optional<double> unaccounted_bytes;
+  // What the parts are more than the size; 0: they are not. They overlap (a program's own memory
+  // that it gave to nvmap is in both, as are two nvmap handles of the same pages), or were read at
+  // different moments.
+  double overlap_bytes = 0;
   bool unaccounted_includes_unknown = false;
 
   const Part* part(std::string_view name) const;

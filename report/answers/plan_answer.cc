@@ -37,6 +37,17 @@ const Sample* largest_area(const SampleSet& samples) {
   return largest;
 }
 
+// Of what nvmap allocated, the part that is in MemTotal.
+std::optional<double> nvmap_in_linux(const SampleSet& samples) {
+  auto bytes = samples.value("jetmem_nvmap_total_bytes");
+  if (!bytes) return std::nullopt;
+  for (const Sample& carve_out : samples.family("jetmem_nvmap_carveout_bytes")) {
+    *bytes -=
+        samples.value("jetmem_nvmap_heap_bytes", {{"heap", carve_out.label("heap")}}).value_or(0);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 plan::DeviceMemory memory_of(const DeviceNow& now) {
@@ -55,8 +66,8 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
   if (out.title.empty()) out.title = "this device";
   const auto available = samples.meminfo("MemAvailable");
   if (out.linux_bytes && available) out.used_now = *out.linux_bytes - *available;
-  out.buffers_now = samples.meminfo("NvMapMemUsed");
-  if (!out.buffers_now) out.buffers_now = samples.value("jetmem_nvmap_total_bytes");
+  out.buffers_now = nvmap_in_linux(samples);
+  if (!out.buffers_now) out.buffers_now = samples.meminfo("NvMapMemUsed");
   if (!out.buffers_now) out.buffers_now = samples.sum("jetmem_dmabuf_bytes");
   if (const Sample* area = largest_area(samples)) {
     const std::string_view name = area->label("area");

@@ -54,9 +54,11 @@ std::vector<Group> groups_of(const SampleSet& samples) {
     group.shared = ask("shared_bytes");
     group.gpu = ask("gpu_bytes");
     group.dmabuf = ask("dmabuf_bytes");
+    group.mapped = ask("mapped_bytes");
     group.growth = ask("growth_bytes_per_second");
     group.trend = ask("trend_bytes_per_second");
-    group.total = sample.value + group.gpu.value_or(0) + group.dmabuf.value_or(0);
+    group.total =
+        sample.value + group.gpu.value_or(0) + group.dmabuf.value_or(0) - group.mapped.value_or(0);
     if (is_other(group.command) && group.total <= 0) continue;
     out.push_back(std::move(group));
   }
@@ -104,6 +106,17 @@ std::vector<TopAnswer::Heap> heaps_of(const SampleSet& samples, std::size_t limi
   return out;
 }
 
+std::vector<TopAnswer::Ended> ended_of(const SampleSet& samples) {
+  std::vector<TopAnswer::Ended> out;
+  for (const Sample& client : samples.family("jetmem_nvmap_ended_client_bytes")) {
+    out.push_back(
+        {std::string(client.label("process")), std::string(client.label("holder")), client.value});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
 std::vector<TopAnswer::Buffers> buffers_of(const SampleSet& samples, const std::string& by,
                                            const char* label, std::size_t limit) {
   std::vector<TopAnswer::Buffers> out;
@@ -132,6 +145,11 @@ TopAnswer::Dmabuf dmabuf_of(const SampleSet& samples, std::size_t limit) {
   if (out.bytes && out.held && out.denied == 0.0) {
     out.held_by_none = std::max(0.0, *out.bytes - *out.held);
   }
+  for (const Sample& exporter : samples.family("jetmem_dmabuf_exporter_bytes")) {
+    if (exporter.label("exporter").substr(0, 5) != "nvmap") continue;
+    out.of_nvmap = out.of_nvmap.value_or(0) + exporter.value;
+  }
+  if (out.of_nvmap) out.allocated_by_nvmap = samples.value("jetmem_nvmap_total_bytes");
   out.holders = buffers_of(samples, "holder", "command", limit);
   out.exporters = buffers_of(samples, "exporter", "exporter", limit);
   return out;
@@ -143,6 +161,10 @@ void append_absences(const DeviceNow& now, TopAnswer& out) {
   };
   add("groups", !out.groups.empty(), "processes", "no process was found");
   add("nvmap", !out.heaps.empty(), "nvmap", "nvmap reports no heap");
+  if (!out.heaps.empty()) {
+    add("nvmap_clientless.held_bytes", out.clientless.held.has_value(), "dmabuf",
+        "descriptors and mappings of processes could not be examined");
+  }
   add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf", "the source reports no buffers");
   add("dmabuf.unowned_bytes", out.dmabuf.held_by_none.has_value(), "dmabuf",
       out.dmabuf.denied.value_or(0) > 0 ? "not all processes are readable"
@@ -170,6 +192,25 @@ std::optional<TopSort> top_sort_named(std::string_view name) {
   return std::nullopt;
 }
 
+TopAnswer::Clientless clientless_of(const SampleSet& samples, std::size_t limit) {
+  TopAnswer::Clientless out;
+  out.bytes = samples.sum("jetmem_nvmap_orphan_bytes");
+  out.held = samples.value("jetmem_dmabuf_clientless_bytes");
+  if (out.bytes && out.held) {
+    // nvmap and DMA-BUFs are read one after the other.
+    out.held = std::min(*out.held, *out.bytes);
+    out.orphaned = *out.bytes - *out.held;
+  }
+  for (const Sample& holder : samples.family("jetmem_dmabuf_holder_clientless_bytes")) {
+    if (holder.value <= 0) continue;
+    out.holders.push_back({std::string(holder.label("command")), holder.value});
+  }
+  sort_and_cut(
+      out.holders, limit, [](const auto& c) { return std::string_view(c.process); },
+      [](const auto& c) { return c.bytes; });
+  return out;
+}
+
 TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   TopAnswer out;
   const SampleSet& samples = now.samples;
@@ -182,6 +223,8 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   out.processes = samples.value("jetmem_processes");
   out.processes_omitted = samples.sum("jetmem_processes_omitted");
   out.heaps = heaps_of(samples, needed.limit);
+  out.clientless = clientless_of(samples, needed.limit);
+  out.ended = ended_of(samples);
   out.dmabuf = dmabuf_of(samples, needed.limit);
   out.zram = {samples.sum("jetmem_zram_used_bytes"), samples.sum("jetmem_zram_original_bytes")};
   out.memory = linux_budget(now);
@@ -198,6 +241,7 @@ static void describe(json::Fields& v, Group& group) {
   v("shared_bytes", group.shared);
   v("gpu_bytes", group.gpu);
   v("dmabuf_bytes", group.dmabuf);
+  v("mapped_bytes", group.mapped);
   v("total_bytes", group.total);
   v("growth_bytes_per_second", group.growth);
   v("trend_bytes_per_second", group.trend);
@@ -218,6 +262,19 @@ static void describe(json::Fields& v, TopAnswer::Heap& heap) {
   v("processes", heap.clients);
 }
 
+static void describe(json::Fields& v, TopAnswer::Clientless& clientless) {
+  v("bytes", clientless.bytes);
+  v("held_bytes", clientless.held);
+  v("orphaned_bytes", clientless.orphaned);
+  v("holders", clientless.holders);
+}
+
+static void describe(json::Fields& v, TopAnswer::Ended& ended) {
+  v("process", ended.process);
+  v.unless_empty("holder", ended.holder);
+  v("bytes", ended.bytes);
+}
+
 static void describe(json::Fields& v, TopAnswer::Dmabuf& dmabuf) {
   const auto buffers = [&](const char* key, std::vector<TopAnswer::Buffers>& all,
                            const char* name) {
@@ -231,6 +288,8 @@ static void describe(json::Fields& v, TopAnswer::Dmabuf& dmabuf) {
   v("held_bytes", dmabuf.held);
   v("shared_bytes", dmabuf.shared);
   v("unowned_bytes", dmabuf.held_by_none);
+  v("of_nvmap_bytes", dmabuf.of_nvmap);
+  v("allocated_by_nvmap_bytes", dmabuf.allocated_by_nvmap);
   v("processes_denied", dmabuf.denied);
   buffers("holders", dmabuf.holders, "command");
   buffers("exporters", dmabuf.exporters, "exporter");
@@ -246,6 +305,8 @@ static void describe(json::Fields& v, TopAnswer& answer) {
   v("groups", answer.groups);
   v("groups_omitted", answer.groups_omitted);
   v("nvmap", answer.heaps);
+  v("nvmap_clientless", answer.clientless);
+  v("nvmap_ended", answer.ended);
   v("dmabuf", answer.dmabuf);
   v.object("zram", [&](json::Fields& w) {
     w("used_bytes", answer.zram.used);

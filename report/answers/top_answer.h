@@ -31,9 +31,10 @@ struct TopAnswer {
     std::optional<double> resident;
     std::optional<double> shared;  // part of resident that other processes may have too
     std::optional<double> gpu;
-    std::optional<double> dmabuf;  // open and not in gpu
-    // Resident, GPU and DMA-BUF together, as far as known. What several processes share is in each
-    // of them: totals are not to be added up.
+    std::optional<double> dmabuf;  // open or mapped and not in gpu
+    std::optional<double> mapped;  // part of resident that is in gpu or dmabuf too
+    // Resident, GPU and DMA-BUF together less what is mapped, as far as known. What several
+    // processes share is in each of them: totals are not to be added up.
     double total = 0;
     std::optional<double> growth;  // bytes a second over the last readings
     std::optional<double> trend;   // over hours, where a line explains it
@@ -45,11 +46,25 @@ struct TopAnswer {
   struct Heap {
     std::string name;
     std::optional<double> bytes;
-    std::optional<double> orphans;  // bytes that no client holds
+    std::optional<double> orphans;  // bytes that no client of nvmap has
     std::optional<double> orphan_handles;
     std::optional<double> unattributed;
     std::optional<double> carveout;  // its own memory, outside of MemTotal
     std::vector<Client> clients;     // largest first
+  };
+  // Of all heaps: what no client of nvmap has.
+  struct Clientless {
+    std::optional<double> bytes;
+    std::optional<double> held;  // by descriptors and mappings of processes
+    // The rest: no process has it. Drivers keep it, at most together with a process.
+    std::optional<double> orphaned;
+    std::vector<Client> holders;  // largest first; a shared buffer counts in each
+  };
+  // A client that ended while a process that inherited its /dev/nvmap goes on.
+  struct Ended {
+    std::string process;
+    std::string holder;  // empty: one of several
+    double bytes = 0;
   };
   struct Buffers {  // DMA-BUFs
     std::string name;
@@ -57,11 +72,15 @@ struct TopAnswer {
     std::optional<double> buffers;
   };
   struct Dmabuf {
-    std::optional<double> bytes;         // of the whole machine
-    std::optional<double> held;          // open in a process, each once
-    std::optional<double> shared;        // open in more than one
-    std::optional<double> held_by_none;  // the rest: drivers and mappings only
-    std::optional<double> denied;        // processes that could not be looked at
+    std::optional<double> bytes;         // sizes of all of the machine
+    std::optional<double> held;          // open or mapped in a process, each once
+    std::optional<double> shared;        // in more than one
+    std::optional<double> held_by_none;  // the rest: nvmap's clients, drivers, unknown mappings
+    // Sizes of nvmap's, and what it has allocated: handles without memory, read-only duplicates and
+    // parts of other buffers are DMA-BUFs too. Absent unless nvmap made any.
+    std::optional<double> of_nvmap;
+    std::optional<double> allocated_by_nvmap;
+    std::optional<double> denied;  // processes that could not be looked at
     std::vector<Buffers> holders;
     std::vector<Buffers> exporters;
   };
@@ -77,6 +96,8 @@ struct TopAnswer {
   std::optional<double> processes;
   std::optional<double> processes_omitted;
   std::vector<Heap> heaps;
+  Clientless clientless;
+  std::vector<Ended> ended;  // largest first
   Dmabuf dmabuf;
   Zram zram;
   MemoryBudget memory;  // linux_budget()
@@ -88,6 +109,8 @@ struct TopQuery {
   std::size_t limit = 20;  // groups, clients of a heap, holders
 };
 
+// Holders beyond `limit` are omitted.
+TopAnswer::Clientless clientless_of(const SampleSet& samples, std::size_t limit);
 TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed);
 std::string top_json(const TopAnswer& answer);
 

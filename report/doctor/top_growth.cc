@@ -21,11 +21,13 @@ constexpr double kOldTimeout = 1900;
 struct Family {
   std::string_view name;
   bool is_buffers;
+  double sign = 1;
 };
-constexpr std::array<Family, 3> kGroup{{
+constexpr std::array<Family, 4> kGroup{{
     {"jetmem_process_group_resident_bytes", false},
     {"jetmem_process_group_gpu_bytes", true},
     {"jetmem_process_group_dmabuf_bytes", true},
+    {"jetmem_process_group_mapped_bytes", false, -1},
 }};
 
 struct Elsewhere {
@@ -34,7 +36,7 @@ struct Elsewhere {
 };
 // What takes memory and is in no process.
 constexpr std::array<Elsewhere, 4> kElsewhere{{
-    {"jetmem_nvmap_orphan_bytes", "GPU and camera buffers without an owner (nvmap orphans)"},
+    {"jetmem_nvmap_orphan_bytes", "GPU and camera buffers without an nvmap client (orphans)"},
     {"jetmem_meminfo_SUnreclaim_bytes", "kernel slab (SUnreclaim)"},
     {"jetmem_meminfo_PageTables_bytes", "page tables"},
     {"jetmem_meminfo_VmallocUsed_bytes", "kernel vmalloc (VmallocUsed)"},
@@ -67,10 +69,11 @@ std::string group_name(const SeriesName& name) {
   return out;
 }
 
-bool needed(std::string_view family, GrowthKind what) {
-  return std::any_of(kGroup.begin(), kGroup.end(), [&](const Family& each) {
-    return each.name == family && (what == GrowthKind::kMemory || each.is_buffers);
-  });
+const Family* needed(std::string_view family, GrowthKind what) {
+  for (const Family& each : kGroup) {
+    if (each.name == family && (what == GrowthKind::kMemory || each.is_buffers)) return &each;
+  }
+  return nullptr;
 }
 
 const char* elsewhere(std::string_view family) {
@@ -85,7 +88,9 @@ void take(std::map<std::string, Candidate>& out, const std::map<std::string, dou
   for (const auto& [key, value] : values) {
     const std::string_view family = std::string_view(key).substr(0, key.find('{'));
     const char* const other = what == GrowthKind::kMemory ? elsewhere(family) : nullptr;
-    if (other == nullptr && !needed(family, what)) continue;
+    const Family* const of_group = other == nullptr ? needed(family, what) : nullptr;
+    if (other == nullptr && of_group == nullptr) continue;
+    const double bytes = of_group == nullptr ? value : of_group->sign * value;
     std::string id;
     Candidate fresh;
     if (other != nullptr) {
@@ -102,8 +107,8 @@ void take(std::map<std::string, Candidate>& out, const std::map<std::string, dou
     auto part = std::find_if(candidate.parts.begin(), candidate.parts.end(),
                              [&, &key = key](const Part& each) { return each.key == key; });
     if (part == candidate.parts.end()) part = candidate.parts.insert(part, Part{key, 0, 0});
-    (is_after ? part->after : part->before) = value;
-    (is_after ? candidate.after : candidate.before) += value;
+    (is_after ? part->after : part->before) = bytes;
+    (is_after ? candidate.after : candidate.before) += bytes;
   }
 }
 

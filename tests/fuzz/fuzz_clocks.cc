@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 30> kPatterns{
+constexpr std::array<std::string_view, 31> kPatterns{
     "/sys/devices/system/cpu/cpufreq/policy*/scaling_cur_freq",
     "/sys/devices/system/cpu/cpufreq/policy*/scaling_min_freq",
     "/sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 30> kPatterns{
     "/sys/kernel/debug/bpmp/debug/clk/emc/mrq_rate_locked",
     "/sys/kernel/debug/clk/emc/clk_rate",
     "/sys/kernel/nvpmodel_emc_cap/emc_iso_cap",
+    "/sys/kernel/nvpmodel_clk_cap/emc",
     "/sys/kernel/debug/cactmon/mc_all",
     "/sys/kernel/actmon_avg_activity/mc_all",
     "/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity",

@@ -7,14 +7,13 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kPaths{
+constexpr std::array<std::string_view, 10> kPaths{
     "/sys/kernel/debug/nvmap/*/clients",
     "jetmem:end of /sys/kernel/debug/nvmap/*/clients",
     "/sys/kernel/debug/nvmap/*/orphan_handles",
     "jetmem:end of /sys/kernel/debug/nvmap/*/orphan_handles",
     "/sys/kernel/debug/nvmap/*/size",
     "/sys/kernel/debug/nvmap/*/free_size",
-    "/sys/kernel/debug/nvmap/stats/total_memory",
     "/sys/kernel/debug/nvmap/pagepool/page_pool_available_pages",
     "/sys/kernel/debug/nvmap/pagepool/page_pool_pages_to_zero",
     "jetmem:nvmap device",
@@ -28,7 +27,9 @@ void check(const jetmem::Snapshot& snapshot) {
   if (jetmem::parse_nvmap(snapshot, reused).has_value() != ok) __builtin_trap();
   if (!ok) return;
   if (fresh.heaps != reused.heaps || fresh.heaps.size() > 16) __builtin_trap();
-  if (fresh.clients != reused.clients || fresh.clients.size() > 16 * 512) __builtin_trap();
+  if (fresh.clients != reused.clients || fresh.client_pids != reused.client_pids ||
+      fresh.clients.size() > 16 * 512)
+    __builtin_trap();
   if (fresh.processes != reused.processes) __builtin_trap();
   if (fresh.total_bytes != reused.total_bytes || fresh.pool_pages != reused.pool_pages ||
       fresh.allocatable_bytes != reused.allocatable_bytes) {

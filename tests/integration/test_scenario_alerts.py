@@ -69,7 +69,7 @@ SHORT = {
     "oom": Run(25, 740, FIXTURE, {
         "JetmemMemoryStall": "the last minute's share of stalls passes its threshold for about as long as its `for`",
     }, lasting=("JetmemProbeFailing",)),
-    "language-model": Run(25, 1050, FIXTURE, lasting=("JetmemEmcSaturated", "JetmemProbeFailing")),
+    "language-model": Run(25, 1050, FIXTURE, lasting=("JetmemEmcSaturated", "JetmemNvmapCarveoutFull", "JetmemProbeFailing")),
     "smmu-storm": Run(25, 800, FIXTURE, lasting=("JetmemProbeFailing",)),
     "thermal-throttle": Run(20, 400),
     "power-supply": Run(25, 700, maybe={

@@ -107,6 +107,18 @@ class Devices:
         if self._tree.text(path) is not None:
             self._tree.set(path, f"{int(self._tree.text(path)) + delta * 1024}\n")
 
+    def fill_carve_out(self, heap, left):
+        """All of a heap with memory of its own but so many bytes, to its first client."""
+        folder = f"{NVMAP}/{heap}"
+        if self._tree.text(f"{folder}/free_size") is None:
+            return
+        self._tree.set(f"{folder}/free_size", f"0x{left:016x}\n")
+        kib = (int(self._tree.text(f"{folder}/size"), 16) - left) // 1024
+        lines = self._tree.text(f"{folder}/clients").splitlines()
+        for i in (1, -1):
+            lines[i] = re.sub(r" *\d+K$", lambda m: f"{kib}K".rjust(len(m[0])), lines[i])
+        self._tree.set(f"{folder}/clients", "\n".join(lines) + "\n")
+
     def add_orphan(self, kib):
         """A buffer that no client has any more, but a DMA-BUF or a mapping holds."""
         path = f"{NVMAP}/iovmm/orphan_handles"
@@ -116,7 +128,7 @@ class Devices:
 
     def _with_orphan(self, text, kib):
         kernel_address = self._machine.rng.getrandbits(32)
-        return text + f"{0:8}   {kib:8}K {0xd000b03:8x} {1:6} {0:6} {1:6} {kernel_address:016x}\n"
+        return text + f"{0:8}   {kib:8}K {0xd000b03:8x} {1:6} {0:6} {1:6} {kernel_address:8x}\n"
 
     def resident(self, pid):
         """Resident pages of a process; None where the fixture has not got it."""

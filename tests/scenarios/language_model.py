@@ -26,7 +26,10 @@ def story(m):
             m.log.print(4, "nvmap nvmap: nvmap_alloc_handle: failed to allocate memory")
             m.log.print(3, "nvgpu: 17000000.gpu               nvgpu_dma_print_err:105  [INFO]  DMA alloc FAILED: [sysmem] size=268435456 "
                            "aligned=268435456 flags:NO_KERNEL_MAPPING")
-        yield {0: "it answers: the memory is busy all the time", 20: "a buffer of 256 MiB is refused"}.get(second)
+        if second == 30:
+            m.devices.fill_carve_out("vpr", 1 << 20)
+        yield {0: "it answers: the memory is busy all the time", 20: "a buffer of 256 MiB is refused",
+               30: "protected video takes all of its carve-out"}.get(second)
 
 
 def free_mib(m):

@@ -26,6 +26,7 @@ RULES = {
     "JetmemPageAllocationFailure": ("fragmentation", 61),
     "JetmemNvmapOrphansGrowing": ("slow-leak", 61),
     "JetmemNvmapCap": ("language-model", 68),
+    "JetmemNvmapCarveoutFull": ("language-model", 78),
     "JetmemEmcSaturated": ("language-model", 48),
     "JetmemSmmuFault": ("smmu-storm", 11),
     "JetmemSmmuStorm": ("smmu-storm", 26),

@@ -89,6 +89,10 @@ class Moment:
     def orphans(self):
         return sum(map(int, re.findall(r"^ +\S+ +(\d+)K", self.tree.text("/sys/kernel/debug/nvmap/iovmm/orphan_handles"), re.M)))
 
+    def carve_out_free(self, heap):
+        free, size = (int(self.tree.text(f"/sys/kernel/debug/nvmap/{heap}/{leaf}"), 16) for leaf in ("free_size", "size"))
+        return free / size
+
     @functools.cached_property
     def alarms(self):
         return sum(int(self.tree.text(path)) for path in self.tree.glob(ALARMS))
@@ -135,6 +139,7 @@ CONDITIONS = {
     "JetmemPageAllocationFailure": since(": page allocation failure: order:"),
     "JetmemNvmapOrphansGrowing": None,
     "JetmemNvmapCap": lambda now: now.available > 0.2 and refused(now),
+    "JetmemNvmapCarveoutFull": lambda now: now.carve_out_free("vpr") < 0.05,
     "JetmemEmcSaturated": lambda now: int(now.tree.text("/sys/kernel/debug/cactmon/mc_all")) * 1000
     > 0.9 * int(now.tree.text("/sys/kernel/debug/bpmp/debug/clk/emc/max_rate")),
     "JetmemSmmuFault": None,

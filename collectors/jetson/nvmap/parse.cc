@@ -156,8 +156,11 @@ class Collector {
       }
     }
     out_.clients_whole &= beyond_bound_ == 0;
+    auto& pids = out_.client_pids;
+    std::sort(pids.begin(), pids.end());
+    pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
     sum_processes(out_);
-    take_number(total_, out_.total_bytes, kMostBytes);
+    sum_heaps();
     take_number(available_, out_.pool_pages, kMostBytes >> 12);
     std::optional<std::uint64_t> to_zero;
     take_number(to_zero_, to_zero, kMostBytes >> 12);
@@ -176,7 +179,7 @@ class Collector {
     std::string_view rest = file.path;
     if (take_prefix(rest, "jetmem:")) {
       if (rest == nvmap::kDeviceRemark) has_device_ = one_u64(file.text) == 1U;
-      if (rest == nvmap::kLeftOutNote) beyond_bound_ += one_u64(file.text).value_or(1);
+      if (rest == nvmap::kLeftOutNote) omit_heaps(one_u64(file.text).value_or(1));
       return;
     }
     if (rest == nvmap::kRoot) {
@@ -189,9 +192,7 @@ class Collector {
     if (slash == std::string_view::npos) return;
     const std::string_view folder = rest.substr(0, slash);
     const std::string_view leaf = rest.substr(slash + 1);
-    if (folder == "stats") {
-      if (leaf == "total_memory") total_ = record;
-    } else if (folder == "pagepool") {
+    if (folder == "pagepool") {
       if (leaf == "page_pool_available_pages") available_ = record;
       if (leaf == "page_pool_pages_to_zero") to_zero_ = record;
     } else if (leaf == "clients") {
@@ -206,15 +207,29 @@ class Collector {
   }
 
   void set(std::string_view folder, Record RawHeap::*leaf, Record record) {
-    if (folder.empty() || folder.size() > kMostNameBytes) {
-      ++beyond_bound_;
-      return;
+    RawHeap* const heap = folder.empty() || folder.size() > kMostNameBytes
+                              ? nullptr
+                              : heaps_.find_or_add(&RawHeap::name, folder);
+    if (heap == nullptr) return omit_heaps(1);
+    heap->*leaf = record;
+  }
+
+  void omit_heaps(std::uint64_t count) {
+    beyond_bound_ += count;
+    heaps_omitted_ = heaps_omitted_ || count > 0;
+  }
+
+  void sum_heaps() {
+    if (heaps_omitted_) return;
+    std::uint64_t sum = 0;
+    for (const Nvmap::Heap& heap : out_.heaps) {
+      if (!heap.bytes) {
+        out_.absent.add("heap_total_unknown");
+        return;
+      }
+      sum += *heap.bytes;
     }
-    if (RawHeap* const heap = heaps_.find_or_add(&RawHeap::name, folder)) {
-      heap->*leaf = record;
-    } else {
-      ++beyond_bound_;
-    }
+    out_.total_bytes = sum;
   }
 
   Error no_tables() const {
@@ -284,7 +299,7 @@ class Collector {
     std::uint64_t charged = 0;
     nvmap::TableLines lines(*table);
     std::string_view line;
-    while (lines.next(line)) {
+    while (lines.next_row(line)) {
       if (line.empty()) continue;
       const bool is_wide = lines.is_wide_enough(line) && !heap.bytes;
       if (const auto total = is_wide ? nvmap::total_row(line) : std::nullopt) {
@@ -297,6 +312,7 @@ class Collector {
         all_known = false;
         continue;
       }
+      if (out_.client_pids.size() < kMaxHeaps * kMaxClients) out_.client_pids.push_back(row->pid);
       if (row->bytes == 0) continue;
       ++count;
       charged += row->bytes;
@@ -382,11 +398,11 @@ class Collector {
   Nvmap& out_;
   BoundedList<RawHeap, kMaxHeaps> heaps_;
   Record root_error_ = kNoRecord;
-  Record total_ = kNoRecord;
   Record available_ = kNoRecord;
   Record to_zero_ = kNoRecord;
   std::optional<bool> has_device_;
   std::uint64_t beyond_bound_ = 0;
+  bool heaps_omitted_ = false;
   bool any_table_ = false;
   bool any_denied_ = false;
   std::optional<Error> first_error_;
@@ -399,6 +415,7 @@ Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out) {
   out.allocatable_bytes.reset();
   out.pool_pages.reset();
   out.clients_whole = true;
+  out.client_pids.clear();
   out.absent.reset();
   return Collector(snapshot, out).run();
 }

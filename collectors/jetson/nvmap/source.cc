@@ -10,10 +10,9 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 5> kPaths{
+constexpr std::array<std::string_view, 4> kPaths{
     "/sys/kernel/debug/nvmap/*/size",
     "/sys/kernel/debug/nvmap/*/free_size",
-    "/sys/kernel/debug/nvmap/stats/total_memory",
     "/sys/kernel/debug/nvmap/pagepool/page_pool_available_pages",
     "/sys/kernel/debug/nvmap/pagepool/page_pool_pages_to_zero",
 };
@@ -32,25 +31,32 @@ constexpr std::array kMetrics{
           "constant and the bytes grow, one of them leaks.",
           {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_heap_unattributed_bytes",
-          "What is allocated from the heap less what its clients are charged with: buffers that "
-          "no process holds. Growth is a leak, see jetmem_nvmap_orphan_bytes. Slightly off while "
+          "What is allocated from the heap less what its clients are charged with: buffers without "
+          "a client. Growth is a leak, see jetmem_nvmap_orphan_bytes. Slightly off while "
           "buffers come and go; far below zero on kernels that charge a shared buffer to each "
           "client in full.",
           {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_orphan_bytes",
-          "Memory of buffers that no client of nvmap holds any longer; at most a DMA-BUF "
-          "descriptor or a mapping keeps them. A steady amount is normal with cameras. Growth is "
-          "the leak that no process's memory shows: stop the programs that use the camera or the "
-          "codec; if that frees nothing, reboot.",
+          "Memory of buffers that no client of nvmap has any longer (orphan_handles): a descriptor "
+          "or a mapping of a process keeps them (jetmem_dmabuf_holder_clientless_bytes says "
+          "whose), or a driver. A part of another buffer counts too. A steady amount is normal "
+          "with cameras. Growth is a leak: restart the holder, else the programs that use camera "
+          "or codec; if that frees nothing, reboot.",
           {"heap"}, nvmap::kMaxHeaps, Worst::kMax),
     gauge("jetmem_nvmap_orphan_handles",
-          "Buffers that no client of nvmap holds any longer. Growth is a leak.", {"heap"},
+          "Buffers that no client of nvmap has any longer. Growth is a leak.", {"heap"},
           nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_carveout_bytes",
           "Size of a heap with memory of its own, set aside at boot.", {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_carveout_free_bytes",
           "What is free in a heap with memory of its own, contiguous or not.", {"heap"},
           nvmap::kMaxHeaps, Worst::kMin),
+    gauge(
+        "jetmem_nvmap_carveout_free_ratio",
+        "The free share of a heap with memory of its own. Near 0 its buffers are refused, and the "
+        "kernel prints nothing. Where the kernel does not report what is free (before L4T 36), it "
+        "is the size less what is allocated.",
+        {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_process_bytes",
           "Memory that processes of this name hold in the heap, all of them together; a buffer "
           "shared by several is charged in parts. Of each heap the 32 largest names; all others "
@@ -58,17 +64,29 @@ constexpr std::array kMetrics{
           "nvmap` lists them by pid.",
           {"heap", "process"}, nvmap::kMaxHeaps*(nvmap::kMaxNames + 1)),
     gauge("jetmem_nvmap_total_bytes",
-          "All memory that nvmap has allocated, of all heaps, by its own count.", {}, 1,
-          Worst::kMax),
+          "All memory that nvmap has allocated: the sum of its heaps, carve-outs included, which "
+          "are not part of MemTotal. Absent unless the total of each heap is known.",
+          {}, 1, Worst::kMax),
     gauge("jetmem_nvmap_allocatable_bytes",
-          "The most that nvmap would still allocate from iovmm. Expect a request above it to "
-          "fail with error 12 (out of memory), however much is free.",
+          "What nvmap reports as the most allocatable from iovmm: MemAvailable without free CMA. "
+          "L4T 36.4.7, 35.6.3 and 38.2.2 refuse requests for lack of memory (error 12). 36.2 to "
+          "36.4.x otherwise grant any up to all RAM, and the OOM killer ends processes where the "
+          "memory is not there. jetmem_gpu_available_bytes adds the page pool.",
           {}, 1, Worst::kMin),
-    gauge("jetmem_nvmap_page_pool_bytes",
-          "Pages that nvmap keeps in stock for its next allocations, neither used nor free to "
-          "others until memory runs short."),
+    gauge(
+        "jetmem_nvmap_page_pool_bytes",
+        "Pages that nvmap keeps in stock for its next allocations: up to an eighth of all memory, "
+        "not in MemAvailable, and free to others only when memory runs short."),
 };
 consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+
+std::optional<double> free_ratio(const Nvmap::Heap& heap) {
+  if (heap.size.value_or(0) == 0) return std::nullopt;
+  std::optional<std::uint64_t> free = heap.free;
+  if (!free && heap.bytes && *heap.bytes <= *heap.size) free = *heap.size - *heap.bytes;
+  if (!free || *free > *heap.size) return std::nullopt;
+  return static_cast<double>(*free) / static_cast<double>(*heap.size);
+}
 
 // A folder is a heap when it has a table.
 bool gather_table(Gatherer& gatherer, const std::string& path, std::size_t head) {
@@ -112,7 +130,7 @@ void gather(Gatherer& gatherer) {
 
 const SourceInfo NvmapSource::kInfo{
     .name = "nvmap",
-    .what = "GPU and camera memory by process and what no process holds any more (nvmap)",
+    .what = "GPU and camera memory by process, and buffers without a client (nvmap)",
     .paths = kPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(60),
@@ -138,6 +156,7 @@ void NvmapSource::write(SampleWriter& out, WriteContext& context) const {
     out.put(metric("jetmem_nvmap_orphan_handles"), heap.orphan_handles, heap.name);
     out.put(metric("jetmem_nvmap_carveout_bytes"), heap.size, heap.name);
     out.put(metric("jetmem_nvmap_carveout_free_bytes"), heap.free, heap.name);
+    out.put(metric("jetmem_nvmap_carveout_free_ratio"), free_ratio(heap), heap.name);
   }
   for (const Nvmap::Process& process : reading_.processes) {
     const std::string_view name = process.is_rest ? "other" : std::string_view(process.name);

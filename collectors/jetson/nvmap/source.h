@@ -19,7 +19,8 @@
 //   <heap>/{size,free_size}  of a carve-out: one number in hex ("0x0000000004000000"); free_size
 //     from about L4T 36.
 //   iovmm/free_size        from about L4T 36: "Max allocatable IOVMM memory: 3221225472 bytes".
-//   stats/total_memory     bytes handed out now, decimal
+//   stats/total_memory is not read: memory that a program gave (NVMAP_IOC_FROM_VA) and parts of
+//   other handles are subtracted when freed but never added, so that it falls below zero.
 //   pagepool/page_pool_{available_pages,pages_to_zero}   pages kept in stock, the latter from
 //     about L4T 32 on
 // <heap>: iovmm (pages from everywhere), generic-0, vpr, iram, fsi, ...: whatever folders there
@@ -33,7 +34,8 @@
 // --maps`.
 //
 // Omitted and counted, by reason:
-//   malformed      a row or a table that cannot be understood; process names with line breaks
+//   malformed      a row or a table that cannot be understood
+//   heap_total_unknown   the total of all heaps: that of one of them is not known
 //   beyond_bound   what is more than 16 heaps, 512 clients of a heap, or 64 KiB (clients) and
 //                  512 KiB (orphans) of a table. Totals need all parts and are omitted else
 //   unreadable, denied   a table; no_orphan_table: this kernel has none
@@ -65,6 +67,8 @@ struct Nvmap {
   // Whether every heap's table of clients was read to its end and understood, and so `clients` are
   // all there are: a process that is not among them has nothing.
   bool clients_whole = false;
+  // Of all clients, those without memory too; each once, in order.
+  std::vector<std::uint32_t> client_pids;
 
   struct Heap {
     std::string name;
@@ -97,7 +101,7 @@ struct Nvmap {
   };
   std::vector<Process> processes;
 
-  std::optional<std::uint64_t> total_bytes;
+  std::optional<std::uint64_t> total_bytes;  // the sum of all heaps; absent unless each is known
   std::optional<std::uint64_t> allocatable_bytes;
   std::optional<std::uint64_t> pool_pages;
 

@@ -113,4 +113,22 @@ std::string_view TableLines::fault(const Table& table, std::string_view header_b
   return {};
 }
 
+bool TableLines::next_row(std::string_view& line) {
+  if (!next(line)) return false;
+  // A row begins with the client's name, which is no process's.
+  if (line.empty() || is_wide_enough(line)) return true;
+  const Lines behind_first = lines_;
+  std::string_view row = line;
+  std::string_view more;
+  while (!is_wide_enough(row) && lines_.next(more)) {
+    row = {row.data(), static_cast<std::size_t>(more.data() + more.size() - row.data())};
+  }
+  if (row.size() == width_ || row.size() == width_ + 1) {
+    line = row;
+  } else {
+    lines_ = behind_first;
+  }
+  return true;
+}
+
 }  // namespace jetmem::nvmap

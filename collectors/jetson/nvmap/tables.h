@@ -3,7 +3,8 @@
 // collectors/jetson/nvmap/source.h.
 //
 // A process chooses its own name, line breaks included, and the kernel prints it as it is. A line
-// is therefore taken only when it is as wide as the header demands: 15 bytes cannot forge one.
+// is therefore taken only when it is as wide as the header demands: 15 bytes cannot forge one. The
+// lines into which a name breaks its row are together exactly as wide.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +60,8 @@ class TableLines {
     width_ = header.empty() ? 0 : header.size() - 1;
   }
 
+  // As next(), but a row that line breaks in a name have torn is one line, breaks included.
+  bool next_row(std::string_view& line);
   bool next(std::string_view& line) {
     if (lines_.next(line)) return true;
     if (in_end_) return false;

@@ -47,7 +47,8 @@ class Collector {
     if (list_error != 0) {
       return tl::unexpected(FileText{kProc, {}, list_error}.as_error());
     }
-    if (out_.denied > 0) return fail(Errc::kDenied, "permission denied for all processes (hidepid)");
+    if (out_.denied > 0)
+      return fail(Errc::kDenied, "permission denied for all processes (hidepid)");
     if (out_.malformed > 0) return fail(Errc::kMalformed, "no process could be understood");
     return fail(Errc::kAbsent, "/proc lists no process");
   }
@@ -97,7 +98,7 @@ class Collector {
       ++out_.malformed;
       return;
     }
-    if (statm.resident == 0) return;
+    if (statm.size == 0) return;
     const auto at = static_cast<std::uint32_t>(out_.rows.size());
     if (out_.keys.size() == at) out_.keys.emplace_back();
     ProcessKey& key = out_.keys[at];
@@ -128,11 +129,13 @@ class Collector {
       group->resident_pages += row.resident;
       group->shared_pages += row.shared;
       out_.resident_pages += row.resident;
-      out_.processes.push_back({row.pid, static_cast<std::uint32_t>(groups.size() - 1)});
+      out_.processes.push_back(
+          {row.pid, static_cast<std::uint32_t>(groups.size() - 1), row.shared});
     }
     std::sort(out_.processes.begin(), out_.processes.end(),
               [](const Processes::Process& a, const Processes::Process& b) {
-                return std::tie(a.pid, a.group) < std::tie(b.pid, b.group);
+                return std::tie(a.pid, a.group, a.shared_pages) <
+                       std::tie(b.pid, b.group, b.shared_pages);
               });
   }
 
@@ -147,9 +150,7 @@ class Collector {
 }  // namespace
 
 void Processes::Group::clear() {
-  key.command.clear();
-  key.unit.clear();
-  key.container.clear();
+  key.clear();
   processes = resident_pages = shared_pages = 0;
 }
 
@@ -171,7 +172,7 @@ bool parse_statm(std::string_view text, Statm& out) {
     number = *one;
   }
   if (!text.empty()) return false;
-  out = {numbers[1], numbers[2]};
+  out = {numbers[0], numbers[1], numbers[2]};
   return true;
 }
 
@@ -211,7 +212,7 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
     Statm pages;
     const bool understood = statm.ok() && parse_statm(statm.text, pages);
     // Without memory of its own: a kernel thread, or what ended. Then nothing more is asked of it.
-    if (!statm.ok() || (understood && pages.resident == 0)) {
+    if (!statm.ok() || (understood && pages.size == 0)) {
       if (is_denied(statm.error)) ++denied;
       files.forget();
       continue;

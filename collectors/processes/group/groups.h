@@ -2,8 +2,9 @@
 // All processes of the machine, put together by what they are.
 //
 //   /proc/<pid>/statm   "size resident shared text lib data dirty", in pages (fs/proc/array.c).
-//                       resident 0 is a kernel thread or a process that has ended: gather leaves it
-//                       out. shared is the part of resident that files and shared memory back.
+//                       size 0 is a kernel thread or a process that has ended: gather leaves it
+//                       out. resident 0 may also be one that is swapped out. shared is the part of
+//                       resident that files and shared memory back.
 //   /proc/<pid>/comm    the name and a newline; any bytes
 //   /proc/<pid>/cgroup  the control group: collectors/processes/group/cgroup.h
 //
@@ -12,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -20,6 +22,7 @@
 #include "base/result.h"
 #include "base/root/gatherer.h"
 #include "base/root/snapshot.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -32,6 +35,11 @@ struct ProcessKey {
 
   // NOLINTNEXTLINE(modernize-use-nullptr): to clang-tidy 14 its 0 is a pointer
   auto operator<=>(const ProcessKey&) const = default;
+  void clear() {
+    command.clear();
+    unit.clear();
+    container.clear();
+  }
 };
 
 struct Processes {
@@ -47,6 +55,7 @@ struct Processes {
   struct Process {
     std::uint32_t pid = 0;
     std::uint32_t group = 0;  // its index
+    std::uint64_t shared_pages = 0;
     bool operator==(const Process&) const = default;
   };
   std::vector<Group> groups;       // by key
@@ -57,6 +66,23 @@ struct Processes {
   std::uint64_t left_out = 0;   // beyond the bounds
   std::uint64_t malformed = 0;  // could not be understood
   bool hidden = false;          // not even process 1 is to be seen: hidepid
+
+  // A group that is among the largest and has no series yet. Bytes; those that are unknown of all
+  // groups are absent.
+  struct Newcomer {
+    ProcessKey key;
+    std::optional<std::uint64_t> processes;
+    std::optional<std::uint64_t> resident;
+    std::optional<std::uint64_t> shared;
+    std::optional<std::uint64_t> gpu;
+    std::optional<std::uint64_t> dmabuf;
+    std::optional<std::uint64_t> mapped;
+
+    void clear() { reset_keeping(*this, &Newcomer::key); }
+    bool operator==(const Newcomer&) const = default;
+  };
+  // The largest first; as `shown`.
+  const std::vector<Newcomer>* newcomers = nullptr;
 
   // Which of them have series, with all that they hold: a view of the source's own, as of when it
   // last wrote them; null: there is none.
@@ -79,6 +105,7 @@ struct Processes {
 };
 
 struct Statm {
+  std::uint64_t size = 0;
   std::uint64_t resident = 0;
   std::uint64_t shared = 0;
 };

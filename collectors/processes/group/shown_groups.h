@@ -63,6 +63,8 @@ class ShownGroups {
               Nanoseconds mono, Nanoseconds boot);
   // In places that do not change while a group is shown. Look at `shown`.
   std::span<const Shown> all() const { return tracked_; }
+  // Indexes of groups, the largest first, at most kKept of them.
+  std::span<const std::uint32_t> largest() const { return largest_; }
   // How many should be shown and are not, because of the day's bound.
   std::size_t suppressed_count() const { return suppressed_count_; }
   // What the bytes are made of has changed: rates begin anew.

@@ -52,7 +52,7 @@ struct EmcFile {
   std::string_view path;
   EmcValue value;
 };
-inline constexpr std::array<EmcFile, 11> kEmcFiles{{
+inline constexpr std::array<EmcFile, 12> kEmcFiles{{
     {"/sys/kernel/debug/bpmp/debug/clk/emc/rate", EmcValue::kRate},
     {"/sys/kernel/debug/clk/emc/clk_rate", EmcValue::kRate},
     {"/sys/kernel/debug/clk/override.emc/clk_rate", EmcValue::kRate},
@@ -62,6 +62,7 @@ inline constexpr std::array<EmcFile, 11> kEmcFiles{{
     {"/sys/kernel/debug/tegra_bwmgr/emc_max_rate", EmcValue::kMax},
     {"/sys/kernel/debug/bpmp/debug/clk/emc/mrq_rate_locked", EmcValue::kLocked},
     {"/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", EmcValue::kCap},
+    {"/sys/kernel/nvpmodel_clk_cap/emc", EmcValue::kCap},
     {"/sys/kernel/debug/cactmon/mc_all", EmcValue::kActivity},
     {"/sys/kernel/actmon_avg_activity/mc_all", EmcValue::kRaw0},
 }};

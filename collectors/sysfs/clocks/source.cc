@@ -36,7 +36,8 @@ constexpr std::array kMetrics{
           "where NVML reports it.",
           {"clock"}, clocks::kMaxDevices),
     gauge("jetmem_emc_cap_hertz",
-          "The power mode's limit on the memory's clock. Absent when it sets none."),
+          "The highest memory clock that the power mode allows. Absent when it sets no limit; from "
+          "L4T 36 on it is the hardware's own then."),
     gauge("jetmem_emc_locked",
           "1 while the memory's clock is fixed, as jetson_clocks does; 0 while it follows "
           "demand."),

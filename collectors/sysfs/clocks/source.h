@@ -16,7 +16,8 @@
 // EMC,    /sys/kernel/debug/bpmp/debug/clk/emc/{rate,min_rate,max_rate} in Hz, mrq_rate_locked (1:
 // the     jetson_clocks holds it); tegra210: /sys/kernel/debug/clk/emc/clk_rate (override.emc on
 // memory  some) and /sys/kernel/debug/tegra_bwmgr/{emc_min_rate,emc_max_rate};
-//         /sys/kernel/nvpmodel_emc_cap/emc_iso_cap in Hz, 0 for none.
+//         /sys/kernel/nvpmodel_emc_cap/emc_iso_cap in Hz, 0 for none; on L4T 36
+//         /sys/kernel/nvpmodel_clk_cap/emc in Hz.
 //         /sys/kernel/debug/cactmon/mc_all (tegra-cactmon-mc-all.c, L4T 36): average count of
 //         active cycles * 1000 / period in us, that is kHz. In /sys/kernel/actmon_avg_activity/
 //         mc_all (4.9, 5.10) and debug/bpmp/debug/actmon/mc_all_avg_activity (firmware) the unit is

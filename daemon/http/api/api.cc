@@ -7,6 +7,7 @@
 #include "base/text/text.h"
 #include "base/version.h"
 #include "daemon/http/api/alert_engine_problem.h"
+#include "report/device/newcomers.h"
 
 namespace jetmem {
 namespace {
@@ -100,7 +101,11 @@ const DeviceNow& Api::now() {
   now_.since_boot = to_seconds(page.taken);
   now_.wall = plausible(clock_.wall() - (clock_.boot() - page.taken));
   now_.samples = SampleSet::of(page);
-  if (inputs_.sources != nullptr) now_.sources = inputs_.sources->latest().sources;
+  if (inputs_.sources != nullptr) {
+    const PublishedSources& published = inputs_.sources->latest();
+    now_.sources = published.sources;
+    add_newcomers(published.newcomers, now_.samples);
+  }
   const AlertsNow& alerts = alerts_.latest();
   now_.no_alerts = alert_engine_problem(alerts, clock_.boot(), readiness_.timeout());
   if (now_.no_alerts.empty()) {

@@ -68,8 +68,12 @@ export const largestRunPicture = (page) => linePicture(page, {
 
 const HELD = [
   'jetmem_process_group_resident_bytes', 'jetmem_process_group_gpu_bytes',
-  'jetmem_process_group_dmabuf_bytes'
+  'jetmem_process_group_dmabuf_bytes', 'jetmem_process_group_mapped_bytes'
 ];
+// Part of the others: what is subtracted from them.
+const MAPPED = HELD[3];
+const negative = (points) =>
+    points.map((point) => ({...point, min: -point.max, average: -point.average, max: -point.min}));
 
 // Sums several series: [{points}] -> points. Where one has no point at a moment, the sum of the
 // others is used. Points merged from several carry the moment of their own first one: points of one
@@ -108,13 +112,14 @@ export const holdersPicture = (page) => linePicture(page, {
   unit: 'bytes',
   sources: ['processes'],
   note: 'Resident, GPU and DMA-BUF memory of each group together, as far as each could be read; ' +
-      'shared memory counts in each.',
+      'mapped GPU buffers count once, shared memory counts in each.',
   async load(ask, {step}) {
     const groups = new Map();
     for (const metric of HELD) {
       for (const each of await ask(metric)) {
         const key = `${each.labels.command}\n${each.labels.unit}\n${each.labels.container}`;
-        groups.set(key, [...(groups.get(key) ?? []), each]);
+        const part = metric === MAPPED ? {...each, points: negative(each.points)} : each;
+        groups.set(key, [...(groups.get(key) ?? []), part]);
       }
     }
     const lines = [...groups.values()].map((each) => holder(each, step));

@@ -78,6 +78,7 @@ const GROUPS = [
   column('Shared', 'shared_bytes'),
   column('GPU', 'gpu_bytes'),
   column('DMA-BUF', 'dmabuf_bytes'),
+  column('Mapped', 'mapped_bytes'),
   column('Grows now', 'growth_bytes_per_second', perHour),
   column('Over hours', 'trend_bytes_per_second', perHour),
 ];
@@ -97,7 +98,7 @@ const HEAPS = [
     of: (row) => el('span', {class: 'name'}, named(row.heap)),
   },
   column('Size', 'bytes'),
-  column('Without an owner', 'orphan_bytes'),
+  column('Without a client', 'orphan_bytes'),
   column('Not attributed', 'unattributed_bytes'),
   column('Own carve-out', 'carveout_bytes'),
 ];
@@ -157,11 +158,33 @@ function ofGroups(top) {
 }
 
 function ofHeaps(top) {
-  if ((top.nvmap ?? []).length > 0) return null;
+  if ((top.nvmap ?? []).length > 0) return [clientless(top), ...(top.nvmap_ended ?? []).map(ended)];
   return unavailable(
     'Memory by heap (nvmap)',
     why(top.absent, 'nvmap') || 'the device reported no heap',
   );
+}
+
+const heldBy = (holders) =>
+  holders.map((each) => `${short(each.process)} ${bytes(each.bytes)}`).join(', ');
+
+function clientless({nvmap_clientless: all = {}, absent = {}}) {
+  if (!(all.bytes > 0)) return null;
+  const parts = [`No client of nvmap has ${bytes(all.bytes)}`];
+  if ((all.holders ?? []).length > 0)
+    parts.push(`held by descriptors or mappings: ${heldBy(all.holders)}`);
+  if (!isKnown(all.held_bytes)) {
+    const reason = why(absent, 'nvmap_clientless.held_bytes');
+    parts.push(`whether processes have the rest open or mapped is not known: ${reason}`);
+  } else if (all.orphaned_bytes > 0) {
+    parts.push(`orphaned, no process holds it alone: ${bytes(all.orphaned_bytes)}`);
+  }
+  return el('p', {class: 'quiet'}, `${parts.join('; ')}.`);
+}
+
+function ended({process, holder, bytes: size}) {
+  const who = holder ? short(holder) : 'a process that inherited /dev/nvmap';
+  return el('p', {class: 'quiet'}, `${short(process)} has ended; ${who} holds its ${bytes(size)}.`);
 }
 
 function ofBuffers({dmabuf: all = {}, absent = {}}) {
@@ -175,7 +198,7 @@ function ofBuffers({dmabuf: all = {}, absent = {}}) {
       {name: 'Open in a process', text: bytes(all.held_bytes)},
       {name: 'Open in several', text: bytes(all.shared_bytes)},
       {
-        name: 'Only drivers and mappings',
+        name: 'Open in none',
         text: bytes(all.unowned_bytes),
         key: 'dmabuf.unowned_bytes',
         absent,

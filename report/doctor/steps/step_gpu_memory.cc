@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of GPU, cameras and codecs: nvmap, NVML, DMA-BUF, and buffers without an owner.
-#include <cmath>
-
+// Memory of GPU, cameras and codecs: nvmap, NVML, DMA-BUF, and buffers without a client.
 #include "base/text/text.h"
+#include "report/answers/top_answer.h"
+#include "report/doctor/nvmap_limit.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 const std::initializer_list<std::string_view> kRefused{
     "nvmap", "nvbufsurface", "gpu_alloc_failure", "cuda_alloc_failure", "program_alloc_failure"};
-// Buffers without an owner, as a share of the machine's memory.
+// Buffers without a client, as a share of the machine's memory.
 constexpr double kManyOrphans = 0.1;
 // Available memory of which less than this part is free, as CUDA counts it.
 constexpr double kHidden = 0.5;
@@ -35,6 +35,76 @@ void note_hidden(const DeviceView& view, Step& step) {
   }
 }
 
+// Part of what nvmap allocated, outside of MemTotal.
+double in_carve_outs(const DeviceView& view) {
+  double sum = 0;
+  for (const Sample& heap : view.now.samples.family("jetmem_nvmap_carveout_bytes")) {
+    sum += view.value("jetmem_nvmap_heap_bytes", {{"heap", heap.label("heap")}}).value_or(0);
+  }
+  return sum;
+}
+
+void note_allocatable(const DeviceView& view, Step& step) {
+  const auto left = view.value("jetmem_nvmap_allocatable_bytes");
+  if (!left) return;
+  const auto infos = view.now.samples.family("jetmem_device_info");
+  const std::string l4t = infos.empty() ? std::string() : printable(infos[0].label("l4t"), 40);
+  std::string text = "nvmap reports " + bytes(*left) + " as allocatable";
+  if (const auto pool = view.value("jetmem_nvmap_page_pool_bytes"); pool && *pool > 0) {
+    text += ", and has " + bytes(*pool) + " more in its page pool";
+  }
+  switch (nvmap_limit(l4t)) {
+    case NvmapLimit::kRefuses:
+      text += "; L4T " + l4t + " refuses larger requests, though reclaim could meet them";
+      break;
+    case NvmapLimit::kGrants:
+      text += "; L4T " + l4t +
+              " grants larger requests up to all RAM: the OOM killer then ends processes, so bound "
+              "what GPU programs request";
+      break;
+    case NvmapLimit::kUnknown:
+      text += "; whether this release refuses or grants larger requests is not known";
+      break;
+  }
+  note(step, text + ".");
+}
+
+// What no client of nvmap has, and who holds it.
+void examine_clientless(const DeviceView& view, Step& step) {
+  const TopAnswer::Clientless all = clientless_of(view.now.samples, 3);
+  const double sum = all.bytes.value_or(0);
+  if (sum <= 0) return;
+  std::string text = "Buffers without an nvmap client: " + bytes(sum);
+  std::string cause = "A program leaks buffers, often through DMA-BUF descriptors or mappings.";
+  for (std::size_t i = 0; i < all.holders.size(); ++i) {
+    const auto& holder = all.holders[i];
+    text += (i == 0 ? "; held by descriptors or mappings of " : ", ") +
+            printable(holder.process, 64) + " " + bytes(holder.bytes);
+  }
+  if (!all.orphaned) {
+    text += "; whether processes have the rest open or mapped is not known";
+  } else if (*all.orphaned > 0) {
+    text += "; orphaned, no process holds them alone: " + bytes(*all.orphaned);
+  }
+  note(step, text + ". A steady amount is normal with cameras.");
+  const double machine = view.now.samples.meminfo("MemTotal").value_or(0);
+  if (machine <= 0 || sum <= kManyOrphans * machine) return;
+  const bool is_held = all.held.value_or(0) > sum / 2 && !all.holders.empty();
+  if (is_held)
+    cause = printable(all.holders[0].process, 64) +
+            " keeps descriptors or mappings of buffers that it does not need.";
+  found(step, Verdict::kWarning,
+        bytes(sum) + " of GPU and camera buffers have no nvmap client (" + share(sum / machine) +
+            " of the memory)" +
+            (is_held ? "; " + printable(all.holders[0].process, 64) + " holds " +
+                           bytes(all.holders[0].bytes)
+                     : "") +
+            ".",
+        {cause,
+         "Restart the holder, or the camera and codec services one by one, and watch: jetmem nvmap",
+         "nvmap-orphans-growing"});
+}
+
 }  // namespace
 
 void examine_gpu_memory(const DeviceView& view, Step& step) {
@@ -43,13 +113,16 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
   const Seeing nvml = see(view, step, "nvml");
   const Seeing dmabuf = see(view, step, "dmabuf");
   take_alerts(view, step,
-              {"JetmemNvmapCap", "JetmemNvmapOrphansGrowing", "JetmemGpuFreeHidden",
-               "JetmemEmcSaturated", "JetmemBufferLeak"});
+              {"JetmemNvmapCap", "JetmemNvmapCarveoutFull", "JetmemNvmapOrphansGrowing",
+               "JetmemGpuFreeHidden", "JetmemEmcSaturated", "JetmemBufferLeak"});
   std::string stands;
   const auto total = view.value("jetmem_nvmap_total_bytes");
   const auto used = view.now.samples.meminfo("NvMapMemUsed");
   if (total || used)
     stands = "GPU, cameras and codecs hold " + bytes(total ? *total : *used) + " (nvmap)";
+  if (const double outside = total ? in_carve_outs(view) : 0; outside > 0) {
+    stands += ", " + bytes(outside) + " of it in carve-outs outside MemTotal";
+  }
   for (const Sample& each : view.now.samples.family("jetmem_nvml_process_memory_bytes")) {
     stands += (stands.empty() ? "Processes hold " : "; processes hold ") + bytes(each.value) +
               " of GPU " + printable(each.label("gpu"), 40);
@@ -61,23 +134,14 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
   if (most != nullptr)
     note(step, "Largest holder: " + printable(most->label("process"), 64) + ", " +
                    bytes(most->value) + " in heap " + printable(most->label("heap"), 40) + ".");
-  if (const auto left = view.value("jetmem_nvmap_allocatable_bytes")) {
-    note(step, "nvmap can still allocate " + bytes(*left) + ".");
+  for (const Sample& ended : view.now.samples.family("jetmem_nvmap_ended_client_bytes")) {
+    const std::string holder = printable(ended.label("holder"), 64);
+    note(step, printable(ended.label("process"), 64) + " has ended, " +
+                   (holder.empty() ? std::string("a process that inherited /dev/nvmap") : holder) +
+                   " holds its " + bytes(ended.value) + ".");
   }
-  const double orphans = view.now.samples.sum("jetmem_nvmap_orphan_bytes").value_or(0);
-  const double machine = view.now.samples.meminfo("MemTotal").value_or(0);
-  if (orphans > 0) {
-    note(step, "Buffers without an owner: " + bytes(orphans) +
-                   "; a steady amount is normal with cameras.");
-    if (machine > 0 && orphans > kManyOrphans * machine) {
-      found(step, Verdict::kWarning,
-            bytes(orphans) + " of GPU and camera buffers have no owner (" +
-                share(orphans / machine) + " of the memory).",
-            {"A program leaks buffers, often through DMA-BUF descriptors or mappings.",
-             "Restart the camera and codec services one by one and watch: jetmem nvmap",
-             "nvmap-orphans-growing"});
-    }
-  }
+  note_allocatable(view, step);
+  examine_clientless(view, step);
   for (const auto* fall : {&view.found.memory_then, &view.found.memory}) {
     if (!*fall) continue;
     for (const GrowthEntry& each : (*fall)->top_growth) {
@@ -85,8 +149,6 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
         note(step, growth_sentence(each, view.today()) + ".");
     }
   }
-  if (const auto buffers = view.value("jetmem_dmabuf_bytes", {{"origin", "system"}}))
-    note(step, "DMA-BUFs take " + bytes(*buffers) + ".");
   examine_failures(view, step, kRefused, "Failed GPU or camera allocations",
                    "GPU or camera allocations failed",
                    {"Memory was short or fragmented, or this L4T release limits a single request "

@@ -82,6 +82,11 @@ void examine_memory(const DeviceView& view, Step& step) {
   if (const auto unused = view.now.samples.meminfo("MemFree"))
     text += ", " + bytes(*unused) + " unused";
   note(step, text + ".");
+  if (const auto pool = view.value("jetmem_nvmap_page_pool_bytes"); pool && *pool > 0) {
+    note(step, "nvmap's page pool has " + bytes(*pool) + " (" + share(*pool / *total) +
+                   "), which are not in this: GPU and cameras use them first, and the kernel "
+                   "reclaims them when memory runs short.");
+  }
   const auto swap = view.now.samples.meminfo("SwapTotal");
   const auto swap_free = view.now.samples.meminfo("SwapFree");
   if (swap && swap_free) {

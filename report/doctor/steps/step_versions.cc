@@ -40,7 +40,11 @@ void examine_versions(const DeviceView& view, Step& step) {
   const std::string kernel = printable(infos[0].label("kernel"), 80);
   const std::string model = printable(infos[0].label("model"), 100);
   std::string text = model.empty() ? std::string("Unknown device model") : model;
-  text += l4t.empty() ? ", no L4T" : ", L4T " + l4t;
+  if (!l4t.empty()) {
+    text += ", L4T " + l4t;
+  } else if (!view.is_jetson()) {
+    text += ", no L4T";
+  }
   if (!kernel.empty()) text += ", kernel " + kernel;
   note(step, text + ".");
   for (const Sample& each : view.now.samples.family("jetmem_last_change_timestamp_seconds")) {
@@ -50,6 +54,12 @@ void examine_versions(const DeviceView& view, Step& step) {
          "The " + std::string(what == "l4t" ? "L4T release" : "kernel") + " last changed at " +
              moment(each.value, view.today()) + ".",
          each.value);
+  }
+  if (l4t.empty() && view.is_jetson()) {
+    found(step, Verdict::kUnknown,
+          "Which L4T release this Jetson runs is unknown (no /etc/nv_tegra_release): its known "
+          "defects are not checked.");
+    return;
   }
   if (l4t.empty()) {
     conclude(step, "Not applicable: not a Jetson; only L4T releases are checked.");

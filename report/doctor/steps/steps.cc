@@ -64,8 +64,9 @@ std::span<const StepInfo> steps() { return kSteps; }
 
 bool DeviceView::is_jetson() const {
   const auto info = now.samples.family("jetmem_device_info");
-  return std::any_of(info.begin(), info.end(),
-                     [](const Sample& each) { return !each.label("l4t").empty(); });
+  return std::any_of(info.begin(), info.end(), [](const Sample& each) {
+    return !each.label("l4t").empty() || each.label("soc").starts_with("tegra");
+  });
 }
 
 void raise(Step& step, Verdict verdict) { step.verdict = std::max(step.verdict, verdict); }

@@ -103,6 +103,82 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
   EXPECT_EQ(absent("debugfs_absent"), 1U);
 }
 
+// References: one for each client of nvmap, descriptor, mapping and driver.
+TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
+  std::string text = "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n";
+  const auto row = [&](int size, int count, const char* exporter, int inode) {
+    char line[128];
+    std::snprintf(line, sizeof line, "%08d\t00000002\t00080007\t%08d\t%s\t%08d\t<none>\n", size,
+                  count, exporter, inode);
+    text += line + std::string("\tAttached Devices:\nTotal 0 devices attached\n\n");
+  };
+  row(4000, 1, "nvmap_dmabuf", 1);   // a client only
+  row(5000, 2, "nvmap_dmabuf", 2);   // a client and a descriptor
+  row(6000, 1, "nvmap_dmabuf", 3);   // a descriptor only
+  row(8192, 1, "nvmap_dmabuf", 4);   // a mapping only
+  row(9000, 3, "nvmap_dmabuf", 5);   // descriptors of two, and one more
+  row(700, 1, "system", 6);          // none of nvmap's
+  row(12288, 4, "nvmap_dmabuf", 7);  // a client, a descriptor, two mappings
+  fixture.file(kBufinfoPath, text + "\nTotal 7 objects, 45180 bytes\n");
+  comm(10, "camera");
+  buffer(10, 3, 2, 5000, "nvmap_dmabuf");
+  holder(11, "fdholder", 3, 6000);
+  comm(12, "mapper");
+  fixture.file(
+      "/proc/12/maps",
+      "7fa0c23000-7fa0c25000 rw-s 00000000 00:08 4                              /dmabuf:\n");
+  holder(13, "a", 5, 9000);
+  comm(14, "b");
+  buffer(14, 3, 5, 9000);
+  buffer(14, 4, 5, 9000);
+  buffer(14, 5, 6, 700, "system");
+  comm(15, "llama");
+  buffer(15, 4, 7, 12288, "nvmap_dmabuf");
+  fixture.file("/proc/15/maps",
+               "7f0000000000-7f0000002000 rw-s 00000000 00:08 7    /dmabuf:x y\n"
+               "7f0000002000-7f0000003000 r--s 00002000 00:08 7    /dmabuf:x y\n"
+               "7f0000004000-7f0000005000 r--s 00002000 08:01 7    /home/a b/dmabuf:x\n");
+  scanned(6);
+  note(kNoteMappings, 6);
+  note(kNoteMappingsMissed, 0);
+  EXPECT_EQ(value("jetmem_dmabuf_clientless_bytes"), 6000 + 8192 + 9000);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_clientless_bytes{command=camera}"), 0);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_clientless_bytes{command=fdholder}"), 6000);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_clientless_bytes{command=mapper}"), 8192);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_clientless_bytes{command=b}"), 9000);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=mapper}"), 8192);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_descriptors{command=mapper}"), 0);
+  EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 5000 + 6000 + 8192 + 9000 + 700 + 12288);
+  for (const DmabufHolder& one : reading().holders) {
+    EXPECT_EQ(one.mapped_bytes, one.name == "mapper" ? 8192U : one.name == "llama" ? 12288U : 0U);
+  }
+  // A mapping that was not looked at may be the reference.
+  note(kNoteMappingsMissed, 1);
+  EXPECT_FALSE(has("jetmem_dmabuf_clientless_bytes"));
+  EXPECT_EQ(value("jetmem_dmabuf_holder_clientless_bytes{command=fdholder}"), 6000) << "certain";
+  EXPECT_EQ(absent("mappings_unknown"), 1U);
+  // Without the references nothing is known of clients.
+  fixture.clear();
+  fixture.error(kBufinfoPath, EACCES);
+  holder(11, "fdholder", 3, 6000);
+  scanned(6);
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=fdholder}"), 6000);
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_clientless_bytes{command=fdholder}"));
+  EXPECT_EQ(absent("mappings_unknown"), 0U);
+}
+
+TEST_F(DmabufTest, WhoHasNvmapOpen) {
+  comm(7, "worker");
+  fixture.file("/proc/7/fd/3", "/dev/nvmap\n");
+  fixture.file("/proc/7/fd/4", "/dev/nvmap\n");
+  comm(8, "camera");
+  fixture.file("/proc/8/fd/3", "/dev/nvmap\n");
+  buffer(8, 5, 2, 5000, "nvmap_dmabuf");
+  scanned(2);
+  EXPECT_EQ(reading().held.nvmap_openers, (std::vector<NvmapOpener>{{7, "worker"}, {8, "camera"}}));
+  EXPECT_EQ(reading().holders.size(), 1U) << "the device is no buffer";
+}
+
 // 5.3 to 5.13.
 TEST_F(DmabufTest, TheInodeMayComeFromARecordOfItsOwn) {
   holder(1, "a", 0, 1000);
@@ -383,6 +459,39 @@ TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
   EXPECT_EQ(out.holders[1].descriptors, 9000U);
   EXPECT_EQ(out.held.bytes, 80U);
   EXPECT_FALSE(out.holders_whole);
+}
+
+TEST_F(DmabufTree, MappingsAreLookedAtWhereNvmapMadeBuffers) {
+  const std::string rows =
+      "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n"
+      "08294400\t00000002\t00080007\t00000001\tEXPORTER\t00000014\t<none>\n"
+      "\tAttached Devices:\nTotal 0 devices attached\n\n"
+      "\nTotal 1 objects, 8294400 bytes\n";
+  const auto made_by = [&](const std::string& exporter) {
+    std::string text = rows;
+    text.replace(text.find("EXPORTER"), 8, exporter);
+    dir.write(std::string(kBufinfoPath).substr(1), text);
+  };
+  dir.write("proc/1/comm", "init\n");
+  dir.write("proc/1/maps", "00400000-00483000 r-xp 00000000 00:02 9     /bin/dmabuf:\n");
+  dir.write("proc/12/comm", "mapper\n");
+  dir.write("proc/12/maps",
+            "00400000-00483000 r-xp 00000000 00:02 9                 /bin/nvlab\n"
+            "7fa0c23000-7fa140c000 rw-s 00000000 00:08 14             /dmabuf:\n");
+  dir.write("proc/13/comm", "worker\n");
+  dir.write("proc/13/fdinfo/3", "pos:\t0\nflags:\t04410002\nmnt_id:\t17\nino:\t105\n");
+  made_by("system");
+  ASSERT_TRUE(parse());
+  EXPECT_TRUE(out.holders.empty());
+  EXPECT_FALSE(out.held.mappings_known());
+  made_by("nvmap_dmabuf");
+  ASSERT_TRUE(parse());
+  ASSERT_EQ(out.holders.size(), 1U);
+  EXPECT_EQ(out.holders[0].name, "mapper");
+  EXPECT_EQ(out.holders[0].bytes, 8294400U);
+  EXPECT_EQ(out.holders[0].clientless_bytes, 8294400U);
+  EXPECT_TRUE(out.held.mappings_known());
+  EXPECT_EQ(out.held.nvmap_openers, (std::vector<NvmapOpener>{{13, "worker"}}));
 }
 
 TEST_F(DmabufTree, TheNewestAreLeftOut) {

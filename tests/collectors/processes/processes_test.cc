@@ -227,7 +227,93 @@ TEST_F(ProcessesTest, GpuMemoryKnownInPartIsNoZero) {
   nvml.has_lists = false;
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("gpu_bytes", "nvargus-daemon"), 0);
-  EXPECT_EQ(value("dmabuf_bytes", "nvargus-daemon"), 500);
+  EXPECT_EQ(value("dmabuf_bytes", "nvargus-daemon"), 1500) << "nvmap charges it with nothing";
+}
+
+TEST_F(ProcessesTest, OnlyWhatNvmapChargesIsSubtracted) {
+  process(1012, "producer", "/", 10);
+  process(1013, "holder", "/", 10);
+  process(1014, "camera", "/", 10);
+  // A third of a shared buffer; a descriptor without a client; both kinds in one process.
+  hold(1012, "producer", 900, 900);
+  hold(1013, "holder", 600, 600);
+  hold(1014, "camera", 1000, 1000);
+  dmabuf.holders[2].clientless_bytes = 400;
+  nvmap.clients = {{"iovmm", "producer", 1012, 300}, {"iovmm", "camera", 1014, 5000}};
+  fixture.readings.set_valid(0, true);
+  EXPECT_EQ(value("gpu_bytes", "producer"), 300);
+  EXPECT_EQ(value("dmabuf_bytes", "producer"), 600);
+  EXPECT_EQ(value("gpu_bytes", "holder"), 0);
+  EXPECT_EQ(value("dmabuf_bytes", "holder"), 600);
+  EXPECT_EQ(value("dmabuf_bytes", "camera"), 400);
+}
+
+TEST_F(ProcessesTest, MappedBuffersAreInResidentMemoryAsFarAsTheyCanBe) {
+  process(1012, "llama", "/", 100, 90);
+  process(1013, "lazy", "/", 100, 2);
+  hold(1012, "llama", 80 * 4096, 80 * 4096);
+  hold(1013, "lazy", 80 * 4096, 80 * 4096);
+  for (DmabufHolder& holder : dmabuf.holders) holder.mapped_bytes = 80 * 4096;
+  EXPECT_TRUE(std::isnan(value("mapped_bytes", "llama"))) << "mappings are not known";
+  dmabuf.held.processes = dmabuf.held.mappings = 2;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("mapped_bytes", "llama"), 80 * 4096);
+  EXPECT_EQ(value("mapped_bytes", "lazy"), 2 * 4096) << "it touched no more";
+  EXPECT_EQ(value("mapped_bytes", "other"), 0);
+  dmabuf.held.mappings_missed = 1;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("mapped_bytes", "llama")));
+}
+
+TEST_F(ProcessesTest, AClientThatEndedIsItsHeirs) {
+  process(3841, "worker", "/", 10);
+  process(3842, "camera", "/", 10);
+  nvmap.clients = {{"iovmm", "daemonized", 3838, 1000},
+                   {"vpr", "daemonized", 3838, 100},
+                   {"iovmm", "camera", 3842, 70}};
+  nvmap.client_pids = {3838, 3842};
+  dmabuf.holders_known = dmabuf.holders_whole = true;
+  dmabuf.held.nvmap_openers = {{3841, "worker"}, {3842, "camera"}};
+  fixture.readings.set_valid(0, true);
+  fixture.readings.set_valid(2, true);
+  EXPECT_EQ(value("gpu_bytes", "worker"), 1100);
+  EXPECT_EQ(value("gpu_bytes", "camera"), 70);
+  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=worker,process=daemonized}"), 1100);
+  EXPECT_EQ(absent("gpu_process_unknown"), 0U);
+  // One of two, nobody knows which.
+  process(3843, "other-worker", "/", 10);
+  dmabuf.held.nvmap_openers.push_back({3843, "other-worker"});
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "worker"), 0);
+  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=,process=daemonized}"), 1100);
+  EXPECT_EQ(absent("gpu_process_unknown"), 2U);
+  // Whom the processes' reading does not show may be alive.
+  fixture.file("jetmem:processes denied", "1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_FALSE(has("jetmem_nvmap_ended_client_bytes{holder=,process=daemonized}"));
+}
+
+TEST_F(ProcessesTest, WhatIsLargeNowIsKnownBeforeItHasASeries) {
+  for (std::uint32_t i = 0; i < 25; ++i) {
+    process(100 + i, std::string("p") + static_cast<char>('a' + i), "/", 1000 + i);
+  }
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(reading().newcomers->empty());
+  process(900, "huge", "/x.service", 50000, 7);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("resident_bytes", "huge", "x.service")));
+  ASSERT_EQ(reading().newcomers->size(), 1U);
+  const Processes::Newcomer& huge = reading().newcomers->front();
+  EXPECT_EQ(huge.key.command, "huge");
+  EXPECT_EQ(huge.key.unit, "x.service");
+  EXPECT_EQ(huge.processes, 1U);
+  EXPECT_EQ(huge.resident, 50000U * 4096);
+  EXPECT_EQ(huge.shared, 7U * 4096);
+  EXPECT_EQ(huge.gpu, std::nullopt) << "not known of any";
+  ASSERT_TRUE(fixture.run());
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("resident_bytes", "huge", "x.service"), 50000 * 4096);
+  EXPECT_TRUE(reading().newcomers->empty());
 }
 
 TEST_F(ProcessesTest, ATableUnreadableForOneReadingIsNoGrowth) {
@@ -331,9 +417,11 @@ class ProcessesTree : public TreeTest<ProcessesSource> {
 TEST_F(ProcessesTree, KernelThreadsLeaveNoRecord) {
   process(1, 100, "0::/init.scope\n");
   process(2, 0, "0::/\n");
+  dir.write("proc/2/statm", "0 0 0 0 0 0 0\n");
+  process(3, 0, "0::/\n");  // swapped out: it may have buffers
   dir.write("proc/meminfo", "");
   ASSERT_TRUE(parse());
-  EXPECT_EQ(out.processes.size(), 1U);
+  EXPECT_EQ(out.processes.size(), 2U);
   for (std::size_t i = 0; i < snapshot->size(); ++i) {
     EXPECT_EQ((*snapshot)[i].path.find("/proc/2/"), std::string_view::npos);
   }

@@ -58,6 +58,21 @@ TEST(MemoryHealth, WhatCudaDoesNotShowWhereAGpuSharesTheMemory) {
   EXPECT_DOUBLE_EQ(by_nvml.hidden(), 0.75);
 }
 
+TEST(MemoryHealth, TheGpuHasThePagePoolToo) {
+  Machine m(std::string(kBusy) + "CmaFree: 600 kB\n");
+  m.cycle.set(&m.nvmap);
+  m.run();
+  EXPECT_TRUE(std::isnan(m.cycle.sample("jetmem_gpu_available_bytes")));
+  EXPECT_EQ(m.cycle.left_out("page_pool_unknown"), 1U);
+  m.nvmap.pool_pages = 3;
+  m.run();
+  EXPECT_EQ(m.cycle.sample("jetmem_gpu_available_bytes"), 1000 * 1024 + 3 * 4096);
+  Machine pc(kBusy);
+  pc.run();
+  EXPECT_TRUE(std::isnan(pc.cycle.sample("jetmem_gpu_available_bytes")));
+  EXPECT_EQ(pc.cycle.left_out("page_pool_unknown"), 0U);
+}
+
 TEST(MemoryHealth, ACardWithMemoryOfItsOwnHidesNothing) {
   for (const std::optional<bool> integrated : {std::optional(false), std::optional<bool>()}) {
     Machine m(kBusy);

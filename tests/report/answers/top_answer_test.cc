@@ -106,6 +106,51 @@ TEST(LinuxBudget, CmaIsUnknownIfAreasAreUnknown) {
   EXPECT_FALSE(bytes_of(linux_budget(device(series)), "cma"));
 }
 
+// Never less than nothing: what is counted twice is said.
+TEST(LinuxBudget, PartsThatExceedTheWholeOverlap) {
+  Series series = meminfo();
+  series.emplace_back("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}", 400);
+  const MemoryBudget budget = linux_budget(device(series));
+  EXPECT_EQ(budget.unaccounted_bytes, 0);
+  EXPECT_EQ(budget.overlap_bytes, 400 - 345);
+  const auto json = nlohmann::json::parse(top_json(top_answer(device(series), {})));
+  EXPECT_EQ(json["memory"]["overlap_bytes"], 400 - 345);
+  series.back().second = 345;
+  EXPECT_EQ(linux_budget(device(series)).overlap_bytes, 0);
+}
+
+TEST(TopAnswer, MappedBuffersCountOnce) {
+  const TopAnswer answer = top_answer(device({{group("a", "resident"), 50},
+                                              {group("a", "gpu"), 40},
+                                              {group("a", "dmabuf"), 3},
+                                              {group("a", "mapped"), 40}}),
+                                      {});
+  EXPECT_EQ(answer.groups.at(0).total, 53);
+}
+
+TEST(TopAnswer, WhatHasNoClientHasHoldersOrIsOrphaned) {
+  Series series{{"jetmem_nvmap_heap_bytes{heap=\"iovmm\"}", 100},
+                {"jetmem_nvmap_heap_bytes{heap=\"vpr\"}", 10},
+                {"jetmem_nvmap_orphan_bytes{heap=\"iovmm\"}", 20},
+                {"jetmem_nvmap_orphan_bytes{heap=\"vpr\"}", 5}};
+  EXPECT_EQ(top_answer(device(series), {}).clientless.bytes, 25);
+  EXPECT_EQ(top_answer(device(series), {}).clientless.orphaned, std::nullopt);
+  EXPECT_FALSE(
+      absence_reason(top_answer(device(series), {}).absent, "nvmap_clientless.held_bytes").empty());
+  series.emplace_back("jetmem_dmabuf_clientless_bytes", 13);
+  series.emplace_back("jetmem_dmabuf_holder_clientless_bytes{command=\"fdholder\"}", 6);
+  series.emplace_back("jetmem_dmabuf_holder_clientless_bytes{command=\"mapper\"}", 7);
+  series.emplace_back("jetmem_dmabuf_holder_clientless_bytes{command=\"none\"}", 0);
+  const auto& all = top_answer(device(series), {}).clientless;
+  EXPECT_EQ(all.held, 13);
+  EXPECT_EQ(all.orphaned, 12);
+  ASSERT_EQ(all.holders.size(), 2U);
+  EXPECT_EQ(all.holders[0].process, "mapper");
+  // Read a moment later, more is held than there was.
+  series[4].second = 30;
+  EXPECT_EQ(top_answer(device(series), {}).clientless.orphaned, 0);
+}
+
 TEST(TopAnswer, SortsAndKeepsOtherLast) {
   const DeviceNow now = device({{group("a", "resident"), 10},
                                 {group("a", "gpu"), 1},

@@ -249,6 +249,52 @@ TEST(Doctor, ReleasesWithAKnownDefectAreNamed) {
   }
 }
 
+TEST(Doctor, WhatNvmapDoesBeyondTheAllocatableDependsOnTheRelease) {
+  for (const auto& [l4t, text] :
+       {std::pair("36.4.7", "36.4.7 refuses larger requests"),
+        std::pair("35.6.3", "35.6.3 refuses larger requests"),
+        std::pair("36.2.0", "36.2.0 grants larger requests"),
+        std::pair("36.4.4", "36.4.4 grants larger requests"), std::pair("36.5.0", "is not known"),
+        std::pair("", "is not known")}) {
+    const DoctorAnswer answer =
+        examine(healthy_device({{kThisDevice, NAN},
+                                {"jetmem_nvmap_allocatable_bytes", kGiB},
+                                {"jetmem_nvmap_page_pool_bytes", 144 * kMiB},
+                                {"jetmem_device_info{kernel=\"5\",l4t=\"" + std::string(l4t) +
+                                     "\",model=\"Orin\",soc=\"tegra234\"}",
+                                 1}}),
+                nullptr, "");
+    const std::string said = all_of(*answer.step("gpu_memory"));
+    EXPECT_THAT(said, HasSubstr(text)) << l4t;
+    EXPECT_THAT(said, HasSubstr("144 MiB more in its page pool"));
+    EXPECT_THAT(all_of(*answer.step("memory")), HasSubstr("page pool has 144 MiB"));
+  }
+}
+
+TEST(Doctor, AJetsonWithoutAReleaseIsStillOne) {
+  const DoctorAnswer answer = examine(
+      healthy_device(
+          {{kThisDevice, NAN},
+           {"jetmem_device_info{kernel=\"6.1\",l4t=\"\",model=\"Orin\",soc=\"tegra234\"}", 1}}),
+      nullptr, "");
+  const DoctorAnswer::Step& step = *answer.step("versions");
+  EXPECT_EQ(step.verdict, Verdict::kUnknown);
+  EXPECT_THAT(all_of(step), testing::Not(HasSubstr("not a Jetson")));
+  EXPECT_THAT(all_of(step), HasSubstr("nv_tegra_release"));
+}
+
+TEST(Doctor, BuffersWithoutAClientHaveTheirHolders) {
+  const std::map<std::string, double> known{
+      {"jetmem_nvmap_orphan_bytes{heap=\"iovmm\"}", 2 * kGiB},
+      {"jetmem_dmabuf_clientless_bytes", 1.5 * kGiB},
+      {"jetmem_dmabuf_holder_clientless_bytes{command=\"argus-like\"}", 1.5 * kGiB}};
+  const DoctorAnswer answer = examine(healthy_device(known), nullptr, "");
+  const DoctorAnswer::Step& step = *answer.step("gpu_memory");
+  EXPECT_EQ(step.verdict, Verdict::kWarning);
+  EXPECT_THAT(step.summary, HasSubstr("argus-like holds 1.5 GiB"));
+  EXPECT_THAT(all_of(step), HasSubstr("orphaned, no process holds them alone: 512 MiB"));
+}
+
 AlertsAnswer firing(const std::string& name, const std::string& severity) {
   AlertsAnswer out;
   out.evaluated_wall = kMorning;

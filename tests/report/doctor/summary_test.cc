@@ -112,7 +112,7 @@ TEST_F(DoctorSummary, OrphanBuffersAreACulprit) {
   const DoctorAnswer answer =
       examine(healthy_device({{"jetmem_meminfo_MemAvailable_bytes", 160 * kMiB}}), &past_);
   EXPECT_EQ(answer.verdict, Verdict::kCritical);
-  EXPECT_THAT(answer.conclusion, HasSubstr("(nvmap orphans) grew by 1")) << answer.conclusion;
+  EXPECT_THAT(answer.conclusion, HasSubstr("(orphans) grew by 1")) << answer.conclusion;
   EXPECT_THAT(answer.conclusion,
               testing::ContainsRegex("by 1(\\.1)? GiB .*\\((8\\.9|9) MiB/min\\)"));
   EXPECT_THAT(answer.conclusion, testing::ContainsRegex("from 0(5:5[5-9]|6:0[0-5])"));

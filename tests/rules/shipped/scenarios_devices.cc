@@ -35,6 +35,20 @@ std::vector<Scenario> device_stories() {
     31m     kernel_recent_events{kind=gpu_alloc_failure} = 0; kernel_recent_events{kind=nvmap} = 0  -> inactive
     40m                                                         -> inactive)"},
 
+      {.rule = "JetmemNvmapCarveoutFull",
+       .fires = R"(
+    0s      nvmap_carveout_free_ratio{heap=vpr} = 4%; nvmap_carveout_free_ratio{heap=fsi} = 90%  -> pending
+    45s                                                 -> pending
+    1m                                                  -> firing
+    2m      nvmap_carveout_free_ratio{heap=vpr} = 6%    -> inactive)",
+       .labels = "heap=vpr",
+       // Half full; full for a moment; the source goes.
+       .quiet = R"(
+    0s      nvmap_carveout_free_ratio{heap=vpr} = 50%   -> inactive
+    10m     nvmap_carveout_free_ratio{heap=vpr} = 0%    -> pending
+    10m45s  nvmap_carveout_free_ratio{heap=vpr} = 5%    -> inactive
+    20m     nvmap_carveout_free_ratio{heap=vpr} = gone  -> inactive)"},
+
       {.rule = "JetmemEmcSaturated",
        .fires = R"(
     0s      emc_saturation_ratio = 95%   -> pending

@@ -59,17 +59,17 @@ def nvmap(k, w=12, h=9):
     s = k.s
     return k.panels.timeseries(
         "GPU and camera memory (nvmap)",
-        "By heap; and of that, what no process answers for any more. Growing orphans are the leak that no "
-        "process's figures show.",
+        "By heap; and of that, what no client of nvmap has any more. Growing orphans are a leak that nvmap "
+        "charges to nobody: jetmem nvmap says who holds them.",
         [
             query(s("jetmem_nvmap_heap_bytes"), "{{heap}}"),
-            query(s("jetmem_nvmap_orphan_bytes"), "{{heap}}: orphans"),
-            query(s("jetmem_nvmap_allocatable_bytes"), "most that would still be handed out"),
+            query(s("jetmem_nvmap_orphan_bytes"), "{{heap}}: without a client"),
+            query(s("jetmem_gpu_available_bytes"), "available, with the page pool"),
         ],
         w=w,
         h=h,
         low=0,
-        alerts=["JetmemNvmapOrphansGrowing", "JetmemNvmapCap"],
+        alerts=["JetmemNvmapOrphansGrowing", "JetmemNvmapCap", "JetmemNvmapCarveoutFull"],
     )
 
 

@@ -149,6 +149,13 @@ TEST_F(ClocksTest, UseAboveTheClockIsNotClamped) {
   EXPECT_EQ(absent("inconsistent"), 1U);
 }
 
+TEST_F(ClocksTest, JetPack6HasTheCapElsewhere) {
+  tegra();
+  bpmp("204000000\n");
+  fixture.file("/sys/kernel/nvpmodel_clk_cap/emc", "2133000000\n");
+  EXPECT_EQ(value("jetmem_emc_cap_hertz"), 2133 * kMega);
+}
+
 TEST_F(ClocksTest, ACapOfNoneIsNone) {
   policy(0, "729600\n");
   fixture.file("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "0\n");
