@@ -89,10 +89,11 @@ std::size_t tag_size(std::string_view text, bool& line_break) {
   if (std::find(kTags.begin(), kTags.end(), name) == kTags.end()) return 0;
   if (at == text.size() || (text[at] != '>' && text[at] != '/' && text[at] != ' ')) return 0;
   const std::size_t end = text.substr(0, at + 200).find('>', at);
-  // "<p 5>" has no attribute.
   if (end == std::string_view::npos) return 0;
-  if (text[at] == ' ' && end > at + 2 &&
-      text.substr(at, end - at).find('=') == std::string_view::npos) {
+  // "<p 5>" has no attribute.
+  const std::string_view attributes = text.substr(at, end - at);
+  if (text[at] == ' ' && attributes != " " && attributes != " /" &&
+      attributes.find('=') == std::string_view::npos) {
     return 0;
   }
   line_break = name == "br";

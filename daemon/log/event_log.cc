@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "collectors/kernel_log/decode/decode.h"
+#include "collectors/kernel_log/event/attention.h"
 
 namespace jetmem {
 
@@ -110,6 +111,7 @@ LogEntry EventLog::log_entry_of(const Event& event, const Occurrence& occurrence
   const Entry& about = *occurrence.entry;
   const KindInfo& info = info_of(event.kind());
   LogEntry entry = start_entry(info, about);
+  if (!kernel_log::needs_attention(event)) entry.level = LogLevel::kInfo;
   if (about.origin == Origin::kProbe) entry.message = "while jetmem's probe ran: ";
   entry.message += describe(event);
   if (event.has("unit")) {

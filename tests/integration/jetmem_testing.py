@@ -62,7 +62,8 @@ JETMEM = _from_environment("JETMEM_CLI")
 READER = _from_environment("JETMEM_READER")
 FIXTURES = pathlib.Path(_from_environment("JETMEM_FIXTURES"))
 SHIPPED_CONFIG = _from_environment("JETMEM_SHIPPED_CONFIG")
-BOARDS = sorted(p.parent.parent.name for p in FIXTURES.glob("*/jetmem/manifest.json"))
+# nvmap-clients is what one driver printed in a virtual machine.
+BOARDS = sorted({p.parent.parent.name for p in FIXTURES.glob("*/jetmem/manifest.json")} - {"nvmap-clients"})
 
 
 # ---------------------------------------------------------------------------- running the tests

@@ -396,7 +396,8 @@ class Hostile(Bundles):
 
     def test_what_is_cut_off_says_where(self):
         whole = self.capture(root=jt.FIXTURES / "thor", name="cut.tar")
-        os.truncate(whole, whole.stat().st_size // 2)
+        # Within a file: between two, nothing is cut off.
+        os.truncate(whole, whole.stat().st_size // 1024 * 512 + 100)
         self.refused(whole, r"truncated at or after cut/\S+")
         for text in (b"", b"no tar at all" * 100, bytes(4096)):
             whole.write_bytes(text)

@@ -100,6 +100,13 @@ Piece bounce_buffers(std::string_view text, Event& event) {
     event.set_text("text", scan.rest());
     return {.role = Role::kWhole};
   }
+  // Normal where every device reaches all memory; one that does not has its requests refused.
+  if (words.has("no low mem")) {
+    event.reset(EventKind::kReservedMemoryFailure);
+    event.set_text("text", text);
+    event.set_bool("harmless", true);
+    return {.role = Role::kWhole};
+  }
   return reserved(scan.rest(), text, event);
 }
 
