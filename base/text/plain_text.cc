@@ -77,7 +77,7 @@ std::size_t end_of_escape(std::string_view text, std::size_t at) {
 std::size_t bare_colour(std::string_view text) {
   std::size_t n = 1;
   while (n < text.size() && n < 12 && (is_digit(text[n]) || text[n] == ';')) ++n;
-  return n < text.size() && (text[n] == 'm' || (text[n] == 'K' && n < 3)) ? n + 1 : 0;
+  return n < text.size() && (text[n] == 'm' || (n < 3 && text[n] == 'K')) ? n + 1 : 0;
 }
 
 // The size of "<br/>", "</span>", "<span style=...>"; 0 for none.

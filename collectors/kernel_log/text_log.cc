@@ -144,7 +144,8 @@ bool TextLog::join_held(std::string_view raw) {
   const std::size_t fields = alone == Role::kNothing ? 0 : joined_event_.size();
   std::string_view head = held_.raw;
   while (!head.empty() && (is_blank(head.back()) || head.back() == '\r')) head.remove_suffix(1);
-  if (head.empty()) return false;
+  // A sentence that has ended goes on with nothing.
+  if (head.empty() || head.back() == '.') return false;
   // Who broke the line broke it for its width: the next word did not fit. A line of a shell below a
   // short one is no part of it, though the two make sense together.
   const std::size_t next_word = std::min(next.line.text.find(' '), next.line.text.size());
@@ -204,7 +205,8 @@ void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64
   }
   if (!unknown_) return;
   if (parts && !pasted_.strip(raw, stripped_)) return;
-  if (stripped_.line.voice == Voice::kProcess) return;
+  // A record is whole, and what a device calls itself may be in it.
+  if (stripped_.line.voice == Voice::kProcess || stripped_.line.seq) return;
   stripped_.line.number = number;
   unknown_(stripped_.line, stripped_.time_text);
   stripped_.line.number = 0;
@@ -233,11 +235,7 @@ void TextLog::take_page_lines(std::uint64_t number) {
 void TextLog::message(const LogLine& line, std::string_view time_text) {
   stripped_.line = line;
   stripped_.time_text = time_text;
-  if (take_stripped()) {
-    ++counts_.sending;
-  } else if (unknown_ && line.voice == Voice::kKernel) {
-    unknown_(line, time_text);
-  }
+  if (take_stripped()) ++counts_.sending;
 }
 
 bool TextLog::take_stripped() {

@@ -32,8 +32,7 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-EventFields::EventFields(const EventRecord& record) : kind_(record.kind) {
-  words_ = record.summary;
+EventFields::EventFields(const EventRecord& record) : kind_(record.kind), words_(record.summary) {
   const nlohmann::json json = nlohmann::json::parse(record.fields, nullptr, false);
   // A decoded event has its kind there, if nothing else.
   are_known_ = json.is_object() && !json.empty();

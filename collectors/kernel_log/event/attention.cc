@@ -16,7 +16,7 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> li
 bool is_about_a_shortage(const Event& event) {
   const std::string_view reason = event.text("reason");
   if (is_one_of(reason, {"permission", "missing", "misuse"})) return false;
-  const auto number = event.number("errno");
+  const std::int64_t number = event.number("errno").value_or(0);
   if (number == 1 || number == 13) return false;
   // "Memory Manager Not supported" and its like: nvmap could not be opened.
   return event.kind() != EventKind::kNvmap || !reason.empty() || event.has("function") ||

@@ -146,7 +146,7 @@ Piece etnaviv_fault(const DriverLine& line, Event& event) {
 Piece adreno_fault(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
   const std::size_t mark = text.find("*** ");
-  if (mark == std::string_view::npos || mark > 80) return {};
+  if (mark > 80) return {};  // or it is not there
   Scan scan(text.substr(mark));
   if (!scan.literal("*** gpu fault: ") && !scan.literal("*** fault: ")) return {};
   event.reset(EventKind::kGpuMmuFault);

@@ -36,7 +36,7 @@ Piece block(std::string_view text, Event& event) {
   scan.literal("print_req_error: ");
   const std::size_t kind = scan.rest().find("I/O error");
   constexpr std::size_t kMostBefore = 24;
-  if (kind == std::string_view::npos || kind > kMostBefore) return {};
+  if (kind > kMostBefore) return {};  // or it is not there
   if (!scan.past("I/O error")) return {};
   if (!scan.literal(", dev ") && !scan.literal(" on dev ") && !scan.literal(" on device ")) {
     return {};

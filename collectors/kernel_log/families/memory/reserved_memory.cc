@@ -62,7 +62,7 @@ Piece reserved(std::string_view text, std::string_view message, Event& event) {
 bool is_failure(const Words& words) {
   return reports_failure(words) ||
          words.has_any({"could not", "not enough slots", "exceeds limit", "incorrect alignment",
-                        "not yet supported", "overlaps", "no low mem", "unaligned", "too small"});
+                        "not yet supported", "overlaps", "unaligned", "too small"});
 }
 
 // "cma: Failed to reserve 512 MiB", "OF: fdt: Reserved memory: failed to reserve memory for node
@@ -89,7 +89,7 @@ Piece at_boot(std::string_view text, Event& event) {
   return reserved(scan.rest(), text, event);
 }
 
-// "software IO TLB: Cannot allocate buffer", "software IO TLB: No low mem".
+// "software IO TLB: Cannot allocate buffer". "No low mem" is normal where all devices reach all memory.
 Piece bounce_buffers(std::string_view text, Event& event) {
   Scan scan(text);
   if (!scan.literal("software IO TLB: ")) return {};
@@ -98,13 +98,6 @@ Piece bounce_buffers(std::string_view text, Event& event) {
   if (words.has("new pool")) {
     event.reset(EventKind::kSwiotlbFull);
     event.set_text("text", scan.rest());
-    return {.role = Role::kWhole};
-  }
-  // Normal where every device reaches all memory; one that does not has its requests refused.
-  if (words.has("no low mem")) {
-    event.reset(EventKind::kReservedMemoryFailure);
-    event.set_text("text", text);
-    event.set_bool("harmless", true);
     return {.role = Role::kWhole};
   }
   return reserved(scan.rest(), text, event);
@@ -120,7 +113,7 @@ Piece huge_pages(std::string_view text, Event& event) {
   std::int64_t unit = 0;
   if (size && scan.literal(".")) scan.number();
   if (scan.literal(" MiB")) unit = 1024;
-  if (scan.literal(" GiB")) unit = 1024 * 1024;
+  if (scan.literal(" GiB")) unit = std::int64_t{1024} * 1024;
   if (scan.literal(" KiB")) unit = 1;
   if (size && *size > 0 && *size < 4096 && unit != 0) event.set_number("size_kb", *size * unit);
   if (!scan.literal(" failed")) return {};

@@ -35,7 +35,7 @@ void set_reason(Event& event, std::string_view text) {
                                                         "EACCES", "EPERM"};
   constexpr std::array<std::string_view, 5> kShortage{"annot allocate", "ut of memory", "ENOMEM",
                                                       "nsufficient memory", "nsufficientMemory"};
-  const auto number = event.number("errno");
+  const std::int64_t number = event.number("errno").value_or(0);
   if (number == 1 || number == 13 || contains_any(text, kPermission)) {
     event.set_text("reason", "permission");
   } else if (number == 12 || contains_any(text, kShortage)) {
