@@ -10,6 +10,7 @@ LINES = (
     (0, "EDAC MC0: 1 UE memory read error on CPU#0Channel#2_DIMM#0 (channel:2 slot:0 page:0x0 offset:0x0 grain:8)", None),
     *[(3, "EDAC MC0: 1 CE memory read error on CPU#0Channel#2_DIMM#0 (channel:2 slot:0 page:0x0 offset:0x0 grain:8 syndrome:0x0)", None)] * 10,
     (0, "CPU1: SError detected, daif=140, spsr=0x40000045, mpidr=80000001, esr=bf000002", None),
+    (3, "Host read timeout at address 13e2c010", None),
     (3, "OF: reserved mem: failed to allocate memory for node 'linux,cma'", None),
     (4, "dwc3 38200000.dwc3: swiotlb buffer is full (sz: 16384 bytes), total 32768 (slots), used 32768 (slots)", "38200000.dwc3"),
     (3, "drm drm: out of I/O virtual memory: -28", "drm"),
