@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # jetmem-probe for arm64, on this machine: an emulator runs it against a stand-in driver for arm64.
 #
-#   tests/probe_cuda/arm64.sh BUILD_DIR [PROBE]
+#   tests/probe_cuda/arm64.sh BUILD_DIR PROBE
 #
-# PROBE: a program to test, as a package has it; without one it is built here. 77: the compiler or
-# the emulator is not here.
+# PROBE: the program, from a package. 77: the compiler or the emulator is not here.
 set -euo pipefail
-build=$1
+build=$1 probe=$2
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 for tool in aarch64-linux-gnu-g++ qemu-aarch64-static; do
@@ -17,14 +16,7 @@ for tool in aarch64-linux-gnu-g++ qemu-aarch64-static; do
   fi
 done
 mkdir -p "$build/driver"
-aarch64-linux-gnu-g++ -std=c++17 -O2 -fPIC -shared -static-libstdc++ -static-libgcc -I"$top" \
+aarch64-linux-gnu-g++ -std=c++17 -O2 -fPIC -shared -Wl,-Bsymbolic -static-libstdc++ -static-libgcc -I"$top" \
   -o "$build/driver/libcuda.so.1" "$here/fake/fake_cuda.cc"
-probe=${2-}
-if [ -z "$probe" ]; then
-  cmake -S "$top/probes/program" -B "$build/probe" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
-    -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS="-static-libstdc++ -static-libgcc" >/dev/null
-  cmake --build "$build/probe" -j2 >/dev/null
-  probe=$build/probe/jetmem-probe
-fi
 exec python3 -B "$here/test_probe_cuda.py" "$probe" "$build/driver/libcuda.so.1" \
   qemu-aarch64-static -L /usr/aarch64-linux-gnu
