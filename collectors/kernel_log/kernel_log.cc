@@ -33,7 +33,7 @@ void KernelLog::record(std::string_view raw) {
 }
 
 void KernelLog::line(const LogLine& line) {
-  if (line.voice != Voice::kProcess) ++counters_.records;
+  if (!is_process(line.voice)) ++counters_.records;
   const auto before = last_stamp_;
   feed(line);
   if (!captured_ && last_stamp_ != before) last_was_line_ = true;

@@ -206,7 +206,7 @@ void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64
   if (!unknown_) return;
   if (parts && !pasted_.strip(raw, stripped_)) return;
   // A record is whole, and what a device calls itself may be in it.
-  if (stripped_.line.voice == Voice::kProcess || stripped_.line.seq) return;
+  if (is_process(stripped_.line.voice) || stripped_.line.seq) return;
   stripped_.line.number = number;
   unknown_(stripped_.line, stripped_.time_text);
   stripped_.line.number = 0;
@@ -220,7 +220,7 @@ void TextLog::take_page_lines(std::uint64_t number) {
       stripped_.line.number = number;
       if (take_stripped()) {
         ++counts_.sending;
-      } else if (unknown_ && voice != Voice::kProcess) {
+      } else if (unknown_ && !is_process(voice)) {
         stripped_.line.text = text;
         stripped_.line.number = number;
         unknown_(stripped_.line, stripped_.time_text);

@@ -15,8 +15,13 @@ enum class Voice : std::uint8_t {
   kKernel,   // facility 0
   kForeign,  // in the kernel's log, written there by a process
   kProcess,  // a process' own line in the journal or syslog
+  kJetmem,   // a line of jetmem's own there: what it says of an event is no further one
   kUnknown,  // pasted text that does not say
 };
+
+constexpr bool is_process(Voice voice) {
+  return voice == Voice::kProcess || voice == Voice::kJetmem;
+}
 
 struct LogLine {
   std::string_view text;  // of a record it may be several lines, until LineFeed took them apart

@@ -28,6 +28,13 @@ bool contains(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+// Who prints under this name. The programs are jetmem, jetmemd and jetmem-*.
+Voice voice_of(std::string_view ident) {
+  if (ident == "kernel") return Voice::kKernel;
+  const bool ours = ident == "jetmem" || ident == "jetmemd" || ident.starts_with("jetmem-");
+  return ours ? Voice::kJetmem : Voice::kProcess;
+}
+
 std::string_view trim_blanks(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -182,7 +189,7 @@ void Prefix::take_all() {
 void Prefix::received(Voice voice) {
   // A process' text never becomes the kernel's by what it says.
   if (voice_ == Voice::kUnknown || voice != Voice::kKernel) voice_ = voice;
-  process_ = process_ || voice == Voice::kProcess;
+  process_ = process_ || is_process(voice);
 }
 
 void Prefix::timed(std::string_view text) {
@@ -331,7 +338,7 @@ bool Prefix::take_version_5424() {
     rest.remove_prefix(close + 1);
   }
   if (time != "-") timed(time);
-  received(words[1] == "kernel" ? Voice::kKernel : Voice::kProcess);
+  received(voice_of(words[1]));
   rest_ = rest;
   end_of_prefix();
   return true;
@@ -482,9 +489,9 @@ bool Prefix::take_host_and_ident(bool host_needed, bool pid_needed) {
     word = word.substr(0, open);
     has_pid = true;
   }
-  const bool kernel = word == "kernel";
-  if (pid_needed && !kernel && !has_pid) return false;
-  received(kernel ? Voice::kKernel : Voice::kProcess);
+  const Voice voice = voice_of(word);
+  if (pid_needed && voice != Voice::kKernel && !has_pid) return false;
+  received(voice);
   rest_ = rest;
   end_of_prefix();
   return true;

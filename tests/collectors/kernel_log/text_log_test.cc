@@ -70,6 +70,13 @@ TEST(KernelLogText, OnlyTheKernelIsBelieved) {
   EXPECT_EQ(got.counts.lines, 3U);
 }
 
+TEST(KernelLogText, WhatJetmemSaysOfAnEventIsNoFurtherOne) {
+  const std::string refused = "CUDA error: out of memory\n";
+  EXPECT_EQ(read("Nov 20 18:53:17 orin app[3]: " + refused).events.size(), 1U);
+  EXPECT_TRUE(read("Nov 20 18:53:17 orin jetmemd[812]: " + refused).events.empty());
+  EXPECT_TRUE(read("<30>1 2026-11-20T18:53:17Z orin jetmemd 812 - - " + refused).events.empty());
+}
+
 TEST(KernelLogText, RecordsAndTheGapsBetweenThem) {
   const Read got =
       read("6,40,1000000,-;benign\n SUBSYSTEM=pci\n3,41,2000000,-;" + std::string(kFault) +

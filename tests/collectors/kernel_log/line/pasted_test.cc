@@ -146,6 +146,9 @@ TEST(KernelLogPasted, AProcessIsNotTheKernelWhateverItSays) {
   expect_prefix("Nov 20 18:53:17 orin nvargus-daemon[812]: ", Voice::kProcess, "Nov 20 18:53:17");
   expect_prefix("2026-11-20T18:53:17+00:00 orin app: ", Voice::kProcess,
                 "2026-11-20T18:53:17+00:00");
+  expect_prefix("Nov 20 18:53:17 orin jetmemd[812]: ", Voice::kJetmem, "Nov 20 18:53:17");
+  expect_prefix("Nov 20 18:53:17 orin jetmem-reader[814]: ", Voice::kJetmem, "Nov 20 18:53:17");
+  expect_prefix("Nov 20 18:53:17 orin jetmemory[815]: ", Voice::kProcess, "Nov 20 18:53:17");
   expect_stamped("[   71.250000] orin app[9]: ", Voice::kProcess);
   const Stripped forged = strip("Nov 20 18:53:17 orin app[812]: kernel: [  1.000000] text");
   EXPECT_EQ(forged.text, "kernel: [  1.000000] text");
