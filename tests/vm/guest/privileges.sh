@@ -13,16 +13,23 @@ reader=$(pgrep -o jetmem-reader)
 [ "$(cat /proc/$reader/oom_score_adj)" = -500 ] || bad "the reader inherits: $(cat /proc/$reader/oom_score_adj)"
 # The same sources by root without a sandbox, and by the daemon in its own.
 jetmem sources --json | sed -n 's/.*"\(source\|state\)": "\([a-z_]*\)".*/\2/p' | paste - - >/tmp/by-root
-# The probe runs each five minutes, over restarts too.
-settled() { page && ! grep '^jetmem_source_state{.*state="pending"} 1$' /tmp/page | grep -qv '"probe"'; }
-within 90 settled
-lost='' same=0
-while read -r name state; do
-  # Programs, which only the daemon starts.
-  [ "$state" != pending ] || continue
-  daemons=$(source_state "$name")
-  [ "$daemons" = "$state" ] && same=$((same + 1)) || lost="$lost $name: $daemons, root: $state;"
-done </tmp/by-root
+# A source that was absent is looked for once a minute: one that appeared just now is not there yet. The probe alone may
+# be pending, which runs each five minutes, over restarts too.
+agree() {
+  page || return 1
+  lost='' same=0
+  while read -r name state; do
+    daemons=$(state_on_page "$name")
+    # Programs, which only the daemon starts.
+    if [ "$state" = pending ]; then
+      [ "$daemons" != pending ] || [ "$name" = probe ] || lost="$lost $name: pending;"
+    else
+      [ "$daemons" = "$state" ] && same=$((same + 1)) || lost="$lost $name: $daemons, root: $state;"
+    fi
+  done </tmp/by-root
+  [ -z "$lost" ]
+}
+within 90 agree
 [ -z "$lost" ] && [ $same -gt 10 ] && good - "all $same sources are as root without a sandbox has them" || bad "in the sandbox:$lost ($same the same)"
 metric jetmem_clock_synchronized | grep -q '^[01]$' || bad "whether the clock is synchronised is not known"
 if [ -n "$hybrid" ]; then
