@@ -75,12 +75,20 @@ const MAPPED = HELD[3];
 const negative = (points) =>
     points.map((point) => ({...point, min: -point.max, average: -point.average, max: -point.min}));
 
-// Sums several series: [{points}] -> points. Where one has no point at a moment, the sum of the
-// others is used. Points merged from several carry the moment of their own first one: points of one
-// step belong together. `step`: of the query; 0: points as recorded, with one moment per step.
+// Sums several series: [{points}] -> points. A partial sum is none: from the first point of a series
+// on, in each boot, it must have one at every moment of the sum. Points merged from several carry the
+// moment of their own first one: points of one step belong together. `step`: of the query; 0: points
+// as recorded, with one moment per step.
 export function sums(groups, step) {
   const all = new Map();
-  for (const {points} of groups) {
+  const begins = groups.map(({points}) => {
+    const first = new Map();
+    for (const {boot, time} of points) {
+      if (!(time >= first.get(boot))) first.set(boot, time);
+    }
+    return first;
+  });
+  groups.forEach(({points}, index) => {
     const mine = new Set();
     for (const point of points) {
       let key = `${point.boot} ${step > 0 ? Math.floor(point.time / step) : point.time}`;
@@ -89,15 +97,21 @@ export function sums(groups, step) {
       mine.add(key);
       const sum = all.get(key);
       if (!sum) {
-        all.set(key, {...point});
+        all.set(key, {...point, of: new Set([index])});
         continue;
       }
+      sum.of.add(index);
       sum.time = Math.min(sum.time, point.time);
       // The parts may have their minimum at different moments: the band is as wide as possible.
       for (const each of ['min', 'average', 'max']) sum[each] += point[each];
     }
-  }
-  return [...all.values()].sort((a, b) => a.time - b.time);
+  });
+  const whole = ({of, boot, time}) =>
+      begins.every((first, index) => of.has(index) || !(first.get(boot) <= time));
+  return [...all.values()]
+      .filter(whole)
+      .map(({of, ...point}) => point)
+      .sort((a, b) => a.time - b.time);
 }
 
 function holder(groups, step) {

@@ -114,7 +114,14 @@ function together() {
   equal(
       found(60, group([60, 3], [120, 3]), group([63, 1], [120, 1])), [[60, 4], [120, 4]],
       'points of one step are one, whenever each began');
-  equal(found(0, group([60, 3], [70, 3]), group([60, 1])), [[60, 4], [70, 3]], 'as recorded');
+  equal(found(0, group([60, 3], [70, 3]), group([60, 1], [70, 1])), [[60, 4], [70, 4]], 'as recorded');
+  equal(
+      found(0, group([60, 3], [70, 3], [80, 3]), group([60, 1], [80, 1])), [[60, 4], [80, 4]],
+      'a partial sum is none');
+  equal(
+      found(60, group([60, 3], [120, 3], [180, 3]), group([120, 1])), [[60, 3], [120, 4]],
+      'nor where a part has ended, but what was not there yet is no part');
+  equal(found(0, group(), group([60, 1])), [[60, 1]], 'nor is what was never there');
   equal(
       found(60, group([60, 3], [70, 5]), group([65, 1], [75, 1])), [[60, 4], [70, 6]],
       'a step that came twice');
