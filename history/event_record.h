@@ -3,6 +3,7 @@
 // change of an alert, a start, a mark.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,10 @@ enum class EventWhat : std::uint8_t {
   kDaemon,  // kind: "start", "stop", "clock_step", "clock_trusted", "loss"
   kMark,    // kind: "mark"; the summary is what the person wrote
 };
+
+inline constexpr std::array<std::string_view, 5> kDaemonEventKinds{
+    "start", "stop", "clock_step", "clock_trusted", "loss"};
+inline constexpr std::string_view kMarkEventKind = "mark";
 
 // "kernel", "alert", "daemon", "mark".
 std::string_view event_what_name(EventWhat what);

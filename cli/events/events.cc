@@ -18,6 +18,7 @@
 #include "cli/text/events/event_text.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "report/events/event_json.h"
+#include "report/events/event_kind_names.h"
 
 namespace jetmem {
 namespace {
@@ -65,6 +66,11 @@ class EventsCommand {
                                         "' is not kernel, alert, daemon or mark");
       }
       needed_.what.push_back(*what);
+    }
+    for (const std::string& kind : options_.ring.kinds) {
+      if (auto known = check_event_kind(kind); !known) {
+        return tl::unexpected(std::move(known.error()).within("--kind"));
+      }
     }
     needed_.kinds = options_.ring.kinds;
     needed_.limit = options_.limit;

@@ -28,6 +28,10 @@ enum class Change : std::uint8_t {
   kWithdrawn,  // firing or unknown, and its rule was removed
 };
 
+inline constexpr std::array kAllChanges{Change::kPending, Change::kFiring,    Change::kResolved,
+                                        Change::kCleared, Change::kUnknown,   Change::kInhibited,
+                                        Change::kWithdrawn};
+
 // "pending", "firing", "resolved", "cleared", "unknown", "inhibited", "withdrawn".
 std::string_view change_name(Change change);
 

@@ -3,6 +3,7 @@
 
 #include "daemon/http/api/api.h"
 #include "report/answers/history_answer.h"
+#include "report/events/event_kind_names.h"
 
 namespace jetmem {
 namespace {
@@ -20,6 +21,7 @@ Result<std::vector<std::string>> kinds_of(std::string_view text) {
     if (kind.empty() || kind.size() > 100 || out.size() == kMaxKinds) {
       return fail(Errc::kInvalid, "kind is no list of 1 to 16 kinds between commas");
     }
+    if (auto known = check_event_kind(kind); !known) return tl::unexpected(std::move(known.error()));
     out.emplace_back(kind);
     if (more) text.remove_prefix(comma + 1);
   }
