@@ -5,6 +5,7 @@
 #include "health/clock_steps.h"
 #include "health/memory/cma_health.h"
 #include "health/memory/fragmentation.h"
+#include "health/memory/memory_exhaustion.h"
 #include "health/memory/memory_health.h"
 #include "health/memory/memory_pressure.h"
 #include "health/probe_baseline.h"
@@ -19,6 +20,7 @@ std::vector<std::unique_ptr<DerivedMetric>> make_derived_metrics(const HealthOpt
   derived_metrics.push_back(std::make_unique<Fragmentation>());
   derived_metrics.push_back(std::make_unique<CmaHealth>(options));
   derived_metrics.push_back(std::make_unique<MemoryHealth>());
+  derived_metrics.push_back(std::make_unique<MemoryExhaustion>());
   derived_metrics.push_back(std::make_unique<MemoryPressure>());
   derived_metrics.push_back(std::make_unique<Throttling>());
   derived_metrics.push_back(std::make_unique<Bandwidth>());

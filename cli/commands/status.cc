@@ -81,7 +81,8 @@ void add_status_command(const Command& program) {
       std::string(kAsksDaemon) +
       "Exit status: 0 ok; 1 warning: a warning alert fires, or a source that should be readable "
       "fails; 2 critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd, a "
-      "wrong command line. Info alerts and pending alerts do not change it.");
+      "wrong command line. A pending critical alert is a warning; info alerts and pending "
+      "warnings do not change it.");
 }
 
 }  // namespace jetmem

@@ -277,9 +277,11 @@ std::string count_of(std::uint64_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
+// A pending critical alert does: what it waits for may be over before it fires.
 bool raises(const Answer::Alert& alert, bool local_snapshot) {
-  if (alert.severity != "critical" && alert.severity != "warning") return false;
-  return alert.state == "firing" || local_snapshot;
+  const bool critical = alert.severity == "critical";
+  if (!critical && alert.severity != "warning") return false;
+  return alert.state == "firing" || critical || local_snapshot;
 }
 
 void set(Answer& answer, StatusLevel level, std::string reason) {
@@ -318,9 +320,9 @@ std::string gap(const Answer& answer, const DeviceNow& now) {
 }
 
 // Sets level and reason. Critical: a critical alert fires. Warning: a warning alert fires, or its
-// condition is true in a single reading, or a source failed or is stale. Unknown: no problem found,
-// but something could not be checked (rules, daemon, memory values). Info alerts and the daemon's
-// pending ones change nothing.
+// condition is true in a single reading, or a critical alert is pending, or a source failed or is
+// stale. Unknown: no problem found, but something could not be checked (rules, daemon, memory
+// values). Info alerts and pending warnings change nothing.
 void status_verdict(Answer& answer, const DeviceNow& now) {
   const bool local_snapshot = now.alerts && now.alerts->local_snapshot;
   const Answer::Alert* worst = nullptr;
@@ -334,9 +336,11 @@ void status_verdict(Answer& answer, const DeviceNow& now) {
     }
   }
   if (worst != nullptr) {
-    // A single reading cannot know that the condition lasts: a warning at most.
+    // A single reading cannot know that the condition lasts: a warning at most. So is one that
+    // still has to last.
     const bool critical = worst->severity == "critical" && worst->state == "firing";
     std::string reason = worst->summary.empty() ? worst->name : worst->summary;
+    if (worst->state == "pending" && !local_snapshot) reason += " (pending)";
     if (others > 0) reason += " (and " + count_of(others, "other", "others") + ")";
     return set(answer, critical ? StatusLevel::kCritical : StatusLevel::kWarning,
                std::move(reason));

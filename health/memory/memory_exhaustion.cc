@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/memory/memory_exhaustion.h"
+
+#include <algorithm>
+
+#include "collectors/proc/meminfo.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array kMemoryExhaustionMetrics{
+    gauge("jetmem_memory_exhaustion_seconds",
+          "Time until MemAvailable reaches 0 if it continues to shrink as in the last 30 seconds. "
+          "Absent when it does not shrink, or not to 0 within ten minutes. Together with "
+          "jetmem_memory_available_ratio it shows an OOM kill that is seconds away."),
+};
+
+constexpr std::array<std::string_view, 1> kMemoryExhaustionSources{"meminfo"};
+
+template <class Reading>
+double loss_per_second(const Reading& from, const Reading& to) {
+  const std::chrono::duration<double> passed = to.at - from.at;
+  return passed.count() > 0 ? (from.available - to.available) / passed.count() : 0;
+}
+
+}  // namespace
+
+std::span<const std::string_view> MemoryExhaustion::sources() const {
+  return kMemoryExhaustionSources;
+}
+
+std::span<const Descriptor> MemoryExhaustion::metrics() const { return kMemoryExhaustionMetrics; }
+
+void MemoryExhaustion::add(Nanoseconds now, double available) {
+  if (size_ > 0) {
+    const Nanoseconds since = now - newest().at;
+    if (since < Nanoseconds(0) || since > kLongestGap) {
+      size_ = 0;
+    } else if (since < kSpacing) {
+      return;
+    }
+  }
+  while (size_ > 0 && (size_ == kMost || now - readings_[begin_].at > kWindow)) {
+    begin_ = (begin_ + 1) % kMost;
+    --size_;
+  }
+  readings_[(begin_ + size_) % kMost] = {now, available};
+  ++size_;
+}
+
+const MemoryExhaustion::Reading& MemoryExhaustion::since(Nanoseconds age) const {
+  std::size_t i = 0;
+  while (newest().at - readings_[(begin_ + i) % kMost].at > age) ++i;
+  return readings_[(begin_ + i) % kMost];
+}
+
+void MemoryExhaustion::write(SampleWriter& out, WriteContext& context) {
+  const auto* meminfo = context.readings.get<Meminfo>();
+  if (meminfo == nullptr) return context.absent.add("meminfo_unknown");
+  const auto available = meminfo->find("MemAvailable");
+  if (!available) return context.absent.add("not_printed");
+  add(context.now, static_cast<double>(*available));
+  const Nanoseconds span = newest().at - readings_[begin_].at;
+  if (span < kLeastSpan) return context.absent.add("too_few_readings");
+  const Reading& recent = since(kRecent);
+  const double loss = std::min({loss_per_second(readings_[begin_], newest()),
+                                loss_per_second(since(2 * kRecent), recent),
+                                loss_per_second(recent, newest())});
+  if (loss <= 0 || newest().available > loss * kMostSeconds) {
+    return context.absent.add("not_shrinking");
+  }
+  out.put(kMemoryExhaustionMetrics[0], newest().available / loss);
+}
+
+}  // namespace jetmem

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/memory/memory_exhaustion.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "collectors/proc/meminfo.h"
+#include "tests/health/sample_cycle.h"
+
+namespace jetmem {
+namespace {
+
+struct Machine {
+  Machine() { cycle.set(&meminfo); }
+  // Seconds that are left; NaN where the metric is absent.
+  double after(double seconds, long available_mib) {
+    const std::string text = "MemTotal: 8000000 kB\nMemAvailable: " +
+                             std::to_string(available_mib * 1024) + " kB\n";
+    meminfo = {};
+    EXPECT_TRUE(parse_meminfo(text, meminfo));
+    cycle.now += std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
+    cycle.run(exhaustion);
+    return cycle.sample("jetmem_memory_exhaustion_seconds");
+  }
+
+  Meminfo meminfo;
+  MemoryExhaustion exhaustion;
+  Cycle cycle;
+};
+
+TEST(MemoryExhaustion, TheTimeLeftAtTheRateOfTheLastHalfMinute) {
+  Machine m;
+  long left = 1000;
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(std::isnan(m.after(1, left -= 10))) << i;
+  EXPECT_EQ(m.cycle.left_out("too_few_readings"), 1U);
+  EXPECT_NEAR(m.after(1, left -= 10), 89, 0.1);
+  for (int i = 0; i < 60; ++i) m.after(1, left -= 10);
+  EXPECT_NEAR(m.after(1, left -= 10), 28, 0.1) << "the start is out of the window by now";
+}
+
+TEST(MemoryExhaustion, WhatDoesNotShrinkIsNotGoneSoon) {
+  Machine m;
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 1000)));
+  EXPECT_EQ(m.cycle.left_out("not_shrinking"), 1U);
+  // A program takes 500 MiB at once, and no more.
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(std::isnan(m.after(1, 500))) << i;
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 500 + i)));
+  EXPECT_TRUE(std::isnan(m.after(60, 100))) << "a pause starts anew";
+}
+
+TEST(MemoryExhaustion, SlowLossIsLeftToTheTrend) {
+  Machine m;
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 7000 - i)));
+}
+
+TEST(MemoryExhaustion, MoreReadingsThanOneASecondAreOneASecond) {
+  Machine m;
+  double left = 1000;
+  double seconds = 0;
+  for (int i = 0; i < 600; ++i) seconds = m.after(0.1, static_cast<long>(left -= 1));
+  EXPECT_NEAR(seconds, left / 10, 1);
+}
+
+TEST(MemoryExhaustion, WithoutMemAvailableThereIsNone) {
+  Machine m;
+  EXPECT_TRUE(parse_meminfo("MemTotal: 8000 kB\nMemFree: 400 kB\n", m.meminfo));
+  m.cycle.run(m.exhaustion);
+  EXPECT_EQ(m.cycle.left_out("not_printed"), 1U);
+}
+
+}  // namespace
+}  // namespace jetmem
