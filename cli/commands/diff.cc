@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "base/text/text.h"
 #include "base/version.h"
@@ -51,6 +52,33 @@ class SnapshotPair {
     // Now is what is there now, but under a root its own moment.
     if (text == "now") return query_device(options_);
     return recorded(text);
+  }
+
+  // The recorder keeps a selection of metrics and, of some, of their series: what it never kept is no
+  // change. What is left out of `other`, in words; empty: nothing.
+  std::string keep_recorded(DeviceNow& other) {
+    const auto known = history_->series({});
+    if (!known) return "what the history does not record: " + known.error().message;
+    std::set<std::string> keys;
+    std::vector<std::pair<std::string, double>> names;
+    for (const SeriesKnown& each : *known) names.emplace_back(each.key, 0);
+    for (const Sample& sample : SampleSet::of(names).all()) keys.insert(sample.name.key());
+    SampleSet same;
+    std::set<std::string> families;
+    std::uint64_t left_out = 0;
+    for (const Sample& sample : other.samples.all()) {
+      if (keys.contains(sample.name.key())) {
+        same.add(sample.name, sample.value);
+      } else {
+        families.insert(sample.name.family);
+        ++left_out;
+      }
+    }
+    same.sort();
+    other.samples = std::move(same);
+    if (left_out == 0) return {};
+    return std::to_string(left_out) + " series of " + counted(families.size(), "metric") +
+           ": the history does not record them";
   }
 
   // Those between the two: of the history, or of the later of two captures.
@@ -146,21 +174,15 @@ int run_diff(const DiffOptions& options) {
   if (!before) return fail_with(before.error());
   auto after = looking.at(options.after);
   if (!after) return fail_with(after.error());
-  // The recorder keeps a selection: series that it lacks are not changes.
-  for (const bool first : {true, false}) {
-    const DeviceNow& kept = first ? *before : *after;
-    DeviceNow& other = first ? *after : *before;
-    if (kept.by != SnapshotOrigin::kHistory || other.by == SnapshotOrigin::kHistory) continue;
-    SampleSet same;
-    for (const Sample& sample : other.samples.all()) {
-      if (!kept.samples.family(sample.name.family).empty()) same.add(sample.name, sample.value);
-    }
-    same.sort();
-    other.samples = std::move(same);
+  std::string left_out;
+  if (before->by != after->by) {
+    if (before->by == SnapshotOrigin::kHistory) left_out = looking.keep_recorded(*after);
+    if (after->by == SnapshotOrigin::kHistory) left_out = looking.keep_recorded(*before);
   }
   if (before->version.empty()) before->version = after->version;
   if (after->version.empty()) after->version = before->version;
   DiffAnswer answer = diff_of(*before, *after, options.all);
+  if (!left_out.empty()) answer.unknown.push_back(std::move(left_out));
   looking.add_events(answer, *before, *after);
   put(options.json ? diff_json(answer)
                    : diff_text(answer, static_cast<std::size_t>(terminal_width())));
