@@ -200,8 +200,11 @@ std::string faults_text(const StatusAnswer& answer, const ScreenStyle& style) {
     if (fault.since_boot) {
       text += ", " + number_text(*fault.since_boot) + " since boot";
     }
-    if (fault.last_wall && answer.from.wall && *answer.from.wall >= *fault.last_wall) {
-      text += ", last " + duration_text(*answer.from.wall - *fault.last_wall) + " ago";
+    if (fault.suppressed > 0) {
+      text += " (of these " + number_text(fault.suppressed) + " not printed by the kernel)";
+    }
+    if (fault.last_age_seconds) {
+      text += ", last " + duration_text(*fault.last_age_seconds) + " ago";
     } else if (fault.last_wall) {
       text += ", last " + moment_text(*fault.last_wall, std::nullopt);
     }

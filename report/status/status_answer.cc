@@ -122,6 +122,15 @@ void add_faults(Answer& answer, const DeviceNow& now) {
     fault.last_wall = now.samples.value("jetmem_kernel_event_last_seen_timestamp_seconds",
                                         {{"kind", sample.label("kind")}});
   }
+  for (const Sample& sample : now.samples.family("jetmem_kernel_events_suppressed_total")) {
+    const auto fault = kinds.find(printable(sample.label("kind"), 64));
+    if (fault != kinds.end()) fault->second.suppressed = sample.value;
+  }
+  // All of this boot was today: its counters tell, which have what the kernel did not print.
+  const bool counted_today = now.since_boot > 0 && now.since_boot <= kDay;
+  if (counted_today) {
+    for (auto& [kind, fault] : kinds) fault.last_day = fault.since_boot;
+  }
   bool some_old = false;
   for (const EventRecord& event : now.events) {
     const auto age = age_of(event, now);
@@ -135,10 +144,18 @@ void add_faults(Answer& answer, const DeviceNow& now) {
       fault.last = printable(event.summary, 300);
       fault.severity = event.severity;
       if (!fault.last_wall && event.wall) fault.last_wall = to_seconds(*event.wall);
+      fault.last_age_seconds = age;
     }
+    if (counted_today && fault.since_boot && is_of_this_boot(event, now)) continue;
     if (!age) ageless[event.kind] = true;
     if (age && *age <= kDay) {
       fault.last_day = fault.last_day.value_or(0) + static_cast<double>(event.count);
+    }
+  }
+  for (auto& [kind, fault] : kinds) {
+    // Without an event, only a clock that was right then and is now tells.
+    if (!fault.last_age_seconds && fault.last_wall && now.wall && *now.wall >= *fault.last_wall) {
+      fault.last_age_seconds = *now.wall - *fault.last_wall;
     }
   }
   const bool full = now.events.size() >= DeviceNow::kMaxEvents && !some_old;
@@ -151,11 +168,11 @@ void add_faults(Answer& answer, const DeviceNow& now) {
       explain(fault.absent, "last_day", std::nullopt,
               known ? "the time of some events is unknown: the clock was not set" : now.no_events);
     }
-    fault.at_least = full && fault.last_day;
+    fault.at_least = (full || (!counted_today && fault.suppressed > 0)) && fault.last_day;
     answer.faults.push_back(fault);
   }
   std::stable_sort(answer.faults.begin(), answer.faults.end(), [](const auto& a, const auto& b) {
-    return a.last_wall.value_or(0) > b.last_wall.value_or(0);
+    return a.last_age_seconds.value_or(kDay * 1000) < b.last_age_seconds.value_or(kDay * 1000);
   });
   if (!known) answer.absent.emplace_back("last_day", now.no_events);
   // Events of other categories prove nothing about the kernel log.
@@ -395,7 +412,9 @@ static void describe(json::Fields& v, StatusAnswer::Fault& fault) {
   v("last_day", fault.last_day);
   v.unless_false("last_day_at_least", fault.at_least);
   v("since_boot", fault.since_boot);
+  v("suppressed", fault.suppressed);
   v("last_time", fault.last_wall);
+  v("last_age_seconds", fault.last_age_seconds);
   v.unless_empty("last", fault.last);
   v.absent(fault.absent);
 }
