@@ -200,8 +200,8 @@ std::string faults_text(const StatusAnswer& answer, const ScreenStyle& style) {
     if (fault.since_boot) {
       text += ", " + number_text(*fault.since_boot) + " since boot";
     }
-    if (fault.suppressed > 0) {
-      text += " (of these " + number_text(fault.suppressed) + " not printed by the kernel)";
+    if (fault.suppressed.value_or(0) > 0) {
+      text += " (of these " + number_text(*fault.suppressed) + " not printed by the kernel)";
     }
     if (fault.last_age_seconds) {
       text += ", last " + duration_text(*fault.last_age_seconds) + " ago";

@@ -123,9 +123,10 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
   }
   if (!fall) return std::nullopt;
   out.available = *fall;
-  // A little before it began: processes are read once a minute.
+  // A little before it began, and after it ended: processes are read once a minute.
   const double from = std::max(fall->from - 60, earliest);
-  out.top_growth = top_growth(past, GrowthKind::kMemory, from, fall->to, -fall->change() * 0.05, 3);
+  const double to = std::min(fall->to + 60, out.until);
+  out.top_growth = top_growth(past, GrowthKind::kMemory, from, to, -fall->change() * 0.05, 3);
   return out;
 }
 
@@ -407,20 +408,22 @@ std::optional<Move> move_of(const Values& values, bool rises, double least) {
   const double change = end - at(lowest);
   if (change < least || change <= 0) return std::nullopt;
   // Where it was last below a tenth and below nine tenths of the way: from these two a straight
-  // line leads back to the beginning, and a step is where it is. A value that merely wavers before
-  // it grows moves neither.
+  // line leads back to the beginning and on to the end, and a step is where it is. A value that
+  // merely wavers before it grows, or once it has grown, moves neither.
   const auto last_below = [&](double part) {
     std::size_t found = lowest;
     for (std::size_t i = lowest; i <= last; ++i) {
       if (at(i) <= at(lowest) + part * change) found = i;
     }
-    return values[found].time;
+    return found;
   };
-  const double tenth = last_below(0.1);
-  const double most = last_below(0.9);
+  const std::size_t almost = last_below(0.9);
+  const double tenth = values[last_below(0.1)].time;
+  const double rest = (values[almost].time - tenth) / 8;
   Move out;
-  out.from = std::max(values.front().time, tenth - (most - tenth) / 8);
-  out.to = values[last].time;
+  out.from = std::max(values.front().time, tenth - rest);
+  out.to = std::min(values[last].time,
+                    std::max(values[almost + 1].time, values[almost].time + rest));
   out.before = values[lowest].value;
   out.after = values[last].value;
   return out;

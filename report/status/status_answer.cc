@@ -168,7 +168,7 @@ void add_faults(Answer& answer, const DeviceNow& now) {
       explain(fault.absent, "last_day", std::nullopt,
               known ? "the time of some events is unknown: the clock was not set" : now.no_events);
     }
-    fault.at_least = (full || (!counted_today && fault.suppressed > 0)) && fault.last_day;
+    fault.at_least = (full || (!counted_today && fault.suppressed.value_or(0) > 0)) && fault.last_day;
     answer.faults.push_back(fault);
   }
   std::stable_sort(answer.faults.begin(), answer.faults.end(), [](const auto& a, const auto& b) {

@@ -36,7 +36,7 @@ struct StatusAnswer {
     std::optional<double> last_day;  // absent: the events are not known
     bool at_least = false;           // there were more than are kept, or the kernel printed
     std::optional<double> since_boot;  // with those that the kernel only counted
-    double suppressed = 0;             // these
+    std::optional<double> suppressed;  // these
     std::optional<double> last_wall;  // seconds since 1970
     std::optional<double> last_age_seconds;  // by the boot clock where that tells
     std::string last;                 // one sentence, of the last one that is known
