@@ -135,7 +135,9 @@ class HistoryCommand {
       if (!until) return tl::unexpected(std::move(until.error()).within("--until"));
       span_.to = *until;
     }
-    span_.from = span_.to - kDefaultSpan;
+    // A plot of six hours would show ten minutes as one column.
+    span_.from = std::max(span_.to - kDefaultSpan, facts_.oldest.value_or(Nanoseconds(0)));
+    if (span_.from >= span_.to) span_.from = span_.to - kDefaultSpan;
     // What is taken away is taken whole.
     if (options_.csv || options_.openmetrics) span_.from = facts_.oldest.value_or(span_.from);
     if (!options_.since.empty()) {
