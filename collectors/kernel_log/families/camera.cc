@@ -303,7 +303,7 @@ void describe_camera(const Event& event, std::string& out) {
   if (!timeout && event.kind() != kError) return;
   out += "the camera driver";
   add_name(out, event, "dev", " of ");
-  out += timeout ? " timed out" : " met an error";
+  out += timeout ? " timed out" : " reports an error";
   add_quote(out, event, "error", ", \"", "\"", 60);
   add_number(out, event, "timeout_ms", ", for ", " ms");
   add_number(out, event, "frame", ", frame ");

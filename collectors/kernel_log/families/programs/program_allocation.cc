@@ -329,12 +329,12 @@ void describe_program_allocation(const Event& event, std::string& out) {
     out += " requested memory";
   }
   if (cuda) out += " from CUDA";
-  add_number(out, event, "device", ", device ");
+  add_number(out, event, "device", " (device ", ")");
   out += " and was refused";
   add_quote(out, event, "available_text", " with ", " available");
   add_quote(out, event, "free_text", " with ", " free");
   if (const auto number = event.number("errno")) out += ", errno " + std::to_string(*number);
-  if (event.boolean("fallback").value_or(false)) out += "; it goes on without it";
+  if (event.boolean("fallback").value_or(false)) out += "; it continues without it";
   add_name(out, event, "function", ", in ", {}, 60);
 }
 
