@@ -180,7 +180,8 @@ constexpr std::array kGpuTexts{
         "The GPU{? {dev}} did not finish its work in time: usually a defect of the GPU driver or "
         "of the program, seldom a lack of memory.",
         "Restart the program that draws or computes; run it without GPU acceleration to confirm "
-        "(WayVNC: without --gpu). Update kernel and GPU driver, or return to the version before."},
+        "(WayVNC: without --gpu). Update kernel and GPU driver, or go back to the previous "
+        "version."},
     CauseText{
         "gpu-memory-path", Harm::kCritical,
         "The GPU{? {dev}} did not finish flushing its writes to memory in time: its path to "

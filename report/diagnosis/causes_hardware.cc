@@ -156,12 +156,12 @@ constexpr std::array kHardwareTexts{
               "sudo jetmem capture saves the state. Update or unload the driver{? ({modules})} "
               "that the backtrace names, or run without it; check storage: sudo dmesg | grep -iE "
               "'mmc|nvme|I/O error'. A reboot clears it."},
-    CauseText{
-        "task-stuck-gpu", Harm::kWarning,
-        "{who} waits in the kernel{? for {seconds} s}, and a backtrace is in the GPU driver "
-        "({modules}): usually for GPU work that never finishes, a defect of the GPU driver.",
-        "sudo jetmem capture; reboot. Update kernel and GPU driver or return to the version "
-        "before; until then run without GPU acceleration (Xorg: Option \"AccelMethod\" \"none\")."},
+    CauseText{"task-stuck-gpu", Harm::kWarning,
+              "{who} waits in the kernel{? for {seconds} s}, and a backtrace is in the GPU driver "
+              "({modules}): usually for GPU work that never finishes, a defect of the GPU driver.",
+              "sudo jetmem capture; reboot. Update kernel and GPU driver or go back to the "
+              "previous version; until then run without GPU acceleration (Xorg: Option "
+              "\"AccelMethod\" \"none\")."},
     CauseText{"task-stuck-memory", Harm::kWarning,
               "{who} has been waiting in the kernel{? for {seconds} s}, and the log shows a lack "
               "of memory ({lack}): usually it waits for memory.",
