@@ -162,7 +162,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "enlarge it with swiotlb= on the kernel command line, unless one request exceeds 256 KiB"),
     kind(EventKind::kDriverAllocFailure, "driver_alloc_failure", Group::kAllocation, kError,
          "c777418a2866441b802672b22fa99fae", {"dev", "function", "errno"},
-         "a driver's own allocation failed: its device or this request does not work",
+         "a driver (or, at the overcommit limit, a process) was refused memory: its device or this "
+         "request does not work",
          "free memory: `jetmem top` shows the largest holders, `jetmem doctor` the fragmentation; "
          "then reload the driver"),
     kind(EventKind::kReservedMemoryFailure, "reserved_memory_failure", Group::kAllocation, kError,
@@ -266,7 +267,7 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
     kind(EventKind::kKernelPanic, "kernel_panic", Group::kCrash, kError,
          "f9298767324b48278fde244584767226", {"reason"},
          "the kernel stopped: the device restarts or stays down",
-         "read the lines before it in the previous boot: `jetmem events`"),
+         "read the lines before it: `journalctl -k -b -1`, or /sys/fs/pstore"),
     kind(EventKind::kCameraError, "camera_error", Group::kCamera, kWarning,
          "50f15f40b0734c08ac680d67058ef662", {"dev", "error"},
          "a frame was lost or damaged between sensor and memory",

@@ -244,6 +244,7 @@ void describe_memory_error(const Event& event, std::string& out) {
       break;
     case EventKind::kMmCorruption:
       out += "the kernel's memory bookkeeping is damaged";
+      add_quote(out, event, "error", " (", ")", 80);
       if (event.has("comm")) out += "; noticed in " + process_in_words(event);
       break;
     case EventKind::kKmemleak:
