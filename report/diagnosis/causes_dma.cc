@@ -28,8 +28,8 @@ constexpr std::array kDmaTexts{
               "/sys/block/mmcblk0/queue/max_sectors_kb. A large coherent buffer needs the device's "
               "IOMMU (enable it in the device tree) or CMA (cma=256M)."},
     CauseText{"swiotlb-out-of-reach", Harm::kWarning,
-              "{dev} got no {?{size} of }bounce buffer although none of the {total} slots is used: "
-              "its DMA mask or alignment excludes the whole pool.",
+              "{dev} was refused {?{size} of }bounce buffer although none of the {total} slots is "
+              "used: its DMA mask or alignment excludes the whole pool.",
               "swiotlb= does not help. Update the driver, which sets the DMA mask; check "
               "dma-ranges of its device tree node."},
     CauseText{

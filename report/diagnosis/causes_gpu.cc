@@ -142,9 +142,9 @@ constexpr std::array kGpuTexts{
               "sudo jetmem top --sort dmabuf names the holder: restart it, and let it close its "
               "buffers."},
     CauseText{"gpu-firmware-memory", Harm::kWarning,
-              "The GPU could not start its firmware because the driver got no system memory for "
-              "it{? ({dev})}: waking from suspend needs a large contiguous piece, and memory was "
-              "short or fragmented at that moment.",
+              "The GPU could not start its firmware because the driver was refused system memory "
+              "for it{? ({dev})}: waking from suspend needs a large contiguous piece, and memory "
+              "was short or fragmented at that moment.",
               "Free memory: sudo jetmem top; sudo jetmem compact; then wake the GPU: nvidia-smi. "
               "Keep it awake: options nvidia NVreg_DynamicPowerManagement=0x00 in /etc/modprobe.d, "
               "or sudo nvidia-smi -pm 1. Update the driver."},
@@ -170,11 +170,12 @@ constexpr std::array kGpuTexts{
               "Harmless: the V3D reads ahead past the end of its command list (client CLE), and "
               "nothing is lost.",
               "Nothing to do; look elsewhere for the cause of a black screen."},
-    CauseText{"gpu-bad-address", Harm::kWarning,
-              "A program's GPU work{? ({comm})} used an address that was freed or never mapped; "
-              "its GPU context is lost.",
-              "Restart the program; find the access with compute-sanitizer PROGRAM. If programs "
-              "that worked before fail too, update GPU driver, firmware and kernel together."},
+    CauseText{
+        "gpu-bad-address", Harm::kWarning,
+        "A program's GPU work{? ({comm})} used an address that was freed or never mapped; "
+        "its GPU context is lost.",
+        "Restart the program; for CUDA, find the access with compute-sanitizer PROGRAM. If "
+        "programs that worked before fail too, update GPU driver, firmware and kernel together."},
     CauseText{
         "gpu-hung", Harm::kWarning,
         "The GPU{? {dev}} did not finish its work in time: usually a defect of the GPU driver or "

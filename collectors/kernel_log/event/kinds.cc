@@ -270,7 +270,7 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "read the lines before it: `journalctl -k -b -1`, or /sys/fs/pstore"),
     kind(EventKind::kCameraError, "camera_error", Group::kCamera, kWarning,
          "50f15f40b0734c08ac680d67058ef662", {"dev", "error"},
-         "a frame was lost or damaged between sensor and memory",
+         "usually a frame was lost or damaged between sensor and memory",
          "check sensor, cable and clock; memory is a cause only if memory events appear at the "
          "same time"),
     kind(EventKind::kCameraTimeout, "camera_timeout", Group::kCamera, kError,
