@@ -88,16 +88,17 @@ constexpr std::array kDmaTexts{
               "dtoverlay=vc4-kms-v3d,cma-512 in config.txt)."},
     CauseText{
         "cma-exhausted", Harm::kWarning,
-        "The contiguous area is full: {request} was requested, {free} of {area_size} is free.",
-        "Find the holder and restart it: jetmem cma; sudo jetmem top. For a larger area: cma={cma} "
-        "on the kernel command line, and reboot.",
+        "The contiguous area is full: {request} was requested, {free}{? of {area_size}} is free.",
+        "Find the holder and restart it: jetmem cma; sudo jetmem top. For a larger area, raise "
+        "cma= on the kernel command line above the present size, and reboot.",
         "cma-exhausted"},
-    CauseText{"cma-fragmented", Harm::kWarning,
-              "The contiguous area is fragmented: {request} was requested, {free} is free, but no "
-              "piece is large enough{?: the largest is {largest}}.",
-              "Restart the camera and display programs that hold small buffers: jetmem cma. For a "
-              "larger area: cma={cma} on the kernel command line, and reboot.",
-              "cma-fragmented"},
+    CauseText{
+        "cma-fragmented", Harm::kWarning,
+        "The contiguous area is fragmented: {request} was requested, {free} is free, but no "
+        "piece is large enough{?: the largest is {largest}}.",
+        "Restart the camera and display programs that hold small buffers: jetmem cma. For a larger "
+        "area, raise cma= on the kernel command line above the present size, and reboot.",
+        "cma-fragmented"},
     CauseText{"cma-pinned", Harm::kWarning,
               "Pages in the contiguous area could not be moved out of the way (EBUSY): programs or "
               "drivers pin them{?; {request} was requested}.",
@@ -110,8 +111,9 @@ constexpr std::array kDmaTexts{
     CauseText{"cma-refused", Harm::kWarning,
               "Contiguous memory was refused{? ({request})}: the area (CMA) is too small for it, "
               "or other drivers use it.",
-              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma} on the kernel "
-              "command line (Raspberry Pi: dtoverlay=vc4-kms-v3d,cma-512 in config.txt)."},
+              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma}, or more if it "
+              "has that already, on the kernel command line (Raspberry Pi: "
+              "dtoverlay=vc4-kms-v3d,cma-512 in config.txt)."},
     CauseText{"bos-fill-cma", Harm::kWarning,
               "GPU and display buffers{? of {bo_size}}{? in {bo_count} objects} probably fill the "
               "contiguous area: the next buffer is refused{?, and {dev} fails}.",
@@ -123,8 +125,9 @@ constexpr std::array kDmaTexts{
     CauseText{"dma-no-contiguous", Harm::kWarning,
               "{dev} was refused {?{size} of }DMA memory. Without an IOMMU it needs one contiguous "
               "piece, and the contiguous area (CMA) is too small or in use.",
-              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma} on the kernel "
-              "command line; or enable the device's IOMMU in the device tree."},
+              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma}, or more if it "
+              "has that already, on the kernel command line; or enable the device's IOMMU in the "
+              "device tree."},
     CauseText{"cma-not-reserved", Harm::kCritical,
               "The contiguous area{? of node {node}} could not be reserved at boot: it does not "
               "fit where the device tree or cma= places it. Until the next boot every driver that "

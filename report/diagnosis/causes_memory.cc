@@ -55,8 +55,9 @@ constexpr std::array kMemoryTexts{
         "pages-only-cma", Harm::kWarning,
         "What was free ({free}) was nearly all contiguous memory (CMA: {free_cma}), which ordinary "
         "allocations of the kernel and its drivers cannot use: for them memory had run out.",
-        "Make the CMA area smaller and reboot: cma=64M on the kernel command line (Raspberry Pi: "
-        "dtoverlay=vc4-kms-v3d,cma-128 in config.txt); or stop a program: sudo jetmem top.",
+        "If cameras and display do not need it, make the CMA area smaller and reboot: cma=64M on "
+        "the kernel command line (Raspberry Pi: dtoverlay=vc4-kms-v3d,cma-128 in config.txt); or "
+        "stop a program: sudo jetmem top.",
         "below-watermark"},
     CauseText{
         "lowmem-short", Harm::kWarning,
@@ -79,9 +80,9 @@ constexpr std::array kMemoryTexts{
               "A page could not be stored in zram, which needs memory itself to compress, and none "
               "is left. The page stays in memory and nothing is lost, but swapping out no longer "
               "helps, and an OOM kill may follow.",
-              "sudo jetmem top shows the largest programs: stop or limit one, and let it read "
-              "large files in pieces. Start swapping earlier (vm.min_free_kbytes), or use a swap "
-              "file instead of zram.",
+              "sudo jetmem top shows the largest programs: stop or limit one, or let it read large "
+              "files in pieces. Start swapping earlier (vm.min_free_kbytes), or use a swap file "
+              "instead of zram.",
               "memory-low"},
     CauseText{"zram-damaged", Harm::kCritical,
               "A page could not be read back from zram: the program that needs it is killed.",
@@ -92,11 +93,11 @@ constexpr std::array kMemoryTexts{
               "swapping out no longer helps.",
               "swapon --show names the device. If it is zram, memory ran out: sudo jetmem top. "
               "Else check disk or card: sudo dmesg | grep -iE 'I/O error|mmc|nvme'."},
-    CauseText{
-        "swap-read", Harm::kCritical,
-        "Swapped-out pages could not be read back{? from {dev}}: the programs that need them are "
-        "killed, and the storage is failing.",
-        "Turn that swap off (sudo swapoff DEVICE) and replace disk or card; save the data first."},
+    CauseText{"swap-read", Harm::kCritical,
+              "Swapped-out pages could not be read back{? from {dev}}: the programs that need them "
+              "are killed, and the storage is probably failing.",
+              "Save the data, turn that swap off while memory is free (sudo swapoff DEVICE), and "
+              "replace the disk or card."},
     CauseText{"swap-entry-damaged", Harm::kCritical,
               "A page table or the swap map refers to a swap page that cannot exist{? (entry "
               "{entry})}: memory was probably overwritten by a driver, or is broken. The program "
