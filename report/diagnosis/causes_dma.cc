@@ -144,8 +144,10 @@ constexpr std::array kDmaTexts{
               "reboot. Keep bootloader, device tree and kernel on the same release."},
 };
 
-std::string next_power(double request) {
-  const double wanted = std::clamp(request * 4 / (1 << 20), 64.0, 2048.0);
+// Larger than the area that is there.
+std::string next_power(double request, const std::optional<double>& area) {
+  const double wanted =
+      std::clamp(std::max(request * 4, area.value_or(0) * 2) / (1 << 20), 64.0, 4096.0);
   return std::to_string(std::bit_ceil(static_cast<std::uint32_t>(std::ceil(wanted)))) + "M";
 }
 
@@ -187,7 +189,7 @@ std::string_view cma(const Case& it) {
   const auto largest = it.event.number("largest");
   const auto area = total ? std::optional(*total * page) : it.facts.cma_total;
   if (request > 0) it.values["request"] = it.values["size"] = doctor::bytes(request);
-  it.values["cma"] = next_power(request);
+  it.values["cma"] = next_power(request, area);
   if (area) it.values["area_size"] = doctor::bytes(*area);
   if (free) it.values["free"] = doctor::bytes(*free * page);
   if (largest) it.values["largest"] = doctor::bytes(*largest * page);

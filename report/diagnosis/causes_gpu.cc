@@ -128,7 +128,8 @@ constexpr std::array kGpuTexts{
         "The NPU driver did not map {?a buffer of {size}}{? (errno {errno})}: it needs one "
         "contiguous piece or one address range of the NPU's IOMMU, whatever memory is free.",
         "cat /sys/kernel/debug/rknpu/version and update the driver (0.9.7 or later for models "
-        "above 3 GB); enable the NPU's IOMMU in the device tree, or give CMA: cma=512M."},
+        "above 3 GB); enable the NPU's IOMMU in the device tree, or give CMA: cma=512M.",
+        "cma-exhausted"},
     CauseText{
         "nvbuf-stale-fd", Harm::kWarning,
         "A program released a multimedia buffer that the library does not know: its DMA-BUF "
@@ -216,6 +217,9 @@ constexpr std::array kGpuTexts{
               "heat, the slot or the card.",
               "Check power supply, temperature and seating (nvidia-smi -q -d TEMPERATURE,POWER), "
               "then power the machine off and on."},
+    CauseText{"xid-power", Harm::kCritical,
+              "Xid {xid}: the card's auxiliary power is not connected.",
+              "Power the machine off, plug all power cables of the card in, and power it on."},
     CauseText{
         "xid-firmware", Harm::kWarning,
         "Xid {xid}: the GPU's firmware (GSP) failed or does not answer.",
@@ -378,8 +382,9 @@ std::string_view xid(double number, const Case& it) {
     case 64:
       return "xid-remap-failed";
     case 79:
-    case 54:
       return "xid-bus";
+    case 54:
+      return "xid-power";
     case 119:
     case 120:
       if (!it.facts.is_jetson()) it.values["card"] = "";

@@ -310,7 +310,7 @@ void describe_camera(const Event& event, std::string& out) {
   add_number(out, event, "port", ", port ");
   add_name(out, event, "status", ", status ");
   add_number(out, event, "code", ", code ");
-  add_quote(out, event, "text", ", \"", "\"", 120);
+  if (event.text("text") != event.text("error")) add_quote(out, event, "text", ", \"", "\"", 120);
 }
 
 }  // namespace
