@@ -28,16 +28,12 @@ std::string as_sentence(std::string_view clause) {
   return out;
 }
 
-std::string id_of_kind(std::string_view kind) {
-  std::string out(kind);
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
-}
-
 // A kind as such: its usual meaning.
 Cause cause_of_kind(const EventFields& event) {
   Cause out;
-  out.id = id_of_kind(event.kind());
+  out.id = event.kind();
+  std::replace(out.id.begin(), out.id.end(), '_', '-');
+  out.of_kind = true;
   if (const auto kind = kernel_log::kind_named(event.kind())) {
     const kernel_log::KindInfo& info = kernel_log::info_of(*kind);
     out.cause = as_sentence(info.meaning);
@@ -64,6 +60,7 @@ Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogCon
                                    [&](const CauseText& each) { return each.id == id; });
     if (text == group->texts.end()) continue;
     out.id = std::string(id);
+    out.of_kind = false;
     out.harm = text->harm;
     out.cause = fill(text->cause, values);
     out.remedy = fill(text->remedy, values);
@@ -229,9 +226,9 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   // A line that was cut says no more than its kind; the others of that kind say what it is.
   for (std::size_t i = 0; i < out.size();) {
     const auto special = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
-      return each.kind == out[i].kind && each.id != id_of_kind(each.kind);
+      return each.kind == out[i].kind && !each.of_kind && each.link.empty();
     });
-    if (out[i].id != id_of_kind(out[i].kind) || special == out.end()) {
+    if (!out[i].of_kind || special == out.end()) {
       ++i;
       continue;
     }

@@ -43,6 +43,7 @@ struct Cause {
   std::string kind;
   std::string device;
   std::uint64_t events = 0;
+  bool of_kind = false;  // the general words of the kind: no cause was found
 };
 
 // The words of a cause: {name} stands for a value, {?...} for a part that is omitted where it names
