@@ -82,6 +82,12 @@ bool take_mark(Scan& scan, DriverLine& line) {
 
 // "DRIVER DEVICE: ", "DRIVER DEVICE eth0: ", "DEVICE:FUNCTION: ", "MODULE: ".
 bool take_first_head(Scan& scan, DriverLine& line) {
+  Scan call = scan;
+  if (const std::string_view name = call.up_to("("); is_function(name) && call.literal("() ")) {
+    line.function = name;
+    scan = call;
+    return true;
+  }
   constexpr std::size_t kMaxHead = 96;
   const std::string_view rest = scan.rest();
   const std::size_t end = rest.substr(0, kMaxHead).find(": ");
@@ -227,15 +233,22 @@ bool Words::has_any_word(std::initializer_list<std::string_view> words) const {
 }
 
 bool reports_failure(const Words& words) {
-  return words.has_any({"fail",        "unable to",     "cannot ",   "can't ",       "can not ",
-                        "could not ",  "couldn't ",     "no memory", "no mem ",      "out of mem",
-                        "not enough",  "no enough",     "enomem",    "insufficient", "no space",
-                        "error alloc", "error mapping", "exhausted", "overflow",     "memory full",
-                        "oom "}) ||
-         words.has_any_word({"-12", "-enomem"});
+  return words.has_any({"fail",          "unable to",    "cannot ",      "can't ",
+                        "can not ",      "could not ",   "couldn't ",    "no memory",
+                        "no mem ",       "out of mem",   "not enough",   "no enough",
+                        "enomem",        "insufficient", "no space",     "error alloc",
+                        "error mapping", "exhausted",    "overflow",     "memory full",
+                        "mapping error", "err mapping",  "error reserv", "err reserv"}) ||
+         words.has_any_word({"-12", "-enomem", "oom"});
 }
 
 bool reports_timeout(const Words& words) {
+  // How long somebody will wait, and not that he waited in vain.
+  if (words.has_any({"not timed out", "timeout forced", "timeout timer", "timeout.", "timeout set",
+                     "enabled timeout", "timeout_enable", "timeout flags", "timeout value",
+                     "spurious timeout"})) {
+    return false;
+  }
   return words.has_any({"timeout", "timed out", "time out", "timedout", "not responding",
                         "no response", "does not respond", "no reply", "-110", "hung"});
 }

@@ -20,6 +20,7 @@ bool is_firmware(const DriverLine& line) {
       contains(line.driver, "-aon") || contains(line.driver, "remoteproc")) {
     return true;
   }
+  if (line.function.starts_with("bpmp_") || line.function.starts_with("tegra_bpmp_")) return true;
   return contains(line.driver, "adsp") || contains(line.dev, ".adsp");
 }
 
@@ -32,7 +33,8 @@ Piece decode_firmware(std::string_view text, Event& event) {
   if (!transaction && !line.has_head) return {};
   if (transaction) line.text = text;
   const Words words(line.text);
-  const bool engine = words.has_any({"falcon", "scrubbing"});
+  const bool engine =
+      words.has_any({"falcon", "scrubbing", "mbox timed", "boot timed", "boot failed"});
   if (!transaction && !engine && !is_firmware(line)) return {};
   const bool hangs =
       reports_timeout(words) ||

@@ -290,11 +290,12 @@ void set_details(const Wording& wording, std::string_view text, std::size_t at, 
   }
 }
 
-// Strings that a device gives itself, and source code: not what a program reports.
+// Strings that a device gives itself, source code, and the kernel's graphics drivers: not what a
+// program reports.
 bool quotes(std::string_view before) {
   constexpr std::array<std::string_view, 6> kQuotes{
       "Product: ", "Manufacturer: ", "SerialNumber: ", "input: ", "catch (", "#define "};
-  return contains_any(before, kQuotes);
+  return contains_any(before, kQuotes) || before.starts_with("[drm");
 }
 
 Piece decode_program_allocation(std::string_view text, Event& event) {

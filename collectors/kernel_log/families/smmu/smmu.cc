@@ -65,8 +65,10 @@ Piece command_error(Scan scan, Event& event) {
 // will not be reported!". What the unit gets no memory for is known by other words.
 Piece other_unit_error(std::string_view text, Event& event) {
   const Words words(text);
-  const bool fails = reports_failure(words) || reports_timeout(words) ||
-                     words.has_any({"will not be reported", "missing, device faults"});
+  const bool fails =
+      reports_failure(words) || reports_timeout(words) ||
+      words.has_any({"will not be reported", "missing, device faults", "out of range",
+                     "does not fit", "translation fault", "command in error"});
   const bool memory = words.has("alloc") && !words.has("smr");
   if (!fails || memory || words.has_any({"-517", "defer", "clock", "clk"})) return {};
   event.set_text("error", text);
@@ -79,6 +81,12 @@ Piece decode_unit_error(std::string_view device, Scan message, Event& event) {
   if (message.literal("TLB sync on cb")) return tlb_sync_of_bank(message, event);
   if (message.literal("unexpected global error reported (")) return global_error(message, event);
   if (message.literal("CMDQ error (cons ")) return command_error(message, event);
+  // Qualcomm's driver looks a faulting address up once more.
+  if (message.literal("SOFTWARE TABLE WALK FAILED")) {
+    event.reset(EventKind::kSmmuContextFault);
+    event.set_text(kDev, device);
+    return {.role = Role::kFollowsOrOpens, .step = 9, .join = kDev};
+  }
   for (const UnitError& error : kUnitErrors) {
     if (!message.literal(error.text)) continue;
     if (!at_word_end(message)) return {};
