@@ -139,8 +139,11 @@ constexpr std::array kDmaTexts{
               "bootloader, device tree and kernel of one release."},
 };
 
-std::string next_power(double request) {
-  const double wanted = std::clamp(request * 4 / (1 << 20), 64.0, 2048.0);
+// Room for a few such requests, and more than the area of today, which was too small.
+std::string next_power(double request, std::optional<double> area) {
+  constexpr double kMiB = 1 << 20;
+  double wanted = std::clamp(request * 4 / kMiB, 64.0, 2048.0);
+  if (area && *area > 0) wanted = std::clamp(*area * 1.5 / kMiB, wanted, 2048.0);
   return std::to_string(std::bit_ceil(static_cast<std::uint32_t>(std::ceil(wanted)))) + "M";
 }
 
@@ -182,7 +185,7 @@ std::string_view cma(const Case& it) {
   const auto largest = it.event.number("largest");
   const auto area = total ? std::optional(*total * page) : it.facts.cma_total;
   if (request > 0) it.values["request"] = it.values["size"] = doctor::bytes(request);
-  it.values["cma"] = next_power(request);
+  it.values["cma"] = next_power(request, area);
   if (area) it.values["area_size"] = doctor::bytes(*area);
   if (free) it.values["free"] = doctor::bytes(*free * page);
   if (largest) it.values["largest"] = doctor::bytes(*largest * page);

@@ -8,6 +8,9 @@ TEST(KernelLogProgramAllocation, AFunctionIsLookedForAmongTheNearestHeads) {
   EXPECT_EQ(one("load_model: layer 3: CUDA error: out of memory"),
             "cuda_alloc_failure function=load_model");
   EXPECT_EQ(one("load_model: a: b: c: d: e: f: CUDA error: out of memory"), "cuda_alloc_failure");
+  EXPECT_EQ(one("Error: llama runner process has terminated: CUDA error: the resource allocation "
+                "failed"),
+            "cuda_alloc_failure");
 }
 
 TEST(KernelLogProgramAllocation, TheLinesOfOneRefusalAreOneEvent) {

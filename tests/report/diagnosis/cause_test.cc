@@ -90,6 +90,8 @@ const Row kRows[] = {
     {"cma_alloc_failure", R"({"pages":19200,"errno":12})", "cma-refused", "cma=512M"},
     {"cma_alloc_failure", R"({"pages":19200,"errno":12,"free":90,"total":16384})", "cma-too-small",
      "64 MiB"},
+    // More than the area has now.
+    {"cma_alloc_failure", R"({"pages":3934,"errno":12,"total":16384})", "cma-refused", "cma=128M"},
     {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":90,"total":16384})", "cma-exhausted"},
     {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":9000,"total":16384,"largest":2000})",
      "cma-fragmented", "7.8 MiB"},

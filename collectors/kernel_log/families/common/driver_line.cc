@@ -233,12 +233,32 @@ bool Words::has_any_word(std::initializer_list<std::string_view> words) const {
 }
 
 bool reports_failure(const Words& words) {
-  return words.has_any({"fail",          "unable to",    "cannot ",      "can't ",
-                        "can not ",      "could not ",   "couldn't ",    "no memory",
-                        "no mem ",       "out of mem",   "not enough",   "no enough",
-                        "enomem",        "insufficient", "no space",     "error alloc",
-                        "error mapping", "exhausted",    "overflow",     "memory full",
-                        "mapping error", "err mapping",  "error reserv", "err reserv"}) ||
+  return words.has_any({"fail",
+                        "unable to",
+                        "cannot ",
+                        "can't ",
+                        "can not ",
+                        "could not ",
+                        "couldn't ",
+                        "no memory",
+                        "no mem ",
+                        "out of mem",
+                        "not enough",
+                        "no enough",
+                        "enomem",
+                        "insufficient",
+                        "no space",
+                        "error alloc",
+                        "error mapping",
+                        "exhausted",
+                        "overflow",
+                        "memory full",
+                        "mapping error",
+                        "map error",
+                        "returned zero length",
+                        "err mapping",
+                        "error reserv",
+                        "err reserv"}) ||
          words.has_any_word({"-12", "-enomem", "oom"});
 }
 

@@ -224,7 +224,7 @@ bool reports_ecc(const Words& words) {
   if (words.has_any({"error (dbe)", "error (sbe)", "corrected parity error"})) return true;
   return words.has("ecc") &&
          words.has_any({"uncorrected", "corrected", "ecc error", "ecc interrupt", "ecc err",
-                        "parity", "ecc counter", "ecc_report", "ecc_addr"});
+                        "parity", "counter overflow", "ecc_report", "ecc_addr"});
 }
 
 bool reports_hang(const Words& words) {
@@ -368,8 +368,8 @@ bool nvrm_error(std::string_view text, Event& event) {
   EventKind kind = kind_by_words({}, text);
   if (words.has("heartbeat timed out")) kind = EventKind::kFirmwareHang;
   if (words.has("fatal error")) kind = EventKind::kGpuError;
-  const bool map = words.has_any({"failed to map", "unable to map", "can't map", "mapping failed",
-                                  "remap_pfn_range"}) ||
+  const bool map = words.has_any({"failed to map", "unable to map", "can't map", " mapping failed",
+                                  "mapping creation failed", "remap_pfn_range"}) ||
                    (words.has("failed to create") && words.has_word("mapping"));
   const bool refused = kind == EventKind::kGpuError || kind == EventKind::kGpuAllocFailure;
   if (refused && map && !words.has("no_memory")) kind = EventKind::kDmaMapFailure;

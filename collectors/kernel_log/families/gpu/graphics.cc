@@ -217,7 +217,7 @@ bool names_work(const Words& words) {
        "gpu",    "queue", "engine", "reset",     "ringbuffer", "command", "cmd",    "csg",
        "fw",     "mcu",   "gmu",    "hfi",       "g2h",        "guc",     "gsc",    "mes",
        "rlc",    "tlb",   "mmu",    "l2t",       "tmu",        "tiler",   "shader", "core",
-       "caches", "power", "idle",   "bus",       "completion", "message"});
+       "caches", "power", "idle",   "bus",       "completion", "gdsc",    "message"});
 }
 
 // A display's own waits, for a vertical blank or a cable's far end: the GPU is well.
@@ -236,7 +236,10 @@ Piece hang(const DriverLine& line, const Words& words, Event& event) {
   const bool hangs =
       words.has_any({"for hang", "gpu hang", "hung gpu", "lockup", "hangcheck", "offending task",
                      "js fault", "job fault", "bit stuck", "wait idle failed", "ctb is dead"});
-  const bool waits = reports_timeout(words) && names_work(words) && !is_of_display(words);
+  // These have no display to wait for.
+  const bool renders = is_driver(line, {"v3d", "panfrost", "panthor", "lima", "etnaviv"});
+  const bool waits =
+      reports_timeout(words) && (renders || names_work(words)) && !is_of_display(words);
   if (!resets && !hangs && !waits) return {};
   start(event, EventKind::kGpuHang, line);
   event.set_text("text", line.text);

@@ -250,7 +250,8 @@ Piece edac_driver(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
   if (line.dev.empty() || !contains(line.driver, "edac")) return {};
   const Words words(line.text);
-  const bool errs = words.has_any({"ecc error", "parity error", "memory error", "bit error"}) ||
+  const bool errs = words.has_any({"ecc error", "parity error", "memory error", "bit error",
+                                   "uncorrectable error", "correctable error"}) ||
                     words.has_any({"single-bit", "double-bit", "multiple-bit"});
   if (!errs || words.has_any({"fail", "unable", "could not", "clearing", "enable", "no ecc"})) {
     return {};

@@ -47,7 +47,7 @@ Piece decode_memory_clock(std::string_view text, Event& event) {
   const bool fails = reports_failure(words) || reports_timeout(words) ||
                      words.has_any({"couldn't", "deadlock", "error ", "no timing for", "invalid",
                                     "no memory timing", "is not available", "mismatch"});
-  if (!fails || words.has_any({"-517", "defer", "debugfs"})) return {};
+  if (!fails || words.has_any({"-517", "defer", "debugfs", "ram code"})) return {};
   event.reset(EventKind::kMemoryClock);
   set_if(event, "dev", line.dev);
   if (line.dev.empty()) set_if(event, "driver", line.driver);

@@ -7,7 +7,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 16> kStorageAnchors{"I/O error",
+constexpr std::array<std::string_view, 17> kStorageAnchors{"I/O error",
                                                            "ADMA error",
                                                            "waiting for hardware",
                                                            "for hardware interrupt",
@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 16> kStorageAnchors{"I/O error",
                                                            "imeout",
                                                            "timed out",
                                                            "not ready",
-                                                           "nvalidation failure on direct I/O"};
+                                                           "nvalidation failure on direct I/O",
+                                                           "Card stuck"};
 
 Piece event_of(std::string_view dev, std::string_view error, Event& event) {
   event.reset(EventKind::kStorageError);
@@ -85,6 +86,7 @@ Piece controller(std::string_view text, Event& event) {
       std::pair{std::string_view("waiting for hardware"), std::string_view("timeout")},
       std::pair{std::string_view("timeout, abort"), std::string_view("timeout")},
       std::pair{std::string_view("timeout, reset"), std::string_view("timeout")},
+      std::pair{std::string_view("Card stuck being busy"), std::string_view("timeout")},
       std::pair{std::string_view("completion polled"), std::string_view("completion polled")},
       std::pair{std::string_view("controller is down"), std::string_view("controller is down")},
       std::pair{std::string_view("error -110 sending"), std::string_view("timeout")},
@@ -100,7 +102,8 @@ Piece controller(std::string_view text, Event& event) {
   // 3".
   const Words words(line.text);
   const bool waits =
-      reports_timeout(words) && !words.has_any({"whilst initialising", "activation"});
+      reports_timeout(words) && !words.has_any({"whilst initialising", "activation", "ticks",
+                                                "timeout:", "_timeout", "triggered"});
   const bool absent = words.begins("device not ready");
   if (!waits && !absent) return {};
   Piece piece = event_of(line.dev, waits ? "timeout" : "not ready", event);

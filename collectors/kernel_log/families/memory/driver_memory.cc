@@ -12,7 +12,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 49> kDriverMemoryAnchors{"ailed",
+constexpr std::array<std::string_view, 53> kDriverMemoryAnchors{"ailed",
                                                                 "ailure",
                                                                 "fail ",
                                                                 "FAILED",
@@ -60,13 +60,18 @@ constexpr std::array<std::string_view, 49> kDriverMemoryAnchors{"ailed",
                                                                 " Leak",
                                                                 "till allocated",
                                                                 "naligned: iova",
-                                                                "is beyond device"};
+                                                                "is beyond device",
+                                                                "ap error",
+                                                                "returned zero length",
+                                                                "outstanding dma maps",
+                                                                "o memory to alloc"};
 
 // Things that are allocated and are no memory.
 bool is_no_memory(const Words& words) {
   // A fact about memory, and not memory: "failed to get mem bw".
   if (words.has_any({"mem bw", "mem info", "memory bw", "memory info", "memory size", "memory type",
-                     "memory range", "memory layout", "memory config", "memory timing"})) {
+                     "memory range", "memory layout", "memory config", "memory timing",
+                     "mirrored memory", "no memory region"})) {
     return true;
   }
   return words.has_any_word(
@@ -142,10 +147,11 @@ bool reports_no_map(const Words& words) {
                                         "dma_map_page"}) ||
                     words.has_any({"_map_", "dma map", "dma_attach"});
   const bool noun =
-      words.has_any({"dma",        "iova", "buffer", "mem", "sg",         "scatterlist", "plane",
-                     "attachment", "page", "skb",    "tx",  "rx",         "list",        "vmap",
-                     "iommu",      "surf", "frame",  "bo ", "descriptor", "nvkms",       "region",
-                     "addr",       "dram", "handle", "pa ", "cmdbuf"}) ||
+      words.has_any({"dma",        "iova",       "buffer", "mem",   "sg",    "scatterlist",
+                     "plane",      "attachment", "page",   "skb",   "tx",    "rx",
+                     "list",       "vmap",       "iommu",  "surf",  "frame", "bo ",
+                     "descriptor", "nvkms",      "region", "addr",  "dram",  "handle",
+                     "data",       "table",      "pa ",    "cmdbuf"}) ||
       words.has_any({"get mapping"});
   return verb && noun;
 }
@@ -154,7 +160,7 @@ bool reports_no_map(const Words& words) {
 bool maps_first(const Words& words) {
   return words.has_any({"to map", "not map", "map fail", "mapping fail", "failed mapping", "to pin",
                         "not pin", "pin fail", "to vmap", "not vmap", "error mapping",
-                        "iova failed"});
+                        "iova failed", "mapping error", "map error", "dma_map_sg returned"});
 }
 
 bool reports_no_memory(const Words& words) {
@@ -302,6 +308,7 @@ constexpr std::array kWithoutHead{
     Known{"Memory manager not clean during takedown", EventKind::kBufferLeak},
     Known{"Can't allocate a compression stream", EventKind::kDriverAllocFailure},
     Known{"unaligned: iova ", EventKind::kDmaMapFailure},
+    Known{"outstanding dma maps from ", EventKind::kBufferLeak},
 };
 
 // "Letting 17 allocs leak!!", "12 pages are still in use!"
@@ -408,13 +415,14 @@ bool is_program_error(const DriverLine& line) {
 // memory for base", "failed to map scatterlist". Then the sentence must begin with the failure and
 // go on with what was refused; less is an errno in words, which any program prints.
 bool begins_with_refusal(std::string_view text, const Words& words) {
-  constexpr std::array<std::string_view, 12> kBegins{
+  constexpr std::array<std::string_view, 13> kBegins{
       "failed to alloc",   "unable to alloc", "could not alloc", "couldn't alloc",
       "can't alloc",       "cannot alloc",    "fail to alloc",   "failed to map ",
-      "failed allocating", "unable to map ",  "could not map ",  "can't map "};
+      "failed allocating", "unable to map ",  "could not map ",  "can't map ",
+      "no memory to alloc"};
   constexpr std::size_t kShortest = 22;
   if (text.size() < kShortest || contains(text, ": ") ||
-      words.has_any({"cannot allocate memory"})) {
+      words.has_any({"cannot allocate memory", "algorithm", "resource"})) {
     return false;
   }
   return std::any_of(kBegins.begin(), kBegins.end(),
@@ -472,6 +480,8 @@ void describe_driver_memory(const Event& event, std::string& out) {
     who = "the driver " + name_in_words(event.text("driver"));
   } else if (event.has("comm")) {
     who = process_in_words(event);
+  } else if (!event.has("function")) {
+    who = "a driver or program";
   }
   const auto size = event.number("size");
   const std::string amount =

@@ -89,6 +89,9 @@ Piece at_boot(std::string_view text, Event& event) {
   const bool reserves = words.has_any({"reserv", "memory for node", "region", "cma area", "slots",
                                        "memory pool", "unsupported node"});
   if (!reserves || !is_failure(words)) return {};
+  // A node that the boot loader fills in, and did not: "fb0_carveout" of every Nano without a
+  // display. Nothing was to be reserved.
+  if (contains(scan.rest(), ": base 0x0000000000000000, size 0 MiB")) return {};
   return reserved(scan.rest(), text, event);
 }
 

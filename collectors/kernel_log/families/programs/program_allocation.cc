@@ -85,6 +85,9 @@ constexpr std::array kWordings{
     Wording{"cudaErrorMemoryAllocation", "", "", kCuda, "ailed to allocate "},
     Wording{"CUDA error: out of memory", "", "", kCuda},
     Wording{"CUDA driver error: out of memory", "", "", kCuda},
+    // cuBLAS: a handle takes memory of its own.
+    Wording{"CUDA error: the resource allocation failed", "", "", kCuda},
+    Wording{"CUBLAS_STATUS_ALLOC_FAILED", "", "", kCuda},
     Wording{"CUDA failure 2: out of memory", "", "onnxruntime", kCuda},
     Wording{"out of memory (error 2)", "", "", kCuda},
     Wording{"cudaAlloc", "failed to allocate", "", kCuda, "failed to allocate "},
