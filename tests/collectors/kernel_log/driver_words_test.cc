@@ -106,6 +106,7 @@ TEST(KernelLogDriverWords, ASizeIsInBytesWhateverItsUnit) {
       Case{"foo 1a00000.bar: failed to allocate DMA memory, size=512K", 512 << 10, {}},
       Case{"foo 1a00000.bar: failed to allocate memory, len 4096 for the ring", 4096, {}},
       Case{"foo 1a00000.bar: allocation failed, size=64 align=8", 64, {}},
+      Case{"rockchip-drm a: [drm] *ERROR* failed to allocate 8192 byte dma buffer", 8192, {}},
       Case{"foo 1a00000.bar: failed to allocate memory (size 0x2000)", 0x2000, {}},
       Case{"foo 1a00000.bar: failed to allocate buffer of size 4 pages", {}, 4},
       Case{"foo 1a00000.bar: failed to allocate memory of size 4 pages", {}, 4},
@@ -320,6 +321,12 @@ TEST(KernelLogDriverWords, IommusOfOtherMakers) {
   const Event remote = event_in("remoteproc remoteproc0: iommu fault: da 0xffdf8000 flags 0x0");
   EXPECT_EQ(remote.kind(), EventKind::kSmmuContextFault);
   EXPECT_EQ(remote.text("iova"), "0xffdf8000");
+  const Event sunxi =
+      event_in("sun50i-iommu 30f0000.iommu: Page fault for 0x00000000fe400000 (master 3, dir wr)");
+  EXPECT_EQ(sunxi.text("iova"), "0x00000000fe400000");
+  EXPECT_EQ(sunxi.text("rw"), "write");
+  EXPECT_EQ(event_in("virtio_iommu virtio0: page fault from EP 8 at 0xfe400000 [R--]").text("rw"),
+            "read");
   expect_kinds({
       {"rk_iommu fdca4f00.iommu: FORCE_RESET command timed out", "smmu_error"},
       {"rk_iommu fdca4f00.iommu: DMA mapping error while allocating page table", "dma_map_failure"},

@@ -206,7 +206,7 @@ bool reports_no_memory(std::string_view text) {
   const Words words(text);
   return contains_any(text, kPhrases) ||
          (words.has("alloc") && words.has_any({"fail", "error in", "not enough"})) ||
-         (words.has("alloc") && words.has_word("oom"));
+         (words.has("alloc") && words.has_word("oom")) || words.has("no mem ");
 }
 
 Piece known_text(const Message& message, Event& event) {

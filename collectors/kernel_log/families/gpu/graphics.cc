@@ -86,8 +86,8 @@ Piece v3d_fault(const DriverLine& line, Event& event) {
 
 // Sets "addr" to the hexadecimal number behind the first of these words.
 void set_address(std::string_view text, Event& event) {
-  for (const std::string_view label :
-       {"at VA ", "addr ", "iova=", " fault at ", " at ", "iova = ", "address ", ": da "}) {
+  for (const std::string_view label : {"at VA ", "addr ", "iova=", " fault at ", " fault for ",
+                                       " at ", "iova = ", "address ", ": da "}) {
     Scan scan(text);
     if (!scan.past(label)) continue;
     scan.blanks();
@@ -190,8 +190,9 @@ Piece rockchip_fault(const DriverLine& line, Event& event) {
   set_address(line.text, event);
   if (event.has("addr")) event.set_text("iova", event.text("addr"));
   event.set_text("fault", "translation");
-  if (words.has("write")) event.set_text("rw", "write");
-  if (words.has("read")) event.set_text("rw", "read");
+  // "of type write", "dir wr", "[R--]"
+  if (words.has_any({"write", "dir wr", "[-w"})) event.set_text("rw", "write");
+  if (words.has_any({"read", "dir rd", "[r-"})) event.set_text("rw", "read");
   return {.role = Role::kWhole};
 }
 

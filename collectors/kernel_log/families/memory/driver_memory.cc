@@ -239,7 +239,9 @@ std::optional<std::int64_t> number_before(std::string_view text, std::string_vie
 }
 
 void set_size(std::string_view text, Event& event) {
-  if (const auto size = number_before(text, " bytes")) {
+  for (const std::string_view unit : {" bytes", " byte "}) {
+    const auto size = number_before(text, unit);
+    if (!size) continue;
     event.set_number("size", *size);
     return;
   }

@@ -148,8 +148,9 @@ Piece carveout(std::string_view text, Event& event) {
   }
   scan.literal(": ");
   const Words words(scan.rest());
-  const bool fails = words.has_any({"coherent declare fail", "declaration failed",
-                                    "unable to acquire memory-region", "failed to reserve"});
+  const bool fails =
+      words.has_any({"coherent declare fail", "mem declare fail", "declaration failed",
+                     "unable to acquire memory-region", "failed to reserve"});
   if (!fails) return {};
   event.reset(EventKind::kReservedMemoryFailure);
   event.set_text("function", function);

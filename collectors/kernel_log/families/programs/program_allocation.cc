@@ -112,6 +112,7 @@ constexpr std::array kWordings{
 
     // NPUs
     Wording{"failed to allocate handle, ret: ", "errno: ", "rknn", kProgram, "", Part::kFirst},
+    Wording{"failed to convert handle(", "errno: ", "rknn", kProgram, "", Part::kFirst},
     Wording{"failed to malloc npu memory", "", "rknn", kProgram, "size: ", Part::kSecond},
     Wording{"RKNN_ERR_MALLOC_FAIL", "", "rknn"},
     Wording{"HAILO_OUT_OF_", "MEMORY", "hailo"},
@@ -160,7 +161,11 @@ bool names_allocation(std::string_view before) {
 // behind.
 std::string_view size_text(std::string_view text) {
   std::size_t n = 0;
-  while (n < text.size() && (is_digit(text[n]) || (n > 0 && text[n] == '.'))) ++n;
+  // A comma where the locale has one: "1900,00 MiB".
+  const auto is_point = [&](std::size_t at) {
+    return text[at] == '.' || (text[at] == ',' && at + 1 < text.size() && is_digit(text[at + 1]));
+  };
+  while (n < text.size() && (is_digit(text[n]) || (n > 0 && is_point(n)))) ++n;
   if (n == 0) return {};
   std::size_t unit = n;
   if (unit < text.size() && text[unit] == ' ') ++unit;
