@@ -71,7 +71,8 @@ bool is_no_memory(const Words& words) {
   // A fact about memory, and not memory: "failed to get mem bw".
   if (words.has_any({"mem bw", "mem info", "memory bw", "memory info", "memory size", "memory type",
                      "memory range", "memory layout", "memory config", "memory timing",
-                     "mirrored memory", "no memory region"})) {
+                     "mirrored memory", "no memory region",
+                     "base 0x0000000000000000, size 0 mib"})) {
     return true;
   }
   return words.has_any_word(
