@@ -354,7 +354,10 @@ TEST(KernelLogDriverWords, DriversOfEdacInTheirOwnWords) {
 TEST(KernelLogDriverWords, WhatNobodyIsNamedInFrontOf) {
   expect_kinds({
       {"Failed to allocate memory for base_pa", "driver_alloc_failure"},
-      {"failed to map scatterlist of the buffer", "dma_map_failure"},
+      // A task's name may stand there in a sentence of jetmem's.
+      {"failed to alloc (PID 3) was killed", ""},
+      {"bpmp_a() hung (PID 3) waits in the kernel", ""},
+      {"nvmap heap a (PID 3) got no memory", ""},
       {"could not allocate AEAD algorithm", ""},
       {"Cannot allocate memory", ""},
       {"Failed to allocate memory", "driver_alloc_failure"},

@@ -82,12 +82,6 @@ bool take_mark(Scan& scan, DriverLine& line) {
 
 // "DRIVER DEVICE: ", "DRIVER DEVICE eth0: ", "DEVICE:FUNCTION: ", "MODULE: ".
 bool take_first_head(Scan& scan, DriverLine& line) {
-  Scan call = scan;
-  if (const std::string_view name = call.up_to("("); is_function(name) && call.literal("() ")) {
-    line.function = name;
-    scan = call;
-    return true;
-  }
   constexpr std::size_t kMaxHead = 96;
   const std::string_view rest = scan.rest();
   const std::size_t end = rest.substr(0, kMaxHead).find(": ");

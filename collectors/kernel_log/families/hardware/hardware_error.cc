@@ -248,7 +248,8 @@ Piece dram_ecc(std::string_view text, Event& event) {
 // memory at 0x1.00000000 error".
 Piece edac_driver(std::string_view text, Event& event) {
   const DriverLine line = driver_line(text);
-  if (line.dev.empty() || !contains(line.driver, "edac")) return {};
+  const bool edac = line.driver.ends_with("-edac") || line.driver.ends_with("_edac");
+  if (line.dev.empty() || !edac || !contains(text, "edac ")) return {};
   const Words words(line.text);
   const bool errs = words.has_any({"ecc error", "parity error", "memory error", "bit error",
                                    "uncorrectable error", "correctable error"}) ||
@@ -311,7 +312,7 @@ Piece decode_hardware_error(std::string_view text, Event& event) {
 void describe_hardware_error(const Event& event, std::string& out) {
   const std::string_view severity = event.text("severity");
   const auto count = event.number("count");
-  if (event.has("mc") || event.has("device") || severity == "UE") {
+  if (event.has("mc") || event.has("device") || severity == "UE" || severity == "CE") {
     out += event.has("name") ? "a cache error was " : "a memory error was ";
     out += severity == "CE" ? "corrected" : severity == "UE" ? "not corrected" : "reported";
     if (count) out += ", " + times(*count);

@@ -415,14 +415,13 @@ bool is_program_error(const DriverLine& line) {
 }
 
 // Nobody is named in front, as in many WARN() and in drivers without a pr_fmt: "Failed to allocate
-// memory for base", "failed to map scatterlist". Then the sentence must begin with the failure and
+// memory for base". Then the sentence must begin with the failure and
 // go on with what was refused; less is an errno in words, which any program prints.
 bool begins_with_refusal(std::string_view text, const Words& words) {
-  constexpr std::array<std::string_view, 13> kBegins{
-      "failed to alloc",   "unable to alloc", "could not alloc", "couldn't alloc",
-      "can't alloc",       "cannot alloc",    "fail to alloc",   "failed to map ",
-      "failed allocating", "unable to map ",  "could not map ",  "can't map ",
-      "no memory to alloc"};
+  // All longer than a task's name, with which a sentence of jetmem's may begin.
+  constexpr std::array<std::string_view, 7> kBegins{
+      "failed to allocate", "unable to allocate", "could not allocate", "couldn't allocate",
+      "fail to allocate",   "failed allocating",  "no memory to alloc"};
   constexpr std::size_t kShortest = 22;
   if (text.size() < kShortest || contains(text, ": ") ||
       words.has_any({"cannot allocate memory", "algorithm", "resource"})) {

@@ -117,7 +117,7 @@ Piece decode_nvmap(std::string_view text, Event& event) {
   if (piece.role == Role::kNothing) {
     DriverLine line = driver_line(text);
     // "nvmap heap array resize failed"
-    if (!line.has_head && text.starts_with("nvmap heap ")) {
+    if (!line.has_head && text.starts_with("nvmap heap array ")) {
       line.driver = "nvmap";
     } else if (!line.has_head) {
       return {};
