@@ -281,6 +281,11 @@ TEST(KernelLogDriverWords, HowLongSomebodyWillWaitIsNoTimeout) {
       {"nvme nvme0: I/O tag 1 (0402) opcode 0x2 (Read) QID 7 timeout", "storage_error"},
       {"nvme nvme0: Device not ready; aborting reset, CSTS=0x1", "storage_error"},
       {"nvme nvme0: Fw activation timeout, reset controller", ""},
+      {"nvme nvme0: qid 2: timeout draining sock wmem allocation expired", ""},
+      {"nvgpu: 17000000.gpu  nvgpu_dbg_timeout:197  [ERR]  unrecognized dbg gpu timeout mode : 0x2",
+       "gpu_error"},
+      {"arm-pv: Failed to map stolen time data structure", ""},
+      {"nvme nvme0: Failed to map data (-12)", "dma_map_failure"},
       {"mmc0: Card stuck being busy! __mmc_poll_for_busy", "storage_error"},
   });
 }

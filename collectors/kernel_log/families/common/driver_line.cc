@@ -260,7 +260,7 @@ bool reports_timeout(const Words& words) {
   // How long somebody will wait, and not that he waited in vain.
   if (words.has_any({"not timed out", "timeout forced", "timeout timer", "timeout.", "timeout set",
                      "enabled timeout", "timeout_enable", "timeout flags", "timeout value",
-                     "spurious timeout"})) {
+                     "timeout mode", "setting timeout", "spurious timeout"})) {
     return false;
   }
   return words.has_any({"timeout", "timed out", "time out", "timedout", "not responding",

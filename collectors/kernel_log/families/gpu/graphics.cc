@@ -214,11 +214,11 @@ Piece fault(const DriverLine& line, const Words& words, Event& event) {
 // What a GPU does, and what it does it with.
 bool names_work(const Words& words) {
   return words.has_any_word(
-      {"job",    "jobs",  "sched",  "scheduler", "ring",       "fence",   "fences", "cmdbuf",
-       "gpu",    "queue", "engine", "reset",     "ringbuffer", "command", "cmd",    "csg",
-       "fw",     "mcu",   "gmu",    "hfi",       "g2h",        "guc",     "gsc",    "mes",
-       "rlc",    "tlb",   "mmu",    "l2t",       "tmu",        "tiler",   "shader", "core",
-       "caches", "power", "idle",   "bus",       "completion", "gdsc",    "message"});
+      {"job",    "jobs",  "sched",  "scheduler", "ring",       "fence",   "fences",     "cmdbuf",
+       "gpu",    "queue", "engine", "reset",     "ringbuffer", "command", "cmd",        "csg",
+       "fw",     "mcu",   "gmu",    "hfi",       "g2h",        "guc",     "gsc",        "mes",
+       "rlc",    "tlb",   "mmu",    "l2t",       "tmu",        "tiler",   "shader",     "core",
+       "caches", "power", "idle",   "bus",       "completion", "gdsc",    "preemption", "message"});
 }
 
 // A display's own waits, for a vertical blank or a cable's far end: the GPU is well.

@@ -103,7 +103,7 @@ Piece controller(std::string_view text, Event& event) {
   const Words words(line.text);
   const bool waits =
       reports_timeout(words) && !words.has_any({"whilst initialising", "activation", "ticks",
-                                                "timeout:", "_timeout", "triggered"});
+                                                "timeout:", "_timeout", "triggered", "draining"});
   const bool absent = words.begins("device not ready");
   if (!waits && !absent) return {};
   Piece piece = event_of(line.dev, waits ? "timeout" : "not ready", event);

@@ -152,7 +152,7 @@ bool reports_no_map(const Words& words) {
                      "plane",      "attachment", "page",   "skb",   "tx",    "rx",
                      "list",       "vmap",       "iommu",  "surf",  "frame", "bo ",
                      "descriptor", "nvkms",      "region", "addr",  "dram",  "handle",
-                     "data",       "table",      "pa ",    "cmdbuf"}) ||
+                     "map data",   "table",      "pa ",    "cmdbuf"}) ||
       words.has_any({"get mapping"});
   return verb && noun;
 }

@@ -65,10 +65,9 @@ Piece command_error(Scan scan, Event& event) {
 // will not be reported!". What the unit gets no memory for is known by other words.
 Piece other_unit_error(std::string_view text, Event& event) {
   const Words words(text);
-  const bool fails =
-      reports_failure(words) || reports_timeout(words) ||
-      words.has_any({"will not be reported", "missing, device faults", "out of range",
-                     "does not fit", "translation fault", "command in error"});
+  const bool fails = reports_failure(words) || reports_timeout(words) ||
+                     words.has_any({"will not be reported", "missing, device faults",
+                                    "out of range", "does not fit", "translation fault"});
   const bool memory = words.has("alloc") && !words.has("smr");
   if (!fails || memory || words.has_any({"-517", "defer", "clock", "clk"})) return {};
   event.set_text("error", text);
