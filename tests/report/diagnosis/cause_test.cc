@@ -90,10 +90,13 @@ const Row kRows[] = {
     {"cma_alloc_failure", R"({"pages":19200,"errno":12})", "cma-refused", "cma=512M"},
     {"cma_alloc_failure", R"({"pages":19200,"errno":12,"free":90,"total":16384})", "cma-too-small",
      "64 MiB"},
+    // More than the area has now.
+    {"cma_alloc_failure", R"({"pages":3934,"errno":12,"total":16384})", "cma-refused", "cma=128M"},
     {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":90,"total":16384})", "cma-exhausted"},
     {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":9000,"total":16384,"largest":2000})",
      "cma-fragmented", "7.8 MiB"},
     {"cma_alloc_failure", R"({"pages":30,"errno":16})", "cma-pinned"},
+    {"program_alloc_failure", R"({"library":"rknn","errno":24,"size":80})", "npu-open-files"},
     {"dma_alloc_failure", R"({"dev":"1cb0000.csi","size":7561216})", "dma-no-contiguous",
      "1cb0000.csi"},
     {"gpu_alloc_failure", R"({"dev":"3fc00000.v3d","bos":389,"bos_kb":126112})", "bos-fill-cma",

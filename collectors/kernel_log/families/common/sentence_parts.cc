@@ -19,6 +19,8 @@ std::string name_in_words(std::string_view name, std::size_t max_bytes) {
 
 std::string quote_in_words(std::string_view quote, std::size_t max_bytes) {
   std::string text(quote.substr(0, max_bytes));
+  // Nor does it begin as a subsystem's own message: "[drm] ".
+  if (!text.empty() && text.front() == '[') text.front() = '(';
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool ends = i + 1 == text.size() || is_blank(text[i + 1]);
     if (text[i] == ':' && ends) text[i] = ',';
