@@ -19,8 +19,6 @@ std::string name_in_words(std::string_view name, std::size_t max_bytes) {
 
 std::string quote_in_words(std::string_view quote, std::size_t max_bytes) {
   std::string text(quote.substr(0, max_bytes));
-  // Nor does it begin as a subsystem's own message: "[drm] ".
-  if (!text.empty() && text.front() == '[') text.front() = '(';
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool ends = i + 1 == text.size() || is_blank(text[i + 1]);
     if (text[i] == ':' && ends) text[i] = ',';
@@ -66,7 +64,9 @@ std::string size_in_words(std::int64_t kib) {
 
 std::string process_in_words(const Event& event) {
   // TASK_COMM_LEN less its NUL: no longer text was ever a name, and none so short is a message.
-  const std::string comm = quote_in_words(event.text("comm"), 15);
+  std::string comm = quote_in_words(event.text("comm"), 15);
+  // A sentence may begin with it, and must not begin as a subsystem's message: "[drm] ".
+  if (!comm.empty() && comm.front() == '[') comm.front() = '_';
   const auto pid = event.number("pid");
   if (comm.empty()) return pid ? "PID " + std::to_string(*pid) : "a process";
   return pid ? comm + " (PID " + std::to_string(*pid) + ")" : comm;
