@@ -198,6 +198,10 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventRecord& event = *events[i];
     if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
+    if (event.kind == "oom_invoked") {
+      log.oom_for = printable(fields[i].text("comm"), 64);
+      log.oom_for_nvmap = fields[i].text("allocator") == "nvmap";
+    }
     add(cause_of(fields[i], facts, log), event.count);
     for (Cause& issue : known_issues_of(fields[i], facts, log)) add(std::move(issue), event.count);
   }
