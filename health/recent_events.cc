@@ -22,16 +22,15 @@ constexpr std::array kRecentEventsMetrics{
           "the limit of series. Usually a buffer freed while a device still used it; thousands per "
           "minute are a storm that costs CPU.",
           {"smmu", "client"}, RecentCulprits::kMost + 2),
-    gauge(
-        "jetmem_kernel_recent_events",
-        "Events of this kind in the last 10 min, by the time stamps of the kernel log, whether or "
-        "not jetmem ran then. Without those during jetmem's probe, those without a time stamp, and "
-        "those that need no attention: harmless ones, allocations that have a fallback, programs "
-        "that may not open nvmap or are refused the CPU's memory.",
-        {"kind"}, kernel_log::kKindCount),
+    gauge("jetmem_kernel_recent_events",
+          "Events of this kind in the last 10 min, by the time stamps of the kernel log, whether "
+          "or not jetmem ran then. Excluded are those during jetmem's probe, those without a time "
+          "stamp, and those that need no attention: harmless ones, allocations with a fallback, "
+          "programs that may not open nvmap or are refused ordinary memory.",
+          {"kind"}, kernel_log::kKindCount),
     gauge("jetmem_kernel_recent_memory_errors",
-          "Of jetmem_kernel_recent_events, errors of memory by their severity: corrected (nothing "
-          "is lost), uncorrected (data is lost), unknown where the log does not print it.",
+          "Of jetmem_kernel_recent_events, memory errors by severity: corrected (nothing is lost), "
+          "uncorrected (data is lost), unknown where the log does not print it.",
           {"kind", "error"}, 2 * kernel_log::kErrorSeverities),
     gauge("jetmem_fragmentation_evidence",
           "Kinds of evidence of fragmented memory in the last 10 min: failed compactions, "

@@ -108,7 +108,8 @@ std::string clientless_text(const Nvmap& nvmap, const Others& others) {
            "\n";
   }
   const std::uint64_t rest = orphans - std::min(orphans, *others.held);
-  if (rest > 0) out += "\n  orphaned, no process holds it alone: " + bytes_text(rest);
+  if (rest > 0)
+    out += "\n  orphaned (held by drivers, not by processes alone): " + bytes_text(rest);
   return out + "\n";
 }
 
@@ -149,7 +150,7 @@ std::string nvmap_text(const Nvmap& nvmap, const Others& others) {
   }
   if (nvmap.allocatable_bytes) {
     out += "reported as allocatable: " + bytes_text(*nvmap.allocatable_bytes) +
-           " (what this release does above it: jetmem doctor --all)\n";
+           " (how this L4T release treats larger requests: jetmem doctor --all)\n";
   }
   return out;
 }
@@ -301,13 +302,11 @@ void add_nvmap_command(const Command& program) {
                "Also print every buffer (maps, procrank); allocations wait meanwhile");
   command.flag("--json", options.json, "As JSON");
   command.footer(
-      "Heaps, clients with the largest first, and who holds buffers that have no client: ORPHANED "
-      "in "
-      "the table. UNATTRIBUTED is what a heap allocated minus what its clients are charged. '-' is "
-      "unknown. "
-      "Needs no daemon, but root on a live board, as the tables are in debugfs. --root DIR reads "
-      "below DIR. Boards with nvidia.ko (Thor) have no such tables.\n"
-      "Exit status: 0; 1 if nvmap cannot be read; 2 on a wrong command line.");
+      "Heaps, clients with the largest first, and who holds the buffers without a client (ORPHANED "
+      "in the table). UNATTRIBUTED is what a heap allocated minus what its clients are charged. "
+      "'-' is unknown. Needs no daemon, but root on a live board, as the tables are in debugfs. "
+      "--root DIR reads below DIR. Boards with nvidia.ko (Thor) have no such tables.\nExit status: "
+      "0; 1 if nvmap cannot be read; 2 on a wrong command line.");
 }
 
 }  // namespace jetmem

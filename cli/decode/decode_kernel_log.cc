@@ -250,19 +250,15 @@ void add_decode_kernel_log(const Command& decode) {
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
       "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. A line "
-      "of "
-      "which the beginning or end is missing is reported as \"cut line, probably KIND\" (--json: "
-      "cut_line). Logs are taken as from another machine, whose SoC only --soc gives. --root DIR "
-      "reads "
-      "DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines that "
-      "a process wrote into the kernel log are counted and ignored.\n"
-      "\n"
-      "At the end: why it happened and what to do, the likeliest root first, from the events "
-      "together and from what the log says of the machine (kernel and L4T release, command line, "
-      "CMA, modules of backtraces). With --json --causes: objects with the members cause_id (a "
-      "code), harm, kind, events, cause, remedy, runbook, and device and link where known.\n"
-      "Exit status: 0 if the log was read, with or without events; 1 if it could not be; 2 on a "
-      "wrong command line.");
+      "whose beginning or end is missing is reported as \"cut line, probably KIND\" (--json: "
+      "cut_line). Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
+      "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
+      "that a process wrote into the kernel log are counted and ignored.\n\nAt the end: why it "
+      "happened and what to do, the likeliest root first, from the events together and from what "
+      "the log says of the machine (kernel and L4T release, command line, CMA, modules of "
+      "backtraces). With --json --causes: objects with the members cause_id (a code), harm, kind, "
+      "events, cause, remedy, runbook, and device and link where known.\nExit status: 0 if the log "
+      "was read, with or without events; 1 if it could not be; 2 on a wrong command line.");
 }
 
 }  // namespace jetmem

@@ -85,8 +85,8 @@ bool is_constant(const TegrastatsLine::Zone& zone) {
 constexpr std::string_view kRemarkTexts[] = {
     "the largest free block is below 4 MiB: memory is fragmented, larger blocks cannot be "
     "allocated.",
-    "few blocks of 4 MiB are left although memory is free: large GPU buffers (nvmap) are refused. "
-    "Try: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact.",
+    "few blocks of 4 MiB are left although memory is free: large GPU buffers (nvmap) may be "
+    "refused. Try: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact.",
     "EMC 0% without a clock could not be read; the load is not 0. tegrastats needs root for it.",
     "a load without a clock is unreliable: as root tegrastats prints the clock too.",
     "this release prints the GPU's clocks but no load.",

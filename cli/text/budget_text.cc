@@ -66,9 +66,9 @@ std::string overlap_text(const MemoryBudget& budget) {
   std::string text = "the parts are " + bytes_text(budget.overlap_bytes) + " more than the total: ";
   const MemoryBudget::Part* const gpu = budget.part("gpu");
   if (gpu != nullptr && gpu->bytes.value_or(0) > 0) {
-    text += "memory that programs gave to nvmap is in \"applications\" too, ";
+    text += "memory that programs gave to nvmap is also in \"applications\", other ";
   }
-  return text + "parts overlap, or changed during the reading";
+  return text + "parts overlap, or values changed during the reading";
 }
 
 BudgetShown budget_shown(const MemoryBudget& budget) {

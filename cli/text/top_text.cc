@@ -58,26 +58,24 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
     out += paragraph(style, number_text(*answer.processes_omitted) +
                                 " processes could not be read and are not counted");
   }
-  out += paragraph(
-      style,
-      "TOTAL is RESIDENT + GPU + DMABUF, less GPU buffers that are mapped and so in RESIDENT too. "
-      "Do "
-      "not add totals up: SHARED pages count in each process that maps them, a DMA-BUF in each "
-      "that has it open.");
+  out += paragraph(style,
+                   "TOTAL is RESIDENT + GPU + DMABUF, minus GPU buffers that are mapped and thus "
+                   "in RESIDENT too. Do not add totals up: SHARED pages count in each process that "
+                   "maps them, a DMA-BUF in each that has it open.");
   const bool has_gpu = std::any_of(answer.groups.begin(), answer.groups.end(),
                                    [](const auto& group) { return group.gpu.value_or(0) > 0; });
   const bool has_mapped = std::any_of(answer.groups.begin(), answer.groups.end(),
                                       [](const auto& group) { return group.mapped.has_value(); });
   if (has_gpu && !has_mapped) {
     out += paragraph(style,
-                     "What processes have mapped is not known: mapped GPU buffers may be in "
+                     "Mappings of processes are not known: mapped GPU buffers may count in "
                      "RESIDENT and in GPU.");
   }
   if (has_gpu) {
-    out += paragraph(
-        style,
-        "Memory that a program gave to nvmap (NVMAP_IOC_FROM_VA) is in RESIDENT and in GPU, a part "
-        "that is shared of a buffer in GPU and in DMABUF: nothing tells them apart.");
+    out += paragraph(style,
+                     "Two kinds of memory count twice, as no file tells them apart: what a program "
+                     "gave to nvmap (NVMAP_IOC_FROM_VA) in RESIDENT and GPU, and a shared part of "
+                     "a buffer in GPU and DMABUF.");
   }
   const std::string no_growth = absence_reason(answer.absent, "growth");
   if (!no_growth.empty()) out += paragraph(style, "GROWTH is not known: " + no_growth);
@@ -97,19 +95,19 @@ std::string ended_text(const TopAnswer& answer, const std::string& process) {
 std::string clientless_text(const TopAnswer& answer, const ScreenStyle& style) {
   const auto& all = answer.clientless;
   if (all.bytes.value_or(0) <= 0) return {};
-  std::string out = "No client of nvmap has " + bytes_text(*all.bytes) + ". ";
+  std::string out = "Buffers without an nvmap client: " + bytes_text(*all.bytes) + ". ";
   if (!all.holders.empty()) {
     std::string holders;
     for (const auto& holder : all.holders) {
       holders += (holders.empty() ? "" : ", ") + holder.process + " " + bytes_text(holder.bytes);
     }
-    out += "Held by descriptors or mappings: " + holders + ". ";
+    out += "Held by descriptors or mappings of " + holders + ". ";
   }
   if (!all.orphaned) {
     out += "Whether processes have the rest open or mapped is not known: " +
            absence_reason(answer.absent, "nvmap_clientless.held_bytes");
   } else if (*all.orphaned > 0) {
-    out += "Orphaned: " + bytes_text(*all.orphaned) + ", which no process holds alone.";
+    out += "Orphaned: " + bytes_text(*all.orphaned) + ", held by drivers, not by processes alone.";
   }
   return paragraph(style, out);
 }
@@ -167,18 +165,18 @@ std::string dmabuf_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (dmabuf.held) sums += "; open in processes, each counted once: " + bytes_text(*dmabuf.held);
   if (dmabuf.shared) sums += "; in more than one: " + bytes_text(*dmabuf.shared);
   if (dmabuf.held_by_none) {
-    sums += "; open in none (drivers, clients of nvmap): " + bytes_text(*dmabuf.held_by_none);
+    sums += "; open in no process (held by drivers or nvmap clients): " +
+            bytes_text(*dmabuf.held_by_none);
   } else {
-    sums +=
-        "; open in none: not known (" + absence_reason(answer.absent, "dmabuf.unowned_bytes") + ")";
+    sums += "; open in no process: not known (" +
+            absence_reason(answer.absent, "dmabuf.unowned_bytes") + ")";
   }
   sums += ". Holders overlap. nvmap's buffers are in its heaps too.";
   const auto& memory = dmabuf.allocated_by_nvmap;
   if (dmabuf.of_nvmap && memory && *memory < *dmabuf.of_nvmap) {
-    sums += " nvmap's are " + bytes_text(*dmabuf.of_nvmap) + " by size, for " +
-            bytes_text(*memory) +
-            " that it has allocated: handles without memory, read-only duplicates and parts of "
-            "buffers count in full.";
+    sums += " nvmap's buffers have a total size of " + bytes_text(*dmabuf.of_nvmap) +
+            ", but nvmap allocated only " + bytes_text(*memory) +
+            ": handles without memory, read-only duplicates and parts of buffers count in full.";
   }
   return out + paragraph(style, sums);
 }

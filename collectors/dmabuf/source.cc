@@ -51,13 +51,13 @@ constexpr std::array kMetrics{
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holder_bytes",
           "Memory in DMA-BUFs that processes of this name have open, each buffer once per name: "
-          "one that two programs share counts for both. Where nvmap made buffers, those that are "
-          "only mapped count too.",
+          "one that two programs share counts for both. Of nvmap's buffers, those that are only "
+          "mapped count too.",
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holder_clientless_bytes",
-          "Memory in nvmap's buffers that no client of nvmap has and that processes of this name "
-          "keep by a descriptor or a mapping: nvmap charges it to nobody and calls it orphaned. "
-          "Growth is a leak of this program.",
+          "Memory in buffers without an nvmap client that processes of this name hold by a "
+          "descriptor or mapping: nvmap charges it to nobody and lists it as orphaned. Growth "
+          "means that this program leaks.",
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holder_descriptors",
           "Descriptors of DMA-BUFs that processes of this name have open: several may refer to "
@@ -72,12 +72,12 @@ constexpr std::array kMetrics{
           "could be examined. With no process denied, the rest of jetmem_dmabuf_buffers is held "
           "by drivers or mappings only."),
     gauge("jetmem_dmabuf_held_bytes",
-          "Memory in DMA-BUFs that any visible process has open, each once. Where nvmap made "
-          "buffers, mapped ones too."),
+          "Memory in DMA-BUFs that any visible process has open, each once. Of nvmap's buffers, "
+          "mapped ones too."),
     gauge("jetmem_dmabuf_clientless_bytes",
-          "Memory in nvmap's buffers that no client of nvmap has and that processes keep by "
-          "descriptors and mappings, each once. Absent where mappings are not known. What "
-          "jetmem_nvmap_orphan_bytes has more is kept by drivers: no process has it alone."),
+          "Memory in buffers without an nvmap client that only processes hold, by descriptors and "
+          "mappings, each buffer once. Absent where mappings are not known. Drivers hold the rest "
+          "of jetmem_nvmap_orphan_bytes, alone or together with a process."),
     gauge("jetmem_dmabuf_shared_buffers", "DMA-BUFs that more than one process has open."),
     gauge("jetmem_dmabuf_shared_bytes", "Memory in DMA-BUFs that more than one process has open."),
     gauge("jetmem_dmabuf_unsized_descriptors",

@@ -39,9 +39,9 @@ constexpr std::array kMetrics{
           "A buffer that two processes share is counted in each.",
           kLabels, kSeries),
     gauge("jetmem_process_group_mapped_bytes",
-          "The part of the group's resident memory that is nvmap's buffers, mapped by its "
-          "processes: it is in the group's GPU or DMA-BUF memory too, so subtract it from the sum "
-          "of the three. Absent where mappings are not known.",
+          "Part of the group's resident memory: nvmap's buffers that its processes have mapped. "
+          "The group's GPU or DMA-BUF memory includes it too, so subtract it from the sum of the "
+          "three. Absent where mappings are not known.",
           kLabels, kSeries),
     gauge("jetmem_process_group_processes", "Processes in the group.", kLabels, kSeries),
     gauge("jetmem_process_group_growth_bytes_per_second",
@@ -61,9 +61,9 @@ constexpr std::array kMetrics{
           "process, so it may exceed the machine's memory. Absent when not all could be "
           "examined: not in time, or hidden (hidepid, a container that sees only its own)."),
     gauge("jetmem_nvmap_ended_client_bytes",
-          "Memory that nvmap charges to a process that has ended: a process that inherited its "
-          "/dev/nvmap (the holder) keeps it. End the holder to free it. The holder is empty where "
-          "it may be one of several.",
+          "Memory that nvmap charges to a process that has ended, because a process that inherited "
+          "its /dev/nvmap (the holder) keeps it. End the holder to free it. The holder is empty if "
+          "it may be any of several processes.",
           {"process", "holder"}, kMaxEnded),
     gauge("jetmem_processes_omitted",
           "Processes that no process metric contains: denied (hidepid), beyond the bound of "

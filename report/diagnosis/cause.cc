@@ -14,6 +14,9 @@
 namespace jetmem::diagnosis {
 namespace {
 
+// Lines of several CPUs may come out of order.
+constexpr Nanoseconds kOneSecond = std::chrono::seconds(1);
+
 constexpr std::array<const CauseGroup*, 4> kGroups{&kDmaCauses, &kMemoryCauses, &kGpuCauses,
                                                    &kHardwareCauses};
 
@@ -30,6 +33,7 @@ Cause cause_of_kind(const EventFields& event) {
   Cause out;
   out.id = event.kind();
   std::replace(out.id.begin(), out.id.end(), '_', '-');
+  out.of_kind = true;
   if (const auto kind = kernel_log::kind_named(event.kind())) {
     const kernel_log::KindInfo& info = kernel_log::info_of(*kind);
     out.cause = as_sentence(info.meaning);
@@ -56,6 +60,7 @@ Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogCon
                                    [&](const CauseText& each) { return each.id == id; });
     if (text == group->texts.end()) continue;
     out.id = std::string(id);
+    out.of_kind = false;
     out.harm = text->harm;
     out.cause = fill(text->cause, values);
     out.remedy = fill(text->remedy, values);
@@ -70,11 +75,21 @@ Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogCon
   return out;
 }
 
+bool is_bus_error(const EventFields& event) {
+  return is_serror(event) || (event.kind() == "bus_error" && !is_dma_engine_timeout(event));
+}
+
+// Whether `later` may be what `event` led to. Without times of both it may.
+bool may_lead_to(const EventRecord& event, const EventRecord& later) {
+  static constexpr Nanoseconds kLong = std::chrono::minutes(10);
+  const auto within = [](Nanoseconds passed) { return passed >= -kOneSecond && passed <= kLong; };
+  if (event.at && later.at && event.boot == later.boot) return within(*later.at - *event.at);
+  return !event.wall || !later.wall || within(*later.wall - *event.wall);
+}
+
 // What the event adds to what is known of the log.
 void note(const EventFields& event, std::uint64_t count, LogContent& log) {
   log.kinds.insert(event.kind());
-  log.bus_error = log.bus_error || is_serror(event) ||
-                  (event.kind() == "bus_error" && !is_dma_engine_timeout(event));
   log.uncorrected_memory = log.uncorrected_memory || is_uncorrected_memory(event);
   if (is_storage_failure(event)) log.storage_errors[event.device()] += count;
   if (const auto swap = event.number({"swap_free_kb", "free_swap_kb"})) log.swap_free_kb = swap;
@@ -177,7 +192,11 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   fields.reserve(events.size());
   for (const EventRecord* event : events) fields.emplace_back(*event);
   LogContent log;
-  for (std::size_t i = 0; i < events.size(); ++i) note(fields[i], events[i]->count, log);
+  std::vector<const EventRecord*> bus_errors;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    note(fields[i], events[i]->count, log);
+    if (is_bus_error(fields[i])) bus_errors.push_back(events[i]);
+  }
   std::vector<Cause> out;
   const auto add = [&](Cause cause, std::uint64_t count) {
     const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
@@ -195,15 +214,30 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     cause.events = count;
     out.push_back(std::move(cause));
   };
+  std::optional<std::size_t> oom;  // the OOM killer's last call
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventRecord& event = *events[i];
     if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
-    if (event.kind == "oom_invoked") {
-      log.oom_for = printable(fields[i].text("comm"), 64);
-      log.oom_for_nvmap = fields[i].text("allocator") == "nvmap";
-    }
+    if (event.kind == "oom_invoked") oom = i;
+    const bool its = oom && may_lead_to(*events[*oom], event);
+    log.oom_for = its ? printable(fields[*oom].text("comm"), 64) : "";
+    log.oom_for_nvmap = its && fields[*oom].text("allocator") == "nvmap";
+    log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
+                                [&](const EventRecord* each) { return may_lead_to(*each, event); });
     add(cause_of(fields[i], facts, log), event.count);
     for (Cause& issue : known_issues_of(fields[i], facts, log)) add(std::move(issue), event.count);
+  }
+  // A line that was cut says no more than its kind; the others of that kind say what it is.
+  for (std::size_t i = 0; i < out.size();) {
+    const auto special = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
+      return each.kind == out[i].kind && !each.of_kind && each.link.empty();
+    });
+    if (!out[i].of_kind || special == out.end()) {
+      ++i;
+      continue;
+    }
+    special->events += out[i].events;
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
   }
   // NvMap and the program above it print the same refusal: the program knows its size.
   const bool told = std::any_of(out.begin(), out.end(), [](const Cause& each) {

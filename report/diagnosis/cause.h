@@ -43,6 +43,7 @@ struct Cause {
   std::string kind;
   std::string device;
   std::uint64_t events = 0;
+  bool of_kind = false;  // the general words of the kind: no cause was found
 };
 
 // The words of a cause: {name} stands for a value, {?...} for a part that is omitted where it names
@@ -62,7 +63,7 @@ std::string fill(std::string_view text, const Values& values);
 // What the log has, the event that is explained too.
 struct LogContent {
   std::set<std::string, std::less<>> kinds;
-  bool bus_error = false;           // a refused access or an SError
+  bool bus_error = false;  // a refused access or an SError, shortly before the event
   bool uncorrected_memory = false;  // an ECC error that was not corrected
   // Storage errors of a device, those that need no attention not counted.
   std::map<std::string, std::uint64_t, std::less<>> storage_errors;

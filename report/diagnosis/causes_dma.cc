@@ -20,22 +20,23 @@ constexpr double kFull = 0.95;
 
 constexpr std::array kDmaTexts{
     CauseText{"swiotlb-mapping-too-large", Harm::kWarning,
-              "{dev} asked for {?{size} of }bounce buffer in one piece, more than the 256 KiB (128 "
+              "{dev} requested {?{size} of }bounce buffer in one piece, more than the 256 KiB (128 "
               "slots) that swiotlb can give for one mapping{?; {used} of {total} slots are used, "
               "so it is not full}.",
               "swiotlb= does not help. The driver must limit its requests (dma_max_mapping_size): "
-              "update the kernel; for a disk or SD card: echo 256 | sudo tee "
-              "/sys/block/*/queue/max_sectors_kb. A large coherent buffer needs the device's IOMMU "
-              "(enable it in the device tree) or CMA (cma=256M)."},
+              "update the kernel; for a disk or SD card (here mmcblk0): echo 256 | sudo tee "
+              "/sys/block/mmcblk0/queue/max_sectors_kb. A large coherent buffer needs the device's "
+              "IOMMU (enable it in the device tree) or CMA (cma=256M)."},
     CauseText{"swiotlb-out-of-reach", Harm::kWarning,
-              "{dev} got no {?{size} of }bounce buffer although none of the {total} slots is used: "
-              "its DMA mask or alignment excludes the whole pool.",
+              "{dev} was refused {?{size} of }bounce buffer although none of the {total} slots is "
+              "used: its DMA mask or alignment excludes the whole pool.",
               "swiotlb= does not help. Update the driver, which sets the DMA mask; check "
               "dma-ranges of its device tree node."},
     CauseText{
         "swiotlb-exhausted", Harm::kWarning,
-        "The bounce buffer is used up: {used} of {total} slots ({pool}) are taken when {dev} asks "
-        "for {size}. A driver leaks DMA mappings, or the pool is too small for the load.",
+        "The bounce buffer is used up: {used} of {total} slots ({pool}) are in use when {dev} "
+        "requests {?{size} }more. A driver leaks DMA mappings, or the pool is too small for the "
+        "load.",
         "Watch: sudo cat /sys/kernel/debug/swiotlb/io_tlb_used. If it only grows, the driver of "
         "{dev} leaks: reload or update it; a reboot clears it. Otherwise enlarge the pool with "
         "swiotlb={more_slots} on the kernel command line (slots of 2 KiB)."},
@@ -64,7 +65,8 @@ constexpr std::array kDmaTexts{
               "Restart the program that uses {dev}: sudo jetmem top --sort dmabuf shows who holds "
               "buffers. If it fills again, the driver or program leaks mappings: update it."},
     CauseText{"no-iommu", Harm::kWarning,
-              "{dev} runs without IOMMU: it needs contiguous memory, and its faults go unnoticed.",
+              "{dev} runs without an IOMMU: it needs contiguous memory, and nothing reports its "
+              "wrong accesses.",
               "Enable its IOMMU in the device tree (iommus), or give it CMA: cma=256M on the "
               "kernel command line."},
     CauseText{"iova-exhausted", Harm::kWarning,
@@ -74,8 +76,8 @@ constexpr std::array kDmaTexts{
               "leaks mappings. sudo jetmem top --sort dmabuf shows who holds buffers."},
     CauseText{"cma-missing", Harm::kCritical,
               "This kernel has no contiguous memory area (CmaTotal is 0): every driver that needs "
-              "one fails{?, as {dev}}. cma= on the command line replaces the node linux,cma, and "
-              "one that does not fit leaves none.",
+              "one fails{?, as {dev}}. cma= on the command line replaces the node linux,cma, and a "
+              "size that does not fit leaves no area.",
               "sudo dmesg | grep -iE 'cma|reserved mem' shows why none was reserved. Set cma=256M "
               "on the kernel command line, or correct linux,cma in the device tree, and reboot.",
               "reserved-memory"},
@@ -86,16 +88,17 @@ constexpr std::array kDmaTexts{
               "dtoverlay=vc4-kms-v3d,cma-512 in config.txt)."},
     CauseText{
         "cma-exhausted", Harm::kWarning,
-        "The contiguous area is full: {request} was requested, {free} of {area_size} is free.",
-        "Find the holder and restart it: jetmem cma; sudo jetmem top. For a larger area: cma={cma} "
-        "on the kernel command line, and reboot.",
+        "The contiguous area is full: {request} was requested, {free}{? of {area_size}} is free.",
+        "Find the holder and restart it: jetmem cma; sudo jetmem top. For a larger area, raise "
+        "cma= on the kernel command line above the present size, and reboot.",
         "cma-exhausted"},
-    CauseText{"cma-fragmented", Harm::kWarning,
-              "The contiguous area is fragmented: {request} was requested, {free} is free, but no "
-              "piece is large enough{?: the largest is {largest}}.",
-              "Restart the camera and display programs that hold small buffers: jetmem cma. For a "
-              "larger area: cma={cma} on the kernel command line, and reboot.",
-              "cma-fragmented"},
+    CauseText{
+        "cma-fragmented", Harm::kWarning,
+        "The contiguous area is fragmented: {request} was requested, {free} is free, but no "
+        "piece is large enough{?: the largest is {largest}}.",
+        "Restart the camera and display programs that hold small buffers: jetmem cma. For a larger "
+        "area, raise cma= on the kernel command line above the present size, and reboot.",
+        "cma-fragmented"},
     CauseText{"cma-pinned", Harm::kWarning,
               "Pages in the contiguous area could not be moved out of the way (EBUSY): programs or "
               "drivers pin them{?; {request} was requested}.",
@@ -107,12 +110,13 @@ constexpr std::array kDmaTexts{
               "Nothing to do. cma=64M or more on the kernel command line silences the message."},
     CauseText{"cma-refused", Harm::kWarning,
               "Contiguous memory was refused{? ({request})}: the area (CMA) is too small for it, "
-              "or taken by other drivers.",
-              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma} on the kernel "
-              "command line (Raspberry Pi: dtoverlay=vc4-kms-v3d,cma-512 in config.txt)."},
+              "or other drivers use it.",
+              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma}, or more if it "
+              "has that already, on the kernel command line (Raspberry Pi: "
+              "dtoverlay=vc4-kms-v3d,cma-512 in config.txt)."},
     CauseText{"bos-fill-cma", Harm::kWarning,
-              "GPU and display buffers{? of {bo_size}}{? in {bo_count} objects} fill the "
-              "contiguous area, so that the next buffer is refused{?: {dev} fails}.",
+              "GPU and display buffers{? of {bo_size}}{? in {bo_count} objects} probably fill the "
+              "contiguous area: the next buffer is refused{?, and {dev} fails}.",
               "Enlarge the area: cma=512M on the kernel command line (Raspberry Pi: "
               "dtoverlay=vc4-kms-v3d,cma-512; gpu_mem does not help), use fewer frame buffers "
               "(max_framebuffers=1). If dumb buffers grow with each mode change or rotation, they "
@@ -120,12 +124,13 @@ constexpr std::array kDmaTexts{
               "cma-exhausted"},
     CauseText{"dma-no-contiguous", Harm::kWarning,
               "{dev} was refused {?{size} of }DMA memory. Without an IOMMU it needs one contiguous "
-              "piece, and the contiguous area (CMA) is too small or taken.",
-              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma} on the kernel "
-              "command line; or enable the device's IOMMU in the device tree."},
+              "piece, and the contiguous area (CMA) is too small or in use.",
+              "jetmem cma shows size and holders. Enlarge it and reboot: cma={cma}, or more if it "
+              "has that already, on the kernel command line; or enable the device's IOMMU in the "
+              "device tree."},
     CauseText{"cma-not-reserved", Harm::kCritical,
               "The contiguous area{? of node {node}} could not be reserved at boot: it does not "
-              "fit where the device tree or cma= wants it. Until the next boot every driver that "
+              "fit where the device tree or cma= places it. Until the next boot every driver that "
               "needs contiguous memory fails.",
               "Make room or make it smaller, and reboot: on a Raspberry Pi lower or remove gpu_mem "
               "in config.txt, which takes the same low memory; else set cma=128M. cma= on the "
@@ -135,12 +140,14 @@ constexpr std::array kDmaTexts{
               "Memory that the device tree sets aside at boot{? (node {node})}{? for {dev}} could "
               "not be reserved; what depends on it fails until the next boot.",
               "sudo dmesg | grep -i 'reserved mem'; ls /proc/device-tree/reserved-memory. Correct "
-              "size, alignment or place of the node so that it overlaps none, and reboot. Keep "
-              "bootloader, device tree and kernel of one release."},
+              "size, alignment or address of the node so that it overlaps no other region, and "
+              "reboot. Keep bootloader, device tree and kernel on the same release."},
 };
 
-std::string next_power(double request) {
-  const double wanted = std::clamp(request * 4 / (1 << 20), 64.0, 2048.0);
+// Larger than the area that is there.
+std::string next_power(double request, const std::optional<double>& area) {
+  const double wanted =
+      std::clamp(std::max(request * 4, area.value_or(0) * 2) / (1 << 20), 64.0, 4096.0);
   return std::to_string(std::bit_ceil(static_cast<std::uint32_t>(std::ceil(wanted)))) + "M";
 }
 
@@ -182,7 +189,7 @@ std::string_view cma(const Case& it) {
   const auto largest = it.event.number("largest");
   const auto area = total ? std::optional(*total * page) : it.facts.cma_total;
   if (request > 0) it.values["request"] = it.values["size"] = doctor::bytes(request);
-  it.values["cma"] = next_power(request);
+  it.values["cma"] = next_power(request, area);
   if (area) it.values["area_size"] = doctor::bytes(*area);
   if (free) it.values["free"] = doctor::bytes(*free * page);
   if (largest) it.values["largest"] = doctor::bytes(*largest * page);

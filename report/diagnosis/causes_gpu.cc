@@ -25,8 +25,8 @@ constexpr std::array kGpuTexts{
         "The page cache hides memory from the GPU: only {free} of {available} available is free, "
         "and CUDA on a shared-memory GPU counts only free memory{?; {size} was requested}.",
         "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact, right before the "
-        "program starts. Later: sudo sysctl vm.min_free_kbytes=524288, and give the program its "
-        "size or layers explicitly.",
+        "program starts. Later: sudo sysctl vm.min_free_kbytes=262144 (with 8 GiB; stay below 5% "
+        "of memory), and set the program's memory size or number of layers explicitly.",
         "gpu-free-hidden"},
     CauseText{"gpu-no-2m-blocks", Harm::kWarning,
               "Memory is free but in small pieces: {free} is free, only {large} of it in blocks of "
@@ -34,7 +34,7 @@ constexpr std::array kGpuTexts{
               "largest block alone (lfb, buddyinfo) does not show it.",
               "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact, then start "
               "the program again, first after boot if possible. Use smaller buffers: fewer layers "
-              "on the GPU (llama.cpp: -ngl 34), a smaller batch or context.",
+              "on the GPU (llama.cpp: a smaller -ngl), a smaller batch or context.",
               "buddy-fragmented"},
     CauseText{"gpu-memory-short", Harm::kWarning,
               "GPU memory{? ({size})} was refused because memory is short: {available} of {total} "
@@ -42,45 +42,45 @@ constexpr std::array kGpuTexts{
               "sudo jetmem top shows the largest holders: stop one, close the desktop (sudo "
               "systemctl isolate multi-user.target), or use a smaller model.",
               "memory-low"},
-    CauseText{"gpu-refused-though-free", Harm::kWarning,
-              "A single GPU buffer{? of {size}} was refused although {free_then} was reported "
-              "free. On a Jetson nvmap needs it in blocks of 2 MiB: free memory is fragmented or "
-              "is page cache, or this L4T release limits a single request.",
-              "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact, and start "
-              "the program again. Use smaller single buffers: fewer layers on the GPU (llama.cpp: "
-              "-ngl 34), a smaller batch; stop the desktop (sudo systemctl isolate "
-              "multi-user.target). cat /etc/nv_tegra_release and compare with the known issues."},
+    CauseText{
+        "gpu-refused-though-free", Harm::kWarning,
+        "A single GPU buffer{? of {size}} was refused although {free_then} was reported free. On a "
+        "Jetson nvmap needs it in blocks of 2 MiB: free memory is fragmented or is page cache, or "
+        "this L4T release limits single requests.",
+        "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact, and start the "
+        "program again. Use smaller single buffers: fewer layers on the GPU (llama.cpp: a smaller "
+        "-ngl), a smaller batch; stop the desktop (sudo systemctl isolate multi-user.target). "
+        "jetmem doctor --step versions tells whether this L4T release has a known limit."},
     CauseText{"gpu-buffer-refused", Harm::kWarning,
-              "A GPU buffer{? of {size}} was refused{? ({why})}. If memory is still "
-              "free, it is fragmented below the 2 MiB blocks that large buffers need, or page "
-              "cache hides it, or this L4T release limits a single request.",
+              "A GPU buffer{? of {size}} was refused{? ({why})}. If memory is still free, it is "
+              "fragmented below the 2 MiB blocks that large buffers need, or page cache hides it, "
+              "or this L4T release limits single requests.",
               "free -m, and sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact "
               "right before the program starts. Use smaller single buffers (fewer GPU layers, "
-              "smaller batch), stop the desktop (sudo systemctl isolate multi-user.target); cat "
-              "/etc/nv_tegra_release and compare with the known issues."},
+              "smaller batch), stop the desktop (sudo systemctl isolate multi-user.target). jetmem "
+              "doctor --step versions tells whether this L4T release has a known limit."},
     CauseText{"gpu-buffer-too-large", Harm::kWarning,
               "The program requests {size} of GPU memory, more than the {free_then} that is free.",
               "Use a smaller or more quantized model, a smaller batch or context, or fewer layers "
               "on the GPU; sudo jetmem top shows who holds the rest."},
     CauseText{"gpu-permission", Harm::kWarning,
-              "The program may not use the GPU's memory (permission, not a shortage): it lacks the "
-              "group video or the container lacks the devices.",
+              "The program may not use the GPU's memory (permission, not a shortage): its user is "
+              "not in the group video, or its container lacks the devices.",
               "sudo usermod -aG video $USER and log in again; for a container: docker run "
               "--runtime nvidia. ls -l /dev/nvmap /dev/nvhost*"},
-    CauseText{
-        "nvmap-device-missing", Harm::kWarning,
-        "The program could not open nvmap (/dev/nvmap){?: {why}}. Usually its container was "
-        "started without the Jetson's devices; else it may not open them. No memory is short.",
-        "ls -l /dev/nvmap; docker run --runtime nvidia (or --device /dev/nvmap and the "
-        "/dev/nvhost* devices). Outside a container: sudo usermod -aG video $USER and log in "
-        "again."},
+    CauseText{"nvmap-device-missing", Harm::kWarning,
+              "The program could not open nvmap (/dev/nvmap){?: {why}}. Usually its container was "
+              "started without the Jetson's devices, or it lacks permission. This is not a memory "
+              "shortage.",
+              "ls -l /dev/nvmap; docker run --runtime nvidia (or --device /dev/nvmap and the "
+              "/dev/nvhost* devices). Outside a container: sudo usermod -aG video $USER and log in "
+              "again."},
     CauseText{
         "nvmap-misuse", Harm::kWarning,
         "A program or driver{? ({comm})} used an nvmap buffer in a way that is not allowed{?: "
-        "{error}}. Usually it was freed already, or is protected; no memory is short.",
-        "Restart the program that does it (cameras: sudo systemctl restart nvargus-daemon). If "
-        "it returns, update the program and L4T together, or report it to the program's "
-        "maker."},
+        "{error}}. Usually it was freed already, or is protected. This is not a memory shortage.",
+        "Restart the program that does it (cameras: sudo systemctl restart nvargus-daemon). If it "
+        "returns, update the program and L4T together, or report it to the program's vendor."},
     CauseText{"tensorrt-workspace", Harm::kWarning,
               "TensorRT was refused {?{size} of }scratch memory for a layer while building: it "
               "tries tactics and skips those that do not fit, and fails if none fits.",
@@ -88,20 +88,20 @@ constexpr std::array kGpuTexts{
               "head or large MatMul) in the ONNX graph; build without desktop, after sync; echo 3 "
               "| sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact."},
     CauseText{"program-refuses", Harm::kWarning,
-              "The program refuses to start because it sees less free memory than it wants{?: "
-              "{size} wanted}{?, {free_then} seen}. On a GPU that shares memory it counts only "
+              "The program refuses to start because it sees less free memory than it needs{?: "
+              "{size} needed}{?, {free_then} seen}. On a GPU that shares memory it counts only "
               "free memory: page cache hides the rest.",
               "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches before it starts; or a smaller "
               "model or context (ollama: num_ctx, num_gpu). sudo jetmem top shows the holders.",
               "gpu-free-hidden"},
     CauseText{"allocation-optional", Harm::kNone,
               "Harmless by itself: the program tried an allocation that it can do without, and "
-              "goes on more slowly.",
+              "continues, perhaps more slowly.",
               "Nothing to do, unless it fails later: then sudo jetmem top shows the holders."},
     CauseText{"media-buffer", Harm::kWarning,
-              "A camera or video program got no buffers. Usually contiguous memory (CMA) or nvmap "
-              "is short, an earlier run still holds them, or (GStreamer, on starting its buffer "
-              "pool) the elements agreed on no format.",
+              "A camera or video program was refused buffers. Usually contiguous memory (CMA) or "
+              "nvmap is short, an earlier run still holds them, or (GStreamer, on starting its "
+              "buffer pool) the elements agreed on no format.",
               "jetmem cma; sudo jetmem top --sort dmabuf. Stop what holds them (sudo systemctl "
               "restart nvargus-daemon), use fewer or smaller buffers, or enlarge CMA: cma=256M on "
               "the kernel command line.",
@@ -128,23 +128,24 @@ constexpr std::array kGpuTexts{
         "The NPU driver did not map {?a buffer of {size}}{? (errno {errno})}: it needs one "
         "contiguous piece or one address range of the NPU's IOMMU, whatever memory is free.",
         "cat /sys/kernel/debug/rknpu/version and update the driver (0.9.7 or later for models "
-        "above 3 GB); enable the NPU's IOMMU in the device tree, or give CMA: cma=512M."},
+        "above 3 GB); enable the NPU's IOMMU in the device tree, or give CMA: cma=512M.",
+        "cma-exhausted"},
     CauseText{
         "nvbuf-stale-fd", Harm::kWarning,
-        "A multimedia buffer is released that the library no longer knows: its DMA-BUF "
+        "A program released a multimedia buffer that the library does not know: its DMA-BUF "
         "descriptor{? {fd}} was closed or copied elsewhere, and buffers leak until the pipeline "
         "stops.",
         "Restart the pipeline and watch: ls /proc/PID/fd | wc -l; sudo jetmem top --sort dmabuf. "
         "Disable zero-copy between libraries (jetson-inference: cmake -DENABLE_NVMM=off)."},
     CauseText{"buffer-fd-limit", Harm::kWarning,
-              "A program leaks buffers: {?{comm} }has as many descriptors or mappings of them open "
-              "as it may.",
+              "A program{? ({comm})} leaks buffers: it has as many descriptors or mappings of them "
+              "open as its limit allows.",
               "sudo jetmem top --sort dmabuf names the holder: restart it, and let it close its "
               "buffers."},
     CauseText{"gpu-firmware-memory", Harm::kWarning,
-              "The GPU could not start its firmware because the driver got no system memory for "
-              "it{? ({dev})}: waking from suspend needs a large piece, and memory was short or "
-              "fragmented just then.",
+              "The GPU could not start its firmware because the driver was refused system memory "
+              "for it{? ({dev})}: waking from suspend needs a large contiguous piece, and memory "
+              "was short or fragmented at that moment.",
               "Free memory: sudo jetmem top; sudo jetmem compact; then wake the GPU: nvidia-smi. "
               "Keep it awake: options nvidia NVreg_DynamicPowerManagement=0x00 in /etc/modprobe.d, "
               "or sudo nvidia-smi -pm 1. Update the driver."},
@@ -158,34 +159,37 @@ constexpr std::array kGpuTexts{
               "takes it from CMA, which is too small or fragmented.",
               "jetmem cma; enlarge it with cma=512M on the kernel command line, and reboot.",
               "cma-allocation-failing"},
-    CauseText{"gpu-firmware-mismatch", Harm::kCritical,
-              "The GPU's secure firmware (ACR) does not start, and without it no program gets the "
-              "GPU. Usually bootloader (QSPI), kernel and nvidia-l4t packages are of different "
-              "releases, so that the protected memory which the bootloader hands over does not fit "
-              "the driver.",
-              "dpkg -l 'nvidia-l4t-*' and cat /etc/nv_tegra_release must agree: sudo apt install "
-              "--reinstall nvidia-l4t-bootloader nvidia-l4t-kernel nvidia-l4t-initrd; if it stays, "
-              "reflash QSPI and root file system of one JetPack together."},
+    CauseText{
+        "gpu-firmware-mismatch", Harm::kCritical,
+        "The GPU's secure firmware (ACR) does not start, and without it no program gets the GPU. "
+        "Usually bootloader (QSPI), kernel and nvidia-l4t packages are of different releases, so "
+        "that the protected memory that the bootloader reserves does not fit the driver.",
+        "dpkg -l 'nvidia-l4t-*' and cat /etc/nv_tegra_release must agree: sudo apt install "
+        "--reinstall nvidia-l4t-bootloader nvidia-l4t-kernel nvidia-l4t-initrd; if it stays, "
+        "reflash QSPI and root file system together, from the same JetPack."},
     CauseText{"v3d-read-ahead", Harm::kNone,
               "Harmless: the V3D reads ahead past the end of its command list (client CLE), and "
               "nothing is lost.",
               "Nothing to do; look elsewhere for the cause of a black screen."},
-    CauseText{"gpu-bad-address", Harm::kWarning,
-              "A program's GPU work{? ({comm})} used an address that was freed or never mapped; "
-              "its context is lost.",
-              "Restart the program; find the access with compute-sanitizer PROGRAM. If programs "
-              "that worked before fail too, update GPU driver, firmware and kernel together."},
+    CauseText{
+        "gpu-bad-address", Harm::kWarning,
+        "A program's GPU work{? ({comm})} used an address that was freed or never mapped; "
+        "its GPU context is lost.",
+        "Restart the program; for CUDA, find the access with compute-sanitizer PROGRAM. If "
+        "programs that worked before fail too, update GPU driver, firmware and kernel together."},
     CauseText{
         "gpu-hung", Harm::kWarning,
         "The GPU{? {dev}} did not finish its work in time: usually a defect of the GPU driver or "
         "of the program, seldom a lack of memory.",
         "Restart the program that draws or computes; run it without GPU acceleration to confirm "
-        "(WayVNC: without --gpu). Update kernel and GPU driver, or return to the version before."},
-    CauseText{"gpu-memory-path", Harm::kCritical,
-              "The GPU{? {dev}} did not finish flushing its writes to memory in time: its path to "
-              "memory is stuck.",
-              "sudo jetmem capture, then power the device off and on. If it returns, update L4T; "
-              "memory or bus errors beside it (jetmem doctor --step hardware) mean hardware."},
+        "(WayVNC: without --gpu). Update kernel and GPU driver, or go back to the previous "
+        "version."},
+    CauseText{
+        "gpu-memory-path", Harm::kCritical,
+        "The GPU{? {dev}} did not finish flushing its writes to memory in time: its path to "
+        "memory is stuck.",
+        "sudo jetmem capture, then power the device off and on. If it returns, update L4T; memory "
+        "or bus errors at the same time (jetmem doctor --step hardware) point at hardware."},
     CauseText{"xid-program", Harm::kWarning,
               "Xid {xid}{? of {comm}}: the program's own GPU work failed (bad address, illegal "
               "instruction, or it was killed).",
@@ -194,25 +198,28 @@ constexpr std::array kGpuTexts{
         "xid-memory", Harm::kCritical,
         "Xid {xid}: the GPU's memory has an ECC error that could not be corrected; the work that "
         "used it is lost.",
-        "nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU (sudo nvidia-smi -r) and exchange it if "
-        "it returns.",
+        "nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU (sudo nvidia-smi -r) and replace it if "
+        "the error returns.",
         "memory-error"},
-    CauseText{
-        "xid-memory-corrected", Harm::kWarning,
-        "Xid {xid}: the GPU corrected memory errors or put a bad page or row aside; nothing is "
-        "lost.",
-        "Watch: nvidia-smi -q -d ECC,ROW_REMAPPER. A pending page or row needs a GPU reset "
-        "(sudo nvidia-smi -r); exchange the card if the count keeps growing.",
-        "memory-error"},
+    CauseText{"xid-memory-corrected", Harm::kWarning,
+              "Xid {xid}: the GPU corrected memory errors, or retired a bad page or remapped a bad "
+              "row; nothing is lost.",
+              "Watch: nvidia-smi -q -d ECC,ROW_REMAPPER. A pending page or row needs a GPU reset "
+              "(sudo nvidia-smi -r); replace the card if the count keeps growing.",
+              "memory-error"},
     CauseText{"xid-remap-failed", Harm::kCritical,
-              "Xid {xid}: a bad page or row of the GPU's memory could not be put aside.",
-              "nvidia-smi -q -d ROW_REMAPPER; reset the GPU (sudo nvidia-smi -r), and exchange the "
-              "card if it returns.",
+              "Xid {xid}: a bad page or row of the GPU's memory could not be retired or remapped.",
+              "nvidia-smi -q -d ROW_REMAPPER; reset the GPU (sudo nvidia-smi -r), and replace the "
+              "card if the error returns.",
               "memory-error"},
     CauseText{"xid-bus", Harm::kCritical,
-              "Xid {xid}: the GPU no longer answers on PCIe: power, heat, the slot or the card.",
+              "Xid {xid}: the GPU lost its PCIe link or its power. Usual causes are power supply, "
+              "heat, the slot or the card.",
               "Check power supply, temperature and seating (nvidia-smi -q -d TEMPERATURE,POWER), "
               "then power the machine off and on."},
+    CauseText{"xid-power", Harm::kCritical,
+              "Xid {xid}: the card's auxiliary power is not connected.",
+              "Power the machine off, plug all power cables of the card in, and power it on."},
     CauseText{
         "xid-firmware", Harm::kWarning,
         "Xid {xid}: the GPU's firmware (GSP) failed or does not answer.",
@@ -228,25 +235,25 @@ constexpr std::array kGpuTexts{
     CauseText{
         "engine-stuck", Harm::kWarning,
         "An engine{? {dev}}{? (syncpoint {syncpt})} did not finish its work: it hangs, or waits "
-        "for a producer (camera, decoder, GPU) that stopped; it is not a lack of memory.",
+        "for a producer (camera, decoder, GPU) that stopped. It is seldom a lack of memory.",
         "Restart the pipeline: sudo systemctl restart nvargus-daemon. If it returns, sudo jetmem "
-        "capture, and compare the L4T release (cat /etc/nv_tegra_release) with the known issues."},
+        "capture; jetmem doctor --step versions tells whether this L4T release has a known issue."},
     CauseText{
         "camera-no-frames", Harm::kWarning,
-        "No frames arrive from the camera{? {dev}}{? within {timeout} ms}, and the log has no "
-        "failure of memory beside it: usually sensor, cable, power or its device tree (lanes, "
-        "clock, driver) do not fit.",
+        "No frames arrive from the camera{? {dev}}{? within {timeout} ms}, and the log shows no "
+        "memory failure at that time: usually the sensor, its cable, power or device tree (lanes, "
+        "clock, driver) is at fault.",
         "Check cable and sensor; v4l2-ctl --list-devices; v4l2-ctl -d /dev/video0 --stream-mmap "
         "--stream-count=10. Use the sensor's driver and device tree overlay for this L4T release; "
         "then sudo systemctl restart nvargus-daemon."},
     CauseText{"camera-no-memory", Harm::kWarning,
-              "The camera{? {dev}} failed, and the log has refused memory ({refusal}), which "
-              "usually is the cause.",
+              "The camera{? {dev}} failed, and the log shows a refused allocation ({refusal}), "
+              "which usually is the cause.",
               "Free memory first (sudo jetmem top; jetmem cma), then sudo systemctl restart "
               "nvargus-daemon."},
     CauseText{"camera-access-fault", Harm::kWarning,
-              "The camera{? {dev}} failed, and the log has refused accesses of devices to memory "
-              "({refusal}), which usually is the cause.",
+              "The camera{? {dev}} failed, and the log shows that a device's access to memory was "
+              "refused ({refusal}), which usually is the cause.",
               "sudo jetmem faults names the device; sudo systemctl restart nvargus-daemon. If it "
               "returns, update L4T and the camera's driver together."},
     CauseText{
@@ -266,12 +273,12 @@ constexpr std::array kGpuTexts{
     CauseText{"usb-camera-control", Harm::kNone,
               "A USB camera did not answer a control request (brightness, focus and the like); "
               "frames are usually not affected.",
-              "If the stream fails too, try another port, cable or a powered hub; usbcore.quirks."},
+              "If the stream fails too, try another port, cable or a powered hub."},
     CauseText{"usb-camera-stream", Harm::kWarning,
               "A USB camera refused or did not answer the settings of a stream (UVC probe or "
               "commit){?, error {code}}: no stream starts.",
-              "Plug it out and in; try another port, cable or a powered hub, a smaller picture or "
-              "fewer cameras on the bus: v4l2-ctl --list-formats-ext."},
+              "Unplug it and plug it in again; try another port, cable or a powered hub, a smaller "
+              "picture or fewer cameras on the bus: v4l2-ctl --list-formats-ext."},
     CauseText{"camera-frame-damaged", Harm::kNone,
               "A frame was lost or damaged between sensor and memory{? ({dev})}. A single one is "
               "harmless.",
@@ -302,7 +309,7 @@ std::string_view gpu_buffer(const Case& it) {
     return "gpu-permission";
   }
   if (reason == "missing") {
-    it.values["why"] = "it is not there";
+    it.values["why"] = "it does not exist";
     return "nvmap-device-missing";
   }
   // "Memory Manager Not supported" and its like name neither function nor error.
@@ -375,8 +382,9 @@ std::string_view xid(double number, const Case& it) {
     case 64:
       return "xid-remap-failed";
     case 79:
-    case 54:
       return "xid-bus";
+    case 54:
+      return "xid-power";
     case 119:
     case 120:
       if (!it.facts.is_jetson()) it.values["card"] = "";

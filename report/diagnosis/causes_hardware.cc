@@ -16,7 +16,7 @@ constexpr std::uint64_t kRepeated = 3;
 constexpr std::array kHardwareTexts{
     CauseText{"ecc-corrected", Harm::kWarning,
               "Memory errors were corrected{? ({count})}{? at {label}}{? (memory controller "
-              "{mc})}: the module there is failing if they keep coming.",
+              "{mc})}: if they recur, the module there is failing.",
               "Watch the rate: grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_ce_count. More "
               "than a few per day at one place: replace that DIMM{? ({label})} or the module; "
               "nothing is lost yet."},
@@ -37,7 +37,7 @@ constexpr std::array kHardwareTexts{
     CauseText{"page-poisoned", Harm::kCritical,
               "The kernel took a page of memory out of use after a hardware error{? (outcome: "
               "{outcome})}.",
-              "Replace the DIMM or the module; until then restart the program. grep "
+              "Restart the program that used it, and replace the DIMM or the module. grep "
               "HardwareCorrupted /proc/meminfo shows how much is lost."},
     CauseText{
         "page-retired", Harm::kWarning,
@@ -59,8 +59,8 @@ constexpr std::array kHardwareTexts{
     CauseText{"software-address", Harm::kWarning,
               "A driver or firmware accessed an address that does not exist{?: {addr}}; memory is "
               "not broken.",
-              "Update kernel, device tree and firmware of one release; sudo cat /proc/iomem shows "
-              "what lies at the address.",
+              "Bring kernel, device tree and firmware to the same release; sudo cat /proc/iomem "
+              "shows what lies at the address.",
               "bus-error"},
     CauseText{"gpu-ecc-corrected", Harm::kWarning,
               "The GPU{? {dev}} corrected bit errors in its own memory or caches.",
@@ -82,12 +82,12 @@ constexpr std::array kHardwareTexts{
               "An asynchronous bus error (SError) arrived{? at CPU {cpu}}. Usually a unit was "
               "accessed while powered down or without clock; seldom memory or a cache is broken. "
               "Stalls that follow usually come from it.",
-              "Match bootloader, device tree and kernel of one release for exactly this board "
-              "revision; remove the driver or overlay added last. If it persists, test the memory: "
-              "sudo memtester 100M 1.",
+              "Install bootloader, device tree and kernel of the same release, for exactly this "
+              "board revision; remove the driver or overlay added last. If it persists, test the "
+              "memory: sudo memtester 100M 1.",
               "bus-error"},
     CauseText{"serror-memory", Harm::kCritical,
-              "An asynchronous bus error (SError) arrived{? at CPU {cpu}}, and the log has a "
+              "An asynchronous bus error (SError) arrived{? at CPU {cpu}}, and the log shows a "
               "memory error that could not be corrected, which usually is its cause.",
               "Save the data, take the device out of service, and replace the DIMM or the module: "
               "sudo jetmem events --kind memory_error --since 1d.",
@@ -99,50 +99,52 @@ constexpr std::array kHardwareTexts{
         "Close and reopen what uses that port, or reload its driver; reboot if it stays. If it "
         "returns, update kernel and device tree together."},
     CauseText{"smmu-unmapped", Harm::kWarning,
-              "{client}{?, at {dev},} accessed {?address {iova} }without a mapping: a buffer was "
-              "freed while the device still used it, or the driver gave the device an address that "
-              "nobody mapped.",
-              "Restart the program that uses the device: sudo jetmem faults names it. If it "
-              "returns, update the driver (codec library, firmware), or send its vendor the output "
-              "of: sudo jetmem capture"},
+              "{client}{? (IOMMU {dev})} accessed {?address {iova} }without a mapping: a buffer "
+              "was freed while the device still used it, or the driver gave the device an address "
+              "that nobody mapped.",
+              "Restart the program that uses the device; sudo jetmem faults names the device. If "
+              "it returns, update the driver (codec library, firmware), or send its vendor the "
+              "output of: sudo jetmem capture"},
     CauseText{
         "smmu-page-request", Harm::kWarning,
-        "{client}{?, at {dev},} asked the SMMU for a page{? ({iova})}, and nothing answers page "
-        "requests of it: its driver has not set them up.",
+        "{client}{? (IOMMU {dev})} requested a page from the SMMU (PRI){? at {iova}}, but nothing "
+        "answers its page requests: its driver did not enable them.",
         "Update the device's driver and firmware; disable ATS and PRI: pci=noats on the kernel "
         "command line."},
     CauseText{"smmu-address-size", Harm::kWarning,
-              "{client}{?, at {dev},} used an address{? {iova}} that is larger than the SMMU can "
-              "translate: usually a wrong DMA mask of its driver, or a damaged address.",
+              "{client}{? (IOMMU {dev})} used an address{? {iova}} that is larger than the SMMU "
+              "can translate: usually a wrong DMA mask of its driver, or a damaged address.",
               "Update the driver of the device and its device tree (dma-ranges)."},
     CauseText{"smmu-conflict", Harm::kWarning,
-              "The SMMU{?, at {dev},} met two entries for one access ({name}): usually a defect of "
-              "the SMMU's driver or firmware. It is no freed buffer and no memory shortage.",
-              "Update kernel and firmware of one release; a reboot clears it."},
+              "The SMMU{? {dev}} found two entries for one access ({name}): usually a defect of "
+              "the SMMU's driver or firmware. It is neither a freed buffer nor a memory shortage.",
+              "Bring kernel and firmware to the same release; a reboot clears it."},
     CauseText{"smmu-permission", Harm::kWarning,
-              "{client}{?, at {dev},} wrote to or read from memory that is mapped for it without "
-              "that permission{?: {iova}}.",
+              "{client}{? (IOMMU {dev})} read or wrote memory{? at {iova}} that is mapped for it "
+              "without permission for that access.",
               "Update the driver that maps the buffer (wrong direction of a DMA mapping); sudo "
               "jetmem faults names the device."},
     CauseText{
         "smmu-access-flag", Harm::kWarning,
-        "{client}{?, at {dev},} accessed {?address {iova} }through a page table entry without "
-        "access flag: usually a defect of the driver that made the entry.",
+        "{client}{? (IOMMU {dev})} accessed {?address {iova} }through a page table entry without "
+        "the access flag: usually a defect of the driver that made the entry.",
         "Update kernel and the device's driver together; sudo jetmem faults names the device."},
-    CauseText{"smmu-configuration", Harm::kWarning,
-              "The SMMU refuses a device{? (stream ID {sid})} by its configuration{? ({name})}: no "
-              "entry for it, or a broken one. It is no freed buffer and no memory shortage.",
-              "Give the device its iommus entry in the device tree, or disable the device; match "
-              "firmware, device tree and kernel of one release."},
+    CauseText{
+        "smmu-configuration", Harm::kWarning,
+        "The SMMU refuses the DMA of a device{? (stream ID {sid})}{? ({name})}: its configuration "
+        "has no valid entry for it. It is neither a freed buffer nor a memory shortage.",
+        "Add the property iommus to the device's node in the device tree, or disable the device; "
+        "keep firmware, device tree and kernel on the same release."},
     CauseText{"smmu-ats", Harm::kWarning,
               "A device{? with stream ID {sid}} sends DMA that is already translated, which is not "
-              "allowed for it (ATS is off): a defect of firmware or kernel, no memory shortage.",
-              "Disable ATS: pci=noats on the kernel command line; update firmware and kernel of "
+              "allowed for it (ATS is off): usually a defect of firmware or kernel, not a memory "
+              "shortage.",
+              "Disable ATS: pci=noats on the kernel command line; update firmware and kernel from "
               "the board's vendor."},
     CauseText{"smmu-abort", Harm::kWarning,
-              "The SMMU's access to memory was aborted (external abort){? at {dev}}: hardware or "
-              "configuration of the bus, not a freed buffer.",
-              "Update firmware and device tree; if it returns, exchange the module."},
+              "The access of the SMMU{? {dev}} to memory was aborted (external abort): usually "
+              "hardware or bus configuration, not a freed buffer.",
+              "Update firmware and device tree; if it returns, replace the module."},
     CauseText{"mc-decode", Harm::kWarning,
               "{client}{? ({dev})} addressed memory that does not exist or is protected{?: "
               "{addr}}: a driver or firmware uses a wrong address.",
@@ -150,20 +152,19 @@ constexpr std::array kHardwareTexts{
               "driver. sudo jetmem faults shows whether an SMMU fault reports the same access."},
     CauseText{"task-stuck", Harm::kWarning,
               "{who} has been waiting in the kernel{? for {seconds} s}: what it waits for does not "
-              "answer{?; the backtrace is in {modules}}.{?{calm} The log has no lack of memory "
-              "beside it.}",
+              "answer{?; the backtrace is in {modules}}.{?{calm} The log shows no lack of memory.}",
               "sudo jetmem capture saves the state. Update or unload the driver{? ({modules})} "
               "that the backtrace names, or run without it; check storage: sudo dmesg | grep -iE "
               "'mmc|nvme|I/O error'. A reboot clears it."},
-    CauseText{
-        "task-stuck-gpu", Harm::kWarning,
-        "{who} waits in the kernel{? for {seconds} s}, and a backtrace is in the GPU driver "
-        "({modules}): usually for GPU work that never finishes, a defect of the GPU driver.",
-        "sudo jetmem capture; reboot. Update kernel and GPU driver or return to the version "
-        "before; until then run without GPU acceleration (Xorg: Option \"AccelMethod\" \"none\")."},
+    CauseText{"task-stuck-gpu", Harm::kWarning,
+              "{who} waits in the kernel{? for {seconds} s}, and a backtrace is in the GPU driver "
+              "({modules}): usually for GPU work that never finishes, a defect of the GPU driver.",
+              "sudo jetmem capture; reboot. Update kernel and GPU driver or go back to the "
+              "previous version; until then run without GPU acceleration (Xorg: Option "
+              "\"AccelMethod\" \"none\")."},
     CauseText{"task-stuck-memory", Harm::kWarning,
-              "{who} has been waiting in the kernel{? for {seconds} s}, and the log has a lack of "
-              "memory beside it ({lack}), which usually is what it waits for.",
+              "{who} has been waiting in the kernel{? for {seconds} s}, and the log shows a lack "
+              "of memory ({lack}): usually it waits for memory.",
               "sudo jetmem top shows the largest programs: stop or limit one. sudo jetmem capture "
               "saves the state.",
               "memory-stall"},
@@ -173,31 +174,31 @@ constexpr std::array kHardwareTexts{
               "sudo dmesg | grep -iE 'mmc|nvme|ata|I/O error'; replace the card or disk; lower "
               "vm.dirty_bytes (sudo sysctl vm.dirty_bytes=67108864) if it is only slow.",
               "storage-error"},
+    CauseText{"cpu-stuck", Harm::kCritical,
+              "{who}{? (task {comm})} did not leave the kernel{? for {seconds} s}: usually a "
+              "driver loops, or there is an interrupt storm{?; the backtrace is in {modules}}. "
+              "Meanwhile RCU releases no freed memory.",
+              "sudo jetmem capture; cat /proc/interrupts twice shows a storm. Update or unload the "
+              "driver in the backtrace{? ({modules})}."},
     CauseText{
-        "cpu-stuck", Harm::kCritical,
-        "{who}{? (task {comm})} did not leave the kernel{? for {seconds} s}: usually a driver "
-        "loops or interrupts storm{?; the backtrace is in {modules}}. Freed memory cannot come "
-        "back meanwhile.",
-        "sudo jetmem capture; cat /proc/interrupts twice shows a storm. Update or unload the "
-        "driver in the backtrace{? ({modules})}."},
-    CauseText{"cpu-stuck-bus", Harm::kCritical,
-              "The kernel stopped or a CPU stands still, and the log has a bus error (a refused "
-              "access or an SError), which usually is the cause.",
-              "Match bootloader, device tree and kernel of one release for exactly this board.",
-              "bus-error"},
+        "cpu-stuck-bus", Harm::kCritical,
+        "The kernel stopped or a CPU stands still, and the log shows a bus error (a refused access "
+        "or an SError), which usually is the cause.",
+        "Install bootloader, device tree and kernel of the same release, for exactly this board.",
+        "bus-error"},
     CauseText{"kernel-bug", Harm::kCritical,
-              "The kernel hit a bug{? in {comm}}{?; the backtrace is in {modules}}: it used memory "
-              "that was freed or never valid.",
+              "The kernel hit a bug{? in {comm}}{?; the backtrace is in {modules}}: usually it "
+              "used memory that was freed or never valid.",
               "sudo jetmem capture, then reboot: locks stay held. Update or unload the driver in "
               "the backtrace{? ({modules})}. If traces differ each time, test the memory: sudo "
               "memtester 100M 1."},
     CauseText{"panic-memory", Harm::kCritical, "The kernel stopped because memory ran out.",
-              "sudo jetmem top after the reboot shows the largest programs; limit them. sysctl "
-              "vm.panic_on_oom=0 kills one instead of stopping.",
+              "sudo jetmem top after the reboot shows the largest programs; limit them. With sudo "
+              "sysctl vm.panic_on_oom=0 the kernel kills a process instead of stopping.",
               "oom-kill"},
     CauseText{"storage-dma", Harm::kWarning,
-              "The storage controller{? {dev}} met a DMA or bus error: a bad descriptor, an SMMU "
-              "fault or broken hardware.",
+              "The storage controller{? {dev}} reported a DMA or bus error: a bad descriptor, an "
+              "SMMU fault or broken hardware.",
               "sudo jetmem faults shows SMMU faults of it. Update the kernel, try another card, "
               "and save the data."},
     CauseText{"storage-failing", Harm::kCritical,
@@ -216,12 +217,11 @@ constexpr std::array kHardwareTexts{
               "interrupt was lost. No data is lost, but each costs seconds.",
               "Update kernel and the drive's firmware; for NVMe: pcie_aspm=off or "
               "nvme_core.default_ps_max_latency_us=0 on the kernel command line."},
-    CauseText{
-        "storage-medium", Harm::kWarning,
-        "{dev} could not be read: it is an optical or floppy drive, or an image file (loop); "
-        "the machine's own disks need not be at fault.",
-        "Remove or exchange the medium. For a loop device: losetup -a names the file; copy or "
-        "install it again."},
+    CauseText{"storage-medium", Harm::kWarning,
+              "{dev} could not be read: it is an optical or floppy drive, or an image file (loop); "
+              "the machine's own disks need not be at fault.",
+              "Remove or replace the medium. For a loop device: losetup -a names the file; copy or "
+              "install it again."},
 };
 
 std::string modules_of(const MachineFacts& facts) {

@@ -25,8 +25,8 @@ constexpr std::array kMemoryTexts{
               "large files in pieces instead of whole. Protect others with OOMScoreAdjust=.",
               "oom-kill"},
     CauseText{"oom-swap-unused", Harm::kWarning,
-              "The kernel killed although {swap_free} of swap was free. Usually memory is full of "
-              "what cannot be swapped out: GPU and DMA buffers (nvmap), locked pages, kernel "
+              "The OOM killer ran although {swap_free} of swap was free. Usually memory is full of "
+              "pages that cannot be swapped out: GPU and DMA buffers (nvmap), locked pages, kernel "
               "objects{?. Kernel {early_kernel} also kills too early}.",
               "sudo jetmem top --sort dmabuf shows who holds buffers; grep -E "
               "'Unevictable|Mlocked|SUnreclaim' /proc/meminfo the rest. Stop or limit the largest "
@@ -47,24 +47,25 @@ constexpr std::array kMemoryTexts{
               "update --memory 2g NAME), or find the leak: sudo jetmem top.",
               "oom-kill"},
     CauseText{"pages-atomic", Harm::kWarning,
-              "A request that may not wait (interrupt, network receive){? of order {order}} found "
-              "no free block{? of {size}}: the reserve is too small{?, memory is fragmented by "
+              "A request that cannot wait (interrupt, network receive){? of order {order}} found "
+              "no free block{? of {size}}: the reserve is too small{?, or memory is fragmented at "
               "order {costly}}. Usually a packet is dropped and retried.",
-              "Raise the reserve: sudo sysctl vm.min_free_kbytes=16384 (65536 from 4 GiB of memory "
-              "on), and keep it in /etc/sysctl.d. For a USB network adapter reduce its receive "
-              "buffers (smsc95xx.turbo_mode=N)."},
+              "Raise the reserve: sudo sysctl vm.min_free_kbytes=16384 (65536 with 4 GiB of memory "
+              "or more), and keep it in /etc/sysctl.d. For a USB network adapter reduce its "
+              "receive buffers (smsc95xx.turbo_mode=N)."},
     CauseText{
         "pages-fragmented", Harm::kWarning,
-        "Free memory is fragmented: {?{comm} }{?was refused {size} in one piece (order {order})}.",
+        "Free memory is fragmented{?: no block of {size} (order {order}) was free}{? for {comm}}.",
         "sudo jetmem compact helps at once; jetmem fragmentation shows the zones. Later: start "
         "what needs large blocks first after boot, and raise vm.min_free_kbytes.",
         "buddy-fragmented"},
     CauseText{
         "pages-only-cma", Harm::kWarning,
-        "What was free ({free}) was nearly all contiguous memory (CMA: {free_cma}), which drivers "
-        "and the kernel itself cannot use: for them memory had run out.",
-        "Make the CMA area smaller and reboot: cma=64M on the kernel command line (Raspberry Pi: "
-        "dtoverlay=vc4-kms-v3d,cma-128 in config.txt); or stop a program: sudo jetmem top.",
+        "What was free ({free}) was nearly all contiguous memory (CMA: {free_cma}), which ordinary "
+        "allocations of the kernel and its drivers cannot use: for them memory had run out.",
+        "If cameras and display do not need it, make the CMA area smaller and reboot: cma=64M on "
+        "the kernel command line (Raspberry Pi: dtoverlay=vc4-kms-v3d,cma-128 in config.txt); or "
+        "stop a program: sudo jetmem top.",
         "below-watermark"},
     CauseText{
         "lowmem-short", Harm::kWarning,
@@ -86,35 +87,34 @@ constexpr std::array kMemoryTexts{
     CauseText{"zram-no-room", Harm::kWarning,
               "A page could not be stored in zram, which needs memory itself to compress, and none "
               "is left. The page stays in memory and nothing is lost, but swapping out no longer "
-              "helps and an OOM kill follows.",
-              "sudo jetmem top shows the largest programs: stop or limit one, and let it read "
-              "large files in pieces. Start swapping earlier (vm.min_free_kbytes), or use a swap "
-              "file instead of zram.",
+              "helps, and an OOM kill may follow.",
+              "sudo jetmem top shows the largest programs: stop or limit one, or let it read large "
+              "files in pieces. Start swapping earlier (vm.min_free_kbytes), or use a swap file "
+              "instead of zram.",
               "memory-low"},
     CauseText{"zram-damaged", Harm::kCritical,
               "A page could not be read back from zram: the program that needs it is killed.",
-              "Restart the device: memory was overwritten or a driver is broken. Then test the "
-              "memory: sudo memtester 100M 1."},
+              "Restart the device: probably memory was overwritten or a driver is broken. Then "
+              "test the memory: sudo memtester 100M 1."},
     CauseText{"swap-write", Harm::kWarning,
               "Pages could not be written to the swap device{? {dev}}: they stay in memory, and "
               "swapping out no longer helps.",
               "swapon --show names the device. If it is zram, memory ran out: sudo jetmem top. "
               "Else check disk or card: sudo dmesg | grep -iE 'I/O error|mmc|nvme'."},
-    CauseText{
-        "swap-read", Harm::kCritical,
-        "Swapped-out pages could not be read back{? from {dev}}: the programs that need them are "
-        "killed, and the storage is failing.",
-        "Turn that swap off (sudo swapoff DEVICE) and replace disk or card; save the data first."},
-    CauseText{
-        "swap-entry-damaged", Harm::kCritical,
-        "A page table or the swap map refers to a swap page that cannot be{? (entry {entry})}: "
-        "memory was overwritten, usually by a driver, else it is broken. The program that "
-        "needs the page is usually killed.",
-        "sudo jetmem capture, then reboot. Test the memory (sudo memtester 100M 1); if it is "
-        "sound, update or unload the driver loaded last.",
-        "kernel-oops"},
+    CauseText{"swap-read", Harm::kCritical,
+              "Swapped-out pages could not be read back{? from {dev}}: the programs that need them "
+              "are killed, and the storage is probably failing.",
+              "Save the data, turn that swap off while memory is free (sudo swapoff DEVICE), and "
+              "replace the disk or card."},
+    CauseText{"swap-entry-damaged", Harm::kCritical,
+              "A page table or the swap map refers to a swap page that cannot exist{? (entry "
+              "{entry})}: memory was probably overwritten by a driver, or is broken. The program "
+              "that needs the page is usually killed.",
+              "sudo jetmem capture, then reboot. Test the memory (sudo memtester 100M 1); if it is "
+              "sound, update or unload the driver loaded last.",
+              "kernel-oops"},
     CauseText{"swap-not-enabled", Harm::kWarning,
-              "Swap was not turned on{? ({error})}: what should be swap has no valid swap area. No "
+              "Swap was not turned on{? ({error})}: the device or file has no valid swap area. No "
               "data is at risk; the machine runs without that swap.",
               "swapon --show; cat /etc/fstab. Make the area, which erases DEVICE: sudo mkswap "
               "DEVICE; sudo swapon DEVICE. A swap file with holes: create it with dd, not truncate "

@@ -184,9 +184,10 @@ Match version_match(const KnownIssue& issue, const MachineFacts& facts) {
 std::string versions_of(const KnownIssue& issue) {
   std::string out;
   const auto add = [&](const std::vector<std::string>& list, const char* what) {
-    for (const std::string& each : list) {
-      out += (out.empty() ? std::string(what) : std::string(", ")) + each;
-      if (each.ends_with('.')) out += "x";
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      out += i == 0 ? what : i + 1 < list.size() ? ", " : " or ";
+      out += list[i];
+      if (list[i].ends_with('.')) out += "x";
     }
   };
   add(issue.l4t, "L4T ");

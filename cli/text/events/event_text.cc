@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "cli/draw/since.h"
 #include "collectors/kernel_log/decode/decode.h"
+#include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/event/kinds.h"
 
 namespace jetmem {
@@ -32,7 +33,8 @@ std::string event_block(std::string_view head, const kernel_log::Event& event, b
   block.append("\n");
   block.append(wrapped(kernel_log::describe(event), 4));
   const std::string_view meaning = kernel_log::info_of(event.kind()).meaning;
-  if (with_meaning && !meaning.empty()) {
+  // What its kind usually means is not true of one that is harmless.
+  if (with_meaning && !meaning.empty() && kernel_log::needs_attention(event)) {
     block.append(wrapped(std::string("(").append(meaning).append(")"), 4));
   }
   return block;

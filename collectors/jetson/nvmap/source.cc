@@ -32,31 +32,29 @@ constexpr std::array kMetrics{
           {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_heap_unattributed_bytes",
           "What is allocated from the heap less what its clients are charged with: buffers without "
-          "a client. Growth is a leak, see jetmem_nvmap_orphan_bytes. Slightly off while "
+          "an nvmap client. Growth is a leak, see jetmem_nvmap_orphan_bytes. Slightly off while "
           "buffers come and go; far below zero on kernels that charge a shared buffer to each "
           "client in full.",
           {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_orphan_bytes",
-          "Memory of buffers that no client of nvmap has any longer (orphan_handles): a descriptor "
-          "or a mapping of a process keeps them (jetmem_dmabuf_holder_clientless_bytes says "
-          "whose), or a driver. A part of another buffer counts too. A steady amount is normal "
-          "with cameras. Growth is a leak: restart the holder, else the programs that use camera "
-          "or codec; if that frees nothing, reboot.",
+          "Memory of buffers without an nvmap client (orphan_handles). A process holds them by a "
+          "descriptor or mapping (jetmem_dmabuf_holder_clientless_bytes names it), or a driver "
+          "does. A shared part of a buffer counts too. A steady amount is normal with cameras. "
+          "Growth is a leak: restart the holder, else the programs that use camera or codec; if "
+          "that frees nothing, reboot.",
           {"heap"}, nvmap::kMaxHeaps, Worst::kMax),
-    gauge("jetmem_nvmap_orphan_handles",
-          "Buffers that no client of nvmap has any longer. Growth is a leak.", {"heap"},
-          nvmap::kMaxHeaps),
+    gauge("jetmem_nvmap_orphan_handles", "Buffers without an nvmap client. Growth is a leak.",
+          {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_carveout_bytes",
           "Size of a heap with memory of its own, set aside at boot.", {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_carveout_free_bytes",
           "What is free in a heap with memory of its own, contiguous or not.", {"heap"},
           nvmap::kMaxHeaps, Worst::kMin),
-    gauge(
-        "jetmem_nvmap_carveout_free_ratio",
-        "The free share of a heap with memory of its own. Near 0 its buffers are refused, and the "
-        "kernel prints nothing. Where the kernel does not report what is free (before L4T 36), it "
-        "is the size less what is allocated.",
-        {"heap"}, nvmap::kMaxHeaps),
+    gauge("jetmem_nvmap_carveout_free_ratio",
+          "Free share of a carve-out heap. Near 0, allocations from it fail, and the kernel prints "
+          "nothing. Before L4T 36 the kernel does not report free memory: the value is then the "
+          "size minus allocated memory.",
+          {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_process_bytes",
           "Memory that processes of this name hold in the heap, all of them together; a buffer "
           "shared by several is charged in parts. Of each heap the 32 largest names; all others "
@@ -64,14 +62,14 @@ constexpr std::array kMetrics{
           "nvmap` lists them by pid.",
           {"heap", "process"}, nvmap::kMaxHeaps*(nvmap::kMaxNames + 1)),
     gauge("jetmem_nvmap_total_bytes",
-          "All memory that nvmap has allocated: the sum of its heaps, carve-outs included, which "
+          "All memory that nvmap has allocated: the sum of its heaps, including carve-outs, which "
           "are not part of MemTotal. Absent unless the total of each heap is known.",
           {}, 1, Worst::kMax),
     gauge("jetmem_nvmap_allocatable_bytes",
           "What nvmap reports as the most allocatable from iovmm: MemAvailable without free CMA. "
-          "L4T 36.4.7, 35.6.3 and 38.2.2 refuse requests for lack of memory (error 12). 36.2 to "
-          "36.4.x otherwise grant any up to all RAM, and the OOM killer ends processes where the "
-          "memory is not there. jetmem_gpu_available_bytes adds the page pool.",
+          "L4T 36.4.7, 35.6.3 and 38.2.2 may refuse a request near it (error 12). Other releases "
+          "from 36.2 to 36.4.x grant any request up to all RAM, and the OOM killer ends processes "
+          "if memory runs out. jetmem_gpu_available_bytes adds the page pool.",
           {}, 1, Worst::kMin),
     gauge(
         "jetmem_nvmap_page_pool_bytes",

@@ -22,36 +22,36 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
 
     kind(EventKind::kSmmuContextFault, "smmu_context_fault", Group::kDma, kError,
          "fbed3c82e65d40edaf86e7db6e1d20e3", {"dev", "client", "fault", "rw"},
-         "of a translation fault, usually a buffer freed while a device still used it, or an "
-         "address nobody mapped; other faults (external, permission, TLB) point at configuration "
-         "or hardware",
+         "a translation fault usually means that a buffer was freed while the device still used "
+         "it, or that the address was never mapped; other faults (external, permission, TLB) point "
+         "at configuration or hardware",
          "update the driver or program of the named client; `jetmem events` shows what ran before"),
     kind(EventKind::kSmmuGlobalFault, "smmu_global_fault", Group::kDma, kError,
          "14f6d8cc6998489697087d68daa6a12b", {"dev", "client", "fault"},
-         "a device that the SMMU has no entry for does DMA: its device tree node lacks iommus, or "
-         "firmware left it running",
-         "give the device its iommus entry in the device tree, or disable the device"),
+         "a device without an SMMU entry does DMA: its device tree node lacks the property iommus, "
+         "or firmware left it running",
+         "add the property iommus to the device's node in the device tree, or disable the device"),
     kind(EventKind::kSmmuV3Event, "smmu_v3_event", Group::kDma, kError,
          "a99f0860f98b4f6d893ac4e33e2b316e", {"dev", "client", "name", "rw"},
-         "of F_TRANSLATION, usually a buffer freed while a device still used it, or an address "
-         "nobody mapped; C_BAD_*, F_STE_FETCH, F_STREAM_DISABLED, F_WALK_EABT and conflicts point "
-         "at configuration or hardware",
+         "F_TRANSLATION usually means that a buffer was freed while the device still used it, or "
+         "that the address was never mapped; C_BAD_*, F_STE_FETCH, F_STREAM_DISABLED, F_WALK_EABT "
+         "and conflicts point at configuration or hardware",
          "update the driver or program of the named client; `jetmem events` shows what ran before"),
     kind(EventKind::kSmmuError, "smmu_error", Group::kDma, kError,
          "1eb5f38bb9254f069c7a3459fb17f705", {"dev", "error"},
-         "the SMMU itself is in trouble: DMA may hang from here on",
+         "the SMMU itself reports an error: DMA may hang from now on",
          "run `jetmem capture`, then restart the device; update firmware and kernel if it returns"),
     kind(EventKind::kMcError, "mc_error", Group::kDma, kError, "3b8e9b358eec41cb96563b0fcc36d7aa",
          {"dev", "client", "error", "rw"},
-         "a device addressed memory that does not exist or is not its own; often the second half "
-         "of an SMMU fault",
+         "a device addressed memory that does not exist or that it may not access; often the "
+         "second report of an SMMU fault",
          "find the client's driver or firmware and update it; compare with the SMMU faults in "
          "`jetmem events`"),
     kind(EventKind::kGpuMmuFault, "gpu_mmu_fault", Group::kGpu, kError,
          "eefac98c3acd44819e7a9f1f1e89fc2f", {"dev", "pci", "fault_type", "comm"},
-         "a kernel or copy on the GPU used memory that was freed or never mapped; its process "
-         "loses its context",
-         "run the program under compute-sanitizer; restart it"),
+         "work on the GPU (a kernel or copy) used memory that was freed or never mapped; its "
+         "process loses its GPU context",
+         "restart the program; for CUDA, find the access with compute-sanitizer"),
     kind(EventKind::kGpuError, "gpu_error", Group::kGpu, kError, "4e245f351a054d9cad5523f820cf95fb",
          {"dev", "function", "notifier"},
          "the GPU driver reports an error; work on that channel is lost",
@@ -70,8 +70,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "restart the program; update the GPU driver or kernel if it returns"),
     kind(EventKind::kGpuEccError, "gpu_ecc_error", Group::kMemoryError, kError,
          "7460a0e22bd849cd955ec97a30db6d49", {"dev", "pci", "severity", "unit"},
-         "the GPU's own memory or caches err; after an uncorrected error the program's results are "
-         "lost",
+         "the GPU's own memory or caches reported bit errors; after an uncorrected error the "
+         "program's results are lost",
          "reset the GPU or restart the device after an uncorrected error; replace the module if "
          "errors return"),
     kind(EventKind::kHost1xTimeout, "host1x_timeout", Group::kGpu, kError,
@@ -81,65 +81,65 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "restart the program of the named engine; run `jetmem capture` if it returns"),
     kind(EventKind::kFirmwareHang, "firmware_hang", Group::kStall, kError,
          "d942564c19a64042be7168f84436946c", {"dev", "function"},
-         "a processor on the chip (camera, GPU, power, audio) no longer answers: what it serves "
-         "stops until a restart",
-         "restart the device; keep firmware, kernel and root file system of one release"),
+         "a processor on the chip (camera, GPU, power, audio) no longer answers: what depends on "
+         "it stops until a restart",
+         "restart the device; keep firmware, kernel and root file system on the same release"),
     kind(EventKind::kOomInvoked, "oom_invoked", Group::kOom, kWarning,
          "5f34f49907ab4cc2aaf79f85b0fa99d5", {"comm"},
-         "it need not be the process that used the memory up",
+         "this process need not be the one that used up the memory",
          "`jetmem top` shows the largest holders; reduce them or add swap"),
     kind(EventKind::kOomKill, "oom_kill", Group::kOom, kError, "f06c2f2b27c6429fac2edff7ff280f4d",
          {"comm"},
-         "buffers held through nvmap or DMA-BUF are not in the sizes the kernel prints: look at "
-         "who holds those",
+         "the sizes that the kernel prints omit nvmap and DMA-BUF buffers that are not mapped: "
+         "check who holds those",
          "`jetmem top` shows the largest holders; reduce them or add swap"),
     kind(EventKind::kOomKillMemcg, "oom_kill_memcg", Group::kOom, kWarning,
          "ca279c9ea89a4fc69c5da57398173af5", {"comm"},
          "the control group reached its own limit; the machine need not be short of memory",
-         "raise the limit of the control group (`systemctl set-property UNIT MemoryMax=`) or "
+         "raise the limit of the control group (`systemctl set-property UNIT MemoryMax=SIZE`) or "
          "reduce what runs in it"),
     kind(EventKind::kOomKillInfo, "oom_kill_info", Group::kOom, kInfo,
          "19c1026cdc2d442aa81dfb4071e3dc15", {"comm", "constraint"},
-         "what the OOM killer chose and on whose behalf; of a control group, the machine need not "
-         "be short of memory",
+         "shows which process the OOM killer chose and which limit was reached; if a control "
+         "group's, the machine need not be short of memory",
          "`jetmem top` shows the largest holders"),
     kind(EventKind::kOomReaper, "oom_reaper", Group::kOom, kInfo,
          "1c0d8a176f3d41e08d6fbba2c4c91bb9", {"comm"},
-         "much shared memory left is typical of GPU or camera buffers",
-         "nothing by itself; see the kill before it"),
+         "much shared memory left over is typical of GPU or camera buffers",
+         "no action needed; see the kill before it"),
     kind(EventKind::kOomNoVictim, "oom_no_victim", Group::kOom, kError,
          "1f5d35919b3f43bca486419d62cf5834", {},
-         "nothing was left to kill: the memory is the kernel's or its drivers'",
+         "where no process is left to kill, the kernel or its drivers usually hold the memory",
          "run `jetmem capture`; look for a kernel leak in `jetmem doctor`"),
     kind(EventKind::kMemoryReport, "memory_report", Group::kNone, kInfo,
          "7a0c3f51e6d94b0b8f0d5f6f27c1a94e", {},
          "it belongs to an allocation failure or OOM kill whose first lines are missing, or "
-         "somebody "
-         "requested it with sysrq",
+         "somebody requested it with SysRq",
          "look at the zone whose free memory is below its min watermark, and at swap"),
     kind(EventKind::kPageAllocFailure, "page_alloc_failure", Group::kAllocation, kWarning,
          "eded8975246546bfb9894e7c57484b1a", {"comm", "order"},
-         "of order 0, memory ran out, or only the reserve for callers that may not wait (atomic); "
-         "order 3 and more usually means it is fragmented",
+         "at order 0, memory ran out, or only the reserve for callers that cannot wait (atomic) "
+         "did; at order 3 and above, memory is usually fragmented",
          "raise vm.min_free_kbytes for atomic requests; run `jetmem doctor` for fragmentation"),
     kind(EventKind::kPageAllocStall, "page_alloc_stall", Group::kAllocation, kWarning,
          "ff5af87df7df4a44ace39727701bb09c", {"comm", "order"},
-         "reclaim or compaction could not find memory for seconds: near exhaustion",
+         "reclaim or compaction found no memory for seconds: memory is nearly exhausted",
          "`jetmem top` shows the largest holders; reduce them or add swap"),
     kind(EventKind::kSlabAllocFailure, "slab_alloc_failure", Group::kAllocation, kWarning,
          "c3ac781d0fe349e687aadba4e07feb20", {"gfp"},
-         "the kernel could not get memory for its own objects",
+         "the kernel was refused memory for its own objects",
          "`jetmem top` shows the largest holders; look for slab growth in `jetmem doctor`"),
     kind(EventKind::kCmaAllocFailure, "cma_alloc_failure", Group::kAllocation, kWarning,
          "0dd36b522e824c599b504751fd825245", {"area", "errno"},
          "the driver may have fallen back to other memory",
          "`jetmem cma` shows the area; enlarge it with cma= or its device tree node"),
     kind(EventKind::kCmaBusy, "cma_busy", Group::kNone, kInfo, "9365f9147d03409e861c6fb65bfe46d4",
-         {}, "pages in the way could not be moved just then; a retry elsewhere usually follows",
-         "nothing by itself; if many, `jetmem cma` shows the area"),
+         {},
+         "pages in the way could not be moved at that moment; the kernel usually retries elsewhere",
+         "no action needed; if there are many, `jetmem cma` shows the area"),
     kind(EventKind::kDmaAllocFailure, "dma_alloc_failure", Group::kAllocation, kError,
          "3bb0095e134b49649f7d0bd5505708b1", {"dev"},
-         "the device (a camera, say) does not start without it",
+         "without it the device (for example a camera) usually does not start",
          "`jetmem cma` shows the contiguous area; enlarge it, or give the device an IOMMU"),
     kind(EventKind::kDmaMapFailure, "dma_map_failure", Group::kAllocation, kError,
          "992ca392e2e34dfebd1973a9495172d7", {"dev", "errno"},
@@ -150,31 +150,32 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
     kind(EventKind::kIovaExhausted, "iova_exhausted", Group::kAllocation, kError,
          "89721de1ed924b538d18383eb5857a54", {"dev"},
          "the device's DMA address space is full, usually because mappings leak",
-         "restart the driver or program of the device: it usually leaks mappings"),
+         "restart the device's program or reload its driver; if it recurs, update the driver"),
     kind(EventKind::kVmallocFailure, "vmalloc_failure", Group::kAllocation, kWarning,
          "dcc3db7656034312b4fa55f6b0022188", {"comm"},
          "no room in the kernel's own address range, or no pages for it",
          "free memory, or enlarge vmalloc= on 32-bit kernels"),
     kind(EventKind::kSwiotlbFull, "swiotlb_full", Group::kAllocation, kError,
          "2719debff8914f0a929ba5865c659606", {"dev"},
-         "a device that cannot reach all memory has no bounce buffer; far from full means that no "
-         "run was long enough",
+         "a device that cannot reach all memory was refused a bounce buffer; if few slots are "
+         "used, the request was too large or the free slots are scattered",
          "enlarge it with swiotlb= on the kernel command line, unless one request exceeds 256 KiB"),
     kind(EventKind::kDriverAllocFailure, "driver_alloc_failure", Group::kAllocation, kError,
          "c777418a2866441b802672b22fa99fae", {"dev", "function", "errno"},
-         "a driver's own allocation failed: its device or this request does not work",
+         "a driver (or, at the overcommit limit, a process) was refused memory: its device or this "
+         "request does not work",
          "free memory: `jetmem top` shows the largest holders, `jetmem doctor` the fragmentation; "
          "then reload the driver"),
     kind(EventKind::kReservedMemoryFailure, "reserved_memory_failure", Group::kAllocation, kError,
          "5cb9af1d22ff4e0890d290eae071d034", {"node", "dev"},
-         "memory that the board sets aside at boot was not reserved: what depends on it gets none "
-         "until the next boot",
+         "memory that the board sets aside at boot was not reserved: drivers that depend on it "
+         "fail until the next boot",
          "correct the size or placement of the node in the device tree, or cma= on the kernel "
          "command line"),
     kind(EventKind::kHugetlbFailure, "hugetlb_failure", Group::kAllocation, kWarning,
          "1221050450804f66aaa82ec6c2e84768", {"size_kb"},
          "fewer huge pages than requested: memory is short or fragmented",
-         "reserve huge pages at boot (hugepages=) or compact memory first (vm.compact_memory=1)"),
+         "reserve huge pages at boot (hugepages=) or compact memory first (`jetmem compact`)"),
     kind(EventKind::kBufferLeak, "buffer_leak", Group::kAllocation, kWarning,
          "5b61bdb6a0d84b02836293acf8451318", {"dev", "comm", "function"},
          "buffers were not released: memory is lost until the program or driver ends",
@@ -182,26 +183,27 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "the holders"),
     kind(EventKind::kNvmap, "nvmap", Group::kAllocation, kWarning,
          "621a6471f60d4795b28d648454509606", {"function", "errno", "unit"},
-         "a GPU or multimedia buffer was refused; a single one may be a retry, many are a shortage",
+         "a single refused buffer may be a retry; many mean a shortage",
          "`jetmem top` shows the largest holders; free memory and retry"),
     kind(EventKind::kNvbufsurface, "nvbufsurface", Group::kAllocation, kWarning,
          "317a6a97420846c9a4644074d1ab384a", {"function", "unit"},
-         "a multimedia buffer could not be made, mapped or copied",
+         "a multimedia buffer could not be created, mapped or copied",
          "restart the pipeline; look for unreleased buffers with `jetmem top --sort dmabuf`"),
     kind(EventKind::kCudaAllocFailure, "cuda_alloc_failure", Group::kAllocation, kWarning,
          "88adbe5d83aa45558e4f256808ee62c8", {"unit", "function"},
-         "CUDA refused a program's request; on a Jetson, page cache and fragmentation count as "
+         "CUDA refused a program's request; on a Jetson, page cache and fragmentation matter as "
          "much as free memory",
          "free memory (`jetmem top`), drop the page cache, or use a smaller model or batch"),
     kind(EventKind::kProgramAllocFailure, "program_alloc_failure", Group::kAllocation, kWarning,
          "117f9114c0a54eb5bbffd0cb015b651c", {"unit", "function"},
-         "a program reports that it did not get the memory it requested",
+         "a program reports that it was refused the memory it requested",
          "free memory (`jetmem top`) or make the program need less"),
     kind(EventKind::kMemoryError, "memory_error", Group::kMemoryError, kError,
          "fa4dc95885f6477db50cde7d049cfa9c", {"severity", "outcome", "mc", "source"},
-         "memory or its bus errs; corrected errors that keep coming announce others",
-         "run `jetmem capture`; replace the DIMM or module when corrected errors keep coming, at "
-         "once for an uncorrected one"),
+         "memory or its bus reported errors; recurring corrected errors often precede uncorrected "
+         "ones",
+         "run `jetmem capture`; replace the DIMM or module if corrected errors recur, and at once "
+         "after an uncorrected one"),
     kind(EventKind::kBusError, "bus_error", Group::kCrash, kError,
          "56e974ca90c24cee8235fcd010100682", {"error", "dev", "cpu"},
          "an access reached no device or was refused: a unit without clock or power, a protected "
@@ -209,8 +211,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "find the driver at the address; match device tree, firmware and kernel releases"),
     kind(EventKind::kMmCorruption, "mm_corruption", Group::kMemoryError, kError,
          "dbb525bddbae4c0facddd616f84bf398", {"comm", "error"},
-         "the kernel found its memory bookkeeping damaged: a driver's bug or bad DRAM; restart the "
-         "device soon",
+         "the kernel found its memory bookkeeping damaged, usually by a driver bug or bad DRAM; "
+         "restart the device soon",
          "run `jetmem capture` and restart the device; then test the DRAM and the driver last "
          "loaded"),
     kind(EventKind::kKmemleak, "kmemleak", Group::kNone, kWarning,
@@ -219,62 +221,66 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "read /sys/kernel/debug/kmemleak for the caller"),
     kind(EventKind::kZramError, "zram_error", Group::kSwap, kError,
          "38fb25477d6c4beaad327a33a6a589ad", {"err"},
-         "zram found no memory for its own pool: the page stays in RAM, so nothing is lost, but "
-         "swapping out gives no relief",
+         "after a failed write the page stays in RAM: nothing is lost, but swapping out frees no "
+         "memory; after a failed read the page is lost",
          "free memory: `jetmem top` shows the largest holders"),
     kind(EventKind::kSwapError, "swap_error", Group::kSwap, kError,
          "f4e48d0cc3d6456a9c5ba688b0e7feac", {"dev", "op"},
-         "the swap device fails; pages on it may be lost",
-         "check the swap device with `dmesg` and replace it"),
+         "after a failed read the page is lost; after a failed write it stays in RAM",
+         "`swapon --show` names the device: if it is zram, free memory (`jetmem top`); else check "
+         "the disk with `dmesg`"),
     kind(EventKind::kStorageError, "storage_error", Group::kStorage, kError,
          "e0cc4f7878f14838b9e98644f6e39743", {"dev", "error"},
-         "the storage device fails or hangs: programs and swap wait for it",
-         "check the storage device and replace it; back up first"),
+         "the storage device failed or did not answer in time; a single error may be retried, "
+         "repeated ones mean that it is failing",
+         "back up first, then check the storage device and replace it if errors repeat"),
     kind(EventKind::kThermal, "thermal", Group::kThermal, kError,
          "d336d323a9c54cb9ba983096409fe481", {"zone_type", "trip"},
-         "heat or power limits: everything slows down, or the device shuts itself off",
+         "heat or power limits slow everything down or shut the device off",
          "improve cooling or lower the power mode (`nvpmodel`)"),
     kind(EventKind::kMemoryClock, "memory_clock", Group::kClock, kWarning,
          "678723a99a574330b02467ff68b1c5ba", {"dev", "error"},
-         "the memory clock or its bandwidth limit could not be set: memory may be slow or requests "
-         "refused",
+         "the memory clock or its bandwidth limit could not be set: memory may be slow, or "
+         "bandwidth requests refused",
          "match the firmware and device tree releases; `jetmem doctor` shows the memory clock"),
     kind(EventKind::kHungTask, "hung_task", Group::kStall, kError,
          "db3cf5f03f8449839207548ec13cca57", {"comm"},
          "it waits in the kernel and cannot be killed: a driver, a lock or storage does not answer",
          "run `jetmem capture`; look at the driver or storage that the task waits for"),
-    kind(EventKind::kSoftLockup, "soft_lockup", Group::kStall, kError,
-         "b50b5c206bc0489d98944d8617461f01", {"comm"},
-         "the kernel did not leave this task for many seconds; everything else on that CPU waited",
-         "run `jetmem capture`; update the driver in the backtrace"),
+    kind(
+        EventKind::kSoftLockup, "soft_lockup", Group::kStall, kError,
+        "b50b5c206bc0489d98944d8617461f01", {"comm"},
+        "this task kept its CPU in the kernel for many seconds; everything else on that CPU waited",
+        "run `jetmem capture`; update the driver in the backtrace"),
     kind(EventKind::kHardLockup, "hard_lockup", Group::kStall, kError,
          "1378eadb5c024ff983e0fce4be8aa116", {"cpu"}, "a CPU took no interrupt for many seconds",
          "run `jetmem capture`; update the driver in the backtrace"),
     kind(EventKind::kRcuStall, "rcu_stall", Group::kStall, kError,
          "a1a1e739fac241d09df60ba2a97aca99", {"flavour"},
-         "a CPU or task held up the kernel's memory reclamation (RCU): freed memory cannot come "
-         "back meanwhile",
+         "a CPU or task delayed an RCU grace period: memory freed through RCU is not released "
+         "meanwhile",
          "run `jetmem capture`; look for a busy interrupt or a task that never yields"),
     kind(EventKind::kKernelOops, "kernel_oops", Group::kCrash, kError,
          "e98e2017bddc4968b95b560710a828e7", {"comm", "error"},
-         "the kernel hit a bug and killed the task; its locks stay held, so more may stop",
+         "the kernel hit a bug and killed the task; its locks stay held, so other tasks may hang",
          "run `jetmem capture`, then restart the device; update the driver in the backtrace"),
     kind(EventKind::kKernelPanic, "kernel_panic", Group::kCrash, kError,
          "f9298767324b48278fde244584767226", {"reason"},
-         "the kernel gave up: the device restarts or stands still",
-         "read the lines before it in the previous boot: `jetmem events`"),
+         "the kernel stopped: the device restarts or stays down",
+         "read the lines before it: `journalctl -k -b -1`, or /sys/fs/pstore"),
     kind(EventKind::kCameraError, "camera_error", Group::kCamera, kWarning,
          "50f15f40b0734c08ac680d67058ef662", {"dev", "error"},
-         "a frame was lost or damaged between sensor and memory",
-         "check sensor, cable and clock; a memory remedy only if memory events stand beside it"),
+         "usually a frame was lost or damaged between sensor and memory",
+         "check sensor, cable and clock; memory is a cause only if memory events appear at the "
+         "same time"),
     kind(EventKind::kCameraTimeout, "camera_timeout", Group::kCamera, kError,
          "a81efc1461c6438495fe9ace391ef16f", {"dev", "error"},
          "no frame or answer came in time: sensor, link, or the memory behind them",
-         "check sensor, cable and device tree; a memory remedy only if memory events stand beside "
-         "it"),
+         "check sensor, cable and device tree; memory is a cause only if memory events appear at "
+         "the same time"),
     kind(EventKind::kRatelimitSuppressed, "ratelimit_suppressed", Group::kNone, kInfo,
          "1bf9ce58c60248138c99f57d468945be", {"function"},
-         "they are counted with their kind where that is known", "nothing by itself"),
+         "suppressed messages are counted under their kind where it is known", "no action needed"),
 }};
 
 constexpr bool in_order() {

@@ -303,14 +303,14 @@ void describe_camera(const Event& event, std::string& out) {
   if (!timeout && event.kind() != kError) return;
   out += "the camera driver";
   add_name(out, event, "dev", " of ");
-  out += timeout ? " timed out" : " met an error";
+  out += timeout ? " timed out" : " reports an error";
   add_quote(out, event, "error", ", \"", "\"", 60);
   add_number(out, event, "timeout_ms", ", for ", " ms");
   add_number(out, event, "frame", ", frame ");
   add_number(out, event, "port", ", port ");
   add_name(out, event, "status", ", status ");
   add_number(out, event, "code", ", code ");
-  add_quote(out, event, "text", ", \"", "\"", 120);
+  if (event.text("text") != event.text("error")) add_quote(out, event, "text", ", \"", "\"", 120);
 }
 
 }  // namespace

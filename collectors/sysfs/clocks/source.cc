@@ -37,7 +37,7 @@ constexpr std::array kMetrics{
           {"clock"}, clocks::kMaxDevices),
     gauge("jetmem_emc_cap_hertz",
           "The highest memory clock that the power mode allows. Absent when it sets no limit; from "
-          "L4T 36 on it is the hardware's own then."),
+          "L4T 36 on the hardware's own maximum is shown then."),
     gauge("jetmem_emc_locked",
           "1 while the memory's clock is fixed, as jetson_clocks does; 0 while it follows "
           "demand."),

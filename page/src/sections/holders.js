@@ -170,14 +170,14 @@ const heldBy = (holders) =>
 
 function clientless({nvmap_clientless: all = {}, absent = {}}) {
   if (!(all.bytes > 0)) return null;
-  const parts = [`No client of nvmap has ${bytes(all.bytes)}`];
+  const parts = [`Buffers without an nvmap client: ${bytes(all.bytes)}`];
   if ((all.holders ?? []).length > 0)
-    parts.push(`held by descriptors or mappings: ${heldBy(all.holders)}`);
+    parts.push(`held by descriptors or mappings of ${heldBy(all.holders)}`);
   if (!isKnown(all.held_bytes)) {
     const reason = why(absent, 'nvmap_clientless.held_bytes');
     parts.push(`whether processes have the rest open or mapped is not known: ${reason}`);
   } else if (all.orphaned_bytes > 0) {
-    parts.push(`orphaned, no process holds it alone: ${bytes(all.orphaned_bytes)}`);
+    parts.push(`orphaned (held by drivers, not by processes alone): ${bytes(all.orphaned_bytes)}`);
   }
   return el('p', {class: 'quiet'}, `${parts.join('; ')}.`);
 }
@@ -198,7 +198,7 @@ function ofBuffers({dmabuf: all = {}, absent = {}}) {
       {name: 'Open in a process', text: bytes(all.held_bytes)},
       {name: 'Open in several', text: bytes(all.shared_bytes)},
       {
-        name: 'Open in none',
+        name: 'Open in no process',
         text: bytes(all.unowned_bytes),
         key: 'dmabuf.unowned_bytes',
         absent,

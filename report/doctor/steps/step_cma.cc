@@ -109,9 +109,9 @@ void examine_cma(const DeviceView& view, Step& step) {
   const bool saw = areas == Seeing::kSeen && check_areas(view, step);
   if (total && *total > 0 && *total < kLeastOfJetson && view.is_jetson()) {
     note(step,
-         "CmaTotal is " + bytes(*total) + ", far below the " + bytes(kLeastOfJetson) +
-             " that a Jetson's device tree reserves: cma= on the kernel command line replaces "
-             "its node linux,cma, or the node was not used (runbook reserved-memory).");
+         "CmaTotal is " + bytes(*total) + ", below the " + bytes(kLeastOfJetson) +
+             " that a Jetson's device tree reserves: cma= on the kernel command line replaced its "
+             "node linux,cma, or the node was not used (runbook reserved-memory).");
   }
   if (view.found.cma && (view.found.cma->first_failure || view.found.cma->fell)) {
     const std::string text = doctor::sentence(cma_sentence(*view.found.cma, view.today()));

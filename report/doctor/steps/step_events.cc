@@ -143,7 +143,8 @@ void examine_by_events(const DeviceView& view, Step& step) {
   take_alerts_of(view, step);
   examine_events(view, step);
   if (!step.summary.empty()) return;
-  if (log != Seeing::kSeen) return unknown(view, step, step.title + ": events are", "kernel_log");
+  if (log != Seeing::kSeen)
+    return unknown(view, step, "Kernel events of this step are", "kernel_log");
   bool any = false;
   for (const std::string_view kind : diagnosis::kinds_of_step(step.name)) {
     const Counted counted = count_events(view, {kind});

@@ -24,7 +24,7 @@ void note_hidden(const DeviceView& view, Step& step) {
   if (!shares || !facts.free || !facts.available) return;
   if (*facts.free < kHidden * *facts.available) {
     note(step, "CUDA sees " + bytes(*facts.free) + " of the " + bytes(*facts.available) +
-                   " available: the page cache holds the rest. If a program says that memory is "
+                   " available: the page cache holds the rest. If a program reports that memory is "
                    "full: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches before it starts "
                    "(runbook gpu-free-hidden).");
   }
@@ -55,12 +55,13 @@ void note_allocatable(const DeviceView& view, Step& step) {
   }
   switch (nvmap_limit(l4t)) {
     case NvmapLimit::kRefuses:
-      text += "; L4T " + l4t + " refuses larger requests, though reclaim could meet them";
+      text += "; L4T " + l4t +
+              " may refuse requests near or above that, although reclaim could free enough memory";
       break;
     case NvmapLimit::kGrants:
       text += "; L4T " + l4t +
-              " grants larger requests up to all RAM: the OOM killer then ends processes, so bound "
-              "what GPU programs request";
+              " grants larger requests up to all RAM, and the OOM killer then ends processes: "
+              "limit what GPU programs request";
       break;
     case NvmapLimit::kUnknown:
       text += "; whether this release refuses or grants larger requests is not known";
@@ -84,7 +85,7 @@ void examine_clientless(const DeviceView& view, Step& step) {
   if (!all.orphaned) {
     text += "; whether processes have the rest open or mapped is not known";
   } else if (*all.orphaned > 0) {
-    text += "; orphaned, no process holds them alone: " + bytes(*all.orphaned);
+    text += "; orphaned (held by drivers, not by processes alone): " + bytes(*all.orphaned);
   }
   note(step, text + ". A steady amount is normal with cameras.");
   const double machine = view.now.samples.meminfo("MemTotal").value_or(0);
@@ -92,7 +93,7 @@ void examine_clientless(const DeviceView& view, Step& step) {
   const bool is_held = all.held.value_or(0) > sum / 2 && !all.holders.empty();
   if (is_held)
     cause = printable(all.holders[0].process, 64) +
-            " keeps descriptors or mappings of buffers that it does not need.";
+            " holds descriptors or mappings of many buffers without an nvmap client.";
   found(step, Verdict::kWarning,
         bytes(sum) + " of GPU and camera buffers have no nvmap client (" + share(sum / machine) +
             " of the memory)" +

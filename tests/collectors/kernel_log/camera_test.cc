@@ -101,7 +101,7 @@ TEST(KernelLogCamera, Sentences) {
   EXPECT_EQ(sentence_of("tegra194-vi5 15c10000.vi: uncorr_err: request timed out after 1500 ms"),
             "the camera driver of 15c10000.vi timed out, \"request timed out\", for 1500 ms");
   EXPECT_EQ(sentence_of("tegra194-vi5 15c10000.vi: corr_err: discarding frame 3, flags: 0"),
-            "the camera driver of 15c10000.vi met an error, \"discarding frame\", frame 3");
+            "the camera driver of 15c10000.vi reports an error, \"discarding frame\", frame 3");
 }
 
 TEST(KernelLogCamera, CutLines) { expect_filter_agrees_on_cut_lines("camera.txt"); }

@@ -149,16 +149,15 @@ TEST(KernelLogGpu, HarmlessAndGarbled) {
 }
 
 TEST(KernelLogGpu, Sentences) {
-  EXPECT_EQ(
-      sentence_of("nvgpu: 17000000.gpu f:1 [ERR] [MMU FAULT] mmu engine id:  3, ch id:  5, "
-                  "fault addr: 0x1000, fault type: invalid pte, access type: virt read,"),
-      "the GPU 17000000.gpu met an MMU fault at address 0x1000 (invalid pte), virt read access, "
-      "channel 5");
+  EXPECT_EQ(sentence_of("nvgpu: 17000000.gpu f:1 [ERR] [MMU FAULT] mmu engine id:  3, ch id:  5, "
+                        "fault addr: 0x1000, fault type: invalid pte, access type: virt read,"),
+            "the GPU 17000000.gpu reported an MMU fault at address 0x1000 (invalid pte), virt read "
+            "access, channel 5");
   EXPECT_EQ(sentence_of("NVRM: Xid (PCI:0000:02:00): 48, pid=5, name=app, An error: bad"),
             "the GPU 0000:02:00 reports Xid 48 (uncorrectable memory error (double-bit ECC)), in "
             "app (PID 5), \"An error, bad\"");
   EXPECT_EQ(sentence_of("nvgpu: 17000000.gpu f:1 [ERR] error notifier set to 8 for ch 6"),
-            "the driver of the GPU 17000000.gpu gave a channel up with error 8 (the channel made "
+            "the driver of the GPU 17000000.gpu gave up a channel with error 8 (the channel made "
             "no progress in time), channel 6");
 }
 

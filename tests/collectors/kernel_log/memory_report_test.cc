@@ -66,7 +66,7 @@ TEST(KernelLogMemoryReport, HarmlessAndCut) {
 
 TEST(KernelLogMemoryReport, Sentence) {
   EXPECT_EQ(sentence_of("Node 0 Normal free:2048kB min:4096kB low:1kB\n"),
-            "the kernel printed the state of memory; zone Normal had 2 MiB free, below its min "
+            "the kernel printed a memory report; zone Normal had 2 MiB free, below its min "
             "watermark of 4 MiB");
 }
 

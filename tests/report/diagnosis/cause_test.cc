@@ -566,7 +566,7 @@ TEST(KnownIssues, MatchByReleaseAndSign) {
     return out;
   };
   EXPECT_THAT(of_tensorrt("36.5.0"), Not(HasSubstr("Known issue, if")));
-  EXPECT_THAT(of_tensorrt(""), HasSubstr("Known issue, if this is L4T 36.4.7, 36.5.0"));
+  EXPECT_THAT(of_tensorrt(""), HasSubstr("Known issue, if this is L4T 36.4.7 or 36.5.0"));
   EXPECT_EQ(of_tensorrt("36.4.4"), "");
   EXPECT_EQ(known_issues_of_release("36.4.7").size(), 1U);
   EXPECT_TRUE(known_issues_of_release("36.4.4").empty());

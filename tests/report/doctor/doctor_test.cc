@@ -251,8 +251,8 @@ TEST(Doctor, ReleasesWithAKnownDefectAreNamed) {
 
 TEST(Doctor, WhatNvmapDoesBeyondTheAllocatableDependsOnTheRelease) {
   for (const auto& [l4t, text] :
-       {std::pair("36.4.7", "36.4.7 refuses larger requests"),
-        std::pair("35.6.3", "35.6.3 refuses larger requests"),
+       {std::pair("36.4.7", "36.4.7 may refuse requests near or above that"),
+        std::pair("35.6.3", "35.6.3 may refuse requests near or above that"),
         std::pair("36.2.0", "36.2.0 grants larger requests"),
         std::pair("36.4.4", "36.4.4 grants larger requests"), std::pair("36.5.0", "is not known"),
         std::pair("", "is not known")}) {
@@ -292,7 +292,7 @@ TEST(Doctor, BuffersWithoutAClientHaveTheirHolders) {
   const DoctorAnswer::Step& step = *answer.step("gpu_memory");
   EXPECT_EQ(step.verdict, Verdict::kWarning);
   EXPECT_THAT(step.summary, HasSubstr("argus-like holds 1.5 GiB"));
-  EXPECT_THAT(all_of(step), HasSubstr("orphaned, no process holds them alone: 512 MiB"));
+  EXPECT_THAT(all_of(step), HasSubstr("orphaned (held by drivers, not by processes alone): 512 MiB"));
 }
 
 AlertsAnswer firing(const std::string& name, const std::string& severity) {

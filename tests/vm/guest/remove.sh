@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The package is removed, then purged.
+# The package is removed, then purged. Settings that were changed survive the first alone.
+sed -i 's/^  max_connections: 64/  max_connections: 48/' /etc/jetmem/jetmem.yaml
 apt_get remove jetmem || bad "apt-get remove ended with $?"
 for unit in jetmemd.service jetmem-iomem.service jetmem-reader.socket jetmem-nvml.socket jetmem-probe.socket; do
   ! systemctl is-active -q $unit || bad "$unit is active after removing"

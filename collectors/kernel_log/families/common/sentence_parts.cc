@@ -74,7 +74,7 @@ std::string order_in_words(std::int64_t order) {
   if (order == 0) return "order 0: a single page";
   const std::string name = "order " + std::to_string(order);
   if (order < 0 || order > 32) return name;
-  return name + ": " + std::to_string(std::int64_t{1} << order) + " pages in a row";
+  return name + ": " + std::to_string(std::int64_t{1} << order) + " contiguous pages";
 }
 
 }  // namespace jetmem::kernel_log

@@ -484,7 +484,7 @@ void describe_fault(const Event& event, std::string& out) {
   out += "the GPU";
   add_name(out, event, "dev", " ");
   add_name(out, event, "pci", " ");
-  out += " met an MMU fault";
+  out += " reported an MMU fault";
   add_name(out, event, "addr", " at address ");
   add_quote(out, event, "fault_type", " (", ")");
   add_quote(out, event, "access", ", ", " access");
@@ -497,7 +497,7 @@ void describe_error(const Event& event, std::string& out) {
   out += "the driver of the GPU";
   add_name(out, event, "dev", " ");
   if (const auto number = event.number("notifier")) {
-    out += " gave a channel up with error ";
+    out += " gave up a channel with error ";
     out += std::to_string(*number);
     add_meaning(out, kNotifiers, number);
     add_number(out, event, "channel", ", channel ");
@@ -513,7 +513,9 @@ void describe_alloc(const Event& event, std::string& out) {
   out += "the driver of the GPU";
   add_name(out, event, "dev", " ");
   out += " could not allocate memory";
-  add_number(out, event, "size", ", ", " bytes wanted");
+  if (const auto size = event.number("size")) {
+    out += ", " + size_in_words((*size >> 10) + (*size % 1024 != 0)) + " requested";
+  }
   add_name(out, event, "flags", " with ");
   add_quote(out, event, "text", ", \"", "\"", 160);
 }
@@ -531,7 +533,7 @@ void describe_ecc(const Event& event, std::string& out) {
   out += "the GPU";
   add_name(out, event, "dev", " ");
   add_name(out, event, "pci", " ");
-  out += " found a memory error of its own (ECC)";
+  out += " found an error in its own memory or caches (ECC)";
   add_name(out, event, "severity", ", ");
   add_name(out, event, "function", ", in ", {}, 60);
   add_quote(out, event, "text", ", \"", "\"", 120);

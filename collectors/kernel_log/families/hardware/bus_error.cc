@@ -151,7 +151,7 @@ void describe_bus_error(const Event& event, std::string& out) {
   out += " failed on the bus";
   add_name(out, event, "fabric", " ");
   add_quote(out, event, "error", " (", ")");
-  add_name(out, event, "slave", ", behind it is ");
+  add_name(out, event, "slave", ", reached through ");
 }
 
 }  // namespace

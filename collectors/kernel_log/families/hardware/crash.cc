@@ -75,7 +75,7 @@ Piece decode_crash(std::string_view text, Event& event) {
 
 void describe_crash(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kKernelOops) {
-    out += "the kernel met an error of its own";
+    out += "the kernel hit a bug";
     add_quote(out, event, "error", " (", ")");
     add_name(out, event, "where", " at ");
     add_name(out, event, "addr", ", address ");

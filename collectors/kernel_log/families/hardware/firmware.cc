@@ -50,8 +50,8 @@ Piece decode_firmware(std::string_view text, Event& event) {
 void describe_firmware(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kFirmwareHang) return;
   out += "a processor on the chip does not answer";
-  add_name(out, event, "dev", ", ");
-  add_name(out, event, "driver", ", driver ");
+  add_name(out, event, "dev", " (", ")");
+  add_name(out, event, "driver", " (driver ", ")");
   add_quote(out, event, "text", ", \"", "\"", 120);
 }
 

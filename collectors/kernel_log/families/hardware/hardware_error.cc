@@ -292,7 +292,7 @@ void describe_hardware_error(const Event& event, std::string& out) {
     add_name(out, event, "instance", " of ");
     if (event.text("outcome") == "panic") out += "; the kernel stopped (panic)";
   } else if (event.text("error") == "SError") {
-    out += "an access of a CPU failed after it had gone on (SError)";
+    out += "a CPU reports an asynchronous access error (SError)";
   } else if (event.text("source").empty()) {
     // APEI numbers its sources.
     out += "the firmware reports a hardware error";
@@ -301,10 +301,10 @@ void describe_hardware_error(const Event& event, std::string& out) {
   } else {
     // The program or driver addressed what is not there: no memory is broken.
     const bool software = is_software_fault(event);
-    out += software ? "an access to an address that is not there is reported by the error records"
+    out += software ? "the error records report an access to an address that does not exist"
                     : "the error records report ";
     if (software) {
-      add_name(out, event, "source", " of ");
+      add_name(out, event, "source", " in ");
       return;
     }
     out += severity == "Correctable" ? "a corrected error" : "an error";

@@ -46,7 +46,7 @@ Piece decode_memory_clock(std::string_view text, Event& event) {
 
 void describe_memory_clock(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kMemoryClock) return;
-  out += "the memory's clock or bandwidth could not be set";
+  out += "the memory clock or bandwidth could not be set";
   add_name(out, event, "dev", " by ");
   add_name(out, event, "driver", " by ");
   add_quote(out, event, "error", ", \"", "\"", 120);

@@ -216,19 +216,20 @@ void describe_failure(const Event& event, std::string& out) {
   if (event.has("comm")) {
     out += process_in_words(event) + " was signalled or killed: a page it used is broken";
   } else if (event.has("soft_offline")) {
-    out += event.has("error") ? "a page that errs often could not be taken out of use"
-                              : "a page that errs often is taken out of use";
+    out += event.has("error")
+               ? "a page with repeated corrected errors could not be taken out of use"
+               : "a page with repeated corrected errors is taken out of use";
   } else if (event.text("outcome") == "panic") {
     out += "a page of memory is broken and the kernel stopped (panic)";
   } else if (event.has("error") && event.text("error") != "already hardware poisoned") {
     out += "a broken page could not be taken out of use";
     add_quote(out, event, "error", ", \"", "\"", 80);
   } else if (event.has("error")) {
-    out += "a page that is known to be broken was met again";
+    out += "a page that is known to be broken was used again";
   } else {
     out += "a page of memory is broken";
     add_quote(out, event, "page_type", " (", ")");
-    add_name(out, event, "outcome", "; the kernel's remedy was ");
+    add_name(out, event, "outcome", "; the kernel's recovery ended with ");
   }
 }
 
@@ -243,6 +244,7 @@ void describe_memory_error(const Event& event, std::string& out) {
       break;
     case EventKind::kMmCorruption:
       out += "the kernel's memory bookkeeping is damaged";
+      add_quote(out, event, "error", " (", ")", 80);
       if (event.has("comm")) out += "; noticed in " + process_in_words(event);
       break;
     case EventKind::kKmemleak:

@@ -165,6 +165,7 @@ void describe_stall(const Event& event, std::string& out) {
       add_number(out, event, "seconds", " for more than ", " seconds");
       if (event.boolean("io_wait").value_or(false)) out += ", waiting for storage";
       add_name(out, event, "lock", ", waiting for a ");
+      if (event.text("lock").empty() && event.has("owner_comm")) out += ", waiting for a lock";
       add_name(out, event, "owner_comm", " that is held by ");
       add_number(out, event, "owner_pid", " with PID ");
       break;

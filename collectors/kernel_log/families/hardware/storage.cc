@@ -99,7 +99,7 @@ void describe_storage(const Event& event, std::string& out) {
   add_name(out, event, "dev", " ");
   // The drive had finished: its interrupt was lost, and no data.
   if (event.text("error") == "completion polled") {
-    out += " finished a command without its interrupt";
+    out += " completed a command, but its interrupt was lost";
     return;
   }
   out += " failed";

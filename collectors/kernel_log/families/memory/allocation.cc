@@ -218,7 +218,7 @@ void describe_allocation(const Event& event, std::string& out) {
   const auto size = event.number("size");
   switch (event.kind()) {
     case EventKind::kPageAllocFailure:
-      out += process_in_words(event) + " got no memory";
+      out += process_in_words(event) + " was refused memory";
       if (order) out += " (" + order_in_words(*order) + ")";
       break;
     case EventKind::kPageAllocStall:
@@ -231,7 +231,7 @@ void describe_allocation(const Event& event, std::string& out) {
       if (order) out += " (" + order_in_words(*order) + ")";
       break;
     case EventKind::kSlabAllocFailure:
-      out += "the kernel got no memory for ";
+      out += "the kernel was refused memory for ";
       if (const std::string_view cache = event.text("cache"); cache.empty()) {
         out += "objects of its own";
       } else {
@@ -240,7 +240,7 @@ void describe_allocation(const Event& event, std::string& out) {
       break;
     case EventKind::kVmallocFailure:
       out += event.has("comm") ? process_in_words(event) : "the kernel";
-      out += " got no ";
+      out += " was refused ";
       if (size) out += size_in_words((*size + 1023) / 1024) + " of ";
       // There was room in the address range, but no memory to fill it with.
       out += contains(event.text("error"), "allocate pages") || event.has("allocated")

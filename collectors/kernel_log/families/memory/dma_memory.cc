@@ -209,18 +209,16 @@ Piece decode_dma_memory(std::string_view text, Event& event) {
 
 void describe_dma_memory(const Event& event, std::string& out) {
   const auto size = event.number("size");
-  std::string device;
-  if (const std::string_view dev = event.text("dev"); !dev.empty()) {
-    device = " for " + name_in_words(dev);
-  }
+  const std::string_view dev = event.text("dev");
+  const std::string device = dev.empty() ? "a device" : "device " + name_in_words(dev);
   const std::string amount =
       size ? size_in_words((*size >> 10) + (*size % 1024 != 0)) + " of " : "";
   switch (event.kind()) {
     case EventKind::kDmaAllocFailure:
-      out += "no " + amount + "DMA memory" + device;
+      out += device + " was refused " + amount + "DMA memory";
       break;
     case EventKind::kSwiotlbFull: {
-      out += "no " + amount + "bounce buffer" + device;
+      out += device + " was refused " + (size ? amount : "a ") + "bounce buffer";
       const auto total = event.number("total");
       const auto used = event.number("used");
       if (total && used) {

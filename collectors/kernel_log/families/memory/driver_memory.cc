@@ -445,16 +445,16 @@ void describe_driver_memory(const Event& event, std::string& out) {
       out += who + " could not map " + amount + "memory for its device";
       break;
     case EventKind::kIovaExhausted:
-      out += who + " found no room for " + amount + "memory in its device's address space";
+      out += who + " found no room for " + amount + "memory in its device's DMA address space";
       break;
     case EventKind::kBufferLeak:
-      out += who + " leaves memory allocated";
+      out += who + " did not release all of its buffers";
       break;
     default:
       return;
   }
   add_number(out, event, "errno", " (error ", ")");
-  if (event.boolean("fallback").value_or(false)) out += "; it goes on without it";
+  if (event.boolean("fallback").value_or(false)) out += "; it continues without it";
   add_quote(out, event, "text", ", \"", "\"", 120);
 }
 

@@ -110,7 +110,7 @@ Piece decode_memory_report(std::string_view text, Event& event) {
 
 void describe_memory_report(const Event& event, std::string& out) {
   if (event.kind() != EventKind::kMemoryReport) return;
-  out += "the kernel printed the state of memory";
+  out += "the kernel printed a memory report";
   for (const Zone& zone : kZones) {
     const auto free = event.number(zone.free_kb);
     const auto min = event.number(zone.min_kb);

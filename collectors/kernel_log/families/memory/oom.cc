@@ -365,7 +365,7 @@ void describe_oom(const Event& event, std::string& out) {
       break;
     case EventKind::kOomNoVictim:
       if (event.has("panic_on_oom")) {
-        out += "memory ran out and the kernel stopped (panic), as vm.panic_on_oom asks";
+        out += "memory ran out and the kernel stopped (panic), because vm.panic_on_oom is set";
         break;
       }
       out += "memory ran out, and there was no process left to kill";

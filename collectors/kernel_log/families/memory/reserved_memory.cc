@@ -150,7 +150,7 @@ Piece decode_reserved_memory(std::string_view text, Event& event) {
 
 void describe_reserved_memory(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kHugetlbFailure) {
-    out += "the kernel could not make as many huge pages as requested";
+    out += "the kernel could not allocate as many huge pages as requested";
     add_number(out, event, "allocated", ", only ");
     add_number(out, event, "wanted", " of ");
     return;
@@ -161,7 +161,7 @@ void describe_reserved_memory(const Event& event, std::string& out) {
   add_name(out, event, "dev", " for ");
   out += " was not available";
   if (const auto size = event.number("size")) {
-    out += ", " + size_in_words((*size >> 10) + (*size % 1024 != 0)) + " wanted";
+    out += ", " + size_in_words((*size >> 10) + (*size % 1024 != 0)) + " requested";
   }
   add_quote(out, event, "text", ", \"", "\"", 120);
 }

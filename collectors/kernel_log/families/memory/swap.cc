@@ -156,13 +156,13 @@ void describe_swap(const Event& event, std::string& out) {
     if (op.empty()) {
       out += "zram found no memory to keep a compressed page in";
     } else {
-      out += op == "read" ? "zram could not unpack a page that was swapped out"
+      out += op == "read" ? "zram could not decompress a page that was swapped out"
                           : "zram could not compress a page";
     }
     if (const auto err = event.number("err")) out += " (error " + std::to_string(*err) + ")";
   } else if (event.kind() == EventKind::kSwapError) {
     if (op == "entry") {
-      out += "the kernel met a swap entry that cannot be";
+      out += "the kernel found a swap entry that cannot exist";
       return;
     }
     if (op == "swapon") {

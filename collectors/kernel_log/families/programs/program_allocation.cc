@@ -315,6 +315,15 @@ Piece decode_program_allocation(std::string_view text, Event& event) {
   return {};
 }
 
+// As the program printed it; a bare number is bytes.
+void add_size(std::string& out, std::string_view printed, std::string_view after) {
+  if (printed.empty()) return;
+  const auto bytes = parse_u64(printed);
+  out.append(" with ").append(bytes ? size_in_words(static_cast<std::int64_t>(*bytes / 1024))
+                                    : quote_in_words(printed));
+  out.append(after);
+}
+
 void describe_program_allocation(const Event& event, std::string& out) {
   const bool cuda = event.kind() == kCuda;
   if (!cuda && event.kind() != kProgram) return;
@@ -329,12 +338,12 @@ void describe_program_allocation(const Event& event, std::string& out) {
     out += " requested memory";
   }
   if (cuda) out += " from CUDA";
-  add_number(out, event, "device", ", device ");
+  add_number(out, event, "device", " (device ", ")");
   out += " and was refused";
-  add_quote(out, event, "available_text", " with ", " available");
-  add_quote(out, event, "free_text", " with ", " free");
+  add_size(out, event.text("available_text"), " available");
+  add_size(out, event.text("free_text"), " free");
   if (const auto number = event.number("errno")) out += ", errno " + std::to_string(*number);
-  if (event.boolean("fallback").value_or(false)) out += "; it goes on without it";
+  if (event.boolean("fallback").value_or(false)) out += "; it continues without it";
   add_name(out, event, "function", ", in ", {}, 60);
 }
 

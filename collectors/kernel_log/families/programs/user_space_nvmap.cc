@@ -205,9 +205,9 @@ void describe_user_space_nvmap(const Event& event, std::string& out) {
   if (event.kind() == EventKind::kNvmap) {
     const std::string_view reason = event.text("reason");
     if (reason == "permission") {
-      out += "a program may not use NvMap, permission denied";
+      out += "a program was denied access to NvMap";
     } else if (reason == "missing") {
-      out += "a program did not find the device of NvMap";
+      out += "a program did not find the NvMap device";
     } else if (event.has("function") || event.has("errno")) {
       out += "a program was refused a buffer by NvMap";
     } else {

@@ -59,8 +59,8 @@ def nvmap(k, w=12, h=9):
     s = k.s
     return k.panels.timeseries(
         "GPU and camera memory (nvmap)",
-        "By heap; and of that, what no client of nvmap has any more. Growing orphans are a leak that nvmap "
-        "charges to nobody: jetmem nvmap says who holds them.",
+        "By heap, and of that the part without an nvmap client. Growth of that part is a leak that nvmap "
+        "charges to nobody: jetmem nvmap names the holder.",
         [
             query(s("jetmem_nvmap_heap_bytes"), "{{heap}}"),
             query(s("jetmem_nvmap_orphan_bytes"), "{{heap}}: without a client"),
