@@ -18,4 +18,4 @@ grep -A 4 oom_ /tmp/events
 jetmem doctor >/tmp/doctor 2>&1; cat /tmp/doctor
 tr -s ' \n' ' ' </tmp/doctor | grep -q 'asker.* GPU' && good - "jetmem doctor names asker and its GPU memory" || bad "jetmem doctor does not say who asked"
 systemctl is-active -q jetmemd || bad "jetmemd is gone"
-systemctl stop innocent asker nvargus-daemon llama-server fdholder mapper 2>/dev/null
+systemctl stop innocent asker 2>/dev/null || true  # who was killed is gone
