@@ -214,12 +214,16 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     cause.events = count;
     out.push_back(std::move(cause));
   };
+  std::optional<std::size_t> oom;  // the OOM killer's last call
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventRecord& event = *events[i];
     if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
-    log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(), [&](const EventRecord* each) {
-      return may_lead_to(*each, event);
-    });
+    if (event.kind == "oom_invoked") oom = i;
+    const bool its = oom && may_lead_to(*events[*oom], event);
+    log.oom_for = its ? printable(fields[*oom].text("comm"), 64) : "";
+    log.oom_for_nvmap = its && fields[*oom].text("allocator") == "nvmap";
+    log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
+                                [&](const EventRecord* each) { return may_lead_to(*each, event); });
     add(cause_of(fields[i], facts, log), event.count);
     for (Cause& issue : known_issues_of(fields[i], facts, log)) add(std::move(issue), event.count);
   }

@@ -144,10 +144,11 @@ constexpr std::array kDmaTexts{
               "reboot. Keep bootloader, device tree and kernel on the same release."},
 };
 
-// Larger than the area that is there.
-std::string next_power(double request, const std::optional<double>& area) {
-  const double wanted =
-      std::clamp(std::max(request * 4, area.value_or(0) * 2) / (1 << 20), 64.0, 4096.0);
+// Room for a few such requests, and more than the area of today, which was too small.
+std::string next_power(double request, std::optional<double> area) {
+  constexpr double kMiB = 1 << 20;
+  double wanted = std::clamp(request * 4 / kMiB, 64.0, 2048.0);
+  if (area && *area > 0) wanted = std::clamp(*area * 1.5 / kMiB, wanted, 2048.0);
   return std::to_string(std::bit_ceil(static_cast<std::uint32_t>(std::ceil(wanted)))) + "M";
 }
 

@@ -130,6 +130,11 @@ constexpr std::array kGpuTexts{
         "cat /sys/kernel/debug/rknpu/version and update the driver (0.9.7 or later for models "
         "above 3 GB); enable the NPU's IOMMU in the device tree, or give CMA: cma=512M.",
         "cma-exhausted"},
+    CauseText{"npu-open-files", Harm::kWarning,
+              "The program has as many files open as it may (errno 24): each buffer of the NPU is "
+              "one, and a large model needs more of them than the usual 1,024.",
+              "ulimit -n 65536 before the program starts, or LimitNOFILE=65536 in its unit. Update "
+              "the NPU's driver and runtime, which need fewer."},
     CauseText{
         "nvbuf-stale-fd", Harm::kWarning,
         "A program released a multimedia buffer that the library does not know: its DMA-BUF "
@@ -346,7 +351,8 @@ std::string_view program(const Case& it) {
     if (const int number = it.event.errno_of(); number > 0) {
       it.values["errno"] = std::to_string(number);
     }
-    return "npu-buffer";
+    constexpr int kTooManyOpenFiles = 24;
+    return it.event.errno_of() == kTooManyOpenFiles ? "npu-open-files" : "npu-buffer";
   }
   if (it.event.says_any({"requires more system memory", "ollama", "model requires"})) {
     gpu_buffer(it);

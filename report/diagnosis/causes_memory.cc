@@ -32,6 +32,14 @@ constexpr std::array kMemoryTexts{
               "'Unevictable|Mlocked|SUnreclaim' /proc/meminfo the rest. Stop or limit the largest "
               "program (a Java heap: -Xmx){?; update the kernel, {early_kernel} is too old}.",
               "oom-kill"},
+    CauseText{"oom-gpu-buffer", Harm::kWarning,
+              "{comm} requested a GPU, camera or video buffer (nvmap) that did not fit, and the "
+              "kernel killed for it{?: {victim}}. No cgroup limit holds for such buffers, and most "
+              "releases of L4T grant any request up to all memory.",
+              "Give {comm} a smaller model, batch or fewer buffers (sudo jetmem plan), or free "
+              "memory before it starts; sudo jetmem nvmap shows who holds GPU memory. Protect "
+              "others with OOMScoreAdjust=.",
+              "oom-kill"},
     CauseText{"oom-group-limit", Harm::kWarning,
               "A control group reached its own memory limit{?: {group}}; the machine need not be "
               "short of memory.",
@@ -193,6 +201,14 @@ std::string_view oom(const Case& it) {
     return "oom-group-limit";
   }
   if (kind == "oom_reaper" || kind == "oom_kill_info") return {};
+  const std::string comm = printable(it.event.text("comm"), 64);
+  // The kernel need not kill the one that requested memory.
+  const std::string& who = it.log.oom_for.empty() ? comm : it.log.oom_for;
+  if (!who.empty()) it.values["comm"] = who;
+  if (it.log.oom_for_nvmap && !who.empty()) {
+    if (kind == "oom_kill" && comm != who) it.values["victim"] = comm;
+    return "oom-gpu-buffer";
+  }
   // The kernel's report of memory is an event of its own.
   const auto& swap = it.log.swap_free_kb;
   const auto& all = it.log.swap_total_kb;
@@ -203,9 +219,6 @@ std::string_view oom(const Case& it) {
       it.values["early_kernel"] = kernel;
     }
     return "oom-swap-unused";
-  }
-  if (const auto comm = it.event.text("comm"); !comm.empty() && kind != "oom_kill_info") {
-    it.values["comm"] = printable(comm, 64);
   }
   return "memory-exhausted";
 }

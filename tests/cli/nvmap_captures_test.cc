@@ -236,6 +236,15 @@ TEST_F(NvmapCaptures, ALeakHasItsOwner) {
   EXPECT_EQ(top["groups"][0]["gpu_bytes"], 912 * kMib);
 }
 
+TEST_F(NvmapCaptures, AnOomKillSaysWhoAskedNvmap) {
+  const std::string log = *captures() + "/text/dmesg-oom-nvmap-single-request.txt";
+  const CommandRun run = run_command({"decode", "kernel-log", "--json", "--causes", log});
+  EXPECT_THAT(run.out, HasSubstr(R"("comm":"big")"));
+  EXPECT_THAT(run.out, HasSubstr(R"("allocator":"nvmap")"));
+  EXPECT_THAT(run.out, HasSubstr("oom-gpu-buffer"));
+  EXPECT_THAT(run.out, Not(HasSubstr("oom-swap-unused")));
+}
+
 // The page pool: 212 MiB that MemAvailable has not.
 TEST_F(NvmapCaptures, ThePagePoolIsForTheGpu) {
   auto metrics = metrics_of("swapping");

@@ -253,13 +253,14 @@ Piece by_words(std::string_view text, Event& event) {
   if (!line.has_head || !is_camera(line)) return {};
   const Words words(line.text);
   const bool memory = words.has_any({"alloc", "iova", "dma_", "no memory", "mapping", "mapped",
-                                     "pinned memory", "memory setup", "preserved"}) &&
+                                     "pinned memory", "memory setup", "preserved", "to pin "}) &&
                       !words.has_any({"syncpt", "syncpoint", "invalid iova: ", "iovm"});
   if (memory) return {};
   const bool timeout = reports_timeout(words);
-  const bool error = reports_failure(words) ||
-                     words.has_any({"error", "invalid iova", "overrun", "corrupt"}) ||
-                     words.has("boot sync failed");
+  const bool error =
+      reports_failure(words) ||
+      words.has_any({"error", "invalid iova", "invalid response", "overrun", "corrupt"}) ||
+      words.has("boot sync failed");
   if (!timeout && !error) return {};
   // A board without a camera prints these at each start.
   if (words.has_any({"init failed", "-517", "defer", "no error", "probe", "not enabled",

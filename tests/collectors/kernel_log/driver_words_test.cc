@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What drivers say in their own words: by the words and who is named in front of them.
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -105,6 +106,7 @@ TEST(KernelLogDriverWords, ASizeIsInBytesWhateverItsUnit) {
       Case{"foo 1a00000.bar: failed to allocate DMA memory, size=512K", 512 << 10, {}},
       Case{"foo 1a00000.bar: failed to allocate memory, len 4096 for the ring", 4096, {}},
       Case{"foo 1a00000.bar: allocation failed, size=64 align=8", 64, {}},
+      Case{"rockchip-drm a: [drm] *ERROR* failed to allocate 8192 byte dma buffer", 8192, {}},
       Case{"foo 1a00000.bar: failed to allocate memory (size 0x2000)", 0x2000, {}},
       Case{"foo 1a00000.bar: failed to allocate buffer of size 4 pages", {}, 4},
       Case{"foo 1a00000.bar: failed to allocate memory of size 4 pages", {}, 4},
@@ -254,6 +256,148 @@ TEST(KernelLogDriverWords, PartsAreFoundWhereverTheyStand) {
   }
   EXPECT_TRUE(words.has_word("alloc"));
   EXPECT_FALSE(words.has_word("allo"));
+}
+
+// What kind the words make of a line, none for "".
+struct Kind {
+  std::string_view line;
+  std::string_view kind;
+};
+
+void expect_kinds(std::initializer_list<Kind> cases) {
+  for (const Kind& entry : cases) EXPECT_EQ(kinds_in(entry.line), entry.kind) << entry.line;
+}
+
+TEST(KernelLogDriverWords, HowLongSomebodyWillWaitIsNoTimeout) {
+  expect_kinds({
+      {"tegra-bpmp bpmp: enabled timeout = 3", ""},
+      {"NVRM: krcInit_IMPL: RC Watchdog timeout forced to 7 seconds.", ""},
+      {"nvme nvme0: Shutdown timeout set to 8 seconds", ""},
+      {"mmc0: f_max 3, f_min 1, max_busy_timeout 7", ""},
+      {"tegra-video tegra-video: same zoom scale. skipped.", ""},
+      {"lima 1c40000.gpu: gp spurious timeout", ""},
+      {"bpmp_trywait() timed out (ch 2 mrq 7 data <0>)", "firmware_hang"},
+      {"pva 16000000.pva0: mbox timedout boot sema=8", "firmware_hang"},
+      {"nvme nvme0: I/O tag 1 (0402) opcode 0x2 (Read) QID 7 timeout", "storage_error"},
+      {"nvme nvme0: Device not ready; aborting reset, CSTS=0x1", "storage_error"},
+      {"nvme nvme0: Fw activation timeout, reset controller", ""},
+      {"nvme nvme0: qid 2: timeout draining sock wmem allocation expired", ""},
+      {"nvgpu: 17000000.gpu  nvgpu_dbg_timeout:197  [ERR]  unrecognized dbg gpu timeout mode : 0x2",
+       "gpu_error"},
+      {"arm-pv: Failed to map stolen time data structure", ""},
+      {"nvme nvme0: Failed to map data (-12)", "dma_map_failure"},
+      {"mmc0: Card stuck being busy! __mmc_poll_for_busy", "storage_error"},
+  });
+}
+
+TEST(KernelLogDriverWords, AGpusPartsHangToo) {
+  expect_kinds({
+      {"panthor fb000000.gpu: [drm] *ERROR* Flush caches timeout", "gpu_hang"},
+      {"panfrost fde60000.gpu: AS_ACTIVE bit stuck", "gpu_hang"},
+      {"v3d fec00000.v3d: MMUC flush wait idle failed", "gpu_hang"},
+      {"amdgpu 0000:03:00.0: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3", "gpu_hang"},
+      {"amdgpu 0000:03:00.0: GPU fault detected: 146 0x0000480c", "gpu_mmu_fault"},
+      {"msm_dpu ae01000.display-controller: [drm:adreno_wait_ring [msm]] *ERROR* timeout waiting "
+       "for space in ringbuffer 3",
+       "gpu_hang"},
+      {"i915 0000:00:02.0: [drm] *ERROR* timed out waiting for panel to power on", ""},
+      {"nvgpu: 17000000.gpu   nvgpu_wait_for_idle:580  [WRN]  Timed out waiting for idle (7)!",
+       "gpu_hang"},
+      {"nvgpu: 17000000.gpu   gk20a_cde_pack:580  [WRN]  cde: buffer not available", ""},
+      {"nvgpu: 17000000.gpu   nvgpu_ecc_counter_init:61   [ERR]  ecc counter alloc failed",
+       "gpu_alloc_failure"},
+      {"[drm:v3d_job_allocate [v3d]] *ERROR* Cannot allocate memory for V3D job.",
+       "gpu_alloc_failure"},
+  });
+  const Event ecc = event_in(
+      "nvgpu: 17000000.gpu gv11b_gr_intr_handle_lrf_exception:532  [ERR]  Uncorrected error (DBE) "
+      "detected in SM LRF! err_mask [00001f00] is_overf [1]");
+  EXPECT_EQ(ecc.kind(), EventKind::kGpuEccError);
+  EXPECT_EQ(ecc.text("severity"), "uncorrected");
+}
+
+TEST(KernelLogDriverWords, IommusOfOtherMakers) {
+  const Event fault = event_in(
+      "mtk-iommu 14016800.iommu: fault type=0x5 iova=0xffdf8000 pa=0x0 master=0x10000(larb=1 "
+      "port=3) layer=0 write");
+  EXPECT_EQ(fault.kind(), EventKind::kSmmuContextFault);
+  EXPECT_EQ(fault.text("iova"), "0xffdf8000");
+  EXPECT_EQ(fault.text("rw"), "write");
+  const Event remote = event_in("remoteproc remoteproc0: iommu fault: da 0xffdf8000 flags 0x0");
+  EXPECT_EQ(remote.kind(), EventKind::kSmmuContextFault);
+  EXPECT_EQ(remote.text("iova"), "0xffdf8000");
+  const Event sunxi =
+      event_in("sun50i-iommu 30f0000.iommu: Page fault for 0x00000000fe400000 (master 3, dir wr)");
+  EXPECT_EQ(sunxi.text("iova"), "0x00000000fe400000");
+  EXPECT_EQ(sunxi.text("rw"), "write");
+  EXPECT_EQ(event_in("virtio_iommu virtio0: page fault from EP 8 at 0xfe400000 [R--]").text("rw"),
+            "read");
+  expect_kinds({
+      {"rk_iommu fdca4f00.iommu: FORCE_RESET command timed out", "smmu_error"},
+      {"rk_iommu fdca4f00.iommu: DMA mapping error while allocating page table", "dma_map_failure"},
+      {"rk_iommu fdca4f00.iommu: DMA map error for DT", "dma_map_failure"},
+      {"virtio_iommu virtio0: translation fault from EP 7 at 0x1000 [R--]", "smmu_context_fault"},
+      {"arm-smmu 12000000.iommu: Page table does not fit in PTE: 0x00000008f0000000", "smmu_error"},
+      {"arm-smmu 15000000.iommu: SOFTWARE TABLE WALK FAILED! Looks like 5000000.gpu accessed an "
+       "unmapped address!",
+       "smmu_context_fault"},
+  });
+}
+
+TEST(KernelLogDriverWords, DriversOfEdacInTheirOwnWords) {
+  const Event event = event_in(
+      "xgene-edac 78800000.edac: IOB double-bit uncorrectable memory at 0x00000001.80001000 error");
+  EXPECT_EQ(event.kind(), EventKind::kMemoryError);
+  EXPECT_EQ(event.text("severity"), "UE");
+  expect_kinds({
+      {"xgene-edac 78800000.edac: L1 pre-decode parity error", "memory_error"},
+      {"altr_edac f8000000.edac: Error clearing SDRAM ECC count", ""},
+      {"dram-ecc: ECC Err unknown source (global status = 0x00010000)", "memory_error"},
+  });
+}
+
+TEST(KernelLogDriverWords, WhatNobodyIsNamedInFrontOf) {
+  expect_kinds({
+      {"Failed to allocate memory for base_pa", "driver_alloc_failure"},
+      // A task's name may stand there in a sentence of jetmem's.
+      {"failed to alloc (PID 3) was killed", ""},
+      {"bpmp_a() hung (PID 3) waits in the kernel", ""},
+      {"nvmap heap a (PID 3) got no memory", ""},
+      {"could not allocate AEAD algorithm", ""},
+      {"Cannot allocate memory", ""},
+      {"Failed to allocate memory", "driver_alloc_failure"},
+      {"Failed to allocate", ""},
+      {"------------[ cut here ]------------\nDMA pool exhausted for 15340000.vic\n",
+       "dma_alloc_failure"},
+      {"------------[ cut here ]------------\nNo memory!!\n", "nvmap"},
+      {" vpr: failed to allocate memory", "nvmap"},
+      {"nvmap heap array resize failed", "nvmap"},
+      {"PID 2317 killed due to inadequate hugepage pool", "hugetlb_failure"},
+      {"rk-vcodec ff9a0000.vpu-service: no memory region mapped", ""},
+      // Of every Nano: a node that the boot loader did not fill in.
+      {"OF: fdt:Reserved memory: failed to reserve memory for node 'fb0_carveout': base "
+       "0x0000000000000000, size 0 MiB",
+       ""},
+      {"OF: ERROR: memory leak before free overlay changeset,  /a", ""},
+      {"vc4-drm gpu: [drm] *ERROR* Destroying BO cache with 7 V3D BOs still allocated",
+       "buffer_leak"},
+  });
+}
+
+TEST(KernelLogDriverWords, MappingsOfNvidiasDrivers) {
+  expect_kinds({
+      {"NVRM: GPU0 osIovaMap: osIovaMap: failed to map allocation (status = 0x51)",
+       "dma_map_failure"},
+      {"NVRM: osMapSystemMemory: failed to create system memory kernel mapping!",
+       "dma_map_failure"},
+      {"NVRM: GPU0 RmInitAdapter: osInitNvMapping failed, bailing out of RmInitAdapter",
+       "gpu_error"},
+      {"nvscic2c-pcie: comm-channel: Err mapping comm physical addr to reserved iova",
+       "dma_map_failure"},
+      {"tegra194-isp5 14800000.isp: isp_capture_request failed to pin request buffers",
+       "dma_map_failure"},
+      {"tegra_nvadsp 2993000.adsp: remap failed on shared region", "dma_map_failure"},
+  });
 }
 
 TEST(KernelLogDriverWords, CutLines) {

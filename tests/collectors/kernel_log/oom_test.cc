@@ -19,6 +19,24 @@ TEST(Oom, Invoked) {
             "oom_invoked comm=ls gfp=0xd0 order=0");
 }
 
+// The backtrace below says for what: nvmap of L4T 36 as a module, built in, and of an old kernel.
+TEST(Oom, InvokedForNvmap) {
+  const std::string head =
+      "big invoked oom-killer: gfp_mask=0x2dc2(GFP_KERNEL), order=0, oom_score_adj=0\n";
+  const std::string event = "oom_invoked comm=big gfp=0x2dc2 order=0 oom_score_adj=0";
+  EXPECT_EQ(one(head + "Call trace:\n __alloc_pages+0x75c/0xd74\n"
+                       " nvmap_alloc_pages_exact+0x50/0xd0 [nvmap]\n"
+                       " nvmap_alloc_handle+0x908/0xfa0 [nvmap]\n"
+                       " nvmap_ioctl_alloc+0x150/0x1e0 [nvmap]\nMem-Info:\n"
+                       " slab_reclaimable:424 slab_unreclaimable:1712"),
+            event + " allocator=nvmap slab_unreclaimable_pages=1712");
+  EXPECT_EQ(one(head + " nvmap_ioctl_alloc+0x150/0x1e0"), event + " allocator=nvmap");
+  EXPECT_EQ(one(head + "[<ffffff80083c9a28>] nvmap_alloc_handle+0x908/0xfa0"),
+            event + " allocator=nvmap");
+  EXPECT_EQ(one(head + " my_nvmap_alloc_handle+0x908/0xfa0"), event);
+  EXPECT_EQ(one(" nvmap_alloc_handle+0x908/0xfa0 [nvmap]"), "");
+}
+
 TEST(Oom, InvokedBySysrqIsNoEvent) {
   EXPECT_EQ(one("kworker/1:1 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1, "
                 "oom_score_adj=0"),

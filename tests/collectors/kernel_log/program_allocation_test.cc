@@ -8,6 +8,9 @@ TEST(KernelLogProgramAllocation, AFunctionIsLookedForAmongTheNearestHeads) {
   EXPECT_EQ(one("load_model: layer 3: CUDA error: out of memory"),
             "cuda_alloc_failure function=load_model");
   EXPECT_EQ(one("load_model: a: b: c: d: e: f: CUDA error: out of memory"), "cuda_alloc_failure");
+  EXPECT_EQ(one("Error: llama runner process has terminated: CUDA error: the resource allocation "
+                "failed"),
+            "cuda_alloc_failure");
 }
 
 TEST(KernelLogProgramAllocation, TheLinesOfOneRefusalAreOneEvent) {
@@ -20,6 +23,14 @@ TEST(KernelLogProgramAllocation, TheLinesOfOneRefusalAreOneEvent) {
   EXPECT_EQ(one("E RKNN: failed to allocate handle, ret: -1, errno: 14, errstr: Bad address\n"
                 "E RKNN: failed to malloc npu memory, size: 3000000512, flags: 0x2\n"),
             "program_alloc_failure library=rknn errno=14 size=3000000512");
+  EXPECT_EQ(one("E RKNN: [10:49:05.216] failed to convert handle(1020) to fd, ret: -1, errno: 24, "
+                "errstr: Too many open files\n"
+                "E RKNN: [10:49:05.216] failed to malloc npu memory, size: 80, flags: 0xa"),
+            "program_alloc_failure library=rknn errno=24 size=80");
+  EXPECT_EQ(one("ggml_cuda_host_malloc: failed to allocate 1900,00 MiB of pinned memory: invalid "
+                "argument"),
+            "cuda_alloc_failure library=ggml size_text=1900,00 MiB function=ggml_cuda_host_malloc "
+            "fallback=true");
 }
 
 TEST(KernelLogProgramAllocation, Sizes) {

@@ -90,10 +90,13 @@ const Row kRows[] = {
     {"cma_alloc_failure", R"({"pages":19200,"errno":12})", "cma-refused", "cma=512M"},
     {"cma_alloc_failure", R"({"pages":19200,"errno":12,"free":90,"total":16384})", "cma-too-small",
      "64 MiB"},
+    // More than the area has now.
+    {"cma_alloc_failure", R"({"pages":3934,"errno":12,"total":16384})", "cma-refused", "cma=128M"},
     {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":90,"total":16384})", "cma-exhausted"},
     {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":9000,"total":16384,"largest":2000})",
      "cma-fragmented", "7.8 MiB"},
     {"cma_alloc_failure", R"({"pages":30,"errno":16})", "cma-pinned"},
+    {"program_alloc_failure", R"({"library":"rknn","errno":24,"size":80})", "npu-open-files"},
     {"dma_alloc_failure", R"({"dev":"1cb0000.csi","size":7561216})", "dma-no-contiguous",
      "1cb0000.csi"},
     {"gpu_alloc_failure", R"({"dev":"3fc00000.v3d","bos":389,"bos_kb":126112})", "bos-fill-cma",
@@ -378,10 +381,10 @@ TEST(Causes, AreChosenByTheOtherEvents) {
                 testing::Contains("camera-no-memory"))
         << memory;
   }
-  for (const char* fault : {"smmu_context_fault", "smmu_v3_event", "mc_error"}) {
-    EXPECT_THAT(ids({event_of("camera_timeout", R"({"dev":"vi"})"), event_of(fault, "{}")}),
+  for (const char* access : {"smmu_context_fault", "smmu_v3_event", "mc_error"}) {
+    EXPECT_THAT(ids({event_of("camera_timeout", R"({"dev":"vi"})"), event_of(access, "{}")}),
                 testing::Contains("camera-access-fault"))
-        << fault;
+        << access;
   }
   const EventRecord task = event_of("hung_task", R"({"comm":"a"})");
   EXPECT_THAT(ids({task, event_of("zram_error", R"({"op":"write"})")}),
@@ -390,6 +393,51 @@ TEST(Causes, AreChosenByTheOtherEvents) {
   EXPECT_THAT(ids({bad_block, bad_block}), ElementsAre("storage-error-single"));
   EXPECT_THAT(ids({bad_block, bad_block, bad_block}), ElementsAre("storage-failing"));
   EXPECT_THAT(ids({task, bad_block}), testing::Contains("task-stuck-storage"));
+}
+
+// The kernel kills another than who asked. What comes later for another reason is not nvmap's.
+TEST(Causes, ABufferOfNvmapThatTheKernelKilledFor) {
+  const EventRecord for_nvmap = event_of("oom_invoked", R"({"comm":"vlm","allocator":"nvmap"})");
+  const EventRecord kill = event_of("oom_kill", R"({"comm":"sshd"})");
+  const std::vector<Cause> one = explain_all({for_nvmap, kill});
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].id, "oom-gpu-buffer");
+  EXPECT_THAT(one[0].cause, testing::AllOf(HasSubstr("vlm"), HasSubstr("sshd")));
+  EXPECT_THAT(one[0].remedy, HasSubstr("vlm"));
+  const EventRecord itself = event_of("oom_kill", R"({"comm":"vlm"})");
+  EXPECT_THAT(explain_all({for_nvmap, itself})[0].cause, Not(HasSubstr("killed for it: ")));
+  const EventRecord other = event_of("oom_invoked", R"({"comm":"cc1plus"})");
+  const std::vector<Cause> two = explain_all({for_nvmap, kill, other, kill});
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two[1].id, "memory-exhausted");
+  EXPECT_THAT(two[1].cause, testing::AllOf(HasSubstr("cc1plus"), Not(HasSubstr("sshd"))));
+}
+
+// As a kernel with NVIDIA's nvmap of L4T 36.4 printed it.
+TEST(Causes, AnOomKillWithNvmapInItsBacktrace) {
+  const std::vector<Cause> causes = explain_log(
+      "[  153.059962] big invoked oom-killer: gfp_mask=0x2dc2(GFP_KERNEL|__GFP_HIGHMEM|"
+      "__GFP_NOWARN|__GFP_ZERO), order=0, oom_score_adj=0\n"
+      "[  153.060456] CPU: 0 PID: 10156 Comm: big Tainted: G           O       6.1.192-tegra #1 \n"
+      "[  153.060982] Call trace:\n"
+      "[  153.061109]  dump_backtrace.part.0+0xb8/0xc4\n"
+      "[  153.061545]  out_of_memory+0x1c0/0x2f4\n"
+      "[  153.061585]  __alloc_pages+0x75c/0xd74\n"
+      "[  153.061630]  nvmap_alloc_pages_exact+0x50/0xd0 [nvmap]\n"
+      "[  153.061711]  nvmap_alloc_handle+0x908/0xfa0 [nvmap]\n"
+      "[  153.061774]  nvmap_ioctl_alloc+0x150/0x1e0 [nvmap]\n"
+      "[  153.061837]  nvmap_ioctl+0x3ac/0x450 [nvmap]\n"
+      "[  153.062108]  el0t_64_sync+0x148/0x14c\n"
+      "[  153.062288] Mem-Info:\n"
+      "[  153.064751] Free swap  = 514812kB\n"
+      "[  153.064789] Total swap = 524284kB\n"
+      "[  153.075294] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,"
+      "global_oom,task_memcg=/,task=llama-server,pid=279,uid=0\n"
+      "[  153.077010] Out of memory: Killed process 279 (llama-server) total-vm:41652kB, "
+      "anon-rss:0kB, file-rss:104kB, shmem-rss:40960kB, UID:0 pgtables:120kB oom_score_adj:0\n");
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].id, "oom-gpu-buffer");
+  EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("big"), HasSubstr("llama-server")));
 }
 
 TEST(Causes, AnSErrorStallsCpus) {

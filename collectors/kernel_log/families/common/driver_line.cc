@@ -227,15 +227,42 @@ bool Words::has_any_word(std::initializer_list<std::string_view> words) const {
 }
 
 bool reports_failure(const Words& words) {
-  return words.has_any({"fail",        "unable to",     "cannot ",   "can't ",       "can not ",
-                        "could not ",  "couldn't ",     "no memory", "no mem ",      "out of mem",
-                        "not enough",  "no enough",     "enomem",    "insufficient", "no space",
-                        "error alloc", "error mapping", "exhausted", "overflow",     "memory full",
-                        "oom "}) ||
-         words.has_any_word({"-12", "-enomem"});
+  return words.has_any({"fail",
+                        "unable to",
+                        "cannot ",
+                        "can't ",
+                        "can not ",
+                        "could not ",
+                        "couldn't ",
+                        "no memory",
+                        "no mem ",
+                        "out of mem",
+                        "not enough",
+                        "no enough",
+                        "enomem",
+                        "insufficient",
+                        "no space",
+                        "error alloc",
+                        "error mapping",
+                        "exhausted",
+                        "overflow",
+                        "memory full",
+                        "mapping error",
+                        "map error",
+                        "returned zero length",
+                        "err mapping",
+                        "error reserv",
+                        "err reserv"}) ||
+         words.has_any_word({"-12", "-enomem", "oom"});
 }
 
 bool reports_timeout(const Words& words) {
+  // How long somebody will wait, and not that he waited in vain.
+  if (words.has_any({"not timed out", "timeout forced", "timeout timer", "timeout.", "timeout set",
+                     "enabled timeout", "timeout_enable", "timeout flags", "timeout value",
+                     "timeout mode", "setting timeout", "spurious timeout"})) {
+    return false;
+  }
   return words.has_any({"timeout", "timed out", "time out", "timedout", "not responding",
                         "no response", "does not respond", "no reply", "-110", "hung"});
 }

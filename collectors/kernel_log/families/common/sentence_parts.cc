@@ -64,7 +64,9 @@ std::string size_in_words(std::int64_t kib) {
 
 std::string process_in_words(const Event& event) {
   // TASK_COMM_LEN less its NUL: no longer text was ever a name, and none so short is a message.
-  const std::string comm = quote_in_words(event.text("comm"), 15);
+  std::string comm = quote_in_words(event.text("comm"), 15);
+  // A sentence may begin with it, and must not begin as a subsystem's message: "[drm] ".
+  if (!comm.empty() && comm.front() == '[') comm.front() = '_';
   const auto pid = event.number("pid");
   if (comm.empty()) return pid ? "PID " + std::to_string(*pid) : "a process";
   return pid ? comm + " (PID " + std::to_string(*pid) + ")" : comm;

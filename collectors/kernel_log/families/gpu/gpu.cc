@@ -205,7 +205,8 @@ bool reports_no_memory(std::string_view text) {
   // "PD-Alloc [C] Failed!", "Error in hw mmu fault buf [0] alloc"
   const Words words(text);
   return contains_any(text, kPhrases) ||
-         (words.has("alloc") && words.has_any({"fail", "error in", "not enough"}));
+         (words.has("alloc") && words.has_any({"fail", "error in", "not enough"})) ||
+         (words.has("alloc") && words.has_word("oom")) || words.has("no mem ");
 }
 
 Piece known_text(const Message& message, Event& event) {
@@ -219,8 +220,11 @@ Piece known_text(const Message& message, Event& event) {
 
 // Not the line of an ECC counter that could not be set up.
 bool reports_ecc(const Words& words) {
-  return words.has("ecc") && words.has_any({"uncorrected", "corrected", "ecc error",
-                                            "ecc interrupt", "ecc err", "parity"});
+  // "Uncorrected error (DBE) detected in SM LRF!", "corrected parity error not expected"
+  if (words.has_any({"error (dbe)", "error (sbe)", "corrected parity error"})) return true;
+  return words.has("ecc") &&
+         words.has_any({"uncorrected", "corrected", "ecc error", "ecc interrupt", "ecc err",
+                        "parity", "counter overflow", "ecc_report", "ecc_addr"});
 }
 
 bool reports_hang(const Words& words) {
@@ -269,8 +273,13 @@ Piece decode_nvgpu(const Message& message, Event& event) {
     event.set_text("text", message.text);
     return kWhole;
   }
-  if (piece.role != Role::kNothing || message.level != "ERR") return piece;
-  start(event, kind_by_words(message.function, message.text), message);
+  if (piece.role != Role::kNothing) return piece;
+  // A warning is an event where its words name one.
+  const bool warns = message.level == "WRN";
+  if (message.level != "ERR" && !warns) return {};
+  const EventKind kind = kind_by_words(message.function, message.text);
+  if (warns && kind == EventKind::kGpuError) return {};
+  start(event, kind, message);
   if (event.kind() == EventKind::kGpuEccError) set_severity(message.text, event);
   event.set_text("text", message.text);
   return kWhole;
@@ -359,9 +368,12 @@ bool nvrm_error(std::string_view text, Event& event) {
   EventKind kind = kind_by_words({}, text);
   if (words.has("heartbeat timed out")) kind = EventKind::kFirmwareHang;
   if (words.has("fatal error")) kind = EventKind::kGpuError;
-  const bool map = words.has("failed to map") || words.has("unable to map");
-  if (kind == EventKind::kGpuError && map) kind = EventKind::kDmaMapFailure;
-  const bool error = words.has_any({"rminitadapter failed", "fatal error", "fallen off the bus",
+  const bool map = words.has_any({"failed to map", "unable to map", "can't map", " mapping failed",
+                                  "mapping creation failed", "remap_pfn_range"}) ||
+                   (words.has("failed to create") && words.has_word("mapping"));
+  const bool refused = kind == EventKind::kGpuError || kind == EventKind::kGpuAllocFailure;
+  if (refused && map && !words.has("no_memory")) kind = EventKind::kDmaMapFailure;
+  const bool error = words.has_any({"rminitadapter", "fatal error", "fallen off the bus",
                                     "rmshutdownadapter failed", "gpu lost", "gsp rm", "gsp-rm"}) &&
                      (reports_failure(words) || words.has_any({"fatal", "lost", "off the bus"}));
   if (kind == EventKind::kGpuError && !error) return false;

@@ -11,7 +11,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 35> kGraphicsAnchors{"MMU error from client ",
+constexpr std::array<std::string_view, 45> kGraphicsAnchors{"MMU error from client ",
                                                             "age fault",
                                                             "AGE fault",
                                                             "GPU Fault",
@@ -45,7 +45,17 @@ constexpr std::array<std::string_view, 35> kGraphicsAnchors{"MMU error from clie
                                                             "Failed to boot MCU",
                                                             "fault irq",
                                                             "cmdbuf space",
-                                                            "pending signals"};
+                                                            "pending signals",
+                                                            "imeout",
+                                                            "PU fault",
+                                                            "fault type",
+                                                            "fault from EP",
+                                                            "ommu fault",
+                                                            "MMU_DTE_ADDR",
+                                                            "bit stuck",
+                                                            "wait idle failed",
+                                                            "is dead",
+                                                            "memory space for buffer"};
 
 bool is_graphics(const DriverLine& line) { return line.drm || is_graphics_driver(line); }
 
@@ -76,8 +86,8 @@ Piece v3d_fault(const DriverLine& line, Event& event) {
 
 // Sets "addr" to the hexadecimal number behind the first of these words.
 void set_address(std::string_view text, Event& event) {
-  for (const std::string_view label :
-       {"at VA ", "addr ", "iova=", " fault at ", " at ", "iova = ", "address "}) {
+  for (const std::string_view label : {"at VA ", "addr ", "iova=", " fault at ", " fault for ",
+                                       " at ", "iova = ", "address ", ": da "}) {
     Scan scan(text);
     if (!scan.past(label)) continue;
     scan.blanks();
@@ -160,19 +170,29 @@ Piece adreno_fault(std::string_view text, Event& event) {
 
 // "rk_iommu ff650800.iommu: Page fault at 0x0000000004382010 of type write"
 Piece rockchip_fault(const DriverLine& line, Event& event) {
-  if (!is_driver(line,
-                 {"rk_iommu", "rk-iommu", "sun50i-iommu", "mtk-iommu", "exynos-sysmmu", "ipmmu"})) {
+  const Words words(line.text);
+  const bool remote = words.begins("iommu fault: da ");
+  if (!remote &&
+      !is_driver(line, {"rk_iommu", "rk-iommu", "sun50i-iommu", "mtk-iommu", "exynos-sysmmu",
+                        "ipmmu", "virtio_iommu", "omap-iommu", "qcom-iommu"})) {
     return {};
   }
-  const Words words(line.text);
-  if (!words.has_any({"page fault", "fault type", "unhandled fault"})) return {};
+  if (!remote && !words.has_any({"page fault", "fault type", "unhandled fault", "fault from ep"})) {
+    // The unit itself does not answer.
+    if (!reports_timeout(words) && !words.has("not functioning")) return {};
+    event.reset(EventKind::kSmmuError);
+    event.set_text("dev", line.dev);
+    event.set_text("error", line.text);
+    return {.role = Role::kWhole};
+  }
   event.reset(EventKind::kSmmuContextFault);
   event.set_text("dev", line.dev);
   set_address(line.text, event);
   if (event.has("addr")) event.set_text("iova", event.text("addr"));
   event.set_text("fault", "translation");
-  if (words.has("write")) event.set_text("rw", "write");
-  if (words.has("read")) event.set_text("rw", "read");
+  // "of type write", "dir wr", "[R--]"
+  if (words.has_any({"write", "dir wr", "[-w"})) event.set_text("rw", "write");
+  if (words.has_any({"read", "dir rd", "[r-"})) event.set_text("rw", "read");
   return {.role = Role::kWhole};
 }
 
@@ -193,24 +213,34 @@ Piece fault(const DriverLine& line, const Words& words, Event& event) {
 
 // What a GPU does, and what it does it with.
 bool names_work(const Words& words) {
-  return words.has_any_word({"job", "jobs", "sched", "scheduler", "ring", "fence", "fences",
-                             "cmdbuf", "gpu", "queue", "engine", "reset"});
+  return words.has_any_word(
+      {"job",    "jobs",  "sched",  "scheduler", "ring",       "fence",   "fences",     "cmdbuf",
+       "gpu",    "queue", "engine", "reset",     "ringbuffer", "command", "cmd",        "csg",
+       "fw",     "mcu",   "gmu",    "hfi",       "g2h",        "guc",     "gsc",        "mes",
+       "rlc",    "tlb",   "mmu",    "l2t",       "tmu",        "tiler",   "shader",     "core",
+       "caches", "power", "idle",   "bus",       "completion", "gdsc",    "preemption", "message"});
 }
 
 // A display's own waits, for a vertical blank or a cable's far end: the GPU is well.
 bool is_of_display(const Words& words) {
   return words.has_any(
              {"[crtc", "[connector", "[plane", "[encoder", "flip_done", "link training"}) ||
-         words.has_any_word({"edid", "aux", "vblank", "hdcp", "panel"});
+         words.has_any_word({"edid", "aux", "vblank", "hdcp", "panel", "hdmi", "dsi", "ddi", "ksv",
+                             "lvds", "transcoder", "phy", "backlight", "frame", "pll", "video",
+                             "cdclk", "dpll"});
 }
 
 Piece hang(const DriverLine& line, const Words& words, Event& event) {
   const bool resets = words.has_any({"resetting gpu", "gpu reset", "recover hung gpu",
                                      "gpu failed to reset", "reset failed", "failed to reset"}) &&
                       !words.has_any({"succeeded", "gpu reset reason", "method"});
-  const bool hangs = words.has_any({"for hang", "gpu hang", "hung gpu", "lockup", "hangcheck",
-                                    "offending task", "js fault", "job fault"});
-  const bool waits = reports_timeout(words) && names_work(words) && !is_of_display(words);
+  const bool hangs =
+      words.has_any({"for hang", "gpu hang", "hung gpu", "lockup", "hangcheck", "offending task",
+                     "js fault", "job fault", "bit stuck", "wait idle failed", "ctb is dead"});
+  // These have no display to wait for.
+  const bool renders = is_driver(line, {"v3d", "panfrost", "panthor", "lima", "etnaviv"});
+  const bool waits =
+      reports_timeout(words) && (renders || names_work(words)) && !is_of_display(words);
   if (!resets && !hangs && !waits) return {};
   start(event, EventKind::kGpuHang, line);
   event.set_text("text", line.text);
@@ -220,7 +250,7 @@ Piece hang(const DriverLine& line, const Words& words, Event& event) {
 // "[TTM] Buffer eviction failed"; a table of buffers that a refusal is printed with:
 // "[drm]                      kernel:  10240kb BOs (3)".
 Piece buffers(const DriverLine& line, const Words& words, Event& event) {
-  if (words.has("buffer eviction failed")) {
+  if (words.has_any({"buffer eviction failed", "memory space for buffer"})) {
     start(event, EventKind::kGpuAllocFailure, line);
     event.set_text("text", line.text);
     return {.role = Role::kWhole};

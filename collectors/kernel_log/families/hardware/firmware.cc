@@ -29,11 +29,17 @@ Piece decode_firmware(std::string_view text, Event& event) {
   // "Firmware transaction 0x00030046 timeout", of a WARN().
   Scan scan(text);
   const bool transaction = scan.literal("Firmware transaction 0x") && contains(text, " timeout");
-  if (!transaction && !line.has_head) return {};
-  if (transaction) line.text = text;
+  // "bpmp_trywait() timed out (ch 2 mrq 7 data <0>)"
+  Scan call(text);
+  const std::string_view name = call.up_to("(");
+  const bool power = name.starts_with("bpmp_") && call.literal("() timed out (ch ");
+  if (!transaction && !power && !line.has_head) return {};
+  if (transaction || power) line.text = text;
+  if (power) line.function = name;
   const Words words(line.text);
-  const bool engine = words.has_any({"falcon", "scrubbing"});
-  if (!transaction && !engine && !is_firmware(line)) return {};
+  const bool engine =
+      words.has_any({"falcon", "scrubbing", "mbox timed", "boot timed", "boot failed"});
+  if (!transaction && !power && !engine && !is_firmware(line)) return {};
   const bool hangs =
       reports_timeout(words) ||
       words.has_any({"hanged or crashed", "crashed", "queue full", "returned status 0x8000000"});

@@ -2,6 +2,7 @@
 // Memory that errs, as the hardware and the firmware report it: EDAC, GHES, Tegra's RAS, SError.
 #include <array>
 
+#include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "collectors/kernel_log/families/hardware/memory_error_parts.h"
@@ -230,6 +231,10 @@ Piece dram_ecc(std::string_view text, Event& event) {
     if (!take_hex(scan, event, "status")) return {};
     return {.role = Role::kOpens};
   }
+  if (scan.literal("ECC Err unknown source")) {
+    if (scan.past("status = ")) take_hex(scan, event, "status");
+    return {.role = Role::kWhole};
+  }
   if (scan.literal("EMC_ECC_ERR_ADDR = ")) {
     if (!take_hex(scan, event, "addr")) return {};
     return {.role = Role::kFollows, .step = 1};
@@ -237,6 +242,30 @@ Piece dram_ecc(std::string_view text, Event& event) {
   if (!scan.literal("D.X.R.B.C.S.L:")) return {};
   set_if(event, "location", scan.up_to(" "));
   return {.role = Role::kFollowsOrOpens, .step = 2, .last = true};
+}
+
+// What a driver of EDAC prints itself: "xgene-edac 78800000.edac: IOB double-bit uncorrectable
+// memory at 0x1.00000000 error".
+Piece edac_driver(std::string_view text, Event& event) {
+  const DriverLine line = driver_line(text);
+  const bool edac = line.driver.ends_with("-edac") || line.driver.ends_with("_edac");
+  if (line.dev.empty() || !edac || !contains(text, "edac ")) return {};
+  const Words words(line.text);
+  const bool errs = words.has_any({"ecc error", "parity error", "memory error", "bit error",
+                                   "uncorrectable error", "correctable error"}) ||
+                    words.has_any({"single-bit", "double-bit", "multiple-bit"});
+  if (!errs || words.has_any({"fail", "unable", "could not", "clearing", "enable", "no ecc"})) {
+    return {};
+  }
+  event.reset(EventKind::kMemoryError);
+  event.set_text("source", line.dev);
+  if (words.has_any({"uncorrect", "double-bit", "multi-bit"})) {
+    event.set_text("severity", "UE");
+  } else if (words.has_any({"correctable", "single-bit"})) {
+    event.set_text("severity", "CE");
+  }
+  event.set_text("error", line.text);
+  return {.role = Role::kWhole, .by_words = true};
 }
 
 Piece serror(std::string_view text, Event& event) {
@@ -277,13 +306,13 @@ std::string times(std::int64_t count) {
 }  // namespace
 
 Piece decode_hardware_error(std::string_view text, Event& event) {
-  return first_piece({edac, dram_ecc, ghes, ras, serror, named_error}, text, event);
+  return first_piece({edac, dram_ecc, ghes, ras, serror, named_error, edac_driver}, text, event);
 }
 
 void describe_hardware_error(const Event& event, std::string& out) {
   const std::string_view severity = event.text("severity");
   const auto count = event.number("count");
-  if (event.has("mc") || event.has("device") || severity == "UE") {
+  if (event.has("mc") || event.has("device") || severity == "UE" || severity == "CE") {
     out += event.has("name") ? "a cache error was " : "a memory error was ";
     out += severity == "CE" ? "corrected" : severity == "UE" ? "not corrected" : "reported";
     if (count) out += ", " + times(*count);

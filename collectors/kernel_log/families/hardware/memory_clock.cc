@@ -8,10 +8,21 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 12> kMemoryClockAnchors{
-    "bwmgr",     "isomgr",   "-emc ",     "external-memory-controller",
-    "icc_write", "icc_read", "-ddrc",     "emc clock",
-    "emc_freq",  "EMC DVFS", "-devfreq ", "dmcfreq"};
+constexpr std::array<std::string_view, 15> kMemoryClockAnchors{"bwmgr",
+                                                               "isomgr",
+                                                               "-emc ",
+                                                               "external-memory-controller",
+                                                               "icc_write",
+                                                               "icc_read",
+                                                               "-ddrc",
+                                                               "emc clock",
+                                                               "emc_freq",
+                                                               "EMC DVFS",
+                                                               "-devfreq ",
+                                                               "dmcfreq",
+                                                               "memory timing",
+                                                               "iso bandwidth",
+                                                               "timing rate mismatch"};
 
 bool is_memory_clock(const DriverLine& line, const Words& words) {
   if (is_driver(line, {"bwmgr", "isomgr", "tegra-bwmgr"}) || contains(line.driver, "-emc") ||
@@ -23,7 +34,8 @@ bool is_memory_clock(const DriverLine& line, const Words& words) {
       contains(line.driver, "dmc-devfreq")) {
     return true;
   }
-  return words.has_any({"icc_write", "icc_read", "emc clock", "emc_freq"});
+  return words.has_any({"icc_write", "icc_read", "emc clock", "emc_freq", "memory timing",
+                        "iso bandwidth", "timing rate mismatch"});
 }
 
 Piece decode_memory_clock(std::string_view text, Event& event) {
@@ -33,8 +45,9 @@ Piece decode_memory_clock(std::string_view text, Event& event) {
   const Words words(line.text);
   if (!is_memory_clock(line, words)) return {};
   const bool fails = reports_failure(words) || reports_timeout(words) ||
-                     words.has_any({"couldn't", "deadlock", "error ", "no timing for", "invalid"});
-  if (!fails || words.has_any({"-517", "defer", "debugfs"})) return {};
+                     words.has_any({"couldn't", "deadlock", "error ", "no timing for", "invalid",
+                                    "no memory timing", "is not available", "mismatch"});
+  if (!fails || words.has_any({"-517", "defer", "debugfs", "ram code"})) return {};
   event.reset(EventKind::kMemoryClock);
   set_if(event, "dev", line.dev);
   if (line.dev.empty()) set_if(event, "driver", line.driver);

@@ -7,10 +7,23 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 12> kStorageAnchors{
-    "I/O error",         "ADMA error",         "waiting for hardware",  "for hardware interrupt",
-    "timeout, abort",    "timeout, reset",     "completion polled",     "controller is down",
-    "fs error (device ", "error -110 sending", "error -110 requesting", "error -84 transferring"};
+constexpr std::array<std::string_view, 17> kStorageAnchors{"I/O error",
+                                                           "ADMA error",
+                                                           "waiting for hardware",
+                                                           "for hardware interrupt",
+                                                           "timeout, abort",
+                                                           "timeout, reset",
+                                                           "completion polled",
+                                                           "controller is down",
+                                                           "fs error (device ",
+                                                           "error -110 sending",
+                                                           "error -110 requesting",
+                                                           "error -84 transferring",
+                                                           "imeout",
+                                                           "timed out",
+                                                           "not ready",
+                                                           "nvalidation failure on direct I/O",
+                                                           "Card stuck"};
 
 Piece event_of(std::string_view dev, std::string_view error, Event& event) {
   event.reset(EventKind::kStorageError);
@@ -73,6 +86,7 @@ Piece controller(std::string_view text, Event& event) {
       std::pair{std::string_view("waiting for hardware"), std::string_view("timeout")},
       std::pair{std::string_view("timeout, abort"), std::string_view("timeout")},
       std::pair{std::string_view("timeout, reset"), std::string_view("timeout")},
+      std::pair{std::string_view("Card stuck being busy"), std::string_view("timeout")},
       std::pair{std::string_view("completion polled"), std::string_view("completion polled")},
       std::pair{std::string_view("controller is down"), std::string_view("controller is down")},
       std::pair{std::string_view("error -110 sending"), std::string_view("timeout")},
@@ -80,15 +94,32 @@ Piece controller(std::string_view text, Event& event) {
       std::pair{std::string_view("error -84 transferring"), std::string_view("transfer error")}};
   for (const auto& [words, error] : kErrors) {
     if (!contains(line.text, words)) continue;
+    if (contains(line.text, "Fw activation")) return {};
     event_of(line.dev, error, event);
     return {.role = Role::kWhole};
   }
-  return {};
+  // In other words: "I/O tag 1 (0402) opcode 0x2 QID 7 timeout", "Unexpected data timeout, state
+  // 3".
+  const Words words(line.text);
+  const bool waits =
+      reports_timeout(words) && !words.has_any({"whilst initialising", "activation", "ticks",
+                                                "timeout:", "_timeout", "triggered", "draining"});
+  const bool absent = words.begins("device not ready");
+  if (!waits && !absent) return {};
+  Piece piece = event_of(line.dev, waits ? "timeout" : "not ready", event);
+  piece.by_words = true;
+  return piece;
+}
+
+// A page of the cache that could not be dropped after a write beside it.
+Piece stale_cache(std::string_view text, Event& event) {
+  if (!text.starts_with("Page cache invalidation failure on direct I/O")) return {};
+  return event_of({}, "stale page cache", event);
 }
 
 Piece decode_storage(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  const Piece piece = first_piece({block, file_system, controller}, text, event);
+  const Piece piece = first_piece({block, file_system, controller, stale_cache}, text, event);
   if (piece.role == Role::kNothing || !contains_any(text, kStorageAnchors)) return {};
   return piece;
 }

@@ -9,19 +9,18 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 11> kDmaMemoryAnchors{
-    " of size ",
-    "failed to allocate buffer with size ",
-    "Failed to allocate buffer with size ",
-    "coherent allocation ",
-    "DMA: failed to allocate ",
-    "Failed to get suitable pool for ",
-    "dma_alloc_coherent failed",
-    "dma_alloc_coherent() failed",
-    "swiotlb buffer is full",
-    "Out of SW-IOMMU space for ",
-    "allocate SWIOTLB buffer",
-};
+constexpr std::array<std::string_view, 12> kDmaMemoryAnchors{" of size ",
+                                                             "failed to allocate buffer with size ",
+                                                             "Failed to allocate buffer with size ",
+                                                             "coherent allocation ",
+                                                             "DMA: failed to allocate ",
+                                                             "Failed to get suitable pool for ",
+                                                             "dma_alloc_coherent failed",
+                                                             "dma_alloc_coherent() failed",
+                                                             "swiotlb buffer is full",
+                                                             "Out of SW-IOMMU space for ",
+                                                             "allocate SWIOTLB buffer",
+                                                             "DMA pool exhausted for "};
 
 // "[drm:vc4_bo_create [vc4]] *ERROR* ", "[drm] "
 bool is_drm_mark(std::string_view text) {
@@ -122,7 +121,7 @@ Piece core_dma(std::string_view text, Event& event) {
     if (!scan.past("pool for atomic ")) return {};
     return dma_event(event, {}, *kib * 1024);
   }
-  if (scan.literal("Failed to get suitable pool for ")) {
+  if (scan.literal("Failed to get suitable pool for ") || scan.literal("DMA pool exhausted for ")) {
     const std::string_view dev = scan.up_to(" ");
     if (dev.empty()) return {};
     return dma_event(event, dev, std::nullopt);

@@ -12,7 +12,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 40> kDriverMemoryAnchors{"ailed",
+constexpr std::array<std::string_view, 53> kDriverMemoryAnchors{"ailed",
                                                                 "ailure",
                                                                 "fail ",
                                                                 "FAILED",
@@ -51,13 +51,28 @@ constexpr std::array<std::string_view, 40> kDriverMemoryAnchors{"ailed",
                                                                 "leaving buffers",
                                                                 "timeout when allocating",
                                                                 "for a preserved mapping",
-                                                                "nvalid iova"};
+                                                                "nvalid iova",
+                                                                "lloc fail",
+                                                                "apping error",
+                                                                "rr mapping",
+                                                                "rr reserving",
+                                                                "rror reserving",
+                                                                " Leak",
+                                                                "till allocated",
+                                                                "naligned: iova",
+                                                                "is beyond device",
+                                                                "ap error",
+                                                                "returned zero length",
+                                                                "outstanding dma maps",
+                                                                "o memory to alloc"};
 
 // Things that are allocated and are no memory.
 bool is_no_memory(const Words& words) {
   // A fact about memory, and not memory: "failed to get mem bw".
   if (words.has_any({"mem bw", "mem info", "memory bw", "memory info", "memory size", "memory type",
-                     "memory range", "memory layout", "memory config"})) {
+                     "memory range", "memory layout", "memory config", "memory timing",
+                     "mirrored memory", "no memory region",
+                     "base 0x0000000000000000, size 0 mib"})) {
     return true;
   }
   return words.has_any_word(
@@ -82,12 +97,12 @@ bool names_graphics(const DriverLine& line) {
 bool reports_leak(const Words& words) {
   // The last two: an overlay of the device tree may not be removed, which nobody does.
   if (words.has_any({"leak detector", "leakage", "leak check", "no leak", "memory leak, expected",
-                     "memory leak will occur"})) {
+                     "memory leak will occur", "changeset", "kmemleak_object"})) {
     return false;
   }
   return words.has_any({"leak", "stale for device", "still mapped in", "pages are still in use",
                         "not clean during takedown", "pending dma allocations", "leaving buffer",
-                        "put for a preserved mapping"}) ||
+                        "put for a preserved mapping", "bos still allocated"}) ||
          (words.has("dma_pool_destroy") && words.has_word("busy"));
 }
 
@@ -131,11 +146,13 @@ bool reports_no_map(const Words& words) {
                                         "dma_map_single",
                                         "dma_map_sg",
                                         "dma_map_page"}) ||
-                    words.has_any({"_map_", "dma map"});
+                    words.has_any({"_map_", "dma map", "dma_attach"});
   const bool noun =
-      words.has_any({"dma",        "iova", "buffer", "mem", "sg",         "scatterlist", "plane",
-                     "attachment", "page", "skb",    "tx",  "rx",         "list",        "vmap",
-                     "iommu",      "surf", "frame",  "bo ", "descriptor", "nvkms"}) ||
+      words.has_any({"dma",        "iova",       "buffer", "mem",   "sg",    "scatterlist",
+                     "plane",      "attachment", "page",   "skb",   "tx",    "rx",
+                     "list",       "vmap",       "iommu",  "surf",  "frame", "bo ",
+                     "descriptor", "nvkms",      "region", "addr",  "dram",  "handle",
+                     "map data",   "table",      "pa ",    "cmdbuf"}) ||
       words.has_any({"get mapping"});
   return verb && noun;
 }
@@ -144,13 +161,14 @@ bool reports_no_map(const Words& words) {
 bool maps_first(const Words& words) {
   return words.has_any({"to map", "not map", "map fail", "mapping fail", "failed mapping", "to pin",
                         "not pin", "pin fail", "to vmap", "not vmap", "error mapping",
-                        "iova failed"});
+                        "iova failed", "mapping error", "map error", "dma_map_sg returned"});
 }
 
 bool reports_no_memory(const Words& words) {
   if (!reports_failure(words) && !words.has("timeout when allocating")) return false;
-  if (words.has("alloc") || words.has_any({"no memory", "out of mem", "not enough mem", "enomem",
-                                           "no enough mem", "memory full", "no mem ", "-enomem"})) {
+  if (words.has("alloc") ||
+      words.has_any({"no memory", "out of mem", "not enough mem", "enomem", "no enough mem",
+                     "memory full", "no mem ", "-enomem", "insufficient mem"})) {
     return true;
   }
   if (words.has_any({"read", "write", "parse", "find", "load", "init", "test", "hotplug", "online",
@@ -160,7 +178,8 @@ bool reports_no_memory(const Words& words) {
   // "failed to get task[2] mem", "could not get pages", "could not create command buffer",
   // "memory setup failed"
   const bool gets = words.has_any({" get ", " create ", "setup", "reserve", "obtain"});
-  return gets && words.has_any_word({"mem", "memory", "pages", "buffer", "cmdbuf", "pool"});
+  return gets &&
+         words.has_any_word({"mem", "memory", "pages", "buffer", "cmdbuf", "pool", "carveout"});
 }
 
 // The number right here behind a label, in decimal or with 0x; in brackets too.
@@ -221,7 +240,9 @@ std::optional<std::int64_t> number_before(std::string_view text, std::string_vie
 }
 
 void set_size(std::string_view text, Event& event) {
-  if (const auto size = number_before(text, " bytes")) {
+  for (const std::string_view unit : {" bytes", " byte "}) {
+    const auto size = number_before(text, unit);
+    if (!size) continue;
     event.set_number("size", *size);
     return;
   }
@@ -289,6 +310,8 @@ constexpr std::array kWithoutHead{
     Known{"Remapping memory failed, error: ", EventKind::kDmaMapFailure},
     Known{"Memory manager not clean during takedown", EventKind::kBufferLeak},
     Known{"Can't allocate a compression stream", EventKind::kDriverAllocFailure},
+    Known{"unaligned: iova ", EventKind::kDmaMapFailure},
+    Known{"outstanding dma maps from ", EventKind::kBufferLeak},
 };
 
 // "Letting 17 allocs leak!!", "12 pages are still in use!"
@@ -391,9 +414,30 @@ bool is_program_error(const DriverLine& line) {
          (text == "Cannot allocate memory" || text.ends_with(": Cannot allocate memory"));
 }
 
+// Nobody is named in front, as in many WARN() and in drivers without a pr_fmt: "Failed to allocate
+// memory for base". Then the sentence must begin with the failure and
+// go on with what was refused; less is an errno in words, which any program prints.
+bool begins_with_refusal(std::string_view text, const Words& words) {
+  // All longer than a task's name, with which a sentence of jetmem's may begin.
+  constexpr std::array<std::string_view, 7> kBegins{
+      "failed to allocate", "unable to allocate", "could not allocate", "couldn't allocate",
+      "fail to allocate",   "failed allocating",  "no memory to alloc"};
+  constexpr std::size_t kShortest = 22;
+  if (text.size() < kShortest || contains(text, ": ") ||
+      words.has_any({"cannot allocate memory", "algorithm", "resource"})) {
+    return false;
+  }
+  return std::any_of(kBegins.begin(), kBegins.end(),
+                     [&](std::string_view begin) { return words.begins(begin); });
+}
+
 Piece by_words(std::string_view text, Event& event) {
-  const DriverLine line = driver_line(text);
-  if (!line.has_head || line.text.empty() || quotes(line)) return {};
+  DriverLine line = driver_line(text);
+  if (!line.has_head) {
+    line.text = trim(text);
+    if (!begins_with_refusal(line.text, Words(line.text))) return {};
+  }
+  if (line.text.empty() || quotes(line)) return {};
   if (is_program_error(line)) return {};
   // The whole lines of CMA have a family of their own; the others are cut.
   if (line.dev.empty() && line.driver == "cma") return {};
@@ -402,6 +446,11 @@ Piece by_words(std::string_view text, Event& event) {
   if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, words, event);
   if (is_no_memory(words)) return {};
   const bool no_memory = reports_no_memory(words);
+  const bool pool =
+      words.has_any({"restricted-dma-pool", "restricted dma pool", "reserved memory is beyond"});
+  if (pool && (reports_failure(words) || words.has_any({"is beyond", "must be accessible"}))) {
+    return event_of(EventKind::kReservedMemoryFailure, line, words, event);
+  }
   const bool iova_manager =
       no_memory && Words(text.substr(0, text.size() - line.text.size())).has("iova");
   if (reports_no_iova(words) || iova_manager) {
@@ -433,6 +482,8 @@ void describe_driver_memory(const Event& event, std::string& out) {
     who = "the driver " + name_in_words(event.text("driver"));
   } else if (event.has("comm")) {
     who = process_in_words(event);
+  } else if (!event.has("function")) {
+    who = "a driver or program";
   }
   const auto size = event.number("size");
   const std::string amount =

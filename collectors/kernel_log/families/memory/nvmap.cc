@@ -9,7 +9,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNvmapAnchors{"nvmap",
+constexpr std::array<std::string_view, 15> kNvmapAnchors{"nvmap",
                                                          "failed to alloc mem of size (",
                                                          ": used:",
                                                          "alloc heap block",
@@ -20,13 +20,16 @@ constexpr std::array<std::string_view, 12> kNvmapAnchors{"nvmap",
                                                          "No mem to prep sgt",
                                                          "get_user_pages requested/got: ",
                                                          "yet to be pinned",
-                                                         "gosmem"};
+                                                         "gosmem",
+                                                         "No memory!!",
+                                                         "freed dma_buf",
+                                                         "failed to allocate memory"};
 
 // Not a shortage: a program uses a handle that is freed or not its own, or memory that the CPU may
 // not touch; its driver, or a driver of the kernel's, counts references wrongly.
 bool is_misuse(const Words& words) {
   return words.has_any({"freed handle", "negative references", "invalid handle", "be accessed",
-                        "not allowed", "unallocated handle", "yet to be pinned"});
+                        "not allowed", "unallocated handle", "yet to be pinned", "freed dma_buf"});
 }
 
 Piece refusal(EventKind kind, const DriverLine& line, Event& event) {
@@ -51,6 +54,18 @@ Piece by_name(const DriverLine& line, Event& event) {
   return refusal(EventKind::kNvmap, line, event);
 }
 
+// The carve-outs that nvmap has for devices of their own.
+bool is_heap(const DriverLine& line) {
+  const std::string_view name = line.dev.empty() ? line.driver : line.dev;
+  for (const std::string_view heap :
+       {"vpr", "generic", "vidmem", "iram", "fsi", "ivm", "gosmem", "compression"}) {
+    if (name.substr(0, heap.size()) != heap) continue;
+    const std::string_view rest = name.substr(heap.size());
+    if (rest.empty() || rest.front() == '-' || is_digit(rest.front())) return true;
+  }
+  return false;
+}
+
 // Of a carve-out: "DRIVER HEAP: failed to alloc mem of size (4096)", " vpr: used:8388608,
 // curr_size:8388608 max:8388608", " vpr: Failed to reserve len(1048576)".
 Piece heap(const DriverLine& line, Event& event) {
@@ -63,7 +78,8 @@ Piece heap(const DriverLine& line, Event& event) {
                      line.text.substr(0, 19) == "Failed to reserve (" ||
                      line.text.substr(0, 22) == "Failed to reserve len(" ||
                      line.text.substr(0, 13) == "cache WB on (" ||
-                     line.text.substr(0, 24) == "Page count more than max";
+                     line.text.substr(0, 24) == "Page count more than max" ||
+                     (is_heap(line) && line.text == "failed to allocate memory");
   if (!alloc && !other) return {};
   event.reset(EventKind::kNvmap);
   event.set_text("dev", line.dev.empty() ? line.driver : line.dev);
@@ -84,7 +100,8 @@ Piece heap(const DriverLine& line, Event& event) {
 
 // Of a WARN(), without a name, and what prints around a refusal.
 Piece nameless(std::string_view text, Event& event) {
-  const bool known = text == "No mem to prep sgt." ||
+  const bool known = text == "No mem to prep sgt." || text == "No memory!!" ||
+                     text == "Attempting to get a freed dma_buf!" ||
                      text == "Unpinning handle that has yet to be pinned!" ||
                      text.substr(0, 30) == "get_user_pages requested/got: ";
   if (!known && !contains(text, ": declare coherent memory for gosmem chunk failed")) return {};
@@ -98,8 +115,13 @@ Piece decode_nvmap(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
   Piece piece = nameless(trim(text), event);
   if (piece.role == Role::kNothing) {
-    const DriverLine line = driver_line(text);
-    if (!line.has_head) return {};
+    DriverLine line = driver_line(text);
+    // "nvmap heap array resize failed"
+    if (!line.has_head && text.starts_with("nvmap heap array ")) {
+      line.driver = "nvmap";
+    } else if (!line.has_head) {
+      return {};
+    }
     piece = by_name(line, event);
     if (piece.role == Role::kNothing) piece = heap(line, event);
   }

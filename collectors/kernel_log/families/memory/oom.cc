@@ -10,7 +10,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 11> kOomAnchors{
+constexpr std::array<std::string_view, 13> kOomAnchors{
     " invoked oom-killer: ",
     "Kill process ",
     "Killed process ",
@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, 11> kOomAnchors{
     "panic_on_oom is enabled",
     " killed as a result of limit of ",
     "Memory limit reached of cgroup ",
+    "nvmap_alloc_handle+0x",
+    "nvmap_ioctl_alloc+0x",
 };
 
 // The process that the first of two lines names, where a child of it was killed.
@@ -50,6 +52,18 @@ Piece invoked(std::string_view text, Event& event) {
   }
   if (scan.past("oom_score_adj=")) take_number(scan, event, "oom_score_adj");
   return {.role = Role::kOpens};  // the state of memory follows
+}
+
+// " nvmap_alloc_handle+0x908/0xfa0 [nvmap]", before 4.10 behind " [<ffffff80083c9a28>]": in the
+// backtrace below, who wanted the memory is nvmap, for a buffer of GPU, cameras or video.
+Piece for_nvmap(std::string_view text, Event& event) {
+  Scan scan(text);
+  scan.blanks();
+  if (scan.literal("[<") && (!scan.hex() || !scan.literal(">] "))) return {};
+  if (!scan.literal("nvmap_alloc_handle+0x") && !scan.literal("nvmap_ioctl_alloc+0x")) return {};
+  event.reset(EventKind::kOomInvoked);
+  event.set_text("allocator", "nvmap");
+  return {.role = Role::kFollows, .step = 1, .repeats = true};
 }
 
 void set_rss(Event& event, std::string_view text, std::string_view unit) {
@@ -261,7 +275,8 @@ Piece no_victim(std::string_view text, Event& event) {
 
 Piece decode_oom(std::string_view text, Event& event) {
   text = without_vendor_prefix(text);
-  return first_piece({kill, kill_info, reaper, no_victim, limit_info, invoked}, text, event);
+  return first_piece({kill, kill_info, reaper, no_victim, limit_info, invoked, for_nvmap}, text,
+                     event);
 }
 
 void complete(Event& event, Soc /*soc*/) {
@@ -332,7 +347,9 @@ void describe_reaper(const Event& event, std::string& out) {
 void describe_oom(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kOomInvoked:
-      out += process_in_words(event) + " requested memory and none was available";
+      out += process_in_words(event) + " requested ";
+      out += event.text("allocator") == "nvmap" ? "GPU memory (nvmap)" : "memory";
+      out += " and none was available";
       if (const auto order = event.number("order")) out += " (" + order_in_words(*order) + ")";
       out += ": the kernel looked for a process to kill";
       break;

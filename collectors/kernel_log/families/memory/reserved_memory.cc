@@ -10,15 +10,16 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 9> kReservedMemoryAnchors{"cma: ",
-                                                                 "eserved mem",
-                                                                 "software IO TLB: ",
-                                                                 "hugetlb",
-                                                                 "HugeTLB: ",
-                                                                 "nvmap_heap_create",
-                                                                 "nvmap_co_device_init",
-                                                                 "nvmap_init: ",
-                                                                 "nvmap_populate_ivm_carveout"};
+constexpr std::array<std::string_view, 10> kReservedMemoryAnchors{"cma: ",
+                                                                  "eserved mem",
+                                                                  "software IO TLB: ",
+                                                                  "hugetlb",
+                                                                  "HugeTLB: ",
+                                                                  "nvmap_heap_create",
+                                                                  "nvmap_co_device_init",
+                                                                  "nvmap_init: ",
+                                                                  "nvmap_populate_ivm_carveout",
+                                                                  "hugepage pool"};
 
 // The name in quotation marks behind "node ".
 void set_node(std::string_view text, Event& event) {
@@ -62,7 +63,8 @@ Piece reserved(std::string_view text, std::string_view message, Event& event) {
 bool is_failure(const Words& words) {
   return reports_failure(words) ||
          words.has_any({"could not", "not enough slots", "exceeds limit", "incorrect alignment",
-                        "not yet supported", "overlaps", "unaligned", "too small"});
+                        "not yet supported", "overlaps", "unaligned", "too small",
+                        "unsupported node", "only able", "should be at least"});
 }
 
 // "cma: Failed to reserve 512 MiB", "OF: fdt: Reserved memory: failed to reserve memory for node
@@ -84,12 +86,17 @@ Piece at_boot(std::string_view text, Event& event) {
   const bool contiguous = known && text.find("alloc failed, req-size") != std::string_view::npos;
   if (!known || contiguous) return {};
   const Words words(scan.rest());
-  const bool reserves = words.has_any({"reserv", "memory for node", "region", "cma area", "slots"});
+  const bool reserves = words.has_any({"reserv", "memory for node", "region", "cma area", "slots",
+                                       "memory pool", "unsupported node"});
   if (!reserves || !is_failure(words)) return {};
+  // A node that the boot loader fills in, and did not: "fb0_carveout" of every Nano without a
+  // display. Nothing was to be reserved.
+  if (contains(scan.rest(), ": base 0x0000000000000000, size 0 MiB")) return {};
   return reserved(scan.rest(), text, event);
 }
 
-// "software IO TLB: Cannot allocate buffer". "No low mem" is normal where all devices reach all memory.
+// "software IO TLB: Cannot allocate buffer". "No low mem" is normal where all devices reach all
+// memory.
 Piece bounce_buffers(std::string_view text, Event& event) {
   Scan scan(text);
   if (!scan.literal("software IO TLB: ")) return {};
@@ -106,6 +113,15 @@ Piece bounce_buffers(std::string_view text, Event& event) {
 // "HugeTLB: allocating 512 of page size 2.00 MiB failed node0.  Only allocated 12 hugepages."
 Piece huge_pages(std::string_view text, Event& event) {
   Scan scan(text);
+  // The process touched a page that its mapping had no huge page left for.
+  Scan killed(text);
+  killed.literal("HugeTLB: ");
+  if (killed.literal("PID ")) {
+    event.reset(EventKind::kHugetlbFailure);
+    if (!take_natural(killed, event, "pid")) return {};
+    if (!killed.literal(" killed due to inadequate hugepage pool")) return {};
+    return {.role = Role::kWhole};
+  }
   if (!scan.literal("HugeTLB: allocating ")) return {};
   event.reset(EventKind::kHugetlbFailure);
   if (!take_natural(scan, event, "wanted") || !scan.literal(" of page size ")) return {};
@@ -132,8 +148,9 @@ Piece carveout(std::string_view text, Event& event) {
   }
   scan.literal(": ");
   const Words words(scan.rest());
-  const bool fails = words.has_any({"coherent declare fail", "declaration failed",
-                                    "unable to acquire memory-region", "failed to reserve"});
+  const bool fails =
+      words.has_any({"coherent declare fail", "mem declare fail", "declaration failed",
+                     "unable to acquire memory-region", "failed to reserve"});
   if (!fails) return {};
   event.reset(EventKind::kReservedMemoryFailure);
   event.set_text("function", function);
@@ -149,6 +166,10 @@ Piece decode_reserved_memory(std::string_view text, Event& event) {
 }
 
 void describe_reserved_memory(const Event& event, std::string& out) {
+  if (event.kind() == EventKind::kHugetlbFailure && event.has("pid")) {
+    out += process_in_words(event) + " was killed: no huge page was left for it";
+    return;
+  }
   if (event.kind() == EventKind::kHugetlbFailure) {
     out += "the kernel could not allocate as many huge pages as requested";
     add_number(out, event, "allocated", ", only ");

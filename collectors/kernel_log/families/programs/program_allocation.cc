@@ -85,6 +85,9 @@ constexpr std::array kWordings{
     Wording{"cudaErrorMemoryAllocation", "", "", kCuda, "ailed to allocate "},
     Wording{"CUDA error: out of memory", "", "", kCuda},
     Wording{"CUDA driver error: out of memory", "", "", kCuda},
+    // cuBLAS: a handle takes memory of its own.
+    Wording{"CUDA error: the resource allocation failed", "", "", kCuda},
+    Wording{"CUBLAS_STATUS_ALLOC_FAILED", "", "", kCuda},
     Wording{"CUDA failure 2: out of memory", "", "onnxruntime", kCuda},
     Wording{"out of memory (error 2)", "", "", kCuda},
     Wording{"cudaAlloc", "failed to allocate", "", kCuda, "failed to allocate "},
@@ -109,6 +112,7 @@ constexpr std::array kWordings{
 
     // NPUs
     Wording{"failed to allocate handle, ret: ", "errno: ", "rknn", kProgram, "", Part::kFirst},
+    Wording{"failed to convert handle(", "errno: ", "rknn", kProgram, "", Part::kFirst},
     Wording{"failed to malloc npu memory", "", "rknn", kProgram, "size: ", Part::kSecond},
     Wording{"RKNN_ERR_MALLOC_FAIL", "", "rknn"},
     Wording{"HAILO_OUT_OF_", "MEMORY", "hailo"},
@@ -157,7 +161,11 @@ bool names_allocation(std::string_view before) {
 // behind.
 std::string_view size_text(std::string_view text) {
   std::size_t n = 0;
-  while (n < text.size() && (is_digit(text[n]) || (n > 0 && text[n] == '.'))) ++n;
+  // A comma where the locale has one: "1900,00 MiB".
+  const auto is_point = [&](std::size_t at) {
+    return text[at] == '.' || (text[at] == ',' && at + 1 < text.size() && is_digit(text[at + 1]));
+  };
+  while (n < text.size() && (is_digit(text[n]) || (n > 0 && is_point(n)))) ++n;
   if (n == 0) return {};
   std::size_t unit = n;
   if (unit < text.size() && text[unit] == ' ') ++unit;
@@ -290,11 +298,12 @@ void set_details(const Wording& wording, std::string_view text, std::size_t at, 
   }
 }
 
-// Strings that a device gives itself, and source code: not what a program reports.
+// Strings that a device gives itself, source code, and the kernel's graphics drivers: not what a
+// program reports.
 bool quotes(std::string_view before) {
   constexpr std::array<std::string_view, 6> kQuotes{
       "Product: ", "Manufacturer: ", "SerialNumber: ", "input: ", "catch (", "#define "};
-  return contains_any(before, kQuotes);
+  return contains_any(before, kQuotes) || before.starts_with("[drm");
 }
 
 Piece decode_program_allocation(std::string_view text, Event& event) {

@@ -66,7 +66,8 @@ Piece command_error(Scan scan, Event& event) {
 Piece other_unit_error(std::string_view text, Event& event) {
   const Words words(text);
   const bool fails = reports_failure(words) || reports_timeout(words) ||
-                     words.has_any({"will not be reported", "missing, device faults"});
+                     words.has_any({"will not be reported", "missing, device faults",
+                                    "out of range", "does not fit", "translation fault"});
   const bool memory = words.has("alloc") && !words.has("smr");
   if (!fails || memory || words.has_any({"-517", "defer", "clock", "clk"})) return {};
   event.set_text("error", text);
@@ -79,6 +80,12 @@ Piece decode_unit_error(std::string_view device, Scan message, Event& event) {
   if (message.literal("TLB sync on cb")) return tlb_sync_of_bank(message, event);
   if (message.literal("unexpected global error reported (")) return global_error(message, event);
   if (message.literal("CMDQ error (cons ")) return command_error(message, event);
+  // Qualcomm's driver looks a faulting address up once more.
+  if (message.literal("SOFTWARE TABLE WALK FAILED")) {
+    event.reset(EventKind::kSmmuContextFault);
+    event.set_text(kDev, device);
+    return {.role = Role::kFollowsOrOpens, .step = 9, .join = kDev};
+  }
   for (const UnitError& error : kUnitErrors) {
     if (!message.literal(error.text)) continue;
     if (!at_word_end(message)) return {};
