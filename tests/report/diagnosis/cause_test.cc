@@ -440,6 +440,37 @@ TEST(Causes, AnOomKillWithNvmapInItsBacktrace) {
   EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("big"), HasSubstr("llama-server")));
 }
 
+TEST(Causes, ABusErrorExplainsWhatFollowsSoon) {
+  EventRecord refused = event_of("bus_error", R"({"addr":"0x381031c","error":"SLAVE_ERR"})");
+  EventRecord stall = event_of("soft_lockup", R"({"cpu":2,"seconds":23})");
+  const auto has = [&](Nanoseconds first, Nanoseconds second, std::string_view id) {
+    refused.at = first;
+    stall.at = second;
+    const auto causes = explain_all({refused, stall});
+    return std::any_of(causes.begin(), causes.end(), [&](const Cause& c) { return c.id == id; });
+  };
+  using std::chrono::minutes;
+  EXPECT_TRUE(has(minutes(1), minutes(10), "cpu-stuck-bus"));
+  EXPECT_TRUE(has(minutes(1), minutes(20), "cpu-stuck"));
+  EXPECT_TRUE(has(minutes(20), minutes(1), "cpu-stuck")) << "what came later is no reason";
+}
+
+TEST(Causes, ALineThatWasCutAddsNothingToAWholeOne) {
+  // Without fields nothing is known but the kind.
+  const EventRecord cut = event_of("bus_error", "");
+  const EventRecord whole = event_of("bus_error", R"({"addr":"0x381031c","error":"SLAVE_ERR"})");
+  ASSERT_EQ(only(cut).id, "bus-error");
+  const auto causes = explain_all({cut, whole});
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "bus-access-refused");
+  EXPECT_EQ(causes[0].events, 2U);
+}
+
+TEST(Causes, AnUnpluggedCardIsNoLostLink) {
+  EXPECT_EQ(only(event_of("gpu_xid", R"({"xid":54})")).id, "xid-power");
+  EXPECT_EQ(only(event_of("gpu_xid", R"({"xid":79})")).id, "xid-bus");
+}
+
 TEST(Causes, AnSErrorStallsCpus) {
   const std::string serror =
       "[  382.132025] CPU1: SError detected, daif=140, spsr=0x40000045, mpidr=80000001, "
