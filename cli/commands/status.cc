@@ -56,11 +56,8 @@ std::string host_of(const StatusOptions& options) {
 
 // For a device that looks at another one, the same of that.
 std::string next_command(const StatusOptions& options, std::string command) {
-  constexpr std::string_view kSudo = "sudo ";
   constexpr std::string_view kProgram = "jetmem ";
-  if (command.starts_with(kSudo + std::string(kProgram)) && !options.root.empty()) {
-    command.erase(0, kSudo.size());
-  }
+  if (!options.root.empty() && command.starts_with("sudo jetmem ")) command.erase(0, 5);
   const std::size_t at = command.find(kProgram);
   if (at == std::string::npos) return command;
   if (!options.root.empty()) {
