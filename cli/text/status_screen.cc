@@ -25,29 +25,46 @@ struct ScreenLimits {
 constexpr std::array<ScreenLimits, 5> kLimits{
     {{4, 2, 3, 2, 2}, {4, 2, 2, 1, 2}, {4, 1, 2, 1, 1}, {3, 0, 2, 1, 1}, {3, 0, 1, 1, 1}}};
 
-// One line of whole fields: what does not fit is dropped.
+// One line of whole fields, two on a narrow terminal: what does not fit is dropped.
 class FieldLine {
  public:
   FieldLine(const ScreenStyle& style, std::string_view label)
-      : label_(label), room_(static_cast<std::size_t>(style.width)) {
+      : label_(label), room_(static_cast<std::size_t>(style.width)), lines_(1) {
+    if (room_ < kNarrow) most_ = 2;
     room_ = room_ > kLabelWidth + 10 ? room_ - kLabelWidth : 10;
   }
 
   // False: it did not fit.
   bool add(const std::string& field, const char* with = ", ") {
     if (field.empty()) return true;
-    const std::string more = (text_.empty() ? "" : with) + field;
-    if (shown_width(text_) + shown_width(more) > room_) return false;
-    text_ += more;
+    std::string& line = lines_.back();
+    const std::string more = (line.empty() ? "" : with) + field;
+    if (shown_width(line) + shown_width(more) <= room_) {
+      line += more;
+      return true;
+    }
+    if (shown_width(field) > room_ || lines_.size() == most_ || line.empty()) return false;
+    // The mark between the two stays on the line before, if there is room for it.
+    const std::string mark = std::string(with).substr(0, std::string_view(with).find(' '));
+    if (shown_width(line) + mark.size() <= room_) line += mark;
+    lines_.push_back(field);
     return true;
   }
-  bool empty() const { return text_.empty(); }
-  std::string text() const { return text_.empty() ? "" : labelled_as_is(label_, text_); }
+  bool empty() const { return lines_.front().empty(); }
+  std::string text() const {
+    std::string out;
+    for (const std::string& line : lines_) {
+      if (!line.empty()) out += labelled_as_is(out.empty() ? label_ : "", line);
+    }
+    return out;
+  }
 
  private:
+  static constexpr std::size_t kNarrow = 60;
   std::string label_;
   std::size_t room_;
-  std::string text_;
+  std::size_t most_ = 1;
+  std::vector<std::string> lines_;
 };
 
 std::string unknown_line(const ScreenStyle& style, std::string_view label, const std::string& why) {
@@ -218,8 +235,9 @@ std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style) {
     return line.text();
   }
   line.add(bytes_text(*answer.gpu_bytes) + " in use");
+  // Not a smaller holder in place of one whose name is too long.
   for (const StatusAnswer::Process& process : answer.gpu_processes) {
-    line.add(process.process + " " + bytes_text(process.bytes));
+    if (!line.add(process.process + " " + bytes_text(process.bytes))) break;
   }
   if (answer.gpu_processes.empty()) line.add("holders not known");
   return line.text();

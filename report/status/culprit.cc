@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 6> kNaming{"client", "device",  "process"
 // What programs fill up together: the largest of them is the one to stop.
 constexpr std::array<std::string_view, 9> kMemoryMetrics{
     "jetmem_memory_", "jetmem_meminfo_",    "jetmem_pressure_stall_ratio",
-    "jetmem_trend_",  "jetmem_vmstat_pswp", "jetmem_zone_watermark_",
+    "jetmem_trend_",  "jetmem_vmstat_pswpin_total", "jetmem_zone_watermark_",
     "jetmem_swap_",   "jetmem_zram_",       "jetmem_buddy_"};
 // In a minute, of what is in the machine: slower growth explains no shortage of now.
 constexpr double kFastPerMinute = 0.01;
