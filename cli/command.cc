@@ -206,7 +206,8 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
     context_.root_name = context_.root;
     for (const CLI::Option* option : context_.only_alone) {
       if (option->count() == 0 || app_->get_subcommands().empty()) continue;
-      throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(), {option->get_name()});
+      throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(),
+                             {"--" + option->get_lnames().front()});
     }
     const int status = before ? before(context_) : kExitOk;
     if (status != kExitOk) throw CLI::RuntimeError(status);

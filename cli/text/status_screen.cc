@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/draw/number_text.h"
+#include "cli/draw/since.h"
 #include "cli/text/budget_text.h"
 #include "cli/text/status_text.h"
 #include "report/diagnosis/format.h"
@@ -392,7 +393,7 @@ std::string verdict_text(const StatusAnswer& answer, const ScreenStyle& style,
     text = "for " + duration_text(*answer.since_seconds);
     if (answer.from.wall) {
       const double since = *answer.from.wall - *answer.since_seconds;
-      text += ", since " + moment_text(since, std::nullopt);
+      text += ", since " + local_time_short(wall_clock(since), wall_clock(*answer.from.wall));
     }
     text += ": ";
   }
@@ -423,9 +424,13 @@ std::string fault_text(const StatusAnswer::Fault& fault) {
   // What is since boot is of these hours, too, where the two are one number.
   const bool one_number = fault.since_boot && fault.last_day == fault.since_boot;
   if (!one_number) {
-    text += fault.last_day
-                ? (fault.at_least ? "at least " : "") + doctor::count(*fault.last_day) + " in 24h"
-                : "in 24h not known";
+    if (!fault.last_day) {
+      text += "in 24h not known";
+    } else if (fault.at_least && *fault.last_day <= 0) {
+      text += "none printed in 24h";
+    } else {
+      text += (fault.at_least ? "at least " : "") + doctor::count(*fault.last_day) + " in 24h";
+    }
     if (fault.since_boot) text += ", ";
   }
   if (fault.since_boot) {

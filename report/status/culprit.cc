@@ -139,7 +139,7 @@ Suspect suspect_of(const AlertsAnswer::Rule& rule, const AlertsAnswer::Alert& al
 
 std::string culprit_text(const Culprit& culprit) {
   std::string out =
-      culprit.role == "alert label" ? culprit.name : culprit.role + " " + culprit.name;
+      culprit.role == "alert label" ? culprit.name : culprit.role + ": " + culprit.name;
   if (culprit.bytes) out += ", " + doctor::bytes(*culprit.bytes);
   if (culprit.growth && culprit.role == "growing") out += ", +" + doctor::rate(*culprit.growth);
   return out;

@@ -27,7 +27,7 @@ struct Suspect {
 // Neither is given where the alert is not about anybody.
 Suspect suspect_of(const AlertsAnswer::Rule& rule, const AlertsAnswer::Alert& alert,
                    const DeviceNow& now);
-// "largest holder python3 (vision.service), 4.9 GiB".
+// "largest holder: python3 (vision.service), 4.9 GiB".
 std::string culprit_text(const Culprit& culprit);
 
 }  // namespace jetmem
