@@ -251,6 +251,13 @@ void add_last_event(Answer& answer, const DeviceNow& now) {
   }
 }
 
+// Rules are evaluated every 15 s, and a status is of now.
+double since_evaluation(const DeviceNow& now) {
+  const double evaluated = now.alerts->evaluated_since_boot;
+  if (now.alerts->local_snapshot || evaluated <= 0) return 0;
+  return std::max(now.since_boot - evaluated, 0.0);
+}
+
 void add_alerts(Answer& answer, const DeviceNow& now) {
   if (!now.alerts) {
     answer.absent.emplace_back("alerts", now.no_alerts.empty() ? "not evaluated" : now.no_alerts);
@@ -282,7 +289,7 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
       shown.summary = printable(alert.summary, 300);
       shown.cause = printable(alert.cause, 500);
       shown.remedy = printable(alert.remedy, 500);
-      shown.active_seconds = alert.active_seconds;
+      shown.active_seconds = alert.active_seconds + since_evaluation(now);
     }
     answer.alerts.push_back(std::move(shown));
   }

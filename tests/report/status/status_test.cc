@@ -100,6 +100,9 @@ TEST(StatusVerdict, FiringCriticalThenFiringWarningThenTheRest) {
 TEST(StatusVerdict, KnowsSinceWhenUnlessItLookedOnce) {
   DeviceNow now = alarmed({}, {"JetmemMemoryLow"});
   EXPECT_EQ(status_answer(now).since_seconds, 90);
+  // As of the last evaluation, a while ago.
+  now.alerts->evaluated_since_boot = now.since_boot - 10;
+  EXPECT_EQ(status_answer(now).since_seconds, 100);
   now.alerts->local_snapshot = true;
   EXPECT_FALSE(status_answer(now).since_seconds);
   EXPECT_FALSE(status_answer(device()).since_seconds);
@@ -116,7 +119,7 @@ TEST(StatusCulprit, IsTheLargestHolderOfMemory) {
   EXPECT_EQ(answer.culprit->name, "python3 (vision.service)");
   EXPECT_EQ(answer.culprit->role, "largest holder");
   EXPECT_EQ(answer.culprit->bytes, 4 * kGiB);
-  EXPECT_THAT(answer.reason, HasSubstr("python3 (vision.service), 4.0 GiB"));
+  EXPECT_THAT(answer.reason, HasSubstr("largest holder: python3 (vision.service), 4 GiB"));
   const auto json = nlohmann::json::parse(status_json(answer));
   EXPECT_EQ(json["culprit"]["name"], "python3 (vision.service)");
   EXPECT_EQ(json["since_seconds"], 90);
