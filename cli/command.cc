@@ -51,6 +51,34 @@ void add_access_options(const Command& program, ClientAccess& access) {
                  "File with the password of --user");
 }
 
+// What the first argument that nobody expected was probably meant to be: "status" for "statsu".
+// Empty: no idea, or none was unexpected.
+std::string probably_meant(const CLI::App& program) {
+  const std::vector<std::string> unexpected = program.remaining(true);
+  if (unexpected.empty()) return {};
+  const bool is_option = unexpected.front().starts_with("-");
+  std::vector<std::string> names;
+  const CLI::App* app = &program;
+  while (true) {
+    const auto options =
+        app->get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+    for (const CLI::Option* option : options) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::vector<CLI::App*> given = app->get_subcommands();
+    if (given.empty()) break;
+    app = given.front();
+  }
+  if (!is_option) {
+    names.clear();
+    for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(command->get_name());
+    }
+  }
+  const std::string_view typed = std::string_view(unexpected.front()).substr(0, 100);
+  return std::string(nearest_name(typed.substr(0, typed.find('=')), names));
+}
+
 }  // namespace
 
 CommandOption& CommandOption::required() {
@@ -88,6 +116,11 @@ CommandOption& CommandOption::hidden() {
   return *this;
 }
 
+CommandOption& CommandOption::only_alone() {
+  context_->only_alone.push_back(option_);
+  return *this;
+}
+
 CommandOption& CommandOption::excludes(const std::vector<CommandOption>& others) {
   for (const CommandOption& other : others) option_->excludes(other.option_);
   return *this;
@@ -110,13 +143,14 @@ void Command::alias(const char* name) const { app_->alias(name); }
 void Command::require_command() const { app_->require_subcommand(1); }
 
 CommandOption Command::flag(const char* name, bool& target, const char* help) const {
-  return CommandOption(app_->add_flag(name, target, help_column(help)));
+  return CommandOption(app_->add_flag(name, target, help_column(help)), context_);
 }
 
 template <class Value>
 CommandOption Command::option(const char* name, Value& target, const char* type,
                               const char* help) const {
-  return CommandOption(app_->add_option(name, target, help_column(help))->type_name(type));
+  return CommandOption(app_->add_option(name, target, help_column(help))->type_name(type),
+                       context_);
 }
 template CommandOption Command::option(const char*, std::string&, const char*, const char*) const;
 template CommandOption Command::option(const char*, std::optional<std::string>&, const char*,
@@ -159,6 +193,9 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
           ->type_name("DIR|FILE");
   add_access_options(program, context_.access);
   add_all_commands(program);
+  program.footer(
+      "Without a command: jetmem status, with its options. `jetmem --all` shows all that is "
+      "known.");
 }
 
 CommandProgram::~CommandProgram() = default;
@@ -167,6 +204,11 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
                         const std::function<int(CommandContext&)>& before) {
   app_->parse_complete_callback([&] {
     context_.root_name = context_.root;
+    for (const CLI::Option* option : context_.only_alone) {
+      if (option->count() == 0 || app_->get_subcommands().empty()) continue;
+      throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(),
+                             {"--" + option->get_lnames().front()});
+    }
     const int status = before ? before(context_) : kExitOk;
     if (status != kExitOk) throw CLI::RuntimeError(status);
   });
@@ -177,6 +219,9 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with status 0.
     if (app_->exit(error) == 0) return kExitOk;
+    if (const std::string meant = probably_meant(*app_); !meant.empty()) {
+      std::fprintf(stderr, "jetmem: did you mean %s?\n", meant.c_str());
+    }
     // With these commands 2 means that the device is in a critical state.
     for (const CLI::App* command : app_->get_subcommands()) {
       const std::string& name = command->get_name();

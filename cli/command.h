@@ -33,11 +33,13 @@ struct Target {
 struct CommandContext : Target {
   int status = 0;
   CLI::Option* root_option = nullptr;
+  std::vector<CLI::Option*> only_alone;
 };
 
 class CommandOption {
  public:
-  explicit CommandOption(CLI::Option* option) : option_(option) {}
+  explicit CommandOption(CLI::Option* option, CommandContext* context = nullptr)
+      : option_(option), context_(context) {}
 
   CommandOption& required();
   CommandOption& one_of(const std::vector<std::string>& values);
@@ -49,6 +51,8 @@ class CommandOption {
   // The target's value now is shown as the default.
   CommandOption& show_default();
   CommandOption& hidden();
+  // Of `jetmem` itself: refused where a command is given, which has its own.
+  CommandOption& only_alone();
   CommandOption& excludes(const std::vector<CommandOption>& others);
   // `problem` gives a message for a value that is refused, and else nothing.
   CommandOption& check(std::function<std::string(const std::string&)> problem);
@@ -56,6 +60,7 @@ class CommandOption {
 
  private:
   CLI::Option* option_;
+  CommandContext* context_;
 };
 
 class Command {

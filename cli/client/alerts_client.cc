@@ -272,7 +272,7 @@ AlertsAnswer evaluate_now(const LocalSnapshot& shot, ParsedRules rules,
                                       [&](const auto& each) { return each.name == rule.name; });
     print_needs_history(rule, engine.evaluated(r), sources, *of_rule);
   }
-  sort_by_state(answer);
+  sort_rules(answer);
   return answer;
 }
 

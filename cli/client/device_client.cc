@@ -97,16 +97,21 @@ Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settin
 
 }  // namespace
 
-void add_device_options(const Command& command, DeviceClientOptions& options) {
-  command
-      .option("--daemon", options.daemon, "ADDRESS",
-              "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, "
-              "https://HOST:PORT)")
-      .check([root = command.root()](const std::string&) {
-        return std::string(root.given() ? "--root and --daemon exclude each other" : "");
-      });
-  command.option("--config", options.config, "FILE",
-                 "Settings file, for http.listen and the rules (default: those of jetmemd)");
+std::vector<CommandOption> add_device_options(const Command& command,
+                                              DeviceClientOptions& options) {
+  std::vector<CommandOption> added;
+  added.push_back(command
+                      .option("--daemon", options.daemon, "ADDRESS",
+                              "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, "
+                              "https://HOST:PORT)")
+                      .check([root = command.root()](const std::string&) {
+                        return std::string(root.given() ? "--root and --daemon exclude each other"
+                                                        : "");
+                      }));
+  added.push_back(
+      command.option("--config", options.config, "FILE",
+                     "Settings file, for http.listen and the rules (default: those of jetmemd)"));
+  return added;
 }
 
 Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,

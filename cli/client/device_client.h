@@ -22,8 +22,8 @@ struct DeviceClientOptions : Target {
   std::vector<std::string> config;  // settings files
 };
 
-// --daemon and --config.
-void add_device_options(const Command& command, DeviceClientOptions& options);
+// --daemon and --config, which are returned.
+std::vector<CommandOption> add_device_options(const Command& command, DeviceClientOptions& options);
 
 // The first paragraph of their help.
 inline constexpr const char* kAsksDaemon =

@@ -44,10 +44,14 @@ class EventPrinter {
 
   void event(const Event& event) {
     const std::vector<std::string>& kinds = needed_.kinds;
-    if (!kinds.empty() &&
-        std::find(kinds.begin(), kinds.end(), info_of(event.kind()).name) == kinds.end()) {
-      return;
-    }
+    const auto is_wanted = [&](kernel_log::EventKind kind) {
+      return kinds.empty() ||
+             std::find(kinds.begin(), kinds.end(), info_of(kind).name) != kinds.end();
+    };
+    // As is_of_kinds() has it.
+    const bool reports_suppressed = event.kind() == kernel_log::EventKind::kRatelimitSuppressed &&
+                                    is_wanted(kernel_log::suppressed_kind(event.text("function")));
+    if (!is_wanted(event.kind()) && !reports_suppressed) return;
     std::optional<Nanoseconds> wall;
     if (boot_ && event.stamp) wall = *boot_ + *event.stamp;
     if (event.stamp) {

@@ -79,7 +79,7 @@ struct AlertsAnswer {
   std::optional<double> evaluated_wall;  // seconds since 1970, where the clock is plausible
   double interval_seconds = 0;
   std::uint64_t steps = 0;
-  std::vector<Rule> rules;  // those that fire first, then pending, unknown, inactive
+  std::vector<Rule> rules;  // those that fire first, then pending, ...: alert_order.h
   std::vector<RuleConfigError> config_errors;
   std::uint64_t config_errors_omitted = 0;
   std::uint64_t alerts_omitted = 0;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "report/alerts/alert_order.h"
 #include "rules/export/condition_text.h"
 #include "rules/export/promql.h"
 
@@ -182,17 +183,16 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
     to.state = is_unknown ? "unknown" : alert_state_name(found.state);
     if (to.state == "inactive") put_no_series(rule, to);
   }
-  sort_by_state(out);
+  sort_rules(out);
   return out;
 }
 
-void sort_by_state(AlertsAnswer& answer) {
-  constexpr std::array<std::string_view, 3> kOrder{"firing", "pending", "unknown"};
-  const auto rank = [&](const AlertsAnswer::Rule& rule) {
-    return std::find(kOrder.begin(), kOrder.end(), rule.state);
+void sort_rules(AlertsAnswer& answer) {
+  const auto rank = [](const AlertsAnswer::Rule& rule) {
+    return AlertRank{rule.state, rule.severity, rule.name};
   };
   std::stable_sort(answer.rules.begin(), answer.rules.end(),
-                   [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+                   [&](const auto& a, const auto& b) { return comes_before(rank(a), rank(b)); });
 }
 
 }  // namespace jetmem

@@ -64,7 +64,7 @@ void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTex
 // The rules must have been evaluated.
 AlertsAnswer alerts_answer(const AlertsNow& now);
 
-// Firing rules first, then pending, unknown, inactive; otherwise in their order.
-void sort_by_state(AlertsAnswer& answer);
+// As alert_order.h has it.
+void sort_rules(AlertsAnswer& answer);
 
 }  // namespace jetmem

@@ -528,6 +528,7 @@ class AlertsBundle(Bundles):
         self.assertIn("jetmem/alerts.json of the capture", done.stdout)
         done = run("--root", bundle, "status", env=self.env)
         self.assertIn("SiteAlwaysCritical", done.stdout)
+        done = run("--root", bundle, "status", "--all", env=self.env)
         self.assertRegex(done.stdout, r"by jetmemd at")
         doctor = json.loads(run("--root", bundle, "doctor", "--json", env=self.env).stdout)
         self.assertIn("SiteAlwaysCritical", json.dumps(doctor))
