@@ -143,7 +143,9 @@ std::vector<Scenario> memory_stories() {
     0s      memory_available_ratio = 4.9%; memory_exhaustion_seconds = 2m   -> inactive
     15s     memory_exhaustion_seconds = 110  -> firing
     30s     memory_exhaustion_seconds = 20   -> firing
-    45s     memory_exhaustion_seconds = gone -> inactive)",
+    45s     memory_exhaustion_seconds = gone -> firing
+    1m15s                                    -> firing
+    1m45s                                    -> inactive)",
        .labels = "",
        // A model that loads into memory that is free; memory that is low and stays.
        .quiet = R"(
