@@ -128,8 +128,8 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
   const double total = now.samples.meminfo("MemTotal").value_or(0);
   const double least = std::max(total * 0.04, 32.0 * (1 << 20));
   const double earliest = std::max(after, boot_began(now, found, out.until));
-  const bool is_little =
-      until < found.now || now.samples.meminfo("MemAvailable").value_or(total) < kLittleMemory * total;
+  const bool is_little = until < found.now || now.samples.meminfo("MemAvailable").value_or(total) <
+                                                  kLittleMemory * total;
   std::optional<Move> fall;
   for (const double window : kMemoryWindows) {
     const double from = out.until - window;
@@ -143,7 +143,8 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
   out.available = *fall;
   // A little before it began, and after it ended: processes are read once a minute.
   const double from = std::max(fall->from - 60, earliest);
-  const double to = std::min(fall->to + 60, out.until);
+  // What a kill gave back is no part of it.
+  const double to = std::min(fall->to + 60, out.until - 1);
   out.top_growth = top_growth(past, GrowthKind::kMemory, from, to, -fall->change() * 0.05, 3);
   for (GrowthEntry& each : out.top_growth) {
     // Processes are read once a minute.

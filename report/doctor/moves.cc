@@ -7,14 +7,15 @@ namespace jetmem::doctor {
 namespace {
 
 // Around a move: enough to see what was before it, and that it is over.
+constexpr double kAround = 0.1;
 constexpr double kLeastAround = 600;
-constexpr double kMostAround = 6 * 3600;
+constexpr double kMostAround = 3600;
 constexpr double kTail = 300;
 // A move that ended this many steps before the last value is over; so is one that took this part
 // of its time to go no further.
 constexpr double kSteps = 2.5;
 constexpr double kPart = 0.05;
-constexpr double kLongest = 120;
+constexpr double kLongest = 45;
 constexpr double kRawStep = 10;
 constexpr std::size_t kMostFine = 4000;
 
@@ -31,7 +32,7 @@ Values between(const Values& values, double from, double to) {
 }
 
 double around(const Move& move) {
-  return std::clamp(move.to - move.from, kLeastAround, kMostAround) + 2 * move.step;
+  return std::clamp(kAround * (move.to - move.from), kLeastAround, kMostAround) + 2 * move.step;
 }
 
 }  // namespace
@@ -84,6 +85,19 @@ std::optional<Move> move_of(const Values& values, bool rises, double least) {
   const double pause = std::max(kSteps * std::max(out.step, kRawStep),
                                 std::min(kLongest, kPart * (out.to - out.from)));
   out.is_ongoing = end - out.to <= pause;
+  // The end is where a straight line leads: what wavers may have gone on since, about as fast.
+  const double since = end - out.to;
+  if (!out.is_ongoing && end - values[furthest].time <= pause) {
+    const auto at_end = static_cast<std::size_t>(
+        std::find_if(values.begin(), values.end(),
+                     [&](const Value& each) { return each.time >= out.to; }) -
+        values.begin());
+    const double more = high(furthest) - high(at_end);
+    if (more >= 0.5 * change / std::max(out.to - out.from, 1.0) * since) {
+      out.is_ongoing = true;
+      out.to = end;
+    }
+  }
   return out;
 }
 
@@ -91,7 +105,7 @@ std::optional<Move> find_move(Past& past, const MoveQuery& query) {
   const Values rough = past.series(query.key, std::max(query.from, query.earliest), query.to);
   auto move = move_of(rough, query.rises, query.least);
   if (!move) return std::nullopt;
-  const double begin = std::max(query.earliest, move->from - 2 * around(*move));
+  const double begin = std::max(query.earliest, move->from - 1.2 * around(*move) - 60);
   const double end = std::min(query.to, move->to + 2 * kTail + 2 * move->step);
   const Values fine = past.series(query.key, begin, end, kMostFine);
   // Until it finds itself: what was seen first depends on the window.

@@ -332,20 +332,19 @@ std::optional<double> today(const Findings& found) {
 }
 
 std::string growth_sentence(const GrowthEntry& growth_entry, std::optional<double> now) {
-  const bool is_ongoing = growth_entry.move && growth_entry.move->is_ongoing;
-  std::string out = growth_entry.who + (is_ongoing ? " has grown by " : " grew by ") +
-                    (growth_entry.at_least ? "at least " : "") + bytes(growth_entry.grown);
+  std::string out = growth_entry.who + " grew by " + (growth_entry.at_least ? "at least " : "") +
+                    bytes(growth_entry.grown);
   if (!growth_entry.move) return out;
   const Move& move = *growth_entry.move;
   out += " " + from_to(move, now);
+  std::string how;
   // A step has no speed.
   const double took = move.to - move.from;
   if (took > std::max(30.0, move.step)) {
-    const bool is_rough = move.step > 0.1 * took;
-    out += std::string(" (") + (is_rough ? "about " : "") + rate(growth_entry.grown / took) + ")";
+    how = (move.step > 0.1 * took ? "about " : "") + rate(growth_entry.grown / took);
   }
-  if (is_ongoing) out += " and is still growing";
-  return out;
+  if (move.is_ongoing) how += how.empty() ? "still growing" : ", still growing";
+  return how.empty() ? out : out + " (" + how + ")";
 }
 
 std::string memory_sentence(const MemoryFall& fall, std::optional<double> now) {
