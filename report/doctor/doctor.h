@@ -46,10 +46,7 @@ struct DoctorAnswer {
     std::string name;   // "oom"
     std::string title;  // "Out of memory"
     Verdict verdict = Verdict::kUnknown;
-    // The part of it that is so now; the rest is what happened. Not in JSON.
-    Verdict now = Verdict::kOk;
     std::string summary;
-    std::vector<Alert> alerts;  // firing and pending ones, the first to look at first
     std::vector<Evidence> evidence;
     std::uint64_t evidence_omitted = 0;
     // Empty where there is nothing to do.
@@ -57,6 +54,9 @@ struct DoctorAnswer {
     std::string remedy;
     std::string confirm;  // a shell command
     std::string runbook;  // "oom-kill": docs/runbooks/oom-kill.md
+    std::vector<Alert> alerts;  // firing and pending ones, the first to look at first
+    // The part of it that is so now; the rest is what happened. Not in JSON.
+    Verdict now = Verdict::kOk;
   };
 
   AnswerFrom from;

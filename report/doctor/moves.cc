@@ -11,12 +11,10 @@ constexpr double kAround = 0.1;
 constexpr double kLeastAround = 600;
 constexpr double kMostAround = 3600;
 constexpr double kTail = 300;
-// A move that ended this many steps before the last value is over; so is one that took this part
-// of its time to go no further.
+// A move that ended this many steps before the last value is over.
 constexpr double kSteps = 2.5;
-constexpr double kPart = 0.05;
-constexpr double kLongest = 45;
 constexpr double kRawStep = 10;
+constexpr double kSilent = 120;
 constexpr std::size_t kMostFine = 4000;
 
 bool is_same(const Move& a, const Move& b) {
@@ -29,6 +27,17 @@ Values between(const Values& values, double from, double to) {
     if (each.time >= from && each.time <= to) out.push_back(each);
   }
   return out;
+}
+
+double mean_of(const Values& values, double from, double until) {
+  double sum = 0;
+  double count = 0;
+  for (const Value& each : values) {
+    if (each.time < from || each.time >= until) continue;
+    sum += each.value;
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
 }
 
 double around(const Move& move) {
@@ -82,18 +91,15 @@ std::optional<Move> move_of(const Values& values, bool rises, double least) {
   out.before = rises ? bottom : -bottom;
   out.after = rises ? high(furthest) : -high(furthest);
   out.step = values[tenth].step;
-  const double pause = std::max(kSteps * std::max(out.step, kRawStep),
-                                std::min(kLongest, kPart * (out.to - out.from)));
+  const double pause = kSteps * std::max(out.step, kRawStep);
   out.is_ongoing = end - out.to <= pause;
   // The end is where a straight line leads: what wavers may have gone on since, about as fast.
   const double since = end - out.to;
-  if (!out.is_ongoing && end - values[furthest].time <= pause) {
-    const auto at_end = static_cast<std::size_t>(
-        std::find_if(values.begin(), values.end(),
-                     [&](const Value& each) { return each.time >= out.to; }) -
-        values.begin());
-    const double more = high(furthest) - high(at_end);
-    if (more >= 0.5 * change / std::max(out.to - out.from, 1.0) * since) {
+  if (!out.is_ongoing && end - values[furthest].time <= 2 * pause) {
+    const double half =
+        mean_of(values, end - since / 2, end + 1) - mean_of(values, out.to, end - since / 2);
+    const double expected = (out.after - out.before) / std::max(out.to - out.from, 1.0) * since / 2;
+    if (half / expected >= 0.5) {
       out.is_ongoing = true;
       out.to = end;
     }
@@ -113,7 +119,9 @@ std::optional<Move> find_move(Past& past, const MoveQuery& query) {
     const double until = std::min(query.to, move->to + kTail + 2 * move->step);
     auto again = move_of(between(fine, move->from - around(*move), until), query.rises, 0);
     if (!again || again->change() == 0) break;
-    again->is_ongoing = again->is_ongoing && until >= query.to;
+    // Values that no longer come do not say that it goes on.
+    again->is_ongoing = again->is_ongoing && until >= query.to &&
+                        query.to - fine.back().time <= kSilent + again->step;
     const bool same = is_same(*again, *move);
     move = again;
     if (same) break;
