@@ -27,8 +27,9 @@ std::string zones_text(const ThermalAnswer& answer, const ScreenStyle& style) {
               {"LIMITS", Table::Align::kLeft, Table::Narrow::kCut}};
   for (const ThermalAnswer::Zone& zone : answer.zones) {
     std::string limits;
-    for (const auto& [kind, celsius] : zone.trips) {
-      limits += (limits.empty() ? "" : ", ") + kind + " " + celsius_text(celsius);
+    for (const ThermalAnswer::Trip& trip : zone.trips) {
+      limits += (limits.empty() ? "" : ", ") + trip.kind + " " + celsius_text(trip.celsius);
+      if (trip.bound == false) limits += trip.kind == "passive" ? " (slows nothing)" : " (no fan)";
     }
     if (zone.enabled && !*zone.enabled) limits = "not monitored by the kernel; " + limits;
     const auto slow = zone.margin("passive");

@@ -9,23 +9,27 @@
 #include "base/text/text.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
+#include "collectors/sysfs/throttle.h"
 
 namespace jetmem {
 namespace {
 
 constexpr std::string_view kClass = "/sys/class/thermal";
-constexpr std::array<std::string_view, 8> kThermalPaths{
+constexpr std::array<std::string_view, 10> kThermalPaths{
     "/sys/class/thermal/thermal_zone*/type",
     "/sys/class/thermal/thermal_zone*/temp",
     "/sys/class/thermal/thermal_zone*/mode",
     "/sys/class/thermal/thermal_zone*/trip_point_*_temp",
     "/sys/class/thermal/thermal_zone*/trip_point_*_type",
+    "/sys/class/thermal/thermal_zone*/cdev*/type",
+    "/sys/class/thermal/thermal_zone*/cdev*_trip_point",
     "/sys/class/thermal/cooling_device*/type",
     "/sys/class/thermal/cooling_device*/cur_state",
     "/sys/class/thermal/cooling_device*/max_state",
 };
 constexpr std::size_t kMaxZones = 64;
 constexpr std::size_t kMaxTrips = 16;
+constexpr std::size_t kMaxBindings = 64;
 constexpr std::size_t kMaxCooling = 256;
 
 constexpr std::array kThermalMetrics{
@@ -38,11 +42,18 @@ constexpr std::array kThermalMetrics{
     gauge("jetmem_thermal_margin_celsius",
           "Degrees from the zone's temperature up to its next limit of this kind; once all are "
           "exceeded, from the highest, as zero or less. At its limit active starts a fan, "
-          "passive slows the chip down, hot warns, critical shuts the machine off.",
+          "passive slows the chip down, hot warns, critical shuts the machine off. Passive and "
+          "active limits count only where jetmem_thermal_trip_bound is 1.",
           {"zone", "index", "kind"}, kMaxZones * 4, Worst::kMin),
     gauge("jetmem_thermal_trip_celsius",
           "A limit set for the zone: active starts a fan, passive slows the chip down, hot "
           "warns, critical shuts the machine off.",
+          {"zone", "index", "trip", "kind"}, kMaxZones* kMaxTrips),
+    gauge("jetmem_thermal_trip_bound",
+          "1 when something is bound to this limit that does what its kind says: for passive a "
+          "cooling device that slows the chip, for active any. 0: reaching it changes neither "
+          "clocks nor fan, as at 70 C on an Orin, where only hot-surface-alert is bound. Absent "
+          "while the kernel's cdev*_trip_point cannot be read; hot and critical need none.",
           {"zone", "index", "trip", "kind"}, kMaxZones* kMaxTrips),
     gauge("jetmem_cooling_device_state",
           "How hard the cooling device works; 0 is off. Above 0 on a *-throttle-alert the chip "
@@ -51,7 +62,7 @@ constexpr std::array kThermalMetrics{
     gauge("jetmem_cooling_device_max_state", "The hardest that the cooling device can work.",
           {"type", "index"}, kMaxCooling),
 };
-enum ThermalMetric : std::size_t { kZone, kEnabled, kMargin, kTrip, kState, kMaxState };
+enum ThermalMetric : std::size_t { kZone, kEnabled, kMargin, kTrip, kBound, kState, kMaxState };
 
 constexpr std::array kKinds{Thermal::Kind::kActive, Thermal::Kind::kPassive, Thermal::Kind::kHot,
                             Thermal::Kind::kCritical};
@@ -65,12 +76,20 @@ struct RawTrip {
   Record type = kNoRecord;
 };
 
+struct RawBinding {
+  std::uint32_t number = 0;
+  Record type = kNoRecord;
+  Record trip = kNoRecord;
+};
+
 struct RawZone {
   std::uint32_t number = 0;
   Record type = kNoRecord;
   Record temp = kNoRecord;
   Record mode = kNoRecord;
   BoundedList<RawTrip, kMaxTrips> trips;
+  BoundedList<RawBinding, kMaxBindings> bindings;
+  bool more_bindings = false;  // that could not be listed, or are too many
 };
 
 struct RawCooling {
@@ -113,6 +132,10 @@ bool is_placeholder(std::string_view type, std::int64_t millidegrees) {
 bool is_unset(Thermal::Kind kind, std::int64_t millidegrees) {
   if (millidegrees <= -273'000 || millidegrees > 1'000'000) return true;
   return kind != Thermal::Kind::kActive && millidegrees <= 0;
+}
+
+bool needs_binding(Thermal::Kind kind) {
+  return kind == Thermal::Kind::kActive || kind == Thermal::Kind::kPassive;
 }
 
 class ThermalFiles {
@@ -181,6 +204,7 @@ class ThermalFiles {
     } else if (leaf.empty()) {
       // Its trips could not be listed. A zone that went away meanwhile is no news.
       if (file(record).error != ENOENT) add_absent(reason_of_thermal(file(record)));
+      zone->more_bindings = true;
     } else if (leaf == "type") {
       zone->type = record;
     } else if (leaf == "temp") {
@@ -189,7 +213,23 @@ class ThermalFiles {
       zone->mode = record;
     } else if (take_prefix(leaf, "trip_point_")) {
       take_trip_file(*zone, leaf, record);
+    } else if (take_prefix(leaf, "cdev")) {
+      take_binding_file(*zone, leaf, record);
     }
+  }
+
+  void take_binding_file(RawZone& zone, std::string_view leaf, Record record) {
+    // "0_trip_point" or "0/type". The latter pattern finds "0_weight/type", too, which is none.
+    const std::size_t end = std::min(leaf.find_first_of("_/"), leaf.size());
+    const auto number = small_number(leaf.substr(0, end));
+    const std::string_view what = leaf.substr(end);
+    if (!number || (what != "_trip_point" && what != "/type")) return;
+    RawBinding* binding = zone.bindings.find_or_add(&RawBinding::number, *number);
+    if (binding == nullptr) {
+      zone.more_bindings = true;
+      return;
+    }
+    (what == "/type" ? binding->type : binding->trip) = record;
   }
 
   void take_trip_file(RawZone& zone, std::string_view leaf, Record record) {
@@ -249,6 +289,11 @@ class ThermalFiles {
     if (!gone(raw.mode)) finish_mode(raw.mode, zone);
     raw.trips.sort_by(&RawTrip::number);
     for (const RawTrip& trip : raw.trips) finish_trip(trip, zone);
+    for (Thermal::Trip& trip : zone.trips) {
+      if (!needs_binding(trip.kind)) continue;
+      trip.bound = is_bound(raw, trip);
+      if (!trip.bound) add_absent("binding_unknown");
+    }
   }
 
   void finish_temperature(Record record, Thermal::Zone& zone) {
@@ -288,8 +333,28 @@ class ThermalFiles {
     } else if (is_unset(*kind, *millidegrees)) {
       add_absent("trip_unset");
     } else {
-      zone.trips.push_back({raw.number, *kind, static_cast<double>(*millidegrees) / 1000});
+      zone.trips.push_back(
+          {raw.number, *kind, static_cast<double>(*millidegrees) / 1000, std::nullopt});
     }
+  }
+
+  // Whether something is bound to the trip that does what its kind says.
+  std::optional<bool> is_bound(const RawZone& zone, const Thermal::Trip& trip) const {
+    bool unknown = zone.more_bindings;
+    for (const RawBinding& binding : zone.bindings) {
+      // One that went away between two files.
+      if (gone(binding.type) && gone(binding.trip)) continue;
+      std::optional<std::int64_t> number;
+      if (binding.trip != kNoRecord) number = one_i64(file(binding.trip).text);
+      if (number && *number != static_cast<std::int64_t>(trip.number)) continue;
+      std::optional<std::string_view> type;
+      if (binding.type != kNoRecord) type = one_name(file(binding.type).text);
+      const bool is_passive = trip.kind == Thermal::Kind::kPassive;
+      if (type && is_passive && !slows_when_bound(*type)) continue;
+      if (number && (type || !is_passive)) return true;
+      unknown = true;
+    }
+    return unknown ? std::nullopt : std::optional(false);
   }
 
   void finish_cooling(const RawCooling& raw, Refill<Thermal::CoolingDevice>& cooling) {
@@ -329,13 +394,24 @@ const SourceInfo ThermalSource::kInfo{
     .shortest_interval = std::chrono::seconds(1),
     .grant = "read access to /sys/class/thermal for jetmem-reader, or run as root",
     .metrics = kThermalMetrics,
-    // 64 zones of 3 files and 16 trips, 256 cooling devices, and some beyond to be counted.
-    .limits = {.file_bytes = 4096, .total_bytes = 1U << 20, .files = 4096},
+    // 64 zones of 3 files, 16 trips and a dozen bindings (of four names each), 256 cooling devices,
+    // and some beyond to be counted.
+    .limits = {.file_bytes = 4096, .total_bytes = 1U << 20, .files = 8192},
 };
 
 std::string_view kind_name(Thermal::Kind kind) {
   static constexpr std::array<std::string_view, 4> kNames{"active", "passive", "hot", "critical"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+bool slows_when_bound(std::string_view type) {
+  const Throttle::Kind kind = kind_of_cooling(type);
+  if (kind != Throttle::Kind::kNone) return kind == Throttle::Kind::kThrottle;
+  // "pwm-fan", ACPI's "Fan". What else is bound to a passive limit ("Processor") is to slow down.
+  constexpr std::string_view kFan = "fan";
+  return std::search(type.begin(), type.end(), kFan.begin(), kFan.end(), [](char a, char b) {
+           return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+         }) == type.end();
 }
 
 std::optional<double> Thermal::Zone::margin(Kind kind) const {
@@ -344,6 +420,10 @@ std::optional<double> Thermal::Zone::margin(Kind kind) const {
   std::optional<double> highest;
   for (const Trip& trip : trips) {
     if (trip.kind != kind) continue;
+    if (needs_binding(kind)) {
+      if (!trip.bound) return std::nullopt;
+      if (!*trip.bound) continue;
+    }
     // The kernel acts at the limit itself: one that is reached is not the next.
     if (trip.celsius > *celsius && (!next || trip.celsius < *next)) next = trip.celsius;
     if (!highest || trip.celsius > *highest) highest = trip.celsius;
@@ -382,6 +462,8 @@ void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
     }
     for (const Thermal::Trip& trip : zone.trips) {
       out.put(kThermalMetrics[kTrip], trip.celsius, zone.type, zone.index, trip.number,
+              kind_name(trip.kind));
+      out.put(kThermalMetrics[kBound], trip.bound, zone.type, zone.index, trip.number,
               kind_name(trip.kind));
     }
     if (zone.enabled == false && zone.celsius && !zone.trips.empty()) {

@@ -8,7 +8,13 @@
 //   thermal_zone<N>/mode                  "enabled" or "disabled"; not every 4.9 zone has it
 //   thermal_zone<N>/trip_point_<T>_temp   as temp
 //   thermal_zone<N>/trip_point_<T>_type   active, passive, hot or critical
+//   thermal_zone<N>/cdev<M>/type          of a cooling device that is bound to the zone
+//   thermal_zone<N>/cdev<M>_trip_point    to which of its trips; -1: to none
 //   cooling_device<N>/{type,cur_state,max_state}   0: not cooling
+//
+// A passive trip does what its kind says only where something that slows the chip is bound to it:
+// on an Orin the one at 70 C has nothing but hot-surface-alert, and clocks are cut at 99 C. An
+// active one needs any cooling device; hot and critical ones need none.
 //
 // Zones and cooling devices are named by type and, where several share one, by an index: in the
 // order of N at the first reading, and kept from then on ("cpufreq-cpu0" is one of a kind,
@@ -23,6 +29,8 @@
 //                And a cooling state of -1, the kernel's "no state" (intel_powerclamp at rest).
 //   trip_unset   a limit that says "none": at or below -273 C (-2147483648, -274000), above 1000 C,
 //                and 0 C or less for all but active trips (fans may well start at 0).
+//   binding_unknown  whether a trip does something is not known, as what is bound to its zone could
+//                not be read; neither is the distance to limits of its kind
 //   denied, malformed, beyond_bound (64 zones, 16 trips a zone, 256 devices): as they say. A type
 //                that is empty, longer than 64 bytes or holds control characters is malformed.
 //   disabled     the distance to the limits of a disabled zone, on which the kernel does not act.
@@ -47,6 +55,9 @@ struct Thermal {
     std::uint32_t number = 0;  // of trip_point_<T>_temp
     Kind kind = Kind::kActive;
     double celsius = 0;
+    // Of passive and active ones: whether something is bound to it that does what the kind says.
+    // Absent: not known.
+    std::optional<bool> bound;
 
     bool operator==(const Trip&) const = default;
   };
@@ -58,9 +69,9 @@ struct Thermal {
     std::optional<bool> enabled;
     std::vector<Trip> trips;  // by number
 
-    // From the temperature up to the next limit of this kind above it; above all of them, from the
-    // highest, and then zero or negative. Absent without temperature or limit, and on a disabled
-    // zone.
+    // From the temperature up to the next limit of this kind above it that something is bound to;
+    // above all of them, from the highest, and then zero or negative. Absent without temperature or
+    // limit, on a disabled zone, and where the bindings are not known.
     std::optional<double> margin(Kind kind) const;
     void clear() { reset_keeping(*this, &Zone::type, &Zone::trips); }
     bool operator==(const Zone&) const = default;
@@ -83,6 +94,9 @@ struct Thermal {
 };
 
 std::string_view kind_name(Thermal::Kind kind);
+// Whether a cooling device that is bound to a passive trip slows something: not a fan, and not an
+// alert that only warns.
+bool slows_when_bound(std::string_view type);
 
 // A file that cannot be read or understood leaves out its value; a zone or device without a
 // readable type is omitted whole. Errors: kAbsent when there is neither zone nor cooling device;

@@ -49,7 +49,14 @@ void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
   for (const Sample& sample : samples.family("jetmem_thermal_trip_celsius")) {
     ThermalAnswer::Zone* zone = of(sample);
     if (zone != nullptr && zone->trips.size() < 16) {
-      zone->trips.emplace_back(label_of(sample, "kind"), sample.value);
+      ThermalAnswer::Trip trip{label_of(sample, "kind"), sample.value, std::nullopt};
+      if (const auto bound = samples.value("jetmem_thermal_trip_bound",
+                                           {{"zone", sample.label("zone")},
+                                            {"index", sample.label("index")},
+                                            {"trip", sample.label("trip")}})) {
+        trip.bound = *bound != 0;
+      }
+      zone->trips.push_back(std::move(trip));
     }
   }
   for (const Sample& sample : samples.family("jetmem_thermal_margin_celsius")) {
@@ -64,7 +71,15 @@ void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
     explain(zone.absent, "celsius", zone.celsius,
             "the kernel reports no temperature: this part is usually powered off");
     std::sort(zone.trips.begin(), zone.trips.end(),
-              [](const auto& a, const auto& b) { return a.second < b.second; });
+              [](const auto& a, const auto& b) { return a.celsius < b.celsius; });
+    for (const char* kind : {"passive", "active"}) {
+      const bool unknown = std::any_of(
+          zone.trips.begin(), zone.trips.end(),
+          [&](const ThermalAnswer::Trip& trip) { return trip.kind == kind && !trip.bound; });
+      if (!unknown || !zone.celsius || zone.enabled == false) continue;
+      explain(zone.absent, std::string("margin_celsius.") + kind, zone.margin(kind),
+              "which cooling devices are bound to these limits cannot be read");
+    }
   }
   std::stable_sort(answer.zones.begin(), answer.zones.end(),
                    [](const ThermalAnswer::Zone& a, const ThermalAnswer::Zone& b) {
@@ -203,11 +218,6 @@ ThermalAnswer thermal_answer(const DeviceNow& now) {
 
 namespace {
 
-struct Trip {
-  std::string kind;
-  double celsius = 0;
-};
-
 // A metric of 0 or 1.
 void describe_flag(json::Fields& v, const char* key, const std::optional<double>& value) {
   std::optional<bool> flag;
@@ -215,21 +225,20 @@ void describe_flag(json::Fields& v, const char* key, const std::optional<double>
   v(key, flag);
 }
 
-void describe(json::Fields& v, Trip& trip) {
+}  // namespace
+
+static void describe(json::Fields& v, ThermalAnswer::Trip& trip) {
   v("kind", trip.kind);
   v("celsius", trip.celsius);
+  v("bound", trip.bound);
 }
-
-}  // namespace
 
 static void describe(json::Fields& v, ThermalAnswer::Zone& zone) {
   v("zone", zone.zone);
   v("index", zone.index);
   v("celsius", zone.celsius);
   v("enabled", zone.enabled);
-  std::vector<Trip> trips;
-  for (const auto& [kind, celsius] : zone.trips) trips.push_back({kind, celsius});
-  v("trips", trips);
+  v("trips", zone.trips);
   v.unless_empty("margin_celsius", zone.margins);
   v.absent(zone.absent);
 }

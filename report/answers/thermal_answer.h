@@ -18,12 +18,18 @@ struct ThermalAnswer {
   static constexpr std::string_view kSchema = "jetmem-thermal/1";
   static constexpr std::size_t kMaxEach = 128;  // zones, cooling devices, clocks, rails
 
+  struct Trip {
+    std::string kind;
+    double celsius = 0;
+    // Of passive and active ones: whether reaching it slows the chip, or starts a fan.
+    std::optional<bool> bound;
+  };
   struct Zone {
     std::string zone;
     std::string index;
     std::optional<double> celsius;
     std::optional<bool> enabled;
-    std::vector<std::pair<std::string, double>> trips;    // kind, degrees; ascending
+    std::vector<Trip> trips;                              // ascending
     std::vector<std::pair<std::string, double>> margins;  // kind, degrees to the next one
     Absences absent;
 

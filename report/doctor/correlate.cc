@@ -4,22 +4,28 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "metrics/series_key.h"
+#include "report/diagnosis/format.h"
 #include "report/doctor/top_growth.h"
 #include "report/events/kernel_event_record.h"
-#include "report/diagnosis/format.h"
 
 namespace jetmem::doctor {
 namespace {
 
 constexpr double kWindow = 6 * 3600;
-constexpr double kLongWindow = 3 * 86400;
-// Incidents of one kind further apart than this are separate.
-constexpr double kApart = 3600;
+// A fall that had begun already, or that memory is still low of, is looked for in longer ones.
+constexpr std::array kMemoryWindows{kWindow, 2 * kWindow, 4 * kWindow, 12 * kWindow};
+// The share of available memory that is little.
+constexpr double kLittleMemory = 0.1;
+// An alert may have fired for long.
+constexpr double kAlertsWindow = 60 * 86400;
+// Faults that came less long ago still come.
+constexpr double kStillComing = 120;
 constexpr std::size_t kMostEvents = 500;
 // A capture takes a minute at most.
 constexpr double kOtherDay = 600;
@@ -57,11 +63,12 @@ std::int64_t number_of_boot(const DeviceNow& now, Past& past) {
 void gather_events(const DeviceNow& now, Past& past, Findings& out) {
   const auto add = [&](const EventRecord& event) {
     const double time = seconds_of(*event.wall);
-    if (out.now > 0 && (time < out.now - kRecent || time > out.now + kRecent)) return;
-    out.events.push_back({time, &event});
+    if (out.now > 0 && (time < out.now - 2 * kRecent || time > out.now + kRecent)) return;
+    out.longer.push_back({time, &event});
   };
   if (past.known() && out.now > 0) {
-    out.recorded = past.events(out.now - kRecent, out.now + 60, kinds_of_interest(), kMostEvents);
+    out.recorded =
+        past.events(out.now - 2 * kRecent, out.now + 60, kinds_of_interest(), kMostEvents);
   }
   for (const EventRecord& event : out.recorded) {
     if (event.wall) add(event);
@@ -76,21 +83,32 @@ void gather_events(const DeviceNow& now, Past& past, Findings& out) {
                     [&](const EventRecord& each) { return is_same_event(each, of_boot); });
     if (!known) add(event);
   }
-  std::stable_sort(out.events.begin(), out.events.end(),
+  std::stable_sort(out.longer.begin(), out.longer.end(),
                    [](const Seen& a, const Seen& b) { return a.time < b.time; });
   // During a long capture the log is newer than its start.
-  if (out.now > 0 && !out.events.empty()) out.now = std::max(out.now, out.events.back().time);
+  if (out.now > 0 && !out.longer.empty()) out.now = std::max(out.now, out.longer.back().time);
+  std::copy_if(out.longer.begin(), out.longer.end(), std::back_inserter(out.events),
+               [&](const Seen& each) { return out.now <= 0 || each.time >= out.now - kRecent; });
 }
 
-// The last series of matching events, each less than kApart after the previous one.
+// When the last of those that were kept as one happened.
+double end_of(const Seen& seen) {
+  const EventRecord& event = *seen.event;
+  if (!event.at || !event.until || *event.until < *event.at) return seen.time;
+  return seen.time + seconds_of(*event.until - *event.at);
+}
+
+// The last series of matching events, each less than kApart after the previous one. Empty where it
+// ended more than a day ago.
 template <class Matches>
-std::vector<Seen> last_run(const std::vector<Seen>& events, Matches matches) {
+std::vector<Seen> last_run(const std::vector<Seen>& events, double now, Matches matches) {
   std::vector<Seen> out;
   for (const Seen& each : events) {
     if (!matches(*each.event)) continue;
     if (!out.empty() && each.time - out.back().time > kApart) out.clear();
     out.push_back(each);
   }
+  if (!out.empty() && now > 0 && end_of(out.back()) < now - kRecent) out.clear();
   return out;
 }
 
@@ -110,23 +128,28 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
   const double total = now.samples.meminfo("MemTotal").value_or(0);
   const double least = std::max(total * 0.04, 32.0 * (1 << 20));
   const double earliest = std::max(after, boot_began(now, found, out.until));
-  const auto fall_within = [&](double window) {
-    const double from = std::max(out.until - window, earliest);
-    return move_of(past.series("jetmem_meminfo_MemAvailable_bytes", from, out.until), false, least);
-  };
-  auto fall = fall_within(kWindow);
-  // It was already falling when the window began: a longer window, with coarser values.
-  if (fall && fall->from - (out.until - kWindow) < 0.03 * kWindow) {
-    if (auto longer = fall_within(kLongWindow); longer && longer->change() < fall->change()) {
-      fall = longer;
-    }
+  const bool is_little = until < found.now || now.samples.meminfo("MemAvailable").value_or(total) <
+                                                  kLittleMemory * total;
+  std::optional<Move> fall;
+  for (const double window : kMemoryWindows) {
+    const double from = out.until - window;
+    const auto seen = find_move(
+        past, {"jetmem_meminfo_MemAvailable_bytes", from, out.until, earliest, false, least});
+    if (seen && (!fall || seen->change() < fall->change())) fall = seen;
+    const bool had_begun = seen && seen->from - from < 0.03 * window;
+    if (from <= earliest || (seen && !had_begun) || (!fall && !is_little)) break;
   }
   if (!fall) return std::nullopt;
   out.available = *fall;
   // A little before it began, and after it ended: processes are read once a minute.
   const double from = std::max(fall->from - 60, earliest);
-  const double to = std::min(fall->to + 60, out.until);
+  // What a kill gave back is no part of it.
+  const double to = std::min(fall->to + 60, out.until - 1);
   out.top_growth = top_growth(past, GrowthKind::kMemory, from, to, -fall->change() * 0.05, 3);
+  for (GrowthEntry& each : out.top_growth) {
+    // Processes are read once a minute.
+    if (each.move) each.move->is_ongoing = fall->is_ongoing && each.move->to >= fall->to - 150;
+  }
   return out;
 }
 
@@ -140,11 +163,30 @@ void memory_falls(const DeviceNow& now, Past& past, Findings& found) {
     found.memory_then = memory_fall(now, past, found, found.restart->died, 0);
     after = found.restart->died;
   }
+  // It ended with that, whatever came next.
+  if (found.memory_then) {
+    found.memory_then->available.is_ongoing = false;
+    for (GrowthEntry& each : found.memory_then->top_growth) {
+      if (each.move) each.move->is_ongoing = false;
+    }
+  }
   found.memory = memory_fall(now, past, found, found.now, after);
 }
 
+// When a value last began to be below `least`, looked at closely around `about`.
+double last_crossing(Past& past, const std::string& key, double about, double step, double least) {
+  double out = about;
+  bool is_below = false;
+  for (const Value& each : past.series(key, about - step - 60, about + step + 60, 1000)) {
+    const bool below = each.min < least;
+    if (below && !is_below) out = each.time;
+    is_below = below;
+  }
+  return out;
+}
+
 std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings& found) {
-  const auto failures = last_run(found.events, [](const EventRecord& event) {
+  const auto failures = last_run(found.longer, found.now, [](const EventRecord& event) {
     return event.origin != "probe" && is_kind(event, {"cma_alloc_failure", "dma_alloc_failure"});
   });
   CmaFall out;
@@ -187,21 +229,19 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
     const auto fits = now.samples.value("jetmem_cma_frame_fit_ratio", {{"area", area}});
     const double needed = run_now && fits && *fits > 0 ? *run_now / *fits : 0;
     Values values;
-    if (needed > 0) values = past.series(run.key(), until - kRecent, std::max(until, end), 1000);
+    if (needed > 0) values = past.series(run.key(), until - kRecent, std::max(until, end), 1500);
     const bool is_run = !values.empty();
-    if (!is_run) values = past.series(key, until - kRecent, std::max(until, end), 1000);
+    if (!is_run) values = past.series(key, until - kRecent, std::max(until, end), 1500);
     const double least = is_run ? needed : 1;
     // The start of the last period below it that began before the failure.
     std::optional<double> fell;
     bool is_below = false;
     double last = INFINITY;
-    Values before;
     for (const Value& each : values) {
       if (each.time > end) break;
-      before.push_back(each);
-      last = each.value / least;
+      last = each.min / least;
       if (out.first_failure && each.time > *out.first_failure) continue;
-      const bool below = each.value < least;
+      const bool below = each.min < least;
       if (below && !is_below)
         fell = &each == values.data() ? std::nullopt : std::optional(each.time);
       is_below = below;
@@ -209,17 +249,29 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
     if (last >= worst || (!is_below && failures.empty())) continue;
     worst = last;
     out.fell = is_below ? fell : std::nullopt;
+    if (out.fell) {
+      out.fell =
+          last_crossing(past, is_run ? run.key() : key, *out.fell, values.front().step, least);
+    }
     out.fit = last;
     out.area = printable(area, 64);
-    out.run = is_run ? move_of(before, false, needed) : std::nullopt;
+    out.run.reset();
+    if (is_run) out.run = find_move(past, {run.key(), until - kRecent, end, 0, false, needed});
   }
   if (std::isfinite(worst)) {
     const double window = out.fell ? std::max(600.0, 2 * (end - *out.fell)) : kWindow;
     SeriesName used{"jetmem_cma_used_bytes", {{"area", out.area}}};
-    out.used = move_of(past.series(used.key(), end - window, end), true, 4.0 * (1 << 20));
+    out.used = find_move(past, {used.key(), end - window, end, 0, true, 4.0 * (1 << 20)});
     if (out.used) {
+      const double to = std::min(out.used->to + 60, end);
       out.top_growth =
-          top_growth(past, GrowthKind::kBuffers, out.used->from, end, 4.0 * (1 << 20), 2);
+          top_growth(past, GrowthKind::kBuffers, out.used->from, to, 4.0 * (1 << 20), 2);
+    }
+    for (auto* each : {&out.used, &out.run}) {
+      if (*each && out.first_failure) (*each)->is_ongoing = false;
+    }
+    for (GrowthEntry& each : out.top_growth) {
+      if (each.move) each.move->is_ongoing = each.move->is_ongoing && out.used->is_ongoing;
     }
   } else if (fit_now < 1) {
     out.fit = fit_now;
@@ -249,11 +301,12 @@ std::string ended_between(Past& past, double from, double to) {
 }
 
 std::optional<Faults> smmu_faults(const DeviceNow& now, Past& past, const Findings& found) {
-  const auto run = last_run(found.events, is_fault);
+  const auto run = last_run(found.longer, found.now, is_fault);
   if (run.empty()) return std::nullopt;
   Faults out;
   out.first = run.front().time;
-  out.last = run.back().time;
+  out.last = end_of(run.back());
+  out.is_ongoing = found.now - out.last <= kStillComing;
   std::map<std::string, std::uint64_t> clients;
   for (const Seen& each : run) {
     out.count += each.event->count;
@@ -270,7 +323,7 @@ std::optional<Faults> smmu_faults(const DeviceNow& now, Past& past, const Findin
       if (each.label("kind").rfind("smmu_", 0) == 0) out.suppressed_count += each.value;
     }
   }
-  for (const Seen& each : found.events) {
+  for (const Seen& each : found.longer) {
     if (each.time > out.first || each.time < out.first - 30) continue;
     if (is_kind(*each.event, {"oom_kill", "oom_kill_memcg"})) {
       out.before = "the kernel killed " + printable(each.event->subject, 64) + " (out of memory)";
@@ -279,36 +332,6 @@ std::optional<Faults> smmu_faults(const DeviceNow& now, Past& past, const Findin
   if (out.before.empty() && past.known()) {
     out.before = ended_between(past, out.first - 70, out.first + 130);
   }
-  return out;
-}
-
-std::optional<Heat> heat_of(Past& past, const Findings& found) {
-  if (!past.known() || found.now <= 0) return std::nullopt;
-  const Values throttled = past.series("jetmem_throttling", found.now - kRecent, found.now, 1500);
-  std::optional<double> began;
-  double last_on = 0;
-  for (const Value& each : throttled) {
-    if (each.max < 0.5) continue;
-    if (!began || each.time - last_on > kApart) began = each.time;
-    last_on = each.time;
-  }
-  if (!began) return std::nullopt;
-  Heat out;
-  out.began = *began;
-  // The zones that are hottest now represent those of then: all of them would be too many queries.
-  std::vector<std::pair<double, std::string>> zones;
-  for (const auto& [key, value] : past.at(*began, 60)) {
-    if (key.rfind("jetmem_thermal_zone_celsius{", 0) == 0) zones.emplace_back(value, key);
-  }
-  std::sort(zones.rbegin(), zones.rend());
-  if (zones.empty()) return std::nullopt;
-  const auto rise = move_of(past.series(zones.front().second, *began - 3600, *began), true, 5);
-  if (const auto name = parse_series_key(zones.front().second)) {
-    out.zone = printable(name->label("zone"), 64);
-  }
-  if (rise) out.rise = *rise;
-  out.rise.after = zones.front().first;
-  if (!rise) out.rise.from = out.rise.to = 0;
   return out;
 }
 
@@ -343,11 +366,13 @@ std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findin
     }
   }
   if (out.booted <= out.died) out.booted = 0;
-  for (const Seen& each : found.events) {
-    const double before = out.died - each.time;
-    if (before < -60 || before > 600 || each.event->what != EventWhat::kKernel) continue;
-    if (out.booted > 0 && each.time > out.booted) continue;
-    out.last_events = printable(each.event->summary, 200);
+  // However long ago that was; newest first.
+  for (const EventRecord& each :
+       past.events(out.died - 600, out.died + 60, kinds_of_interest(), 50)) {
+    if (each.what != EventWhat::kKernel || !each.wall) continue;
+    if (out.booted > 0 && seconds_of(*each.wall) > out.booted) continue;
+    out.last_events = printable(each.summary, 200);
+    break;
   }
   return out;
 }
@@ -390,45 +415,6 @@ std::uint64_t refusals(const std::vector<const EventRecord*>& events) {
   return count;
 }
 
-std::optional<Move> move_of(const Values& values, bool rises, double least) {
-  if (values.size() < 3) return std::nullopt;
-  const double sign = rises ? 1 : -1;
-  const auto at = [&](std::size_t i) { return sign * values[i].value; };
-  // A roll-up's last value may reach beyond the moment that was asked for, and so be half of what
-  // came after: of the last three, the one furthest on counts.
-  std::size_t last = values.size() - 1;
-  for (std::size_t i = values.size() - 3; i < values.size(); ++i) {
-    if (at(i) > at(last)) last = i;
-  }
-  const double end = at(last);
-  std::size_t lowest = 0;
-  for (std::size_t i = 0; i <= last; ++i) {
-    if (at(i) <= at(lowest)) lowest = i;
-  }
-  const double change = end - at(lowest);
-  if (change < least || change <= 0) return std::nullopt;
-  // Where it was last below a tenth and below nine tenths of the way: from these two a straight
-  // line leads back to the beginning and on to the end, and a step is where it is. A value that
-  // merely wavers before it grows, or once it has grown, moves neither.
-  const auto last_below = [&](double part) {
-    std::size_t found = lowest;
-    for (std::size_t i = lowest; i <= last; ++i) {
-      if (at(i) <= at(lowest) + part * change) found = i;
-    }
-    return found;
-  };
-  const std::size_t almost = last_below(0.9);
-  const double tenth = values[last_below(0.1)].time;
-  const double rest = (values[almost].time - tenth) / 8;
-  Move out;
-  out.from = std::max(values.front().time, tenth - rest);
-  out.to = std::min(values[last].time,
-                    std::max(values[almost + 1].time, values[almost].time + rest));
-  out.before = values[lowest].value;
-  out.after = values[last].value;
-  return out;
-}
-
 Findings correlate(const DeviceNow& now, Past& past) {
   Findings out;
   if (now.wall) out.now = *now.wall;
@@ -445,14 +431,15 @@ Findings correlate(const DeviceNow& now, Past& past) {
       // Alerts that were firing at the last record.
       if (now.by != SnapshotOrigin::kDaemon && facts->newest &&
           out.now - seconds_of(*facts->newest) <= kOtherDay) {
-        out.alerts = past.events(out.now - kRecent, out.now + 60, {"firing", "resolved"}, 200);
+        out.alerts =
+            past.events(out.now - kAlertsWindow, out.now + 60, {"firing", "resolved"}, 200);
         out.alerts_recorded = past.problem().empty();
       }
       out.clock_doubt = !facts->boots.empty() && !facts->boots.back().wall_trusted;
     }
   }
   gather_events(now, past, out);
-  const auto kills = last_run(out.events, [](const EventRecord& event) {
+  const auto kills = last_run(out.longer, out.now, [](const EventRecord& event) {
     return event.origin != "probe" && is_kind(event, {"oom_kill", "oom_no_victim"});
   });
   if (!kills.empty()) {
@@ -466,7 +453,7 @@ Findings correlate(const DeviceNow& now, Past& past) {
   }
   out.cma = cma_fall(now, past, out);
   out.smmu = smmu_faults(now, past, out);
-  out.heat = heat_of(past, out);
+  out.heat = heat_of(past, out.now);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/device/device_now.h"
+#include "report/doctor/moves.h"
 #include "report/doctor/past.h"
 
 namespace jetmem::doctor {
@@ -17,20 +18,6 @@ struct Seen {
   double time = 0;  // seconds since 1970
   const EventRecord* event = nullptr;
 };
-
-// A quantity over a stretch of time that moved one way.
-struct Move {
-  double from = 0;  // when it began
-  double to = 0;
-  double before = 0;
-  double after = 0;
-  double change() const { return after - before; }
-  double per_second() const { return to > from ? change() / (to - from) : 0; }
-};
-
-// When `values` began to move towards what they are at the end: absent where they do not move by
-// `least`. Works for steady growth and for a single step.
-std::optional<Move> move_of(const Values& values, bool rises, double least);
 
 struct GrowthEntry {
   std::string who;        // "python3 (vision.service)", "GPU buffers that no program holds"
@@ -66,12 +53,21 @@ struct Faults {
   double suppressed_count = 0;  // messages since boot that the kernel only counted: there were more
   std::uint64_t from_probe = 0;
   std::string before;  // what ended or happened right before the first; empty: nothing seen
+  bool is_ongoing = false;
 };
 
+// A time in which the chip was throttled; pauses of less than an hour are part of it.
 struct Heat {
-  double began = 0;  // of the slowing down
-  std::string zone;
+  double began = 0;  // of the throttling
+  double ended = 0;  // of one that goes on: the last value
+  bool is_ongoing = false;
+  double throttled = 0;  // seconds of it in which something was throttled
+  double step = 0;       // as Move::step
+  std::string zone;      // the hottest when it began
   Move rise;
+  std::string peak_zone;  // empty: no zone's temperature is recorded
+  double peak = 0;        // the hottest that any zone got meanwhile
+  double peak_time = 0;
 };
 
 struct Restart {
@@ -88,6 +84,7 @@ struct Findings {
   std::vector<EventRecord> alerts;  // of a look that cannot know itself for how long; newest first
   bool alerts_recorded = false;     // such a look, and the recorder tells what was judged
   std::vector<Seen> events;         // of the last day, oldest first
+  std::vector<Seen> longer;         // of two days: what ended today may have begun yesterday
   const EventRecord* kill = nullptr;  // the last system-wide OOM kill
   std::optional<double> kill_time;
   std::optional<double> first_kill_time;  // of the same trouble: kills less than an hour apart
@@ -105,8 +102,12 @@ std::uint64_t refusals(const std::vector<const EventRecord*>& events);
 
 // Older events are listed but do not change the verdict.
 constexpr double kRecent = 86400;
+// Incidents of one kind further apart than this are separate.
+constexpr double kApart = 3600;
 
 Findings correlate(const DeviceNow& now, Past& past);
+// The last time within a day that the chip was throttled.
+std::optional<Heat> heat_of(Past& past, double now);
 
 // Whether an alert of the look fires; false where none were judged.
 bool fires(const DeviceNow& now, std::string_view alert);

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "report/diagnosis/format.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
-#include "report/diagnosis/format.h"
 #include "report/json/fields.h"
 
 namespace jetmem {
@@ -92,6 +92,11 @@ DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no
   for (const DoctorAnswer::Step& step : answer.steps) {
     answer.verdict = std::max(answer.verdict, step.verdict);
   }
+  std::stable_sort(answer.steps.begin(), answer.steps.end(),
+                   [](const DoctorAnswer::Step& a, const DoctorAnswer::Step& b) {
+                     if (a.verdict != b.verdict) return a.verdict > b.verdict;
+                     return doctor::urgency(a) < doctor::urgency(b);
+                   });
   doctor::summarize(found, answer);
   answer.history_queries = past.requested();
   if (!past.problem().empty() && !answer.history.empty()) {
@@ -123,11 +128,19 @@ static void describe(json::Fields& v, DoctorAnswer::Evidence& evidence) {
   v("time", evidence.time);
 }
 
+static void describe(json::Fields& v, DoctorAnswer::Alert& alert) {
+  v("alert", alert.alert);
+  v("severity", alert.severity);
+  v("state", alert.state);
+}
+
 static void describe(json::Fields& v, DoctorAnswer::Step& step) {
   v("step", step.name);
   v("title", step.title);
   describe_verdict(v, step.verdict);
   v("summary", step.summary);
+  v.unless_empty("alerts", step.alerts);
+  if (v.reading()) keep_first(step.alerts, kMostEvidence);
   v("evidence", step.evidence);
   if (v.reading()) keep_first(step.evidence, kMostEvidence);
   v.unless_empty("evidence_omitted", step.evidence_omitted);

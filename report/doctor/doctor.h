@@ -36,6 +36,12 @@ struct DoctorAnswer {
     std::optional<double> time;  // when, in seconds since 1970, where it is known
   };
 
+  struct Alert {
+    std::string alert;
+    std::string severity;
+    std::string state;  // "firing" or "pending"
+  };
+
   struct Step {
     std::string name;   // "oom"
     std::string title;  // "Out of memory"
@@ -48,12 +54,16 @@ struct DoctorAnswer {
     std::string remedy;
     std::string confirm;  // a shell command
     std::string runbook;  // "oom-kill": docs/runbooks/oom-kill.md
+    std::vector<Alert> alerts;  // firing and pending ones, the first to look at first
+    // The part of it that is so now; the rest is what happened. Not in JSON.
+    Verdict now = Verdict::kOk;
   };
 
   AnswerFrom from;
   std::string zone;  // the time zone in which sentences name times
 
   Verdict verdict = Verdict::kUnknown;
+  // What fires comes first, then what happened.
   std::string conclusion;
   // What the conclusion is made of, oldest first.
   std::vector<Evidence> timeline;
@@ -61,14 +71,14 @@ struct DoctorAnswer {
   std::string history;
   std::string no_history;
   std::uint64_t history_queries = 0;
-  std::vector<Step> steps;
+  std::vector<Step> steps;  // the worst first, then what fires
   std::vector<std::string> notes;
 
   const Step* step(std::string_view name) const;
 };
 
 // `history` may be null: start times are unknown then. It receives at most kMaxQuestions queries.
-constexpr std::size_t kMaxQuestions = 60;
+constexpr std::size_t kMaxQuestions = 80;
 DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no_history = {});
 
 // The names of all steps, in their order.

@@ -46,7 +46,10 @@ Values Past::series(const std::string& key, double from, double to, std::size_t 
     if (!std::isfinite(point.average) || !std::isfinite(point.min) || !std::isfinite(point.max)) {
       continue;
     }
-    out.push_back({time, point.average, point.min, point.max});
+    const double step = point.resolution == Resolution::kRaw
+                            ? 0
+                            : seconds_of(resolution_step(point.resolution, Nanoseconds(0)));
+    out.push_back({time, point.average, point.min, point.max, step});
   }
   return out;
 }

@@ -19,6 +19,7 @@ struct Value {
   double value = 0;
   double min = 0;
   double max = 0;
+  double step = 0;  // seconds that a roll-up stands for; 0: as it was recorded
 };
 using Values = std::vector<Value>;
 

@@ -46,7 +46,10 @@ struct StepInfo {
 };
 std::span<const StepInfo> steps();
 
+// Of what is so now.
 void raise(Step& step, Verdict verdict);
+// Of what happened.
+void raise_past(Step& step, Verdict verdict);
 // One sentence; beyond the bound they are counted. `time` in seconds since 1970.
 void note(Step& step, std::string text, std::optional<double> time = std::nullopt);
 // The first call wins: steps check the worst first.
@@ -61,14 +64,15 @@ struct Advice {
 
 // Raises, concludes and advises at once.
 void found(Step& step, Verdict verdict, std::string summary, const Advice& advice = {});
+void found_past(Step& step, Verdict verdict, std::string summary, const Advice& advice = {});
 // Unknown, as the source cannot be read: "Fragmentation is" unknown: source buddyinfo is denied.
 void unknown(const DeviceView& view, Step& step, std::string_view what, std::string_view source);
 // The sample of a metric with the greatest value, of those that count; null where there is none.
 const Sample* largest(const DeviceView& view, std::string_view family,
                       bool (*counts)(const Sample&) = nullptr);
 
-// Firing and pending alerts become evidence; the first firing one sets verdict, summary, cause,
-// remedy and runbook.
+// Firing and pending alerts become evidence; the first firing one (report/alerts/alert_order.h)
+// sets verdict, summary, cause, remedy and runbook. A pending critical one is a warning.
 void take_alerts(const DeviceView& view, Step& step, std::span<const std::string_view> names);
 inline void take_alerts(const DeviceView& view, Step& step,
                         std::initializer_list<std::string_view> names) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "report/alerts/alert_order.h"
 #include "report/diagnosis/format.h"
 
 namespace jetmem::doctor {
@@ -13,16 +14,32 @@ namespace {
 constexpr double kLittle = 0.3;
 // A shorter fall may end before processes are read twice.
 constexpr double kTooQuick = 240;
+constexpr std::size_t kMostSentences = 3;
+
+// As Urgency::what.
+enum Urgencies : int { kFiresCritical, kFiresWarning, kPendingCritical, kHappened };
 
 struct Sentence {
   int weight = 0;   // of what went wrong: 3 something was lost, 2 it is about to be
   double time = 0;  // when its first cause began
   std::string text;
-  std::vector<std::string_view> steps;  // that it speaks of
+  std::vector<std::string_view> steps;    // that it speaks of, the most first
+  std::vector<std::string_view> conveys;  // alerts that it says as much as their own summary
+  double step = 0;                        // how exactly its moments are known, as Move::step
+  Urgency urgency = {kHappened, 0};
 };
 
+// A moment as exactly as it is known: "02:11:04", of one-minute values "about 02:11".
+std::string when(double time, double step, std::optional<double> now) {
+  std::string out = moment(time, now);
+  if (step < 60) return out;
+  out.resize(out.size() - 3);
+  return "about " + out;
+}
+
 std::string from_to(const Move& move, std::optional<double> now) {
-  return "from " + moment(move.from, now) + " to " + moment(move.to, now);
+  if (move.is_ongoing) return "since " + when(move.from, move.step, now);
+  return "from " + when(move.from, move.step, now) + " to " + when(move.to, move.step, now);
 }
 
 std::string kill_sentence(const Findings& found, std::optional<double> now) {
@@ -65,7 +82,9 @@ void timeline(const Findings& found, DoctorAnswer& answer) {
     const MemoryFall& fall = *part;
     add_time(all, fall.available.from,
              "available memory begins to fall, from " + bytes(fall.available.before));
-    add_time(all, fall.available.to, "available memory is down to " + bytes(fall.available.after));
+    add_time(all, fall.available.to,
+             "available memory is down to " + bytes(fall.available.after) +
+                 (fall.available.is_ongoing ? " and still falls" : ""));
     for (const GrowthEntry& each : fall.top_growth) {
       if (each.move) add_time(all, each.move->from, each.who + " begins to grow");
     }
@@ -88,7 +107,9 @@ void timeline(const Findings& found, DoctorAnswer& answer) {
   if (found.smmu) {
     add_time(all, found.smmu->first, "first SMMU fault of " + found.smmu->client);
     if (found.smmu->count > 1) {
-      add_time(all, found.smmu->last, "last of " + faults_counted(*found.smmu, "fault", "faults"));
+      add_time(all, found.smmu->last,
+               std::string(found.smmu->is_ongoing ? "latest" : "last") + " of " +
+                   faults_counted(*found.smmu, "fault", "faults"));
     }
   }
   if (found.heat) {
@@ -96,6 +117,14 @@ void timeline(const Findings& found, DoctorAnswer& answer) {
       add_time(all, found.heat->rise.from, found.heat->zone + " begins to warm up");
     }
     add_time(all, found.heat->began, "the chip begins to throttle");
+    if (!found.heat->peak_zone.empty()) {
+      add_time(all, found.heat->peak_time,
+               found.heat->peak_zone + " is hottest, at " + number(found.heat->peak, 0) + " C");
+    }
+    if (!found.heat->is_ongoing) {
+      add_time(all, found.heat->ended,
+               "the chip throttles no more, after " + span(found.heat->throttled));
+    }
   }
   if (found.restart) {
     add_time(all, found.restart->died, "the last record before the restart");
@@ -121,15 +150,22 @@ bool matters(const Findings& found, double time) {
   return found.now <= 0 || found.now - time <= kRecent;
 }
 
+double step_of(const MemoryFall& fall) {
+  double out = fall.available.step;
+  for (const GrowthEntry& each : fall.top_growth) out = coarser(out, each.move);
+  return out;
+}
+
 std::vector<Sentence> incidents(const Findings& found, bool memory_is_critical) {
   const auto now = today(found);
   std::vector<Sentence> out;
   if (found.kill != nullptr && matters(found, *found.kill_time)) {
-    Sentence each{3, *found.first_kill_time, "", {"oom"}};
+    Sentence each{3, *found.first_kill_time, "", {"oom"}, {"JetmemOomKill"}};
     // A fall that continues has its own sentence.
     if (!found.memory) each.steps.insert(each.steps.end(), {"memory", "gpu_memory"});
     if (found.memory_then) {
       each.time = found.memory_then->available.from;
+      each.step = step_of(*found.memory_then);
       each.text = memory_sentence(*found.memory_then, now) + "; " + kill_sentence(found, now);
     } else {
       each.text = kill_sentence(found, now);
@@ -137,39 +173,55 @@ std::vector<Sentence> incidents(const Findings& found, bool memory_is_critical) 
     out.push_back(each);
   }
   if (found.memory) {
-    out.push_back({memory_is_critical ? 3 : 2,
-                   found.memory->available.from,
-                   memory_sentence(*found.memory, now),
-                   {"memory", "gpu_memory"}});
+    Sentence each{memory_is_critical ? 3 : 2,
+                  found.memory->available.from,
+                  memory_sentence(*found.memory, now),
+                  {"memory", "gpu_memory"},
+                  {}};
+    each.step = step_of(*found.memory);
+    out.push_back(std::move(each));
   }
   if (found.restart) {
-    std::string text = went_down(*found.restart, now) + " without being shut down";
-    double time = found.restart->died;
+    Sentence each{3,
+                  found.restart->died,
+                  went_down(*found.restart, now),
+                  {"restart"},
+                  {"JetmemDeviceRebootedUncleanly"}};
+    each.text += " without being shut down";
     if (found.memory_then && found.kill == nullptr) {
-      text = memory_sentence(*found.memory_then, now) + "; " + text;
-      time = found.memory_then->available.from;
+      each.text = memory_sentence(*found.memory_then, now) + "; " + each.text;
+      each.time = found.memory_then->available.from;
+      each.step = step_of(*found.memory_then);
     } else if (!found.restart->last_events.empty()) {
-      text += "; shortly before, the kernel logged: " + found.restart->last_events;
+      each.text += "; shortly before, the kernel logged: " + found.restart->last_events;
     }
-    out.push_back({3, time, text, {"restart"}});
+    out.push_back(std::move(each));
   }
   if (found.cma) {
-    out.push_back({found.cma->first_failure ? 3 : 2,
-                   found.cma->fell.value_or(found.cma->first_failure.value_or(found.now)),
-                   cma_sentence(*found.cma, now),
-                   {"cma"}});
+    Sentence each{
+        found.cma->first_failure ? 3 : 2,
+        found.cma->fell.value_or(found.cma->first_failure.value_or(found.now)),
+        cma_sentence(*found.cma, now),
+        {"cma"},
+        {"JetmemCmaFragmented", "JetmemCmaAllocationFailing", "JetmemDmaAllocationFailing"}};
+    each.step = coarser(coarser(0, found.cma->run), found.cma->used);
+    out.push_back(std::move(each));
   }
   if (found.smmu && found.smmu->from_probe < found.smmu->count) {
     out.push_back({found.smmu->count > 100 ? 3 : 2,
                    found.smmu->first,
                    smmu_sentence(*found.smmu, now),
-                   {"smmu"}});
+                   {"smmu"},
+                   {"JetmemSmmuFault", "JetmemSmmuStorm", "JetmemSmmuSuppressed"}});
   }
   if (found.heat) {
-    out.push_back({2,
-                   found.heat->rise.from > 0 ? found.heat->rise.from : found.heat->began,
-                   heat_sentence(*found.heat, now),
-                   {"thermal"}});
+    Sentence each{2,
+                  found.heat->rise.from > 0 ? found.heat->rise.from : found.heat->began,
+                  heat_sentence(*found.heat, now),
+                  {"thermal"},
+                  {"JetmemThrottling"}};
+    each.step = std::max(found.heat->step, found.heat->rise.step);
+    out.push_back(std::move(each));
   }
   return out;
 }
@@ -185,19 +237,60 @@ bool belongs(const Sentence& sentence, const DoctorAnswer& answer) {
                      [&](std::string_view name) { return is_bad(answer, name); });
 }
 
-// Failing steps that no sentence covers, the worst first.
-std::vector<const DoctorAnswer::Step*> pending(const std::vector<Sentence>& all,
-                                               const DoctorAnswer& answer) {
-  std::vector<const DoctorAnswer::Step*> out;
+// The alert of the step to look at first, where one fires or may.
+const DoctorAnswer::Alert* leading(const DoctorAnswer::Step& step) {
+  return step.alerts.empty() ? nullptr : &step.alerts.front();
+}
+
+bool is_one_of(std::string_view name, const std::vector<std::string_view>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether the sentence says what the step has to say. An alert of its own is more than that.
+bool covers(const Sentence& sentence, const DoctorAnswer::Step& step) {
+  if (!is_one_of(step.name, sentence.steps)) return false;
+  const DoctorAnswer::Alert* const alert = leading(step);
+  return alert == nullptr || step.name == sentence.steps.front() ||
+         is_one_of(alert->alert, sentence.conveys);
+}
+
+std::string clause(const std::string& sentence) {
+  std::string out = sentence;
+  if (!out.empty() && out.back() == '.') out.pop_back();
+  // Not "CMA area".
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (out.size() > 1 && is_upper(out[0]) && !is_upper(out[1])) {
+    out[0] = static_cast<char>(out[0] - 'A' + 'a');
+  }
+  return out;
+}
+
+// What fires in the steps that it speaks of: how urgent it is, and what it does not say yet.
+void take_urgency(Sentence& sentence, const DoctorAnswer& answer) {
+  for (const std::string_view name : sentence.steps) {
+    const DoctorAnswer::Step* const step = answer.step(name);
+    if (step == nullptr || step->verdict < Verdict::kWarning || !covers(sentence, *step)) continue;
+    sentence.urgency = std::min(sentence.urgency, urgency(*step));
+    const DoctorAnswer::Alert* const alert = leading(*step);
+    if (alert == nullptr || alert->state != "firing") continue;
+    if (!is_one_of(alert->alert, sentence.conveys)) sentence.text += "; " + clause(step->summary);
+  }
+}
+
+// Failing steps that no sentence covers.
+std::vector<Sentence> uncovered(const std::vector<Sentence>& all, const DoctorAnswer& answer) {
+  std::vector<Sentence> out;
   for (const DoctorAnswer::Step& step : answer.steps) {
     if (step.verdict < Verdict::kWarning) continue;
-    const bool reported = std::any_of(all.begin(), all.end(), [&](const Sentence& each) {
-      return std::find(each.steps.begin(), each.steps.end(), step.name) != each.steps.end();
-    });
-    if (!reported) out.push_back(&step);
+    const bool reported = std::any_of(all.begin(), all.end(),
+                                      [&](const Sentence& each) { return covers(each, step); });
+    if (reported) continue;
+    Sentence each;
+    each.text = step.summary;
+    each.steps = {step.name};
+    each.urgency = urgency(step);
+    out.push_back(std::move(each));
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto* a, const auto* b) { return a->verdict > b->verdict; });
   return out;
 }
 
@@ -215,6 +308,24 @@ std::string nothing_bad(const DoctorAnswer& answer) {
 
 }  // namespace
 
+Urgency urgency(const DoctorAnswer::Step& step) {
+  const std::size_t unlisted = alerts_in_order().size();
+  // These alerts fire for what is over.
+  const bool is_past =
+      step.name == "restart" || (step.name == "stalls" && step.verdict < Verdict::kCritical);
+  if (!is_past) {
+    if (const DoctorAnswer::Alert* const alert = leading(step)) {
+      const bool is_critical = alert->severity == "critical";
+      const std::size_t place = alert_place(alert->alert);
+      if (alert->state == "firing") return {is_critical ? kFiresCritical : kFiresWarning, place};
+      if (is_critical) return {kPendingCritical, place};
+    }
+    // Without evaluated rules.
+    if (step.now == Verdict::kCritical) return {kFiresCritical, unlisted};
+  }
+  return {kHappened, unlisted};
+}
+
 std::optional<double> today(const Findings& found) {
   if (found.now <= 0) return std::nullopt;
   return found.now;
@@ -226,16 +337,23 @@ std::string growth_sentence(const GrowthEntry& growth_entry, std::optional<doubl
   if (!growth_entry.move) return out;
   const Move& move = *growth_entry.move;
   out += " " + from_to(move, now);
+  std::string how;
   // A step has no speed.
-  if (move.to - move.from > 30)
-    out += " (" + rate(growth_entry.grown / (move.to - move.from)) + ")";
-  return out;
+  const double took = move.to - move.from;
+  if (took > std::max(30.0, move.step)) {
+    how = (move.step > 0.1 * took ? "about " : "") + rate(growth_entry.grown / took);
+  }
+  if (move.is_ongoing) how += how.empty() ? "still growing" : ", still growing";
+  return how.empty() ? out : out + " (" + how + ")";
 }
 
 std::string memory_sentence(const MemoryFall& fall, std::optional<double> now) {
   const double fell = -fall.available.change();
-  const std::string how = "available memory fell by " + bytes(fell) + ", to " +
-                          bytes(fall.available.after) + ", " + from_to(fall.available, now) + "; ";
+  const bool is_ongoing = fall.available.is_ongoing;
+  const std::string falls = is_ongoing ? "has fallen" : "fell";
+  const std::string how = "available memory " + falls + " by " + bytes(fell) + ", to " +
+                          bytes(fall.available.after) + ", " + from_to(fall.available, now) +
+                          (is_ongoing ? ", and is still falling; " : "; ");
   const bool too_quick = fall.available.to - fall.available.from < kTooQuick;
   const std::string quick = "too fast to attribute, as processes are read once a minute";
   if (fall.top_growth.empty()) {
@@ -253,11 +371,15 @@ std::string memory_sentence(const MemoryFall& fall, std::optional<double> now) {
   }
   std::string out = growth_sentence(first, now);
   if (part > 1.05) {
-    out += ", more than the " + bytes(fell) + " by which available memory fell, to " +
+    out += ", more than the " + bytes(fell) + " by which available memory " + falls + ", to " +
            bytes(fall.available.after) + " (the rest came out of swap or caches)";
   } else {
     out += ", " + share(std::min(part, 1.0)) + " of the " + bytes(fell) +
-           " by which available memory fell, to " + bytes(fall.available.after);
+           " by which available memory " + falls + ", to " + bytes(fall.available.after);
+  }
+  // What grew may be over while something else takes the rest.
+  if (is_ongoing && !(first.move && first.move->is_ongoing)) {
+    out += ", and it is still falling";
   }
   return out;
 }
@@ -284,13 +406,15 @@ std::string cma_sentence(const CmaFall& fall, std::optional<double> now) {
     out = "the largest free block of " + area + " is too small for the largest request";
   }
   if (fall.run) {
-    out += "; the largest free block" + (fall.fell ? "" : " of " + area) + " shrank from " +
-           bytes(fall.run->before) + " at " + moment(fall.run->from, now) + " to " +
-           bytes(fall.run->after) + " at " + moment(fall.run->to, now);
+    const Move& run = *fall.run;
+    out += "; the largest free block" + (fall.fell ? std::string() : " of " + area) +
+           (run.is_ongoing ? " has shrunk" : " shrank") + " from " + bytes(run.before) + " at " +
+           when(run.from, run.step, now) + " to " + bytes(run.after);
+    if (!run.is_ongoing) out += " at " + when(run.to, run.step, now);
   }
   if (fall.used) {
-    out += "; drivers took " + bytes(fall.used->change()) + " more of the area " +
-           from_to(*fall.used, now);
+    out += std::string("; drivers ") + (fall.used->is_ongoing ? "have taken " : "took ") +
+           bytes(fall.used->change()) + " more of the area " + from_to(*fall.used, now);
     const double part =
         fall.top_growth.empty() ? 0 : fall.top_growth.front().grown / fall.used->change();
     if (part >= kLittle)
@@ -303,7 +427,9 @@ std::string smmu_sentence(const Faults& faults, std::optional<double> now) {
   std::string out = (faults.client.empty() ? "an unidentified device" : faults.client) +
                     " accessed memory outside its IOMMU mapping: " +
                     faults_counted(faults, "SMMU fault", "SMMU faults");
-  if (faults.last - faults.first >= 1) {
+  if (faults.is_ongoing && faults.last - faults.first >= 1) {
+    out += " since " + moment(faults.first, now) + ", and they continue";
+  } else if (faults.last - faults.first >= 1) {
     out += " from " + moment(faults.first, now) + " to " + moment(faults.last, now);
   } else {
     out += " at " + moment(faults.first, now);
@@ -321,13 +447,22 @@ std::string smmu_sentence(const Faults& faults, std::optional<double> now) {
 }
 
 std::string heat_sentence(const Heat& heat, std::optional<double> now) {
-  std::string out = "the chip has throttled since " + moment(heat.began, now);
+  std::string out = heat.is_ongoing ? "the chip has throttled since " : "the chip throttled from ";
+  out += when(heat.began, heat.step, now);
+  if (!heat.is_ongoing) out += " to " + when(heat.ended, heat.step, now);
+  // Pauses are no throttling.
+  out += ", for " + span(heat.throttled) + (heat.is_ongoing ? " so far" : " in all");
   if (heat.rise.from > 0) {
     out += ", after " + heat.zone + " warmed from " + number(heat.rise.before, 0) + " to " +
-           number(heat.rise.after, 0) + " C since " + moment(heat.rise.from, now);
-  } else {
+           number(heat.rise.after, 0) + " C since " + when(heat.rise.from, heat.rise.step, now);
+  } else if (!heat.zone.empty()) {
     out += ", with " + heat.zone + " at " + number(heat.rise.after, 0) +
            " C and no warming before: a power limit or a manual setting is likelier than heat";
+  }
+  if (!heat.peak_zone.empty()) {
+    out += std::string("; the peak ") + (heat.is_ongoing ? "so far is " : "was ") +
+           number(heat.peak, 0) + " C in " + heat.peak_zone + " at " +
+           when(heat.peak_time, heat.step, now);
   }
   return out;
 }
@@ -337,29 +472,49 @@ void summarize(const Findings& found, DoctorAnswer& answer) {
   const DoctorAnswer::Step* const memory = answer.step("memory");
   std::vector<Sentence> all =
       incidents(found, memory != nullptr && memory->verdict == Verdict::kCritical);
-  all.erase(std::remove_if(all.begin(), all.end(),
-                           [&](const Sentence& each) { return !belongs(each, answer); }),
-            all.end());
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Sentence& a, const Sentence& b) { return a.weight > b.weight; });
-  if (all.size() > 3) all.resize(3);
-  std::stable_sort(all.begin(), all.end(),
+  std::erase_if(all, [&](const Sentence& each) { return !belongs(each, answer); });
+  const bool has_story = !all.empty();
+  for (Sentence& each : all) take_urgency(each, answer);
+  std::vector<Sentence> others = uncovered(all, answer);
+  // What fires, the first to look at first; then what happened, where something was lost.
+  const auto happened = [](const Sentence& each) { return each.urgency.what == kHappened; };
+  for (const Sentence& each : others) {
+    if (!happened(each)) all.push_back(each);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Sentence& a, const Sentence& b) {
+    return a.urgency != b.urgency ? a.urgency < b.urgency : a.weight > b.weight;
+  });
+  std::vector<Sentence> rest;
+  while (all.size() > kMostSentences) {
+    rest.insert(rest.begin(), std::move(all.back()));
+    all.pop_back();
+  }
+  for (const Sentence& each : others) {
+    if (!happened(each)) continue;
+    if (all.empty()) {
+      all.push_back(each);
+    } else {
+      rest.push_back(each);
+    }
+  }
+  // The earliest cause first, of what fires no more.
+  std::stable_sort(std::find_if(all.begin(), all.end(), happened), all.end(),
                    [](const Sentence& a, const Sentence& b) { return a.time < b.time; });
   std::string out;
-  const bool has_story = !all.empty();
-  for (const Sentence& each : all) out += (out.empty() ? "" : " ") + sentence(each.text);
-
-  auto rest = pending(all, answer);
-  if (!rest.empty() && (!has_story || rest.front()->verdict == Verdict::kCritical)) {
-    out += (out.empty() ? "" : " ") + sentence(rest.front()->summary);
-    rest.erase(rest.begin());
+  double step = 0;
+  for (const Sentence& each : all) {
+    out += (out.empty() ? "" : " ") + sentence(each.text);
+    step = std::max(step, each.step);
   }
-  if (!rest.empty()) {
-    out += " See also:";
-    for (const auto* step : rest) out += (step == rest.front() ? " " : ", ") + step->name;
-    out += ".";
+  for (const Sentence& each : rest) {
+    out += (&each == rest.data() ? " See also: " : ", ") + std::string(each.steps.front());
   }
+  if (!rest.empty()) out += ".";
   if (out.empty()) out = nothing_bad(answer);
+  if (step >= 60) {
+    out += " The recorder has only " + std::string(step < 900 ? "one-minute" : "quarter-hour") +
+           " values of that time.";
+  }
   if (answer.history.empty() && (has_story || is_bad(answer, "memory"))) {
     out += " Its start is unknown: " + answer.no_history + ".";
   }

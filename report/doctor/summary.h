@@ -3,6 +3,8 @@
 // made of, oldest first.
 #pragma once
 
+#include <compare>
+
 #include "report/doctor/correlate.h"
 #include "report/doctor/doctor.h"
 
@@ -18,6 +20,13 @@ std::string memory_sentence(const MemoryFall& fall, std::optional<double> now);
 std::string cma_sentence(const CmaFall& fall, std::optional<double> now);
 std::string smmu_sentence(const Faults& faults, std::optional<double> now);
 std::string heat_sentence(const Heat& heat, std::optional<double> now);
+// How urgent a step is: what fires now comes before what happened. The least is first.
+struct Urgency {
+  int what = 0;
+  std::size_t place = 0;  // among equal ones, by report/alerts/alert_order.h
+  auto operator<=>(const Urgency&) const = default;
+};
+Urgency urgency(const DoctorAnswer::Step& step);
 // What a look may call its own time: absent where the clock was never set.
 std::optional<double> today(const Findings& found);
 

@@ -206,7 +206,7 @@ std::vector<GrowthEntry> top_growth(Past& past, GrowthKind what, double from, do
     std::vector<Values> parts;
     for (const Part& part : each->parts) {
       if (part.after - part.before > 0.02 * growth_entry.grown) {
-        parts.push_back(past.series(part.key, from, to));
+        parts.push_back(past.series(part.key, from, to, 4000));
       }
     }
     growth_entry.move = move_of(summed(parts), true, 0.3 * growth_entry.grown);

@@ -7,7 +7,7 @@ check_runbooks.py [ROOT]
 Each page has its headings in order; every metric and label in it is in docs/metrics.md, every
 subcommand and option of jetmem in cli/, every source and kind of event in its reference; every rule
 of rules/shipped has its page, with each of its thresholds at the value that ships, and every page its
-rule. docs/health.md may name only metrics that there are.
+rule; a page may be of several, and is named for one. docs/health.md may name only metrics that there are.
 
 Exits 1 with a line for each violation.
 """
@@ -186,10 +186,15 @@ def problems_of_rule(page, text, rules):
             named[entry.group(1)] = entry.group(2)
         else:
             yield f"cannot read {line.strip()!r}: wanted NAME: VALUE  # shipped: VALUE"
+    of_page = [each for each in rules.rules.values() if each.get("runbook") == page.stem]
+    uses = set().union(*(each["uses"] for each in of_page))
+    for each, other in rules.rules.items():
+        if other.get("runbook") == page.stem and each not in text:
+            yield f"says nothing of {each}, whose page it is"
     for name in sorted(rule["uses"] - set(named)):
         yield f"says nothing of the threshold {name}"
     for name, value in named.items():
-        if name not in rule["uses"]:
+        if name not in uses:
             yield f"its rule has no threshold {name}"
         elif rules.thresholds.get(name) != value:
             yield f"{name} ships as {rules.thresholds.get(name)}, not as {value}"
@@ -200,17 +205,21 @@ def problems_of_rule(page, text, rules):
 
 def problems_of_index(pages, rules, text):
     rows = re.findall(r"^\| \[(\w+)\]\(([\w-]+\.md)\) \| (\w+) \| .+ \|$", text, re.M)
-    listed = {file: (alert, severity) for alert, file, severity in rows}
     for page in pages:
-        alert, severity = listed.pop(page.name, (None, None))
-        if alert is None:
+        alerts = [alert for alert, file, _ in rows if file == page.name]
+        if not alerts:
             yield f"does not list {page.name}"
-        elif not page.read_text().startswith(f"# {alert}\n"):
-            yield f"{page.name} is not of {alert}"
-        elif alert in rules.rules and rules.rules[alert].get("severity") != severity:
-            yield f"{alert} is {rules.rules[alert].get('severity')}, not {severity}"
-    for file in listed:
-        yield f"lists {file}, which is not there"
+        elif not any(page.read_text().startswith(f"# {alert}\n") for alert in alerts):
+            yield f"{page.name} is not of {' or '.join(alerts)}"
+    names = {page.name for page in pages}
+    for alert, file, severity in rows:
+        rule = rules.rules.get(alert, {})
+        if file not in names:
+            yield f"lists {file}, which is not there"
+        elif f"{rule.get('runbook')}.md" != file:
+            yield f"{file} is not of {alert}"
+        elif rule.get("severity") != severity:
+            yield f"{alert} is {rule.get('severity')}, not {severity}"
 
 
 def main():

@@ -126,7 +126,7 @@ void examine_cma(const DeviceView& view, Step& step) {
     }
     note_events(view, step, {"dma_alloc_failure", "cma_alloc_failure"}, 2);
     if (refused.is_recent) {
-      found(
+      found_past(
           step, Verdict::kWarning, failure_headline(view, refused),
           {"The CMA area was full, fragmented, or blocked by pinned pages.",
            "Find the largest holder with jetmem cma and restart it. For a larger area set cma= on "

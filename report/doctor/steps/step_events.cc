@@ -117,7 +117,7 @@ void examine_events(const DeviceView& view, Step& step,
     if (harm != Harm::kNone && (worst == nullptr || worst->kind == kind)) {
       conclude(step, headline(view, kind, counted));
     }
-    raise(step, verdict_of(harm));
+    raise_past(step, verdict_of(harm));
   }
   std::size_t n = 0;
   for (const Cause& each : view.causes) {

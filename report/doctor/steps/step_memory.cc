@@ -67,8 +67,8 @@ void examine_memory(const DeviceView& view, Step& step) {
     return;
   }
   take_alerts(view, step,
-              {"JetmemMemoryExhausting", "JetmemMemoryStall", "JetmemMemoryLow", "JetmemMemoryLeak", "JetmemSwapThrash",
-               "JetmemBelowWatermark"});
+              {"JetmemMemoryExhausting", "JetmemMemoryStall", "JetmemMemoryLow", "JetmemMemoryLeak",
+               "JetmemSwapThrash", "JetmemBelowWatermark"});
   const auto total = view.now.samples.meminfo("MemTotal");
   const auto available = view.now.samples.meminfo("MemAvailable");
   if (!total || !available || *total <= 0) {

@@ -44,7 +44,7 @@ void examine_oom(const DeviceView& view, Step& step) {
     if (machine.is_recent) {
       const bool just_now =
           machine.last && view.found.now > 0 && view.found.now - *machine.last <= kJustNow;
-      raise(step, just_now ? Verdict::kCritical : Verdict::kWarning);
+      raise_past(step, just_now ? Verdict::kCritical : Verdict::kWarning);
       std::string who = view.found.kill != nullptr ? printable(view.found.kill->subject, 64) : "";
       conclude(step, (who.empty() ? std::string("An OOM kill happened")
                                   : "The OOM killer killed " + who) +
@@ -73,11 +73,11 @@ void examine_oom(const DeviceView& view, Step& step) {
                    " since boot; " + count(known) + (known == 1 ? " appears" : " appear") +
                    " in the kernel log.");
     if (known == 0 && machine.recent + group.recent == 0) {
-      found(step, Verdict::kWarning,
-            "The kernel counted " + counted(*kills, "OOM kill", "OOM kills") +
-                " since boot, but its log no longer shows which or when.",
-            {"The log was overwritten or is not readable.",
-             "journalctl -k --grep 'Out of memory|oom-kill'", "oom-kill"});
+      found_past(step, Verdict::kWarning,
+                 "The kernel counted " + counted(*kills, "OOM kill", "OOM kills") +
+                     " since boot, but its log no longer shows which or when.",
+                 {"The log was overwritten or is not readable.",
+                  "journalctl -k --grep 'Out of memory|oom-kill'", "oom-kill"});
     }
   }
   if (!step.summary.empty()) return;

@@ -78,7 +78,7 @@ void examine_restart(const DeviceView& view, Step& step) {
     if (!restart.last_events.empty()) note(step, "Shortly before: " + restart.last_events + ".");
   }
   if (crashed || unclean || cause == "heat" || cause == "watchdog" || cause == "voltage") {
-    if (is_fresh) raise(step, Verdict::kWarning);
+    if (is_fresh) raise_past(step, Verdict::kWarning);
     std::string summary = crashed   ? "The kernel crashed before this boot."
                           : unclean ? "The previous boot ended without a clean shutdown."
                                     : "The device was reset.";

@@ -72,7 +72,7 @@ void examine_smmu(const DeviceView& view, Step& step) {
     note_events(view, step, kAll, 3);
     const bool is_recent = faults.is_recent || controller.is_recent;
     if (is_recent) {
-      raise(step, Verdict::kWarning);
+      raise_past(step, Verdict::kWarning);
       advise(step,
              "A driver or firmware uses a buffer after it was freed, or an address that was never "
              "mapped.",

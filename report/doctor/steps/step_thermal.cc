@@ -53,9 +53,10 @@ void examine_thermal(const DeviceView& view, Step& step) {
   if (view.found.heat) {
     const std::string text = doctor::sentence(heat_sentence(*view.found.heat, view.today()));
     note(step, text, view.found.heat->began);
-    found(step, Verdict::kWarning, text,
-          {"Heat, or a power limit.",
-           "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling"});
+    found_past(
+        step, Verdict::kWarning, text,
+        {"Heat, or a power limit.",
+         "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling"});
   }
   examine_failures(view, step, {"thermal"}, "Thermal messages in the kernel log",
                    "The kernel logged thermal warnings");

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "report/alerts/alert_order.h"
 #include "report/doctor/step.h"
 
 namespace jetmem::doctor {
@@ -39,22 +40,51 @@ std::string capped(std::string text) {
   return text;
 }
 
+struct ActiveAlert {
+  std::string name;
+  std::string state;
+  std::string severity;
+  std::string summary;
+  Advice advice;
+  std::string text;  // of the evidence
+  std::optional<double> since;
+};
+
 // A single reading does not know for how long a condition is true; the recorder does.
-void take_recorded_alerts(const DeviceView& view, Step& step,
-                          std::span<const std::string_view> names) {
-  for (const std::string_view name : names) {
-    const auto last = std::find_if(view.found.alerts.begin(), view.found.alerts.end(),
-                                   [&](const EventRecord& each) { return each.subject == name; });
-    if (last == view.found.alerts.end() || last->kind != "firing" || !last->wall) continue;
-    const double since = seconds_of(*last->wall);
-    const std::string summary = printable(last->summary, 300);
-    note(step,
-         "Alert " + printable(name, 100) + " has been firing since " + moment(since, view.today()) +
-             ": " + summary + ".",
-         since);
-    if (last->severity == "info") continue;
-    found(step, last->severity == "critical" ? Verdict::kCritical : Verdict::kWarning,
-          summary + ".");
+void add_recorded(const DeviceView& view, std::string_view name, std::vector<ActiveAlert>& out) {
+  const auto last = std::find_if(view.found.alerts.begin(), view.found.alerts.end(),
+                                 [&](const EventRecord& each) { return each.subject == name; });
+  if (last == view.found.alerts.end() || last->kind != "firing" || !last->wall) return;
+  ActiveAlert alert;
+  alert.name = printable(name, 100);
+  alert.state = "firing";
+  alert.severity = last->severity;
+  alert.summary = printable(last->summary, 300);
+  alert.since = seconds_of(*last->wall);
+  alert.text = " has been firing since " + moment(*alert.since, view.today());
+  out.push_back(std::move(alert));
+}
+
+void add_evaluated(const DeviceView& view, std::string_view name, std::vector<ActiveAlert>& out) {
+  if (!view.now.alerts) return;
+  const AlertsAnswer& answer = *view.now.alerts;
+  const auto rule = std::find_if(answer.rules.begin(), answer.rules.end(),
+                                 [&](const AlertsAnswer::Rule& each) { return each.name == name; });
+  if (rule == answer.rules.end()) return;
+  for (const AlertsAnswer::Alert& each : rule->alerts) {
+    if (each.state != "firing" && each.state != "pending") continue;
+    ActiveAlert alert;
+    alert.name = name;
+    alert.state = each.state;
+    alert.severity = rule->severity;
+    alert.summary = each.summary;
+    alert.advice = {each.cause, each.remedy, rule->runbook};
+    if (answer.evaluated_wall && !answer.local_snapshot) {
+      alert.since = *answer.evaluated_wall - each.active_seconds;
+    }
+    alert.text = each.state == "firing" ? " is firing" : " is pending";
+    if (alert.since) alert.text += " since " + moment(*alert.since, view.today());
+    out.push_back(std::move(alert));
   }
 }
 
@@ -69,7 +99,12 @@ bool DeviceView::is_jetson() const {
   });
 }
 
-void raise(Step& step, Verdict verdict) { step.verdict = std::max(step.verdict, verdict); }
+void raise(Step& step, Verdict verdict) {
+  step.now = std::max(step.now, verdict);
+  raise_past(step, verdict);
+}
+
+void raise_past(Step& step, Verdict verdict) { step.verdict = std::max(step.verdict, verdict); }
 
 void note(Step& step, std::string text, std::optional<double> time) {
   if (step.evidence.size() >= DoctorAnswer::kMaxEvidence) {
@@ -93,6 +128,11 @@ void conclude(Step& step, std::string summary) {
 
 void found(Step& step, Verdict verdict, std::string summary, const Advice& advice) {
   raise(step, verdict);
+  found_past(step, verdict, std::move(summary), advice);
+}
+
+void found_past(Step& step, Verdict verdict, std::string summary, const Advice& advice) {
+  raise_past(step, verdict);
   conclude(step, std::move(summary));
   advise(step, advice.cause, advice.remedy, advice.runbook);
 }
@@ -114,30 +154,25 @@ const Sample* largest(const DeviceView& view, std::string_view family,
 
 void take_alerts(const DeviceView& view, Step& step, std::span<const std::string_view> names) {
   if (view.claimed != nullptr) view.claimed->insert(names.begin(), names.end());
-  take_recorded_alerts(view, step, names);
-  if (!view.now.alerts) return;
-  const AlertsAnswer& answer = *view.now.alerts;
+  std::vector<ActiveAlert> active;
   for (const std::string_view name : names) {
-    const auto rule =
-        std::find_if(answer.rules.begin(), answer.rules.end(),
-                     [&](const AlertsAnswer::Rule& each) { return each.name == name; });
-    if (rule == answer.rules.end()) continue;
-    for (const AlertsAnswer::Alert& alert : rule->alerts) {
-      if (alert.state != "firing" && alert.state != "pending") continue;
-      std::optional<double> since;
-      if (answer.evaluated_wall && !answer.local_snapshot) {
-        since = *answer.evaluated_wall - alert.active_seconds;
-      }
-      const bool fires = alert.state == "firing";
-      std::string text = "Alert " + std::string(name) + (fires ? " is firing" : " is pending");
-      if (since) text += " since " + moment(*since, view.today());
-      note(step, text + ": " + alert.summary + ".", since);
-      if (!fires) continue;
-      const bool is_info = rule->severity == "info";
-      if (!is_info) {
-        found(step, rule->severity == "critical" ? Verdict::kCritical : Verdict::kWarning,
-              alert.summary + ".", {alert.cause, alert.remedy, name.empty() ? "" : rule->runbook});
-      }
+    add_recorded(view, name, active);
+    add_evaluated(view, name, active);
+  }
+  std::stable_sort(active.begin(), active.end(), [](const ActiveAlert& a, const ActiveAlert& b) {
+    return comes_before({a.state, a.severity, a.name}, {b.state, b.severity, b.name});
+  });
+  for (const ActiveAlert& alert : active) {
+    note(step, "Alert " + alert.name + alert.text + ": " + alert.summary + ".", alert.since);
+    if (alert.severity == "info") continue;
+    step.alerts.push_back({alert.name, printable(alert.severity, 20), alert.state});
+    const bool is_critical = alert.severity == "critical";
+    if (alert.state == "firing") {
+      found(step, is_critical ? Verdict::kCritical : Verdict::kWarning, alert.summary + ".",
+            alert.advice);
+    } else if (is_critical && !view.now.alerts->local_snapshot) {
+      // What it waits for may be over before it fires.
+      found(step, Verdict::kWarning, alert.summary + " (pending).", alert.advice);
     }
   }
   // The answer has the runbook as a file; keep only its name.
@@ -226,7 +261,7 @@ Counted examine_failures(const DeviceView& view, Step& step,
   const std::string text = ": " + counted_text(view, out) + ".";
   note(step, std::string(noted) + text, out.last);
   note_events(view, step, kinds, 2);
-  if (out.is_recent) found(step, Verdict::kWarning, std::string(headline) + text, advice);
+  if (out.is_recent) found_past(step, Verdict::kWarning, std::string(headline) + text, advice);
   return out;
 }
 

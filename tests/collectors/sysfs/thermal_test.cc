@@ -24,6 +24,14 @@ class ThermalTest : public SourceTest<ThermalSource> {
     fixture.file(zone_path(number, at + "_temp"), temp);
     fixture.file(zone_path(number, at + "_type"), std::string(kind) + "\n");
   }
+  // A cooling device of this type is bound to a trip of the zone.
+  void bind(int number, int binding, std::string_view type, std::string_view trip) {
+    const std::string at = "cdev" + std::to_string(binding);
+    fixture.file(zone_path(number, at + "/type"), std::string(type) + "\n");
+    fixture.file(zone_path(number, at + "_trip_point"), trip);
+    // As the pattern finds it.
+    fixture.error(zone_path(number, at + "_weight/type"), ENOTDIR);
+  }
   void cooling(int number, std::string_view type, std::string_view state, std::string_view max) {
     const std::string at = "/sys/class/thermal/cooling_device" + std::to_string(number);
     fixture.file(at + "/type", std::string(type) + "\n");
@@ -37,6 +45,8 @@ TEST_F(ThermalTest, TemperatureLimitsAndDistances) {
   trip(0, 0, "passive", "99000\n");
   trip(0, 1, "critical", "104500\n");
   trip(0, 2, "passive", "70000\n");
+  bind(0, 0, "cpufreq-cpu0", "0\n");
+  bind(0, 1, "cpufreq-cpu4", "2\n");
   EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=0,zone=cpu-thermal}"), 71.218);
   EXPECT_EQ(fixture.sample("jetmem_thermal_zone_enabled{index=0,zone=cpu-thermal}"), 1);
   EXPECT_EQ(
@@ -69,12 +79,92 @@ TEST_F(ThermalTest, TheMarginIsThatToTheNextLimitOfItsKind) {
     trip(0, 0, "active", "60000\n");
     trip(0, 1, "passive", "70000\n");
     trip(0, 2, "active", "50000\n");
+    bind(0, 0, "pwm-fan", "0\n");
+    bind(0, 1, "pwm-fan", "2\n");
+    bind(0, 2, "cpufreq-cpu0", "1\n");
     EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kActive), c.active);
     EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kPassive), c.passive);
     EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kHot), std::nullopt);
     EXPECT_EQ(value("jetmem_thermal_margin_celsius{index=0,kind=active,zone=cpu}"), c.active);
   }
   EXPECT_EQ(fixture.table.sections()[0].shape_changes, 1U);
+}
+
+// An Orin: the limit at 70 C warns of a hot surface, that at 99 C cuts clocks.
+TEST_F(ThermalTest, ALimitThatNothingIsBoundToCountsNoDistance) {
+  const auto passive = [&] { return reading().zones[0].margin(Thermal::Kind::kPassive); };
+  const auto bound = [&](int number) {
+    return value("jetmem_thermal_trip_bound{index=0,kind=passive,trip=" + std::to_string(number) +
+                 ",zone=cpu-thermal}");
+  };
+  const auto orin = [&] {
+    fixture.clear();
+    zone(0, "cpu-thermal", "60000\n");
+    trip(0, 0, "passive", "99000\n");
+    trip(0, 1, "critical", "104500\n");
+    trip(0, 2, "passive", "70000\n");
+  };
+  orin();
+  bind(0, 0, "cpufreq-cpu0", "0\n");
+  bind(0, 1, "cpu-throttle-alert", "0\n");
+  bind(0, 2, "hot-surface-alert", "2\n");
+  EXPECT_EQ(passive(), 39);
+  EXPECT_EQ(bound(0), 1);
+  EXPECT_EQ(bound(2), 0);
+  EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kCritical), 44.5);
+  EXPECT_EQ(absent("binding_unknown"), 0U);
+
+  // A fan slows nothing, -1 is no trip, and without any binding there is no distance.
+  for (const std::string_view type : {"pwm-fan", "Fan", "hot-surface-alert"}) {
+    orin();
+    bind(0, 0, type, "0\n");
+    EXPECT_EQ(passive(), std::nullopt) << type;
+    EXPECT_EQ(bound(0), 0) << type;
+  }
+  orin();
+  bind(0, 0, "cpufreq-cpu0", "-1\n");
+  EXPECT_EQ(passive(), std::nullopt);
+  orin();
+  EXPECT_EQ(passive(), std::nullopt);
+  EXPECT_EQ(bound(0), 0);
+  orin();
+  bind(0, 12, "Processor", "2\n");
+  EXPECT_EQ(passive(), 10);
+}
+
+TEST_F(ThermalTest, ABindingThatCannotBeReadIsNotGuessed) {
+  const auto begin = [&] {
+    fixture.clear();
+    zone(0, "cpu", "60000\n");
+    trip(0, 0, "passive", "99000\n");
+    trip(0, 1, "passive", "70000\n");
+    bind(0, 0, "cpufreq-cpu0", "0\n");
+  };
+  const auto passive = [&] { return reading().zones[0].margin(Thermal::Kind::kPassive); };
+  for (const std::string_view bad : {"", "\n", "1", "x\n", "1 \n2"}) {
+    begin();
+    bind(0, 1, "cpufreq-cpu4", bad);
+    EXPECT_EQ(passive(), std::nullopt) << bad;
+    EXPECT_EQ(reading().zones[0].trips[0].bound, true);
+    EXPECT_EQ(reading().zones[0].trips[1].bound, std::nullopt);
+    EXPECT_EQ(absent("binding_unknown"), 1U);
+  }
+  // Wherever a fan is bound, it slows nothing.
+  begin();
+  bind(0, 1, "pwm-fan", "");
+  EXPECT_EQ(passive(), 39);
+  begin();
+  fixture.error(zone_path(0, "cdev1/type"), EACCES);
+  fixture.file(zone_path(0, "cdev1_trip_point"), "1\n");
+  EXPECT_EQ(passive(), std::nullopt);
+  begin();
+  for (int i = 1; i < 80; ++i) bind(0, i, "Processor", "-1\n");
+  EXPECT_EQ(passive(), std::nullopt) << "more than are kept";
+  // One that went away meanwhile.
+  begin();
+  fixture.error(zone_path(0, "cdev1/type"), ENOENT);
+  fixture.error(zone_path(0, "cdev1_trip_point"), ENOENT);
+  EXPECT_EQ(passive(), 39);
 }
 
 TEST_F(ThermalTest, APoweredOffZoneIsCountedAndTheRestIsRead) {

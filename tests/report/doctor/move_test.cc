@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "report/doctor/correlate.h"
+#include "report/doctor/moves.h"
 
 namespace jetmem::doctor {
 namespace {
@@ -11,7 +11,10 @@ namespace {
 // One value each ten seconds.
 Values values_of(double until, const std::function<double(double)>& at) {
   Values out;
-  for (double time = 0; time <= until; time += 10) out.push_back({time, at(time)});
+  for (double time = 0; time <= until; time += 10) {
+    const double value = at(time);
+    out.push_back({time, value, value, value});
+  }
   return out;
 }
 
