@@ -58,21 +58,21 @@ int run_plan(const PlanOptions& options) {
   const auto text = read_config_file(options.file);
   if (!text) {
     return failed("plan",
-                  {Errc::kInvalid, printable(options.file, 300) + ": " + text.error().message});
+                  {text.error().code, printable(options.file, 300) + ": " + text.error().message});
   }
   plan::ReadPlan read = plan::parse_plan(printable(options.file, 300), *text);
   if (!read.errors.empty()) {
     std::fprintf(stderr, "%s\n", describe(read.errors).c_str());
-    return kExitUsage;
+    return kExitData;
   }
   if (options.on_top) read.plan.on_top = true;
   auto device = device_for(options, read.plan);
-  if (!device) return failed("plan", device.error(), kExitUnknown);
+  if (!device) return undecided("plan", device.error());
   const PlanAnswer answer =
       plan_answer(printable(options.file, 300), read.plan, std::move(*device));
   put(options.json ? plan_json(answer) : plan_text(answer));
   if (answer.budget.fit == plan::Fit::kUnknown) return kExitUnknown;
-  return answer.budget.fit == plan::Fit::kDoesNotFit ? kExitFailed : kExitOk;
+  return answer.budget.fit == plan::Fit::kDoesNotFit ? kExitWarning : kExitOk;
 }
 
 }  // namespace
@@ -92,9 +92,8 @@ void add_plan_command(const Command& program) {
   command.footer(
       "Compares the plan with this device as it is now (with --root, a captured one), or with a "
       "kind of device by its data sheet. Assumptions and unknown values are listed; nothing is "
-      "changed.\n"
-      "Exit status: 0 if it fits, even tightly; 1 if it does not; 3 if that is unknown; 2 on a "
-      "wrong command line or plan.");
+      "changed.");
+  command.exit_status("0 if it fits, even tightly; 1 if it does not; 3 if that is unknown");
 }
 
 }  // namespace jetmem

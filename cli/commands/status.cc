@@ -38,7 +38,7 @@ std::string host_of(const StatusOptions& options) {
   return printable(name.data(), 64);
 }
 
-// Any failure is unknown: 2 would mean critical.
+// What could not be asked is unknown, also to a loop over a fleet.
 int run_status(const StatusOptions& options) {
   const auto now = query_device(options);
   if (!now) {
@@ -49,7 +49,7 @@ int run_status(const StatusOptions& options) {
     } else {
       warn("status", now.error().message);
     }
-    return kExitUnknown;
+    return exit_unknown(now.error());
   }
   const StatusAnswer answer = status_answer(*now);
   std::string out;
@@ -79,10 +79,10 @@ void add_status_command(const Command& program) {
   add_device_options(command, options);
   command.footer(
       std::string(kAsksDaemon) +
-      "Exit status: 0 ok; 1 warning: a warning alert fires, or a source that should be readable "
-      "fails; 2 critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd, a "
-      "wrong command line. A pending critical alert is a warning; info alerts and pending "
-      "warnings do not change it.");
+      "A pending critical alert is a warning; info alerts and pending warnings change nothing.");
+  command.exit_status(
+      "0 ok; 1 warning: a warning alert fires, or a source that should be readable fails; 2 "
+      "critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd");
 }
 
 }  // namespace jetmem
