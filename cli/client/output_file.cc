@@ -16,14 +16,13 @@ namespace fs = std::filesystem;
 // As many as the kernel follows.
 constexpr int kMostLinks = 40;
 
-// Of what is written: a folder that is missing is no missing input.
+}  // namespace
+
 tl::unexpected<Error> output_error(std::string_view operation, std::string_view path, int number) {
   Error error = errno_error(operation, path, number);
   if (error.code != Errc::kDenied) error.code = Errc::kIo;
   return tl::unexpected(std::move(error));
 }
-
-}  // namespace
 
 Result<OutputTarget> output_target(const std::string& requested) {
   OutputTarget out;

@@ -35,7 +35,8 @@ Result<plan::DeviceMemory> device_for(const PlanOptions& options, const plan::Pl
   if (const plan::KnownDevice* known = plan::device_named(name)) return memory_of(*known);
   std::vector<std::string_view> names;
   for (const plan::KnownDevice& each : plan::known_devices()) names.push_back(each.name);
-  return fail(Errc::kInvalid, "unknown device '" + printable(name, 60) + "'" +
+  const Errc code = options.device.empty() ? Errc::kMalformed : Errc::kInvalid;
+  return fail(code, "unknown device '" + printable(name, 60) + "'" +
                                   did_you_mean(name, names, "; known: " + join_names(names)) +
                                   "; see `jetmem plan --list-devices`");
 }

@@ -232,6 +232,17 @@ TEST_F(CapturedEvents, JsonHasEach) {
   EXPECT_EQ(list[0]["seq"], 101);
 }
 
+// No event ever had such a kind: that there are none says nothing.
+TEST_F(CapturedEvents, AnUnknownKindIsRefused) {
+  const CommandRun typo = run({"--kind", "oomkill"});
+  EXPECT_EQ(typo.status, kExitUsage);
+  EXPECT_EQ(typo.out, "");
+  EXPECT_THAT(typo.err, HasSubstr("--kind: "));
+  EXPECT_THAT(typo.err, HasSubstr("did you mean 'oom_kill'?"));
+  EXPECT_EQ(run({"--kind", "oom_kill,nonsense"}).status, kExitUsage);
+  EXPECT_EQ(run({"--kind", "firing"}).status, kExitOk);
+}
+
 TEST_F(CapturedEvents, ATreeWithoutALog) {
   const TempDir empty;
   const CommandRun shown = events({"--root", empty.path()});
