@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a program of jetmem could not do its work, by the numbers of <sysexits.h>: 1 to 3 are verdicts
-// on the device. cli/exit_codes.h has the whole table.
+// Why a program of jetmem could not do its work, by the numbers of <sysexits.h>: 1 to 3 are
+// verdicts on the device. cli/exit_codes.h has the whole table.
 #pragma once
 
 namespace jetmem {

@@ -101,9 +101,10 @@ class Command {
 void warn(std::string_view command, std::string_view text);
 // The same with an error's message. Returns its exit status.
 int failed(std::string_view command, const Error& error);
-// The same for a command that judges the device: what could not be asked is unknown. A mistake in the
-// command line or in a file that it names is none of the device's.
+// The exit status of a command that judges the device: what could not be asked is unknown. A
+// mistake in the command line or in a file that it names is none of the device's.
 int exit_unknown(const Error& error);
+// As failed(), with that exit status.
 int undecided(std::string_view command, const Error& error);
 
 // `jetmem` with all its commands.

@@ -55,8 +55,9 @@ Result<std::string> password_of(const ClientAccess& access) {
   auto text = read_config_file(access.password_file);
   if (!text) {
     const bool other = text.error().code == Errc::kNotRegular;
-    return fail(text.error().code, "--password-file: " + printable(access.password_file, 300) + " " +
-                                    (other ? "is not a regular file" : text.error().message));
+    return fail(text.error().code, "--password-file: " + printable(access.password_file, 300) +
+                                       " " +
+                                       (other ? "is not a regular file" : text.error().message));
   }
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
   if (text->empty() || text->find('\n') != std::string::npos) {

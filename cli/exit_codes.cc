@@ -33,8 +33,7 @@ std::string exit_codes_text() {
     constexpr std::size_t kIndent = 6;
     std::string head = "  " + std::to_string(each.code);
     head.resize(kIndent, ' ');
-    std::string lines =
-        wrapped(std::string(each.name) + ": " + std::string(each.meaning), kIndent);
+    std::string lines = wrapped(std::string(each.name) + ": " + std::string(each.meaning), kIndent);
     out += lines.replace(0, kIndent, head);
   }
   return out;

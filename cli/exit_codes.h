@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit status of every jetmem command: up to 3 it is about the device, as monitoring plugins have
-// it (Nagios, Icinga); from 64 on the command could not do its work, by the numbers of <sysexits.h>.
+// The exit status of every jetmem command: up to 3 it is about the device, as monitoring plugins
+// have it (Nagios, Icinga); from 64 on the command could not do its work, by the numbers of
+// <sysexits.h>.
 #pragma once
 
 #include <array>

@@ -139,7 +139,8 @@ int main(int argc, char** argv) {
       "(127.0.0.1:10743), and under systemd on /run/jetmem/api.socket.\n"
       "SIGHUP reloads the settings, SIGTERM ends it.\n"
       "Exit status: 0 when it was ended, 64 when the command line is wrong, 65 when the settings\n"
-      "are, 66 when there is no such --root, 69 when it could not run, 71 when the system refused it memory.");
+      "are, 66 when there is no such --root, 69 when it could not run, 71 when the system refused "
+      "it memory.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -157,8 +157,7 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
       return now;
     }
     // Usually of another version. A local reading does not need it.
-    reply = fail(Errc::kUnavailable,
-                 std::move(now.error()).within(reply->from.text()).message);
+    reply = fail(Errc::kUnavailable, std::move(now.error()).within(reply->from.text()).message);
   }
   if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
   auto seen = local_snapshot("", *settings);

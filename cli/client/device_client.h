@@ -43,9 +43,9 @@ Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpS
                                const std::string& path,
                                std::chrono::milliseconds deadline = std::chrono::seconds(3));
 
-// The daemon's answer of /api/v1/now; if none answers, or below a root, one reading (of a bundle that
-// was captured from afar, the answer in it). Errors: the
-// named daemon does not answer; the root cannot be read; invalid settings (kInvalid).
+// The daemon's answer of /api/v1/now; if none answers, or below a root, one reading (of a bundle
+// that was captured from afar, the answer in it). Errors: the named daemon does not answer; the
+// root cannot be read; invalid settings (settings_error()).
 Result<DeviceNow> query_device(const DeviceClientOptions& requested);
 
 // A source as one reading found it.

@@ -56,7 +56,7 @@ void print_shipped_rules(const NamedRules& named, const RulesSettings& settings,
 Errc settings_error(const std::vector<std::string>& named) {
   for (const std::string& file : named) {
     const auto text = read_config_file(file);
-    if (!text) return text.error().code;
+    if (!text) return text.error().code == Errc::kAbsent ? Errc::kNotRegular : text.error().code;
   }
   return Errc::kMalformed;
 }
@@ -64,7 +64,7 @@ Errc settings_error(const std::vector<std::string>& named) {
 Errc rules_error(const NamedRules& named) {
   std::error_code ignored;
   for (const std::string& path : named.paths) {
-    if (!std::filesystem::exists(path, ignored)) return Errc::kAbsent;
+    if (!std::filesystem::exists(path, ignored)) return Errc::kNotRegular;
   }
   return Errc::kMalformed;
 }

@@ -18,12 +18,14 @@ struct NamedRules {
   bool with_shipped = false;       // in front of the paths
 };
 
-// From the named files, or those below /etc/jetmem. Errors are printed; an invalid named file is one
-// (settings_error()), an invalid /etc/jetmem gives the defaults, so that it does not stop a diagnosis.
+// From the named files, or those below /etc/jetmem. Errors are printed; an invalid named file is
+// one (settings_error()), an invalid /etc/jetmem gives the defaults, so that it does not stop a
+// diagnosis.
 tl::expected<Settings, Errc> settings_for(const char* command,
                                           const std::vector<std::string>& named);
 
-// Of files that could not be loaded: kAbsent where one is not there, kDenied, else kMalformed.
+// Of files that could not be loaded: kNotRegular where one is not there (kAbsent would be what a
+// command asks for), kDenied, else kMalformed.
 Errc settings_error(const std::vector<std::string>& named);
 // The same of rules; their paths may be folders.
 Errc rules_error(const NamedRules& named);

@@ -276,9 +276,10 @@ int run_remote_boots(const BootsOptions& options) {
   if (!reply) return failed("boots", reply.error());
   const auto parsed = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
   const auto text_of = [&](std::string_view file) -> std::string {
-    const auto found = parsed.is_object()
-                           ? parsed.find(std::string(boot::kStateDirectory) + "/" + std::string(file))
-                           : parsed.end();
+    const auto found =
+        parsed.is_object()
+            ? parsed.find(std::string(boot::kStateDirectory) + "/" + std::string(file))
+            : parsed.end();
     const bool is_text = parsed.is_object() && found != parsed.end() && found->is_string();
     return is_text ? found->get<std::string>() : std::string();
   };
@@ -287,9 +288,10 @@ int run_remote_boots(const BootsOptions& options) {
   Known known;
   const std::string kept = text_of(boot::kHistoryFile);
   if (kept.empty()) {
-    known.lacks({Errc::kUnavailable,
-                 reply->from.text() + " has no history of boots: it keeps none, has not read it yet, "
-                                      "or is older than this jetmem"});
+    known.lacks(
+        {Errc::kUnavailable, reply->from.text() +
+                                 " has no history of boots: it keeps none, has not read it yet, "
+                                 "or is older than this jetmem"});
   } else if (auto ok = boot::parse_history(kept, history); !ok) {
     known.lacks({Errc::kUnavailable, reply->from.text() + ": " + ok.error().message});
   } else {
@@ -340,7 +342,8 @@ void add_boots_command(const Command& program) {
       "Newest first: when each boot was first seen, how long it ran and how it ended, with the "
       "changes (kernel, L4T, power mode, settings) and marks of jetmem mark. Clean: a shutdown "
       "stopped jetmemd. Unclean: jetmemd ran and received no stop (power loss, panic, watchdog). "
-      "Only root and jetmemd can read the history: sudo jetmem boots, or --daemon ADDRESS for what a "
+      "Only root and jetmemd can read the history: sudo jetmem boots, or --daemon ADDRESS for what "
+      "a "
       "jetmemd read of it in the last five minutes. --root DIR reads below DIR.");
   command.exit_status("0, also where there is no history yet");
 }

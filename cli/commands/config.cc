@@ -94,10 +94,9 @@ int run_config(const ConfigOptions& options) {
 
 ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions&)) {
   auto& options = command.runs(run);
-  const auto files =
-      command.option("FILE", options.files, "",
-                     "Settings files, later ones override earlier ones (default: "
-                     "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
+  const auto files = command.option("FILE", options.files, "",
+                                    "Settings files, later ones override earlier ones (default: "
+                                    "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
   command.option("--config", options.config, "FILE", "The same, as jetmemd takes it")
       .excludes({files});
   command.exit_status("0 if the settings are valid");

@@ -54,8 +54,8 @@ class SnapshotPair {
     return recorded(text);
   }
 
-  // The recorder keeps a selection of metrics and, of some, of their series: what it never kept is no
-  // change. What is left out of `other`, in words; empty: nothing.
+  // The recorder keeps a selection of metrics and, of some, of their series: what it never kept is
+  // no change. What is left out of `other`, in words; empty: nothing.
   std::string keep_recorded(DeviceNow& other) {
     const auto known = history_->series({});
     if (!known) return "what the history does not record: " + known.error().message;

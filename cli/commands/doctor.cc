@@ -40,8 +40,7 @@ Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
       auto answer = parse_doctor(*text);
       if (!answer) return tl::unexpected(std::move(answer.error()).within(kCapturedDoctor));
       answer->from.by = snapshot_origin_name(SnapshotOrigin::kCapture);
-      answer->from.from =
-          requested.root_name.empty() ? requested.root : requested.root_name;
+      answer->from.from = requested.root_name.empty() ? requested.root : requested.root_name;
       return answer;
     }
   } else {
@@ -54,8 +53,8 @@ Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
   auto now = query_device(requested);
   if (!now) return tl::unexpected(std::move(now.error()));
   auto history = open_device_history(requested);
-  DoctorAnswer answer = history ? examine(*now, history->get())
-                                : examine(*now, nullptr, history.error().message);
+  DoctorAnswer answer =
+      history ? examine(*now, history->get()) : examine(*now, nullptr, history.error().message);
   // A daemon that is not there is among the notes already.
   const auto& notes = answer.notes;
   if (!failed.empty() && std::find(notes.begin(), notes.end(), failed) == notes.end()) {

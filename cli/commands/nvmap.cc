@@ -143,8 +143,7 @@ std::string nvmap_text(const Nvmap& nvmap, const Others& others) {
       state = others.heirs.empty() ? "ended" : "ended, held by " + holders_text(others.heirs);
     }
     clients.row({bytes_text(client.bytes), others.by_name ? "-" : std::to_string(client.pid),
-                 printable(client.heap, 64),
-                 printable(client.name, 64), state});
+                 printable(client.heap, 64), printable(client.name, 64), state});
   }
   std::string out = heaps.text(terminal_width()) + "\n" + clients.text(terminal_width());
   if (nvmap.clients.empty()) out += "no client holds memory\n";
@@ -267,7 +266,8 @@ Nvmap nvmap_of(const DeviceNow& now) {
   each("jetmem_nvmap_heap_unattributed_bytes", [&](auto& heap, double v) {
     if (heap.bytes) heap.charged_bytes = whole(static_cast<double>(*heap.bytes) - v);
   });
-  each("jetmem_nvmap_orphan_handles", [&](auto& heap, double v) { heap.orphan_handles = whole(v); });
+  each("jetmem_nvmap_orphan_handles",
+       [&](auto& heap, double v) { heap.orphan_handles = whole(v); });
   each("jetmem_nvmap_orphan_bytes", [&](auto& heap, double v) { heap.orphan_bytes = whole(v); });
   each("jetmem_nvmap_carveout_bytes", [&](auto& heap, double v) { heap.size = whole(v); });
   each("jetmem_nvmap_carveout_free_bytes", [&](auto& heap, double v) { heap.free = whole(v); });
@@ -315,8 +315,8 @@ int run_remote_nvmap(const NvmapOptions& options) {
   others.why_not = "jetmemd does not report it";
   for (const Sample& sample : now->samples.family("jetmem_dmabuf_holder_clientless_bytes")) {
     if (sample.value <= 0) continue;
-    others.clientless.push_back({0, std::string(sample.label("command")),
-                                 static_cast<std::uint64_t>(sample.value)});
+    others.clientless.push_back(
+        {0, std::string(sample.label("command")), static_cast<std::uint64_t>(sample.value)});
   }
   std::stable_sort(others.clientless.begin(), others.clientless.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
@@ -388,7 +388,8 @@ void add_nvmap_command(const Command& program) {
       "Heaps, clients with the largest first, and who holds the buffers without a client (ORPHANED "
       "in the table). UNATTRIBUTED is what a heap allocated minus what its clients are charged. "
       "'-' is unknown. Needs no daemon, but root on a live board, as the tables are in debugfs; "
-      "--daemon shows what jetmemd has: clients by name, without PIDs. --root DIR reads below DIR. Boards with nvidia.ko (Thor) have no such tables.");
+      "--daemon shows what jetmemd has: clients by name, without PIDs. --root DIR reads below DIR. "
+      "Boards with nvidia.ko (Thor) have no such tables.");
   command.exit_status("0; 3 if nvmap cannot be read");
 }
 

@@ -37,8 +37,8 @@ Result<plan::DeviceMemory> device_for(const PlanOptions& options, const plan::Pl
   for (const plan::KnownDevice& each : plan::known_devices()) names.push_back(each.name);
   const Errc code = options.device.empty() ? Errc::kMalformed : Errc::kInvalid;
   return fail(code, "unknown device '" + printable(name, 60) + "'" +
-                                  did_you_mean(name, names, "; known: " + join_names(names)) +
-                                  "; see `jetmem plan --list-devices`");
+                        did_you_mean(name, names, "; known: " + join_names(names)) +
+                        "; see `jetmem plan --list-devices`");
 }
 
 void list_devices() {

@@ -35,8 +35,8 @@ struct SourceRow {
 std::string absent_values(const SourceNow& now) {
   std::string text;
   for (const auto& [reason, count] : now.absent_values) {
-    text += (text.empty() ? "; absent: " : ", ") + std::to_string(count) + " " +
-            printable(reason, 64);
+    text +=
+        (text.empty() ? "; absent: " : ", ") + std::to_string(count) + " " + printable(reason, 64);
   }
   return text;
 }
@@ -137,10 +137,9 @@ int run_sources(const SourcesOptions& options) {
   } else {
     print_table(*rows);
   }
-  const bool one_failed =
-      std::any_of(rows->begin(), rows->end(), [](const SourceRow& row) {
-        return row.now.state == state_name(SourceState::kFailed);
-      });
+  const bool one_failed = std::any_of(rows->begin(), rows->end(), [](const SourceRow& row) {
+    return row.now.state == state_name(SourceState::kFailed);
+  });
   return one_failed ? kExitWarning : kExitOk;
 }
 
@@ -156,7 +155,8 @@ void add_sources_command(const Command& program) {
       "States: ok; absent (this kernel or board has none); denied (it exists and needs a "
       "privilege, which is named); failed (it exists and could not be read or parsed); pending "
       "(skipped, to spare the device). 'absent: N reason' counts values that are missing although "
-      "their source is ok. Reads with your privileges, not the daemon's; --daemon shows what jetmemd "
+      "their source is ok. Reads with your privileges, not the daemon's; --daemon shows what "
+      "jetmemd "
       "reads. --root DIR reads below DIR.");
   command.exit_status("0 unless a source failed, then 1");
 }

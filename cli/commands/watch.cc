@@ -108,7 +108,8 @@ void add_watch_command(const Command& program) {
       "q quit. Asks jetmemd; if none answers it reads the device itself, at most every 10 s, as "
       "some files take kernel locks. Below --root it reads again each time. The title shows the "
       "age of the values; after a failed read the last values stay, with the reason. Unknown "
-      "values are \"-\" or \"not known\". It needs a terminal: status, top and the others need none, "
+      "values are \"-\" or \"not known\". It needs a terminal: status, top and the others need "
+      "none, "
       "and have --json.");
   command.exit_status("0");
 }

@@ -51,9 +51,7 @@ class EventsCommand {
   }
 
  private:
-  int fail_with(const Error& error) const {
-    return events_failed(options_.ring.command, error);
-  }
+  int fail_with(const Error& error) const { return events_failed(options_.ring.command, error); }
 
   void note(const std::string& text) const { warn(options_.ring.command, text); }
 
@@ -87,7 +85,10 @@ class EventsCommand {
 
   // The ring, as far back as the kernel keeps it.
   int without_history(const Error& why) {
-    if (!options_.daemon.empty() || options_.follow || why.code == Errc::kInvalid) {
+    const bool is_mistake = why.code == Errc::kInvalid ||
+                            (!options_.config.empty() &&
+                             (why.code == Errc::kMalformed || why.code == Errc::kNotRegular));
+    if (!options_.daemon.empty() || options_.follow || is_mistake) {
       return fail_with(why);
     }
     const bool kernel_too =

@@ -339,8 +339,7 @@ void add_history_command(const Command& program) {
       "tsdb create-blocks-from openmetrics FILE DATA_DIRECTORY.\n"
       "-o writes FILE completely or not at all, also behind a symbolic link; into a device or FIFO "
       "it writes directly.");
-  command.exit_status(
-      "0 if it was shown; 3 if there is no history, or none of this metric");
+  command.exit_status("0 if it was shown; 3 if there is no history, or none of this metric");
 }
 
 }  // namespace jetmem

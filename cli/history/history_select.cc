@@ -125,9 +125,10 @@ tl::unexpected<Error> not_recorded(const std::vector<SeriesKnown>& all, const st
   const auto declared = MetricCatalog::of_jetmem().find(family);
   const std::string near = near_names(names, family);
   if (!declared || (declared->is_of_pattern && !near.empty())) {
-    return fail(Errc::kInvalid, "no metric is called " + shown +
-                                    (near.empty() ? std::string() : "; did you mean " + near + "?") +
-                                    "; `jetmem history` lists what is recorded");
+    return fail(Errc::kInvalid,
+                "no metric is called " + shown +
+                    (near.empty() ? std::string() : "; did you mean " + near + "?") +
+                    "; `jetmem history` lists what is recorded");
   }
   std::string message = "nothing is recorded for " + shown;
   message += Selection().wants(family)
@@ -182,7 +183,7 @@ Result<std::vector<SeriesKnown>> pick_series(History& history, const SeriesPatte
   }
   if (out.empty()) {
     return fail(Errc::kAbsent, "no series of " + printable(wish.family, 120) +
-                                    " has these labels; recorded: " + some);
+                                   " has these labels; recorded: " + some);
   }
   std::sort(out.begin(), out.end(),
             [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });

@@ -246,7 +246,8 @@ void add_probe_command(const Command& program) {
       "Times are those of the largest buffer; --json has every size, step and bandwidth. --root "
       "DIR runs nothing and shows what was captured. Needs no daemon.");
   command.exit_status(
-      "0 if nothing failed; 1 if a kind failed; 2 if one mismatched; 3 if the program failed, or if "
+      "0 if nothing failed; 1 if a kind failed; 2 if one mismatched; 3 if the program failed, or "
+      "if "
       "nothing could be tried and something was skipped or denied");
 }
 

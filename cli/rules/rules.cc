@@ -116,13 +116,12 @@ struct RulesCommand {
 };
 
 constexpr RulesCommand kCommands[] = {
-    {"check", "Check the rules and show each error",
-     "", "0 if they are valid", run_check},
-    {"list", "List the rules and where each is defined",
-     "Errors are on standard error.", "0 if there are no errors", run_list},
+    {"check", "Check the rules and show each error", "", "0 if they are valid", run_check},
+    {"list", "List the rules and where each is defined", "Errors are on standard error.",
+     "0 if there are no errors", run_list},
     {"export", "Print the rules as a rule file of Prometheus",
-     "For Prometheus 2.42 or later. Prints nothing if there is an error.",
-     "0 if it was written", run_export},
+     "For Prometheus 2.42 or later. Prints nothing if there is an error.", "0 if it was written",
+     run_export},
     {"catalog", "Print the texts that journalctl -x shows below alerts",
      "The catalog of jetmem's own alerts is installed. For a site's own rules:\n"
      "  jetmem rules catalog /etc/jetmem/rules.d > /etc/systemd/catalog/jetmem-local.catalog\n"

@@ -196,8 +196,8 @@ std::string alerts_text(const AlertsAnswer& answer, const AlertsTextOptions& opt
 }
 
 int alerts_status(const AlertsAnswer& answer) {
-  // As the status has it: info alerts change nothing, a critical one that is pending is a warning, and
-  // so is one whose condition is true in a single reading.
+  // As the status has it: info alerts change nothing, a critical one that is pending is a warning,
+  // and so is one whose condition is true in a single reading.
   const auto any = [&](auto matches) {
     return std::any_of(answer.rules.begin(), answer.rules.end(), matches);
   };
@@ -216,10 +216,10 @@ int alerts_status(const AlertsAnswer& answer) {
   const bool needs_history =
       any([](const AlertsAnswer::Rule& rule) { return !rule.needs_history.empty(); });
   // Each is known not to fire, rather than none known to.
-  const bool all_known = !answer.rules.empty() &&
-                         answer.count("inactive") + answer.count("pending") +
-                                 answer.count("firing") ==
-                             answer.rules.size();
+  const bool all_known =
+      !answer.rules.empty() &&
+      answer.count("inactive") + answer.count("pending") + answer.count("firing") ==
+          answer.rules.size();
   const bool all_reported =
       all_known && !needs_history && answer.config_errors.empty() && answer.rules_omitted == 0;
   return all_reported ? kExitOk : kExitUnknown;

@@ -58,13 +58,18 @@ Names trends() { return {"MemAvailable", "NvMapMemUsed", "nvmap_orphans"}; }
 constexpr std::array kClosedLabels{
     ClosedLabel{"jetmem_pressure_stall_ratio", "resource", resources},
     ClosedLabel{"jetmem_pressure_stall_ratio", "kind", stall_kinds},
-    ClosedLabel{"jetmem_pressure_stall_ratio", "window", [] { return Names{"10s", "60s", "300s"}; }},
+    ClosedLabel{"jetmem_pressure_stall_ratio", "window",
+                [] {
+                  return Names{"10s", "60s", "300s"};
+                }},
     ClosedLabel{"jetmem_pressure_stall_seconds_total", "resource", resources},
     ClosedLabel{"jetmem_pressure_stall_seconds_total", "kind", stall_kinds},
     ClosedLabel{"jetmem_zone_watermark_bytes", "watermark", watermarks},
     ClosedLabel{"jetmem_zone_watermark_distance_bytes", "watermark", watermarks},
     ClosedLabel{"jetmem_zone_watermark_distance_bytes", "request",
-                [] { return Names{"movable", "unmovable"}; }},
+                [] {
+                  return Names{"movable", "unmovable"};
+                }},
     ClosedLabel{"jetmem_buddy_unusable_ratio", "cma", cma_pages},
     ClosedLabel{"jetmem_buddy_fragmentation_ratio", "cma", cma_pages},
     ClosedLabel{"jetmem_trend_bytes_per_second", "of", trends},
@@ -81,11 +86,18 @@ constexpr std::array kClosedLabels{
                          kernel_log::error_severity_name>},
     ClosedLabel{"jetmem_smmu_faults_total", "origin", origins},
     ClosedLabel{"jetmem_oom_kills_total", "origin", origins},
-    ClosedLabel{"jetmem_oom_kills_total", "scope", [] { return Names{"machine", "memcg"}; }},
+    ClosedLabel{"jetmem_oom_kills_total", "scope",
+                [] {
+                  return Names{"machine", "memcg"};
+                }},
     ClosedLabel{"jetmem_kernel_log_input", "input",
-                [] { return Names{"kmsg", "journal", "file"}; }},
+                [] {
+                  return Names{"kmsg", "journal", "file"};
+                }},
     ClosedLabel{"jetmem_kernel_log_lost_records_total", "reason",
-                [] { return Names{"before_start", "overrun"}; }},
+                [] {
+                  return Names{"before_start", "overrun"};
+                }},
     ClosedLabel{"jetmem_source_state", "source", source_names},
     ClosedLabel{"jetmem_source_state", "state", source_states},
     ClosedLabel{"jetmem_source_stale", "source", source_names},
@@ -98,8 +110,13 @@ constexpr std::array kClosedLabels{
     ClosedLabel{"jetmem_probe_state", "state",
                 names_of<ProbeState, kProbeStates, probe_state_name>},
     ClosedLabel{"jetmem_boot_last_shutdown", "clean",
-                [] { return Names{"yes", "no", "unknown"}; }},
-    ClosedLabel{"jetmem_unclean_shutdowns_total", "of", [] { return Names{"device", "jetmem"}; }},
+                [] {
+                  return Names{"yes", "no", "unknown"};
+                }},
+    ClosedLabel{"jetmem_unclean_shutdowns_total", "of",
+                [] {
+                  return Names{"device", "jetmem"};
+                }},
     ClosedLabel{"jetmem_changes_total", "what", changes},
     ClosedLabel{"jetmem_last_change_timestamp_seconds", "what", changes_and_marks},
 };

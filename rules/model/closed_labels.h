@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels whose values are known beforehand, whatever the machine: a rule on another value could never
-// fire, so it is refused, as an unknown metric is.
+// Labels whose values are known beforehand, whatever the machine: a rule on another value could
+// never fire, so it is refused, as an unknown metric is.
 #pragma once
 
 #include <span>

@@ -118,8 +118,8 @@ class Checker {
     if (known.empty()) return;
     for (const std::string& value : matcher.values) {
       if (std::find(known.begin(), known.end(), value) != known.end()) continue;
-      std::string message = name + " never has " + printable(matcher.label, 60) + "=\"" +
-                            printable(value, 60) + "\"";
+      std::string message =
+          name + " never has " + printable(matcher.label, 60) + "=\"" + printable(value, 60) + "\"";
       const std::string_view near =
           value.size() > kMaxTyped ? std::string_view() : nearest_name(value, known);
       if (!near.empty()) {

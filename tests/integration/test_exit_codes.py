@@ -20,7 +20,7 @@ NOWHERE = "127.0.0.1:1"
 # What a command needs beside its options to do its work under a root.
 NEEDS = {
     "diff": [BOARD, BOARD],
-    "plan": [PLAN],
+    "plan": [PLAN, "--device", "this"],
     "rules explain": ["JetmemOomKill"],
     "mark": ["--list"],
     "history": ["--list"],
@@ -59,10 +59,10 @@ def has(command, option):
 
 
 class Alike(unittest.TestCase):
-    def each(self, commands=None):
+    def each(self, check, commands=None):
         for command in COMMANDS if commands is None else commands:
             with self.subTest(command=" ".join(command)):
-                yield command
+                check(command)
 
     def test_the_list_is_whole(self):
         names = [" ".join(command) for command in COMMANDS]
@@ -71,15 +71,17 @@ class Alike(unittest.TestCase):
             self.assertIn(name, names)
 
     def test_a_wrong_option(self):
-        for command in self.each():
+        def check(command):
             done = run(command, "--nonsense")
             self.assertEqual((done.returncode, done.stdout), (USAGE, ""))
+        self.each(check)
 
     def test_a_root_that_does_not_exist(self):
-        for command in self.each():
+        def check(command):
             done = run(command, root="/nowhere/at/all")
             self.assertEqual((done.returncode, done.stdout), (NO_INPUT, ""))
             self.assertIn("/nowhere/at/all", done.stderr)
+        self.each(check)
 
     def test_a_damaged_bundle(self):
         folder = jt.temp_directory(self)
@@ -90,17 +92,19 @@ class Alike(unittest.TestCase):
         bundle.write_bytes(whole.read_bytes()[:-2000])
         text = folder / "text.tar.zst"
         text.write_text("no bundle")
-        for command in self.each():
+
+        def check(command):
             for damaged in (bundle, text):
                 done = run(command, root=damaged)
                 self.assertEqual((done.returncode, done.stdout), (DATA, ""), done.stderr)
+        self.each(check)
 
     def test_a_file_that_does_not_exist(self):
-        for command in self.each():
+        def check(command):
             if has(command, "--config"):
                 done = run(command, "--config", "/nowhere.yaml")
-                # It wants a terminal, or a moment, first.
                 self.assertEqual((done.returncode, done.stdout), (NO_INPUT, ""), done.stderr)
+        self.each(check)
         for command in (["plan", "/nowhere"], ["decode", "kernel-log", "/nowhere"], ["decode", "tegrastats", "/nowhere"],
                         ["diff", "/nowhere"], ["config", "check", "/nowhere"], ["config", "show", "/nowhere"],
                         ["rules", "check", "/nowhere"], ["rules", "list", "/nowhere"],
@@ -125,18 +129,21 @@ class Alike(unittest.TestCase):
     def test_no_daemon(self):
         asking = [command for command in COMMANDS if has(command, "--daemon") and command[0] not in TERMINAL]
         self.assertLess(15, len(asking))
-        for command in self.each(asking):
+
+        def check(command):
             arguments = ["-1h", "now"] if command == ["diff"] else NEEDS.get(" ".join(command), [])
             done = jt.run([jt.JETMEM, *command, *arguments, "--daemon", NOWHERE], cwd=jt.temp_directory(self))
             self.assertEqual(done.returncode, UNKNOWN if command[0] in VERDICTS else UNAVAILABLE, done.stderr)
             # What can be done about it, by one who asks from afar.
             self.assertIn(NOWHERE, done.stderr)
             self.assertIn("http.listen", done.stderr)
+        self.each(check, asking)
 
     def test_output_that_is_closed(self):
         if not pathlib.Path("/dev/full").exists():
             self.skipTest("needs /dev/full")
-        for command in self.each():
+
+        def check(command):
             for arguments in ([*NEEDS.get(" ".join(command), [])], ["--help"]):
                 if arguments != ["--help"] and command[0] in TERMINAL | {"compact", "hash-password", "probe"}:
                     continue
@@ -149,6 +156,7 @@ class Alike(unittest.TestCase):
                     self.assertEqual(done.returncode, UNKNOWN, done.stderr)  # the board has none: nothing to write
                     continue
                 self.assertEqual(done.returncode, IO, (arguments, done.stderr))
+        self.each(check)
 
 
 class Documents(unittest.TestCase):
@@ -167,20 +175,6 @@ class Documents(unittest.TestCase):
                 meaning = re.search(r"Exit status: (0.*); 64 and above: [^.]*\.", shown)
                 self.assertTrue(meaning, shown)
                 self.assertLessEqual(set(re.findall(r"(?:^|; )(\d+)\b", meaning[1])), codes)
-
-
-class Examples(unittest.TestCase):
-    """The commands that the README shows, on a daemon that has just begun to record."""
-
-    def test_of_the_readme(self):
-        text = (SOURCE / "README.md").read_text().split("\n## On call\n")[1].split("\n## ")[0]
-        lines = [line.split("#")[0].strip() for line in text.splitlines() if line.startswith("    jetmem")]
-        commands = [each.strip() for line in lines for each in line.split(";")]
-        self.assertGreater(len(commands), 12)
-        folder = jt.temp_directory(self)
-        bundle = folder / "bundle.tar.zst"
-        daemon = jt.Daemon(self, root=jt.copy_of_fixture(self, BOARD.name)).wait_until_read()
-        del daemon
 
 
 if __name__ == "__main__":

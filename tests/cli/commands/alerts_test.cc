@@ -215,9 +215,10 @@ TEST(AlertsStatus, UnknownIsNotOk) {
   rule.state = "on fire";
   EXPECT_EQ(alerts_status(answer), kExitUnknown);
   for (const auto& [state, severity, status] :
-       {std::tuple("firing", "critical", kExitCritical), std::tuple("firing", "warning", kExitWarning),
-        std::tuple("firing", "info", kExitOk), std::tuple("pending", "critical", kExitWarning),
-        std::tuple("pending", "warning", kExitOk), std::tuple("pending", "info", kExitOk)}) {
+       {std::tuple("firing", "critical", kExitCritical),
+        std::tuple("firing", "warning", kExitWarning), std::tuple("firing", "info", kExitOk),
+        std::tuple("pending", "critical", kExitWarning), std::tuple("pending", "warning", kExitOk),
+        std::tuple("pending", "info", kExitOk)}) {
     rule.state = state;
     rule.severity = severity;
     EXPECT_EQ(alerts_status(answer), status) << state << " " << severity;

@@ -111,7 +111,8 @@ TEST(DoctorCommand, UsageErrorsAreNoVerdict) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
   const CommandRun step = run_command({"--root", root, "doctor", "--step", "x"});
   EXPECT_EQ(step.status, kExitUsage);
-  EXPECT_THAT(step.err, HasSubstr(": restart, hardware, memory, fragmentation, cma, dma, smmu, oom"));
+  EXPECT_THAT(step.err,
+              HasSubstr(": restart, hardware, memory, fragmentation, cma, dma, smmu, oom"));
   EXPECT_EQ(run_command({"--root", root, "doctor", "--daemon", "unix:/x"}).status, kExitUsage);
   EXPECT_EQ(run_command({"--root", "/nowhere", "doctor"}).status, kExitNoInput);
   EXPECT_EQ(run_command({"doctor", "--daemon", "unix:/nowhere/s"}).status, kExitUnknown);

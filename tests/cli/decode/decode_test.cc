@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/exit_codes.h"
 #include "cli/decode/log_format.h"
+#include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"

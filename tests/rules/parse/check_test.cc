@@ -110,8 +110,9 @@ TEST(RulesCheck, AValueThatAClosedSetLacks) {
   EXPECT_THAT(error_of(stall + "{resource: memroy}"), HasSubstr("did you mean 'memory'?"));
   EXPECT_THAT(error_of(stall + "{window: 1h}"), HasSubstr("10s, 60s, 300s"));
   EXPECT_THAT(error_of(stall + "{kind: [full, sum]}"), HasSubstr("a.yaml:6:"));
-  EXPECT_THAT(error_of("metric: jetmem_kernel_recent_events, above: 1, not_labels: {kind: oomkill}"),
-              HasSubstr("did you mean 'oom_kill'?"));
+  EXPECT_THAT(
+      error_of("metric: jetmem_kernel_recent_events, above: 1, not_labels: {kind: oomkill}"),
+      HasSubstr("did you mean 'oom_kill'?"));
   // The worst of the last minute has the same labels.
   EXPECT_THAT(error_of("metric: jetmem_pressure_stall_max_1m_ratio, above: 1, labels: {kind: ful}"),
               HasSubstr("did you mean 'full'?"));

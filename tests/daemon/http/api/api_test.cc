@@ -389,7 +389,8 @@ TEST_F(ApiTest, EventsComeInPages) {
   std::vector<std::int64_t> ids;
   std::string before;
   for (int page = 0; page < 10; ++page) {
-    std::vector<Parameter> parameters{{"limit", "500"}, {"category", "kernel"}, {"kind", "oom_kill,firing"}};
+    std::vector<Parameter> parameters{
+        {"limit", "500"}, {"category", "kernel"}, {"kind", "oom_kill,firing"}};
     if (!before.empty()) parameters.push_back({"before", before});
     const Answer answer = get("/api/v1/events", parameters);
     const auto past = parse_events(*answer.body);
