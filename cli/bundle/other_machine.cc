@@ -17,7 +17,9 @@ Facts facts_of(const DeviceNow& now) {
   if (!now.boot_id.empty()) facts.boot_id = now.boot_id;
   if (!now.wall) return facts;
   facts.captured_at = std::llround(*now.wall);
-  if (now.since_boot > 0) facts.boot_time = std::llround(*now.wall - now.since_boot);
+  if (now.since_boot > 0 && now.since_boot < *now.wall) {
+    facts.boot_time = std::llround(*now.wall - now.since_boot);
+  }
   return facts;
 }
 
@@ -26,7 +28,7 @@ std::vector<Manifest::SourceRemark> sources_of(const DeviceNow& now) {
   for (const SourceNow& source : now.sources) {
     Manifest::SourceRemark note;
     note.name = source.name;
-    note.state = source.state;
+    note.state = printable(source.state, 20);
     note.reason = printable(source.reason, 500);
     out.push_back(std::move(note));
   }
@@ -48,7 +50,7 @@ Result<std::optional<OtherMachine>> ask_other_machine(const DeviceClientOptions&
   auto reply = ask_daemon(requested, http, "/api/v1/now", kDeadline);
   if (!reply) return tl::unexpected(std::move(reply.error()));
   OtherMachine out;
-  out.address = reply->from.text();
+  out.address = printable(reply->from.text(), 300);
   const auto now = parse_device_now(reply->body);
   if (!now) return fail(Errc::kUnavailable, out.address + ": " + now.error().message);
   const Facts here = Facts::of_this_machine();

@@ -248,12 +248,15 @@ Others others_of(const Nvmap& nvmap, const Readings& readings) {
   return out;
 }
 
+// Of a sample; whatever another machine says, a number of bytes.
+Number whole(const std::optional<double>& value) {
+  constexpr double kMost = 1e18;
+  if (!value || !(*value >= 0)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::min(*value, kMost));
+}
+
 // What jetmemd has of it: heaps, and clients by the names of their processes.
 Nvmap nvmap_of(const DeviceNow& now) {
-  const auto whole = [](const std::optional<double>& value) -> Number {
-    if (!value || !(*value >= 0)) return std::nullopt;
-    return static_cast<std::uint64_t>(*value);
-  };
   Nvmap out;
   std::map<std::string, Nvmap::Heap> heaps;
   const auto each = [&](const char* family, auto take) {
@@ -316,7 +319,7 @@ int run_remote_nvmap(const NvmapOptions& options) {
   for (const Sample& sample : now->samples.family("jetmem_dmabuf_holder_clientless_bytes")) {
     if (sample.value <= 0) continue;
     others.clientless.push_back(
-        {0, std::string(sample.label("command")), static_cast<std::uint64_t>(sample.value)});
+        {0, std::string(sample.label("command")), whole(sample.value).value_or(0)});
   }
   std::stable_sort(others.clientless.begin(), others.clientless.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });

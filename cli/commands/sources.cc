@@ -49,7 +49,10 @@ std::string explain(const SourceNow& now) {
 }
 
 std::chrono::milliseconds interval_of(const SourceNow& now) {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(now.interval_seconds * 1000));
+  // Another machine says it: no number is too large, and NaN is none.
+  constexpr double kLongest = 1e9;
+  const double seconds = now.interval_seconds > 0 ? std::min(now.interval_seconds, kLongest) : 0;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
 void print_table(const std::vector<SourceRow>& rows) {
