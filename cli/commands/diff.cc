@@ -62,7 +62,8 @@ class SnapshotPair {
     std::set<std::string> keys;
     std::vector<std::pair<std::string, double>> names;
     for (const SeriesKnown& each : *known) names.emplace_back(each.key, 0);
-    for (const Sample& sample : SampleSet::of(names).all()) keys.insert(sample.name.key());
+    const SampleSet recorded = SampleSet::of(names);
+    for (const Sample& sample : recorded.all()) keys.insert(sample.name.key());
     SampleSet same;
     std::set<std::string> families;
     std::uint64_t left_out = 0;

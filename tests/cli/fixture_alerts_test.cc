@@ -66,7 +66,8 @@ TEST(ClosedLabels, HaveEveryValueOfTheBoards) {
   for (const Board& board : kBoards) {
     const auto shot = LocalSnapshot::read(std::string(JETMEM_FIXTURES) + "/" + board.name, {});
     ASSERT_TRUE(shot) << shot.error().message;
-    for (const Sample& sample : SampleSet::of((*shot)->table()).all()) {
+    const SampleSet samples = SampleSet::of((*shot)->table());
+    for (const Sample& sample : samples.all()) {
       for (const auto& [name, value] : sample.name.labels) {
         const auto known = closed_label_values(sample.name.family, name);
         if (known.empty()) continue;

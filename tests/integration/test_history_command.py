@@ -62,6 +62,19 @@ class HistoryCommand(unittest.TestCase):
                                   capture_output=True, text=True, timeout=jt.PATIENCE)
             self.assertNotIn("neither a moment", done.stderr)
 
+    def test_it_begins_where_the_recorder_does(self):
+        """Two hours are recorded: six would be a third of a plot."""
+        name = "meminfo_MemAvailable_bytes"
+        shown = history(self.root, name)
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertRegex(shown.stdout, r"(?m)^2026-11-20 14:00:00 to 2026-11-20 15:59:50: 600 points")
+        self.assertEqual(shown.stdout, history(self.root, name, "--since", "2026-11-20 14:00").stdout)
+        self.assertIn("\n2026-11-20 09:59:50 to ", history(self.root, name, "--since", "-6h").stdout)
+        # The end of what was asked for lies before what is recorded.
+        early = history(self.root, name, "--until", "2026-11-20 12:00")
+        self.assertEqual((early.returncode, early.stderr), (0, ""))
+        self.assertIn("no points in this period", early.stdout)
+
     def test_no_history(self):
         shown = history(jt.temp_directory(self))
         self.assertEqual((shown.returncode, shown.stdout), (3, ""))
