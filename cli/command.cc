@@ -163,6 +163,14 @@ template CommandOption Command::option(const char*, std::size_t&, const char*, c
 
 void Command::footer(const std::string& text) const { app_->footer(broken(text)); }
 
+void Command::exit_status(const std::string& meaning) const {
+  std::string text = app_->get_footer();
+  if (!text.empty()) text += "\n";
+  app_->footer(text + broken("Exit status: " + meaning +
+                             "; 64 and above: it could not do its work (`jetmem --help` lists "
+                             "these)."));
+}
+
 void Command::on_run(std::function<int()> run) const {
   app_->callback([app = app_, context = context_, run = std::move(run)] {
     if (app->get_subcommands().empty()) context->status = run();
@@ -174,9 +182,26 @@ void warn(std::string_view command, std::string_view text) {
                static_cast<int>(text.size()), text.data());
 }
 
-int failed(std::string_view command, const Error& error, int otherwise) {
+int failed(std::string_view command, const Error& error) {
   warn(command, printable(error.message, 1000));
-  return error.code == Errc::kInvalid ? kExitUsage : otherwise;
+  return exit_code(error.code);
+}
+
+int exit_unknown(const Error& error) {
+  switch (error.code) {
+    case Errc::kInvalid:
+    case Errc::kMalformed:
+    case Errc::kAbsent:
+    case Errc::kNotRegular:
+      return exit_code(error.code);
+    default:
+      return kExitUnknown;
+  }
+}
+
+int undecided(std::string_view command, const Error& error) {
+  failed(command, error);
+  return exit_unknown(error);
 }
 
 CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
@@ -192,6 +217,7 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
                                    "`jetmem capture`, instead of /"))
           ->type_name("DIR|FILE");
   add_access_options(program, context_.access);
+  app_->footer("Exit status: the same for all commands:\n" + exit_codes_text());
   add_all_commands(program);
   program.footer(
       "Without a command: jetmem status, with its options. `jetmem --all` shows all that is "
@@ -221,11 +247,6 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
     if (app_->exit(error) == 0) return kExitOk;
     if (const std::string meant = probably_meant(*app_); !meant.empty()) {
       std::fprintf(stderr, "jetmem: did you mean %s?\n", meant.c_str());
-    }
-    // With these commands 2 means that the device is in a critical state.
-    for (const CLI::App* command : app_->get_subcommands()) {
-      const std::string& name = command->get_name();
-      if (name == "status" || name == "doctor") return kExitUnknown;
     }
     return kExitUsage;
   }

@@ -35,9 +35,10 @@ Result<plan::DeviceMemory> device_for(const PlanOptions& options, const plan::Pl
   if (const plan::KnownDevice* known = plan::device_named(name)) return memory_of(*known);
   std::vector<std::string_view> names;
   for (const plan::KnownDevice& each : plan::known_devices()) names.push_back(each.name);
-  return fail(Errc::kInvalid, "unknown device '" + printable(name, 60) + "'" +
-                                  did_you_mean(name, names, "; known: " + join_names(names)) +
-                                  "; see `jetmem plan --list-devices`");
+  const Errc code = options.device.empty() ? Errc::kMalformed : Errc::kInvalid;
+  return fail(code, "unknown device '" + printable(name, 60) + "'" +
+                        did_you_mean(name, names, "; known: " + join_names(names)) +
+                        "; see `jetmem plan --list-devices`");
 }
 
 void list_devices() {
@@ -58,21 +59,21 @@ int run_plan(const PlanOptions& options) {
   const auto text = read_config_file(options.file);
   if (!text) {
     return failed("plan",
-                  {Errc::kInvalid, printable(options.file, 300) + ": " + text.error().message});
+                  {text.error().code, printable(options.file, 300) + ": " + text.error().message});
   }
   plan::ReadPlan read = plan::parse_plan(printable(options.file, 300), *text);
   if (!read.errors.empty()) {
     std::fprintf(stderr, "%s\n", describe(read.errors).c_str());
-    return kExitUsage;
+    return kExitData;
   }
   if (options.on_top) read.plan.on_top = true;
   auto device = device_for(options, read.plan);
-  if (!device) return failed("plan", device.error(), kExitUnknown);
+  if (!device) return undecided("plan", device.error());
   const PlanAnswer answer =
       plan_answer(printable(options.file, 300), read.plan, std::move(*device));
   put(options.json ? plan_json(answer) : plan_text(answer));
   if (answer.budget.fit == plan::Fit::kUnknown) return kExitUnknown;
-  return answer.budget.fit == plan::Fit::kDoesNotFit ? kExitFailed : kExitOk;
+  return answer.budget.fit == plan::Fit::kDoesNotFit ? kExitWarning : kExitOk;
 }
 
 }  // namespace
@@ -92,9 +93,8 @@ void add_plan_command(const Command& program) {
   command.footer(
       "Compares the plan with this device as it is now (with --root, a captured one), or with a "
       "kind of device by its data sheet. Assumptions and unknown values are listed; nothing is "
-      "changed.\n"
-      "Exit status: 0 if it fits, even tightly; 1 if it does not; 3 if that is unknown; 2 on a "
-      "wrong command line or plan.");
+      "changed.");
+  command.exit_status("0 if it fits, even tightly; 1 if it does not; 3 if that is unknown");
 }
 
 }  // namespace jetmem

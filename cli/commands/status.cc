@@ -109,10 +109,10 @@ int follow(const StatusOptions& options) {
     std::fflush(stdout);
     std::this_thread::sleep_for(is_local ? kLocalPause : kFollowPause);
   }
-  return kExitFailed;
+  return kExitIo;
 }
 
-// Any failure is unknown: 2 would mean critical.
+// What could not be asked is unknown, also to a loop over a fleet.
 int run_status(const StatusOptions& options) {
   if (options.follow) return follow(options);
   const auto now = query_device(options);
@@ -122,7 +122,7 @@ int run_status(const StatusOptions& options) {
     } else {
       warn("status", now.error().message);
     }
-    return kExitUnknown;
+    return exit_unknown(now.error());
   }
   const StatusAnswer answer = answer_of(options, *now);
   if (options.brief) {
@@ -167,12 +167,11 @@ void add_status_command(const Command& program) {
   command.footer(
       std::string(kAsksDaemon) +
       "At most 24 lines: the verdict with the culprit and since when, the alerts behind it, "
-      "memory, "
-      "CMA, GPU and heat, the last event, and the command to type next.\n"
-      "Exit status: 0 ok; 1 warning: a warning alert fires, or a source that should be readable "
-      "fails; 2 critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd, a "
-      "wrong command line. A pending critical alert is a warning; info alerts and pending "
-      "warnings do not change it.");
+      "memory, CMA, GPU and heat, the last event, and the command to type next.\n"
+      "A pending critical alert is a warning; info alerts and pending warnings change nothing.");
+  command.exit_status(
+      "0 ok; 1 warning: a warning alert fires, or a source that should be readable fails; 2 "
+      "critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd");
 }
 
 }  // namespace jetmem

@@ -97,7 +97,7 @@ constexpr View kViews[] = {
 
 int run_view(const ViewOptions& options) {
   const auto now = query_device(options);
-  if (!now) return failed(options.view->name, now.error(), kExitUnknown);
+  if (!now) return failed(options.view->name, now.error());
   const Shown shown = options.view->show(*now, options);
   put(shown.text);
   return shown.is_known ? kExitOk : kExitUnknown;
@@ -121,9 +121,8 @@ void add_view_commands(const Command& program) {
           .range(1, 1000);
     }
     add_device_options(command, options);
-    command.footer(std::string(kAsksDaemon) + view.footer +
-                   "\nExit status: 0; 3 if the figures could not be read; 2 on a wrong command "
-                   "line.");
+    command.footer(std::string(kAsksDaemon) + view.footer);
+    command.exit_status("0, whatever the figures are; 3 if they could not be read");
   }
 }
 

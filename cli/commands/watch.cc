@@ -71,7 +71,9 @@ int run_watch(const WatchOptions& options) {
     return usage("--interval: from 1s to 60s");
   }
   // Print errors in the settings before the screen is taken over.
-  if (!settings_for("watch", options.config)) return kExitUsage;
+  if (const auto settings = settings_for("watch", options.config); !settings) {
+    return exit_code(settings.error());
+  }
   use_terminal_locale();
   auto signals = watch::Signals::take();
   if (!signals) return usage(signals.error().message);
@@ -106,9 +108,10 @@ void add_watch_command(const Command& program) {
       "q quit. Asks jetmemd; if none answers it reads the device itself, at most every 10 s, as "
       "some files take kernel locks. Below --root it reads again each time. The title shows the "
       "age of the values; after a failed read the last values stay, with the reason. Unknown "
-      "values are \"-\" or \"not known\".\n"
-      "Exit status: 0; 2 on a wrong command line or without a terminal (status, top and the others "
-      "need none, and have --json).");
+      "values are \"-\" or \"not known\". It needs a terminal: status, top and the others need "
+      "none, "
+      "and have --json.");
+  command.exit_status("0");
 }
 
 }  // namespace jetmem

@@ -51,10 +51,7 @@ class EventsCommand {
   }
 
  private:
-  int fail_with(const Error& error) const {
-    note(error.message);
-    return error.code == Errc::kInvalid ? kExitUsage : kExitFailed;
-  }
+  int fail_with(const Error& error) const { return events_failed(options_.ring.command, error); }
 
   void note(const std::string& text) const { warn(options_.ring.command, text); }
 
@@ -88,7 +85,10 @@ class EventsCommand {
 
   // The ring, as far back as the kernel keeps it.
   int without_history(const Error& why) {
-    if (!options_.daemon.empty() || options_.follow || why.code == Errc::kInvalid) {
+    const bool is_mistake = why.code == Errc::kInvalid ||
+                            (!options_.config.empty() &&
+                             (why.code == Errc::kMalformed || why.code == Errc::kNotRegular));
+    if (!options_.daemon.empty() || options_.follow || is_mistake) {
       return fail_with(why);
     }
     const bool kernel_too =
@@ -209,7 +209,7 @@ class EventsCommand {
       }
       show_list(fresh);
     }
-    return kExitFailed;
+    return kExitIo;
   }
 
   const EventsOptions& options_;
@@ -266,9 +266,8 @@ void add_command(const Command& program, const char* name, const char* help, boo
       "and DIR/dev/kmsg, records or the text of dmesg. Events of one kind from one source are "
       "shown once, with their number and end; --json has each. Lines that processes wrote into the "
       "kernel log are counted and ignored. Times are since boot if the wall clock is unknown; ~ "
-      "marks a clock that was never synchronised.\n"
-      "Exit status: 0 if it was read, with or without events; 1 if it could not be; 2 on a wrong "
-      "command line.");
+      "marks a clock that was never synchronised.");
+  command.exit_status("0 if it was read, with or without events; 3 if there is nothing to read");
 }
 
 }  // namespace

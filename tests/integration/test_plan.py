@@ -68,15 +68,15 @@ class Plan(unittest.TestCase):
                            ("services: {name: a\n", ":"), ("device: abacus\n", "abacus")):
             path = self.write(text)
             done = plan(path)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), text)
+            self.assertEqual((done.returncode, done.stdout), (65, ""), text)
             self.assertIn(f"{path}{said}" if said.startswith(":") else said, done.stderr)
         done = plan("--device", "abacus", EXAMPLES / "four-cameras.yaml")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 64)
         self.assertIn("abacus", done.stderr)
         done = plan("/nonexistent/plan.yaml")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 66)
         self.assertIn("/nonexistent/plan.yaml", done.stderr)
-        self.assertEqual(plan().returncode, 2)
+        self.assertEqual(plan().returncode, 64)
 
 
 if __name__ == "__main__":

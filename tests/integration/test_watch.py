@@ -163,13 +163,13 @@ class Watch(unittest.TestCase):
     def test_no_screen(self):
         for term in ("dumb", "", "no-such-terminal"):
             shown = Terminal(self, ["--root", str(BOARD), "watch"], term=term)
-            self.assertEqual(shown.left(), 2, term)
+            self.assertEqual(shown.left(), 64, term)
             shown.wait_for("cannot draw on this terminal")
         done = run([JETMEM, "--root", str(BOARD), "watch"])
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
         self.assertIn("needs a terminal", done.stderr)
         for wrong in ("0s", "61s", "2"):
-            self.assertEqual(run([JETMEM, "watch", "--interval", wrong]).returncode, 2)
+            self.assertEqual(run([JETMEM, "watch", "--interval", wrong]).returncode, 64)
 
     def test_bytes_of_a_refresh(self):
         shown = self.watch("--interval", "1s")

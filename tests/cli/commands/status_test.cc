@@ -11,6 +11,7 @@
 #include "cli/draw/bars.h"
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
+#include "cli/exit_codes.h"
 #include "cli/text/status_follow.h"
 #include "cli/text/status_screen.h"
 #include "cli/text/status_text.h"
@@ -108,9 +109,13 @@ TEST(StatusCommand, OfAnEmptyTreeIsUnknown) {
 
 TEST(StatusCommand, WithoutADeviceIsUnknownAndNotCritical) {
   const CommandRun run = run_command({"--root", "/nowhere/at/all", "status", "--brief"});
-  EXPECT_EQ(run.status, 3);
+  EXPECT_EQ(run.status, kExitNoInput);
   EXPECT_THAT(run.out, StartsWith("UNKNOWN all: "));
   EXPECT_EQ(lines_of(run.out), 1U);
+  const CommandRun asked =
+      run_command({"status", "--brief", "--daemon", "unix:/nowhere/api.socket"});
+  EXPECT_EQ(asked.status, kExitUnknown);
+  EXPECT_THAT(asked.out, StartsWith("UNKNOWN "));
 }
 
 class StatusOfFixtures : public testing::TestWithParam<const char*> {};
