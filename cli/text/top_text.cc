@@ -40,6 +40,7 @@ struct GroupColumn {
 };
 
 constexpr std::size_t kGroupIndent = 2;
+constexpr std::size_t kColumnGap = 2;
 constexpr const char* kPlace = "UNIT, CONTAINER";
 constexpr std::size_t kMinPlace = 6;
 constexpr std::size_t kGoodPlace = 18;
@@ -51,7 +52,7 @@ std::string drop_columns(std::vector<GroupColumn>& columns, std::size_t room) {
                                                         "N",      "GROWTH", "GPU"};
   const auto taken = [&] {
     std::size_t out = 0;
-    for (const GroupColumn& column : columns) out += column.width() + 1;
+    for (const GroupColumn& column : columns) out += column.width() + kColumnGap;
     return out;
   };
   std::string dropped;
@@ -95,7 +96,7 @@ Table groups_table(const TopAnswer& answer, std::size_t width, std::string& drop
   const std::size_t needed = std::min(place, kGoodPlace);
   dropped = drop_columns(columns, room - std::min(room, needed));
   std::size_t taken = 0;
-  for (const GroupColumn& column : columns) taken += column.width() + 1;
+  for (const GroupColumn& column : columns) taken += column.width() + kColumnGap;
   const std::size_t left = room - std::min(room, taken);
   Table table;
   for (const GroupColumn& column : columns) table.column(column.name, column.align);
@@ -205,14 +206,15 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
     return out + paragraph(style, not_known(answer.absent, "nvmap"));
   }
   Table table{{"HEAP"},
-              {"HELD BY", Align::kLeft, Narrow::kCut},
+              {"HELD BY"},
               {"BYTES", Align::kRight},
               {"", Align::kLeft, Narrow::kCut}};
   for (const auto& heap : answer.heaps) {
     table.row({heap.name, "(all)", bytes_text(heap.bytes),
                heap.carveout ? "of a carve-out of " + bytes_text(*heap.carveout) : ""});
     for (const auto& client : heap.clients) {
-      table.row({"", client.process, bytes_text(client.bytes), ended_text(answer, client.process)});
+      table.row({"", shortened(client.process, 20), bytes_text(client.bytes),
+                 ended_text(answer, client.process)});
     }
     if (!heap.orphans) {
       table.row({"", "(no client)", "-", "not reported by the kernel"});

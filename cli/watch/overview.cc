@@ -89,7 +89,7 @@ class Overview {
 
   // Which device, and how it was read: nobody is to take a file for a device.
   void add_where() {
-    std::string text = status_.model;
+    std::string text;
     const std::string from = now_.from.empty() ? "" : " " + now_.from;
     switch (now_.by) {
       case SnapshotOrigin::kDaemon:
@@ -105,7 +105,17 @@ class Overview {
         join(text, "read by this command, without jetmemd");
         break;
     }
-    wrap(text, 0, Style::kDim, 1);
+    // Of a path the end tells more than the begin.
+    std::string text_of_end = text;
+    std::size_t slash = text.find('/');
+    while (shown_width(text_of_end) > size_.columns) {
+      const std::size_t next = text.find('/', slash + 1);
+      if (slash == std::string::npos || next == std::string::npos) break;
+      text_of_end = text.substr(0, text.find('/')) + ".." + text.substr(next);
+      slash = next;
+    }
+    if (!is_narrow()) join(text_of_end, status_.model);
+    wrap(text_of_end, 0, Style::kDim, 1);
   }
 
   std::size_t bar_room(std::size_t taken) const {
@@ -118,13 +128,19 @@ class Overview {
     Line& row = line();
     row.to(kLabel).add(cut_words(safe_text(text, glyphs_), size_.columns - std::min(size_.columns, kLabel)),
                        style);
-    const std::string span = "  " + duration_text(model_.past_seconds()) + " ";
-    const std::size_t taken = row.width() + span.size();
-    const std::size_t cells = std::min<std::size_t>(
-        size_.columns > taken ? size_.columns - taken : 0, kMaxBar);
-    if (cells < 5) return;
-    row.add(span, Style::kDim);
-    row.add(sparkline(model_.past(quantity),
+    const std::string span = duration_text(model_.past_seconds()) + " ";
+    const auto room = [&](std::size_t taken) {
+      taken += span.size();
+      return std::min(size_.columns > taken ? size_.columns - taken : 0, kMaxBar);
+    };
+    constexpr std::size_t kGap = 2;
+    constexpr std::size_t kLeastCells = 12;
+    const bool beside = room(row.width() + kGap) >= kLeastCells;
+    if (!beside && room(kLabel) < kLeastCells) return;
+    Line& place = beside ? row.add("  ") : line().to(kLabel);
+    const std::size_t cells = room(place.width());
+    place.add(span, Style::kDim);
+    place.add(sparkline(model_.past(quantity),
                       {model_.at(), model_.past_seconds(), whole * kLeastRange}, cells, glyphs_));
   }
 
@@ -218,7 +234,8 @@ class Overview {
     const std::size_t room = bar_room(kLabel + size.size() + 2);
     if (room > 4 && used && total > 0) add_bar(bar, {{*used / total, style, '#'}}, room);
     bar.add(size);
-    std::string text = "used " + (used ? bytes_text(*used) : "-");
+    std::string text = "used";
+    if (!is_narrow() || !used || total <= 0) text += " " + (used ? bytes_text(*used) : "-");
     if (used && total > 0) text += " " + ratio_text(*used / total);
     if (tightest != nullptr && tightest->largest_run_bytes) {
       const std::string largest = bytes_text(*tightest->largest_run_bytes);
@@ -282,11 +299,12 @@ class Overview {
     const std::uint64_t pending = status_.pending.value_or(0);
     const std::uint64_t unknown = status_.unknown.value_or(0);
     Line& head = line();
-    head.left("Alerts", kLabel, Style::kBold);
+    head.left("Alerts", is_narrow() ? 7 : kLabel, Style::kBold);
     head.add(std::to_string(firing) + " firing",
              firing > 0 ? Style::kCritical : Style::kGood);
-    head.add(", " + std::to_string(pending) + " pending");
-    if (unknown > 0) head.add(", " + std::to_string(unknown) + " unknown");
+    std::string others = ", " + std::to_string(pending) + " pending";
+    if (unknown > 0) others += ", " + std::to_string(unknown) + " unknown";
+    head.add(cut_words(others, size_.columns - std::min(size_.columns, head.width())));
     const std::size_t most = is_tall() ? 10 : 3;
     std::size_t listed = 0;
     std::size_t matching = 0;

@@ -224,10 +224,10 @@ Body help_body(std::size_t columns, Glyphs glyphs) {
       "they are read by this command itself, at most every 10 s, to spare the device. Values that "
       "could not be read are \"-\" or \"not known\", never 0. Sparklines go from their lowest to "
       "their highest value; a gap is a failed read.",
-      "Nothing is changed on the device.",
   };
   constexpr std::size_t kKeys = 24;
   Body out;
+  add_wrapped(out, "Nothing is changed on the device.", 0, columns, glyphs);
   for (const auto& [keys, text] : kHelp) {
     const bool beside = columns >= 64 && std::string_view(keys).size() < kKeys;
     if (beside) {
