@@ -173,13 +173,6 @@ class Overview {
   }
 
   void add_legend(const BudgetShown& parts) {
-    if (is_tall()) {
-      wrap(parts.legend, kLabel, Style::kPlain, 4);
-      if (!parts.overlap.empty()) wrap(parts.overlap, kLabel, Style::kWarning, 2);
-      if (!parts.unknown.empty()) wrap("not known: " + parts.unknown, kLabel, Style::kDim, 2);
-      return;
-    }
-    // The largest parts, in the order of the bar.
     std::vector<std::string> items;
     std::vector<double> shares;
     std::string_view rest = parts.legend;
@@ -189,6 +182,13 @@ class Overview {
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 2);
       shares.push_back(part.share);
     }
+    if (is_tall()) {
+      add_items(items, kLabel, 2, Style::kDim);
+      if (!parts.overlap.empty()) wrap(parts.overlap, kLabel, Style::kWarning, 2);
+      if (!parts.unknown.empty()) wrap("not known: " + parts.unknown, kLabel, Style::kDim, 2);
+      return;
+    }
+    // The largest parts, in the order of the bar.
     const auto width = [&] {
       std::size_t out = kLabel;
       for (const std::string& item : items) out += item.size() + 2;
@@ -230,9 +230,10 @@ class Overview {
     const Style style = too_small ? Style::kCritical : Style::kGood;
     Line& bar = line();
     bar.left("CMA", kLabel);
-    const std::string size = " " + bytes_text(total) + (cma.areas.size() > 1 ? " in all areas" : "");
+    const bool has_bar = used && total > 0;
+    const std::string size = (has_bar ? " " : "") + bytes_text(total) + (cma.areas.size() > 1 ? " in all areas" : "");
     const std::size_t room = bar_room(kLabel + size.size() + 2);
-    if (room > 4 && used && total > 0) add_bar(bar, {{*used / total, style, '#'}}, room);
+    if (room > 4 && has_bar) add_bar(bar, {{*used / total, style, '#'}}, room);
     bar.add(size);
     std::string text = "used";
     if (!is_narrow() || !used || total <= 0) text += " " + (used ? bytes_text(*used) : "-");
@@ -259,8 +260,10 @@ class Overview {
     };
     Style style = Style::kPlain;
     if (const auto some = stall("some")) {
-      items.push_back("stalled " + ratio_text(*some) +
-                      (stall("full") ? " (all tasks " + ratio_text(*stall("full")) + ")" : ""));
+      items.push_back("stalled " + ratio_text(*some));
+      if (stall("full") && !is_narrow()) {
+        items.back() += " (all tasks " + ratio_text(*stall("full")) + ")";
+      }
       style = grade(*some, 0.10, 0.40) == Style::kGood ? Style::kPlain : grade(*some, 0.10, 0.40);
     }
     const ThermalAnswer& thermal = status_.thermal;
@@ -272,21 +275,22 @@ class Overview {
       items.push_back("THROTTLED by " + thermal.causes.front());
       style = style == Style::kCritical ? style : Style::kWarning;
     }
-    while (!items.empty()) {
-      Line row(glyphs_);
-      const std::size_t indent = out_.empty() ? 0 : kLabel;
-      row.left("", indent);
-      std::size_t taken = 0;
-      std::size_t width = indent;
-      while (taken < items.size() &&
-             (taken == 0 || width + 3 + shown_width(items[taken]) <= size_.columns)) {
-        width += shown_width(items[taken]) + (taken == 0 ? 0 : 3);
-        ++taken;
+    add_items(items, is_narrow() ? 0 : kLabel, 3, style);
+  }
+
+  // Over as many lines as it takes; none of them is broken.
+  void add_items(const std::vector<std::string>& items, std::size_t indent, std::size_t blanks,
+                 Style style) {
+    std::size_t width = size_.columns;
+    for (const std::string& item : items) {
+      if (width + blanks + shown_width(item) > size_.columns) {
+        line().left("", indent);
+        width = indent;
       }
-      add_fitting(row, {items.begin(), items.begin() + static_cast<std::ptrdiff_t>(taken)},
-                  size_.columns, 3, style);
-      out_.push_back(std::move(row));
-      items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(taken));
+      Line& row = out_.back();
+      if (width > indent) row.add(std::string(blanks, ' '));
+      row.add(item, style);
+      width = row.width();
     }
   }
 
@@ -305,7 +309,7 @@ class Overview {
     std::string others = ", " + std::to_string(pending) + " pending";
     if (unknown > 0) others += ", " + std::to_string(unknown) + " unknown";
     head.add(cut_words(others, size_.columns - std::min(size_.columns, head.width())));
-    const std::size_t most = is_tall() ? 10 : 3;
+    const std::size_t most = is_tall() ? 10 : is_narrow() ? 2 : 3;
     std::size_t listed = 0;
     std::size_t matching = 0;
     for (const StatusAnswer::Alert& alert : status_.alerts) {
@@ -326,9 +330,12 @@ class Overview {
     std::string text = alert.severity + " " + alert.name + " " + alert.state;
     if (alert.active_seconds > 0) text += " " + duration_text(alert.active_seconds);
     const Style style = firing ? severity_style(alert.severity) : Style::kPlain;
+    if (is_narrow()) {
+      wrap(text, 2, style, 2);
+      return;
+    }
     Line& row = line();
-    row.add("  ");
-    row.add(cut_words(safe_text(text, glyphs_), size_.columns - std::min<std::size_t>(size_.columns, 2)), style);
+    row.add("  ").add(cut_words(safe_text(text, glyphs_), size_.columns - 2), style);
     // The first one's sentence is the verdict's.
     const std::size_t left = size_.columns - std::min(size_.columns, row.width());
     if (left < 24 || alert.summary.empty()) return;
@@ -342,7 +349,7 @@ class Overview {
                              (group.pid ? number_text(*group.pid) : ""),
                          shown_.filter);
     });
-    const std::size_t most = is_tall() ? 10 : is_narrow() ? 3 : 4;
+    const std::size_t most = is_tall() ? 10 : is_narrow() ? 2 : 4;
     if (top.groups.empty()) {
       const std::string why = shown_.filter.empty() ? absence_reason(top.absent, "groups") : "";
       wrap(why.empty() ? "Holders: none that match" : "Holders: not known: " + why, 0, Style::kDim,
