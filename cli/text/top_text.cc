@@ -34,8 +34,9 @@ struct GroupColumn {
     return out;
   }
   bool is_blank() const {
-    return std::all_of(cells.begin(), cells.end(),
-                       [](const auto& cell) { return cell == "-" || cell == "0" || cell == "0 B"; });
+    return std::all_of(cells.begin(), cells.end(), [](const auto& cell) {
+      return cell == "-" || cell == "0" || cell == "0 B";
+    });
   }
 };
 
@@ -78,16 +79,15 @@ Table groups_table(const TopAnswer& answer, std::size_t width, std::string& drop
                                    {"GROWTH", {}}};
   std::size_t place = 0;
   for (const auto& group : answer.groups) {
-    const std::vector<std::string> cells{
-        group.pid ? number_text(*group.pid) : "-",
-        shortened(group.command, 16),
-        group.processes ? number_text(*group.processes) : "-",
-        bytes_text(group.total),
-        bytes_text(group.resident),
-        bytes_text(group.shared),
-        bytes_text(group.gpu),
-        bytes_text(group.dmabuf),
-        growth_text(group)};
+    const std::vector<std::string> cells{group.pid ? number_text(*group.pid) : "-",
+                                         shortened(group.command, 16),
+                                         group.processes ? number_text(*group.processes) : "-",
+                                         bytes_text(group.total),
+                                         bytes_text(group.resident),
+                                         bytes_text(group.shared),
+                                         bytes_text(group.gpu),
+                                         bytes_text(group.dmabuf),
+                                         growth_text(group)};
     for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
     place = std::max(place, shown_width(place_text(group.unit, group.container, 400)));
   }
@@ -132,9 +132,9 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (!dropped.empty()) {
     out += paragraph(style, "No room here for " + dropped + ": use a wider terminal, or --json.");
   }
-  const bool several = std::any_of(answer.groups.begin(), answer.groups.end(), [](const auto& group) {
-    return group.pid && group.processes.value_or(0) > 1;
-  });
+  const bool several =
+      std::any_of(answer.groups.begin(), answer.groups.end(),
+                  [](const auto& group) { return group.pid && group.processes.value_or(0) > 1; });
   if (several) {
     out += paragraph(style, "Of several processes (N) PID is the one that holds most.");
   }
@@ -205,10 +205,7 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (answer.heaps.empty()) {
     return out + paragraph(style, not_known(answer.absent, "nvmap"));
   }
-  Table table{{"HEAP"},
-              {"HELD BY"},
-              {"BYTES", Align::kRight},
-              {"", Align::kLeft, Narrow::kCut}};
+  Table table{{"HEAP"}, {"HELD BY"}, {"BYTES", Align::kRight}, {"", Align::kLeft, Narrow::kCut}};
   for (const auto& heap : answer.heaps) {
     table.row({heap.name, "(all)", bytes_text(heap.bytes),
                heap.carveout ? "of a carve-out of " + bytes_text(*heap.carveout) : ""});

@@ -126,8 +126,9 @@ class Overview {
   // "last 10m ▁▂▃▅ 1.9 GiB to 175 MiB"
   void add_past(Quantity quantity, const std::string& text, Style style, double whole) {
     Line& row = line();
-    row.to(kLabel).add(cut_words(safe_text(text, glyphs_), size_.columns - std::min(size_.columns, kLabel)),
-                       style);
+    row.to(kLabel).add(
+        cut_words(safe_text(text, glyphs_), size_.columns - std::min(size_.columns, kLabel)),
+        style);
     const std::string span = duration_text(model_.past_seconds()) + " ";
     const auto room = [&](std::size_t taken) {
       taken += span.size();
@@ -141,7 +142,7 @@ class Overview {
     const std::size_t cells = room(place.width());
     place.add(span, Style::kDim);
     place.add(sparkline(model_.past(quantity),
-                      {model_.at(), model_.past_seconds(), whole * kLeastRange}, cells, glyphs_));
+                        {model_.at(), model_.past_seconds(), whole * kLeastRange}, cells, glyphs_));
   }
 
   void add_memory() {
@@ -167,8 +168,8 @@ class Overview {
     std::string text = "available ";
     text += status_.available_bytes ? bytes_text(*status_.available_bytes) : "-";
     if (status_.available_ratio) text += " " + ratio_text(*status_.available_ratio);
-    const Style style = status_.available_ratio ? grade(1 - *status_.available_ratio, 0.90, 0.95)
-                                                : Style::kPlain;
+    const Style style =
+        status_.available_ratio ? grade(1 - *status_.available_ratio, 0.90, 0.95) : Style::kPlain;
     add_past(Quantity::kAvailable, text, style, status_.mem_total_bytes.value_or(0));
   }
 
@@ -221,7 +222,9 @@ class Overview {
     for (const CmaAnswer::Area& area : cma.areas) {
       total += area.bytes.value_or(0);
       all_known = all_known && area.bytes.has_value();
-      const auto fit = [](const CmaAnswer::Area& each) { return each.frame_fit_ratio.value_or(1e9); };
+      const auto fit = [](const CmaAnswer::Area& each) {
+        return each.frame_fit_ratio.value_or(1e9);
+      };
       if (tightest == nullptr || fit(area) < fit(*tightest)) tightest = &area;
     }
     const auto used = value_of(status_, Quantity::kCmaUsed);
@@ -231,7 +234,8 @@ class Overview {
     Line& bar = line();
     bar.left("CMA", kLabel);
     const bool has_bar = used && total > 0;
-    const std::string size = (has_bar ? " " : "") + bytes_text(total) + (cma.areas.size() > 1 ? " in all areas" : "");
+    const std::string size =
+        (has_bar ? " " : "") + bytes_text(total) + (cma.areas.size() > 1 ? " in all areas" : "");
     const std::size_t room = bar_room(kLabel + size.size() + 2);
     if (room > 4 && has_bar) add_bar(bar, {{*used / total, style, '#'}}, room);
     bar.add(size);
@@ -304,8 +308,7 @@ class Overview {
     const std::uint64_t unknown = status_.unknown.value_or(0);
     Line& head = line();
     head.left("Alerts", is_narrow() ? 7 : kLabel, Style::kBold);
-    head.add(std::to_string(firing) + " firing",
-             firing > 0 ? Style::kCritical : Style::kGood);
+    head.add(std::to_string(firing) + " firing", firing > 0 ? Style::kCritical : Style::kGood);
     std::string others = ", " + std::to_string(pending) + " pending";
     if (unknown > 0) others += ", " + std::to_string(unknown) + " unknown";
     head.add(cut_words(others, size_.columns - std::min(size_.columns, head.width())));

@@ -26,16 +26,16 @@ struct TerminalStyle {
 
 // In the order of Style.
 constexpr std::array<TerminalStyle, 11> kLooks{{{-1, A_NORMAL, A_NORMAL},
-                                       {-1, A_DIM, A_NORMAL},
-                                       {-1, A_BOLD, A_BOLD},
-                                       {-1, A_REVERSE, A_REVERSE},
-                                       {COLOR_GREEN, A_NORMAL, A_NORMAL},
-                                       {COLOR_YELLOW, A_BOLD, A_BOLD},
-                                       {COLOR_RED, A_BOLD, A_REVERSE},
-                                       {COLOR_CYAN, A_NORMAL, A_NORMAL},
-                                       {COLOR_BLUE, A_NORMAL, A_NORMAL},
-                                       {COLOR_MAGENTA, A_NORMAL, A_NORMAL},
-                                       {COLOR_YELLOW, A_NORMAL, A_NORMAL}}};
+                                                {-1, A_DIM, A_NORMAL},
+                                                {-1, A_BOLD, A_BOLD},
+                                                {-1, A_REVERSE, A_REVERSE},
+                                                {COLOR_GREEN, A_NORMAL, A_NORMAL},
+                                                {COLOR_YELLOW, A_BOLD, A_BOLD},
+                                                {COLOR_RED, A_BOLD, A_REVERSE},
+                                                {COLOR_CYAN, A_NORMAL, A_NORMAL},
+                                                {COLOR_BLUE, A_NORMAL, A_NORMAL},
+                                                {COLOR_MAGENTA, A_NORMAL, A_NORMAL},
+                                                {COLOR_YELLOW, A_NORMAL, A_NORMAL}}};
 static_assert(kLooks.size() == static_cast<std::size_t>(Style::kKernel) + 1);
 
 bool colored = false;

@@ -57,7 +57,8 @@ std::vector<std::string> age_texts(const Model& model, const Shown& shown, doubl
     const Nanoseconds wall = wall_clock(*model.now()->wall);
     clock = local_time_short(wall, wall) + "  ";
   }
-  return {state + clock + ago + "  " + every, state + ago + "  " + every, state + ago + " ", ago + " "};
+  return {state + clock + ago + "  " + every, state + ago + "  " + every, state + ago + " ",
+          ago + " "};
 }
 
 Line title(const Model& model, const Shown& shown, std::size_t columns, Glyphs glyphs, double at) {
@@ -120,7 +121,9 @@ std::vector<Line> head_of(const Model& model, const Shown& shown, Size size, Gly
   const std::size_t room = size.rows >= 16 ? 3 : 1;
   if (!model.error().empty()) {
     const bool of_past = shown.as_of.has_value();
-    const char* const what = model.now() == nullptr ? "" : of_past ? "Not shown: " : "No newer data: ";
+    const char* const what = model.now() == nullptr ? ""
+                             : of_past              ? "Not shown: "
+                                                    : "No newer data: ";
     add_wrapped(out, what + model.error(), 0, size.columns, glyphs, Style::kCritical, room);
   }
   if (!shown.message.empty()) {
@@ -220,7 +223,8 @@ Body help_body(std::size_t columns, Glyphs glyphs) {
   static constexpr const char* kNotes[]{
       "Memory bar: A applications, G GPU, C CMA, D DMA-BUF heap, P page cache, K kernel, Z zram, F "
       "firmware, ? not accounted for, . free.",
-      "The title shows the age of the values, or the recorded moment that is shown. Without jetmemd "
+      "The title shows the age of the values, or the recorded moment that is shown. Without "
+      "jetmemd "
       "they are read by this command itself, at most every 10 s, to spare the device. Values that "
       "could not be read are \"-\" or \"not known\", never 0. Sparklines go from their lowest to "
       "their highest value; a gap is a failed read.",

@@ -354,7 +354,8 @@ TEST(WatchOverview, NoWordIsCut) {
     // Wide enough for everything; the other words are those of narrower screens.
     std::set<std::string> known{"lines"};
     for (const std::size_t columns : {900U, 300U, 120U}) {
-      for (const std::size_t rows : {400U, 24U}) known.merge(words_of(all_text(model, {}, {rows, columns})));
+      for (const std::size_t rows : {400U, 24U})
+        known.merge(words_of(all_text(model, {}, {rows, columns})));
     }
     for (const std::size_t columns : {40U, 52U, 63U, 64U, 80U, 100U}) {
       std::istringstream lines(all_text(model, {}, {24, columns}));
