@@ -16,6 +16,7 @@
 #include "cli/events/events_past.h"
 #include "cli/exit_codes.h"
 #include "cli/history/history_select.h"
+#include "cli/history/recorded_device.h"
 #include "cli/text/answer_text.h"
 
 namespace jetmem {
@@ -143,20 +144,7 @@ class SnapshotPair {
     if (options_.root.empty()) now = std::max(now, SystemClock().wall());
     const auto wall = parse_moment(text, now);
     if (!wall) return tl::unexpected(wall.error());
-    const auto samples = history_->at(*wall, kMostApart);
-    if (!samples) return tl::unexpected(samples.error());
-    if (samples->empty()) {
-      return fail(Errc::kAbsent, "nothing was recorded at " + printable(text, 60) +
-                                     "; `jetmem history` shows the recorded period");
-    }
-    DeviceNow out;
-    out.by = SnapshotOrigin::kHistory;
-    out.from = "the history (" + facts_.location + ")";
-    out.wall = to_seconds(*wall);
-    out.samples = SampleSet::of(*samples);
-    out.no_alerts = "the history records their changes, as events";
-    out.boot_id = boot_at(facts_.boots, *wall);
-    return out;
+    return recorded_device(*history_, facts_, *wall, kMostApart);
   }
 
   const DiffOptions& options_;

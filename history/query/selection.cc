@@ -94,6 +94,7 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_process_group_gpu_bytes",
     "jetmem_process_group_dmabuf_bytes",
     "jetmem_process_group_mapped_bytes",
+    "jetmem_process_group_pid",
     "jetmem_processes_resident_bytes",
     // Heat, clocks, power.
     "jetmem_thermal_zone_celsius",
