@@ -47,8 +47,8 @@ class RuleEvaluator final : private SourceVisibility {
 
   // One step over what the table has now. False: not yet; the daemon has just started, or no step
   // came for long (a suspend), and sources that are still to answer would be taken for gone. Once
-  // more within the grid's interval (`provisional`) when the kernel has just logged an error: an
-  // alert need not wait for the next step then.
+  // more within the grid's interval (`provisional`) when the kernel has just logged an error, or
+  // memory shrinks fast: an alert need not wait for the next step then.
   //
   // `grid`: the moment of the grid that this step is for, which is a little ago. A step counts as
   // of then when that is at most a second ago, so that `for` is reached at the step at which it is.

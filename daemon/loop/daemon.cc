@@ -243,6 +243,7 @@ void Daemon::cycle(Nanoseconds now) {
   counters_.missed_cycles = timer_.missed();
   counters_.last_cycle_time = context_.clock.mono() - begin;
   if (timer_.is_rules_due()) alerts_.set_due();
+  if (sampling_.is_memory_shrinking_fast()) alerts_.set_early();
   publish(now);
   publisher_.readiness().beat(now);
   service_manager_.progressed(context_.clock.mono());

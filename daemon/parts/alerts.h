@@ -30,7 +30,8 @@ class Alerts {
   bool apply(const Settings& settings);
   const RuleEvaluator& evaluator() const { return *evaluator_; }
 
-  // The rules' interval is over, or the kernel has just logged what need not wait for that.
+  // The rules' interval is over, or something happens that cannot wait for that: the kernel logged an
+  // event, or memory shrinks fast.
   void set_due() { is_due_ = true; }
   void set_early() { is_early_ = true; }
   // Evaluates the rules if they are due. True: they were evaluated.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/parts/sampling.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "collectors/sampler/registry.h"
+#include "health/memory/memory_exhaustion.h"
 #include "health/registry.h"
 
 namespace jetmem {
@@ -30,6 +32,11 @@ Sampling::Sampling(const DaemonContext& context) {
   if (context.clock.speed() != 1) options.answer_time = context.at_speed(kAnswerTime);
   sampler = std::make_unique<Sampler>(context.root, context.clock, table, std::move(sources),
                                       make_derived_metrics(health_options), options);
+  const auto& sections = table.sections();
+  exhaustion_section = static_cast<std::size_t>(
+      std::find_if(sections.begin(), sections.end(),
+                   [](const auto& section) { return section.name == MemoryExhaustion::kName; }) -
+      sections.begin());
   processes_section = table.add_section("processes of jetmem");
   alerts_section = table.add_section("alerts");
   daemon_section = table.add_section("jetmemd");

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::array kMemoryExhaustionMetrics{
     gauge("jetmem_memory_exhaustion_seconds",
-          "Time until MemAvailable reaches 0 if it continues to shrink as in the last 30 seconds. "
-          "Absent when it does not shrink, or not to 0 within ten minutes. Together with "
-          "jetmem_memory_available_ratio it shows an OOM kill that is seconds away."),
+          "Time until MemAvailable and SwapFree are used up if they continue to shrink as in the last "
+          "30 seconds. Absent when they do not shrink, or not to 0 within ten minutes. When "
+          "jetmem_memory_available_ratio is low as well, an OOM kill is that far away."),
 };
 
 constexpr std::array<std::string_view, 1> kMemoryExhaustionSources{"meminfo"};
@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 1> kMemoryExhaustionSources{"meminfo"};
 template <class Reading>
 double loss_per_second(const Reading& from, const Reading& to) {
   const std::chrono::duration<double> passed = to.at - from.at;
-  return passed.count() > 0 ? (from.available - to.available) / passed.count() : 0;
+  return passed.count() > 0 ? (from.left - to.left) / passed.count() : 0;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ std::span<const std::string_view> MemoryExhaustion::sources() const {
 
 std::span<const Descriptor> MemoryExhaustion::metrics() const { return kMemoryExhaustionMetrics; }
 
-void MemoryExhaustion::add(Nanoseconds now, double available) {
+void MemoryExhaustion::add(Nanoseconds now, double left) {
   if (size_ > 0) {
     const Nanoseconds since = now - newest().at;
     if (since < Nanoseconds(0) || since > kLongestGap) {
@@ -44,7 +44,7 @@ void MemoryExhaustion::add(Nanoseconds now, double available) {
     begin_ = (begin_ + 1) % kMost;
     --size_;
   }
-  readings_[(begin_ + size_) % kMost] = {now, available};
+  readings_[(begin_ + size_) % kMost] = {now, left};
   ++size_;
 }
 
@@ -59,17 +59,18 @@ void MemoryExhaustion::write(SampleWriter& out, WriteContext& context) {
   if (meminfo == nullptr) return context.absent.add("meminfo_unknown");
   const auto available = meminfo->find("MemAvailable");
   if (!available) return context.absent.add("not_printed");
-  add(context.now, static_cast<double>(*available));
+  // A kernel without swap prints no SwapFree.
+  add(context.now, static_cast<double>(*available + meminfo->find("SwapFree").value_or(0)));
   const Nanoseconds span = newest().at - readings_[begin_].at;
   if (span < kLeastSpan) return context.absent.add("too_few_readings");
   const Reading& recent = since(kRecent);
   const double loss = std::min({loss_per_second(readings_[begin_], newest()),
                                 loss_per_second(since(2 * kRecent), recent),
                                 loss_per_second(recent, newest())});
-  if (loss <= 0 || newest().available > loss * kMostSeconds) {
+  if (loss <= 0 || newest().left > loss * kMostSeconds) {
     return context.absent.add("not_shrinking");
   }
-  out.put(kMemoryExhaustionMetrics[0], newest().available / loss);
+  out.put(kMemoryExhaustionMetrics[0], newest().left / loss);
 }
 
 }  // namespace jetmem

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the available memory lasts if it shrinks on as in the last half minute: for what is gone
-// within minutes, before a trend over hours (trends.h) or a rule's `for` can tell.
+// How long memory lasts if it shrinks on as in the last half minute: for what is gone within minutes,
+// before a trend over hours (trends.h) or a rule's `for` can tell.
 //
-// The rate is the smallest of those over the last 30 s, over the last 5 s, and over the 5 s before
-// these: memory that stopped shrinking is not gone soon, and a single allocation is no trend. They are
-// measured between readings of /proc/meminfo, one a second. A pause of more than ten seconds (suspend,
-// a failed source) starts anew.
+// What can run out is MemAvailable together with SwapFree (/proc/meminfo, one reading a second): when
+// memory is short, MemAvailable hardly moves any more while swap fills, and the kernel kills when both
+// are used up.
+//
+// The rate is the smallest of those over the last 30 s, over the last 3 s, and over the 3 s before
+// these: memory that stopped shrinking is not gone soon, and a single allocation is no trend. A pause
+// of more than ten seconds (suspend, a failed source) starts anew.
 //
 // Reasons for absent values: meminfo_unknown, not_printed (MemAvailable, before Linux 3.14),
-// too_few_readings (less than ten seconds of them), not_shrinking (at this rate, not within ten
+// too_few_readings (less than six seconds of them), not_shrinking (at this rate, not within ten
 // minutes).
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <string_view>
 
 #include "collectors/source.h"
 
@@ -22,14 +25,15 @@ namespace jetmem {
 
 class MemoryExhaustion final : public DerivedMetric {
  public:
+  static constexpr std::string_view kName = "memory_exhaustion";
   static constexpr Nanoseconds kWindow = std::chrono::seconds(30);
-  static constexpr Nanoseconds kRecent = std::chrono::seconds(5);
+  static constexpr Nanoseconds kRecent = std::chrono::seconds(3);
   static constexpr Nanoseconds kLeastSpan = 2 * kRecent;
   static constexpr Nanoseconds kLongestGap = std::chrono::seconds(10);
   static constexpr Nanoseconds kSpacing = std::chrono::milliseconds(900);
   static constexpr double kMostSeconds = 600;
 
-  std::string_view name() const override { return "memory_exhaustion"; }
+  std::string_view name() const override { return kName; }
   std::span<const std::string_view> sources() const override;
   std::span<const Descriptor> metrics() const override;
   void write(SampleWriter& out, WriteContext& context) override;
@@ -37,11 +41,11 @@ class MemoryExhaustion final : public DerivedMetric {
  private:
   struct Reading {
     Nanoseconds at{0};
-    double available = 0;
+    double left = 0;  // bytes
   };
   static constexpr std::size_t kMost = 40;  // at kSpacing, and one from before the window
 
-  void add(Nanoseconds now, double available);
+  void add(Nanoseconds now, double left);
   const Reading& newest() const { return readings_[(begin_ + size_ - 1) % kMost]; }
   // The first that is not older than this.
   const Reading& since(Nanoseconds age) const;

@@ -6,6 +6,7 @@ journalctl. Other alerts that fire are listed, with the reason: anything else is
     test_scenario_alerts.py Short | Long      (as ctest runs it, side by side)
 """
 
+import json
 import pathlib
 import re
 import shutil
@@ -23,12 +24,16 @@ SCENARIOS = pathlib.Path(__file__).parents[1] / "scenarios"
 sys.path.insert(0, str(SCENARIOS))
 
 import player  # noqa: E402  (beside the fixtures)
-from rules import LIVE_ONLY, RULES, UNTIL  # noqa: E402
+from rules import LIVE_ONLY, REFUSED, RULES, UNTIL  # noqa: E402
 
 BOARD = "orin-nano-8gb"
 # Seconds of the machine by which a story may lag behind: between two steps of judgement.
 MOST_LATE = 15
 TRIES = 3
+# Status is critical so many seconds before an OOM kill or a refusal, where what is critical lasts as long.
+WARNED = 20
+# It takes so many seconds from the second that is critical: six of memory that shrinks, and what a busy machine adds.
+NOTICED = 5
 WRITES_PER_SECOND = 15
 
 FIXTURE = {"JetmemProbeFailing": "the fixture's last probe found pinned memory refused; nothing there is probed again"}
@@ -60,13 +65,17 @@ SHORT = {
     "cma-borrowed": Run(25, 740, FIXTURE, lasting=("JetmemCmaFreeLow", "JetmemProbeFailing")),
     "leak": Run(20, 300, {
         "JetmemMemoryStall": "in the end everyone waits for memory",
+        "JetmemMemoryExhausting": "what is left shrinks until nobody gets any more",
     }, lasting=("JetmemMemoryLow", "JetmemMemoryStall")),
     "fragmentation": Run(20, 1180, FIXTURE, lasting=("JetmemProbeFailing",)),
     "thrash": Run(20, 1200, {
         **FIXTURE,
         "JetmemMemoryLow": "two programs need all of it",
+    }, {
+        "JetmemMemoryExhausting": "it shrinks fast for a few seconds after it is low",
     }, lasting=("JetmemMemoryLow", "JetmemMemoryStall", "JetmemProbeFailing")),
-    "oom": Run(25, 740, FIXTURE, {
+    # Not faster: the kill comes 25 seconds after memory is low.
+    "oom": Run(12, 740, FIXTURE, {
         "JetmemMemoryStall": "the last minute's share of stalls passes its threshold for about as long as its `for`",
     }, lasting=("JetmemProbeFailing",)),
     "language-model": Run(25, 1050, FIXTURE, lasting=("JetmemEmcSaturated", "JetmemNvmapCarveoutFull", "JetmemProbeFailing")),
@@ -133,7 +142,7 @@ class Story:
         shutil.copytree(jt.FIXTURES / BOARD, self._root)
         self._player = player.Player(self.name, self._root)
         self._player.write()
-        self.firing, self.seen, self.last, self.late = set(), set(), None, 0.0
+        self.firing, self.seen, self.last, self.late, self.levels = set(), set(), None, 0.0, set()
 
     def _start_daemon(self):
         stderr, environment = journal_file.socket_as_stderr(self._test)
@@ -174,6 +183,8 @@ class Story:
         _, _, page = self._daemon.request("GET", "/metrics")
         self.firing = {rule.decode() for rule in FIRING.findall(page)}
         self.seen |= self.firing
+        if not self.levels and any(RULE_FILES[rule]["severity"] == "critical" for rule in self.firing):
+            self.levels.add(json.loads(self._daemon.request("GET", "/api/v1/status")[2])["level"])
 
     def _finish(self):
         def agree():
@@ -226,6 +237,7 @@ class _Stories(unittest.TestCase):
                 first = next(e for e in firing if e["JETMEM_ALERT"] == rule)
                 begins = FLAPS_FROM.get(rule, RULES[rule][1])
                 self.assertGreaterEqual(story.seconds_since(begins, first), RULE_FILES[rule]["for"] - GRID_LATENESS, "too soon")
+        self.check_warned(story, firing)
         for rule in fired - set(run.maybe):
             with self.subTest(rule):
                 self.check_end(story, rule, [e for e in alerts if e["JETMEM_ALERT"] == rule])
@@ -238,6 +250,19 @@ class _Stories(unittest.TestCase):
             failed = [labels for labels, value in story.last.series("jetmem_source_errors_total") if value]
             self.assertEqual(failed, [])
         return story
+
+    def check_warned(self, story, firing):
+        """Who looks at the status before memory is refused is warned, where there is time for that."""
+        critical = [e for e in firing if RULE_FILES[e["JETMEM_ALERT"]]["severity"] == "critical"]
+        bad = [second for rule, (scenario, second) in RULES.items()
+               if scenario == story.name and RULE_FILES[rule]["severity"] == "critical"]
+        if story.name not in REFUSED or not bad:
+            return
+        took = story.seconds_since(min(bad), critical[0])
+        left = REFUSED[story.name] - min(bad)
+        jt.measured(f"{story.name}: from the first critical second ({min(bad)}) to CRITICAL; {left} s to the refusal", took)
+        self.assertLess(took, left - WARNED if left - WARNED >= NOTICED else max(left, 0) + NOTICED)
+        self.assertEqual(story.levels, {"critical"}, "the status while a critical alert fires")
 
     def check_end(self, story, rule, entries):
         ends = [e for e in entries if e["JETMEM_ALERT_STATE"] == "resolved"]

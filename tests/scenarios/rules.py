@@ -18,6 +18,7 @@ RULES = {
     "JetmemBuddyFragmented": ("fragmentation", 41),
     "JetmemBelowWatermark": ("fragmentation", 421),
     "JetmemMemoryLow": ("leak", 89),
+    "JetmemMemoryExhausting": ("oom", 37),
     "JetmemMemoryLeak": ("slow-leak", 61),
     "JetmemGpuFreeHidden": ("language-model", 68),
     "JetmemSwapThrash": ("thrash", 43),
@@ -63,6 +64,7 @@ RULES = {
 # events) stops growing with the story.
 UNTIL = {
     "JetmemBelowWatermark": 510,
+    "JetmemMemoryExhausting": 62,
     "JetmemMemoryLeak": 4860,
     "JetmemNvmapOrphansGrowing": 4860,
     "JetmemSwapThrash": 462,
@@ -72,6 +74,15 @@ UNTIL = {
     "JetmemThrottling": 160,
     "JetmemThermalNearTrip": 156,
     "JetmemOverCurrent": 415,
+}
+
+# The second in which the kernel first kills for memory, or refuses some.
+REFUSED = {
+    "oom": 62,
+    "cma-exhaustion": 69,
+    "cma-full": 93,
+    "fragmentation": 61,
+    "language-model": 68,
 }
 
 # No file shows these: jetmemd itself has to be started again and again in one boot, with a state

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import player
-from rules import LIVE_ONLY, RULES, UNTIL
+from rules import LIVE_ONLY, REFUSED, RULES, UNTIL
 
 BASE = player.DEFAULT_BASE
 FRAME = 12 << 20  # setting probe.frame
@@ -43,6 +43,10 @@ class Moment:
     @functools.cached_property
     def available(self):
         return self.mem["MemAvailable"] / self.mem["MemTotal"]
+
+    @property
+    def left(self):
+        return self.mem["MemAvailable"] + self.mem["SwapFree"]
 
     def cma(self, leaf):
         return int(self.tree.text(f"/sys/kernel/debug/cma/cma-linux,cma/{leaf}"))
@@ -116,6 +120,10 @@ def since(text):
     return lambda now: text in now.log
 
 
+# What is refused although somebody needs it, and who is killed.
+REFUSAL = re.compile(r"Out of memory: Killed process|dma_alloc_coherent of size|page allocation failure: order|nvmap_alloc_handle: failed")
+
+
 def refused(now):
     return "nvmap_alloc_handle: failed" in now.log or "DMA alloc FAILED" in now.log
 
@@ -130,6 +138,7 @@ CONDITIONS = {
     "JetmemBuddyFragmented": lambda now: max(now.largest_orders) < 6,
     "JetmemBelowWatermark": lambda now: now.below_min,
     "JetmemMemoryLow": lambda now: now.available < 0.05,
+    "JetmemMemoryExhausting": lambda now: now.before is not None and now.available < 0.05 and now.left < 120 * (now.before.left - now.left),
     "JetmemMemoryLeak": None,
     "JetmemGpuFreeHidden": lambda now: now.mem["MemFree"] < 0.05 * now.mem["MemTotal"] and now.available > 0.2
     and now.mem["MemAvailable"] - now.mem["MemFree"] > 0.8 * now.mem["MemAvailable"] and refused(now),
@@ -185,7 +194,7 @@ class Rules(unittest.TestCase):
             if played.over:
                 return
             now = Moment(played.tree, played.machine, before)
-            for value in ("log", "vm", "alarms"):  # of this second, also when it is the one before
+            for value in ("log", "vm", "mem", "alarms"):  # of this second, also when it is the one before
                 if value != "alarms" or scenario == "power-supply":
                     getattr(now, value)
             if scenario == "probe-failures":
@@ -226,6 +235,15 @@ class Rules(unittest.TestCase):
                 expected = {rule: (max(1, begin), UNTIL.get(rule, seconds)) for rule, (where, begin) in RULES.items()
                         if where == scenario and CONDITIONS[rule]}
                 self.assertEqual(spans, expected)
+
+    def test_where_somebody_is_refused(self):
+        found = {}
+        for scenario in sorted({where for where, _ in RULES.values()} - {"kernel-trouble", "probe-failures", "slow-leak"}):
+            for now in self.moments(scenario):
+                if REFUSAL.search(now.news):
+                    found[scenario] = now.second
+                    break
+        self.assertEqual(found, REFUSED)
 
     def test_the_storm(self):
         faults = {now.second: now.faults for now in self.moments("smmu-storm")}

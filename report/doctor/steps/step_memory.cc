@@ -67,7 +67,7 @@ void examine_memory(const DeviceView& view, Step& step) {
     return;
   }
   take_alerts(view, step,
-              {"JetmemMemoryStall", "JetmemMemoryLow", "JetmemMemoryLeak", "JetmemSwapThrash",
+              {"JetmemMemoryExhausting", "JetmemMemoryStall", "JetmemMemoryLow", "JetmemMemoryLeak", "JetmemSwapThrash",
                "JetmemBelowWatermark"});
   const auto total = view.now.samples.meminfo("MemTotal");
   const auto available = view.now.samples.meminfo("MemAvailable");

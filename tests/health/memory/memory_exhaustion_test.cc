@@ -15,9 +15,10 @@ namespace {
 struct Machine {
   Machine() { cycle.set(&meminfo); }
   // Seconds that are left; NaN where the metric is absent.
-  double after(double seconds, long available_mib) {
+  double after(double seconds, long available_mib, long swap_mib = 0) {
     const std::string text = "MemTotal: 8000000 kB\nMemAvailable: " +
-                             std::to_string(available_mib * 1024) + " kB\n";
+                             std::to_string(available_mib * 1024) + " kB\nSwapFree: " +
+                             std::to_string(swap_mib * 1024) + " kB\n";
     meminfo = {};
     EXPECT_TRUE(parse_meminfo(text, meminfo));
     cycle.now += std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
@@ -33,11 +34,22 @@ struct Machine {
 TEST(MemoryExhaustion, TheTimeLeftAtTheRateOfTheLastHalfMinute) {
   Machine m;
   long left = 1000;
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(std::isnan(m.after(1, left -= 10))) << i;
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(m.after(1, left -= 10))) << i;
   EXPECT_EQ(m.cycle.left_out("too_few_readings"), 1U);
-  EXPECT_NEAR(m.after(1, left -= 10), 89, 0.1);
+  EXPECT_NEAR(m.after(1, left -= 10), 93, 0.1);
   for (int i = 0; i < 60; ++i) m.after(1, left -= 10);
-  EXPECT_NEAR(m.after(1, left -= 10), 28, 0.1) << "the start is out of the window by now";
+  EXPECT_NEAR(m.after(1, left -= 10), 32, 0.1) << "the start is out of the window by now";
+}
+
+TEST(MemoryExhaustion, SwapThatFillsIsMemoryThatShrinks) {
+  Machine m;
+  long swap = 2000;
+  for (int i = 0; i < 40; ++i) m.after(1, 175, swap -= 40);
+  EXPECT_NEAR(m.after(1, 175, swap -= 40), 535 / 40.0, 0.1);
+  for (int i = 0; i < 2; ++i) m.after(1, 175, swap += 40);
+  EXPECT_TRUE(std::isnan(m.after(1, 175, swap += 40))) << "it no longer does";
+  // What goes from memory to swap is still there.
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 175 + i, swap - i)));
 }
 
 TEST(MemoryExhaustion, WhatDoesNotShrinkIsNotGoneSoon) {

@@ -175,6 +175,9 @@ TEST(Status, TheWorstAlertDecides) {
     }
   }
   now.alerts = with("critical", "pending");
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning) << "it may be over before it fires";
+  EXPECT_EQ(status_answer(now).reason, "It is loud (pending)");
+  now.alerts = with("warning", "pending");
   EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a daemon waits whether it lasts";
   now.alerts->local_snapshot = true;
   EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning) << "true now, and nobody waits";

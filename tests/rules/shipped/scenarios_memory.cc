@@ -138,6 +138,21 @@ std::vector<Scenario> memory_stories() {
     11m     memory_available_ratio = 6%    -> inactive
     20m     memory_available_ratio = gone  -> inactive)"},
 
+      {.rule = "JetmemMemoryExhausting",
+       .fires = R"(
+    0s      memory_available_ratio = 4.9%; memory_exhaustion_seconds = 2m   -> inactive
+    15s     memory_exhaustion_seconds = 110  -> firing
+    30s     memory_exhaustion_seconds = 20   -> firing
+    45s     memory_exhaustion_seconds = gone -> firing
+    1m15s                                    -> firing
+    1m45s                                    -> inactive)",
+       .labels = "",
+       // A model that loads into memory that is free; memory that is low and stays.
+       .quiet = R"(
+    0s      memory_available_ratio = 40%; memory_exhaustion_seconds = 30  -> inactive
+    1m      memory_available_ratio = 5%                                   -> inactive
+    2m      memory_available_ratio = 3%; memory_exhaustion_seconds = gone -> inactive)"},
+
       {.rule = "JetmemMemoryLeak",
        .fires = R"(
     0s      trend_exhaustion_seconds{of=MemAvailable} = 5h    -> pending

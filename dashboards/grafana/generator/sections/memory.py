@@ -30,7 +30,7 @@ def available(k, w=6):
         k.s("jetmem_memory_available_ratio"),
         w=w,
         bounds=[("JetmemMemoryLow", "jetmem_memory_available_ratio")],
-        alerts=["JetmemMemoryLow"],
+        alerts=["JetmemMemoryLow", "JetmemMemoryExhausting"],
     )
 
 
