@@ -2,7 +2,6 @@
 #include "collectors/sysfs/clocks/engines.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -57,12 +56,15 @@ std::string_view engine_kind(std::string_view device) {
 
 std::string_view clock_of(const EngineName& engine, std::array<char, 24>& into) {
   const std::string_view plain = without_number(engine.kind);
-  const char* const form = plain == "nvdla" ? "dla%.*s_core" : plain == "pva" ? "pva%.*s_vps" : "";
-  if (*form == '\0') return engine.write(into, false);
-  const std::string_view number = engine.kind.substr(plain.size());
-  const int length =
-      std::snprintf(into.data(), into.size(), form, static_cast<int>(number.size()), number.data());
-  return {into.data(), static_cast<std::size_t>(std::max(length, 0))};
+  const bool is_dla = plain == "nvdla";
+  if (!is_dla && plain != "pva") return engine.write(into, false);
+  std::size_t length = 0;
+  for (const std::string_view part :
+       {std::string_view(is_dla ? "dla" : "pva"), engine.kind.substr(plain.size()),
+        std::string_view(is_dla ? "_core" : "_vps")}) {
+    for (const char c : part) into[length++] = c;
+  }
+  return {into.data(), length};
 }
 
 std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scaled) {
