@@ -134,10 +134,11 @@ void add_plan_command(const Command& program) {
       "plan", "Whether cameras, models and services fit a device's memory, CMA and bandwidth");
   auto& options = command.runs(run_plan);
   command.option("FILE", options.file, "FILE", "The plan, YAML (docs/plan.md)");
-  command.option(
-      "--model", options.models, "FILE",
-      "Add a language model by its own files: a GGUF file, a Hugging Face folder, or the "
-      "name of an Ollama model. May be repeated");
+  command
+      .option("--model", options.models, "FILE",
+              "Add a language model by its own files: a GGUF file, a Hugging Face folder, or the "
+              "name of an Ollama model; several as A,B")
+      .separated_by_commas();
   command
       .option("--context", options.context, "TOKENS",
               "Context of these models, 8192 or 8k; default: the longest they were made for")

@@ -87,7 +87,7 @@ void add_model_file(const LanguageModel& model, const std::string& cache_how, Bu
     if (is_bound) out.least_bytes -= *model.cache - *model.least_cache;
   }
   // They depend on the runtime and its batch size, which no file of a model holds.
-  part("compute buffers", "not known: the runtime decides", std::nullopt);
+  part("compute buffers", "unknown: runtime's choice", std::nullopt);
   out.is_incomplete = out.is_incomplete || !model.has_weights || !model.cache;
   out.notes.insert(out.notes.end(), model.notes.begin(), model.notes.end());
   out.notes.push_back("Compute buffers of " + model.name +

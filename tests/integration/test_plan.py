@@ -94,7 +94,7 @@ class Plan(unittest.TestCase):
         self.assertNotIn("bytes", items["Tiny compute buffers"])
         self.assertTrue(answer["memory"]["complete"])
         # Beside a file; and one that is cut.
-        both = self.checked(EXAMPLES / "four-cameras.yaml", "--model", path, "--device", "orin-nano-8gb", status=0)
+        both = self.checked("--model", path, EXAMPLES / "four-cameras.yaml", "--device", "orin-nano-8gb", status=0)
         self.assertGreater(both["memory"]["planned_bytes"], 166e6)
         path.write_bytes(path.read_bytes()[:60])
         done = plan("--model", path, "--device", "orin-nano-8gb")

@@ -161,7 +161,7 @@ class CacheCounter {
           length("attention.value_length", "attention.value_length_swa", has_window, layer);
       if (!keys || !values) return false;
       numbers = static_cast<double>(*heads) * static_cast<double>(*keys + *values);
-      least = compressed(*heads, *keys).value_or(numbers);
+      least = std::min(numbers, compressed(*heads, *keys).value_or(numbers));
     }
     shape_.most += numbers;
     shape_.least += least;

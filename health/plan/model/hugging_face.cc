@@ -188,7 +188,7 @@ class ConfigParser {
       if (plain && values) {
         most = static_cast<double>(heads) * (static_cast<double>(*plain + *values) + rope);
       }
-      least = static_cast<double>(*rank) + rope;
+      least = std::min(most, static_cast<double>(*rank) + rope);
       is_compressed_ = true;
     }
     shape_.most += most;
