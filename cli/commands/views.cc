@@ -88,9 +88,10 @@ constexpr View kViews[] = {
      "Reads the device tree, /proc/iomem, memblock, zoneinfo, meminfo and the files of CMA and "
      "nvmap. The module's size is inferred, as no file states it, and omitted on a PC.",
      show_map},
-    {"thermal", "Temperatures and limits, clocks, rails: what slows the device now",
+    {"thermal", "Temperatures and limits, clocks, load of GPU and engines, rails: what slows the device now",
      "As JSON (docs/status.md)",
-     "Reads the sources thermal, throttle, clocks and power. A zone without a temperature is "
+     "Reads the sources thermal, throttle, clocks and power; engines that only tegrastats reports "
+     "are marked. A zone without a temperature is "
      "usually powered off.",
      show_thermal},
 };

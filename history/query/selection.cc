@@ -107,6 +107,7 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_clock_hertz{*domain=\"emc\"*",
     "jetmem_clock_hertz{*domain=\"cpu\"*",
     "jetmem_gpu_load_ratio",
+    "jetmem_engine_load_ratio",
     "jetmem_emc_cap_hertz",
     "jetmem_emc_utilization_ratio",
     "jetmem_emc_saturation_ratio",
