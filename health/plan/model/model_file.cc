@@ -69,13 +69,13 @@ Result<ModelFile> gguf_with_parts(const std::string& path) {
   }
   if (first->split_number != 0) {
     return in_file(path,
-                   {Errc::kInvalid, "is part " + std::to_string(first->split_number + 1) + " of " +
+                   {Errc::kMalformed, "is part " + std::to_string(first->split_number + 1) + " of " +
                                         std::to_string(count) + "; give the first part"});
   }
   for (std::uint64_t i = 1; i < count; ++i) {
     const std::string next = part_path(path, i, count);
     if (next.empty()) {
-      return in_file(path, {Errc::kInvalid, "is the first of " + std::to_string(count) +
+      return in_file(path, {Errc::kMalformed, "is the first of " + std::to_string(count) +
                                                 " parts, expected a name that ends with "
                                                 "-00001-of-N.gguf, N of five digits"});
     }
@@ -201,7 +201,7 @@ Result<ModelFile> read_model_file(const std::string& given,
       return model;
     }
   }
-  return fail(Errc::kInvalid,
+  return fail(Errc::kAbsent,
               "there is neither a file nor an Ollama model '" + printable(given, 200) + "'");
 }
 
