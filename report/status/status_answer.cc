@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text/text.h"
 #include "report/alerts/alert_order.h"
+#include "report/diagnosis/format.h"
 #include "report/json/fields.h"
 #include "report/status/next_command.h"
 
@@ -227,6 +228,12 @@ void add_faults(Answer& answer, const DeviceNow& now) {
   // Events of other categories prove nothing about the kernel log.
   std::string unseen = now.absence_reason("kernel_log");
   if (unseen.empty() && counters.empty()) unseen = "kernel events were not counted";
+  const auto lost =
+      now.samples.value("jetmem_kernel_log_lost_records_total", {{"reason", "overrun"}});
+  if (unseen.empty() && lost.value_or(0) > 0) {
+    unseen = doctor::counted(*lost, "kernel message was", "kernel messages were") +
+             " overwritten before jetmem could read them";
+  }
   if (!unseen.empty()) answer.absent.emplace_back("faults", std::move(unseen));
 }
 

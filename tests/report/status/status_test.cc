@@ -335,6 +335,14 @@ TEST_F(StatusFaults, SayWhetherSuppressedOnesAreIn) {
   EXPECT_EQ(json["last_event"]["age_seconds"], 10);
 }
 
+TEST_F(StatusFaults, MayBeMoreWhereMessagesWereLost) {
+  const DeviceNow now =
+      device({{kCounter, 0}, {"jetmem_kernel_log_lost_records_total{reason=\"overrun\"}", 12}});
+  const StatusAnswer answer = status_answer(now);
+  EXPECT_TRUE(answer.faults.empty());
+  EXPECT_THAT(absence_reason(answer.absent, "faults"), HasSubstr("12 kernel messages were"));
+}
+
 TEST(StatusLastEvent, IsNoCompanionAndNoProbe) {
   DeviceNow now = device();
   now.events = {event("oom_reaper", 3599), event("mc_error", 3598), event("oom_kill", 3590, "a")};
