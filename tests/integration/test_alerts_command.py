@@ -86,7 +86,7 @@ class WithADaemon(unittest.TestCase):
         self.assertEqual(self.states(address), {"TestLow": "inactive", "TestLasting": "pending",
                                                 "TestPast": "inactive"})
         self.set_free(1 << 10)
-        shown = jt.wait_for("fires", lambda: (lambda s: s.returncode == 1 and s)(
+        shown = jt.wait_for("fires", lambda: (lambda s: s.returncode == 2 and s)(
             self.alerts(address)))
         self.assertEqual(shown.stderr, "")
         self.assertRegex(shown.stdout, r"^FIRING  critical TestLow\n    Only 1 MiB free\n"
@@ -141,7 +141,7 @@ class WithADaemon(unittest.TestCase):
         daemon = self.start()
         address = f"127.0.0.1:{daemon.port}"
         self.set_free(1 << 10)
-        jt.wait_for("fires", lambda: self.alerts(address).returncode == 1)
+        jt.wait_for("fires", lambda: self.alerts(address).returncode == 2)
         daemon.send(signal.SIGSTOP)
         begin = time.monotonic()
         shown = self.alerts(address)

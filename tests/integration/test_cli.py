@@ -151,7 +151,7 @@ class Config(unittest.TestCase):
         for arguments in (["--config", path], ["--config", self.file("log: {level: debug}\n"), "--config", path]):
             same = jt.run([jt.JETMEM, "config", "check", *arguments])
             self.assertEqual((same.returncode, same.stderr), (65, refused.stderr))
-        both = jt.run([jt.JETMEM, "config", "check", "--config", path, path])
+        both = jt.run([jt.JETMEM, "config", "check", path, "--config", path])
         self.assertEqual(both.returncode, 64)
         good = self.file("log: {level: debug}\n")
         self.assertEqual(jt.run([jt.JETMEM, "config", "check", "--config", good]).stdout, "ok\n")

@@ -18,7 +18,7 @@ CLI = os.environ["JETMEM_CLI"]
 
 def commands_of_help():
     text = subprocess.run([CLI, "--help"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[0].rstrip(",") for line in text.split("Subcommands:")[1].splitlines()
+    return [line.split()[0].rstrip(",") for line in text.split("Subcommands:")[1].split("Exit status:")[0].splitlines()
             if line.startswith("  ") and not line.startswith("   ")]
 
 
