@@ -82,7 +82,7 @@ Result<void> add_models(const PlanOptions& options, plan::Plan& plan) {
                            static_cast<std::uint64_t>(options.sequences)};
   for (const std::string& given : options.models) {
     auto file = plan::read_model_file(given, plan::ollama_folders());
-    if (!file) return std::move(file.error());
+    if (!file) return tl::unexpected(std::move(file.error()));
     plan.language_models.push_back(plan::language_model_of(*file, use));
   }
   return {};
