@@ -272,7 +272,7 @@ void take_urgency(Sentence& sentence, const DoctorAnswer& answer) {
     if (step == nullptr || step->verdict < Verdict::kWarning || !covers(sentence, *step)) continue;
     sentence.urgency = std::min(sentence.urgency, urgency(*step));
     const DoctorAnswer::Alert* const alert = leading(*step);
-    if (alert == nullptr || alert->state != "firing") continue;
+    if (alert == nullptr || alert->state != "firing" || alert->kept) continue;
     if (!is_one_of(alert->alert, sentence.conveys)) sentence.text += "; " + clause(step->summary);
   }
 }

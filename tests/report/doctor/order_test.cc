@@ -100,6 +100,17 @@ TEST_F(DoctorOrder, CriticalOnesFollowTheRunbooks) {
   EXPECT_EQ(answer.step("memory")->alerts[1].alert, "JetmemMemoryStall");
 }
 
+// An alert that is kept for a while is not told as what is so now.
+TEST_F(DoctorOrder, AKeptAlertIsNoLongerSo) {
+  DeviceNow now = healthy_device();
+  add_alert(now, "JetmemMemoryExhausting", "critical");
+  now.alerts->rules.back().alerts.front().kept = true;
+  const DoctorAnswer answer = examine(now, nullptr);
+  EXPECT_EQ(answer.verdict, Verdict::kCritical);
+  EXPECT_THAT(answer.conclusion, StartsWith("JetmemMemoryExhausting is so (no longer so"));
+  EXPECT_TRUE(answer.step("memory")->alerts.front().kept);
+}
+
 // Nobody reads on when ten seconds are left.
 TEST_F(DoctorOrder, MemoryThatIsGoneSoonNamesWhatGrowsAndTheTimeLeft) {
   FakeHistory past;
